@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * error.c - saying what went wrong, once
+ */
+#include "lib/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/heap.h"
+#include "lib/text.h"
+
+const char *mf_status_name(enum mf_status status)
+{
+    static const char *const names[] = {
+        [MF_OK] = "ok",
+        [MF_ERR_ARGUMENT] = "argument",
+        [MF_ERR_IO] = "io",
+        [MF_ERR_MEMORY] = "memory",
+        [MF_ERR_LIMIT] = "limit",
+        [MF_ERR_FORMAT] = "format",
+        [MF_ERR_CORRUPT] = "corrupt",
+        [MF_ERR_UNSUPPORTED] = "unsupported",
+    };
+
+    return (unsigned)status < sizeof(names) / sizeof(*names) ? names[status]
+                                                             : "unknown";
+}
+
+const char *mf_version(void)
+{
+    return MF_VERSION_STRING;
+}
+
+enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
+                       uint64_t offset, const char *format, ...)
+{
+    struct mf_error *error = &env->error;
+    va_list arguments;
+
+    if (error->status != MF_OK)
+        return error->status;
+    error->status = status;
+    error->offset = offset;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof(error->message), format, arguments);
+    va_end(arguments);
+    /* A cut must not leave half a character behind. */
+    error->message[mf_utf8_whole(error->message, strlen(error->message))] = 0;
+    return status;
+}
+
+void mf_clear_error(struct mf_env *env)
+{
+    env->error.status = MF_OK;
+    env->error.offset = MF_NO_OFFSET;
+    env->error.message[0] = 0;
+}
+
+const struct mf_error *mf_env_error(const struct mf_env *env)
+{
+    return &env->error;
+}
+
+struct mf_quoted mf_quote(struct mf_str text)
+{
+    struct mf_quoted quoted;
+
+    /* 100 bytes of a name are enough to know it by, and leave a message room
+     * for two names and four numbers. */
+    mf_text_escape_all(text, quoted.text, 104);
+    return quoted;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * modelfile.h - read model files: GGUF, safetensors and APR
+ *
+ * This is the whole public interface of libmodelfile.  A file is opened by
+ * its header alone: tensor bytes are never read, and after mf_open() every
+ * offset is absolute, checked and cached.
+ *
+ *     #include <modelfile.h>
+ *     #include <stdio.h>
+ *
+ *     int main(int argc, char **argv)
+ *     {
+ *         struct mf_env *env = mf_env_new(NULL);
+ *         struct mf_model *model;
+ *         struct mf_tensor tensor;
+ *
+ *         if (!env || argc < 2)
+ *             return 2;
+ *         if (mf_open(env, argv[1], NULL, &model) != MF_OK) {
+ *             fprintf(stderr, "%s\n", mf_env_error(env)->message);
+ *             mf_env_free(env);
+ *             return 1;
+ *         }
+ *         for (size_t i = 0; i < mf_model_info(model)->tensor_count; i++) {
+ *             mf_tensor_at(model, i, &tensor);
+ *             printf("%s %s\n", tensor.name.at, tensor.type);
+ *         }
+ *         mf_close(model);
+ *         mf_env_free(env);
+ *         return 0;
+ *     }
+ *
+ * Ownership, in one line: everything reachable from a model dies with
+ * mf_close(); nothing else is freed by the caller except what a function
+ * ending in _new or _open gave.
+ *
+ * Threads: the library has no global state.  An env, and the models opened
+ * with it, belong to one thread at a time; different envs are independent.
+ * Reading an open model with mf_model_info, mf_tensor_at, mf_tensor_find,
+ * mf_meta_at, mf_meta_find and mf_model_fact changes nothing, so several
+ * threads may do that at once.
+ *
+ * Errors: a function that can fail returns enum mf_status and leaves the
+ * sentence in mf_env_error().  The library never prints, never exits and
+ * never aborts because of what a file holds.  Out-parameters are set only on
+ * success.
+ */
+#ifndef MODELFILE_H
+#define MODELFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MF_VERSION_MAJOR 0
+#define MF_VERSION_MINOR 1
+#define MF_VERSION_PATCH 0
+#define MF_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define MF_API __attribute__((visibility("default")))
+#else
+#define MF_API
+#endif
+
+/* The version of the library that runs, "0.1.0"; MF_VERSION_STRING is the one
+ * that the program was compiled against. */
+MF_API const char *mf_version(void);
+
+/* ---- What went wrong ---------------------------------------------------- */
+
+enum mf_status {
+    MF_OK = 0,
+    MF_ERR_ARGUMENT,   /* the caller broke a precondition */
+    MF_ERR_IO,         /* the system refused; its words are in the message */
+    MF_ERR_MEMORY,     /* the allocator said no */
+    MF_ERR_LIMIT,      /* the heap limit or a limit of the library said no */
+    MF_ERR_FORMAT,     /* no format recognises these bytes */
+    MF_ERR_CORRUPT,    /* recognised, and breaks its specification */
+    MF_ERR_UNSUPPORTED /* recognised, and not something this library reads */
+};
+
+#define MF_NO_OFFSET UINT64_MAX
+
+/* message: one sentence without a full stop, printable UTF-8 (bytes of a file
+ * are escaped in it), naming the value found and the bound it broke.
+ * offset: where in the file, or MF_NO_OFFSET. */
+struct mf_error {
+    enum mf_status status;
+    uint64_t offset;
+    char message[320];
+};
+
+/* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
+MF_API const char *mf_status_name(enum mf_status status);
+
+/* ---- Plain values -------------------------------------------------------- */
+
+/* Text borrowed from the model.  Not terminated unless a field says so, may
+ * hold any byte, NUL included. */
+struct mf_str {
+    const char *at;
+    size_t size;
+};
+
+/* Bytes of a file. */
+struct mf_span {
+    uint64_t offset;
+    uint64_t size;
+};
+
+enum mf_byte_order { MF_LITTLE_ENDIAN, MF_BIG_ENDIAN };
+
+/* ---- Environment: error, heap, input ------------------------------------- */
+
+struct mf_env;
+
+/* Works like realloc, told the old size: block NULL allocates, new_size 0
+ * frees (and returns NULL), anything else moves.  Returns NULL where it cannot
+ * allocate; shrinking and freeing never fail. */
+struct mf_allocator {
+    void *(*resize)(void *user, void *block, size_t old_size, size_t new_size);
+    void *user;
+};
+
+/* All zero is the default. */
+struct mf_options {
+    struct mf_allocator allocator; /* resize NULL: the C library's heap */
+    size_t heap_limit;             /* bytes live at once; 0: no limit */
+};
+
+struct mf_heap_stats {
+    size_t live, peak;    /* bytes asked for, now and at most */
+    uint64_t allocations; /* successful calls that gave or moved a block */
+};
+
+struct mf_io_stats {
+    uint64_t bytes_read; /* by every model of this env, since mf_env_new */
+    uint64_t reads;      /* read calls that the system answered */
+};
+
+/* NULL options: all defaults.  NULL when memory is refused. */
+MF_API struct mf_env *mf_env_new(const struct mf_options *options);
+
+/* Every model of the env must be closed before.  NULL is allowed. */
+MF_API void mf_env_free(struct mf_env *env);
+
+/* The last failure of this env; status MF_OK where there was none.  Valid
+ * until the next call with this env. */
+MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
+
+MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
+MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
+
+/* ---- Detection ----------------------------------------------------------- */
+
+struct mf_detection {
+    const char *format;  /* "gguf", "apr", "safetensors", or what else it is */
+    const char *variant; /* a dialect ("index", "v1", ...); "" for the usual */
+    const char *note;    /* a sentence on what it is and what to do, or "" */
+    uint32_t version, version_minor; /* 0 where the format carries none */
+    enum mf_byte_order byte_order;
+    bool supported; /* mf_open can read it */
+    uint64_t size;  /* of the file */
+};
+
+/* Tells the format from the bytes, never from the name: one open, at most one
+ * read of 64 bytes at the head and one at the tail.  Known foreign formats
+ * (zip, HTML, a Git LFS pointer, ...) are a success with supported = false;
+ * MF_ERR_FORMAT is for bytes that nothing recognises.  The strings are static. */
+MF_API enum mf_status mf_detect(struct mf_env *env, const char *path,
+                                struct mf_detection *out);
+
+/* ---- Models -------------------------------------------------------------- */
+
+struct mf_model;
+
+/* Which other files belong to the model when one is named. */
+enum mf_shards {
+    MF_SHARDS_AUTO, /* all shards of a split GGUF; an index.json's; a folder's */
+    MF_SHARDS_ALONE, /* this file only */
+    MF_SHARDS_BY_NAME /* also safetensors shards, by "-00001-of-00005" */
+};
+
+/* All zero is the default. */
+struct mf_open_options {
+    bool metadata_only; /* leave the tensor index unread where it is apart */
+    enum mf_shards shards;
+};
+
+/* Opens a file, a split model from any of its shards, a safetensors
+ * index.json, or a folder that holds exactly one model.  NULL options: all
+ * defaults.  Fails only where the bytes cannot be read further; everything
+ * else that is wrong is a finding of the model (mf_finding_at), so a damaged
+ * file can still be shown. */
+MF_API enum mf_status mf_open(struct mf_env *env, const char *path,
+                              const struct mf_open_options *options,
+                              struct mf_model **out);
+
+/* Opens a file that lies in memory, shards MF_SHARDS_ALONE.  bytes must stay
+ * readable and unchanged until mf_close; name is used in messages and copied. */
+MF_API enum mf_status mf_open_memory(struct mf_env *env, const char *name,
+                                     const void *bytes, size_t size,
+                                     const struct mf_open_options *options,
+                                     struct mf_model **out);
+
+/* NULL is allowed. */
+MF_API void mf_close(struct mf_model *model);
+
+struct mf_model_info {
+    const char *format, *variant; /* as in struct mf_detection */
+    uint32_t version, version_minor;
+    enum mf_byte_order byte_order;
+    bool fastest_first; /* shapes list the contiguous dimension first (GGUF) */
+    bool has_tensors;   /* the tensor index was read (see metadata_only) */
+    size_t tensor_count, metadata_count, shard_count;
+    uint64_t file_size;   /* all shards together */
+    uint64_t data_offset; /* of the tensor data in the first shard */
+    uint64_t data_size;   /* sum of the tensors' bytes */
+    uint64_t parameters;  /* sum of the tensors' elements */
+    uint64_t alignment;   /* of tensor offsets; 1: none */
+    size_t error_count, warning_count; /* findings, kept or not */
+};
+
+/* Valid until mf_close. */
+MF_API const struct mf_model_info *mf_model_info(const struct mf_model *model);
+
+struct mf_shard {
+    const char *path; /* as opened; terminated */
+    uint64_t size, data_offset;
+    size_t tensor_count;
+};
+
+/* index < shard_count; false (out untouched) otherwise. */
+MF_API bool mf_shard_at(const struct mf_model *model, size_t index,
+                        struct mf_shard *out);
+
+/* ---- Tensors ------------------------------------------------------------- */
+
+#define MF_RANK_MAX 64 /* a tensor of more dimensions is refused */
+
+enum mf_tensor_flag {
+    MF_TENSOR_DAMAGED = 1,       /* an error finding names it; do not read it */
+    MF_TENSOR_SIZE_INFERRED = 2, /* unknown type: room up to its neighbour */
+};
+
+struct mf_tensor {
+    struct mf_str name;  /* terminated, but may hold NUL within */
+    char type[24];       /* "f32", "q4_k"; "type_1234" where unknown */
+    uint32_t type_id;    /* the format's own number; 0 where it has none */
+    uint32_t rank;       /* 0: a scalar */
+    const uint64_t *dim; /* rank numbers, in the file's own order */
+    uint64_t parameters; /* product of dim; 0 where it overflows */
+    struct mf_span data; /* absolute, in the shard's file */
+    uint32_t shard;
+    unsigned flags; /* enum mf_tensor_flag, or-ed */
+};
+
+/* Tensors in the order of the file's index.  No allocation, constant time. */
+MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
+                         struct mf_tensor *out);
+
+/* The same tensors in the order of their data, shard by shard. */
+MF_API bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
+                                struct mf_tensor *out);
+
+/* By name: no allocation, one hash.  The first one where a (damaged) file
+ * repeats a name; false where there is none.  at (may be NULL) gets the index. */
+MF_API bool mf_tensor_find(const struct mf_model *model, const char *name,
+                           size_t name_size, struct mf_tensor *out, size_t *at);
+
+/* ---- Metadata ------------------------------------------------------------ */
+
+enum mf_value_type { /* 0 to 12 are numbered as GGUF numbers them */
+    MF_VALUE_U8,
+    MF_VALUE_I8,
+    MF_VALUE_U16,
+    MF_VALUE_I16,
+    MF_VALUE_U32,
+    MF_VALUE_I32,
+    MF_VALUE_F32,
+    MF_VALUE_BOOL,
+    MF_VALUE_STRING,
+    MF_VALUE_ARRAY,
+    MF_VALUE_U64,
+    MF_VALUE_I64,
+    MF_VALUE_F64,
+    MF_VALUE_NULL,   /* JSON and MessagePack only, from here on */
+    MF_VALUE_OBJECT, /* a map */
+    MF_VALUE_MIXED   /* only as an array's element type */
+};
+
+/* "u8" .. "f64", "bool", "string", "array", "null", "object", "mixed". */
+MF_API const char *mf_value_type_name(enum mf_value_type type);
+
+union mf_number {
+    uint64_t u64; /* U8 U16 U32 U64 */
+    int64_t i64;  /* I8 I16 I32 I64 */
+    double f64;   /* F32 F64 */
+    bool boolean; /* BOOL */
+};
+
+struct mf_meta {
+    struct mf_str key; /* terminated, but may hold NUL within */
+    enum mf_value_type type;
+    enum mf_value_type of; /* of an array's elements */
+    uint64_t count;        /* elements of an array, members of an object,
+                              bytes of a string as decoded */
+    union mf_number number;
+    struct mf_str text;  /* a string of at most 1024 bytes; at is NULL for a
+                            longer one: use mf_values_open.  Terminated. */
+    struct mf_span span; /* where the value lies */
+    uint32_t shard;
+};
+
+/* Keys in the order of the file.  No allocation. */
+MF_API bool mf_meta_at(const struct mf_model *model, size_t index,
+                       struct mf_meta *out);
+MF_API bool mf_meta_find(const struct mf_model *model, const char *key,
+                         size_t key_size, struct mf_meta *out, size_t *at);
+
+/* A value told piece by piece, in bounded memory whatever its size: how array
+ * elements, nested values and long strings are read.  A scalar is one ITEM; an
+ * array is BEGIN, its elements, END; an object is BEGIN, then KEY and value by
+ * turns, END.  A long KEY or string ITEM comes in several events, all but the
+ * last with more = true; a piece never splits a UTF-8 character. */
+enum mf_event {
+    MF_EVENT_ITEM,
+    MF_EVENT_KEY,
+    MF_EVENT_BEGIN,
+    MF_EVENT_END,
+    MF_EVENT_DONE
+};
+
+struct mf_value {
+    enum mf_event event;
+    enum mf_value_type type; /* of an ITEM; ARRAY or OBJECT of BEGIN and END */
+    enum mf_value_type of;   /* BEGIN of an array, where the format tells */
+    uint64_t count;          /* BEGIN of an array, where the format tells */
+    union mf_number number;
+    struct mf_str text; /* KEY and string ITEM: this piece; a JSON number: its
+                           digits as written.  Valid until the next call. */
+    bool more;
+};
+
+struct mf_values;
+
+/* Starts reading value number index of the metadata.  Free with
+ * mf_values_close before the model is closed. */
+MF_API enum mf_status mf_values_open(struct mf_model *model, size_t index,
+                                     struct mf_values **out);
+MF_API enum mf_status mf_values_next(struct mf_values *values,
+                                     struct mf_value *out);
+MF_API void mf_values_close(struct mf_values *values);
+
+/* What people ask of a model, wherever its format keeps it. */
+enum mf_fact {
+    MF_FACT_ARCHITECTURE,
+    MF_FACT_NAME,
+    MF_FACT_LICENSE,
+    MF_FACT_FILE_TYPE, /* a string: the name of the quantization mix */
+    MF_FACT_CONTEXT_LENGTH,
+    MF_FACT_EMBEDDING_LENGTH,
+    MF_FACT_BLOCK_COUNT,
+    MF_FACT_HEAD_COUNT,
+    MF_FACT_HEAD_COUNT_KV,
+    MF_FACT_VOCAB_SIZE,
+    MF_FACT_COUNT
+};
+
+/* "architecture", "context_length", ...: the key that JSON output uses. */
+MF_API const char *mf_fact_name(enum mf_fact fact);
+
+/* False where the file does not say.  out is the metadatum that tells it;
+ * where that is an array (heads per layer, a vocabulary), count is its length
+ * and at (may be NULL) the index for mf_values_open. */
+MF_API bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
+                          struct mf_meta *out, size_t *at);
+
+/* ---- Findings ------------------------------------------------------------ */
+
+enum mf_severity { MF_WARNING, MF_ERROR };
+
+#define MF_FINDINGS_MAX 1000 /* kept; more are only counted */
+
+struct mf_finding {
+    const char *rule; /* "TENSOR-BOUNDS": stable, static */
+    enum mf_severity severity;
+    uint64_t offset; /* in the shard's file, or MF_NO_OFFSET */
+    uint32_t shard;
+    const char *message; /* a sentence as in struct mf_error */
+};
+
+/* What was met while reading, in that order; false past the last kept one. */
+MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
+                          struct mf_finding *out);
+
+/* ---- What a folder holds ------------------------------------------------- */
+
+/* Calls found for every model in a folder (not its subfolders), in the order
+ * of names: once per split model, with a path and a way for mf_open.  Files
+ * that are no model are passed over.  A status other than MF_OK from found
+ * ends the listing and is returned. */
+MF_API enum mf_status
+mf_folder_list(struct mf_env *env, const char *folder,
+               enum mf_status (*found)(void *user, const char *path,
+                                       enum mf_shards shards),
+               void *user);
+
+/* ---- What this library knows --------------------------------------------- */
+
+struct mf_type_info {
+    const char *name;         /* "q4_k" */
+    uint32_t block, size;     /* elements and bytes of a block */
+    bool gguf, apr, safetensors; /* formats that can carry it */
+};
+
+struct mf_format_info {
+    const char *name, *suffix, *description;
+};
+
+/* index from 0 until false. */
+MF_API bool mf_type_at(size_t index, struct mf_type_info *out);
+MF_API bool mf_format_at(size_t index, struct mf_format_info *out);
+
+/* ---- Text and JSON ------------------------------------------------------- */
+
+/* Bytes of text (from at, of size) that can go to a terminal or a log as they
+ * are: well-formed UTF-8 without control characters or bidirectional
+ * overrides.  Stops at the first byte that cannot. */
+MF_API size_t mf_text_clean(const char *at, size_t size);
+
+/* Writes the escaped form (\n, \x1b, \u202e) of the character that stopped
+ * mf_text_clean into out, terminated; returns the bytes of text it stands for
+ * (1 to 4, never 0 for size > 0). */
+MF_API size_t mf_text_escape(const char *at, size_t size, char out[12]);
+
+/* True where text is well-formed UTF-8. */
+MF_API bool mf_text_is_utf8(const char *at, size_t size);
+
+/* Writes JSON through the caller's function, commas and escapes taken care of.
+ * What mf_text_clean stops at is written as \uXXXX or a short escape.  A byte
+ * that is not UTF-8, say 0xff, is written as \\xff: the string then holds the
+ * four characters \xff, and the document is always valid. */
+struct mf_json_out {
+    void (*write)(void *user, const char *at, size_t size);
+    void *user;
+    bool comma, after_key; /* private; start with all zero */
+};
+
+MF_API void mf_json_begin(struct mf_json_out *json, char bracket);
+MF_API void mf_json_end(struct mf_json_out *json, char bracket);
+MF_API void mf_json_key(struct mf_json_out *json, const char *key);
+MF_API void mf_json_string(struct mf_json_out *json, const char *at,
+                           size_t size);
+/* A string (or, with key, a member's name) given in pieces. */
+MF_API void mf_json_open_string(struct mf_json_out *json);
+MF_API void mf_json_piece(struct mf_json_out *json, const char *at,
+                          size_t size);
+MF_API void mf_json_close_string(struct mf_json_out *json, bool key);
+MF_API void mf_json_u64(struct mf_json_out *json, uint64_t value);
+MF_API void mf_json_i64(struct mf_json_out *json, int64_t value);
+/* The shortest digits that give value again; NaN and infinities, which JSON
+ * lacks, as the strings "nan", "inf" and "-inf". */
+MF_API void mf_json_f64(struct mf_json_out *json, double value);
+MF_API void mf_json_bool(struct mf_json_out *json, bool value);
+MF_API void mf_json_null(struct mf_json_out *json);
+/* A number whose digits are known, as a JSON source wrote them. */
+MF_API void mf_json_digits(struct mf_json_out *json, const char *at,
+                           size_t size);
+
+/* ---- Digests ------------------------------------------------------------- */
+
+enum mf_digest_kind { MF_CRC32, MF_XXH64, MF_XXH3_64, MF_XXH3_128 };
+
+struct mf_digest;
+
+/* NULL when memory is refused.  Feed with _add as often as needed; _finish
+ * writes the digest's bytes in its usual printed (big-endian) order, returns
+ * how many, and leaves the digest as it was: more may be added. */
+MF_API struct mf_digest *mf_digest_new(struct mf_env *env,
+                                       enum mf_digest_kind kind);
+MF_API void mf_digest_add(struct mf_digest *digest, const void *bytes,
+                          size_t size);
+MF_API size_t mf_digest_finish(const struct mf_digest *digest,
+                               uint8_t out[16]);
+MF_API void mf_digest_free(struct mf_digest *digest);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
