@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json_out.c - writing JSON: commas, escapes, numbers
+ */
+#include "lib/modelfile.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/text.h"
+
+static void put(struct mf_json_out *json, const char *at, size_t size)
+{
+    if (size > 0)
+        json->write(json->user, at, size);
+}
+
+static void put_text(struct mf_json_out *json, const char *text)
+{
+    put(json, text, strlen(text));
+}
+
+/* The comma that the next value or key needs before it. */
+static void separate(struct mf_json_out *json)
+{
+    if (json->comma && !json->after_key)
+        put(json, ",", 1);
+    json->comma = true;
+    json->after_key = false;
+}
+
+void mf_json_begin(struct mf_json_out *json, char bracket)
+{
+    separate(json);
+    put(json, &bracket, 1);
+    json->comma = false;
+}
+
+void mf_json_end(struct mf_json_out *json, char bracket)
+{
+    put(json, &bracket, 1);
+    json->comma = true;
+}
+
+void mf_json_key(struct mf_json_out *json, const char *key)
+{
+    mf_json_open_string(json);
+    mf_json_piece(json, key, strlen(key));
+    mf_json_close_string(json, true);
+}
+
+void mf_json_string(struct mf_json_out *json, const char *at, size_t size)
+{
+    mf_json_open_string(json);
+    mf_json_piece(json, at, size);
+    mf_json_close_string(json, false);
+}
+
+void mf_json_open_string(struct mf_json_out *json)
+{
+    separate(json);
+    put(json, "\"", 1);
+}
+
+void mf_json_close_string(struct mf_json_out *json, bool key)
+{
+    put_text(json, key ? "\":" : "\"");
+    json->after_key = key;
+}
+
+/* Text that needs no escape: clean for a terminal, and neither quote nor
+ * backslash. */
+static size_t plain_size(const char *at, size_t size)
+{
+    size_t i = 0;
+
+    size = mf_text_clean(at, size);
+    while (i < size && at[i] != '"' && at[i] != '\\')
+        i++;
+    return i;
+}
+
+/* The escape of the character that ended a plain text; returns how many bytes
+ * it stands for. */
+static size_t escape(struct mf_json_out *json, const char *at, size_t size)
+{
+    static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+    uint32_t code;
+    size_t length = mf_utf8_next(at, size, &code);
+    const char *name = length == 1 && code ? strchr(named, (int)code) : NULL;
+    char text[16];
+
+    if (name)
+        snprintf(text, sizeof(text), "\\%c", names[name - named]);
+    else if (length > 0) /* all of these are below U+10000 */
+        snprintf(text, sizeof(text), "\\u%04x", (unsigned)code);
+    else
+        snprintf(text, sizeof(text), "\\\\x%02x", (unsigned)(uint8_t)*at);
+    put_text(json, text);
+    return length > 0 ? length : 1;
+}
+
+void mf_json_piece(struct mf_json_out *json, const char *at, size_t size)
+{
+    while (size > 0) {
+        size_t taken = plain_size(at, size);
+
+        put(json, at, taken);
+        if (taken < size)
+            taken += escape(json, at + taken, size - taken);
+        at += taken;
+        size -= taken;
+    }
+}
+
+static void put_number(struct mf_json_out *json, uint64_t size, bool negative)
+{
+    char text[24]; /* 20 digits and a sign */
+    char *at = text + sizeof(text);
+
+    do {
+        *--at = (char)('0' + size % 10);
+        size /= 10;
+    } while (size > 0);
+    if (negative)
+        *--at = '-';
+    separate(json);
+    put(json, at, (size_t)(text + sizeof(text) - at));
+}
+
+void mf_json_u64(struct mf_json_out *json, uint64_t value)
+{
+    put_number(json, value, false);
+}
+
+void mf_json_i64(struct mf_json_out *json, int64_t value)
+{
+    put_number(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value,
+               value < 0);
+}
+
+/* Puts a point where printf wrote the one of the program's locale, which may
+ * be any bytes. */
+static void fix_point(char *text)
+{
+    char *from = text, *to = text;
+
+    while (*from) {
+        if (strchr("0123456789+-e", *from)) {
+            *to++ = *from++;
+            continue;
+        }
+        *to++ = '.';
+        while (*from && !strchr("0123456789+-e", *from))
+            from++;
+    }
+    *to = 0;
+}
+
+void mf_json_f64(struct mf_json_out *json, double value)
+{
+    /* 15 digits are exact for every double that has no more, 17 are enough
+     * for all.  Near zero, doubles have fewer digits, down to one. */
+    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    char text[48];
+
+    if (!isfinite(value)) {
+        const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+
+        mf_json_string(json, name, strlen(name));
+        return;
+    }
+    do {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    } while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    fix_point(text);
+    separate(json);
+    put_text(json, text);
+}
+
+void mf_json_bool(struct mf_json_out *json, bool value)
+{
+    separate(json);
+    put_text(json, value ? "true" : "false");
+}
+
+void mf_json_null(struct mf_json_out *json)
+{
+    separate(json);
+    put_text(json, "null");
+}
+
+void mf_json_digits(struct mf_json_out *json, const char *at, size_t size)
+{
+    separate(json);
+    put(json, at, size);
+}
