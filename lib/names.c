@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * names.c - finding a row of a table by its name
+ */
+#include "lib/names.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static size_t hash(const struct mf_names *names, struct mf_str name)
+{
+    return (size_t)XXH3_64bits_withSeed(name.at, name.size, names->seed);
+}
+
+static bool same(struct mf_str a, struct mf_str b)
+{
+    return a.size == b.size &&
+           (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+}
+
+enum mf_status mf_names_init(struct mf_names *names, struct mf_arena *arena,
+                             size_t count)
+{
+    size_t slots = 4;
+
+    /* At most two thirds full, so a search ends after two or three slots. */
+    while (slots / 3 * 2 < count)
+        slots *= 2;
+    names->slot = mf_arena_take(arena, slots * sizeof(*names->slot));
+    if (!names->slot)
+        return arena->env->error.status;
+    memset(names->slot, 0, slots * sizeof(*names->slot));
+    names->mask = slots - 1;
+    return MF_OK;
+}
+
+/* The slot that holds name, or the free one where it would go. */
+static uint32_t *find_slot(const struct mf_names *names, struct mf_str name)
+{
+    size_t at = hash(names, name) & names->mask;
+
+    while (names->slot[at] != 0 &&
+           !same(name, names->name_at(names->table, names->slot[at] - 1)))
+        at = (at + 1) & names->mask;
+    return &names->slot[at];
+}
+
+size_t mf_names_add(struct mf_names *names, size_t row)
+{
+    uint32_t *slot = find_slot(names, names->name_at(names->table, row));
+
+    if (*slot != 0)
+        return *slot - 1;
+    *slot = (uint32_t)row + 1;
+    return MF_NOT_FOUND;
+}
+
+size_t mf_names_find(const struct mf_names *names, struct mf_str name)
+{
+    uint32_t slot = names->slot ? *find_slot(names, name) : 0;
+
+    return slot == 0 ? MF_NOT_FOUND : slot - 1;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * values.c - a metadata value told event by event, whatever its format
+ */
+#include "lib/values.h"
+
+#include "lib/model.h"
+#include "lib/text.h"
+
+/* Values are read in small steps: a listing shows the first elements of ten
+ * arrays and should not read a window of each. */
+#define VALUES_WINDOW ((size_t)16 * 1024)
+
+const char *mf_value_type_name(enum mf_value_type type)
+{
+    static const char *const names[] = {
+        [MF_VALUE_U8] = "u8",         [MF_VALUE_I8] = "i8",
+        [MF_VALUE_U16] = "u16",       [MF_VALUE_I16] = "i16",
+        [MF_VALUE_U32] = "u32",       [MF_VALUE_I32] = "i32",
+        [MF_VALUE_F32] = "f32",       [MF_VALUE_BOOL] = "bool",
+        [MF_VALUE_STRING] = "string", [MF_VALUE_ARRAY] = "array",
+        [MF_VALUE_U64] = "u64",       [MF_VALUE_I64] = "i64",
+        [MF_VALUE_F64] = "f64",       [MF_VALUE_NULL] = "null",
+        [MF_VALUE_OBJECT] = "object", [MF_VALUE_MIXED] = "mixed",
+    };
+
+    return (unsigned)type < sizeof(names) / sizeof(*names) ? names[type]
+                                                           : "unknown";
+}
+
+enum mf_status mf_values_open(struct mf_model *model, size_t index,
+                              struct mf_values **out)
+{
+    struct mf_env *env = model->env;
+    struct mf_values *values;
+    struct mf_meta meta;
+
+    mf_clear_error(env);
+    if (!mf_meta_at(model, index, &meta))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "there is no metadatum number %zu, the model has %zu",
+                       index, model->index.meta_count);
+    values = mf_alloc(env, sizeof(*values));
+    if (!values)
+        return env->error.status;
+    *values = (struct mf_values){ .env = env,
+                                  .format = model->format,
+                                  .version = model->index.kind.version,
+                                  .meta = meta };
+    if (mf_reader_init_span(&values->reader, env,
+                            &model->file[meta.shard].source, meta.span,
+                            VALUES_WINDOW) != MF_OK) {
+        mf_release(env, values, sizeof(*values));
+        return env->error.status;
+    }
+    values->reader.big_endian =
+        model->index.kind.byte_order == MF_BIG_ENDIAN;
+    *out = values;
+    return MF_OK;
+}
+
+enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
+{
+    mf_clear_error(values->env);
+    *out = (struct mf_value){ .event = MF_EVENT_DONE };
+    if (values->done)
+        return MF_OK;
+    return values->format->value_next(values, out);
+}
+
+void mf_values_close(struct mf_values *values)
+{
+    struct mf_env *env;
+
+    if (!values)
+        return;
+    env = values->env;
+    mf_reader_release(&values->reader);
+    mf_release(env, values, sizeof(*values));
+}
+
+enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out)
+{
+    struct mf_reader *reader = &values->reader;
+    size_t size = values->text_left < reader->capacity
+                      ? (size_t)values->text_left
+                      : reader->capacity;
+    const char *text = (const char *)mf_take(reader, size);
+    size_t whole;
+
+    if (!text)
+        return mf_reader_check(reader, "a string");
+    /* The last bytes wait for the rest of their character, unless nothing
+     * else is left to show. */
+    whole = size < values->text_left ? mf_utf8_whole(text, size) : size;
+    if (whole == 0)
+        whole = size;
+    reader->at -= size - whole;
+    values->text_left -= whole;
+    out->event = values->text_event;
+    out->type = MF_VALUE_STRING;
+    out->text = (struct mf_str){ text, whole };
+    out->more = values->text_left > 0;
+    return MF_OK;
+}

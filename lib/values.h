@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * values.h - a metadata value told event by event, whatever its format
+ */
+#ifndef MF_LIB_VALUES_H
+#define MF_LIB_VALUES_H
+
+#include "lib/index.h"
+#include "lib/json.h"
+#include "lib/reader.h"
+
+struct mf_format;
+
+/* An array or object that is being told. */
+struct mf_level {
+    uint64_t left; /* elements (of an object: keys and values) to come */
+    uint8_t of;    /* enum mf_value_type of an array's elements */
+    bool object;
+};
+
+/* Formats share this struct; each uses what it needs and leaves the rest. */
+struct mf_values {
+    struct mf_env *env;
+    const struct mf_format *format;
+    struct mf_reader reader; /* stands at the value, limited to its span */
+    uint32_t version; /* of the file's format */
+    struct mf_meta meta;
+    struct mf_level level[MF_NESTING_MAX];
+    unsigned depth;
+    bool started, done;
+    uint64_t text_left;        /* of a binary string that is being told */
+    enum mf_event text_event;  /* KEY or ITEM */
+    struct mf_json json;       /* for formats whose metadata is JSON */
+    char piece[4096];          /* for text that must be unescaped */
+};
+
+/* The next piece of a binary string of which values->text_left bytes lie
+ * ahead in values->reader: fills in out and counts text_left down. */
+enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out);
+
+/* value_next of every format whose metadata is JSON. */
+enum mf_status mf_json_value_next(struct mf_values *values,
+                                  struct mf_value *out);
+
+/* A JSON value, whose first token was just given, into meta: type, count, of,
+ * number, text (kept up to MF_TEXT_KEPT, in the arena) and span.  Arrays and
+ * objects are walked to their end, not stored. */
+enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
+                            struct mf_arena *arena, struct mf_meta *meta);
+
+/* The key just announced, terminated, in the arena; refused above MF_NAME_MAX. */
+enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
+                                struct mf_str *out);
+
+#endif
