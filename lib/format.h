@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * format.h - what a format supplies, and all that it may use
+ *
+ * A format is one struct mf_format in lib/formats.c's list.  It turns bytes
+ * into rows of the index and metadata into values; what all formats share
+ * (geometry, look-up, shards, limits) is not its business.
+ */
+#ifndef MF_LIB_FORMAT_H
+#define MF_LIB_FORMAT_H
+
+#include "lib/digest.h"
+#include "lib/index.h"
+#include "lib/json.h"
+#include "lib/reader.h"
+#include "lib/text.h"
+#include "lib/values.h"
+
+#define MF_HEAD_SIZE 64
+
+/* The first bytes of a file, at most MF_HEAD_SIZE. */
+struct mf_head {
+    const uint8_t *at;
+    size_t size;
+    uint64_t file_size;
+};
+
+/* Where a format keeps a fact: tried in order, the first key that is there
+ * with a fitting value wins.  "*" in key stands for the architecture. */
+struct mf_fact_row {
+    enum mf_fact fact;
+    const char *key;
+};
+
+/* Shard files that a file lists: names within its own folder. */
+struct mf_shard_names {
+    struct mf_arena *arena;
+    struct mf_str *name; /* terminated */
+    size_t count, room;
+};
+enum mf_status mf_shard_names_add(struct mf_shard_names *names,
+                                  struct mf_str name, size_t *at);
+
+struct mf_format {
+    const char *name, *variant, *suffix, *description;
+    enum mf_layout layout;
+    bool fastest_first;
+
+    /* True where the bytes are this format's (also when it can tell no more
+     * than that they wear its magic): fills in *out, which comes with name,
+     * variant, supported = true and size set. */
+    bool (*probe)(const struct mf_head *head, struct mf_detection *out);
+
+    /* Reads the header from the file's first byte on.  Fills index->part and
+     * the tables; index->kind is what probe said and may be bettered.  NULL
+     * for a row that only detects. */
+    enum mf_status (*parse)(struct mf_reader *reader, struct mf_index *index);
+
+    /* For a file that only lists shards, instead of parse: its names, and
+     * after all shards have been read whether they hold what it says. */
+    enum mf_status (*list)(struct mf_reader *reader,
+                           struct mf_shard_names *names);
+    enum mf_status (*verify)(struct mf_reader *reader, struct mf_index *index,
+                             const struct mf_shard_names *names);
+
+    /* One event of a value; see mf_values_next. */
+    enum mf_status (*value_next)(struct mf_values *values,
+                                 struct mf_value *out);
+
+    const char *(*type_name)(uint32_t type_id); /* of a type that lib/types.def
+                                                   lacks; may be NULL, may
+                                                   return NULL */
+    uint32_t (*type_id)(enum mf_type type); /* the format's number, or
+                                               MF_NO_TYPE_ID */
+    /* The name of a file_type number; NULL where it has none.  May be NULL. */
+    const char *(*file_type_name)(uint64_t file_type);
+    const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
+};
+
+#define MF_NO_TYPE_ID UINT32_MAX
+
+/* Every format, in the order of detection; ends with NULL. */
+extern const struct mf_format *const mf_formats[];
+
+/* Rows of formats.c, each defined in its format's folder. */
+extern const struct mf_format mf_format_gguf;
+extern const struct mf_format mf_format_apr;
+extern const struct mf_format mf_format_apr_v1;
+extern const struct mf_format mf_format_safetensors;
+extern const struct mf_format mf_format_safetensors_index;
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model.c - opening, looking at and closing a model
+ */
+#include "lib/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- opening ---- */
+
+/* path is copied: messages and mf_shard_at speak of it later. */
+static const char *keep_path(struct mf_model *model, const char *path)
+{
+    size_t size = strlen(path);
+    char *copy = mf_arena_reserve(&model->paths, size + 1) == MF_OK
+                     ? mf_arena_text(&model->paths, size)
+                     : NULL;
+
+    if (copy)
+        memcpy(copy, path, size);
+    return copy;
+}
+
+static struct mf_model *model_new(struct mf_env *env,
+                                  const struct mf_open_options *options)
+{
+    struct mf_model *model = mf_alloc(env, sizeof(*model));
+
+    if (!model)
+        return NULL;
+    *model = (struct mf_model){ .env = env };
+    mf_index_init(&model->index, env);
+    mf_arena_init(&model->paths, env);
+    model->index.metadata_only = options && options->metadata_only;
+    return model;
+}
+
+/* Damaged tensors may claim anything: the sum stops at the largest number. */
+static void add_up(uint64_t *sum, uint64_t more)
+{
+    if (!mf_add(*sum, more, sum))
+        *sum = UINT64_MAX;
+}
+
+static void sum_up(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    struct mf_model_info *info = &model->info;
+
+    *info = (struct mf_model_info){
+        .format = model->format->name,
+        .variant = index->kind.variant,
+        .version = index->kind.version,
+        .version_minor = index->kind.version_minor,
+        .byte_order = index->kind.byte_order,
+        .fastest_first = model->format->fastest_first,
+        .has_tensors = !index->metadata_only,
+        .tensor_count = index->tensor_count,
+        .metadata_count = index->meta_count,
+        .shard_count = model->file_count,
+        .data_offset = model->part[0].data_offset,
+        .alignment = model->part[0].alignment,
+        .error_count = index->error_count,
+        .warning_count = index->warning_count,
+    };
+    for (size_t i = 0; i < model->file_count; i++)
+        info->file_size += model->file[i].source.size;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t elements = 0;
+
+        mf_elements(record->dim, record->rank, &elements);
+        add_up(&info->parameters, elements);
+        add_up(&info->data_size, record->size);
+    }
+}
+
+/* What all formats share, after their headers were read. */
+static enum mf_status finish(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+
+    if (mf_index_check(index, model->part, model->file_count,
+                       model->format->layout) != MF_OK ||
+        (!index->tensor_names.slot && mf_index_build_names(index) != MF_OK))
+        return model->env->error.status;
+    sum_up(model);
+    return index->status;
+}
+
+enum mf_status mf_open(struct mf_env *env, const char *path,
+                       const struct mf_open_options *options,
+                       struct mf_model **out)
+{
+    enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
+    struct mf_model *model;
+    const char *kept;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    model = model_new(env, options);
+    if (!model)
+        return env->error.status;
+    kept = keep_path(model, path);
+    status = kept ? mf_model_open_path(model, kept, shards)
+                  : env->error.status;
+    if (status == MF_OK)
+        status = finish(model);
+    if (status == MF_OK)
+        *out = model;
+    else
+        mf_close(model);
+    return status;
+}
+
+enum mf_status mf_open_memory(struct mf_env *env, const char *name,
+                              const void *bytes, size_t size,
+                              const struct mf_open_options *options,
+                              struct mf_model **out)
+{
+    struct mf_model *model;
+    struct mf_source source;
+    const char *kept;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    model = model_new(env, options);
+    if (!model)
+        return env->error.status;
+    kept = keep_path(model, name);
+    mf_source_open_memory(kept, bytes, size, &source);
+    status = kept ? mf_model_add_source(model, &source, kept)
+                  : env->error.status;
+    if (status == MF_OK && !model->format->parse)
+        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                         "this lists other files, which memory does not have");
+    if (status == MF_OK)
+        status = finish(model);
+    if (status == MF_OK)
+        *out = model;
+    else
+        mf_close(model);
+    return status;
+}
+
+void mf_close(struct mf_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->file_count; i++)
+        mf_source_close(&model->file[i].source);
+    mf_release(model->env, model->file,
+               model->file_room * sizeof(*model->file));
+    mf_release(model->env, model->part,
+               model->file_room * sizeof(*model->part));
+    mf_index_release(&model->index);
+    mf_arena_release(&model->paths);
+    mf_release(model->env, model, sizeof(*model));
+}
+
+/* ---- looking ---- */
+
+const struct mf_model_info *mf_model_info(const struct mf_model *model)
+{
+    return &model->info;
+}
+
+bool mf_shard_at(const struct mf_model *model, size_t index,
+                 struct mf_shard *out)
+{
+    if (index >= model->file_count)
+        return false;
+    *out = (struct mf_shard){ .path = model->file[index].path,
+                              .size = model->file[index].source.size,
+                              .data_offset = model->part[index].data_offset,
+                              .tensor_count = model->part[index].count };
+    return true;
+}
+
+static void type_name(const struct mf_model *model,
+                      const struct mf_record *record, char *out, size_t size)
+{
+    const char *name = NULL;
+
+    if (record->type != MF_TYPE_UNKNOWN)
+        name = mf_types[record->type].name;
+    else if (model->format->type_name)
+        name = model->format->type_name(record->type_id);
+    if (name)
+        memcpy(out, name, strlen(name) < size ? strlen(name) + 1 : size - 1);
+    else
+        snprintf(out, size, "type_%" PRIu32, record->type_id);
+}
+
+static void describe(const struct mf_model *model, size_t index,
+                     struct mf_tensor *out)
+{
+    const struct mf_record *record = &model->index.tensor[index];
+
+    *out = (struct mf_tensor){
+        .name = { record->name, record->name_size },
+        .type_id = record->type_id,
+        .rank = record->rank,
+        .dim = record->dim,
+        .data = { record->offset, record->size },
+        .shard = record->shard,
+        .flags =
+            record->flags & (MF_TENSOR_DAMAGED | MF_TENSOR_SIZE_INFERRED),
+    };
+    mf_elements(record->dim, record->rank, &out->parameters);
+    type_name(model, record, out->type, sizeof(out->type));
+}
+
+bool mf_tensor_at(const struct mf_model *model, size_t index,
+                  struct mf_tensor *out)
+{
+    if (index >= model->index.tensor_count)
+        return false;
+    describe(model, index, out);
+    return true;
+}
+
+bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
+                         struct mf_tensor *out)
+{
+    if (index >= model->index.tensor_count)
+        return false;
+    describe(model,
+             model->index.by_offset ? model->index.by_offset[index] : index,
+             out);
+    return true;
+}
+
+bool mf_tensor_find(const struct mf_model *model, const char *name,
+                    size_t name_size, struct mf_tensor *out, size_t *at)
+{
+    size_t index = mf_names_find(&model->index.tensor_names,
+                                 (struct mf_str){ name, name_size });
+
+    if (index == MF_NOT_FOUND)
+        return false;
+    describe(model, index, out);
+    if (at)
+        *at = index;
+    return true;
+}
+
+bool mf_meta_at(const struct mf_model *model, size_t index,
+                struct mf_meta *out)
+{
+    if (index >= model->index.meta_count)
+        return false;
+    *out = model->index.meta[index];
+    return true;
+}
+
+bool mf_meta_find(const struct mf_model *model, const char *key,
+                  size_t key_size, struct mf_meta *out, size_t *at)
+{
+    size_t index = mf_names_find(&model->index.meta_names,
+                                 (struct mf_str){ key, key_size });
+
+    if (index == MF_NOT_FOUND)
+        return false;
+    *out = model->index.meta[index];
+    if (at)
+        *at = index;
+    return true;
+}
+
+bool mf_finding_at(const struct mf_model *model, size_t index,
+                   struct mf_finding *out)
+{
+    if (index >= model->index.finding_count)
+        return false;
+    *out = model->index.finding[index];
+    return true;
+}

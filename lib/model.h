@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model.h - an open model: its files and its index
+ */
+#ifndef MF_LIB_MODEL_H
+#define MF_LIB_MODEL_H
+
+#include "lib/format.h"
+
+struct mf_file { /* one shard */
+    struct mf_source source;
+    const char *path;
+};
+
+struct mf_model {
+    struct mf_env *env;
+    const struct mf_format *format;
+    struct mf_index index;
+    struct mf_arena paths;
+    struct mf_file *file; /* as many as there are shards */
+    struct mf_part *part; /* likewise */
+    size_t file_count, file_room;
+    struct mf_model_info info;
+};
+
+/* The row of the format that recognises the head, and what it says; NULL
+ * after mf_fail where none does. A known foreign format gives NULL without
+ * an error and *out filled in. */
+const struct mf_format *mf_format_of(struct mf_env *env,
+                                     const struct mf_head *head,
+                                     struct mf_detection *out);
+
+/* Reads the head of source into bytes[MF_HEAD_SIZE]. */
+enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
+                            uint8_t *bytes, struct mf_head *out);
+
+/* ---- shards.c ---- */
+
+/* Opens path as the next shard of the model and reads its header; *head_format
+ * is the row that recognised it. */
+enum mf_status mf_model_add_file(struct mf_model *model, const char *path);
+
+/* Reads one more shard from a source that is open already; the model owns the
+ * source from here on, whatever happens. */
+enum mf_status mf_model_add_source(struct mf_model *model,
+                                   const struct mf_source *source,
+                                   const char *path);
+
+/* All files that belong to the model whose first named file is path. */
+enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
+                                  enum mf_shards shards);
+
+/* A path with the same folder as path and another name, in the arena. */
+const char *mf_path_beside(struct mf_arena *arena, const char *path,
+                           struct mf_str name);
+
+#endif
