@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * empty.c - a program that does nothing: what starting any program costs
+ */
+int main(void)
+{
+    return 0;
+}

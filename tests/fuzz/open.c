@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * open.c - fuzz target: open any bytes as a model and look at all of it
+ *
+ * -DFORMAT=gguf|safetensors|apr|json narrows it to one format, so that the
+ * fuzzer does not spend its time on magics (json: the tokenizer alone).
+ * -DREPLAY adds a main which runs files and folders given as arguments.
+ *
+ * Beside crashes and sanitizer reports it stops on a broken promise: something
+ * left on the heap, or more of it used than 32 times the bytes read.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/digest.h"
+#include "lib/json.h"
+#include "lib/modelfile.h"
+
+#ifndef FORMAT
+#define FORMAT gguf
+#endif
+#define TEXT_OF(word) #word
+#define TEXT(word) TEXT_OF(word)
+
+/* Window, piece buffer and smallest tables of an env, a model and a value. */
+#define FIXED_HEAP ((size_t)384 * 1024)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool is(const char *format)
+{
+    return strcmp(TEXT(FORMAT), format) == 0;
+}
+
+static void stop(const char *why, size_t value, size_t bound)
+{
+    fprintf(stderr, "%s: %zu, at most %zu\n", why, value, bound);
+    abort();
+}
+
+static void walk_value(struct mf_model *model, size_t index)
+{
+    struct mf_values *values;
+    struct mf_value value;
+
+    if (mf_values_open(model, index, &values) != MF_OK)
+        return;
+    while (mf_values_next(values, &value) == MF_OK &&
+           value.event != MF_EVENT_DONE)
+        if (value.text.size > 0)
+            mf_text_clean(value.text.at, value.text.size);
+    mf_values_close(values);
+}
+
+static void walk(struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct mf_finding finding;
+    struct mf_tensor tensor;
+    struct mf_meta meta;
+
+    for (size_t i = 0; i < info->tensor_count; i++)
+        if (!mf_tensor_at(model, i, &tensor) ||
+            !mf_tensor_find(model, tensor.name.at, tensor.name.size, &tensor,
+                            NULL) ||
+            !mf_tensor_by_offset(model, i, &tensor))
+            stop("a listed tensor is not found, number", i, 0);
+    for (size_t i = 0; i < info->metadata_count; i++)
+        walk_value(model, i);
+    for (int fact = 0; fact < MF_FACT_COUNT; fact++)
+        mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        if (finding.message[mf_text_clean(finding.message,
+                                          strlen(finding.message))])
+            stop("a message with control characters, number", i, 0);
+}
+
+static void open_model(const uint8_t *data, size_t size, bool metadata_only)
+{
+    struct mf_open_options options = { .metadata_only = metadata_only };
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_heap_stats heap;
+    struct mf_io_stats io;
+    struct mf_model *model = NULL;
+
+    if (!env)
+        abort();
+    if (mf_open_memory(env, "fuzz", data, size, &options, &model) == MF_OK)
+        walk(model);
+    mf_close(model);
+    mf_env_heap(env, &heap);
+    mf_env_io(env, &io);
+    if (heap.peak > FIXED_HEAP + 32 * (size_t)io.bytes_read)
+        stop("bytes on the heap", heap.peak,
+             FIXED_HEAP + 32 * (size_t)io.bytes_read);
+    mf_env_free(env);
+}
+
+static void tokenize(const uint8_t *data, size_t size)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_source source;
+    struct mf_reader reader;
+    struct mf_json json;
+    enum mf_json_token token;
+
+    mf_source_open_memory("fuzz", data, size, &source);
+    if (mf_reader_init(&reader, env, &source, NULL, 0) != MF_OK)
+        abort();
+    mf_json_init(&json, &reader);
+    do {
+        char text[16];
+        uint64_t length;
+        bool more = true;
+
+        token = mf_json_next(&json);
+        /* Every second string is read in pieces, the others are skipped. */
+        if ((token == MF_JSON_STRING || token == MF_JSON_KEY) &&
+            json.token_offset % 2 == 0)
+            while (more && mf_json_text(&json, text, sizeof(text), &length,
+                                        &more) == MF_OK)
+                continue;
+    } while (token != MF_JSON_ERROR && token != MF_JSON_END);
+    mf_reader_release(&reader);
+    mf_env_free(env);
+}
+
+/* A mutated APR header would nearly always fail its checksum and hide what
+ * lies behind: half of the inputs get a right one. */
+static void mend_checksum(uint8_t *bytes, size_t size)
+{
+    uint32_t crc;
+
+    if (size < 65 || bytes[size - 1] % 2 != 0)
+        return;
+    crc = mf_crc32(mf_crc32(0, bytes, 40), bytes + 44, 20);
+    for (int i = 0; i < 4; i++)
+        bytes[40 + i] = (uint8_t)(crc >> 8 * i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *copy;
+
+    if (is("json")) {
+        tokenize(data, size);
+        return 0;
+    }
+    if ((is("gguf") && (size < 4 || memcmp(data, "GGUF", 4) != 0)) ||
+        (is("apr") && (size < 2 || memcmp(data, "AP", 2) != 0)) ||
+        (is("safetensors") && (size < 9 || data[8] != '{')))
+        return -1;
+    copy = malloc(size ? size : 1);
+    if (!copy)
+        abort();
+    memcpy(copy, data, size);
+    if (is("apr"))
+        mend_checksum(copy, size);
+    open_model(copy, size, false);
+    open_model(copy, size, true);
+    free(copy);
+    return 0;
+}
+
+#ifdef REPLAY
+#include <dirent.h>
+
+static size_t replayed;
+
+static void replay_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = malloc((size_t)1 << 24);
+    size_t size;
+
+    if (!file || !bytes) {
+        perror(path);
+        exit(1);
+    }
+    size = fread(bytes, 1, (size_t)1 << 24, file);
+    LLVMFuzzerTestOneInput(bytes, size);
+    replayed++;
+    free(bytes);
+    fclose(file);
+}
+
+/* One level: a corpus has no folders within. */
+static void replay(const char *path)
+{
+    DIR *folder = opendir(path);
+    struct dirent *entry;
+    char name[1024];
+
+    if (!folder) {
+        replay_file(path);
+        return;
+    }
+    while ((entry = readdir(folder)) != NULL) {
+        DIR *inner;
+
+        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+        inner = opendir(name);
+        if (inner)
+            closedir(inner);
+        else
+            replay_file(name);
+    }
+    closedir(folder);
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        replay(argv[i]);
+    printf("%s: %zu inputs replayed\n", TEXT(FORMAT), replayed);
+    return replayed == 0;
+}
+#endif

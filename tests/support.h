@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * support.h - what several tests need: fixtures, a failing heap, a full walk
+ */
+#ifndef TESTS_SUPPORT_H
+#define TESTS_SUPPORT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/modelfile.h"
+
+/* ---- fixtures ---- */
+
+static inline const char *fixture_folder(void)
+{
+    const char *folder = getenv("FIXTURES");
+
+    return folder ? folder : "fixtures";
+}
+
+static inline const char *fixture_path(const char *name)
+{
+    static char path[4][512];
+    static unsigned turn;
+    char *out = path[turn++ % 4];
+
+    snprintf(out, sizeof(path[0]), "%s/%s", fixture_folder(), name);
+    return out;
+}
+
+/* The whole file; free it. */
+static inline uint8_t *load(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = NULL;
+    size_t room = 1 << 16, got;
+
+    assert_non_null(file);
+    *size = 0;
+    do {
+        room *= 2;
+        bytes = realloc(bytes, room);
+        assert_non_null(bytes);
+        got = fread(bytes + *size, 1, room - *size, file);
+        *size += got;
+    } while (got > 0 && *size == room);
+    fclose(file);
+    return bytes;
+}
+
+static inline bool has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), tail = strlen(suffix);
+
+    return length >= tail && strcmp(name + length - tail, suffix) == 0;
+}
+
+static inline bool is_model_name(const char *name)
+{
+    return has_suffix(name, ".gguf") || has_suffix(name, ".safetensors") ||
+           has_suffix(name, ".apr");
+}
+
+/* Calls each for every model file among the fixtures; returns how many. */
+static inline size_t each_fixture(const char *prefix,
+                                  void (*each)(const char *name,
+                                               const uint8_t *bytes,
+                                               size_t size))
+{
+    DIR *folder = opendir(fixture_folder());
+    struct dirent *entry;
+    size_t count = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL) {
+        uint8_t *bytes;
+        size_t size;
+
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            !is_model_name(entry->d_name))
+            continue;
+        bytes = load(fixture_path(entry->d_name), &size);
+        each(entry->d_name, bytes, size);
+        free(bytes);
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* ---- a heap that can be told to fail ---- */
+
+struct test_heap {
+    size_t live;
+    uint64_t calls;
+    uint64_t fail_at; /* the call that fails, from 1 on; 0: none */
+    bool fail_after;  /* and all that follow it */
+};
+
+static inline void *test_resize(void *user, void *block, size_t old_size,
+                                size_t new_size)
+{
+    struct test_heap *heap = user;
+    void *moved;
+
+    if (new_size == 0) {
+        heap->live -= old_size;
+        free(block);
+        return NULL;
+    }
+    if (new_size > old_size) {
+        heap->calls++;
+        if (heap->calls == heap->fail_at ||
+            (heap->fail_after && heap->fail_at && heap->calls > heap->fail_at))
+            return NULL;
+    }
+    moved = realloc(block, new_size);
+    assert_non_null(moved);
+    heap->live += new_size - old_size;
+    return moved;
+}
+
+static inline struct mf_env *test_env(struct test_heap *heap)
+{
+    struct mf_options options = {
+        .allocator = { .resize = test_resize, .user = heap }
+    };
+
+    return mf_env_new(&options);
+}
+
+/* ---- looking at everything ---- */
+
+/* Tells a value to its end; the number of events, or 0 after an error. */
+static inline size_t walk_value(struct mf_model *model, size_t index)
+{
+    struct mf_values *values;
+    struct mf_value value;
+    size_t events = 0;
+    long depth = 0;
+
+    if (mf_values_open(model, index, &values) != MF_OK)
+        return 0;
+    for (;;) {
+        if (mf_values_next(values, &value) != MF_OK) {
+            events = 0;
+            break;
+        }
+        if (value.event == MF_EVENT_DONE) {
+            assert_int_equal(depth, 0);
+            break;
+        }
+        depth += (value.event == MF_EVENT_BEGIN) -
+                 (value.event == MF_EVENT_END);
+        assert_true(depth >= 0);
+        if (value.text.size > 0) /* every byte of it can be read */
+            assert_non_null(memchr(value.text.at, value.text.at[0],
+                                   value.text.size));
+        events++;
+    }
+    mf_values_close(values);
+    return events;
+}
+
+/* Reads all that a model tells: what a listing command would touch. */
+static inline void walk_model(struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct mf_finding finding;
+    struct mf_tensor tensor;
+    struct mf_meta meta;
+    size_t at;
+
+    for (size_t i = 0; i < info->tensor_count; i++) {
+        uint64_t sum = 0;
+
+        assert_true(mf_tensor_at(model, i, &tensor));
+        assert_int_equal(tensor.name.at[tensor.name.size], 0);
+        for (uint32_t d = 0; d < tensor.rank; d++)
+            sum += tensor.dim[d];
+        (void)sum;
+        assert_true(mf_tensor_find(model, tensor.name.at, tensor.name.size,
+                                   &tensor, &at));
+        assert_true(at <= i);
+        assert_true(mf_tensor_by_offset(model, i, &tensor));
+    }
+    for (size_t i = 0; i < info->metadata_count; i++) {
+        assert_true(mf_meta_at(model, i, &meta));
+        assert_int_equal(meta.key.at[meta.key.size], 0);
+        assert_true(mf_meta_find(model, meta.key.at, meta.key.size, &meta,
+                                 &at));
+        walk_value(model, i);
+    }
+    for (int fact = 0; fact < MF_FACT_COUNT; fact++)
+        mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        assert_true(mf_text_clean(finding.message, strlen(finding.message)) ==
+                    strlen(finding.message));
+}
+
+/* The first finding with that rule; false where there is none. */
+static inline bool find_rule(const struct mf_model *model, const char *rule,
+                             struct mf_finding *out)
+{
+    for (size_t i = 0; mf_finding_at(model, i, out); i++)
+        if (strcmp(out->rule, rule) == 0)
+            return true;
+    return false;
+}
+
+#endif
