@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * folder.c - the models that a folder holds
+ *
+ * Looks at names only: which of the files are models, and which belong
+ * together.  Opening them tells whether that is so.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/model.h"
+
+#define INDEX_SUFFIX ".safetensors.index.json"
+
+struct entry {
+    const char *path; /* folder and name, in the arena */
+    const char *name; /* its last component */
+};
+
+struct listing {
+    struct mf_env *env;
+    struct mf_arena arena;
+    struct entry *entry;
+    size_t count, room;
+};
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), tail = strlen(suffix);
+
+    return size > tail && strcmp(name + size - tail, suffix) == 0;
+}
+
+static bool is_model_name(const char *name)
+{
+    if (name[0] == '.')
+        return false;
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (ends_with(name, mf_formats[i]->suffix))
+            return true;
+    return false;
+}
+
+static enum mf_status add_entry(struct listing *listing, const char *folder,
+                                const char *name)
+{
+    size_t room = listing->room ? listing->room * 2 : 16;
+    size_t size = strlen(folder), slash = size > 0 && folder[size - 1] != '/';
+    struct entry *moved;
+    char *path;
+
+    if (listing->count == listing->room) {
+        moved =
+            mf_resize(listing->env, listing->entry,
+                      listing->room * sizeof(*moved), room * sizeof(*moved));
+        if (!moved)
+            return listing->env->error.status;
+        listing->entry = moved;
+        listing->room = room;
+    }
+    path = mf_arena_text(&listing->arena, size + slash + strlen(name));
+    if (!path)
+        return listing->env->error.status;
+    memcpy(path, folder, size);
+    memcpy(path + size, "/", slash);
+    memcpy(path + size + slash, name, strlen(name));
+    listing->entry[listing->count++] =
+        (struct entry){ path, path + size + slash };
+    return MF_OK;
+}
+
+static enum mf_status read_folder(struct listing *listing, const char *folder)
+{
+    DIR *stream = opendir(folder);
+    enum mf_status status = MF_OK;
+    struct dirent *entry;
+
+    if (!stream)
+        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "cannot open the folder: %s", strerror(errno));
+    errno = 0;
+    while (status == MF_OK && (entry = readdir(stream)) != NULL) {
+        if (is_model_name(entry->d_name))
+            status = add_entry(listing, folder, entry->d_name);
+        errno = 0;
+    }
+    if (status == MF_OK && errno != 0)
+        status = mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                         "cannot read the folder: %s", strerror(errno));
+    closedir(stream);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->name,
+                  ((const struct entry *)b)->name);
+}
+
+/* ---- which files are one model ---- */
+
+/* The size of the part before "-00002-of-00005" and what follows it; 0 where
+ * name is not that of a shard. */
+static size_t shard_prefix(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    const char tail[] = "-ddddd-of-ddddd";
+    size_t size = sizeof(tail) - 1;
+
+    if (!dot || (size_t)(dot - name) <= size)
+        return 0;
+    for (size_t i = 0; i < size; i++) {
+        char c = dot[(ptrdiff_t)i - (ptrdiff_t)size];
+
+        if (tail[i] == 'd' ? c < '0' || c > '9' : c != tail[i])
+            return 0;
+    }
+    return (size_t)(dot - name) - size;
+}
+
+/* True where b is a shard of the same model as shard a. */
+static bool same_model(const char *a, const char *b)
+{
+    size_t prefix = shard_prefix(a);
+    const char *of = a + prefix + strlen("-00001");
+
+    return prefix > 0 && shard_prefix(b) == prefix &&
+           memcmp(a, b, prefix) == 0 &&
+           strcmp(of, b + prefix + strlen("-00001")) == 0;
+}
+
+/* True where an index.json of the folder speaks for a safetensors file:
+ * model.safetensors.index.json for model-00001-of-00002.safetensors, and for a
+ * lone model.safetensors too. */
+static bool has_index(const struct listing *listing, const char *name)
+{
+    size_t prefix = shard_prefix(name);
+
+    if (!ends_with(name, ".safetensors"))
+        return false;
+    if (prefix == 0)
+        prefix = strlen(name) - strlen(".safetensors");
+    for (size_t i = 0; i < listing->count; i++) {
+        const char *other = listing->entry[i].name;
+
+        if (ends_with(other, INDEX_SUFFIX) &&
+            strlen(other) - strlen(INDEX_SUFFIX) == prefix &&
+            memcmp(other, name, prefix) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum mf_status
+tell(const struct listing *listing,
+     enum mf_status (*found)(void *, const char *, enum mf_shards), void *user)
+{
+    enum mf_status status = MF_OK;
+    const char *before = NULL;
+
+    for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
+        const struct entry *entry = &listing->entry[i];
+        bool again = before && same_model(before, entry->name);
+
+        before = entry->name;
+        /* Sorted by name, shards of a model stand one behind the other. */
+        if (again || has_index(listing, entry->name))
+            continue;
+        status =
+            found(user, entry->path,
+                  ends_with(entry->name, ".safetensors") ? MF_SHARDS_BY_NAME
+                                                         : MF_SHARDS_AUTO);
+    }
+    return status;
+}
+
+enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
+                              enum mf_status (*found)(void *user,
+                                                      const char *path,
+                                                      enum mf_shards shards),
+                              void *user)
+{
+    struct listing listing = { .env = env };
+    enum mf_status status;
+
+    mf_clear_error(env);
+    mf_arena_init(&listing.arena, env);
+    status = read_folder(&listing, folder);
+    if (status == MF_OK && listing.count > 1)
+        qsort(listing.entry, listing.count, sizeof(*listing.entry), by_name);
+    if (status == MF_OK)
+        status = tell(&listing, found, user);
+    mf_release(env, listing.entry, listing.room * sizeof(*listing.entry));
+    mf_arena_release(&listing.arena);
+    return status;
+}
