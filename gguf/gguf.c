@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gguf.c - GGUF's row in the list of formats: how it is told, its types, facts
+ */
+#include "gguf/gguf.h"
+
+/* Version 3 brought big-endian files.  Their version field, read as
+ * little-endian, has its two low bytes empty. */
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    uint32_t version;
+
+    if (head->size < 4 || memcmp(head->at, "GGUF", 4) != 0)
+        return false;
+    if (head->size < 8)
+        return true; /* parse will say where it ends */
+    version = (uint32_t)head->at[4] | (uint32_t)head->at[5] << 8 |
+              (uint32_t)head->at[6] << 16 | (uint32_t)head->at[7] << 24;
+    if (version != 0 && (version & 0xffff) == 0) {
+        version = __builtin_bswap32(version);
+        out->byte_order = MF_BIG_ENDIAN;
+    }
+    out->version = version;
+    if (version < 1 || version > 3) {
+        out->supported = false;
+        out->note = "GGUF whose version is none of 1, 2 and 3";
+    }
+    return true;
+}
+
+/* ---- types ---- */
+
+enum mf_type gguf_type_of(uint32_t id)
+{
+    static const uint8_t types[] = {
+#define TYPE(id, NAME) [id] = MF_TYPE_##NAME + 1,
+#include "gguf/types.def"
+#undef TYPE
+    };
+
+    return id < sizeof(types) && types[id] ? (enum mf_type)(types[id] - 1)
+                                           : MF_TYPE_UNKNOWN;
+}
+
+static uint32_t type_id(enum mf_type type)
+{
+    switch (type) {
+#define TYPE(id, NAME)                                                         \
+    case MF_TYPE_##NAME:                                                       \
+        return id;
+#include "gguf/types.def"
+#undef TYPE
+    default:
+        return MF_NO_TYPE_ID;
+    }
+}
+
+const char *gguf_fork_type(uint32_t id, bool *removed)
+{
+    static const struct {
+        uint32_t id;
+        bool removed;
+        const char *name;
+    } rows[] = {
+#define REMOVED(id, name) { id, true, name },
+#define FORK(id, name)    { id, false, name },
+#include "gguf/fork_types.def"
+#undef FORK
+#undef REMOVED
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        if (rows[i].id == id) {
+            *removed = rows[i].removed;
+            return rows[i].name;
+        }
+    return NULL;
+}
+
+static const char *type_name(uint32_t id)
+{
+    bool removed;
+
+    return gguf_fork_type(id, &removed);
+}
+
+static const char *file_type_name(uint64_t file_type)
+{
+    /* Set where a converter guessed the type. */
+    const uint64_t guessed = 1024;
+
+    switch (file_type & ~guessed) {
+#define FILE_TYPE(id, name)                                                    \
+    case id:                                                                   \
+        return name;
+#include "gguf/file_types.def"
+#undef FILE_TYPE
+    default:
+        return NULL;
+    }
+}
+
+/* ---- the row ---- */
+
+static const struct mf_fact_row facts[] = {
+    { MF_FACT_ARCHITECTURE, "general.architecture" },
+    { MF_FACT_NAME, "general.name" },
+    { MF_FACT_LICENSE, "general.license" },
+    { MF_FACT_FILE_TYPE, "general.file_type" },
+    { MF_FACT_CONTEXT_LENGTH, "*.context_length" },
+    { MF_FACT_EMBEDDING_LENGTH, "*.embedding_length" },
+    { MF_FACT_BLOCK_COUNT, "*.block_count" },
+    { MF_FACT_HEAD_COUNT, "*.attention.head_count" },
+    { MF_FACT_HEAD_COUNT_KV, "*.attention.head_count_kv" },
+    { MF_FACT_VOCAB_SIZE, "tokenizer.ggml.tokens" },
+    { MF_FACT_VOCAB_SIZE, "*.vocab_size" },
+    { 0, NULL },
+};
+
+const struct mf_format mf_format_gguf = {
+    .name = "gguf",
+    .variant = "",
+    .suffix = ".gguf",
+    .description = "GGUF of llama.cpp and ggml, versions 1 to 3",
+    .layout = MF_LAYOUT_PADDED,
+    .fastest_first = true,
+    .probe = probe,
+    .parse = gguf_parse,
+    .value_next = gguf_value_next,
+    .type_name = type_name,
+    .type_id = type_id,
+    .file_type_name = file_type_name,
+    .facts = facts,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gguf.h - what the files of this folder share
+ */
+#ifndef MF_GGUF_GGUF_H
+#define MF_GGUF_GGUF_H
+
+#include "lib/format.h"
+
+/* Version 1 counts with 32 bits what later ones count with 64: entries,
+ * lengths, dimensions. */
+static inline uint64_t gguf_take_count(struct mf_reader *reader,
+                                       uint32_t version)
+{
+    return version == 1 ? mf_take_u32(reader) : mf_take_u64(reader);
+}
+
+/* Bytes of such a count. */
+static inline uint64_t gguf_count_size(uint32_t version)
+{
+    return version == 1 ? 4 : 8;
+}
+
+/* Bytes of a number or bool; 0 for a string, an array, and what is no type. */
+size_t gguf_number_size(uint32_t type);
+
+/* The number, or bool as it should be: *odd is its byte where that is neither
+ * 0 nor 1, else 0. */
+union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
+                                 uint8_t *odd);
+
+/* The type for GGUF's number; MF_TYPE_UNKNOWN where lib/types.def lacks it. */
+enum mf_type gguf_type_of(uint32_t id);
+
+/* The name of a removed or a fork's type; NULL where id is neither. */
+const char *gguf_fork_type(uint32_t id, bool *removed);
+
+enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index);
+enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
+                              uint64_t count);
+enum mf_status gguf_read_tensors(struct mf_reader *reader,
+                                 struct mf_index *index, uint64_t count);
+enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out);
+
+#endif

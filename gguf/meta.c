@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * meta.c - the metadata of a GGUF header
+ *
+ * Strings up to MF_TEXT_KEPT bytes are kept; longer ones and all arrays are
+ * walked through and left in the file.
+ */
+#include "gguf/gguf.h"
+
+#define ALIGNMENT_DEFAULT 32
+
+struct walk {
+    struct mf_reader *reader;
+    struct mf_index *index;
+    struct mf_meta *meta; /* the entry that is being read */
+    uint32_t version;
+    bool aligned;               /* general.alignment was met */
+    bool has_number, has_count; /* split.no and split.count were met */
+};
+
+static enum mf_status ends(struct walk *walk)
+{
+    return mf_reader_check(walk->reader, "the metadata");
+}
+
+/* ---- keys ---- */
+
+static void check_key(struct walk *walk, uint64_t offset)
+{
+    struct mf_str key = walk->meta->key;
+    bool plain = true, styled = true;
+
+    for (size_t i = 0; i < key.size; i++) {
+        char c = key.at[i];
+
+        plain = plain && c >= ' ' && c <= '~';
+        styled = styled && ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                            c == '_' || c == '-' || c == '.');
+    }
+    if (!plain)
+        mf_index_note(walk->index, MF_ERROR, "GGUF-KEY-CHARS", offset,
+                      "key '%s' holds a byte that is not printable ASCII",
+                      mf_quote(key).text);
+    else if (!styled)
+        mf_index_note(walk->index, MF_WARNING, "GGUF-KEY-STYLE", offset,
+                      "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
+                      mf_quote(key).text);
+}
+
+static enum mf_status read_key(struct walk *walk)
+{
+    struct mf_reader *reader = walk->reader;
+    uint64_t offset = mf_reader_offset(reader);
+    uint64_t size = gguf_take_count(reader, walk->version);
+    size_t kept = size < MF_NAME_MAX ? (size_t)size : MF_NAME_MAX;
+    char *text;
+
+    if (ends(walk) != MF_OK)
+        return reader->env->error.status;
+    if (size == 0)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
+                       "a metadata key is empty");
+    if (size > mf_reader_left(reader))
+        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
+                       "a metadata key claims %" PRIu64 " bytes, %" PRIu64
+                       " are left",
+                       size, mf_reader_left(reader));
+    text = mf_arena_text(&walk->index->arena, kept);
+    if (!text)
+        return reader->env->error.status;
+    mf_take_bytes(reader, text, kept);
+    mf_skip(reader, size - kept);
+    walk->meta->key = (struct mf_str){ text, kept };
+    if (size > MF_NAME_MAX)
+        mf_index_note(walk->index, MF_ERROR, "GGUF-KEY-LENGTH", offset,
+                      "a key has %" PRIu64 " bytes, at most %d are allowed",
+                      size, MF_NAME_MAX);
+    check_key(walk, offset);
+    return MF_OK;
+}
+
+/* ---- values ---- */
+
+static void note_bool(struct walk *walk, uint64_t offset, uint8_t byte)
+{
+    mf_index_note(walk->index, MF_ERROR, "GGUF-BOOL", offset,
+                  "a bool of '%s' is the byte %u, only 0 and 1 are allowed",
+                  mf_quote(walk->meta->key).text, byte);
+}
+
+static void read_number(struct walk *walk)
+{
+    struct mf_meta *meta = walk->meta;
+    uint8_t odd;
+
+    meta->span.size = gguf_number_size(meta->type);
+    meta->number = gguf_take_number(walk->reader, meta->type, &odd);
+    if (odd)
+        note_bool(walk, meta->span.offset, odd);
+}
+
+static enum mf_status past_end(struct walk *walk, const char *what,
+                               uint64_t count, const char *unit)
+{
+    return mf_fail(
+        walk->reader->env, MF_ERR_CORRUPT, mf_reader_offset(walk->reader),
+        "%s of '%s' claims %" PRIu64 " %s, %" PRIu64 " bytes are left", what,
+        mf_quote(walk->meta->key).text, count, unit,
+        mf_reader_left(walk->reader));
+}
+
+static enum mf_status read_string(struct walk *walk)
+{
+    struct mf_meta *meta = walk->meta;
+    struct mf_reader *reader = walk->reader;
+    char *text;
+
+    meta->count = gguf_take_count(reader, walk->version);
+    meta->span.offset = mf_reader_offset(reader);
+    meta->span.size = meta->count;
+    if (ends(walk) != MF_OK)
+        return reader->env->error.status;
+    if (meta->count > mf_reader_left(reader))
+        return past_end(walk, "the string", meta->count, "bytes");
+    if (meta->count > MF_TEXT_KEPT) {
+        mf_skip(reader, meta->count);
+        return MF_OK;
+    }
+    text = mf_arena_text(&walk->index->arena, (size_t)meta->count);
+    if (!text)
+        return reader->env->error.status;
+    mf_take_bytes(reader, text, (size_t)meta->count);
+    meta->text = (struct mf_str){ text, (size_t)meta->count };
+    if (!mf_text_is_utf8(text, meta->text.size) ||
+        memchr(text, 0, meta->text.size))
+        mf_index_note(walk->index, MF_WARNING, "GGUF-TEXT-UTF8",
+                      meta->span.offset,
+                      "the text of '%s' is not UTF-8, or holds a NUL",
+                      mf_quote(meta->key).text);
+    return MF_OK;
+}
+
+/* ---- arrays ---- */
+
+static void check_bools(struct walk *walk, uint64_t count)
+{
+    struct mf_reader *reader = walk->reader;
+
+    for (uint64_t i = 0; i < count && !reader->failed; i++) {
+        uint8_t byte = mf_take_u8(reader);
+
+        if (byte > 1) {
+            note_bool(walk, mf_reader_offset(reader) - 1, byte);
+            mf_skip(reader, count - 1 - i);
+            return;
+        }
+    }
+}
+
+/* The strings of a vocabulary: nearly all of a header's entries. */
+static enum mf_status pass_strings(struct walk *walk, uint64_t count)
+{
+    struct mf_reader *reader = walk->reader;
+
+    for (; count > 0 && !reader->failed; count--) {
+        uint64_t size = gguf_take_count(reader, walk->version);
+
+        if (size > mf_reader_left(reader))
+            return past_end(walk, "an element", size, "bytes");
+        mf_skip(reader, size);
+    }
+    return MF_OK;
+}
+
+/* The head of an array; its elements lie ahead. */
+static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
+{
+    struct mf_reader *reader = walk->reader;
+    uint32_t of = mf_take_u32(reader);
+    uint64_t least;
+
+    level->left = gguf_take_count(reader, walk->version);
+    level->of = (uint8_t)of;
+    if (ends(walk) != MF_OK)
+        return reader->env->error.status;
+    if (of > MF_VALUE_F64)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
+                       "'%s' is an array of type %" PRIu32 ", the last is %d",
+                       mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
+    least = gguf_number_size(of);
+    if (least == 0) /* a length; of an array, a type before it */
+        least = gguf_count_size(walk->version) + (of == MF_VALUE_ARRAY ? 4 : 0);
+    if (level->left > mf_reader_left(reader) / least)
+        return past_end(walk, "an array", level->left, "elements");
+    return MF_OK;
+}
+
+/* Passes over all elements of a level that holds no arrays. */
+static enum mf_status pass_elements(struct walk *walk,
+                                    const struct mf_level *level)
+{
+    if (level->of == MF_VALUE_STRING)
+        return pass_strings(walk, level->left);
+    if (level->of == MF_VALUE_BOOL)
+        check_bools(walk, level->left);
+    else /* no overflow: begin_array held it against the bytes left */
+        mf_skip(walk->reader, level->left * gguf_number_size(level->of));
+    return MF_OK;
+}
+
+/* Walks an array of arrays without recursion; outer is its head. */
+static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
+{
+    struct mf_level level[MF_NESTING_MAX] = { outer };
+    struct mf_reader *reader = walk->reader;
+    unsigned depth = 1;
+
+    mf_index_note(walk->index, MF_WARNING, "GGUF-ARRAY-NESTED",
+                  walk->meta->span.offset,
+                  "'%s' holds arrays of arrays, which ggml cannot read",
+                  mf_quote(walk->meta->key).text);
+    while (depth > 0) {
+        struct mf_level *top = &level[depth - 1];
+
+        if (top->left == 0) {
+            depth--;
+            continue;
+        }
+        top->left--;
+        if (depth == MF_NESTING_MAX)
+            return mf_fail(reader->env, MF_ERR_LIMIT, mf_reader_offset(reader),
+                           "arrays of '%s' are nested more than %d deep",
+                           mf_quote(walk->meta->key).text, MF_NESTING_MAX);
+        if (begin_array(walk, &level[depth]) != MF_OK)
+            return reader->env->error.status;
+        if (level[depth].of == MF_VALUE_ARRAY)
+            depth++;
+        else if (pass_elements(walk, &level[depth]) != MF_OK ||
+                 ends(walk) != MF_OK)
+            return reader->env->error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status read_array(struct walk *walk)
+{
+    struct mf_meta *meta = walk->meta;
+    struct mf_level level;
+    enum mf_status status;
+
+    if (begin_array(walk, &level) != MF_OK)
+        return walk->reader->env->error.status;
+    meta->of = (enum mf_value_type)level.of;
+    meta->count = level.left;
+    status = level.of == MF_VALUE_ARRAY ? pass_nested(walk, level)
+                                        : pass_elements(walk, &level);
+    meta->span.size = mf_reader_offset(walk->reader) - meta->span.offset;
+    return status;
+}
+
+/* ---- keys that the reader itself needs ---- */
+
+static bool is(const struct mf_meta *meta, const char *key)
+{
+    return meta->key.size == strlen(key) &&
+           memcmp(meta->key.at, key, meta->key.size) == 0;
+}
+
+static enum mf_status take_alignment(struct walk *walk)
+{
+    const struct mf_meta *meta = walk->meta;
+    uint64_t value = meta->number.u64;
+    bool power = value != 0 && (value & (value - 1)) == 0;
+
+    if (walk->aligned)
+        return MF_OK; /* twice: the first one counts, see META-DUPLICATE */
+    walk->aligned = true;
+    if (meta->type != MF_VALUE_U32)
+        return mf_fail(walk->reader->env, MF_ERR_CORRUPT, meta->span.offset,
+                       "general.alignment is of type %s, u32 is required",
+                       mf_value_type_name(meta->type));
+    if (!power && (value == 0 || value % 8 != 0))
+        return mf_fail(walk->reader->env, MF_ERR_CORRUPT, meta->span.offset,
+                       "general.alignment is %" PRIu64 ", neither a power of "
+                       "two nor a multiple of 8",
+                       value);
+    if (!power || value < 8)
+        mf_index_note(walk->index, MF_WARNING, "GGUF-ALIGNMENT",
+                      meta->span.offset,
+                      "general.alignment is %" PRIu64
+                      "; not every reader takes less than 8 or what is no "
+                      "power of two",
+                      value);
+    walk->index->part->alignment = value;
+    return MF_OK;
+}
+
+/* An integer that is not negative; false otherwise. */
+static bool natural(const struct mf_meta *meta, uint64_t *out)
+{
+    switch (meta->type) {
+    case MF_VALUE_I8:
+    case MF_VALUE_I16:
+    case MF_VALUE_I32:
+    case MF_VALUE_I64:
+        *out = meta->number.u64;
+        return meta->number.i64 >= 0;
+    case MF_VALUE_U8:
+    case MF_VALUE_U16:
+    case MF_VALUE_U32:
+    case MF_VALUE_U64:
+        *out = meta->number.u64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static enum mf_status take_special(struct walk *walk)
+{
+    struct mf_part *part = walk->index->part;
+    const struct mf_meta *meta = walk->meta;
+
+    if (is(meta, "general.alignment"))
+        return take_alignment(walk);
+    if (is(meta, "split.no"))
+        walk->has_number = natural(meta, &part->split_number);
+    else if (is(meta, "split.count"))
+        walk->has_count = natural(meta, &part->split_count);
+    else if (is(meta, "split.tensors.count"))
+        natural(meta, &part->split_tensors);
+    return MF_OK;
+}
+
+static void settle_split(struct walk *walk)
+{
+    struct mf_part *part = walk->index->part;
+
+    if (!walk->has_number && !walk->has_count)
+        return;
+    part->is_split = walk->has_number && walk->has_count &&
+                     part->split_number < part->split_count;
+    if (!part->is_split)
+        mf_index_note(walk->index, MF_ERROR, "GGUF-SPLIT", MF_NO_OFFSET,
+                      "split.no %" PRIu64 " and split.count %" PRIu64
+                      " name no shard",
+                      part->split_number, part->split_count);
+}
+
+/* ---- the list ---- */
+
+static enum mf_status read_value(struct walk *walk)
+{
+    struct mf_reader *reader = walk->reader;
+    uint32_t type = mf_take_u32(reader);
+
+    if (ends(walk) != MF_OK)
+        return reader->env->error.status;
+    if (type > MF_VALUE_F64)
+        return mf_fail(reader->env, MF_ERR_CORRUPT,
+                       mf_reader_offset(reader) - 4,
+                       "'%s' is of type %" PRIu32 ", the last is %d",
+                       mf_quote(walk->meta->key).text, type, MF_VALUE_F64);
+    walk->meta->type = (enum mf_value_type)type;
+    walk->meta->span.offset = mf_reader_offset(reader);
+    if (type == MF_VALUE_STRING)
+        return read_string(walk);
+    if (type == MF_VALUE_ARRAY)
+        return read_array(walk);
+    read_number(walk);
+    return MF_OK;
+}
+
+enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
+                              uint64_t count)
+{
+    struct walk walk = { .reader = reader,
+                         .index = index,
+                         .version = index->kind.version };
+
+    index->part->alignment = ALIGNMENT_DEFAULT;
+    for (; count > 0; count--) {
+        walk.meta = mf_index_add_meta(index);
+        if (!walk.meta || read_key(&walk) != MF_OK ||
+            read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
+            take_special(&walk) != MF_OK)
+            return reader->env->error.status;
+    }
+    settle_split(&walk);
+    return MF_OK;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * read.c - a GGUF header: counts, metadata, tensor infos, and then the data
+ */
+#include "gguf/gguf.h"
+
+/* What a count claims must have room in the file, each entry at its smallest.
+ */
+static enum mf_status check_count(struct mf_reader *reader, const char *what,
+                                  uint64_t count, uint64_t entry_size)
+{
+    uint64_t left = mf_reader_left(reader);
+
+    if (count <= left / entry_size)
+        return MF_OK;
+    return mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
+                   "the header claims %" PRIu64 " %s of at least %" PRIu64
+                   " bytes, %" PRIu64 " bytes are left",
+                   count, what, entry_size, left);
+}
+
+/* Where the data begins: behind the infos, on a multiple of the alignment. */
+static enum mf_status place_data(struct mf_reader *reader,
+                                 struct mf_index *index)
+{
+    uint64_t end = mf_reader_offset(reader);
+
+    if (!mf_align_up(end, index->part->alignment, &index->part->data_offset))
+        return mf_fail(reader->env, MF_ERR_CORRUPT, end,
+                       "the data cannot begin on a multiple of %" PRIu64
+                       " behind offset %" PRIu64,
+                       index->part->alignment, end);
+    return MF_OK;
+}
+
+enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index)
+{
+    uint32_t version = index->kind.version;
+    uint64_t tensors, entries, size = gguf_count_size(version);
+
+    reader->big_endian = index->kind.byte_order == MF_BIG_ENDIAN;
+    mf_skip(reader, 8); /* magic and version: see probe */
+    tensors = gguf_take_count(reader, version);
+    entries = gguf_take_count(reader, version);
+    if (mf_reader_check(reader, "the header") != MF_OK)
+        return reader->env->error.status;
+    if (reader->big_endian && version < 3)
+        mf_index_note(index, MF_WARNING, "GGUF-ENDIAN", 4,
+                      "version %u is big-endian, which only version 3 can be",
+                      version);
+    /* A key's length, a key of one byte, a type, a value of one byte; a name's
+     * length, a rank, a type, an offset. */
+    if (check_count(reader, "metadata", entries, size + 1 + 4 + 1) != MF_OK ||
+        check_count(reader, "tensors", tensors, size + 4 + 4 + 8) != MF_OK ||
+        gguf_read_meta(reader, index, entries) != MF_OK)
+        return reader->env->error.status;
+    if (index->metadata_only)
+        return MF_OK;
+    if (gguf_read_tensors(reader, index, tensors) != MF_OK)
+        return reader->env->error.status;
+    return place_data(reader, index);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors.c - the tensor infos of a GGUF header
+ */
+#include "gguf/gguf.h"
+
+#define RANK_ALLOWED 4
+#define NAME_ALLOWED 64 /* ggml itself takes one byte less */
+
+/* What the infos that stand in the window need, to take room for all. */
+static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
+                             uint64_t count)
+{
+    uint32_t version = index->kind.version;
+    struct mf_reader ahead = mf_reader_ahead(reader);
+    uint64_t seen = 0, names = 0, dims = 0;
+
+    while (seen < count) {
+        uint64_t size = gguf_take_count(&ahead, version);
+        uint32_t rank;
+
+        mf_skip(&ahead, size);
+        rank = mf_take_u32(&ahead);
+        mf_skip(&ahead, rank * gguf_count_size(version) + 4 + 8);
+        if (ahead.failed || rank > MF_RANK_MAX || size > MF_NAME_MAX)
+            break; /* the end of the window, or what read_info will refuse */
+        seen++;
+        names += size;
+        dims += rank;
+    }
+    return mf_index_expect(index, count, seen, names, dims);
+}
+
+/* ---- findings ---- */
+
+static void check_name(struct mf_index *index, const struct mf_record *record)
+{
+    struct mf_str name = { record->name, record->name_size };
+
+    if (name.size > NAME_ALLOWED)
+        mf_index_note(index, MF_ERROR, "GGUF-NAME-LENGTH", record->entry,
+                      "tensor '%s' has a name of %zu bytes, at most %d are "
+                      "allowed",
+                      mf_quote(name).text, name.size, NAME_ALLOWED);
+    else if (name.size == NAME_ALLOWED)
+        mf_index_note(index, MF_WARNING, "GGUF-NAME-LENGTH", record->entry,
+                      "tensor '%s' has a name of %zu bytes, ggml takes %d",
+                      mf_quote(name).text, name.size, NAME_ALLOWED - 1);
+    else if (name.size == 0)
+        mf_index_note(index, MF_WARNING, "GGUF-NAME", record->entry,
+                      "a tensor has no name");
+    if (mf_text_clean(name.at, name.size) == name.size)
+        return;
+    mf_index_note(index,
+                  mf_text_is_utf8(name.at, name.size) &&
+                          !memchr(name.at, 0, name.size)
+                      ? MF_WARNING
+                      : MF_ERROR,
+                  "GGUF-NAME-CHARS", record->entry,
+                  "the name of tensor '%s' holds a control character or is "
+                  "not UTF-8",
+                  mf_quote(name).text);
+}
+
+static void check_shape(struct mf_index *index, const struct mf_record *record)
+{
+    if (record->rank > RANK_ALLOWED)
+        mf_index_note(index, MF_ERROR, "GGUF-RANK", record->entry,
+                      "tensor '%s' has %u dimensions, at most %d are allowed",
+                      mf_record_name(record).text, record->rank, RANK_ALLOWED);
+    if (record->rank == 0)
+        mf_index_note(index, MF_WARNING, "GGUF-RANK", record->entry,
+                      "tensor '%s' has no dimensions",
+                      mf_record_name(record).text);
+    for (uint32_t i = 0; i < record->rank; i++)
+        if (record->dim[i] == 0) {
+            mf_index_note(index, MF_WARNING, "GGUF-DIM-ZERO", record->entry,
+                          "dimension %u of tensor '%s' is 0", i,
+                          mf_record_name(record).text);
+            break;
+        }
+}
+
+static void check_type(struct mf_index *index, const struct mf_record *record)
+{
+    bool removed;
+    const char *name;
+
+    if (record->type != MF_TYPE_UNKNOWN)
+        return;
+    name = gguf_fork_type(record->type_id, &removed);
+    if (!name)
+        mf_index_note(index, MF_ERROR, "GGUF-TYPE", record->entry,
+                      "tensor '%s' is of type %" PRIu32
+                      ", which is not known here",
+                      mf_record_name(record).text, record->type_id);
+    else if (removed)
+        mf_index_note(index, MF_ERROR, "GGUF-TYPE", record->entry,
+                      "tensor '%s' is of type %" PRIu32
+                      " (%s), which was removed from the format",
+                      mf_record_name(record).text, record->type_id, name);
+    else
+        mf_index_note(index, MF_WARNING, "GGUF-TYPE-FORK", record->entry,
+                      "tensor '%s' is of type %" PRIu32
+                      " (%s), which only ik_llama.cpp reads",
+                      mf_record_name(record).text, record->type_id, name);
+}
+
+/* ---- one info ---- */
+
+static enum mf_status read_name(struct mf_reader *reader,
+                                struct mf_index *index,
+                                struct mf_record *record)
+{
+    uint64_t size = gguf_take_count(reader, index->kind.version);
+    char *name;
+
+    if (mf_reader_check(reader, "the tensor list") != MF_OK)
+        return reader->env->error.status;
+    if (size > mf_reader_left(reader))
+        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
+                       "a tensor's name claims %" PRIu64 " bytes, %" PRIu64
+                       " are left",
+                       size, mf_reader_left(reader));
+    if (size > MF_NAME_MAX)
+        return mf_fail(reader->env, MF_ERR_LIMIT, record->entry,
+                       "a tensor's name has %" PRIu64 " bytes, at most %d "
+                       "are read",
+                       size, MF_NAME_MAX);
+    name = mf_arena_text(&index->arena, (size_t)size);
+    if (!name)
+        return reader->env->error.status;
+    mf_take_bytes(reader, name, (size_t)size);
+    record->name = name;
+    record->name_size = (uint32_t)size;
+    return MF_OK;
+}
+
+static enum mf_status read_shape(struct mf_reader *reader,
+                                 struct mf_index *index,
+                                 struct mf_record *record)
+{
+    uint32_t rank = mf_take_u32(reader);
+    uint64_t *dim;
+
+    if (rank > MF_RANK_MAX)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
+                       "tensor '%s' has %" PRIu32
+                       " dimensions, at most %d are read",
+                       mf_record_name(record).text, rank, MF_RANK_MAX);
+    dim = mf_index_dims(index, rank);
+    if (!dim)
+        return reader->env->error.status;
+    for (uint32_t i = 0; i < rank; i++)
+        dim[i] = gguf_take_count(reader, index->kind.version);
+    record->rank = (uint8_t)rank;
+    record->dim = dim;
+    return MF_OK;
+}
+
+static enum mf_status read_info(struct mf_reader *reader,
+                                struct mf_index *index)
+{
+    struct mf_record record = { .entry = mf_reader_offset(reader) };
+
+    if (read_name(reader, index, &record) != MF_OK ||
+        read_shape(reader, index, &record) != MF_OK)
+        return reader->env->error.status;
+    record.type_id = mf_take_u32(reader);
+    record.type = (uint16_t)gguf_type_of(record.type_id);
+    record.offset = mf_take_u64(reader);
+    if (mf_reader_check(reader, "the tensor list") != MF_OK)
+        return reader->env->error.status;
+    if (record.name_size == 0 && record.rank == 0 && record.type_id == 0 &&
+        record.offset == 0)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, record.entry,
+                       "the tensor list holds nothing but zeros from here");
+    check_name(index, &record);
+    check_shape(index, &record);
+    check_type(index, &record);
+    return mf_index_add(index, &record);
+}
+
+enum mf_status gguf_read_tensors(struct mf_reader *reader,
+                                 struct mf_index *index, uint64_t count)
+{
+    if (expect(reader, index, count) != MF_OK)
+        return reader->env->error.status;
+    for (; count > 0; count--)
+        if (read_info(reader, index) != MF_OK)
+            return reader->env->error.status;
+    return MF_OK;
+}
