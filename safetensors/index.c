@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index.c - model.safetensors.index.json: which shard holds which tensor
+ *
+ *     {"metadata": {"total_size": 72},
+ *      "weight_map": {"norm.weight": "model-00001-of-00002.safetensors", ...}}
+ *
+ * The map is walked twice and never kept: once for the names of the shards,
+ * and once, when these were read, to hold it against what they have.
+ */
+#include "safetensors/safetensors.h"
+
+/* The longest name of a file that the usual systems know. */
+#define FILE_NAME_SIZE_MAX 255
+
+/* Ten times what the largest models have.  Names are kept in order by moving
+ * the later ones up, which for many more would no longer be quick. */
+#define SHARDS_MAX 10000
+
+struct walk {
+    struct mf_env *env;
+    struct mf_json json;
+    /* A line of the map: its key was just announced. */
+    enum mf_status (*line)(struct walk *walk);
+    bool has_map;
+    char shard[FILE_NAME_SIZE_MAX + 1]; /* of the line, terminated */
+
+    struct mf_shard_names *names; /* while listing: grows, in order */
+
+    const struct mf_shard_names *listed; /* while verifying */
+    struct mf_index *index;              /* likewise, else NULL */
+    char *name;   /* of the line's tensor: NAME_ROOM bytes */
+    uint8_t *met; /* one bit for each tensor: it has a line */
+};
+
+#define NAME_ROOM ((size_t)MF_NAME_MAX + 1)
+
+static enum mf_status failed(const struct walk *walk)
+{
+    return walk->env->error.status;
+}
+
+/* ---- the names of shards ---- */
+
+static int compare(struct mf_str a, struct mf_str b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = memcmp(a.at, b.at, size);
+
+    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* Where name stands, or would have to stand, among the sorted ones. */
+static size_t place_of(const struct mf_shard_names *names, struct mf_str name)
+{
+    size_t low = 0, high = names->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (compare(names->name[middle], name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool stands_at(const struct mf_shard_names *names, struct mf_str name,
+                      size_t place)
+{
+    return place < names->count && compare(names->name[place], name) == 0;
+}
+
+/* What keeps name from being that of a file beside the index; NULL: nothing.
+ * An index must not be a way to make a program open other files. */
+static const char *name_fault(struct mf_str name)
+{
+    if (name.size == 0)
+        return "is empty";
+    if (memchr(name.at, '/', name.size))
+        return "leads to another folder";
+    if (memchr(name.at, 0, name.size))
+        return "has a NUL in it";
+    if (compare(name, (struct mf_str){ ".", 1 }) == 0 ||
+        compare(name, (struct mf_str){ "..", 2 }) == 0)
+        return "is a folder";
+    return NULL;
+}
+
+/* The value of a line, which follows: the name of a shard. */
+static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token = mf_json_next(json);
+    uint64_t offset = json->token_offset, size;
+    const char *fault;
+    bool more;
+
+    if (token == MF_JSON_ERROR)
+        return failed(walk);
+    if (token != MF_JSON_STRING)
+        return mf_fail(walk->env, MF_ERR_CORRUPT, offset,
+                       "a line of weight_map has something else than the name "
+                       "of a file");
+    if (mf_json_text(json, walk->shard, FILE_NAME_SIZE_MAX, &size, &more) !=
+        MF_OK)
+        return failed(walk);
+    walk->shard[size] = 0;
+    *out = (struct mf_str){ walk->shard, (size_t)size };
+    fault = more ? "is longer than names of files can be" : name_fault(*out);
+    if (fault)
+        return mf_fail(walk->env, MF_ERR_CORRUPT, offset,
+                       "shard name '%s' in weight_map %s", mf_quote(*out).text,
+                       fault);
+    return MF_OK;
+}
+
+/* ---- the walk ---- */
+
+static enum mf_status walk_map(struct walk *walk)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token = mf_json_next(json);
+
+    if (token == MF_JSON_ERROR)
+        return failed(walk);
+    if (token != MF_JSON_BEGIN_OBJECT)
+        return mf_fail(walk->env, MF_ERR_CORRUPT, json->token_offset,
+                       "weight_map is no object");
+    if (walk->has_map && walk->index)
+        mf_index_note(walk->index, MF_ERROR, "ST-INDEX-DUPLICATE", MF_NO_OFFSET,
+                      "the index has two weight_maps");
+    walk->has_map = true;
+    while ((token = mf_json_next(json)) == MF_JSON_KEY)
+        if (walk->line(walk) != MF_OK)
+            return failed(walk);
+    return failed(walk);
+}
+
+/* Bytes of all tensors, as their shards place them. */
+static uint64_t sum_of_sizes(const struct mf_index *index)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (!mf_add(sum, index->tensor[i].size, &sum))
+            return UINT64_MAX;
+    return sum;
+}
+
+static void check_total_size(struct walk *walk, enum mf_json_token token)
+{
+    uint64_t sum = sum_of_sizes(walk->index), size;
+
+    if (token != MF_JSON_NUMBER || !mf_json_plain_u64(&walk->json, &size))
+        mf_index_note(walk->index, MF_WARNING, "ST-INDEX-SIZE", MF_NO_OFFSET,
+                      "total_size of the index is no whole number");
+    else if (size != sum)
+        mf_index_note(walk->index, MF_WARNING, "ST-INDEX-SIZE", MF_NO_OFFSET,
+                      "total_size of the index is %" PRIu64
+                      ", the tensors take %" PRIu64 " bytes",
+                      size, sum);
+}
+
+/* The key that was just announced, terminated; "" where it is longer than any
+ * that means something here, or holds a NUL. */
+static enum mf_status read_key(struct walk *walk, char key[16])
+{
+    uint64_t size;
+    bool more;
+
+    if (mf_json_text(&walk->json, key, 15, &size, &more) != MF_OK)
+        return failed(walk);
+    key[more || memchr(key, 0, size) ? 0 : size] = 0;
+    return MF_OK;
+}
+
+static enum mf_status walk_metadata(struct walk *walk)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token = mf_json_next(json);
+    char key[16];
+
+    if (token != MF_JSON_BEGIN_OBJECT || !walk->index)
+        return token == MF_JSON_ERROR ? failed(walk)
+                                      : mf_json_skip(json, token);
+    while (mf_json_next(json) == MF_JSON_KEY && read_key(walk, key) == MF_OK &&
+           (token = mf_json_next(json)) != MF_JSON_ERROR) {
+        if (strcmp(key, "total_size") == 0)
+            check_total_size(walk, token);
+        if (mf_json_skip(json, token) != MF_OK)
+            break;
+    }
+    return failed(walk);
+}
+
+/* A key of the outermost object was just announced. */
+static enum mf_status walk_member(struct walk *walk)
+{
+    enum mf_json_token token;
+    char key[16];
+
+    if (read_key(walk, key) != MF_OK)
+        return failed(walk);
+    if (strcmp(key, "weight_map") == 0)
+        return walk_map(walk);
+    if (strcmp(key, "metadata") == 0)
+        return walk_metadata(walk);
+    token = mf_json_next(&walk->json);
+    return token == MF_JSON_ERROR ? failed(walk)
+                                  : mf_json_skip(&walk->json, token);
+}
+
+static enum mf_status walk_index(struct walk *walk, struct mf_reader *reader)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token;
+
+    mf_json_init(json, reader);
+    token = mf_json_next(json);
+    if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
+        return mf_fail(walk->env, MF_ERR_CORRUPT, json->token_offset,
+                       "the index is no JSON object");
+    while (token != MF_JSON_ERROR &&
+           (token = mf_json_next(json)) == MF_JSON_KEY)
+        if (walk_member(walk) != MF_OK)
+            return failed(walk);
+    if (token != MF_JSON_ERROR)
+        mf_json_next(json);
+    return failed(walk);
+}
+
+/* ---- listing ---- */
+
+static enum mf_status list_line(struct walk *walk)
+{
+    struct mf_shard_names *names = walk->names;
+    struct mf_str shard;
+    size_t place, last;
+
+    if (read_shard(walk, &shard) != MF_OK)
+        return failed(walk);
+    place = place_of(names, shard);
+    if (stands_at(names, shard, place))
+        return MF_OK;
+    if (names->count == SHARDS_MAX)
+        return mf_fail(walk->env, MF_ERR_LIMIT, walk->json.token_offset,
+                       "weight_map names more than %d shards, the most that "
+                       "are read",
+                       SHARDS_MAX);
+    if (mf_shard_names_add(names, shard, &last) != MF_OK)
+        return failed(walk);
+    shard = names->name[last];
+    memmove(names->name + place + 1, names->name + place,
+            (last - place) * sizeof(shard));
+    names->name[place] = shard;
+    return MF_OK;
+}
+
+static enum mf_status list(struct mf_reader *reader,
+                           struct mf_shard_names *names)
+{
+    struct walk walk = { .env = reader->env,
+                         .line = list_line,
+                         .names = names };
+
+    if (walk_index(&walk, reader) != MF_OK)
+        return failed(&walk);
+    if (!walk.has_map)
+        return mf_fail(walk.env, MF_ERR_FORMAT, 0,
+                       "this JSON has no weight_map, so it is no index of "
+                       "safetensors files");
+    if (names->count == 0)
+        return mf_fail(walk.env, MF_ERR_CORRUPT, 0,
+                       "weight_map is empty: there is no shard to read");
+    return MF_OK;
+}
+
+/* ---- verifying ---- */
+
+/* The line says that `tensor` is in the shard of that number. */
+static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
+{
+    struct mf_index *index = walk->index;
+    size_t row = mf_names_find(&index->tensor_names, tensor);
+    const struct mf_record *record;
+
+    index->shard = (uint32_t)shard;
+    if (row == MF_NOT_FOUND) {
+        mf_index_note(index, MF_ERROR, "ST-INDEX-MISSING", MF_NO_OFFSET,
+                      "the index has tensor '%s' in shard '%s', and no shard "
+                      "has it",
+                      mf_quote(tensor).text,
+                      mf_quote(walk->listed->name[shard]).text);
+        return;
+    }
+    record = &index->tensor[row];
+    if (walk->met[row / 8] >> row % 8 & 1)
+        mf_index_note(index, MF_ERROR, "ST-INDEX-DUPLICATE", MF_NO_OFFSET,
+                      "the index has tensor '%s' twice", mf_quote(tensor).text);
+    walk->met[row / 8] |= (uint8_t)(1u << row % 8);
+    if (record->shard == shard)
+        return;
+    index->shard = record->shard;
+    mf_index_note(index, MF_ERROR, "ST-INDEX-SHARD", record->entry,
+                  "the index has tensor '%s' in shard '%s', it is in '%s'",
+                  mf_quote(tensor).text,
+                  mf_quote(walk->listed->name[shard]).text,
+                  mf_quote(walk->listed->name[record->shard]).text);
+}
+
+static enum mf_status verify_line(struct walk *walk)
+{
+    uint64_t offset = walk->json.token_offset, size;
+    struct mf_str shard;
+    size_t place;
+    bool more;
+
+    /* A name that does not fit is longer than any in the table. */
+    if (mf_json_text(&walk->json, walk->name, NAME_ROOM, &size, &more) !=
+            MF_OK ||
+        read_shard(walk, &shard) != MF_OK)
+        return failed(walk);
+    place = place_of(walk->listed, shard);
+    if (!stands_at(walk->listed, shard, place))
+        return mf_fail(walk->env, MF_ERR_IO, offset,
+                       "the index changed while it was read");
+    check_line(walk, (struct mf_str){ walk->name, (size_t)size }, place);
+    return MF_OK;
+}
+
+/* Tensors without a line.  One whose name an earlier one has is left out: no
+ * line could mean it. */
+static void check_unlisted(struct walk *walk)
+{
+    struct mf_index *index = walk->index;
+
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        struct mf_str name = { record->name, record->name_size };
+
+        if (walk->met[i / 8] >> i % 8 & 1 ||
+            mf_names_find(&index->tensor_names, name) != i)
+            continue;
+        index->shard = record->shard;
+        mf_index_note(index, MF_ERROR, "ST-INDEX-EXTRA", record->entry,
+                      "shard '%s' has tensor '%s', which the index lacks",
+                      mf_quote(walk->listed->name[record->shard]).text,
+                      mf_quote(name).text);
+    }
+}
+
+static enum mf_status verify(struct mf_reader *reader, struct mf_index *index,
+                             const struct mf_shard_names *names)
+{
+    size_t room = NAME_ROOM + index->tensor_count / 8 + 1;
+    char *scratch = mf_alloc(reader->env, room);
+    struct walk walk = { .env = reader->env,
+                         .line = verify_line,
+                         .listed = names,
+                         .index = index,
+                         .name = scratch };
+
+    if (!scratch)
+        return failed(&walk);
+    walk.met = (uint8_t *)scratch + NAME_ROOM;
+    memset(walk.met, 0, room - NAME_ROOM);
+    if (walk_index(&walk, reader) == MF_OK)
+        check_unlisted(&walk);
+    mf_release(reader->env, scratch, room);
+    return failed(&walk);
+}
+
+/* ---- detection ---- */
+
+/* Where text goes on behind white space and then `expected`; NULL where it
+ * does not have that. */
+static const uint8_t *expect(const uint8_t *at, const uint8_t *end,
+                             const char *expected)
+{
+    size_t size = strlen(expected);
+
+    while (at && at < end && memchr(" \t\r\n", *at, 4))
+        at++;
+    if (!at || (size_t)(end - at) < size || memcmp(at, expected, size) != 0)
+        return NULL;
+    return at + size;
+}
+
+/* An object whose first member is one of the two that an index has, and an
+ * object itself.  Whether there is a map, only the whole file can tell. */
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    static const char *const keys[] = { "\"metadata\"", "\"weight_map\"" };
+    const uint8_t *end = head->at + head->size;
+    const uint8_t *first = expect(head->at, end, "{");
+
+    (void)out;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (expect(expect(expect(first, end, keys[i]), end, ":"), end, "{"))
+            return true;
+    return false;
+}
+
+/* A model that was opened by its index goes by the row of its shards, so this
+ * one needs no more. */
+const struct mf_format mf_format_safetensors_index = {
+    .name = "safetensors",
+    .variant = "index",
+    .suffix = ".safetensors.index.json",
+    .description = "a list of safetensors files that are one model",
+    .layout = MF_LAYOUT_TILED,
+    .probe = probe,
+    .list = list,
+    .verify = verify,
+};

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * read.c - the header of a safetensors file
+ *
+ * The header tells no count, so it is walked twice: see struct st_walk.  All
+ * that ends an open ends the first walk already, before a table is taken.
+ */
+#include "safetensors/safetensors.h"
+
+#define METADATA "__metadata__"
+
+/* Room behind the last name: for the key of the metadata, which may follow it,
+ * and for what the tokenizer wants at least. */
+#define NAME_SLACK sizeof(METADATA)
+
+/* What was counted a moment ago does not fit what stands there now. */
+static enum mf_status changed(const struct st_walk *walk)
+{
+    return mf_fail(walk->index->env, MF_ERR_IO, walk->json.token_offset,
+                   "the header changed while it was read");
+}
+
+/* ---- a tensor ---- */
+
+static void note_name(struct st_walk *walk, const struct mf_record *record)
+{
+    if (record->name_size == 0)
+        mf_index_note(walk->index, MF_WARNING, "ST-NAME", record->entry,
+                      "a tensor has no name");
+    else if (mf_text_clean(record->name, record->name_size) !=
+             record->name_size)
+        mf_index_note(walk->index, MF_WARNING, "ST-NAME", record->entry,
+                      "the name of tensor '%s' holds characters that cannot "
+                      "be shown",
+                      mf_record_name(record).text);
+}
+
+/* The tensor's row, name and shape. */
+static enum mf_status keep(struct st_walk *walk, struct mf_record *record)
+{
+    size_t size = (size_t)record->name_size + 1;
+
+    if (record->rank > walk->dim_room)
+        return changed(walk);
+    note_name(walk, record);
+    walk->name[record->name_size] = 0;
+    walk->name += size;
+    walk->name_room -= size;
+    memcpy(walk->dim, walk->shape, record->rank * sizeof(*walk->dim));
+    record->dim = walk->dim;
+    walk->dim += record->rank;
+    walk->dim_room -= record->rank;
+    return mf_index_add(walk->index, record);
+}
+
+/* size: of the whole name, of which *name may be the start only. */
+static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
+                                  uint64_t size)
+{
+    struct mf_record record = { .name = name.at,
+                                .entry = walk->json.token_offset,
+                                .name_size = (uint32_t)name.size };
+
+    if (size > MF_NAME_MAX)
+        return mf_fail(walk->index->env, MF_ERR_LIMIT, record.entry,
+                       "the name of tensor '%s' has more than %d bytes, the "
+                       "most that are read",
+                       mf_record_name(&record).text, MF_NAME_MAX);
+    if (walk->filling && size >= walk->name_room)
+        return changed(walk);
+    if (mf_safetensors_tensor(walk, &record) != MF_OK)
+        return st_failed(walk);
+    if (walk->filling)
+        return keep(walk, &record);
+    walk->tensor_count++;
+    walk->name_size += size;
+    walk->dim_count += record.rank;
+    return MF_OK;
+}
+
+/* ---- metadata ---- */
+
+static void note_metadatum(struct st_walk *walk, struct mf_str key,
+                           uint64_t offset)
+{
+    mf_index_note(walk->index, MF_ERROR, "ST-METADATA", offset,
+                  "the value of '%s' in " METADATA " is no string",
+                  mf_quote(key).text);
+}
+
+/* What a later shard says is checked and passed by. */
+static enum mf_status pass_metadatum(struct st_walk *walk)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token;
+    char key[64];
+    uint64_t size;
+    bool more;
+
+    if (mf_json_text(json, key, sizeof(key), &size, &more) != MF_OK)
+        return st_failed(walk);
+    token = mf_json_next(json);
+    if (token == MF_JSON_ERROR)
+        return st_failed(walk);
+    if (token != MF_JSON_STRING)
+        note_metadatum(walk, (struct mf_str){ key, (size_t)size },
+                       json->token_offset);
+    return mf_json_skip(json, token);
+}
+
+/* A key of the metadata was just announced. */
+static enum mf_status read_metadatum(struct st_walk *walk)
+{
+    struct mf_arena *arena = &walk->index->arena;
+    struct mf_meta *meta;
+    struct mf_str key;
+
+    if (walk->index->shard > 0)
+        return pass_metadatum(walk);
+    if (mf_json_key_text(&walk->json, arena, &key) != MF_OK)
+        return st_failed(walk);
+    meta = mf_index_add_meta(walk->index);
+    if (!meta)
+        return st_failed(walk);
+    meta->key = key;
+    if (mf_json_meta(&walk->json, mf_json_next(&walk->json), arena, meta) !=
+        MF_OK)
+        return st_failed(walk);
+    if (meta->type != MF_VALUE_STRING)
+        note_metadatum(walk, key, meta->span.offset);
+    return MF_OK;
+}
+
+static enum mf_status read_metadata(struct st_walk *walk)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token = mf_json_next(json);
+
+    if (token == MF_JSON_ERROR)
+        return st_failed(walk);
+    if (!walk->filling)
+        return mf_json_skip(json, token);
+    if (walk->metadata_seen)
+        mf_index_note(walk->index, MF_ERROR, "ST-METADATA", json->token_offset,
+                      METADATA " stands twice");
+    walk->metadata_seen = true;
+    if (token != MF_JSON_BEGIN_OBJECT) {
+        bool null = token == MF_JSON_NULL;
+
+        mf_index_note(walk->index, null ? MF_WARNING : MF_ERROR, "ST-METADATA",
+                      json->token_offset, METADATA " is %s, no object",
+                      null ? "null" : "something else");
+        return mf_json_skip(json, token);
+    }
+    while ((token = mf_json_next(json)) == MF_JSON_KEY)
+        if (read_metadatum(walk) != MF_OK)
+            return st_failed(walk);
+    return st_failed(walk);
+}
+
+/* ---- the whole ---- */
+
+/* A key of the header, and what stands behind it. */
+static enum mf_status read_member(struct st_walk *walk)
+{
+    struct mf_json *json = &walk->json;
+    char *text = walk->name ? walk->name : walk->preview;
+    size_t room = walk->name ? walk->name_room : sizeof(walk->preview);
+    uint64_t size, rest = 0;
+    bool more;
+
+    if (room < NAME_SLACK)
+        return changed(walk);
+    if (mf_json_text(json, text, room, &size, &more) != MF_OK ||
+        (more && mf_json_text(json, NULL, 0, &rest, &more) != MF_OK))
+        return st_failed(walk);
+    if (rest == 0 && size == sizeof(METADATA) - 1 &&
+        memcmp(text, METADATA, sizeof(METADATA) - 1) == 0)
+        return read_metadata(walk);
+    if (walk->index->metadata_only) {
+        enum mf_json_token token = mf_json_next(json);
+
+        return token == MF_JSON_ERROR ? st_failed(walk)
+                                      : mf_json_skip(json, token);
+    }
+    return read_tensor(walk, (struct mf_str){ text, (size_t)size },
+                       size + rest);
+}
+
+static enum mf_status walk_header(struct st_walk *walk,
+                                  struct mf_reader *reader)
+{
+    struct mf_json *json = &walk->json;
+    enum mf_json_token token;
+
+    mf_reader_seek(reader, ST_LENGTH_SIZE);
+    mf_json_init(json, reader);
+    token = mf_json_next(json);
+    if (token == MF_JSON_ERROR)
+        return st_failed(walk);
+    if (token != MF_JSON_BEGIN_OBJECT)
+        return mf_fail(walk->index->env, MF_ERR_CORRUPT, json->token_offset,
+                       "the header is no JSON object");
+    while ((token = mf_json_next(json)) == MF_JSON_KEY)
+        if (read_member(walk) != MF_OK)
+            return st_failed(walk);
+    /* The object is over; anything but white space behind it is an error. */
+    if (token != MF_JSON_ERROR)
+        mf_json_next(json);
+    return st_failed(walk);
+}
+
+/* Room for exactly what was counted. */
+static enum mf_status take_room(struct st_walk *walk)
+{
+    struct mf_arena *arena = &walk->index->arena;
+    size_t names = (size_t)(walk->name_size + walk->tensor_count) + NAME_SLACK;
+    size_t dims = (size_t)walk->dim_count;
+
+    /* 8 bytes more: shapes start on a multiple of that. */
+    if (mf_index_expect(walk->index, walk->tensor_count, walk->tensor_count,
+                        walk->name_size + NAME_SLACK + sizeof(*walk->dim),
+                        walk->dim_count) != MF_OK)
+        return st_failed(walk);
+    walk->dim = mf_arena_take(arena, dims * sizeof(*walk->dim));
+    walk->name = walk->dim ? mf_arena_text(arena, names) : NULL;
+    walk->dim_room = walk->dim_count;
+    walk->name_room = names;
+    return st_failed(walk);
+}
+
+/* The length in front, and the header's first byte. */
+static enum mf_status read_length(struct mf_reader *reader,
+                                  struct mf_index *index)
+{
+    uint64_t size = mf_take_u64(reader), left = mf_reader_left(reader);
+
+    if (mf_reader_check(reader, "the header's length") != MF_OK)
+        return index->env->error.status;
+    if (size > ST_HEADER_MAX)
+        return mf_fail(index->env, MF_ERR_CORRUPT, 0,
+                       "the header has %" PRIu64 " bytes, the format allows "
+                       "%" PRIu64,
+                       size, ST_HEADER_MAX);
+    if (size > left)
+        return mf_fail(index->env, MF_ERR_CORRUPT, 0,
+                       "the header has %" PRIu64 " bytes, the file only "
+                       "%" PRIu64 " behind its length",
+                       size, left);
+    index->part->data_offset = ST_LENGTH_SIZE + size;
+    mf_reader_limit(reader, index->part->data_offset);
+    /* As much of the header at once as the window holds: a small one is then
+     * still there when it is walked again. */
+    mf_reader_fill(reader,
+                   size < reader->capacity ? (size_t)size : reader->capacity);
+    if (mf_peek(reader) != '{')
+        mf_index_note(index, MF_WARNING, "ST-BRACE", ST_LENGTH_SIZE,
+                      "the header does not start with '{'");
+    return mf_reader_check(reader, "the header");
+}
+
+enum mf_status mf_safetensors_parse(struct mf_reader *reader,
+                                    struct mf_index *index)
+{
+    struct st_walk walk = { .index = index };
+
+    if (read_length(reader, index) != MF_OK)
+        return index->env->error.status;
+    if (index->metadata_only)
+        /* No tensors, so no bytes that they would have to cover. */
+        index->part->data_end = index->part->data_offset;
+    else if (walk_header(&walk, reader) != MF_OK || take_room(&walk) != MF_OK)
+        return index->env->error.status;
+    walk.filling = true;
+    return walk_header(&walk, reader);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * safetensors.c - the row of a safetensors file: detection, types, facts
+ */
+#include "safetensors/safetensors.h"
+
+static const struct {
+    enum mf_type type;
+    struct mf_str name;
+} dtypes[] = {
+#define DTYPE(NAME, name) { MF_TYPE_##NAME, { name, sizeof(name) - 1 } },
+#include "safetensors/dtypes.def"
+#undef DTYPE
+};
+
+#define DTYPE_COUNT (sizeof(dtypes) / sizeof(*dtypes))
+
+enum mf_type mf_safetensors_type(struct mf_str dtype)
+{
+    for (size_t i = 0; i < DTYPE_COUNT; i++)
+        if (dtypes[i].name.size == dtype.size &&
+            memcmp(dtypes[i].name.at, dtype.at, dtype.size) == 0)
+            return dtypes[i].type;
+    return MF_TYPE_UNKNOWN;
+}
+
+/* Types have words here and no numbers. */
+static uint32_t type_id(enum mf_type type)
+{
+    for (size_t i = 0; i < DTYPE_COUNT; i++)
+        if (dtypes[i].type == type)
+            return 0;
+    return MF_NO_TYPE_ID;
+}
+
+static uint64_t header_size(const uint8_t *at)
+{
+    uint64_t size = 0;
+
+    for (int i = ST_LENGTH_SIZE; i-- > 0;)
+        size = size << 8 | at[i];
+    return size;
+}
+
+/* There is no magic.  A size that can be is mostly NUL bytes, and a '{' must
+ * follow, maybe behind white space.  A size that cannot be (too large, in the
+ * other byte order) is believed to be meant as one where no text could hold
+ * it and a key follows the brace: then the error can say what is wrong. */
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    size_t at = ST_LENGTH_SIZE;
+
+    (void)out;
+    if (head->size <= at)
+        return false;
+    if (header_size(head->at) > ST_HEADER_MAX)
+        return (memchr(head->at, 0, at) || memchr(head->at, 0xff, at)) &&
+               head->size > at + 1 && memcmp(head->at + at, "{\"", 2) == 0;
+    while (at < head->size && memchr(" \t\r\n", head->at[at], 4))
+        at++;
+    return at == head->size || head->at[at] == '{';
+}
+
+/* __metadata__ has no keys that every writer uses; these are the ones of the
+ * model specification for images, and what people write by hand. */
+static const struct mf_fact_row facts[] = {
+    { MF_FACT_ARCHITECTURE, "modelspec.architecture" },
+    { MF_FACT_ARCHITECTURE, "general.architecture" },
+    { MF_FACT_ARCHITECTURE, "architecture" },
+    { MF_FACT_ARCHITECTURE, "model_type" },
+    { MF_FACT_NAME, "modelspec.title" },
+    { MF_FACT_NAME, "general.name" },
+    { MF_FACT_NAME, "name" },
+    { MF_FACT_LICENSE, "modelspec.license" },
+    { MF_FACT_LICENSE, "general.license" },
+    { MF_FACT_LICENSE, "license" },
+    { MF_FACT_COUNT, NULL },
+};
+
+const struct mf_format mf_format_safetensors = {
+    .name = "safetensors",
+    .variant = "",
+    .suffix = ".safetensors",
+    .description = "tensors behind a JSON header, as Hugging Face publishes",
+    .layout = MF_LAYOUT_TILED,
+    .probe = probe,
+    .parse = mf_safetensors_parse,
+    .value_next = mf_json_value_next,
+    .type_id = type_id,
+    .facts = facts,
+};

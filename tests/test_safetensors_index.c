@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_safetensors_index.c - telling safetensors and its index, and listing
+ * shards
+ */
+#include "lib/format.h"
+#include "tests/support.h"
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+/* mf_env_free asserts that nothing is left on the heap. */
+static int stop(void **state)
+{
+    (void)state;
+    mf_env_free(env);
+    return 0;
+}
+
+/* ---- detection ---- */
+
+static bool probed(const struct mf_format *format, const char *bytes,
+                   size_t size)
+{
+    struct mf_head head = { (const uint8_t *)bytes,
+                            size < MF_HEAD_SIZE ? size : MF_HEAD_SIZE, size };
+    struct mf_detection detection;
+
+    return format->probe(&head, &detection);
+}
+
+#define PROBED(format, text)                                                   \
+    probed(&mf_format_safetensors##format, text, sizeof(text) - 1)
+
+static void detection(void **state)
+{
+    (void)state;
+    assert_true(PROBED(, "\2\0\0\0\0\0\0\0{}"));
+    assert_true(PROBED(, "\4\0\0\0\0\0\0\0 \t{}"));
+    assert_true(PROBED(, "\0\0\0\0\0\0\0\2{\"a\":"));
+    assert_true(PROBED(, "\xf8\xff\xff\xff\xff\xff\xff\xff{\"a\":"));
+    assert_false(PROBED(, ""));
+    assert_false(PROBED(, "\2\0\0\0\0\0\0\0"));
+    assert_false(PROBED(, "\2\0\0\0\0\0\0\0[]"));
+    assert_false(PROBED(, "\2\0\0\0\0\0\0\0  x"));
+    assert_false(PROBED(, "{\"abcd\":{\"efgh\":1}}"));
+    assert_false(PROBED(, "--------{}"));
+
+    assert_true(PROBED(_index, "{\"weight_map\":{"));
+    assert_true(PROBED(_index, "\n{\n  \"metadata\" : \n {\n"));
+    assert_false(PROBED(_index, ""));
+    assert_false(PROBED(_index, "{"));
+    assert_false(PROBED(_index, "{\"metadata\":1"));
+    assert_false(PROBED(_index, "{\"metadata_x\":{"));
+    assert_false(PROBED(_index, "{\"architectures\":[\"LlamaForCausalLM\"]"));
+    assert_false(PROBED(_index, "[{\"weight_map\":{"));
+}
+
+/* ---- the list of shards ---- */
+
+/* Lists the shards of an index; the names joined, or NULL where refused. */
+static const char *list_shards(const char *index, size_t size)
+{
+    static char joined[1024];
+    struct mf_arena arena;
+    struct mf_shard_names names = { .arena = &arena };
+    struct mf_source source;
+    struct mf_reader reader;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    mf_arena_init(&arena, env);
+    mf_source_open_memory("index", index, size, &source);
+    assert_int_equal(mf_reader_init(&reader, env, &source, NULL, 0), MF_OK);
+    status = mf_format_safetensors_index.list(&reader, &names);
+    joined[0] = 0;
+    for (size_t i = 0; i < names.count && i < 10; i++) {
+        strcat(joined, names.name[i].at);
+        strcat(joined, " ");
+    }
+    mf_reader_release(&reader);
+    mf_release(env, names.name, names.room * sizeof(*names.name));
+    mf_arena_release(&arena);
+    return status == MF_OK ? joined : NULL;
+}
+
+#define LIST(text) list_shards(text, sizeof(text) - 1)
+
+static void an_index_lists_its_shards_in_order(void **state)
+{
+    (void)state;
+    assert_string_equal(LIST("{\"weight_map\":{\"z\":\"c\",\"a\":\"a\","
+                             "\"y\":\"c\",\"b\":\"b\",\"x\":\"a\"}}"),
+                        "a b c ");
+    assert_string_equal(LIST(" { \"weight_map\" : { \"\\u0061\" : \"\\u0062\" "
+                             "} , \"metadata\" : [ { } ] , \"more\" : 1 } "),
+                        "b ");
+    assert_string_equal(LIST("{\"weight_map\":{\"a\":\"..a\",\"b\":\"a..\","
+                             "\"c\":\"...\"}}"),
+                        "... ..a a.. ");
+}
+
+static void an_index_cannot_lead_elsewhere(void **state)
+{
+    (void)state;
+    assert_null(LIST("{\"weight_map\":{\"a\":\"\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\".\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"..\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"/etc/passwd\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"x\\/y\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"x\\u002fy\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"x\\u0000y\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"b\",\"c\":\"../b\"}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":null}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":[\"b\"]}}"));
+    assert_null(LIST("{\"weight_map\":{}}"));
+    assert_null(LIST("{\"weight_map\":[]}"));
+    assert_null(LIST("{\"metadata\":{}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"b\"}}}"));
+    assert_null(LIST("{\"weight_map\":{\"a\":\"b\"},}"));
+    assert_null(LIST("[]"));
+}
+
+static void long_names_and_long_lists(void **state)
+{
+    char *index = malloc(400000);
+    size_t at = 0;
+
+    (void)state;
+    assert_non_null(index);
+    at = (size_t)sprintf(index, "{\"weight_map\":{\"a\":\"%0255d\"}}", 1);
+    assert_non_null(list_shards(index, at));
+    at = (size_t)sprintf(index, "{\"weight_map\":{\"a\":\"%0256d\"}}", 1);
+    assert_null(list_shards(index, at));
+
+    at = (size_t)sprintf(index, "{\"weight_map\":{");
+    for (int i = 10001; i > 0; i--)
+        at += (size_t)sprintf(index + at, "\"\":\"%d\"%s", i + 10000,
+                              i > 1 ? "," : "}}");
+    assert_null(list_shards(index, at));
+    assert_int_equal(mf_env_error(env)->status, MF_ERR_LIMIT);
+    free(index);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(detection),
+        TEST(an_index_lists_its_shards_in_order),
+        TEST(an_index_cannot_lead_elsewhere),
+        TEST(long_names_and_long_lists),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
