@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+#
+# Makefile - build, try, test, measure, install
+#
+# make help lists the targets.  Settings, on the command line or exported:
+#     CC, CFLAGS, LDFLAGS, AR     as usual
+#     BUILD=build                 where everything that is made goes
+#     SAN=1                       with AddressSanitizer and UBSan
+#     PREFIX=/usr/local DESTDIR=  where make install puts things
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+DESTDIR ?=
+CFLAGS  ?= -O2 -g
+# What the reader's answer depends on is pinned here, not left to CFLAGS.
+STD     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
+           -fPIC -fvisibility=hidden -ffp-contract=off
+WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
+           -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
+           -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
+ifdef SAN
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
+            -fno-omit-frame-pointer
+endif
+COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(CFLAGS) $(SANITIZE)
+LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,-O1 -Wl,--as-needed
+
+VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
+              lib/modelfile.h)
+SONAME   := libmodelfile.so.0
+
+# A format is a folder; nothing else names it here.
+FORMATS  := gguf safetensors apr
+LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*.c \
+              $(FORMATS:%=%/*.c)))
+CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
+HELPERS  := $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
+            $(BUILD)/fixtures/make
+SCRIPTS  := $(wildcard tests/*.t)
+SOURCES  := $(wildcard lib/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
+              tests/*.[ch] tests/fuzz/*.[ch] fixtures/*.[ch])
+
+# The program starts faster when the loader need not look for zlib: its
+# archive is linked in where there is one.
+LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
+              2>/dev/null)),-lz)
+
+.PHONY: all deps demo test check fuzz fuzz-replay bench install uninstall \
+        format format-check metrics clean help
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the program and both libraries (the default)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c $< -o $@
+
+$(BUILD)/libmodelfile.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libmodelfile.so: $(LIB_OBJ)
+	$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs $^ -lz -o $@.$(VERSION)
+	ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
+	ln -sf $(SONAME) $@
+
+$(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
+	$(LINK) $^ $(LIBZ) -o $@
+
+# ---- trying it out
+
+deps: ## installs what building needs (Debian)
+	@sh tests/install_deps.sh build
+
+demo: ## installs what is missing, builds, and looks at a small model
+	@sh tests/install_deps.sh build
+	@$(MAKE) --no-print-directory all
+	@for command in "detect" "info" "tensors info" "meta list"; do \
+	    echo; echo "$$ modelfile $$command fixtures/good-llama.gguf"; \
+	    $(BUILD)/modelfile $$command fixtures/good-llama.gguf || exit 1; \
+	done
+
+# ---- tests
+
+# Tests see private symbols: they are linked with the objects.
+$(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
+	$(LINK) $^ -lcmocka $(LIBZ) -o $@
+
+# This one has its own malloc, which the library must not pull in twice.
+$(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
+	$(LINK) $^ -lcmocka -o $@
+
+$(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
+	$(LINK) $^ $(LIBZ) -o $@
+
+$(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty: \
+    $(BUILD)/tests/%: $(BUILD)/tests/%.o
+	$(LINK) $^ -o $@
+
+test: ## installs what is missing, builds, and runs every test
+	@sh tests/install_deps.sh test
+	@$(MAKE) --no-print-directory run-tests
+
+.PHONY: run-tests tests-built
+tests-built: all $(UNIT) $(HELPERS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+
+run-tests: tests-built
+	@BUILD=$(BUILD) CC="$(CC)" bash tests/run.sh $(UNIT) $(SCRIPTS)
+
+check: ## tests under sanitizers with both compilers, warnings as errors, layout
+	@sh tests/install_deps.sh check
+	@$(MAKE) --no-print-directory format-check metrics
+	@$(MAKE) --no-print-directory run-tests CC=gcc \
+	    WERROR=-Werror BUILD=$(BUILD)/check-gcc
+	@$(MAKE) --no-print-directory run-tests CC=clang SAN=1 \
+	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g"
+	@$(MAKE) --no-print-directory run-tests CC=gcc SAN=1 \
+	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g"
+
+# ---- fuzzing: one target per format, and the JSON tokenizer
+
+FUZZ_NAMES   := $(FORMATS) json
+FUZZ_SECONDS ?= 60
+FUZZ         ?= $(FUZZ_NAMES)
+
+$(BUILD)/tests/replay-%: tests/fuzz/open.c $(BUILD)/libmodelfile.a
+	@mkdir -p $(@D)
+	$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBZ) -o $@
+
+tests-built: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+
+$(BUILD)/fuzz-%: tests/fuzz/open.c $(wildcard lib/*.c $(FORMATS:%=%/*.c))
+	@mkdir -p $(@D)
+	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -o $@
+
+fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json"
+	@sh tests/install_deps.sh check
+	@for name in $(FUZZ); do \
+	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \
+	    mkdir -p $(BUILD)/corpus/$$name && \
+	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=5 \
+	        -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/ \
+	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	done
+
+fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and the fixtures through every target
+	@for name in $(FUZZ_NAMES); do \
+	    $(BUILD)/tests/replay-$$name tests/fuzz/corpus/$$name fixtures || \
+	        exit 1; \
+	done
+
+# ---- measuring
+
+bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
+
+metrics: ## lengths of functions and files; fails above 70 lines
+	@sh tests/metrics.sh
+
+# ---- layout
+
+format: ## lays the code out with clang-format
+	clang-format -i $(SOURCES)
+
+format-check: ## fails where make format would change something
+	clang-format --dry-run -Werror $(SOURCES)
+
+# ---- installing
+
+install: all ## into $(PREFIX), below DESTDIR
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 755 $(BUILD)/modelfile $(DESTDIR)$(PREFIX)/bin/modelfile
+	install -m 644 lib/modelfile.h $(DESTDIR)$(PREFIX)/include/modelfile.h
+	install -m 644 $(BUILD)/libmodelfile.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(BUILD)/libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/
+	ln -sf libmodelfile.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
+	    -e 's|@VERSION@|$(VERSION)|' lib/modelfile.pc.in \
+	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+
+uninstall: ## takes away what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/modelfile \
+	    $(DESTDIR)$(PREFIX)/include/modelfile.h \
+	    $(DESTDIR)$(LIBDIR)/libmodelfile.a \
+	    $(DESTDIR)$(LIBDIR)/libmodelfile.so \
+	    $(DESTDIR)$(LIBDIR)/$(SONAME) \
+	    $(DESTDIR)$(LIBDIR)/libmodelfile.so.$(VERSION) \
+	    $(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+
+clean: ## removes everything that was made
+	rm -rf $(BUILD)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
+	    Makefile
+
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d)

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * malloc_count.c - counts every malloc of the process, the C library's too
+ *
+ * The program's malloc takes the place of the C library's, counts, and hands
+ * on to it by its second name, __libc_malloc, which glibc exports for this.
+ * (dlsym would find the same function, after a symbol search at every start.)
+ *
+ * "Bytes" are bytes asked for, as in valgrind's DHAT, so that its "At t-gmax"
+ * can be held against our peak (tests/heap.t does).  Three things follow:
+ *
+ *   - A block carries its size in front of it, because free() is not told;
+ *     that header is not counted, nor is what glibc puts around it.
+ *   - realloc counts as one change by the difference, although both blocks
+ *     may exist for a moment while glibc moves the bytes.
+ *   - malloc(0) counts one byte.
+ *
+ * valgrind replaces the functions below by its own, here as in libc: under it
+ * process_heap() sees next to nothing, and the comparison takes two runs.
+ * The dynamic loader's first few blocks come from its own memory before any
+ * malloc can be called; neither of the two counts those.
+ */
+#include "cli/malloc_count.h"
+
+#include <malloc.h> /* memalign and others; also tells which C library */
+#include <stdlib.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||     \
+    __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+
+#if defined(SANITIZED) || defined(MF_NO_MALLOC_COUNT) || !defined(__GLIBC__)
+
+bool process_heap(struct process_heap *out)
+{
+    (void)out;
+    return false;
+}
+
+#else
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* Seen by the C library although the program hides its symbols, and never
+ * inlined into each other: valgrind replaces most of them but not all, and a
+ * block of its making must not meet the inside of a function of ours. */
+#define REPLACES_LIBC __attribute__((visibility("default"), noinline))
+
+/* glibc has no header for these names. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *start, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *start);
+
+/* Stands right in front of every block. */
+struct header {
+    size_t size;   /* counted for this block */
+    size_t offset; /* of the block from the start of what glibc gave */
+};
+
+/* malloc's blocks must stay aligned for any type, header or not. */
+#define HEADER_SIZE   sizeof(struct header)
+_Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
+               "the header would put every block off its alignment");
+
+/* Relaxed order everywhere: these are numbers, they guard no other data. */
+static atomic_size_t heap_live, heap_peak;
+static atomic_uint_fast64_t heap_allocations;
+
+static struct header *header_of(void *block)
+{
+    return (struct header *)block - 1;
+}
+
+static void *start_of(void *block)
+{
+    return (char *)block - header_of(block)->offset;
+}
+
+/* Unsigned numbers wrap, so live + added is right for shrinking too. */
+static void count(size_t old_size, size_t new_size)
+{
+    size_t added = new_size - old_size;
+    size_t live =
+        atomic_fetch_add_explicit(&heap_live, added, memory_order_relaxed) +
+        added;
+    size_t peak = atomic_load_explicit(&heap_peak, memory_order_relaxed);
+
+    /* A failed exchange brings the peak that another thread has set. */
+    while (live > peak && !atomic_compare_exchange_weak_explicit(
+                              &heap_peak, &peak, live, memory_order_relaxed,
+                              memory_order_relaxed))
+        ;
+    atomic_fetch_add_explicit(&heap_allocations, 1, memory_order_relaxed);
+}
+
+/* Turns what glibc gave (it set errno where that is NULL) into a block. */
+static void *make_block(void *start, size_t offset, size_t old_size,
+                        size_t size)
+{
+    void *block;
+
+    if (!start)
+        return NULL;
+    if (size == 0)
+        size = 1; /* DHAT's view, see above */
+    block = (char *)start + offset;
+    *header_of(block) = (struct header){ .size = size, .offset = offset };
+    count(old_size, size);
+    return block;
+}
+
+/* True where glibc can be asked for size bytes and extra ones: the answer to
+ * more than PTRDIFF_MAX is always no, and then the sum cannot wrap. */
+static bool fits(size_t size, size_t extra)
+{
+    if (extra <= PTRDIFF_MAX && size <= PTRDIFF_MAX - extra)
+        return true;
+    errno = ENOMEM;
+    return false;
+}
+
+REPLACES_LIBC void *malloc(size_t size)
+{
+    if (!fits(size, HEADER_SIZE))
+        return NULL;
+    return make_block(__libc_malloc(size + HEADER_SIZE), HEADER_SIZE, 0, size);
+}
+
+REPLACES_LIBC void *calloc(size_t number, size_t each)
+{
+    size_t size;
+
+    if (__builtin_mul_overflow(number, each, &size))
+        size = SIZE_MAX; /* which does not fit */
+    if (!fits(size, HEADER_SIZE))
+        return NULL;
+    return make_block(__libc_calloc(1, size + HEADER_SIZE), HEADER_SIZE, 0,
+                      size);
+}
+
+REPLACES_LIBC void free(void *block)
+{
+    if (!block)
+        return;
+    atomic_fetch_sub_explicit(&heap_live, header_of(block)->size,
+                              memory_order_relaxed);
+    __libc_free(start_of(block));
+}
+
+/* An aligned block keeps its distance from the start, so that its bytes are
+ * where they were; its alignment may be lost, as with any realloc. */
+REPLACES_LIBC void *realloc(void *block, size_t size)
+{
+    size_t old_size, offset;
+
+    if (!block)
+        return malloc(size);
+    if (size == 0) {
+        free(block);
+        return NULL;
+    }
+    old_size = header_of(block)->size;
+    offset = header_of(block)->offset;
+    if (!fits(size, offset))
+        return NULL;
+    return make_block(__libc_realloc(start_of(block), offset + size), offset,
+                      old_size, size);
+}
+
+REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
+{
+    size_t size;
+
+    if (__builtin_mul_overflow(number, each, &size))
+        size = SIZE_MAX; /* which realloc refuses */
+    return realloc(block, size);
+}
+
+/* A whole alignment in front has room for the header, and what follows is as
+ * aligned as the start. */
+static void *aligned_block(size_t alignment, size_t size)
+{
+    if (alignment < HEADER_SIZE)
+        alignment = HEADER_SIZE;
+    if (!fits(size, alignment))
+        return NULL;
+    return make_block(__libc_memalign(alignment, size + alignment), alignment,
+                      0, size);
+}
+
+static bool is_power_of_two(size_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+REPLACES_LIBC void *memalign(size_t alignment, size_t size)
+{
+    if (!is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return aligned_block(alignment, size);
+}
+
+REPLACES_LIBC void *aligned_alloc(size_t alignment, size_t size)
+{
+    return memalign(alignment, size);
+}
+
+/* The only one that returns its error, and leaves errno alone. */
+REPLACES_LIBC int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    int kept = errno;
+    void *block;
+
+    if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0)
+        return EINVAL;
+    block = aligned_block(alignment, size);
+    errno = kept;
+    if (!block)
+        return ENOMEM;
+    *out = block;
+    return 0;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Nobody should call these two, but a block of theirs may reach free(). */
+REPLACES_LIBC void *valloc(size_t size)
+{
+    return memalign(page_size(), size);
+}
+
+REPLACES_LIBC void *pvalloc(size_t size)
+{
+    size_t page = page_size(), over = size % page;
+
+    if (!fits(size, page))
+        return NULL;
+    return memalign(page, over ? size + (page - over) : size);
+}
+
+REPLACES_LIBC size_t malloc_usable_size(void *block)
+{
+    return block ? header_of(block)->size : 0;
+}
+
+bool process_heap(struct process_heap *out)
+{
+    out->live = atomic_load_explicit(&heap_live, memory_order_relaxed);
+    out->peak = atomic_load_explicit(&heap_peak, memory_order_relaxed);
+    out->allocations =
+        atomic_load_explicit(&heap_allocations, memory_order_relaxed);
+    return true;
+}
+
+#endif

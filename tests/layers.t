@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# layers.t - who may include what, and what the objects refer to
+#
+# What docs/ARCHITECTURE.md says about the house, held against the sources,
+# and against the library and the program in BUILD.
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+build=${BUILD:-build}
+nm=${NM:-nm}
+cc=${CC:-cc}
+library=$build/libmodelfile.a
+
+# ---- sources ----
+
+# edges FOLDER ALLOWED: includes of own files in FOLDER that do not fit the
+# pattern ALLOWED.
+edges() {
+    [ -n "$(find "$1" -name '*.c')" ] || echo "no C file in $1"
+    find "$1" -name '*.[ch]' -o -name '*.def' | sort | while read -r file; do
+        sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
+            grep -Ev "^($2)$" | sed "s|^|$file includes |"
+    done
+}
+
+# code FILE...: lines without comments, each behind its file's name.
+code() {
+    awk '
+        FNR == 1 { inside = 0 }
+        {
+            line = $0
+            while (1) {
+                if (inside) {
+                    at = index(line, "*/")
+                    if (!at) { line = ""; break }
+                    line = substr(line, at + 2)
+                    inside = 0
+                }
+                at = index(line, "/*")
+                if (!at) break
+                rest = substr(line, at + 2)
+                print FILENAME ": " substr(line, 1, at - 1)
+                line = rest
+                inside = 1
+            }
+            sub(/\/\/.*/, "", line)
+            print FILENAME ": " line
+        }' "$@"
+}
+
+# calls NAMES FILE...: where one of NAMES (a|b|c) is called or passed on.
+calls() {
+    names=$1
+    shift
+    code "$@" | grep -E "(^|[^A-Za-z0-9_.>])($names)([^A-Za-z0-9_]|$)" |
+        grep -vE "#.*include"
+}
+
+# Everything of libc that gives or takes memory of the heap, openly or not.
+heap="malloc|calloc|realloc|reallocarray|free|memalign|aligned_alloc"
+heap="$heap|posix_memalign|strdup|strndup|asprintf|vasprintf|getline|getdelim"
+heap="$heap|open_memstream|qsort|qsort_r|scandir"
+
+
+check_empty "cli includes lib/modelfile.h and its own headers" \
+    edges cli 'lib/modelfile\.h|cli/[a-z0-9_]*\.(h|def)'
+for folder in gguf apr safetensors; do
+    check_empty "$folder includes lib/format.h and its own headers" \
+        edges $folder "lib/format\\.h|$folder/[a-z0-9_]*\\.(h|def)"
+done
+check_empty "lib includes lib" edges lib 'lib/[a-z0-9_/]*\.(h|def)'
+# shellcheck disable=SC2046 # file names have no spaces here
+check_empty "only heap.c and malloc_count.c mention malloc and its kin" \
+    calls "$heap" $(find lib apr gguf safetensors cli -name '*.[ch]' \
+        ! -path lib/heap.c ! -path 'cli/malloc_count.[ch]')
+
+check "heap.c does" calls "$heap" lib/heap.c
+
+# The tree in docs/ARCHITECTURE.md: "lib/reader.h .c   what it is".
+named_and_missing() {
+    sed -n '/^## Tree/,/^## /p' docs/ARCHITECTURE.md |
+        sed -n 's/^\([A-Za-z][A-Za-z0-9_/.]*\)\( \.[a-z]*\)\{0,1\}  .*/\1\2/p' |
+        while read -r path suffix; do
+            [ -e "$path" ] || echo "$path"
+            [ -z "$suffix" ] || [ -e "${path%.*}$suffix" ] ||
+                echo "${path%.*}$suffix"
+        done
+}
+check_empty "docs/ARCHITECTURE.md names what is there" named_and_missing
+
+# ---- objects ----
+
+# refers NAMES WHERE...: undefined symbols among NAMES, as "heap.o malloc";
+# _FORTIFY_SOURCE turns printf into __printf_chk, large files open into open64.
+refers() {
+    names=$1
+    shift
+    "$nm" -A -u "$@" | sed 's/@.*//; s/^[^ ]*:\([^ :]*\):.* /\1 /' |
+        grep -E " (__)?($names)(64)?(_chk)?$"
+}
+
+refers_but_heap() {
+    refers "$heap" "$library" | grep -v '^heap\.o '
+}
+
+speech="v?f?printf|v?dprintf|puts|fputs|putc|putchar|fputc|fwrite|perror"
+speech="$speech|stdout|stderr|exit|_exit|_Exit|quick_exit|abort|raise|kill"
+
+check "the library is built" "$nm" "$library"
+check_empty "only heap.o refers to malloc and its kin" refers_but_heap
+check "heap.o does" refers "$heap" "$library"
+check_empty "the library does not map files" refers 'mmap' "$library"
+check_empty "the library does not print, exit or abort" \
+    refers "$speech" "$library"
+check_empty "nothing in the program maps files" \
+    refers 'mmap' "$build/modelfile"
+
+# ---- the shared library ----
+
+shared=$(find "$build" -maxdepth 1 -name 'libmodelfile.so*' -type f |
+    head -n 1)
+
+declared() {
+    sed '/^#/d' lib/modelfile.h | tr '\n' ' ' | grep -o 'MF_API [^;(]*(' |
+        sed 's/($//; s/.*[ *]//' | LC_ALL=C sort
+}
+
+exported() {
+    "$nm" -D --defined-only "$1" | awk '$2 != "A" { print $3 }' |
+        LC_ALL=C sort
+}
+
+exports_differ() {
+    [ "$(declared)" = "$(exported "$shared")" ] && return
+    echo "declared with MF_API, and exported:"
+    declared | sed 's/^/< /'
+    exported "$shared" | sed 's/^/> /'
+    return 1
+}
+
+soname() {
+    objdump -p "$1" | awk '$1 == "SONAME" { print $2 }'
+}
+
+if [ -n "$shared" ]; then
+    check "the shared library exports what modelfile.h declares" \
+        exports_differ
+    check "its SONAME is libmodelfile.so.0" \
+        [ "$(soname "$shared")" = libmodelfile.so.0 ]
+else
+    skip "the shared library exports what modelfile.h declares" \
+        "none in $build"
+    skip "its SONAME is libmodelfile.so.0" "none in $build"
+fi
+
+# ---- the public header ----
+
+# compiles COMPILER LANGUAGE STANDARD: the header, alone.
+compiles() {
+    echo '#include "modelfile.h"' | $1 -x "$2" -std="$3" -Ilib -Wall -Wextra \
+        -Wpedantic -Werror -fsyntax-only -
+}
+
+check "modelfile.h compiles alone as C11" compiles "$cc" c c11
+check "modelfile.h compiles alone as C99" compiles "$cc" c c99
+cxx=
+for compiler in "${CXX:-c++}" g++ clang++; do
+    command -v "$compiler" >/dev/null 2>&1 && cxx=$compiler && break
+done
+if [ -n "$cxx" ]; then
+    check "modelfile.h compiles alone as C++" compiles "$cxx" c++ c++11
+else
+    skip "modelfile.h compiles alone as C++" "no C++ compiler"
+fi
+finish
