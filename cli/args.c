@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * args.c - the command line: options from tables, and what was meant instead
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option common_options[] = {
+    { "--json", OPTION_FLAG, NULL, 0, offsetof(struct options, json),
+      "one JSON document on standard output" },
+    { "--quiet", OPTION_FLAG, NULL, 0, offsetof(struct options, quiet),
+      "no closing line" },
+    { "--stats", OPTION_FLAG, NULL, 0, offsetof(struct options, stats),
+      "the closing line as a table" },
+    { "--color", OPTION_CHOICE, "auto|always|never", COLOUR_AUTO,
+      offsetof(struct options, colour), "bold headings (also: NO_COLOR)" },
+    { "--help", OPTION_FLAG, NULL, 0, offsetof(struct options, help),
+      "what this command does" },
+    { 0 },
+};
+
+/* ---- the nearest word ---- */
+
+#define WORD_MAX 32
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete, replace or swap with their neighbour. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[3][WORD_MAX + 1], wide = strlen(b);
+
+    for (size_t j = 0; j <= wide; j++)
+        row[0][j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t *now = row[i % 3], *last = row[(i - 1) % 3];
+        const size_t *before = row[(i + 1) % 3];
+
+        now[0] = i;
+        for (size_t j = 1; j <= wide; j++) {
+            size_t replace = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            now[j] = least(replace, least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = least(now[j], before[j - 2] + 1);
+        }
+    }
+    return row[strlen(a) % 3][wide];
+}
+
+const char *args_nearest(const char *word, const char *(*next)(void *state),
+                         void *state)
+{
+    const char *nearest = NULL, *candidate;
+    size_t best = WORD_MAX;
+
+    if (strlen(word) > WORD_MAX)
+        return NULL;
+    while ((candidate = next(state)) != NULL) {
+        size_t far =
+            strlen(candidate) > WORD_MAX ? WORD_MAX : distance(word, candidate);
+
+        if (far < best) {
+            best = far;
+            nearest = candidate;
+        }
+    }
+    /* A third of the letters may be wrong: --jsno, --totls, but not --x. */
+    return nearest && best <= 1 + strlen(word) / 4 ? nearest : NULL;
+}
+
+/* ---- options ---- */
+
+struct each_option {
+    const struct option *own, *common;
+};
+
+static const char *next_option(void *state)
+{
+    struct each_option *each = state;
+
+    if (each->own && each->own->name)
+        return each->own++->name;
+    return each->common->name ? each->common++->name : NULL;
+}
+
+static const struct option *find_option(const struct option *options,
+                                        const char *name, size_t size)
+{
+    for (; options && options->name; options++)
+        if (strlen(options->name) == size &&
+            memcmp(options->name, name, size) == 0)
+            return options;
+    return NULL;
+}
+
+static bool unknown_option(struct run *run, const char *argument, size_t size)
+{
+    struct each_option each = { run->command->options, common_options };
+    const char *nearest;
+    char name[WORD_MAX + 1];
+
+    if (size < sizeof(name)) {
+        memcpy(name, argument, size);
+        name[size] = 0;
+        nearest = args_nearest(name, next_option, &each);
+        if (nearest) {
+            report_usage(run, "there is no option '%s'; did you mean '%s'?",
+                         name, nearest);
+            return false;
+        }
+    }
+    report_usage(run, "there is no option '%.60s'; see: modelfile help %s%s%s",
+                 argument, run->command->name, *run->command->sub ? " " : "",
+                 run->command->sub);
+    return false;
+}
+
+static bool set_choice(struct run *run, const struct option *option,
+                       const char *value, void *place)
+{
+    const char *word = option->choices;
+    unsigned number = option->first;
+
+    for (; word; number++) {
+        size_t size = strcspn(word, "|");
+
+        if (strlen(value) == size && memcmp(word, value, size) == 0) {
+            *(unsigned *)place = number;
+            return true;
+        }
+        word = word[size] ? word + size + 1 : NULL;
+    }
+    report_usage(run, "'%s' cannot be '%.60s'; it is one of %s", option->name,
+                 value, option->choices);
+    return false;
+}
+
+static bool set_count(struct run *run, const struct option *option,
+                      const char *value, void *place)
+{
+    unsigned long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoull(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || errno || number == 0) {
+        report_usage(run, "'%s' cannot be '%.60s'; it is a number from 1 on",
+                     option->name, value);
+        return false;
+    }
+    *(uint64_t *)place = number;
+    return true;
+}
+
+/* value: what follows "=", or NULL.  *used says whether the next argument was
+ * taken as the value. */
+static bool set_option(struct run *run, const struct option *option,
+                       const char *value, const char *next, bool *used)
+{
+    void *place = (char *)&run->options + option->place;
+
+    if (option->kind == OPTION_FLAG && value) {
+        report_usage(run, "'%s' takes no value", option->name);
+        return false;
+    }
+    if (option->kind == OPTION_FLAG) {
+        *(bool *)place = true;
+        return true;
+    }
+    *used = !value;
+    value = value ? value : next;
+    if (!value) {
+        report_usage(run, "'%s' wants a value: %s", option->name,
+                     option->choices);
+        return false;
+    }
+    return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)
+                                         : set_count(run, option, value, place);
+}
+
+static bool take_option(struct run *run, const char *argument, const char *next,
+                        bool *used)
+{
+    size_t size = strcspn(argument, "=");
+    const char *value = argument[size] ? argument + size + 1 : NULL;
+    const struct option *option;
+
+    if (strcmp(argument, "-h") == 0)
+        argument = "--help", size = strlen(argument);
+    option = find_option(common_options, argument, size);
+    if (!option)
+        option = find_option(run->command->options, argument, size);
+    if (!option)
+        return unknown_option(run, argument, size);
+    return set_option(run, option, value, next, used);
+}
+
+bool args_parse(struct run *run, int count, char **arguments)
+{
+    bool options_over = false;
+
+    for (int i = 0; i < count; i++) {
+        char *argument = arguments[i];
+        bool used = false;
+
+        if (options_over || argument[0] != '-' || argument[1] == 0) {
+            run->operand[run->operand_count++] = argument;
+        } else if (strcmp(argument, "--") == 0) {
+            options_over = true;
+        } else {
+            if (!take_option(run, argument,
+                             i + 1 < count ? arguments[i + 1] : NULL, &used))
+                return false;
+            i += used;
+        }
+    }
+    if (run->options.help)
+        return true;
+    if (run->operand_count < run->command->least)
+        report_usage(run, "something is missing; usage: modelfile %s%s%s %s",
+                     run->command->name, *run->command->sub ? " " : "",
+                     run->command->sub, run->command->operands);
+    else if (run->operand_count > run->command->most)
+        report_usage(run,
+                     "'%.200s' is one argument too many; usage: "
+                     "modelfile %s%s%s %s",
+                     run->operand[run->command->most], run->command->name,
+                     *run->command->sub ? " " : "", run->command->sub,
+                     run->command->operands);
+    return run->code == EXIT_DONE;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h - commands, their options, and what they share while they run
+ */
+#ifndef MF_CLI_CLI_H
+#define MF_CLI_CLI_H
+
+#include <time.h>
+
+#include "cli/out.h"
+
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_NO = 1,     /* the answer is no */
+    EXIT_USAGE = 2,  /* the command line is wrong */
+    EXIT_INPUT = 3,  /* an input cannot be read */
+    EXIT_OUTPUT = 4, /* an output cannot be written */
+};
+
+enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
+
+/* Everything that options can say; all zero is the default. */
+struct options {
+    bool json, quiet, stats, help;
+    unsigned colour; /* enum colour */
+    bool one_file, full, totals;
+    unsigned sort; /* enum sort */
+    uint64_t top;  /* 0: all */
+};
+
+enum option_kind {
+    OPTION_FLAG,   /* sets a bool */
+    OPTION_CHOICE, /* one of the words in choices: sets an unsigned, from
+                      `first` on */
+    OPTION_COUNT   /* a number from 1 on: sets a uint64_t */
+};
+
+struct option {
+    const char *name; /* "--sort"; NULL ends a list */
+    enum option_kind kind;
+    const char *choices; /* "size|name|offset"; "N" for a count */
+    unsigned first;
+    size_t place; /* in struct options */
+    const char *help;
+};
+
+struct run;
+
+struct command {
+    const char *name, *sub; /* "tensors", "info"; sub "" where there is none */
+    const char *operands;   /* "FILE [PATTERN]" */
+    size_t least, most;     /* how many of them */
+    const char *summary;
+    const char *examples;         /* a line each, ends with a newline */
+    const struct option *options; /* beside those that all have */
+    void (*execute)(struct run *run);
+};
+
+/* All commands, in the order in which help lists them; ends with name NULL. */
+extern const struct command commands[];
+
+/* The first sub-command of a name is what the name alone means. */
+const struct command *command_find(const char *name, const char *sub);
+
+/* A command that is running. */
+struct run {
+    const struct command *command;
+    struct options options;
+    char **operand;
+    size_t operand_count;
+    struct mf_env *env;
+    struct out out;
+    struct mf_json_out json;
+    int code;      /* the worst exit code so far */
+    uint64_t size; /* of all files looked at */
+    struct timespec started;
+};
+
+/* ---- args.c ---- */
+
+extern const struct option common_options[];
+
+/* Takes options and operands out of the arguments; false after telling what is
+ * wrong. */
+bool args_parse(struct run *run, int count, char **arguments);
+
+/* The candidate that is nearest to a mistyped word; NULL where none is near.
+ * next gives the candidates one by one, then NULL. */
+const char *args_nearest(const char *word, const char *(*next)(void *state),
+                         void *state);
+
+/* ---- report.c ---- */
+
+/* Standard error: "modelfile: ..." and in JSON an error object on standard
+ * output; file may be NULL.  Raises run->code. */
+void report_usage(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void report_failure(struct run *run, const char *file);
+
+/* The answer is no: a sentence on standard error, exit code 1. */
+void report_no(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void report_worse(struct run *run, int code);
+
+/* The member "run" of a JSON document. */
+void report_json(struct run *run);
+
+/* The closing line, or with --stats the table. */
+void report_close(struct run *run);
+
+/* ---- inputs.c ---- */
+
+/* Calls show for every model that the operands name: files, folders and globs.
+ * In JSON it is called with an object open and "file" written, or an array of
+ * such objects is. */
+void inputs_each(struct run *run,
+                 void (*show)(struct run *run, const char *path,
+                              enum mf_shards shards));
+
+/* The one model of a command that takes a FILE: opens it and calls show. */
+void inputs_one(struct run *run, bool metadata_only,
+                void (*show)(struct run *run, struct mf_model *model));
+
+/* Opens as the options say; NULL after report_failure. */
+struct mf_model *inputs_open(struct run *run, const char *path,
+                             enum mf_shards shards, bool metadata_only);
+
+/* ---- json members ---- */
+
+void json_text(struct run *run, const char *key, const char *text);
+void json_str(struct run *run, const char *key, struct mf_str text);
+void json_number(struct run *run, const char *key, uint64_t number);
+void json_bool(struct run *run, const char *key, bool value);
+
+/* ---- totals.c ---- */
+
+#define TOTALS_MAX 64
+
+struct total {
+    char type[24];
+    uint64_t tensors, parameters, bytes;
+};
+
+struct totals {
+    struct total row[TOTALS_MAX]; /* the last one also takes what is left */
+    size_t count;
+    struct total all;
+};
+
+void totals_add(struct totals *totals, const struct mf_tensor *tensor);
+void totals_show(struct run *run, const struct totals *totals);
+
+/* ---- value.c ---- */
+
+/* A metadatum in one line; full: arrays and strings whole. */
+void value_text(struct run *run, struct mf_model *model, size_t index,
+                bool full);
+/* The value itself, nothing around it, for a script or a pager. */
+void value_plain(struct run *run, struct mf_model *model, size_t index,
+                 bool full);
+/* Members of an object: type, value and what belongs to them. */
+void value_json(struct run *run, struct mf_model *model, size_t index,
+                bool full);
+/* Only the value, whole. */
+void value_json_whole(struct run *run, struct mf_model *model, size_t index);
+
+/* ---- commands ---- */
+
+void command_detect(struct run *run);
+void command_info(struct run *run);
+void command_tensors_info(struct run *run);
+void command_meta_list(struct run *run);
+void command_meta_get(struct run *run);
+void command_help(struct run *run);
+void command_version(struct run *run);
+
+extern const struct option info_options[];
+extern const struct option tensors_options[];
+extern const struct option meta_options[];
+
+/* Help for one command, for `help COMMAND` and `COMMAND --help`. */
+void help_command(struct run *run, const struct command *command);
+
+#endif

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * detect.c - modelfile detect: which format is this
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void show_json(struct run *run, const char *path,
+                      const struct mf_detection *found)
+{
+    json_str(run, "file", str_of(path));
+    json_text(run, "format", found->format);
+    json_text(run, "variant", found->variant);
+    mf_json_key(&run->json, "version");
+    if (found->version == 0)
+        mf_json_null(&run->json);
+    else
+        mf_json_u64(&run->json, found->version);
+    if (found->version_minor > 0)
+        json_number(run, "version_minor", found->version_minor);
+    json_text(run, "byte_order",
+              found->byte_order == MF_BIG_ENDIAN ? "big" : "little");
+    json_number(run, "size", found->size);
+    json_bool(run, "supported", found->supported);
+    json_text(run, "note", found->note);
+}
+
+static void show_text(struct run *run, const char *path,
+                      const struct mf_detection *found)
+{
+    struct out *out = &run->out;
+
+    out_escaped(out, str_of(path), "");
+    out_text(out, ": ");
+    out_bold(out, found->format);
+    if (*found->variant)
+        out_format(out, " %s", found->variant);
+    if (found->version > 0)
+        out_format(out, ", version %u", found->version);
+    if (found->version_minor > 0)
+        out_format(out, ".%u", found->version_minor);
+    if (found->byte_order == MF_BIG_ENDIAN)
+        out_text(out, ", big-endian");
+    out_format(out, ", %s", size_text(found->size).at);
+    if (*found->note)
+        out_format(out, " (%s)", found->note);
+    out_text(out, "\n");
+}
+
+static void show(struct run *run, const char *path, enum mf_shards shards)
+{
+    struct mf_detection found;
+
+    (void)shards;
+    if (mf_detect(run->env, strcmp(path, "-") ? path : "/dev/stdin", &found) !=
+        MF_OK) {
+        report_failure(run, path);
+        return;
+    }
+    run->size += found.size;
+    if (run->options.json)
+        show_json(run, path, &found);
+    else
+        show_text(run, path, &found);
+}
+
+void command_detect(struct run *run)
+{
+    inputs_each(run, show);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * help.c - the list of commands, modelfile help and modelfile version
+ */
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* A new command adds its row here. */
+const struct command commands[] = {
+    { "detect", "", "FILE...", 1, SIZE_MAX,
+      "which format, version and byte order",
+      "modelfile detect model.gguf\n"
+      "modelfile detect --json downloads/*\n",
+      NULL, command_detect },
+    { "info", "", "FILE...", 1, SIZE_MAX, "what is this model, on one screen",
+      "modelfile info model.gguf\n"
+      "modelfile info models/            every model of a folder\n"
+      "modelfile info --json a.gguf b.safetensors\n",
+      info_options, command_info },
+    { "tensors", "info", "FILE [PATTERN]", 1, 2,
+      "name, type, shape, offset and bytes of each tensor",
+      "modelfile tensors info model.gguf\n"
+      "modelfile tensors model.gguf 'blk.0.*'\n"
+      "modelfile tensors model.gguf --top 10\n"
+      "modelfile tensors model.gguf --totals --json\n",
+      tensors_options, command_tensors_info },
+    { "meta", "list", "FILE [PATTERN]", 1, 2, "metadata: key, type and value",
+      "modelfile meta list model.gguf\n"
+      "modelfile meta model.gguf 'tokenizer.*'\n"
+      "modelfile meta list model.apr --json --full\n",
+      meta_options, command_meta_list },
+    { "meta", "get", "FILE KEY", 2, 2, "the value of one key",
+      "modelfile meta get model.gguf general.architecture\n"
+      "modelfile meta get model.gguf tokenizer.chat_template\n"
+      "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n",
+      meta_options, command_meta_get },
+    { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
+      "modelfile help tensors info\n", NULL, command_help },
+    { "version", "", "", 0, 0, "version, formats and tensor types",
+      "modelfile version --json\n", NULL, command_version },
+    { 0 },
+};
+
+static void name_text(struct run *run, const struct command *command)
+{
+    out_text(&run->out, command->name);
+    if (*command->sub)
+        out_text(&run->out, " ");
+    out_text(&run->out, command->sub);
+}
+
+static size_t width(const char *a, const char *b)
+{
+    return strlen(a) + (b && *b ? 1 + strlen(b) : 0);
+}
+
+static void pad(struct run *run, size_t taken, size_t column)
+{
+    out_spaces(&run->out, taken < column ? column - taken : 1);
+}
+
+static void option_lines(struct run *run, const struct option *option)
+{
+    for (; option && option->name; option++) {
+        size_t taken = strlen(option->name);
+
+        out_text(&run->out, "  ");
+        out_text(&run->out, option->name);
+        if (option->choices) {
+            out_text(&run->out, " ");
+            out_text(&run->out, option->choices);
+            taken += 1 + strlen(option->choices);
+        }
+        pad(run, taken, 27);
+        out_line(&run->out, option->help);
+    }
+}
+
+static void example_lines(struct run *run, const char *examples)
+{
+    while (*examples) {
+        size_t size = strcspn(examples, "\n");
+
+        out_text(&run->out, "  ");
+        out_bytes(&run->out, examples, size);
+        out_text(&run->out, "\n");
+        examples += size + 1;
+    }
+}
+
+void help_command(struct run *run, const struct command *command)
+{
+    name_text(run, command);
+    out_format(&run->out, " - %s\n\n", command->summary);
+    example_lines(run, command->examples);
+    out_text(&run->out, "\nusage: modelfile ");
+    name_text(run, command);
+    out_format(&run->out, " %s\n\noptions:\n", command->operands);
+    option_lines(run, command->options);
+    option_lines(run, common_options);
+}
+
+static void help_all(struct run *run)
+{
+    struct out *out = &run->out;
+
+    out_text(out, "modelfile - look into model files without reading their "
+                  "weights\n\n"
+                  "  modelfile info model.gguf\n"
+                  "  modelfile tensors model.safetensors --top 10\n"
+                  "  modelfile meta get model.apr architecture\n\n"
+                  "commands:\n");
+    for (const struct command *command = commands; command->name; command++) {
+        size_t taken =
+            width(command->name, command->sub) + 1 + strlen(command->operands);
+
+        out_text(out, "  ");
+        name_text(run, command);
+        out_format(out, " %s", command->operands);
+        pad(run, taken, 29);
+        out_line(out, command->summary);
+    }
+    out_text(out, "\noptions of every command:\n");
+    option_lines(run, common_options);
+    out_text(out,
+             "\n'-' is standard input where that is a file. Exit codes: 0 "
+             "done, 1 the answer is\nno, 2 the command line is wrong, 3 an "
+             "input cannot be read, 4 an output cannot\nbe written.\n");
+}
+
+void command_help(struct run *run)
+{
+    const struct command *command;
+
+    if (run->operand_count == 0) {
+        help_all(run);
+        return;
+    }
+    command = command_find(run->operand[0],
+                           run->operand_count > 1 ? run->operand[1] : NULL);
+    if (!command) {
+        report_usage(run, "there is no command '%.60s'; see: modelfile help",
+                     run->operand[0]);
+        return;
+    }
+    /* `help meta` tells of all that begin with it. */
+    if (run->operand_count > 1) {
+        help_command(run, command);
+        return;
+    }
+    for (bool first = true;
+         command->name && strcmp(command->name, run->operand[0]) == 0;
+         command++, first = false) {
+        if (!first)
+            out_text(&run->out, "\n");
+        help_command(run, command);
+    }
+}
+
+/* ---- version ---- */
+
+static void formats_json(struct run *run)
+{
+    struct mf_format_info format;
+    const char *last = "";
+
+    mf_json_key(&run->json, "formats");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        if (strcmp(format.name, last) == 0)
+            continue; /* another dialect of the same */
+        last = format.name;
+        mf_json_begin(&run->json, '{');
+        json_text(run, "name", format.name);
+        json_text(run, "suffix", format.suffix);
+        json_text(run, "description", format.description);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void types_json(struct run *run)
+{
+    struct mf_type_info type;
+
+    mf_json_key(&run->json, "types");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_type_at(i, &type); i++) {
+        mf_json_begin(&run->json, '{');
+        json_text(run, "name", type.name);
+        json_number(run, "block", type.block);
+        json_number(run, "bytes", type.size);
+        json_bool(run, "gguf", type.gguf);
+        json_bool(run, "apr", type.apr);
+        json_bool(run, "safetensors", type.safetensors);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static const char *compiler(void)
+{
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#elif defined(__GNUC__)
+    return "gcc " __VERSION__;
+#else
+    return "unknown";
+#endif
+}
+
+void command_version(struct run *run)
+{
+    if (!run->options.json) {
+        out_format(&run->out, "modelfile %s\n", mf_version());
+        return;
+    }
+    mf_json_begin(&run->json, '{');
+    json_text(run, "version", mf_version());
+    json_text(run, "compiler", compiler());
+    formats_json(run);
+    types_json(run);
+    report_json(run);
+    mf_json_end(&run->json, '}');
+    out_text(&run->out, "\n");
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * info.c - modelfile info: what is this model, on one screen
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+/* Findings that a screen has room for; --json gives all that were kept. */
+#define FINDINGS_SHOWN 5
+#define SHARDS_SHOWN   4
+
+const struct option info_options[] = {
+    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
+      "this file only, without the other shards of its model" },
+    { 0 },
+};
+
+static double bits_per_weight(const struct mf_model_info *info)
+{
+    return info->parameters
+               ? 8 * (double)info->data_size / (double)info->parameters
+               : 0;
+}
+
+static struct totals add_up(const struct mf_model *model)
+{
+    struct totals totals = { 0 };
+    struct mf_tensor tensor;
+
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+        totals_add(&totals, &tensor);
+    return totals;
+}
+
+static const char *byte_order(const struct mf_model_info *info)
+{
+    return info->byte_order == MF_BIG_ENDIAN ? "big" : "little";
+}
+
+/* ---- JSON ---- */
+
+static void fact_json(struct run *run, struct mf_model *model,
+                      enum mf_fact fact)
+{
+    struct mf_meta meta;
+    size_t at;
+
+    mf_json_key(&run->json, mf_fact_name(fact));
+    if (!mf_model_fact(model, fact, &meta, &at))
+        mf_json_null(&run->json);
+    else if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
+        mf_json_u64(&run->json, meta.count);
+    else if (meta.type == MF_VALUE_STRING) /* a file type was a number */
+        mf_json_string(&run->json, meta.text.at, meta.text.size);
+    else
+        value_json_whole(run, model, at);
+}
+
+static void findings_json(struct run *run, const struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct mf_finding finding;
+
+    json_number(run, "errors", info->error_count);
+    json_number(run, "warnings", info->warning_count);
+    mf_json_key(&run->json, "findings");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++) {
+        mf_json_begin(&run->json, '{');
+        json_text(run, "id", finding.rule);
+        json_text(run, "severity",
+                  finding.severity == MF_ERROR ? "error" : "warning");
+        if (finding.offset != MF_NO_OFFSET)
+            json_number(run, "offset", finding.offset);
+        json_number(run, "shard", finding.shard);
+        json_text(run, "message", finding.message);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void shards_json(struct run *run, const struct mf_model *model)
+{
+    struct mf_shard shard;
+
+    mf_json_key(&run->json, "shards");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_shard_at(model, i, &shard); i++) {
+        mf_json_begin(&run->json, '{');
+        json_str(run, "file", str_of(shard.path));
+        json_number(run, "bytes", shard.size);
+        json_number(run, "data_offset", shard.data_offset);
+        json_number(run, "tensors", shard.tensor_count);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void show_json(struct run *run, struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct totals totals = add_up(model);
+
+    json_text(run, "format", info->format);
+    json_text(run, "variant", info->variant);
+    json_number(run, "version", info->version);
+    json_text(run, "byte_order", byte_order(info));
+    json_number(run, "parameters", info->parameters);
+    mf_json_key(&run->json, "bits_per_weight");
+    mf_json_f64(&run->json, bits_per_weight(info));
+    json_number(run, "tensor_count", info->tensor_count);
+    json_number(run, "metadata_count", info->metadata_count);
+    json_number(run, "file_bytes", info->file_size);
+    json_number(run, "data_offset", info->data_offset);
+    json_number(run, "data_bytes", info->data_size);
+    json_number(run, "alignment", info->alignment);
+    for (int fact = 0; fact < MF_FACT_COUNT; fact++)
+        fact_json(run, model, (enum mf_fact)fact);
+    totals_show(run, &totals);
+    shards_json(run, model);
+    findings_json(run, model);
+}
+
+/* ---- text ---- */
+
+static void label(struct run *run, const char *name)
+{
+    out_text(&run->out, "  ");
+    out_bold(&run->out, name);
+    out_spaces(&run->out, strlen(name) < 18 ? 18 - strlen(name) : 1);
+}
+
+static void fact_text(struct run *run, struct mf_model *model, const char *name,
+                      enum mf_fact fact)
+{
+    struct mf_meta meta;
+    size_t at;
+
+    if (!mf_model_fact(model, fact, &meta, &at))
+        return;
+    label(run, name);
+    if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
+        out_number(&run->out, meta.count, 0);
+    else if (meta.type == MF_VALUE_STRING)
+        out_escaped(&run->out, meta.text, "");
+    else if (meta.type == MF_VALUE_ARRAY)
+        value_text(run, model, at, false);
+    else
+        out_number(&run->out, meta.number.u64, 0);
+    out_text(&run->out, "\n");
+}
+
+static void format_text(struct run *run, const struct mf_model_info *info)
+{
+    label(run, "format");
+    out_text(&run->out, info->format);
+    if (*info->variant)
+        out_format(&run->out, " %s", info->variant);
+    if (info->version > 0)
+        out_format(&run->out, ", version %u", info->version);
+    if (info->version_minor > 0)
+        out_format(&run->out, ".%u", info->version_minor);
+    if (info->byte_order == MF_BIG_ENDIAN)
+        out_text(&run->out, ", big-endian");
+    out_text(&run->out, "\n");
+}
+
+static void size_lines(struct run *run, const struct mf_model_info *info)
+{
+    struct out *out = &run->out;
+
+    label(run, "parameters");
+    out_number(out, info->parameters, 0);
+    if (info->parameters >= 1000)
+        out_format(out, " (%s)", count_text(info->parameters).at);
+    out_text(out, "\n");
+    if (info->parameters > 0) {
+        label(run, "bits per weight");
+        out_format(out, "%.2f\n", bits_per_weight(info));
+    }
+    label(run, "size");
+    out_format(out, "%s (%s bytes), data from %#" PRIx64 " on",
+               size_text(info->file_size).at, number_text(info->file_size).at,
+               info->data_offset);
+    if (info->alignment > 1)
+        out_format(out, ", aligned to %" PRIu64, info->alignment);
+    out_text(out, "\n");
+}
+
+static void shards_text(struct run *run, const struct mf_model *model)
+{
+    size_t count = mf_model_info(model)->shard_count;
+    struct mf_shard shard;
+
+    if (count < 2)
+        return;
+    label(run, "shards");
+    out_format(&run->out, "%zu\n", count);
+    for (size_t i = 0; i < SHARDS_SHOWN && mf_shard_at(model, i, &shard); i++) {
+        out_spaces(&run->out, 20);
+        out_escaped(&run->out, str_of(shard.path), "");
+        out_format(&run->out, ": %zu tensors, %s\n", shard.tensor_count,
+                   size_text(shard.size).at);
+    }
+    if (count > SHARDS_SHOWN)
+        out_format(&run->out, "%20s... and %zu more\n", "",
+                   count - SHARDS_SHOWN);
+}
+
+static void findings_text(struct run *run, const struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    size_t count = info->error_count + info->warning_count;
+    struct mf_finding finding;
+    struct out *out = &run->out;
+
+    if (count == 0)
+        return;
+    label(run, "problems");
+    out_format(out, "%zu error%s, %zu warning%s\n", info->error_count,
+               info->error_count == 1 ? "" : "s", info->warning_count,
+               info->warning_count == 1 ? "" : "s");
+    for (size_t i = 0; i < FINDINGS_SHOWN && mf_finding_at(model, i, &finding);
+         i++) {
+        out_format(out, "    %s %s",
+                   finding.severity == MF_ERROR ? "error" : "warning",
+                   finding.rule);
+        if (finding.offset != MF_NO_OFFSET)
+            out_format(out, " at %#" PRIx64, finding.offset);
+        out_format(out, ": %s\n", finding.message);
+    }
+    if (count > FINDINGS_SHOWN)
+        out_format(out, "    ... and %zu more\n", count - FINDINGS_SHOWN);
+}
+
+static void show_text(struct run *run, struct mf_model *model, const char *path)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct totals totals = add_up(model);
+
+    out_escaped(&run->out, str_of(path), "");
+    out_text(&run->out, "\n");
+    format_text(run, info);
+    fact_text(run, model, "architecture", MF_FACT_ARCHITECTURE);
+    fact_text(run, model, "name", MF_FACT_NAME);
+    fact_text(run, model, "license", MF_FACT_LICENSE);
+    size_lines(run, info);
+    fact_text(run, model, "quantization", MF_FACT_FILE_TYPE);
+    fact_text(run, model, "layers", MF_FACT_BLOCK_COUNT);
+    fact_text(run, model, "context", MF_FACT_CONTEXT_LENGTH);
+    fact_text(run, model, "embedding", MF_FACT_EMBEDDING_LENGTH);
+    fact_text(run, model, "heads", MF_FACT_HEAD_COUNT);
+    fact_text(run, model, "kv heads", MF_FACT_HEAD_COUNT_KV);
+    fact_text(run, model, "vocabulary", MF_FACT_VOCAB_SIZE);
+    label(run, "metadata");
+    out_format(&run->out, "%zu keys\n", info->metadata_count);
+    label(run, "tensors");
+    out_number(&run->out, info->tensor_count, 0);
+    out_text(&run->out, "\n");
+    shards_text(run, model);
+    findings_text(run, model);
+    if (totals.count > 0) {
+        out_text(&run->out, "\n");
+        totals_show(run, &totals);
+    }
+}
+
+static void show(struct run *run, const char *path, enum mf_shards shards)
+{
+    bool first = run->size == 0;
+    struct mf_model *model = inputs_open(run, path, shards, false);
+
+    if (!model)
+        return;
+    if (!first && !run->options.json)
+        out_text(&run->out, "\n");
+    if (run->options.json) {
+        json_str(run, "file", str_of(path));
+        show_json(run, model);
+    } else {
+        show_text(run, model, path);
+    }
+    mf_close(model);
+}
+
+void command_info(struct run *run)
+{
+    inputs_each(run, show);
+}

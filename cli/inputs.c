@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inputs.c - the models that operands name: files, folders, globs
+ */
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+
+/* "-" is standard input, which must be a file that can be read at any place. */
+static const char *real_path(const char *operand)
+{
+    return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A pattern that the shell has not put names for; a file of that very name is
+ * no pattern. */
+static bool is_glob(const char *operand)
+{
+    struct stat status;
+
+    return strpbrk(operand, "*?[") && lstat(operand, &status) != 0;
+}
+
+struct each {
+    struct run *run;
+    void (*show)(struct run *run, const char *path, enum mf_shards shards);
+    size_t shown;
+};
+
+static void show_one(struct each *each, const char *path, enum mf_shards shards)
+{
+    struct run *run = each->run;
+
+    if (run->options.json)
+        mf_json_begin(&run->json, '{');
+    each->show(run, path, shards);
+    if (run->options.json) {
+        report_json(run);
+        mf_json_end(&run->json, '}');
+    }
+    each->shown++;
+}
+
+static enum mf_status show_found(void *user, const char *path,
+                                 enum mf_shards shards)
+{
+    show_one(user, path, shards);
+    return MF_OK;
+}
+
+static void fail_operand(struct each *each, const char *operand)
+{
+    struct run *run = each->run;
+
+    if (run->options.json)
+        mf_json_begin(&run->json, '{');
+    report_failure(run, operand);
+    if (run->options.json) {
+        report_json(run);
+        mf_json_end(&run->json, '}');
+    }
+}
+
+static void show_folder(struct each *each, const char *folder)
+{
+    size_t before = each->shown;
+    struct mf_model *model;
+
+    if (mf_folder_list(each->run->env, folder, show_found, each) != MF_OK)
+        fail_operand(each, folder);
+    else if (each->shown == before &&
+             /* which says that there is none, in the library's words */
+             mf_open(each->run->env, folder, NULL, &model) != MF_OK)
+        fail_operand(each, folder);
+}
+
+static void show_operand(struct each *each, const char *operand)
+{
+    if (is_folder(operand))
+        show_folder(each, operand);
+    else
+        show_one(each, operand, MF_SHARDS_AUTO);
+}
+
+static void show_glob(struct each *each, const char *pattern)
+{
+    glob_t found;
+
+    if (glob(pattern, 0, NULL, &found) != 0) {
+        show_one(each, pattern, MF_SHARDS_AUTO); /* says that it is missing */
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        show_operand(each, found.gl_pathv[i]);
+    globfree(&found);
+}
+
+void inputs_each(struct run *run,
+                 void (*show)(struct run *run, const char *path,
+                              enum mf_shards shards))
+{
+    struct each each = { .run = run, .show = show };
+    bool many = run->operand_count > 1;
+
+    for (size_t i = 0; i < run->operand_count; i++)
+        many = many || is_folder(run->operand[i]) || is_glob(run->operand[i]);
+    if (run->options.json && many)
+        mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < run->operand_count; i++)
+        if (is_glob(run->operand[i]))
+            show_glob(&each, run->operand[i]);
+        else
+            show_operand(&each, run->operand[i]);
+    if (run->options.json && many)
+        mf_json_end(&run->json, ']');
+    if (run->options.json)
+        out_text(&run->out, "\n");
+}
+
+struct mf_model *inputs_open(struct run *run, const char *path,
+                             enum mf_shards shards, bool metadata_only)
+{
+    struct mf_open_options options = { .metadata_only = metadata_only,
+                                       .shards = run->options.one_file
+                                                     ? MF_SHARDS_ALONE
+                                                     : shards };
+    struct mf_model *model;
+
+    if (mf_open(run->env, real_path(path), &options, &model) != MF_OK) {
+        report_failure(run, path);
+        return NULL;
+    }
+    run->size += mf_model_info(model)->file_size;
+    return model;
+}
+
+void inputs_one(struct run *run, bool metadata_only,
+                void (*show)(struct run *run, struct mf_model *model))
+{
+    struct mf_model *model;
+
+    if (run->options.json)
+        mf_json_begin(&run->json, '{');
+    model = inputs_open(run, run->operand[0], MF_SHARDS_AUTO, metadata_only);
+    if (model) {
+        if (run->options.json)
+            json_str(run, "file", str_of(run->operand[0]));
+        show(run, model);
+        mf_close(model);
+    }
+    if (run->options.json) {
+        report_json(run);
+        mf_json_end(&run->json, '}');
+        out_text(&run->out, "\n");
+    }
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.c - the modelfile command: finds the command, runs it, ends honestly
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+static struct run run; /* holds the output buffer: too large for the stack */
+
+static void write_json(void *user, const char *at, size_t size)
+{
+    out_bytes(user, at, size);
+}
+
+static const char *next_name(void *state)
+{
+    const struct command **command = state;
+
+    return (*command)->name ? (*command)++->name : NULL;
+}
+
+static int no_command(const char *name)
+{
+    const struct command *each = commands;
+    const char *nearest = args_nearest(name, next_name, &each);
+
+    if (nearest)
+        report_usage(&run, "there is no command '%s'; did you mean '%s'?", name,
+                     nearest);
+    else
+        report_usage(&run, "there is no command '%.60s'; see: modelfile help",
+                     name);
+    return EXIT_USAGE;
+}
+
+const struct command *command_find(const char *name, const char *sub)
+{
+    const struct command *first = NULL;
+
+    for (const struct command *command = commands; command->name; command++)
+        if (strcmp(command->name, name) == 0) {
+            if (sub && strcmp(command->sub, sub) == 0)
+                return command;
+            first = first ? first : command;
+        }
+    return first;
+}
+
+/* --version and --help are what people try first. */
+static const char *command_name(const char *word)
+{
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return "version";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return "help";
+    return word;
+}
+
+static void set_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    run.out.colour = run.options.colour == COLOUR_ALWAYS ||
+                     (run.options.colour == COLOUR_AUTO && run.out.terminal &&
+                      !(no_colour && *no_colour));
+}
+
+static int execute(int count, char **arguments)
+{
+    const char *name = count > 0 ? command_name(arguments[0]) : "help";
+    const char *sub = count > 1 ? arguments[1] : "";
+    int words;
+
+    run.command = command_find(name, sub);
+    if (!run.command)
+        return no_command(name);
+    words = 1 + (*run.command->sub && strcmp(run.command->sub, sub) == 0);
+    if (words > count)
+        words = count;
+    run.operand = arguments; /* operands move to the front of it */
+    if (!args_parse(&run, count - words, arguments + words))
+        return run.code;
+    set_colour();
+    if (run.options.help)
+        help_command(&run, run.command);
+    else
+        run.command->execute(&run);
+    return run.code;
+}
+
+/* Nothing is done until it is written: a full disk is an error, a reader that
+ * went away (| head) is none. */
+static int finish(int code)
+{
+    static const char words[] = "modelfile: cannot write to standard output: ";
+    const char *why;
+
+    out_flush(&run.out);
+    if (run.out.error) {
+        why = strerror(run.out.error);
+        if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0 ||
+            write(STDERR_FILENO, why, strlen(why)) < 0 ||
+            write(STDERR_FILENO, "\n", 1) < 0)
+            return EXIT_OUTPUT; /* nobody is left to be told */
+        return EXIT_OUTPUT;
+    }
+    if (!run.out.closed && run.size + (uint64_t)code > 0 && code != EXIT_USAGE)
+        report_close(&run);
+    return code;
+}
+
+int main(int count, char **arguments)
+{
+    clock_gettime(CLOCK_MONOTONIC, &run.started);
+    signal(SIGPIPE, SIG_IGN);
+    out_init(&run.out, STDOUT_FILENO);
+    run.json.write = write_json;
+    run.json.user = &run.out;
+    for (int i = 1; i < count; i++)
+        if (strcmp(arguments[i], "--json") == 0)
+            run.options.json = true; /* errors of the command line, too */
+    run.env = mf_env_new(NULL);
+    if (!run.env) {
+        report_usage(&run, "there is no memory to start with");
+        return finish(EXIT_USAGE);
+    }
+    run.code = execute(count > 0 ? count - 1 : 0, arguments + 1);
+    run.code = finish(run.code);
+    mf_env_free(run.env);
+    return run.code;
+}

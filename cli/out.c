@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * out.c - standard output: buffered, counted, and told when nobody listens
+ */
+#include "cli/out.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void out_init(struct out *out, int fd)
+{
+    struct winsize size;
+
+    out->fd = fd;
+    out->closed = false;
+    out->error = 0;
+    out->filled = 0;
+    out->terminal = isatty(fd) == 1;
+    out->colour = false;
+    out->columns = 0;
+    if (out->terminal && ioctl(fd, TIOCGWINSZ, &size) == 0)
+        out->columns = size.ws_col;
+}
+
+void out_flush(struct out *out)
+{
+    size_t at = 0;
+
+    while (at < out->filled && !out->closed && out->error == 0) {
+        ssize_t wrote = write(out->fd, out->buffer + at, out->filled - at);
+
+        if (wrote >= 0)
+            at += (size_t)wrote;
+        else if (errno == EPIPE)
+            out->closed = true;
+        else if (errno != EINTR)
+            out->error = errno;
+    }
+    out->filled = 0;
+}
+
+void out_bytes(struct out *out, const char *at, size_t size)
+{
+    while (size > 0) {
+        size_t room = OUT_BUFFER - out->filled;
+        size_t part = size < room ? size : room;
+
+        memcpy(out->buffer + out->filled, at, part);
+        out->filled += part;
+        at += part;
+        size -= part;
+        if (out->filled == OUT_BUFFER)
+            out_flush(out);
+    }
+}
+
+void out_text(struct out *out, const char *text)
+{
+    out_bytes(out, text, strlen(text));
+}
+
+void out_line(struct out *out, const char *text)
+{
+    out_text(out, text);
+    out_bytes(out, "\n", 1);
+}
+
+void out_format(struct out *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (size > 0)
+        out_bytes(out, text,
+                  (size_t)size < sizeof(text) ? (size_t)size
+                                              : sizeof(text) - 1);
+}
+
+void out_spaces(struct out *out, size_t count)
+{
+    static const char spaces[] = "                                ";
+
+    for (; count >= sizeof(spaces); count -= sizeof(spaces) - 1)
+        out_bytes(out, spaces, sizeof(spaces) - 1);
+    out_bytes(out, spaces, count);
+}
+
+void out_bold(struct out *out, const char *text)
+{
+    if (out->colour)
+        out_text(out, "\033[1m");
+    out_text(out, text);
+    if (out->colour)
+        out_text(out, "\033[0m");
+}
+
+/* ---- text from files ---- */
+
+struct mf_str str_of(const char *text)
+{
+    return (struct mf_str){ text, strlen(text) };
+}
+
+void out_escaped(struct out *out, struct mf_str text, const char *keep)
+{
+    char escape[12];
+
+    while (text.size > 0) {
+        size_t clean = mf_text_clean(text.at, text.size);
+
+        out_bytes(out, text.at, clean);
+        text.at += clean;
+        text.size -= clean;
+        if (text.size == 0)
+            return;
+        if (*text.at != 0 && strchr(keep, *text.at)) {
+            out_bytes(out, text.at, 1);
+            clean = 1;
+        } else {
+            clean = mf_text_escape(text.at, text.size, escape);
+            out_text(out, escape);
+        }
+        text.at += clean;
+        text.size -= clean;
+    }
+}
+
+/* Characters, one column each; a continuation byte starts none. */
+static size_t characters(const char *at, size_t size)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < size; i++)
+        count += ((unsigned char)at[i] & 0xc0) != 0x80;
+    return count;
+}
+
+size_t out_width(struct mf_str text)
+{
+    size_t width = 0;
+    char escape[12];
+
+    while (text.size > 0) {
+        size_t clean = mf_text_clean(text.at, text.size);
+
+        width += characters(text.at, clean);
+        text.at += clean;
+        text.size -= clean;
+        if (text.size > 0) {
+            clean = mf_text_escape(text.at, text.size, escape);
+            width += strlen(escape);
+            text.at += clean;
+            text.size -= clean;
+        }
+    }
+    return width;
+}
+
+/* The longest front or back of clean text that has at most width columns. */
+static struct mf_str front(struct mf_str text, size_t width)
+{
+    while (characters(text.at, text.size) > width)
+        text.size--;
+    return text;
+}
+
+static struct mf_str back(struct mf_str text, size_t width)
+{
+    while (text.size > 0 && (characters(text.at, text.size) > width ||
+                             ((unsigned char)*text.at & 0xc0) == 0x80)) {
+        text.at++;
+        text.size--;
+    }
+    return text;
+}
+
+void out_column(struct out *out, struct mf_str text, size_t width, bool cut)
+{
+    size_t takes = out_width(text);
+
+    if (takes > width && cut && width > 2 &&
+        mf_text_clean(text.at, text.size) == text.size) {
+        out_escaped(out, front(text, (width - 1) / 2), "");
+        out_text(out, "…");
+        out_escaped(out, back(text, width - 1 - (width - 1) / 2), "");
+        return;
+    }
+    out_escaped(out, text, "");
+    out_spaces(out, takes < width ? width - takes : 0);
+}
+
+/* ---- numbers ---- */
+
+struct number_text number_text(uint64_t number)
+{
+    struct number_text text;
+    char *at = text.at + sizeof(text.at) - 1;
+    unsigned digits = 0;
+
+    *at = 0;
+    do {
+        if (digits > 0 && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+        digits++;
+    } while (number > 0);
+    memmove(text.at, at, strlen(at) + 1);
+    return text;
+}
+
+void out_number(struct out *out, uint64_t number, size_t width)
+{
+    struct number_text text = number_text(number);
+    size_t size = strlen(text.at);
+
+    out_spaces(out, size < width ? width - size : 0);
+    out_bytes(out, text.at, size);
+}
+
+/* value / step^n < limit, with its unit */
+static struct number_text scaled(uint64_t number, double step,
+                                 const char *const *units, int digits)
+{
+    struct number_text text;
+    double value = (double)number;
+    int unit = 0;
+
+    /* What would be printed as 1024.0 KiB is 1.0 MiB. */
+    while (units[unit + 1] && value >= step - 0.05) {
+        value /= step;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(text.at, sizeof(text.at), "%" PRIu64 "%s", number, units[0]);
+    else
+        snprintf(text.at, sizeof(text.at), "%.*f%s", digits, value,
+                 units[unit]);
+    return text;
+}
+
+struct number_text size_text(uint64_t bytes)
+{
+    static const char *const units[] = { " B",   " KiB", " MiB", " GiB",
+                                         " TiB", " PiB", " EiB", NULL };
+
+    return scaled(bytes, 1024, units, 1);
+}
+
+struct number_text count_text(uint64_t count)
+{
+    static const char *const units[] = { "", "K", "M", "B", "T", NULL };
+
+    return scaled(count, 1000, units, 2);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * out.h - standard output: buffered, counted, and told when nobody listens
+ *
+ * No stdio: starting it costs an allocation, and it would hide the error of a
+ * full disk until the program has gone.
+ */
+#ifndef MF_CLI_OUT_H
+#define MF_CLI_OUT_H
+
+#include "lib/modelfile.h"
+
+#define OUT_BUFFER ((size_t)64 * 1024)
+
+struct out {
+    int fd;
+    bool closed;   /* the reader went away: the rest is not for anyone */
+    int error;     /* errno of a write that failed, else 0 */
+    bool terminal; /* fd is one */
+    bool colour;
+    unsigned columns; /* of the terminal; 0: as wide as need be */
+    size_t filled;
+    char buffer[OUT_BUFFER];
+};
+
+void out_init(struct out *out, int fd);
+void out_flush(struct out *out);
+
+void out_bytes(struct out *out, const char *at, size_t size);
+void out_text(struct out *out, const char *text);
+void out_line(struct out *out, const char *text); /* and a newline */
+void out_format(struct out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void out_spaces(struct out *out, size_t count);
+
+/* Bold where colour is wanted. */
+void out_bold(struct out *out, const char *text);
+
+/* Text from a file: what a terminal must not see is escaped.  keep: characters
+ * that go through all the same ("\n\t" or ""). */
+void out_escaped(struct out *out, struct mf_str text, const char *keep);
+
+/* Columns that out_escaped takes for it. */
+size_t out_width(struct mf_str text);
+
+/* Escaped text in a column of that width, spaces behind it; a longer one is
+ * cut in the middle where cut is set, else overflows. */
+void out_column(struct out *out, struct mf_str text, size_t width, bool cut);
+
+/* A number with separators of thousands, right-aligned. */
+void out_number(struct out *out, uint64_t number, size_t width);
+
+struct mf_str str_of(const char *text);
+
+/* "1,234,567" */
+struct number_text {
+    char at[32];
+};
+struct number_text number_text(uint64_t number);
+
+/* "4.1 GiB", "17 B" */
+struct number_text size_text(uint64_t bytes);
+
+/* "6.74B", "125.3M", "12" of anything */
+struct number_text count_text(uint64_t count);
+
+#endif

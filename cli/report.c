@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.c - what goes beside the data: errors, and what the run has cost
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/malloc_count.h"
+
+/* Standard error is not buffered: one write per line, so that lines of several
+ * programs do not mix. */
+static void say(const char *text, size_t size)
+{
+    while (size > 0) {
+        ssize_t wrote = write(STDERR_FILENO, text, size);
+
+        if (wrote < 0 && errno != EINTR)
+            return; /* nobody is left to be told */
+        if (wrote > 0) {
+            text += wrote;
+            size -= (size_t)wrote;
+        }
+    }
+}
+
+static void say_format(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+static void say_format(const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    int size;
+
+    va_start(arguments, format);
+    size = vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (size > 0)
+        say(text,
+            (size_t)size < sizeof(text) ? (size_t)size : sizeof(text) - 1);
+}
+
+/* A name from the command line or a folder, made fit for a terminal. */
+struct shown_name {
+    char text[512];
+};
+
+static struct shown_name shown(const char *name)
+{
+    struct shown_name out = { "" };
+    size_t size = strlen(name), filled = 0;
+
+    while (size > 0 && filled < sizeof(out.text) - 16) {
+        size_t clean = mf_text_clean(name, size);
+        size_t room = sizeof(out.text) - 16 - filled;
+
+        clean = clean < room ? clean : room;
+        memcpy(out.text + filled, name, clean);
+        if (clean == 0) {
+            clean = mf_text_escape(name, size, out.text + filled);
+            filled += strlen(out.text + filled);
+        } else {
+            filled += clean;
+        }
+        name += clean;
+        size -= clean;
+    }
+    out.text[filled] = 0;
+    return out;
+}
+
+void report_worse(struct run *run, int code)
+{
+    if (code > run->code)
+        run->code = code;
+}
+
+/* ---- errors ---- */
+
+static void error_json(struct run *run, int code, const char *status,
+                       const char *file, uint64_t offset, const char *message)
+{
+    struct mf_json_out *json = &run->json;
+
+    mf_json_key(json, "error");
+    mf_json_begin(json, '{');
+    json_number(run, "code", (uint64_t)code);
+    json_text(run, "status", status);
+    json_text(run, "message", message);
+    mf_json_key(json, "file");
+    if (file)
+        mf_json_string(json, file, strlen(file));
+    else
+        mf_json_null(json);
+    mf_json_key(json, "offset");
+    if (offset == MF_NO_OFFSET)
+        mf_json_null(json);
+    else
+        mf_json_u64(json, offset);
+    mf_json_end(json, '}');
+}
+
+void report_usage(struct run *run, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report_worse(run, EXIT_USAGE);
+    say_format("modelfile: %s\n", shown(text).text);
+    if (!run->options.json)
+        return;
+    mf_json_begin(&run->json, '{');
+    error_json(run, EXIT_USAGE, "argument", NULL, MF_NO_OFFSET,
+               shown(text).text);
+    mf_json_end(&run->json, '}');
+    out_line(&run->out, "");
+}
+
+void report_no(struct run *run, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report_worse(run, EXIT_NO);
+    say_format("modelfile: %s\n", shown(text).text);
+}
+
+void report_failure(struct run *run, const char *file)
+{
+    const struct mf_error *error = mf_env_error(run->env);
+    char place[32] = "";
+
+    report_worse(run, EXIT_INPUT);
+    if (error->offset != MF_NO_OFFSET)
+        snprintf(place, sizeof(place), "at %#" PRIx64 ": ", error->offset);
+    /* What was printed before comes first on a terminal, too. */
+    if (!run->options.json)
+        out_flush(&run->out);
+    say_format("modelfile: %s: %s%s\n", shown(file).text, place,
+               error->message);
+    if (run->options.json)
+        error_json(run, EXIT_INPUT, mf_status_name(error->status), file,
+                   error->offset, error->message);
+}
+
+/* ---- what it has cost ---- */
+
+struct cost {
+    uint64_t peak, allocations, resident, read;
+    double seconds;
+};
+
+static struct cost cost_of(const struct run *run)
+{
+    struct mf_heap_stats library;
+    struct process_heap process;
+    struct mf_io_stats io;
+    struct timespec now;
+    struct rusage usage;
+    struct cost cost;
+
+    mf_env_heap(run->env, &library);
+    mf_env_io(run->env, &io);
+    getrusage(RUSAGE_SELF, &usage);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    cost.peak = library.peak;
+    cost.allocations = library.allocations;
+    if (process_heap(&process)) {
+        cost.peak = process.peak;
+        cost.allocations = process.allocations;
+    }
+    cost.resident = (uint64_t)usage.ru_maxrss * 1024;
+    cost.read = io.bytes_read;
+    cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
+                   (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;
+    return cost;
+}
+
+void report_json(struct run *run)
+{
+    struct mf_json_out *json = &run->json;
+    struct cost cost = cost_of(run);
+
+    mf_json_key(json, "run");
+    mf_json_begin(json, '{');
+    json_number(run, "peak_heap_bytes", cost.peak);
+    json_number(run, "heap_allocations", cost.allocations);
+    json_number(run, "peak_rss_bytes", cost.resident);
+    json_number(run, "bytes_read", cost.read);
+    json_number(run, "bytes_written", 0);
+    mf_json_key(json, "seconds");
+    mf_json_f64(json, cost.seconds);
+    mf_json_end(json, '}');
+}
+
+static struct number_text time_text(double seconds)
+{
+    struct number_text text;
+
+    if (seconds < 1)
+        snprintf(text.at, sizeof(text.at), "%.1f ms", seconds * 1000);
+    else
+        snprintf(text.at, sizeof(text.at), "%.2f s", seconds);
+    return text;
+}
+
+static void close_line(const struct run *run, const struct cost *cost)
+{
+    say_format("peak heap %s (%" PRIu64 " allocation%s) · read %s of %s · "
+               "%s\n",
+               size_text(cost->peak).at, cost->allocations,
+               cost->allocations == 1 ? "" : "s", size_text(cost->read).at,
+               size_text(run->size).at, time_text(cost->seconds).at);
+}
+
+static void close_table(const struct run *run, const struct cost *cost)
+{
+    say_format("peak heap             %15s bytes\n"
+               "heap allocations      %15s\n"
+               "peak resident memory  %15s bytes\n"
+               "read                  %15s bytes\n"
+               "size of the files     %15s bytes\n"
+               "written               %15s bytes\n"
+               "time                  %15s\n",
+               number_text(cost->peak).at, number_text(cost->allocations).at,
+               number_text(cost->resident).at, number_text(cost->read).at,
+               number_text(run->size).at, "0", time_text(cost->seconds).at);
+}
+
+void report_close(struct run *run)
+{
+    struct cost cost = cost_of(run);
+
+    if (run->options.stats)
+        close_table(run, &cost);
+    else if (!run->options.quiet && !run->options.json)
+        close_line(run, &cost);
+}
+
+/* ---- json members ---- */
+
+void json_text(struct run *run, const char *key, const char *text)
+{
+    mf_json_key(&run->json, key);
+    mf_json_string(&run->json, text, strlen(text));
+}
+
+/* What JSON cannot say is escaped, and also given as hexadecimal digits. */
+void json_str(struct run *run, const char *key, struct mf_str text)
+{
+    static const char digits[] = "0123456789abcdef";
+    char hex_key[64];
+
+    mf_json_key(&run->json, key);
+    mf_json_string(&run->json, text.at, text.size);
+    if (mf_text_is_utf8(text.at, text.size))
+        return;
+    snprintf(hex_key, sizeof(hex_key), "%s_hex", key);
+    mf_json_key(&run->json, hex_key);
+    mf_json_open_string(&run->json);
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char byte = (unsigned char)text.at[i];
+        char pair[2] = { digits[byte >> 4], digits[byte & 15] };
+
+        mf_json_piece(&run->json, pair, 2);
+    }
+    mf_json_close_string(&run->json, false);
+}
+
+void json_number(struct run *run, const char *key, uint64_t number)
+{
+    mf_json_key(&run->json, key);
+    mf_json_u64(&run->json, number);
+}
+
+void json_bool(struct run *run, const char *key, bool value)
+{
+    mf_json_key(&run->json, key);
+    mf_json_bool(&run->json, value);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors.c - modelfile tensors info: what tensors are there, and where
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option tensors_options[] = {
+    { "--sort", OPTION_CHOICE, "size|name|offset", SORT_SIZE,
+      offsetof(struct options, sort),
+      "another order than the file's; size: largest first" },
+    { "--top", OPTION_COUNT, "N", 0, offsetof(struct options, top),
+      "only the first N; the largest where --sort is not given" },
+    { "--totals", OPTION_FLAG, NULL, 0, offsetof(struct options, totals),
+      "only the sums for each type" },
+    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
+      "this file only, without the other shards of its model" },
+    { 0 },
+};
+
+/* ---- which tensors, in which order ---- */
+
+struct row {
+    uint64_t size;
+    const char *name;
+    size_t index;
+};
+
+/* The tensors to show, in the file's order or sorted. */
+struct choice {
+    const struct mf_model *model;
+    const char *pattern; /* NULL: all */
+    bool by_offset;
+    struct row *sorted; /* NULL: not sorted */
+    size_t count;       /* of them */
+    uint64_t limit;
+};
+
+static bool matches(const struct choice *choice, const struct mf_tensor *tensor)
+{
+    return !choice->pattern ||
+           fnmatch(choice->pattern, tensor->name.at, 0) == 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+
+    if (left->size != right->size)
+        return left->size > right->size ? -1 : 1;
+    return left->index < right->index ? -1 : 1;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct row *left = a, *right = b;
+    int order = strcmp(left->name, right->name);
+
+    if (order != 0)
+        return order;
+    return left->index < right->index ? -1 : 1;
+}
+
+/* False where there is no memory for it. */
+static bool sort(struct choice *choice, enum sort by)
+{
+    struct mf_tensor tensor;
+
+    choice->sorted = malloc((mf_model_info(choice->model)->tensor_count + 1) *
+                            sizeof(*choice->sorted));
+    if (!choice->sorted)
+        return false;
+    for (size_t i = 0; mf_tensor_at(choice->model, i, &tensor); i++)
+        if (matches(choice, &tensor))
+            choice->sorted[choice->count++] =
+                (struct row){ tensor.data.size, tensor.name.at, i };
+    qsort(choice->sorted, choice->count, sizeof(*choice->sorted),
+          by == SORT_SIZE ? by_size : by_name);
+    return true;
+}
+
+/* The next tensor of the choice from *at on; false at its end. */
+static bool next(const struct choice *choice, size_t *at,
+                 struct mf_tensor *tensor)
+{
+    if (choice->sorted)
+        return *at < choice->count &&
+               mf_tensor_at(choice->model, choice->sorted[(*at)++].index,
+                            tensor);
+    while (choice->by_offset
+               ? mf_tensor_by_offset(choice->model, (*at)++, tensor)
+               : mf_tensor_at(choice->model, (*at)++, tensor))
+        if (matches(choice, tensor))
+            return true;
+    return false;
+}
+
+/* ---- text ---- */
+
+/* "4096 x 32000" in the file's order. */
+struct shape_text {
+    char at[128];
+};
+
+static struct shape_text shape_text(const struct mf_tensor *tensor)
+{
+    struct shape_text text = { "scalar" };
+    size_t filled = 0;
+
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (sizeof(text.at) - filled < 32) { /* 64 dimensions are allowed */
+            memcpy(text.at + filled, " x ...", sizeof(" x ..."));
+            break;
+        }
+        filled +=
+            (size_t)snprintf(text.at + filled, sizeof(text.at) - filled,
+                             "%s%" PRIu64, i > 0 ? " x " : "", tensor->dim[i]);
+    }
+    return text;
+}
+
+struct widths {
+    size_t name, type, shape;
+};
+
+static void widen(size_t *width, size_t to)
+{
+    *width = to > *width ? to : *width;
+}
+
+static struct widths measure(const struct run *run, const struct choice *choice)
+{
+    struct widths widths = { strlen("name"), strlen("type"), strlen("shape") };
+    struct mf_tensor tensor;
+    size_t rest, at = 0;
+
+    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++) {
+        widen(&widths.name, out_width(tensor.name));
+        widen(&widths.type, strlen(tensor.type));
+        widen(&widths.shape, strlen(shape_text(&tensor).at));
+    }
+    /* On a terminal a long name gives way, to 20 columns if need be. */
+    rest = widths.type + widths.shape + 2 + 2 + 2 + 14 + 2 + 18;
+    if (run->out.columns > rest + 20 && widths.name > run->out.columns - rest)
+        widths.name = run->out.columns - rest;
+    return widths;
+}
+
+static void head_text(struct run *run, const struct widths *widths)
+{
+    struct out *out = &run->out;
+
+    out_bold(out, "name");
+    out_spaces(out, widths->name - strlen("name") + 2);
+    out_bold(out, "type");
+    out_spaces(out, widths->type - strlen("type") + 2);
+    out_bold(out, "shape");
+    out_spaces(out,
+               widths->shape - strlen("shape") + 2 + 14 - strlen("offset"));
+    out_bold(out, "offset");
+    out_spaces(out, 2 + 18 - strlen("bytes"));
+    out_bold(out, "bytes");
+    out_text(out, "\n");
+}
+
+static void tensor_text(struct run *run, const struct widths *widths,
+                        const struct mf_tensor *tensor)
+{
+    struct out *out = &run->out;
+    char offset[32];
+
+    out_column(out, tensor->name, widths->name, out->columns > 0);
+    out_text(out, "  ");
+    out_column(out, str_of(tensor->type), widths->type, false);
+    out_text(out, "  ");
+    out_column(out, str_of(shape_text(tensor).at), widths->shape, false);
+    snprintf(offset, sizeof(offset), "  %#14" PRIx64 "  ", tensor->data.offset);
+    out_text(out, offset);
+    out_number(out, tensor->data.size, 18);
+    if (tensor->flags & MF_TENSOR_DAMAGED)
+        out_text(out, "  damaged");
+    else if (tensor->flags & MF_TENSOR_SIZE_INFERRED)
+        out_text(out, "  at most");
+    out_text(out, "\n");
+}
+
+static void list_text(struct run *run, const struct choice *choice)
+{
+    struct widths widths = measure(run, choice);
+    struct mf_tensor tensor;
+    size_t at = 0;
+
+    head_text(run, &widths);
+    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
+        tensor_text(run, &widths, &tensor);
+    out_text(&run->out, "\n");
+}
+
+/* ---- JSON ---- */
+
+static void tensor_json(struct run *run, const struct mf_tensor *tensor)
+{
+    mf_json_begin(&run->json, '{');
+    json_str(run, "name", tensor->name);
+    json_text(run, "type", tensor->type);
+    mf_json_key(&run->json, "shape");
+    mf_json_begin(&run->json, '[');
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        mf_json_u64(&run->json, tensor->dim[i]);
+    mf_json_end(&run->json, ']');
+    json_number(run, "offset", tensor->data.offset);
+    json_number(run, "bytes", tensor->data.size);
+    json_number(run, "parameters", tensor->parameters);
+    json_number(run, "shard", tensor->shard);
+    if (tensor->flags & MF_TENSOR_DAMAGED)
+        json_bool(run, "damaged", true);
+    if (tensor->flags & MF_TENSOR_SIZE_INFERRED)
+        json_bool(run, "size_inferred", true);
+    mf_json_end(&run->json, '}');
+}
+
+static void list_json(struct run *run, const struct choice *choice)
+{
+    struct mf_tensor tensor;
+    size_t at = 0;
+
+    mf_json_key(&run->json, "tensors");
+    mf_json_begin(&run->json, '[');
+    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
+        tensor_json(run, &tensor);
+    mf_json_end(&run->json, ']');
+}
+
+/* ---- the command ---- */
+
+static struct totals add_up(const struct choice *choice)
+{
+    struct totals totals = { 0 };
+    struct mf_tensor tensor;
+    size_t at = 0;
+
+    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
+        totals_add(&totals, &tensor);
+    return totals;
+}
+
+static void show(struct run *run, struct mf_model *model)
+{
+    const struct options *options = &run->options;
+    enum sort by = (enum sort)options->sort;
+    struct choice choice = {
+        .model = model,
+        .pattern = run->operand_count > 1 ? run->operand[1] : NULL,
+        .by_offset = by == SORT_OFFSET,
+        .limit = options->top > 0 ? options->top : UINT64_MAX
+    };
+    struct totals totals;
+
+    if (by == SORT_FILE && options->top > 0)
+        by = SORT_SIZE;
+    if ((by == SORT_SIZE || by == SORT_NAME) && !sort(&choice, by)) {
+        report_usage(run, "there is no memory to sort the tensors");
+        return;
+    }
+    if (options->json)
+        json_text(run, "format", mf_model_info(model)->format);
+    if (!options->totals && options->json)
+        list_json(run, &choice);
+    else if (!options->totals)
+        list_text(run, &choice);
+    totals = add_up(&choice);
+    totals_show(run, &totals);
+    if (choice.pattern && totals.all.tensors == 0)
+        report_worse(run, EXIT_NO); /* as grep does */
+    free(choice.sorted);
+}
+
+void command_tensors_info(struct run *run)
+{
+    inputs_one(run, false, show);
+}
