@@ -44,7 +44,7 @@ void out_flush(struct out *out)
     out->filled = 0;
 }
 
-void out_bytes(struct out *out, const char *at, size_t size)
+void out_bytes_slow(struct out *out, const char *at, size_t size)
 {
     while (size > 0) {
         size_t room = OUT_BUFFER - out->filled;
@@ -57,11 +57,6 @@ void out_bytes(struct out *out, const char *at, size_t size)
         if (out->filled == OUT_BUFFER)
             out_flush(out);
     }
-}
-
-void out_text(struct out *out, const char *text)
-{
-    out_bytes(out, text, strlen(text));
 }
 
 void out_line(struct out *out, const char *text)
@@ -185,46 +180,88 @@ static struct mf_str back(struct mf_str text, size_t width)
 
 void out_column(struct out *out, struct mf_str text, size_t width, bool cut)
 {
-    size_t takes = out_width(text);
+    bool clean = mf_text_clean(text.at, text.size) == text.size;
+    size_t takes = clean ? characters(text.at, text.size) : out_width(text);
 
-    if (takes > width && cut && width > 2 &&
-        mf_text_clean(text.at, text.size) == text.size) {
-        out_escaped(out, front(text, (width - 1) / 2), "");
+    if (!clean) {
+        out_escaped(out, text, "");
+    } else if (takes > width && cut && width > 2) {
+        struct mf_str head = front(text, (width - 1) / 2);
+        struct mf_str tail = back(text, width - 1 - (width - 1) / 2);
+
+        out_bytes(out, head.at, head.size);
         out_text(out, "…");
-        out_escaped(out, back(text, width - 1 - (width - 1) / 2), "");
-        return;
+        out_bytes(out, tail.at, tail.size);
+    } else {
+        out_bytes(out, text.at, text.size);
     }
-    out_escaped(out, text, "");
     out_spaces(out, takes < width ? width - takes : 0);
 }
 
 /* ---- numbers ---- */
 
-struct number_text number_text(uint64_t number)
+/* Writes number with separators up to end; returns where it begins. */
+static char *put_grouped(char *end, uint64_t number)
 {
-    struct number_text text;
-    char *at = text.at + sizeof(text.at) - 1;
     unsigned digits = 0;
 
-    *at = 0;
     do {
         if (digits > 0 && digits % 3 == 0)
-            *--at = ',';
-        *--at = (char)('0' + number % 10);
+            *--end = ',';
+        *--end = (char)('0' + number % 10);
         number /= 10;
         digits++;
     } while (number > 0);
-    memmove(text.at, at, strlen(at) + 1);
+    return end;
+}
+
+struct number_text number_text(uint64_t number)
+{
+    struct number_text text;
+    char *end = text.at + sizeof(text.at) - 1, *at = put_grouped(end, number);
+
+    memmove(text.at, at, (size_t)(end - at));
+    text.at[end - at] = 0;
     return text;
 }
 
 void out_number(struct out *out, uint64_t number, size_t width)
 {
-    struct number_text text = number_text(number);
-    size_t size = strlen(text.at);
+    char text[32], *end = text + sizeof(text);
+    char *at = put_grouped(end, number);
+    size_t size = (size_t)(end - at);
 
     out_spaces(out, size < width ? width - size : 0);
-    out_bytes(out, text.at, size);
+    out_bytes(out, at, size);
+}
+
+size_t put_decimal(char *out, uint64_t number)
+{
+    char digits[20];
+    size_t count = 0;
+
+    do {
+        digits[sizeof(digits) - ++count] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    memcpy(out, digits + sizeof(digits) - count, count);
+    return count;
+}
+
+void out_hex(struct out *out, uint64_t number, size_t width)
+{
+    char text[2 + 16];
+    size_t at = sizeof(text);
+
+    do {
+        text[--at] = "0123456789abcdef"[number & 15];
+        number >>= 4;
+    } while (number > 0);
+    text[--at] = 'x';
+    text[--at] = '0';
+    out_spaces(out,
+               sizeof(text) - at < width ? width - (sizeof(text) - at) : 0);
+    out_bytes(out, text + at, sizeof(text) - at);
 }
 
 /* value / step^n < limit, with its unit */

@@ -3,8 +3,6 @@
  * tensors.c - modelfile tensors info: what tensors are there, and where
  */
 #include <fnmatch.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,18 +107,18 @@ struct shape_text {
 
 static struct shape_text shape_text(const struct mf_tensor *tensor)
 {
-    struct shape_text text = { "scalar" };
-    size_t filled = 0;
+    struct shape_text text;
+    char *at = text.at;
 
     for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (sizeof(text.at) - filled < 32) { /* 64 dimensions are allowed */
-            memcpy(text.at + filled, " x ...", sizeof(" x ..."));
-            break;
-        }
-        filled +=
-            (size_t)snprintf(text.at + filled, sizeof(text.at) - filled,
-                             "%s%" PRIu64, i > 0 ? " x " : "", tensor->dim[i]);
+        memcpy(at, " x ...", sizeof(" x ..."));
+        /* 64 dimensions are allowed, and do not fit. */
+        if (text.at + sizeof(text.at) - at < 32)
+            return text;
+        at += i > 0 ? strlen(" x ") : 0;
+        at += put_decimal(at, tensor->dim[i]);
     }
+    memcpy(at, tensor->rank > 0 ? "" : "scalar", tensor->rank > 0 ? 1 : 7);
     return text;
 }
 
@@ -128,27 +126,54 @@ struct widths {
     size_t name, type, shape;
 };
 
+static size_t digits(uint64_t number)
+{
+    size_t count = 1;
+
+    for (; number >= 10; number /= 10)
+        count++;
+    return count;
+}
+
+/* Of shape_text, without writing it. */
+static size_t shape_width(const struct mf_tensor *tensor)
+{
+    size_t width = tensor->rank > 0 ? 0 : strlen("scalar");
+
+    if (tensor->rank > 4)
+        return strlen(shape_text(tensor).at);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        width += (i > 0 ? strlen(" x ") : 0) + digits(tensor->dim[i]);
+    return width;
+}
+
 static void widen(size_t *width, size_t to)
 {
     *width = to > *width ? to : *width;
 }
 
-static struct widths measure(const struct run *run, const struct choice *choice)
+/* What columns and totals need to know before the first line. */
+static void survey(const struct choice *choice, struct widths *widths,
+                   struct totals *totals)
 {
-    struct widths widths = { strlen("name"), strlen("type"), strlen("shape") };
     struct mf_tensor tensor;
-    size_t rest, at = 0;
+    size_t at = 0;
 
     for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++) {
-        widen(&widths.name, out_width(tensor.name));
-        widen(&widths.type, strlen(tensor.type));
-        widen(&widths.shape, strlen(shape_text(&tensor).at));
+        widen(&widths->name, out_width(tensor.name));
+        widen(&widths->type, strlen(tensor.type));
+        widen(&widths->shape, shape_width(&tensor));
+        totals_add(totals, &tensor);
     }
-    /* On a terminal a long name gives way, to 20 columns if need be. */
-    rest = widths.type + widths.shape + 2 + 2 + 2 + 14 + 2 + 18;
-    if (run->out.columns > rest + 20 && widths.name > run->out.columns - rest)
-        widths.name = run->out.columns - rest;
-    return widths;
+}
+
+/* On a terminal a long name gives way, to 20 columns if need be. */
+static void narrow(struct widths *widths, size_t columns)
+{
+    size_t rest = widths->type + widths->shape + 2 + 2 + 2 + 14 + 2 + 18;
+
+    if (columns > rest + 20 && widths->name > columns - rest)
+        widths->name = columns - rest;
 }
 
 static void head_text(struct run *run, const struct widths *widths)
@@ -172,15 +197,14 @@ static void tensor_text(struct run *run, const struct widths *widths,
                         const struct mf_tensor *tensor)
 {
     struct out *out = &run->out;
-    char offset[32];
 
     out_column(out, tensor->name, widths->name, out->columns > 0);
     out_text(out, "  ");
     out_column(out, str_of(tensor->type), widths->type, false);
     out_text(out, "  ");
     out_column(out, str_of(shape_text(tensor).at), widths->shape, false);
-    snprintf(offset, sizeof(offset), "  %#14" PRIx64 "  ", tensor->data.offset);
-    out_text(out, offset);
+    out_hex(out, tensor->data.offset, 2 + 14);
+    out_text(out, "  ");
     out_number(out, tensor->data.size, 18);
     if (tensor->flags & MF_TENSOR_DAMAGED)
         out_text(out, "  damaged");
@@ -189,12 +213,13 @@ static void tensor_text(struct run *run, const struct widths *widths,
     out_text(out, "\n");
 }
 
-static void list_text(struct run *run, const struct choice *choice)
+static void list_text(struct run *run, const struct choice *choice,
+                      struct widths widths)
 {
-    struct widths widths = measure(run, choice);
     struct mf_tensor tensor;
     size_t at = 0;
 
+    narrow(&widths, run->out.columns);
     head_text(run, &widths);
     for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
         tensor_text(run, &widths, &tensor);
@@ -238,17 +263,6 @@ static void list_json(struct run *run, const struct choice *choice)
 
 /* ---- the command ---- */
 
-static struct totals add_up(const struct choice *choice)
-{
-    struct totals totals = { 0 };
-    struct mf_tensor tensor;
-    size_t at = 0;
-
-    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
-        totals_add(&totals, &tensor);
-    return totals;
-}
-
 static void show(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
@@ -259,21 +273,23 @@ static void show(struct run *run, struct mf_model *model)
         .by_offset = by == SORT_OFFSET,
         .limit = options->top > 0 ? options->top : UINT64_MAX
     };
-    struct totals totals;
+    struct widths widths = { strlen("name"), strlen("type"), strlen("shape") };
+    struct totals totals = { 0 };
 
     if (by == SORT_FILE && options->top > 0)
         by = SORT_SIZE;
     if ((by == SORT_SIZE || by == SORT_NAME) && !sort(&choice, by)) {
-        report_usage(run, "there is no memory to sort the tensors");
+        report_no(run, "there is no memory to sort the tensors");
+        report_worse(run, EXIT_INPUT);
         return;
     }
+    survey(&choice, &widths, &totals);
     if (options->json)
         json_text(run, "format", mf_model_info(model)->format);
     if (!options->totals && options->json)
         list_json(run, &choice);
     else if (!options->totals)
-        list_text(run, &choice);
-    totals = add_up(&choice);
+        list_text(run, &choice, widths);
     totals_show(run, &totals);
     if (choice.pattern && totals.all.tensors == 0)
         report_worse(run, EXIT_NO); /* as grep does */

@@ -139,9 +139,28 @@ static bool is_clean(uint32_t code)
     return true;
 }
 
+/* Bytes of whole words, from the start on, that are printable ASCII: nearly
+ * all text is that.  In a word none of whose bytes has its top bit set, taking
+ * 0x20 from each byte sets the top bit of one below 0x20, and adding 1 that of
+ * 0x7f.  (A borrow or carry can only come from a byte that is found out.) */
+static size_t plain_words(const char *at, size_t size)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    size_t i = 0;
+
+    for (; size - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, at + i, sizeof(word));
+        if ((word | (word - 0x20 * each) | (word + each)) & 0x80 * each)
+            break;
+    }
+    return i;
+}
+
 size_t mf_text_clean(const char *at, size_t size)
 {
-    size_t i = 0;
+    size_t i = plain_words(at, size);
 
     while (i < size) {
         uint8_t byte = (uint8_t)at[i];
