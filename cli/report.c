@@ -143,7 +143,7 @@ void report_failure(struct run *run, const char *file)
 
     report_worse(run, EXIT_INPUT);
     if (error->offset != MF_NO_OFFSET)
-        snprintf(place, sizeof(place), "at %#" PRIx64 ": ", error->offset);
+        snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", error->offset);
     /* What was printed before comes first on a terminal, too. */
     if (!run->options.json)
         out_flush(&run->out);

@@ -71,6 +71,7 @@ struct mf_index {
     bool metadata_only; /* the caller wants no tensors */
     /* what the format says of the file (from the first shard) */
     struct mf_detection kind;
+    bool reversed; /* dimensions the other way round than the format's */
     enum mf_status status; /* of the first finding that found no memory */
 };
 

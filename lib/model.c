@@ -54,7 +54,7 @@ static void sum_up(struct mf_model *model)
         .version = index->kind.version,
         .version_minor = index->kind.version_minor,
         .byte_order = index->kind.byte_order,
-        .fastest_first = model->format->fastest_first,
+        .fastest_first = model->format->fastest_first != index->reversed,
         .has_tensors = !index->metadata_only,
         .tensor_count = index->tensor_count,
         .metadata_count = index->meta_count,

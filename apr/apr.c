@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * apr.c - APR's rows in the list of formats, and telling its relatives apart
+ *
+ * Several projects put the letters APR in front of layouts of their own.  A
+ * version 2 header is known by its checksum; what has none is looked at again.
+ */
+#include "apr/apr.h"
+
+static uint64_t little(const uint8_t *at, size_t size)
+{
+    uint64_t value = 0;
+
+    while (size-- > 0)
+        value = value << 8 | at[size];
+    return value;
+}
+
+struct apr_header apr_header_of(const uint8_t *at)
+{
+    struct apr_header header = {
+        .major = at[4],
+        .minor = at[5],
+        .flags = (uint16_t)little(at + 6, 2),
+        .tensor_count = (uint32_t)little(at + 8, 4),
+        .metadata = { little(at + 12, 8), little(at + 20, 4) },
+        .index_offset = little(at + 24, 8),
+        .data_offset = little(at + 32, 8),
+        .checksum = (uint32_t)little(at + 40, 4),
+    };
+
+    for (size_t i = 44; i < APR_HEADER; i++)
+        header.reserved = header.reserved || at[i] != 0;
+    return header;
+}
+
+uint32_t apr_header_crc(const uint8_t *at)
+{
+    return mf_crc32(mf_crc32(0, at, 40), at + 44, APR_HEADER - 44);
+}
+
+/* ---- relatives ---- */
+
+static void relative(struct mf_detection *out, const char *format,
+                     const char *note)
+{
+    out->format = format;
+    out->note = note;
+    out->supported = false;
+}
+
+/* The JSON container in its wrapper: an algorithm, a length, and from byte 9
+ * on the container, an LZ4 block behind its size, or a zstd frame. */
+static bool is_wrapper(const struct mf_head *head)
+{
+    const uint8_t *at = head->at;
+
+    if (head->size < 13)
+        return false;
+    return (at[4] == 0 && memcmp(at + 9, "APR1", 4) == 0) ||
+           (at[4] == 1 && memcmp(at + 5, at + 9, 4) == 0) ||
+           (at[4] == 2 && memcmp(at + 9, "\x28\xb5\x2f\xfd", 4) == 0);
+}
+
+static void probe_v2(const struct mf_head *head, struct mf_detection *out)
+{
+    if (head->size < 8)
+        return; /* parse will say where it ends */
+    if (head->size >= APR_HEADER &&
+        apr_header_crc(head->at) == little(head->at + 40, 4)) {
+        out->version = head->at[4];
+        out->version_minor = head->at[5];
+    } else if (little(head->at + 4, 4) == 1) {
+        relative(out, "presentar", "presentar's own layout under APR's magic");
+    } else if (is_wrapper(head)) {
+        relative(out, "apr1-wrapper",
+                 "the JSON container from before APR version 2, in its "
+                 "wrapper; convert it with an aprender of that time");
+    } else {
+        out->version = head->at[4];
+        out->version_minor = head->at[5];
+    }
+}
+
+static void probe_apr1(const struct mf_head *head, struct mf_detection *out)
+{
+    if (head->size > 8 && head->at[8] == '{')
+        relative(out, "apr1-json",
+                 "the JSON container from before APR version 2; convert it "
+                 "with an aprender of that time");
+    else if (head->size > 8 && little(head->at + 4, 2) == 1 && head->at[8] <= 1)
+        relative(out, "whisper-apr", "whisper.apr's own layout");
+    else
+        relative(out, "apr1", "APR1, but none of the two layouts known");
+}
+
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    static const struct {
+        char magic[4];
+        const char *format, *note;
+    } others[] = {
+        { { 'A', 'P', 'R', '2' },
+          "apr2",
+          "'APR2', a name that was announced and never used" },
+        { { 'A', 'P', 'R', 'T' },
+          "entrenar-trace",
+          "an inference trace of entrenar, not a model" },
+        { { 'A', 'P', 'N', 'R' }, "jugar-apr", "jugar's own format" },
+        { { 'A', 'P', 'R', 2 },
+          "apr-02",
+          "'APR' and a byte of 2, which no known program writes" },
+    };
+
+    if (head->size < 4)
+        return false;
+    if (memcmp(head->at, "APR", 4) == 0) {
+        probe_v2(head, out);
+        return true;
+    }
+    if (memcmp(head->at, "APR1", 4) == 0) {
+        probe_apr1(head, out);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+        if (memcmp(head->at, others[i].magic, 4) == 0) {
+            relative(out, others[i].format, others[i].note);
+            return true;
+        }
+    return false;
+}
+
+static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
+{
+    if (head->size < 4 || memcmp(head->at, "APRN", 4) != 0)
+        return false;
+    if (head->size >= 6) {
+        out->version = head->at[4];
+        out->version_minor = head->at[5];
+    }
+    if (out->version > 1) {
+        out->supported = false;
+        out->note = "APR version 1 with another number than 1";
+    }
+    return true;
+}
+
+/* ---- the rows ---- */
+
+static const struct mf_fact_row facts[] = {
+    { MF_FACT_ARCHITECTURE, "architecture" },
+    { MF_FACT_ARCHITECTURE, "hf_model_type" },
+    { MF_FACT_ARCHITECTURE, "model.architecture" },
+    { MF_FACT_ARCHITECTURE, "model_type" },
+    { MF_FACT_NAME, "name" },
+    { MF_FACT_LICENSE, "license" },
+    { MF_FACT_CONTEXT_LENGTH, "max_position_embeddings" },
+    { MF_FACT_CONTEXT_LENGTH, "context_length" },
+    { MF_FACT_CONTEXT_LENGTH, "max_seq_len" },
+    { MF_FACT_CONTEXT_LENGTH, "n_ctx" },
+    { MF_FACT_EMBEDDING_LENGTH, "hidden_size" },
+    { MF_FACT_EMBEDDING_LENGTH, "hidden_dim" },
+    { MF_FACT_EMBEDDING_LENGTH, "d_model" },
+    { MF_FACT_EMBEDDING_LENGTH, "n_embd" },
+    { MF_FACT_BLOCK_COUNT, "num_layers" },
+    { MF_FACT_BLOCK_COUNT, "num_hidden_layers" },
+    { MF_FACT_BLOCK_COUNT, "n_layers" },
+    { MF_FACT_BLOCK_COUNT, "n_layer" },
+    { MF_FACT_HEAD_COUNT, "num_heads" },
+    { MF_FACT_HEAD_COUNT, "num_attention_heads" },
+    { MF_FACT_HEAD_COUNT, "n_heads" },
+    { MF_FACT_HEAD_COUNT, "n_head" },
+    { MF_FACT_HEAD_COUNT_KV, "num_kv_heads" },
+    { MF_FACT_HEAD_COUNT_KV, "num_key_value_heads" },
+    { MF_FACT_HEAD_COUNT_KV, "n_kv_heads" },
+    { MF_FACT_VOCAB_SIZE, "vocab_size" },
+    { MF_FACT_VOCAB_SIZE, "n_vocab" },
+    { MF_FACT_VOCAB_SIZE, "tokenizer.vocabulary" },
+    { 0, NULL },
+};
+
+const struct mf_format mf_format_apr = {
+    .name = "apr",
+    .variant = "",
+    .suffix = ".apr",
+    .description = "APR of aprender and realizar, version 2",
+    .layout = MF_LAYOUT_FREE,
+    .probe = probe,
+    .parse = apr_parse,
+    .value_next = mf_json_value_next,
+    .type_name = apr_type_name,
+    .type_id = apr_type_id,
+    .facts = facts,
+};
+
+static const struct mf_fact_row facts_v1[] = {
+    { MF_FACT_NAME, "model_name" },
+    { 0, NULL },
+};
+
+const struct mf_format mf_format_apr_v1 = {
+    .name = "apr",
+    .variant = "v1",
+    .suffix = ".apr",
+    .description = "APR version 1: metadata only",
+    .layout = MF_LAYOUT_FREE,
+    .probe = probe_v1,
+    .parse = apr_v1_parse,
+    .value_next = apr_msgpack_next,
+    .type_id = apr_type_id,
+    .facts = facts_v1,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * apr.h - what the files of this folder share
+ */
+#ifndef MF_APR_APR_H
+#define MF_APR_APR_H
+
+#include "lib/format.h"
+
+#define APR_HEADER    64 /* bytes of a version 2 header */
+#define APR_V1_HEADER 32
+#define APR_TYPE_JSON UINT32_C(256) /* no byte: a tensor of a JSON index */
+
+/* Flags of a version 2 header. */
+enum apr_flag {
+    APR_LZ4 = 0x0001,
+    APR_ZSTD = 0x0002,
+    APR_ENCRYPTED = 0x0004,
+    APR_SIGNED = 0x0008,
+    APR_ROW_MAJOR = 0x0400,
+    APR_COLUMN_MAJOR = 0x0800,
+    APR_UNDEFINED = 0xf000
+};
+
+/* A version 2 header, in the order of its fields. */
+struct apr_header {
+    uint8_t major, minor;
+    uint16_t flags;
+    uint32_t tensor_count;
+    struct mf_span metadata;
+    uint64_t index_offset, data_offset;
+    uint32_t checksum;
+    bool reserved; /* a reserved byte is not zero */
+};
+
+/* From the 64 bytes at `at`. */
+struct apr_header apr_header_of(const uint8_t *at);
+
+/* CRC-32 of a header's bytes, its checksum field left out. */
+uint32_t apr_header_crc(const uint8_t *at);
+
+enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index);
+enum mf_status apr_read_metadata(struct mf_reader *reader,
+                                 struct mf_index *index, struct mf_span span);
+
+/* The packed index between the reader's place and its limit; *end is where it
+ * ended. */
+enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
+                              uint32_t count);
+/* The same as JSON, as realizar writes models of f32. */
+enum mf_status apr_read_json_index(struct mf_reader *reader,
+                                   struct mf_index *index);
+
+/* Settles record->type by the dtype byte in record->type_id and, where a byte
+ * has two meanings, by record->size; notes where neither fits. */
+void apr_settle_type(struct mf_index *index, struct mf_record *record);
+
+const char *apr_type_name(uint32_t type_id);
+uint32_t apr_type_id(enum mf_type type);
+
+enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index);
+
+/* MessagePack: the metadata of version 1, from the reader's place to end. */
+enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
+                                    struct mf_index *index, uint64_t end);
+enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out);
+
+#endif

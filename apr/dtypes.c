@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dtypes.c - which type a dtype byte stands for, in aprender's world or ggml's
+ */
+#include "apr/apr.h"
+
+static const struct {
+    uint8_t byte, type, written;
+} rows[] = {
+#define DTYPE(byte, NAME, written) { byte, MF_TYPE_##NAME, written },
+#include "apr/dtypes.def"
+#undef DTYPE
+};
+
+#define ROW_COUNT (sizeof(rows) / sizeof(*rows))
+
+uint32_t apr_type_id(enum mf_type type)
+{
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (rows[i].type == type && rows[i].written)
+            return rows[i].byte;
+    return MF_NO_TYPE_ID;
+}
+
+const char *apr_type_name(uint32_t type_id)
+{
+    return type_id == APR_TYPE_JSON ? "json" : NULL;
+}
+
+/* ceil(elements / block) * bytes; false where that passes 2^64. */
+static bool flat_size(enum mf_type type, uint64_t elements, uint64_t *out)
+{
+    const struct mf_type_row *row = &mf_types[type];
+
+    /* A scale of 4 bytes before the whole tensor. */
+    if (type == MF_TYPE_APR_Q8)
+        return mf_add(elements, elements > 0 ? 4 : 0, out);
+    return mf_mul(elements / row->block + (elements % row->block != 0),
+                  row->bytes, out);
+}
+
+/* Each row padded to whole blocks, as the 2-D K-quants are stored. */
+static bool padded_size(const struct mf_index *index, enum mf_type type,
+                        const struct mf_record *record, uint64_t *out)
+{
+    uint64_t row;
+
+    return mf_types[type].block == 256 && record->rank == 2 &&
+           flat_size(type, record->dim[!index->reversed], &row) &&
+           mf_mul(row, record->dim[index->reversed], out);
+}
+
+static bool size_fits(const struct mf_index *index, enum mf_type type,
+                      const struct mf_record *record, uint64_t elements)
+{
+    uint64_t size;
+
+    return (flat_size(type, elements, &size) && size == record->size) ||
+           (padded_size(index, type, record, &size) && size == record->size);
+}
+
+static void note_rows(struct mf_index *index, const struct mf_record *record)
+{
+    uint64_t row = record->rank == 2 ? record->dim[!index->reversed] : 0;
+
+    if (mf_types[record->type].block == 256 && row % 256 != 0)
+        mf_index_note(index, MF_WARNING, "APR-ROWS", record->entry,
+                      "tensor '%s' in %s has rows of %" PRIu64
+                      ", no multiple of 256: readers disagree on its values",
+                      mf_record_name(record).text, mf_types[record->type].name,
+                      row);
+}
+
+static void note_size(struct mf_index *index, struct mf_record *record,
+                      uint64_t elements)
+{
+    uint64_t expected = 0;
+
+    flat_size((enum mf_type)record->type, elements, &expected);
+    mf_index_note(index, MF_ERROR, "TENSOR-SIZE", record->entry,
+                  "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
+                  "for %" PRIu64,
+                  mf_record_name(record).text, record->size,
+                  mf_types[record->type].name, expected);
+    record->flags |= MF_TENSOR_DAMAGED;
+}
+
+void apr_settle_type(struct mf_index *index, struct mf_record *record)
+{
+    uint64_t elements;
+    bool counted = mf_elements(record->dim, record->rank, &elements);
+
+    record->type = MF_TYPE_UNKNOWN;
+    record->flags |= MF_RECORD_SIZED;
+    for (size_t i = 0; i < ROW_COUNT; i++) {
+        if (rows[i].byte != record->type_id)
+            continue;
+        /* The first meaning stands where no size decides. */
+        if (record->type == MF_TYPE_UNKNOWN)
+            record->type = rows[i].type;
+        if (counted &&
+            size_fits(index, (enum mf_type)rows[i].type, record, elements)) {
+            record->type = rows[i].type;
+            record->flags |= MF_RECORD_JUDGED;
+            note_rows(index, record);
+            return;
+        }
+    }
+    if (record->type == MF_TYPE_UNKNOWN) {
+        mf_index_note(index, MF_ERROR, "APR-DTYPE", record->entry,
+                      "tensor '%s' has dtype %" PRIu32
+                      ", which neither aprender nor realizar knows",
+                      mf_record_name(record).text, record->type_id);
+        record->flags |= MF_RECORD_JUDGED;
+    } else if (counted) { /* else the shape itself is at fault */
+        note_size(index, record, elements);
+        record->flags |= MF_RECORD_JUDGED;
+    }
+}

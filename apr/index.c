@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index.c - the packed tensor index of APR version 2
+ */
+#include "apr/apr.h"
+
+#define RANK_WRITTEN 8   /* aprender cuts off more */
+#define NAME_WRITTEN 256 /* likewise */
+
+/* What the entries that stand in the window need, to take room for all. */
+static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
+                             uint64_t count)
+{
+    struct mf_reader ahead = mf_reader_ahead(reader);
+    uint64_t seen = 0, names = 0, dims = 0;
+
+    while (seen < count) {
+        uint16_t size = mf_take_u16(&ahead);
+        uint8_t rank;
+
+        mf_skip(&ahead, size + 1u); /* and the dtype */
+        rank = mf_take_u8(&ahead);
+        mf_skip(&ahead, rank * 8u + 8 + 8);
+        if (ahead.failed || rank > MF_RANK_MAX)
+            break; /* the end of the window, or what read_entry refuses */
+        seen++;
+        names += size;
+        dims += rank;
+    }
+    return mf_index_expect(index, count, seen, names, dims);
+}
+
+static void check_name(struct mf_index *index, const struct mf_record *record)
+{
+    struct mf_str name = { record->name, record->name_size };
+    const char *what = NULL;
+    enum mf_severity severity = MF_ERROR;
+
+    if (name.size == 0) {
+        what = "is empty";
+    } else if (!mf_text_is_utf8(name.at, name.size) ||
+               memchr(name.at, 0, name.size)) {
+        what = "is not UTF-8 or holds a NUL";
+    } else if (mf_text_clean(name.at, name.size) < name.size) {
+        what = "holds a control character";
+        severity = MF_WARNING;
+    } else if (name.size > NAME_WRITTEN) {
+        what = "is longer than the 256 bytes that aprender writes";
+        severity = MF_WARNING;
+    }
+    if (what)
+        mf_index_note(index, severity, "APR-NAME", record->entry,
+                      "the name of tensor '%s' %s", mf_quote(name).text, what);
+}
+
+/* The index must be sorted by the bytes of the names. */
+static void check_order(struct mf_index *index, const struct mf_record *record)
+{
+    const struct mf_record *before;
+    size_t shared;
+    int order;
+
+    if (index->tensor_count == index->part->first)
+        return;
+    before = &index->tensor[index->tensor_count - 1];
+    shared = before->name_size < record->name_size ? before->name_size
+                                                   : record->name_size;
+    order = memcmp(before->name, record->name, shared);
+    if (order > 0 || (order == 0 && before->name_size > record->name_size))
+        mf_index_note(index, MF_ERROR, "APR-INDEX-ORDER", record->entry,
+                      "tensor '%s' stands behind '%s', the index must be "
+                      "sorted",
+                      mf_record_name(record).text, mf_record_name(before).text);
+}
+
+static enum mf_status read_name(struct mf_reader *reader,
+                                struct mf_index *index,
+                                struct mf_record *record)
+{
+    uint16_t size = mf_take_u16(reader);
+    char *name = mf_arena_text(&index->arena, size);
+
+    if (!name)
+        return reader->env->error.status;
+    mf_take_bytes(reader, name, size);
+    record->name = name;
+    record->name_size = size;
+    return MF_OK;
+}
+
+static enum mf_status read_shape(struct mf_reader *reader,
+                                 struct mf_index *index,
+                                 struct mf_record *record)
+{
+    uint64_t *dim;
+
+    record->rank = mf_take_u8(reader);
+    if (record->rank > MF_RANK_MAX)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
+                       "tensor '%s' has %u dimensions, at most %d are read",
+                       mf_record_name(record).text, record->rank, MF_RANK_MAX);
+    dim = mf_index_dims(index, record->rank);
+    if (!dim)
+        return reader->env->error.status;
+    for (uint8_t i = 0; i < record->rank; i++)
+        dim[i] = mf_take_u64(reader);
+    record->dim = dim;
+    return MF_OK;
+}
+
+static enum mf_status read_entry(struct mf_reader *reader,
+                                 struct mf_index *index)
+{
+    struct mf_record record = { .entry = mf_reader_offset(reader) };
+
+    if (read_name(reader, index, &record) != MF_OK)
+        return reader->env->error.status;
+    record.type_id = mf_take_u8(reader);
+    if (read_shape(reader, index, &record) != MF_OK)
+        return reader->env->error.status;
+    record.offset = mf_take_u64(reader);
+    record.size = mf_take_u64(reader);
+    if (mf_reader_check(reader, "the tensor index") != MF_OK)
+        return reader->env->error.status;
+    check_name(index, &record);
+    check_order(index, &record);
+    if (record.rank > RANK_WRITTEN)
+        mf_index_note(index, MF_WARNING, "APR-RANK", record.entry,
+                      "tensor '%s' has %u dimensions, aprender writes at "
+                      "most %d",
+                      mf_record_name(&record).text, record.rank, RANK_WRITTEN);
+    apr_settle_type(index, &record);
+    return mf_index_add(index, &record);
+}
+
+enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
+                              uint32_t count)
+{
+    if (expect(reader, index, count) != MF_OK)
+        return reader->env->error.status;
+    for (; count > 0; count--)
+        if (read_entry(reader, index) != MF_OK)
+            return reader->env->error.status;
+    return MF_OK;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json_index.c - the tensor index as JSON, as realizar writes models of f32
+ *
+ *     [{"name":"weights","dtype":"json","shape":[17],"offset":0,"size":17}]
+ */
+#include "apr/apr.h"
+
+enum field { NAME = 1, DTYPE = 2, SHAPE = 4, OFFSET = 8, SIZE = 16 };
+
+static enum mf_status refuse(struct mf_json *json, const char *what)
+{
+    return mf_fail(json->reader->env, MF_ERR_CORRUPT, json->token_offset,
+                   "the JSON tensor index: %s", what);
+}
+
+/* An error of the tokenizer has its own words already. */
+static enum mf_status unexpected(struct mf_json *json, enum mf_json_token token,
+                                 const char *what)
+{
+    return token == MF_JSON_ERROR ? json->reader->env->error.status
+                                  : refuse(json, what);
+}
+
+static enum mf_status read_number(struct mf_json *json, uint64_t *out)
+{
+    enum mf_json_token token = mf_json_next(json);
+
+    if (token == MF_JSON_NUMBER && mf_json_plain_u64(json, out))
+        return MF_OK;
+    return unexpected(json, token, "a number from 0 on is expected here");
+}
+
+/* Words of the type are those of aprender ("F32"); "json" is a tensor that is
+ * JSON itself. */
+static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
+{
+    enum mf_json_token token = mf_json_next(json);
+    char word[16];
+    uint64_t size;
+    bool more;
+
+    if (token != MF_JSON_STRING)
+        return unexpected(json, token, "dtype is no string");
+    if (mf_json_text(json, word, sizeof(word) - 1, &size, &more) != MF_OK)
+        return json->reader->env->error.status;
+    for (uint64_t i = 0; i < size; i++)
+        if (word[i] >= 'A' && word[i] <= 'Z')
+            word[i] = (char)(word[i] - 'A' + 'a');
+    word[size] = 0;
+    record->type = MF_TYPE_UNKNOWN;
+    record->type_id = APR_TYPE_JSON;
+    if (more || strcmp(word, "json") == 0)
+        return MF_OK;
+    for (int type = 0; type < MF_TYPE_COUNT; type++)
+        if (strcmp(word, mf_types[type].name) == 0) {
+            record->type_id = apr_type_id((enum mf_type)type);
+            return MF_OK;
+        }
+    return refuse(json, "dtype is a word that is not known");
+}
+
+static enum mf_status read_shape(struct mf_json *json, struct mf_index *index,
+                                 struct mf_record *record)
+{
+    enum mf_json_token token = mf_json_next(json);
+    uint64_t dim[MF_RANK_MAX], *kept;
+
+    if (token != MF_JSON_BEGIN_ARRAY)
+        return unexpected(json, token, "shape is no array");
+    record->rank = 0;
+    while ((token = mf_json_next(json)) == MF_JSON_NUMBER) {
+        if (record->rank == MF_RANK_MAX ||
+            !mf_json_plain_u64(json, &dim[record->rank]))
+            return refuse(json, "shape holds no number from 0 on, or more "
+                                "than 64");
+        record->rank++;
+    }
+    if (token != MF_JSON_END_ARRAY)
+        return unexpected(json, token,
+                          "shape holds something else than "
+                          "numbers");
+    kept = mf_index_dims(index, record->rank);
+    if (!kept)
+        return index->env->error.status;
+    memcpy(kept, dim, record->rank * sizeof(*dim));
+    record->dim = kept;
+    return MF_OK;
+}
+
+static enum mf_status read_name(struct mf_json *json, struct mf_index *index,
+                                struct mf_record *record)
+{
+    enum mf_json_token token = mf_json_next(json);
+    struct mf_str name;
+
+    if (token != MF_JSON_STRING)
+        return unexpected(json, token, "name is no string");
+    if (mf_json_key_text(json, &index->arena, &name) != MF_OK)
+        return index->env->error.status;
+    record->name = name.at;
+    record->name_size = (uint32_t)name.size;
+    return MF_OK;
+}
+
+static enum mf_status read_field(struct mf_json *json, struct mf_index *index,
+                                 struct mf_record *record, unsigned *fields)
+{
+    char key[16];
+    uint64_t size;
+    bool more;
+
+    if (mf_json_text(json, key, sizeof(key) - 1, &size, &more) != MF_OK)
+        return index->env->error.status;
+    key[size] = 0;
+    if (!more && strcmp(key, "name") == 0) {
+        *fields |= NAME;
+        return read_name(json, index, record);
+    }
+    if (!more && strcmp(key, "dtype") == 0) {
+        *fields |= DTYPE;
+        return read_dtype(json, record);
+    }
+    if (!more && strcmp(key, "shape") == 0) {
+        *fields |= SHAPE;
+        return read_shape(json, index, record);
+    }
+    if (!more && strcmp(key, "offset") == 0) {
+        *fields |= OFFSET;
+        return read_number(json, &record->offset);
+    }
+    if (!more && strcmp(key, "size") == 0) {
+        *fields |= SIZE;
+        return read_number(json, &record->size);
+    }
+    return mf_json_skip(json, mf_json_next(json));
+}
+
+static enum mf_status read_entry(struct mf_json *json, struct mf_index *index)
+{
+    struct mf_record record = { .entry = json->token_offset };
+    enum mf_json_token token;
+    unsigned fields = 0;
+
+    while ((token = mf_json_next(json)) == MF_JSON_KEY)
+        if (read_field(json, index, &record, &fields) != MF_OK)
+            return index->env->error.status;
+    if (token != MF_JSON_END_OBJECT)
+        return unexpected(json, token, "an entry is no object");
+    if (fields != (NAME | DTYPE | SHAPE | OFFSET | SIZE))
+        return refuse(json, "an entry lacks name, dtype, shape, offset or "
+                            "size");
+    if (record.type_id == APR_TYPE_JSON)
+        record.flags |= MF_RECORD_SIZED | MF_RECORD_JUDGED;
+    else
+        apr_settle_type(index, &record);
+    return mf_index_add(index, &record);
+}
+
+enum mf_status apr_read_json_index(struct mf_reader *reader,
+                                   struct mf_index *index)
+{
+    enum mf_json_token token;
+    struct mf_json json;
+
+    mf_json_init(&json, reader);
+    mf_json_next(&json); /* the '[' that brought us here */
+    while ((token = mf_json_next(&json)) == MF_JSON_BEGIN_OBJECT)
+        if (read_entry(&json, index) != MF_OK)
+            return reader->env->error.status;
+    if (token != MF_JSON_END_ARRAY)
+        return unexpected(&json, token, "an entry is no object");
+    return MF_OK;
+}

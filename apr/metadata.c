@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * metadata.c - the metadata of APR version 2: one JSON object
+ */
+#include "apr/apr.h"
+
+enum kind {
+    TEXT = 1,
+    COUNT = 2,
+    REAL = 4,
+    OBJECT = 8,
+    OR_NULL = 16,
+    TEXT_OR_NULL = TEXT | OR_NULL,
+    COUNT_OR_NULL = COUNT | OR_NULL,
+    REAL_OR_NULL = REAL | OR_NULL,
+    OBJECT_OR_NULL = OBJECT | OR_NULL
+};
+
+#define ALIASES_MAX 4
+
+struct known {
+    const char *key;
+    enum kind kind;
+    const char *alias[ALIASES_MAX];
+};
+
+static const struct known known[] = {
+#define KNOWN(key, kind, ...) { key, kind, { __VA_ARGS__ } },
+#include "apr/known.def"
+#undef KNOWN
+};
+
+#define KNOWN_COUNT (sizeof(known) / sizeof(*known))
+
+static bool is(const struct mf_meta *meta, const char *key)
+{
+    return meta->key.size == strlen(key) &&
+           memcmp(meta->key.at, key, meta->key.size) == 0;
+}
+
+/* True where key is the row's own or one of its aliases. */
+static bool means(const struct known *row, const struct mf_meta *meta)
+{
+    if (is(meta, row->key))
+        return true;
+    for (size_t i = 0; row->alias[i]; i++)
+        if (is(meta, row->alias[i]))
+            return true;
+    return false;
+}
+
+static enum kind kind_of(const struct mf_meta *meta)
+{
+    switch (meta->type) {
+    case MF_VALUE_STRING:
+        return TEXT;
+    case MF_VALUE_U64:
+        return COUNT | REAL;
+    case MF_VALUE_I64:
+    case MF_VALUE_F64:
+        return REAL;
+    case MF_VALUE_OBJECT:
+        return OBJECT;
+    case MF_VALUE_NULL:
+        return OR_NULL;
+    default:
+        return 0;
+    }
+}
+
+/* seen: for each row the first metadatum that meant it, or NULL. */
+static void check_entry(struct mf_index *index, const struct mf_meta *meta,
+                        size_t row, size_t *seen)
+{
+    const struct mf_meta *first;
+
+    if (is(meta, known[row].key) && !(kind_of(meta) & known[row].kind))
+        mf_index_note(index, MF_ERROR, "APR-METADATA-TYPE", meta->span.offset,
+                      "'%s' is of type %s, with which aprender refuses the "
+                      "file",
+                      known[row].key, mf_value_type_name(meta->type));
+    if (seen[row] == 0) {
+        seen[row] = (size_t)(meta - index->meta) + 1;
+        return;
+    }
+    first = &index->meta[seen[row] - 1];
+    if (!is(meta, first->key.at))
+        mf_index_note(index, MF_WARNING, "APR-METADATA-ALIAS",
+                      meta->span.offset,
+                      "'%s' and '%s' are the same to realizar, which then "
+                      "drops all metadata",
+                      mf_quote(first->key).text, mf_quote(meta->key).text);
+}
+
+static void check_known(struct mf_index *index)
+{
+    size_t seen[KNOWN_COUNT] = { 0 };
+
+    for (size_t i = 0; i < index->meta_count; i++)
+        for (size_t row = 0; row < KNOWN_COUNT; row++)
+            if (means(&known[row], &index->meta[i])) {
+                check_entry(index, &index->meta[i], row, seen);
+                break;
+            }
+}
+
+static enum mf_status read_members(struct mf_json *json, struct mf_index *index)
+{
+    struct mf_env *env = index->env;
+
+    for (;;) {
+        enum mf_json_token token = mf_json_next(json);
+        struct mf_meta *meta;
+
+        if (token == MF_JSON_END_OBJECT)
+            break;
+        if (token == MF_JSON_ERROR)
+            return env->error.status;
+        meta = mf_index_add_meta(index);
+        if (!meta ||
+            mf_json_key_text(json, &index->arena, &meta->key) != MF_OK ||
+            mf_json_meta(json, mf_json_next(json), &index->arena, meta) !=
+                MF_OK)
+            return env->error.status;
+    }
+    return mf_json_next(json) == MF_JSON_END ? MF_OK : env->error.status;
+}
+
+enum mf_status apr_read_metadata(struct mf_reader *reader,
+                                 struct mf_index *index, struct mf_span span)
+{
+    enum mf_json_token first;
+    struct mf_json json;
+
+    mf_json_init(&json, reader);
+    first = mf_json_next(&json);
+    if (first == MF_JSON_ERROR)
+        return reader->env->error.status;
+    if (first != MF_JSON_BEGIN_OBJECT)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, span.offset,
+                       "the metadata is JSON, but no object");
+    if (read_members(&json, index) != MF_OK)
+        return reader->env->error.status;
+    check_known(index);
+    return MF_OK;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * msgpack.c - MessagePack, the metadata of APR version 1
+ *
+ * https://github.com/msgpack/msgpack/blob/master/spec.md: the first byte of a
+ * value tells its type, and often its size or the value itself.
+ */
+#include "apr/apr.h"
+
+/* The head of a value: its bytes, elements or members come behind it. */
+struct head {
+    enum mf_value_type type;
+    union mf_number number;
+    uint64_t size; /* bytes of a string, elements of an array, members of a
+                      map */
+};
+
+static uint64_t take_be(struct mf_reader *reader, unsigned bytes)
+{
+    uint64_t value = 0;
+
+    while (bytes-- > 0)
+        value = value << 8 | mf_take_u8(reader);
+    return value;
+}
+
+static int64_t sign_extend(uint64_t value, unsigned bytes)
+{
+    unsigned shift = 64 - 8 * bytes;
+
+    return (int64_t)(value << shift) >> shift;
+}
+
+static struct head number_of(enum mf_value_type type, uint64_t bits)
+{
+    struct head head = { .type = type };
+    uint32_t low = (uint32_t)bits;
+    float single;
+
+    if (type == MF_VALUE_F32) {
+        memcpy(&single, &low, sizeof(single));
+        head.number.f64 = (double)single;
+    } else if (type == MF_VALUE_F64) {
+        memcpy(&head.number.f64, &bits, sizeof(bits));
+    } else {
+        head.number.u64 = bits;
+    }
+    return head;
+}
+
+static struct head sized(enum mf_value_type type, uint64_t size)
+{
+    return (struct head){ .type = type, .size = size };
+}
+
+/* 0xc0 to 0xdf: the type is in the byte, everything else behind it. */
+static struct head take_long(struct mf_reader *reader, uint8_t byte)
+{
+    struct head head = { 0 };
+
+    switch (byte) {
+    case 0xc2:
+    case 0xc3:
+        head.type = MF_VALUE_BOOL;
+        head.number.boolean = byte == 0xc3;
+        return head;
+    case 0xc4: /* bytes, shown as a string */
+    case 0xc5:
+    case 0xc6:
+        return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xc4)));
+    case 0xc7: /* a type of the application's own: a byte more */
+    case 0xc8:
+    case 0xc9:
+        return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xc7)) + 1);
+    case 0xca:
+        return number_of(MF_VALUE_F32, take_be(reader, 4));
+    case 0xcb:
+        return number_of(MF_VALUE_F64, take_be(reader, 8));
+    case 0xcc:
+    case 0xcd:
+    case 0xce:
+    case 0xcf:
+        return number_of(MF_VALUE_U64, take_be(reader, 1u << (byte - 0xcc)));
+    case 0xd0:
+    case 0xd1:
+    case 0xd2:
+    case 0xd3:
+        head.type = MF_VALUE_I64;
+        head.number.i64 = sign_extend(take_be(reader, 1u << (byte - 0xd0)),
+                                      1u << (byte - 0xd0));
+        return head;
+    case 0xd4: /* the same in 1, 2, 4, 8 or 16 bytes, and one more */
+    case 0xd5:
+    case 0xd6:
+    case 0xd7:
+    case 0xd8:
+        return sized(MF_VALUE_STRING, (UINT64_C(1) << (byte - 0xd4)) + 1);
+    case 0xd9:
+    case 0xda:
+    case 0xdb:
+        return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xd9)));
+    case 0xdc:
+    case 0xdd:
+        return sized(MF_VALUE_ARRAY, take_be(reader, 2u << (byte - 0xdc)));
+    case 0xde:
+    case 0xdf:
+        return sized(MF_VALUE_OBJECT, take_be(reader, 2u << (byte - 0xde)));
+    default: /* nil, and 0xc1, which is never used */
+        head.type = byte == 0xc0 ? MF_VALUE_NULL : MF_VALUE_MIXED;
+        return head;
+    }
+}
+
+/* MF_VALUE_MIXED where the byte is no type. */
+static struct head take_head(struct mf_reader *reader)
+{
+    uint8_t byte = mf_take_u8(reader);
+
+    if (byte < 0x80)
+        return number_of(MF_VALUE_U64, byte);
+    if (byte < 0x90)
+        return sized(MF_VALUE_OBJECT, byte & 0x0f);
+    if (byte < 0xa0)
+        return sized(MF_VALUE_ARRAY, byte & 0x0f);
+    if (byte < 0xc0)
+        return sized(MF_VALUE_STRING, byte & 0x1f);
+    if (byte >= 0xe0) {
+        struct head head = { .type = MF_VALUE_I64 };
+
+        head.number.i64 = (int8_t)byte;
+        return head;
+    }
+    return take_long(reader, byte);
+}
+
+/* ---- looking over ---- */
+
+/* A head whose size has room in what is left, each element a byte at least. */
+static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
+{
+    uint64_t offset = mf_reader_offset(reader), left;
+
+    *head = take_head(reader);
+    if (mf_reader_check(reader, "the metadata") != MF_OK)
+        return reader->env->error.status;
+    left = mf_reader_left(reader);
+    if (head->type == MF_VALUE_MIXED)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
+                       "the byte 0xc1 starts no MessagePack value");
+    if (head->size > (head->type == MF_VALUE_OBJECT ? left / 2 : left))
+        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
+                       "a %s of size %" PRIu64 ", %" PRIu64
+                       " bytes of metadata are left",
+                       mf_value_type_name(head->type), head->size, left);
+    return MF_OK;
+}
+
+/* Passes over the elements of head, which has just been taken.  of: the type
+ * that all elements of an array have, else MF_VALUE_MIXED. */
+static enum mf_status pass(struct mf_reader *reader, const struct head *head,
+                           enum mf_value_type *of)
+{
+    uint64_t left[MF_NESTING_MAX];
+    unsigned depth = 1;
+
+    *of = head->size == 0 ? MF_VALUE_NULL : MF_VALUE_MIXED;
+    left[0] = head->type == MF_VALUE_OBJECT ? 2 * head->size : head->size;
+    for (bool first = true; depth > 0;) {
+        struct head element;
+
+        if (left[depth - 1] == 0) {
+            depth--;
+            continue;
+        }
+        left[depth - 1]--;
+        if (take_checked(reader, &element) != MF_OK)
+            return reader->env->error.status;
+        if (depth == 1)
+            *of = first || *of == element.type ? element.type : MF_VALUE_MIXED;
+        first = false;
+        if (element.type == MF_VALUE_STRING) {
+            mf_skip(reader, element.size);
+        } else if (element.size > 0) {
+            if (depth == MF_NESTING_MAX)
+                return mf_fail(
+                    reader->env, MF_ERR_LIMIT, mf_reader_offset(reader),
+                    "values are nested more than %d deep", MF_NESTING_MAX);
+            left[depth++] = element.type == MF_VALUE_OBJECT ? 2 * element.size
+                                                            : element.size;
+        }
+    }
+    return MF_OK;
+}
+
+static enum mf_status take_text(struct mf_reader *reader,
+                                struct mf_arena *arena, uint64_t size,
+                                struct mf_str *out)
+{
+    char *text = mf_arena_text(arena, (size_t)size);
+
+    if (!text)
+        return reader->env->error.status;
+    mf_take_bytes(reader, text, (size_t)size);
+    *out = (struct mf_str){ text, (size_t)size };
+    return MF_OK;
+}
+
+static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
+                               struct mf_meta *meta)
+{
+    uint64_t offset = mf_reader_offset(reader);
+    struct head head;
+
+    if (take_checked(reader, &head) != MF_OK)
+        return reader->env->error.status;
+    if (head.type != MF_VALUE_STRING || head.size > MF_NAME_MAX)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
+                       "a metadata key is no string of at most %d bytes",
+                       MF_NAME_MAX);
+    return take_text(reader, &index->arena, head.size, &meta->key);
+}
+
+static enum mf_status read_value(struct mf_reader *reader,
+                                 struct mf_index *index, struct mf_meta *meta)
+{
+    struct head head;
+    enum mf_status status = MF_OK;
+
+    meta->span.offset = mf_reader_offset(reader);
+    if (take_checked(reader, &head) != MF_OK)
+        return reader->env->error.status;
+    meta->type = head.type;
+    meta->number = head.number;
+    meta->count = head.size;
+    if (head.type == MF_VALUE_STRING && head.size <= MF_TEXT_KEPT)
+        status = take_text(reader, &index->arena, head.size, &meta->text);
+    else if (head.type == MF_VALUE_STRING)
+        mf_skip(reader, head.size);
+    else if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
+        status = pass(reader, &head, &meta->of);
+    meta->span.size = mf_reader_offset(reader) - meta->span.offset;
+    return status;
+}
+
+enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
+                                    struct mf_index *index, uint64_t end)
+{
+    uint64_t start = mf_reader_offset(reader);
+    struct head head;
+
+    if (start == end)
+        return MF_OK;
+    if (take_checked(reader, &head) != MF_OK)
+        return reader->env->error.status;
+    if (head.type != MF_VALUE_OBJECT)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, start,
+                       "the metadata is no map");
+    for (; head.size > 0; head.size--) {
+        struct mf_meta *meta = mf_index_add_meta(index);
+
+        if (!meta || read_key(reader, index, meta) != MF_OK ||
+            read_value(reader, index, meta) != MF_OK ||
+            mf_reader_check(reader, "the metadata") != MF_OK)
+            return reader->env->error.status;
+    }
+    if (mf_reader_offset(reader) != end)
+        mf_index_note(index, MF_ERROR, "APR-V1-METADATA", start,
+                      "the metadata ends at %#" PRIx64
+                      ", the header says %#" PRIx64,
+                      mf_reader_offset(reader), end);
+    return MF_OK;
+}
+
+/* ---- telling ---- */
+
+static enum mf_status begin(struct mf_values *values, const struct head *head,
+                            struct mf_value *out)
+{
+    bool object = head->type == MF_VALUE_OBJECT;
+
+    if (values->depth == MF_NESTING_MAX)
+        return mf_fail(values->env, MF_ERR_LIMIT,
+                       mf_reader_offset(&values->reader),
+                       "values are nested more than %d deep", MF_NESTING_MAX);
+    values->level[values->depth++] =
+        (struct mf_level){ .left = object ? 2 * head->size : head->size,
+                           .object = object };
+    out->event = MF_EVENT_BEGIN;
+    out->type = head->type;
+    out->of = MF_VALUE_MIXED;
+    out->count = head->size;
+    return MF_OK;
+}
+
+/* A key that is no string is told as an item all the same: the map's members
+ * keep their order of key and value. */
+static enum mf_status tell(struct mf_values *values, bool key,
+                           struct mf_value *out)
+{
+    struct head head;
+
+    if (take_checked(&values->reader, &head) != MF_OK) {
+        values->done = true;
+        return values->env->error.status;
+    }
+    if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
+        return begin(values, &head, out);
+    out->event = key ? MF_EVENT_KEY : MF_EVENT_ITEM;
+    out->type = head.type;
+    out->number = head.number;
+    if (head.type != MF_VALUE_STRING)
+        return MF_OK;
+    values->text_event = out->event;
+    values->text_left = head.size;
+    return mf_values_text(values, out);
+}
+
+enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out)
+{
+    struct mf_level *level;
+
+    if (values->text_left > 0)
+        return mf_values_text(values, out);
+    if (!values->started) {
+        values->started = true;
+        return tell(values, false, out);
+    }
+    if (values->depth == 0) {
+        values->done = true;
+        return MF_OK; /* *out says DONE */
+    }
+    level = &values->level[values->depth - 1];
+    if (level->left > 0) {
+        bool key = level->object && level->left % 2 == 0;
+
+        level->left--;
+        return tell(values, key, out);
+    }
+    values->depth--;
+    out->event = MF_EVENT_END;
+    out->type = level->object ? MF_VALUE_OBJECT : MF_VALUE_ARRAY;
+    return MF_OK;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * read.c - an APR version 2 file: header, metadata, tensor index
+ */
+#include "apr/apr.h"
+
+#define ALIGNMENT   64
+#define INDEX_ENTRY 20 /* bytes of the smallest: no name, no dimension */
+
+static enum mf_status check_header(struct mf_reader *reader,
+                                   struct mf_index *index, const uint8_t *at,
+                                   const struct apr_header *header)
+{
+    uint32_t crc = apr_header_crc(at);
+
+    if (crc != header->checksum)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 40,
+                       "the header's checksum is %08" PRIx32
+                       ", its bytes give %08" PRIx32,
+                       header->checksum, crc);
+    if (header->flags & APR_COLUMN_MAJOR)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 6,
+                       "flags 0x%04x say column-major, which APR forbids",
+                       header->flags);
+    if (header->flags & APR_ENCRYPTED)
+        return mf_fail(reader->env, MF_ERR_UNSUPPORTED, 6,
+                       "flags 0x%04x say encrypted, for which APR version 2 "
+                       "has no layout",
+                       header->flags);
+    if (header->major != 2 || header->minor != 0)
+        mf_index_note(index, MF_WARNING, "APR-VERSION", 4,
+                      "version %u.%u, only 2.0 is known", header->major,
+                      header->minor);
+    if (header->flags & (APR_UNDEFINED | APR_SIGNED))
+        mf_index_note(index, MF_WARNING, "APR-FLAGS", 6, "flags 0x%04x hold %s",
+                      header->flags,
+                      header->flags & APR_UNDEFINED
+                          ? "bits that are not defined"
+                          : "'signed', for which no layout is known");
+    if (header->reserved)
+        mf_index_note(index, MF_WARNING, "APR-RESERVED", 44,
+                      "the reserved bytes are not all zero");
+    return MF_OK;
+}
+
+/* The part of the file that may hold the index: up to the data, where that
+ * lies behind it. */
+static uint64_t index_room(const struct mf_reader *reader,
+                           const struct apr_header *header)
+{
+    uint64_t size = reader->source->size;
+
+    return header->data_offset > header->index_offset &&
+                   header->data_offset < size
+               ? header->data_offset
+               : size;
+}
+
+static enum mf_status check_sections(struct mf_reader *reader,
+                                     const struct apr_header *header)
+{
+    uint64_t size = reader->source->size, room;
+
+    if (header->metadata.offset > size ||
+        header->metadata.size > size - header->metadata.offset)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 12,
+                       "metadata at %#" PRIx64 " of %" PRIu64
+                       " bytes, the file has %" PRIu64,
+                       header->metadata.offset, header->metadata.size, size);
+    if (header->index_offset > size)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 24,
+                       "tensor index at %#" PRIx64 ", the file has %" PRIu64
+                       " bytes",
+                       header->index_offset, size);
+    room = index_room(reader, header) - header->index_offset;
+    if (header->tensor_count > room / INDEX_ENTRY)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 8,
+                       "%" PRIu32 " tensors claimed, the %" PRIu64
+                       " bytes of the index hold at most %" PRIu64,
+                       header->tensor_count, room, room / INDEX_ENTRY);
+    return MF_OK;
+}
+
+/* The metadata begins with '{' unless everything behind the header is
+ * compressed: then this is a byte of something else. */
+static enum mf_status check_compression(struct mf_reader *reader,
+                                        struct mf_index *index,
+                                        const struct apr_header *header)
+{
+    if (!(header->flags & (APR_LZ4 | APR_ZSTD)))
+        return MF_OK;
+    if (mf_peek(reader) != '{')
+        return mf_fail(reader->env, MF_ERR_UNSUPPORTED, 6,
+                       "the file is compressed with %s; unpack it with "
+                       "realizar first",
+                       header->flags & APR_LZ4 ? "LZ4" : "zstd");
+    mf_index_note(index, MF_WARNING, "APR-FLAGS", 6,
+                  "flags 0x%04x say compressed, nothing is", header->flags);
+    return MF_OK;
+}
+
+static void check_order(struct mf_index *index, const struct apr_header *header,
+                        uint64_t index_end, uint64_t size)
+{
+    uint64_t metadata_end = header->metadata.offset + header->metadata.size;
+
+    if (header->data_offset > size)
+        mf_index_note(index, MF_ERROR, "APR-SECTIONS", 32,
+                      "the data begins at %#" PRIx64 ", the file has %" PRIu64
+                      " bytes",
+                      header->data_offset, size);
+    else if (header->metadata.offset < APR_HEADER ||
+             header->index_offset < metadata_end ||
+             header->data_offset < index_end)
+        mf_index_note(index, MF_ERROR, "APR-SECTIONS", 12,
+                      "metadata %#" PRIx64 " to %#" PRIx64 ", index %#" PRIx64
+                      " to %#" PRIx64 " and data from %#" PRIx64
+                      " on overlap or are out of order",
+                      header->metadata.offset, metadata_end,
+                      header->index_offset, index_end, header->data_offset);
+}
+
+/* Behind the last tensor, padded or not, stands a footer of 4 bytes or
+ * nothing. */
+static void check_trailing(struct mf_index *index, uint64_t size)
+{
+    uint64_t start = index->part->data_offset, end = 0, padded, rest;
+
+    for (size_t i = index->part->first; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        if (record->offset > size || record->size > size - record->offset)
+            return; /* TENSOR-BOUNDS will tell */
+        if (record->offset + record->size > end)
+            end = record->offset + record->size;
+    }
+    if (start > size || end > size - start)
+        return;
+    rest = size - start - end;
+    mf_align_up(end, ALIGNMENT, &padded);
+    padded -= end;
+    if (rest == 0 || rest == 4 || rest == padded || rest == padded + 4)
+        return;
+    mf_index_note(index, MF_WARNING, "APR-TRAILING", start + end,
+                  "%" PRIu64 " bytes stand behind the last tensor, where "
+                  "padding of %" PRIu64 " and a footer of 4 may",
+                  rest, padded);
+}
+
+/* realizar's converter from GGUF leaves ggml's order of dimensions. */
+static bool is_realizar(const struct mf_index *index,
+                        const struct apr_header *header)
+{
+    static const char type[] = "transformer_lm_q4k";
+
+    if (header->flags & APR_ROW_MAJOR)
+        return false;
+    for (size_t i = 0; i < index->meta_count; i++) {
+        const struct mf_meta *meta = &index->meta[i];
+
+        if (strcmp(meta->key.at, "model_type") == 0)
+            return meta->text.size == strlen(type) &&
+                   memcmp(meta->text.at, type, strlen(type)) == 0;
+    }
+    return false;
+}
+
+static enum mf_status read_tensors(struct mf_reader *reader,
+                                   struct mf_index *index,
+                                   const struct apr_header *header)
+{
+    bool json;
+
+    mf_reader_limit(reader, UINT64_MAX); /* to the file's end */
+    mf_reader_seek(reader, header->index_offset);
+    mf_reader_limit(reader, index_room(reader, header));
+    json = header->tensor_count > 0 && mf_peek(reader) == '[';
+    if (json)
+        index->kind.variant = "json-index";
+    else if (is_realizar(index, header))
+        index->kind.variant = "realizar";
+    index->reversed = !json && *index->kind.variant;
+    if ((json ? apr_read_json_index(reader, index)
+              : apr_read_index(reader, index, header->tensor_count)) != MF_OK)
+        return reader->env->error.status;
+    check_order(index, header, mf_reader_offset(reader), reader->source->size);
+    check_trailing(index, reader->source->size);
+    return MF_OK;
+}
+
+enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
+{
+    const uint8_t *at = mf_take(reader, APR_HEADER);
+    struct apr_header header;
+
+    if (!at)
+        return mf_reader_check(reader, "the header");
+    header = apr_header_of(at);
+    if (check_header(reader, index, at, &header) != MF_OK ||
+        check_sections(reader, &header) != MF_OK)
+        return reader->env->error.status;
+    index->part->data_offset = header.data_offset;
+    index->part->alignment = ALIGNMENT;
+    /* Limited to the metadata, the window brings nothing else. */
+    mf_reader_seek(reader, header.metadata.offset);
+    mf_reader_limit(reader, header.metadata.offset + header.metadata.size);
+    if (check_compression(reader, index, &header) != MF_OK ||
+        apr_read_metadata(reader, index, header.metadata) != MF_OK)
+        return reader->env->error.status;
+    if (index->metadata_only)
+        return MF_OK;
+    return read_tensors(reader, index, &header);
+}

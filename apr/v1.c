@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v1.c - APR version 1, "APRN": its header, its metadata, its checksum
+ *
+ * The payload is one Rust value in bincode: nothing in the file tells tensors
+ * in it apart, so none are listed.
+ */
+#include "apr/apr.h"
+
+enum v1_flag { V1_SIGNED = 0x02, V1_UNDEFINED = 0x80 };
+
+#define SIGNATURE 96 /* Ed25519: 64 bytes, and the key's 32 */
+#define CRC_SIZE  4
+
+struct v1_header {
+    uint16_t model_type;
+    uint64_t metadata_size, payload_size;
+    uint8_t compression, flags, quality;
+    bool reserved;
+};
+
+static struct v1_header take_header(struct mf_reader *reader)
+{
+    struct v1_header header = { 0 };
+
+    mf_skip(reader, 6); /* magic and version: see probe */
+    header.model_type = mf_take_u16(reader);
+    header.metadata_size = mf_take_u32(reader);
+    header.payload_size = mf_take_u32(reader);
+    mf_take_u32(reader); /* the payload's size when unpacked */
+    header.compression = mf_take_u8(reader);
+    header.flags = mf_take_u8(reader);
+    header.quality = mf_take_u8(reader);
+    for (int i = 0; i < 9; i++)
+        header.reserved = (mf_take_u8(reader) != 0) || header.reserved;
+    return header;
+}
+
+static bool known_type(uint16_t type)
+{
+    static const uint16_t single[] = { 0x20, 0x21, 0x30, 0x40, 0xff };
+
+    for (size_t i = 0; i < sizeof(single) / sizeof(*single); i++)
+        if (type == single[i])
+            return true;
+    return (type >= 0x01 && type <= 0x0a) || (type >= 0x10 && type <= 0x12);
+}
+
+static void check_fields(struct mf_index *index, const struct v1_header *header)
+{
+    if (!known_type(header->model_type))
+        mf_index_note(index, MF_ERROR, "APR-V1-TYPE", 6,
+                      "model type 0x%04x is not known", header->model_type);
+    if (header->compression > 3)
+        mf_index_note(index, MF_ERROR, "APR-V1-COMPRESSION", 20,
+                      "compression %u, the last is 3", header->compression);
+    if (header->flags & V1_UNDEFINED)
+        mf_index_note(index, MF_WARNING, "APR-FLAGS", 21,
+                      "flags 0x%02x hold a bit that is not defined",
+                      header->flags);
+    if (header->quality > 100)
+        mf_index_note(index, MF_WARNING, "APR-V1-QUALITY", 22,
+                      "a quality of %u out of 100", header->quality);
+    if (header->reserved)
+        mf_index_note(index, MF_WARNING, "APR-RESERVED", 23,
+                      "the reserved bytes are not all zero");
+}
+
+/* A file that fits the window was read with its first byte: holding it against
+ * its checksum costs nothing more. */
+static void check_crc(struct mf_reader *reader, struct mf_index *index)
+{
+    uint64_t size = reader->source->size;
+    uint32_t stored, computed;
+    const uint8_t *bytes;
+
+    if (size > MF_WINDOW)
+        return;
+    mf_reader_seek(reader, 0);
+    bytes = mf_take(reader, (size_t)size - CRC_SIZE);
+    if (!bytes)
+        return;
+    computed = mf_crc32(0, bytes, (size_t)size - CRC_SIZE);
+    stored = mf_take_u32(reader);
+    if (!reader->failed && stored != computed)
+        mf_index_note(index, MF_ERROR, "APR-V1-CRC", size - CRC_SIZE,
+                      "the file's checksum is %08" PRIx32
+                      ", its bytes give %08" PRIx32,
+                      stored, computed);
+}
+
+static void check_size(struct mf_reader *reader, struct mf_index *index,
+                       const struct v1_header *header)
+{
+    uint64_t size = reader->source->size;
+    uint64_t expected = APR_V1_HEADER + header->metadata_size +
+                        header->payload_size +
+                        (header->flags & V1_SIGNED ? SIGNATURE : 0) + CRC_SIZE;
+
+    if (size != expected)
+        mf_index_note(index, MF_ERROR, "APR-V1-SIZE", 8,
+                      "the header asks for a file of %" PRIu64
+                      " bytes, it has %" PRIu64,
+                      expected, size);
+    else
+        check_crc(reader, index);
+}
+
+enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
+{
+    struct v1_header header;
+
+    /* Before the window is limited to the metadata. */
+    mf_reader_ahead(reader);
+    header = take_header(reader);
+    if (mf_reader_check(reader, "the header") != MF_OK)
+        return reader->env->error.status;
+    if (header.metadata_size > mf_reader_left(reader))
+        return mf_fail(reader->env, MF_ERR_CORRUPT, 8,
+                       "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
+                       header.metadata_size, mf_reader_left(reader));
+    check_fields(index, &header);
+    index->part->data_offset = APR_V1_HEADER + header.metadata_size;
+    if (apr_msgpack_metadata(reader, index, index->part->data_offset) != MF_OK)
+        return reader->env->error.status;
+    if (!index->metadata_only)
+        check_size(reader, index, &header);
+    return MF_OK;
+}
