@@ -5,6 +5,7 @@
 # make help lists the targets.  Settings, on the command line or exported:
 #     CC, CFLAGS, LDFLAGS, AR     as usual
 #     BUILD=build                 where everything that is made goes
+#     V=1                         whole command lines
 #     SAN=1                       with AddressSanitizer and UBSan
 #     PREFIX=/usr/local DESTDIR=  where make install puts things
 
@@ -26,12 +27,21 @@ endif
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(CFLAGS) $(SANITIZE)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,-O1 -Wl,--as-needed
 
+# Short lines while building; V=1 shows the whole commands.
+ifdef V
+say =
+else
+Q   := @
+say = @printf '  %-5s %s\n' $(1) $(2)
+endif
+
 VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
               lib/modelfile.h)
 SONAME   := libmodelfile.so.0
 
 # A format is a folder; nothing else names it here.
 FORMATS  := gguf safetensors apr
+FUZZ_NAMES := $(FORMATS) json
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*.c \
               $(FORMATS:%=%/*.c)))
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
@@ -55,19 +65,23 @@ all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the 
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(COMPILE) -MMD -MP -c $< -o $@
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 $(BUILD)/libmodelfile.a: $(LIB_OBJ)
+	$(call say,AR,$@)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
-	$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs $^ -lz -o $@.$(VERSION)
-	ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
-	ln -sf $(SONAME) $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs $^ -lz -o $@.$(VERSION)
+	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $@
 
 $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
-	$(LINK) $^ $(LIBZ) -o $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBZ) -o $@
 
 # ---- trying it out
 
@@ -86,18 +100,22 @@ demo: ## installs what is missing, builds, and looks at a small model
 
 # Tests see private symbols: they are linked with the objects.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
-	$(LINK) $^ -lcmocka $(LIBZ) -o $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -lcmocka $(LIBZ) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
-	$(LINK) $^ -lcmocka -o $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -lcmocka -o $@
 
 $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
-	$(LINK) $^ $(LIBZ) -o $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBZ) -o $@
 
 $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty: \
     $(BUILD)/tests/%: $(BUILD)/tests/%.o
-	$(LINK) $^ -o $@
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -o $@
 
 test: ## installs what is missing, builds, and runs every test
 	@sh tests/install_deps.sh test
@@ -107,7 +125,7 @@ test: ## installs what is missing, builds, and runs every test
 tests-built: all $(UNIT) $(HELPERS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
-	@BUILD=$(BUILD) CC="$(CC)" bash tests/run.sh $(UNIT) $(SCRIPTS)
+	@BUILD=$(BUILD) CC="$(CC)" sh tests/run.sh $(UNIT) $(SCRIPTS)
 
 check: ## tests under sanitizers with both compilers, warnings as errors, layout
 	@sh tests/install_deps.sh check
@@ -121,19 +139,18 @@ check: ## tests under sanitizers with both compilers, warnings as errors, layout
 
 # ---- fuzzing: one target per format, and the JSON tokenizer
 
-FUZZ_NAMES   := $(FORMATS) json
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
 $(BUILD)/tests/replay-%: tests/fuzz/open.c $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
-	$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBZ) -o $@
-
-tests-built: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+	$(call say,LINK,$@)
+	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBZ) -o $@
 
 $(BUILD)/fuzz-%: tests/fuzz/open.c $(wildcard lib/*.c $(FORMATS:%=%/*.c))
 	@mkdir -p $(@D)
-	clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
+	$(call say,LINK,$@)
+	$(Q)clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -o $@
 
 fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json"
@@ -200,5 +217,8 @@ clean: ## removes everything that was made
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' \
 	    Makefile
+
+# Objects of tests are kept for the next build.
+.SECONDARY:
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d)

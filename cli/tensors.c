@@ -3,7 +3,6 @@
  * tensors.c - modelfile tensors info: what tensors are there, and where
  */
 #include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -23,19 +22,13 @@ const struct option tensors_options[] = {
 
 /* ---- which tensors, in which order ---- */
 
-struct row {
-    uint64_t size;
-    const char *name;
-    size_t index;
-};
-
 /* The tensors to show, in the file's order or sorted. */
 struct choice {
     const struct mf_model *model;
     const char *pattern; /* NULL: all */
     bool by_offset;
-    struct row *sorted; /* NULL: not sorted */
-    size_t count;       /* of them */
+    uint32_t *sorted; /* NULL: not sorted */
+    size_t count;     /* of them */
     uint64_t limit;
 };
 
@@ -45,40 +38,26 @@ static bool matches(const struct choice *choice, const struct mf_tensor *tensor)
            fnmatch(choice->pattern, tensor->name.at, 0) == 0;
 }
 
-static int by_size(const void *a, const void *b)
+static size_t sorted_size(const struct choice *choice)
 {
-    const struct row *left = a, *right = b;
-
-    if (left->size != right->size)
-        return left->size > right->size ? -1 : 1;
-    return left->index < right->index ? -1 : 1;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct row *left = a, *right = b;
-    int order = strcmp(left->name, right->name);
-
-    if (order != 0)
-        return order;
-    return left->index < right->index ? -1 : 1;
+    return (mf_model_info(choice->model)->tensor_count + 1) *
+           sizeof(*choice->sorted);
 }
 
 /* False where there is no memory for it. */
-static bool sort(struct choice *choice, enum sort by)
+static bool sort(struct run *run, struct choice *choice, enum sort by)
 {
     struct mf_tensor tensor;
 
-    choice->sorted = malloc((mf_model_info(choice->model)->tensor_count + 1) *
-                            sizeof(*choice->sorted));
+    choice->sorted = mf_resize(run->env, NULL, 0, sorted_size(choice));
     if (!choice->sorted)
         return false;
     for (size_t i = 0; mf_tensor_at(choice->model, i, &tensor); i++)
         if (matches(choice, &tensor))
-            choice->sorted[choice->count++] =
-                (struct row){ tensor.data.size, tensor.name.at, i };
-    qsort(choice->sorted, choice->count, sizeof(*choice->sorted),
-          by == SORT_SIZE ? by_size : by_name);
+            choice->sorted[choice->count++] = (uint32_t)i;
+    mf_tensor_sort(choice->model,
+                   by == SORT_SIZE ? MF_ORDER_SIZE : MF_ORDER_NAME,
+                   choice->sorted, choice->count);
     return true;
 }
 
@@ -88,8 +67,7 @@ static bool next(const struct choice *choice, size_t *at,
 {
     if (choice->sorted)
         return *at < choice->count &&
-               mf_tensor_at(choice->model, choice->sorted[(*at)++].index,
-                            tensor);
+               mf_tensor_at(choice->model, choice->sorted[(*at)++], tensor);
     while (choice->by_offset
                ? mf_tensor_by_offset(choice->model, (*at)++, tensor)
                : mf_tensor_at(choice->model, (*at)++, tensor))
@@ -278,9 +256,8 @@ static void show(struct run *run, struct mf_model *model)
 
     if (by == SORT_FILE && options->top > 0)
         by = SORT_SIZE;
-    if ((by == SORT_SIZE || by == SORT_NAME) && !sort(&choice, by)) {
-        report_no(run, "there is no memory to sort the tensors");
-        report_worse(run, EXIT_INPUT);
+    if ((by == SORT_SIZE || by == SORT_NAME) && !sort(run, &choice, by)) {
+        report_failure(run, run->operand[0]);
         return;
     }
     survey(&choice, &widths, &totals);
@@ -293,7 +270,8 @@ static void show(struct run *run, struct mf_model *model)
     totals_show(run, &totals);
     if (choice.pattern && totals.all.tensors == 0)
         report_worse(run, EXIT_NO); /* as grep does */
-    free(choice.sorted);
+    mf_resize(run->env, choice.sorted, choice.sorted ? sorted_size(&choice) : 0,
+              0);
 }
 
 void command_tensors_info(struct run *run)

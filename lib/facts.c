@@ -65,8 +65,7 @@ static bool find_key(const struct mf_model *model, const char *key,
     size = before + architecture.text.size + strlen(star + 1);
     memcpy(full, key, before);
     memcpy(full + before, architecture.text.at, architecture.text.size);
-    memcpy(full + before + architecture.text.size, star + 1,
-           strlen(star + 1));
+    memcpy(full + before + architecture.text.size, star + 1, strlen(star + 1));
     return mf_meta_find(model, full, size, out, at);
 }
 

@@ -7,11 +7,10 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/model.h"
+#include "lib/sort.h"
 
 #define INDEX_SUFFIX ".safetensors.index.json"
 
@@ -25,6 +24,7 @@ struct listing {
     struct mf_arena arena;
     struct entry *entry;
     size_t count, room;
+    uint32_t *order;
 };
 
 static bool ends_with(const char *name, const char *suffix)
@@ -94,10 +94,24 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
     return status;
 }
 
-static int by_name(const void *a, const void *b)
+static bool by_name(const void *table, uint32_t a, uint32_t b)
 {
-    return strcmp(((const struct entry *)a)->name,
-                  ((const struct entry *)b)->name);
+    const struct entry *entry = table;
+
+    return strcmp(entry[a].name, entry[b].name) < 0;
+}
+
+/* Fills in the order of the entries, by name. */
+static enum mf_status sort_entries(struct listing *listing)
+{
+    listing->order =
+        mf_arena_take(&listing->arena, listing->count * sizeof(uint32_t));
+    if (!listing->order)
+        return listing->env->error.status;
+    for (size_t i = 0; i < listing->count; i++)
+        listing->order[i] = (uint32_t)i;
+    mf_sort(listing->order, listing->count, by_name, listing->entry);
+    return MF_OK;
 }
 
 /* ---- which files are one model ---- */
@@ -162,7 +176,7 @@ tell(const struct listing *listing,
     const char *before = NULL;
 
     for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
-        const struct entry *entry = &listing->entry[i];
+        const struct entry *entry = &listing->entry[listing->order[i]];
         bool again = before && same_model(before, entry->name);
 
         before = entry->name;
@@ -189,8 +203,8 @@ enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
     mf_clear_error(env);
     mf_arena_init(&listing.arena, env);
     status = read_folder(&listing, folder);
-    if (status == MF_OK && listing.count > 1)
-        qsort(listing.entry, listing.count, sizeof(*listing.entry), by_name);
+    if (status == MF_OK)
+        status = sort_entries(&listing);
     if (status == MF_OK)
         status = tell(&listing, found, user);
     mf_release(env, listing.entry, listing.room * sizeof(*listing.entry));

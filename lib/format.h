@@ -70,8 +70,8 @@ struct mf_format {
     const char *(*type_name)(uint32_t type_id); /* of a type that lib/types.def
                                                    lacks; may be NULL, may
                                                    return NULL */
-    uint32_t (*type_id)(enum mf_type type); /* the format's number, or
-                                               MF_NO_TYPE_ID */
+    uint32_t (*type_id)(enum mf_type type);     /* the format's number, or
+                                                   MF_NO_TYPE_ID */
     /* The name of a file_type number; NULL where it has none.  May be NULL. */
     const char *(*file_type_name)(uint64_t file_type);
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */

@@ -9,12 +9,9 @@
 
 /* A new format adds its line here. */
 const struct mf_format *const mf_formats[] = {
-    &mf_format_gguf,
-    &mf_format_apr,
-    &mf_format_apr_v1,
-    &mf_format_safetensors_index,
-    &mf_format_safetensors,
-    NULL,
+    &mf_format_gguf,        &mf_format_apr,
+    &mf_format_apr_v1,      &mf_format_safetensors_index,
+    &mf_format_safetensors, NULL,
 };
 
 bool mf_format_at(size_t index, struct mf_format_info *out)
@@ -32,8 +29,8 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
 {
     out->at = bytes;
     out->file_size = source->size;
-    out->size = source->size < MF_HEAD_SIZE ? (size_t)source->size
-                                            : MF_HEAD_SIZE;
+    out->size =
+        source->size < MF_HEAD_SIZE ? (size_t)source->size : MF_HEAD_SIZE;
     return mf_source_read(env, source, 0, bytes, out->size);
 }
 

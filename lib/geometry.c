@@ -6,6 +6,7 @@
  * tensor data is needed for any of this.
  */
 #include "lib/index.h"
+#include "lib/sort.h"
 
 /* The tensors in the order of their data, shard by shard. */
 static struct mf_record *in_order(const struct mf_index *index, size_t at)
@@ -93,8 +94,7 @@ static void settle_offset(struct mf_index *index, struct mf_record *record,
         mf_index_note(index, MF_ERROR, "TENSOR-BOUNDS", record->entry,
                       "tensor '%s': the data's start %" PRIu64
                       " + offset %" PRIu64 " pass 2^64",
-                      mf_record_name(record).text, part->data_offset,
-                      relative);
+                      mf_record_name(record).text, part->data_offset, relative);
         record->offset = UINT64_MAX;
         damage(record);
         return;
@@ -102,8 +102,8 @@ static void settle_offset(struct mf_index *index, struct mf_record *record,
     if (part->alignment > 1 && relative % part->alignment != 0) {
         bool strict = layout == MF_LAYOUT_PADDED;
 
-        mf_index_note(index, strict ? MF_ERROR : MF_WARNING,
-                      "TENSOR-ALIGNMENT", record->entry,
+        mf_index_note(index, strict ? MF_ERROR : MF_WARNING, "TENSOR-ALIGNMENT",
+                      record->entry,
                       "tensor '%s' starts at offset %" PRIu64
                       " of the data, no multiple of %" PRIu64,
                       mf_record_name(record).text, relative, part->alignment);
@@ -140,8 +140,9 @@ static void check_bounds(struct mf_index *index, struct mf_record *record,
 
 /* ---- all of them in the order of their data ---- */
 
-static bool before(const struct mf_index *index, uint32_t a, uint32_t b)
+static bool before(const void *table, uint32_t a, uint32_t b)
 {
+    const struct mf_index *index = table;
     const struct mf_record *left = &index->tensor[a];
     const struct mf_record *right = &index->tensor[b];
 
@@ -151,36 +152,6 @@ static bool before(const struct mf_index *index, uint32_t a, uint32_t b)
     if ((left->size == 0) != (right->size == 0))
         return left->size == 0;
     return a < b;
-}
-
-static void sift_down(const struct mf_index *index, uint32_t *order,
-                      size_t root, size_t count)
-{
-    uint32_t moving = order[root];
-
-    for (size_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && before(index, order[child], order[child + 1]))
-            child++;
-        if (!before(index, moving, order[child]))
-            break;
-        order[root] = order[child];
-    }
-    order[root] = moving;
-}
-
-/* Heapsort: n log n for any input and no memory, unlike qsort. */
-static void sort_by_offset(const struct mf_index *index, uint32_t *order,
-                           size_t count)
-{
-    for (size_t root = count / 2; root-- > 0;)
-        sift_down(index, order, root, count);
-    for (size_t end = count; end-- > 1;) {
-        uint32_t last = order[end];
-
-        order[end] = order[0];
-        order[0] = last;
-        sift_down(index, order, 0, end);
-    }
 }
 
 static bool is_sorted(const struct mf_index *index, const struct mf_part *part)
@@ -211,7 +182,7 @@ static enum mf_status order_by_offset(struct mf_index *index,
     for (size_t i = 0; i < index->tensor_count; i++)
         order[i] = (uint32_t)i;
     for (size_t i = 0; i < part_count; i++)
-        sort_by_offset(index, order + parts[i].first, parts[i].count);
+        mf_sort(order + parts[i].first, parts[i].count, before, index);
     index->by_offset = order;
     return MF_OK;
 }
@@ -222,8 +193,8 @@ static void infer_size(struct mf_record *record, uint64_t next_offset)
     if (record->type != MF_TYPE_UNKNOWN || record->flags & MF_RECORD_SIZED ||
         record->flags & MF_TENSOR_DAMAGED)
         return;
-    record->size = next_offset > record->offset ? next_offset - record->offset
-                                                : 0;
+    record->size =
+        next_offset > record->offset ? next_offset - record->offset : 0;
     record->flags |= MF_TENSOR_SIZE_INFERRED;
 }
 

@@ -70,8 +70,7 @@ void mf_env_free(struct mf_env *env)
     if (!env)
         return;
     assert(env->heap.live == sizeof(*env)); /* every model was closed */
-    env->heap.allocator.resize(env->heap.allocator.user, env, sizeof(*env),
-                               0);
+    env->heap.allocator.resize(env->heap.allocator.user, env, sizeof(*env), 0);
 }
 
 void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
@@ -101,8 +100,8 @@ void *mf_resize(struct mf_env *env, void *block, size_t old_size,
                 new_size, others, heap->limit);
         return NULL;
     }
-    moved = heap->allocator.resize(heap->allocator.user, block, old_size,
-                                   new_size);
+    moved =
+        heap->allocator.resize(heap->allocator.user, block, old_size, new_size);
     if (!moved && new_size > 0) {
         mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
                 "the system has no %zu bytes of memory left", new_size);
@@ -153,10 +152,6 @@ static struct mf_chunk *add_chunk(struct mf_arena *arena, size_t size)
 
 enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size)
 {
-    struct mf_chunk *chunk = arena->chunk;
-
-    if (chunk && chunk->size - chunk->used >= size)
-        return MF_OK;
     return add_chunk(arena, size) ? MF_OK : arena->env->error.status;
 }
 

@@ -23,12 +23,6 @@ struct mf_env {
     uint64_t hash_seed; /* so that nobody can prepare colliding names */
 };
 
-/* Moves block to new_size bytes (NULL allocates, 0 frees).  NULL after
- * mf_fail(MF_ERR_MEMORY or MF_ERR_LIMIT) when refused; block is then as it
- * was. */
-void *mf_resize(struct mf_env *env, void *block, size_t old_size,
-                size_t new_size);
-
 static inline void *mf_alloc(struct mf_env *env, size_t size)
 {
     return mf_resize(env, NULL, 0, size);
@@ -75,8 +69,8 @@ void *mf_arena_take(struct mf_arena *arena, size_t size);
 /* size bytes of text, unaligned, and a NUL behind them. */
 char *mf_arena_text(struct mf_arena *arena, size_t size);
 
-/* Makes sure that the next size bytes taken come from one chunk: one
- * allocation now instead of several later. */
+/* Starts a chunk of its own for the next size bytes: one allocation now, and
+ * always one, however much is left of the chunk before. */
 enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size);
 
 #endif

@@ -21,8 +21,7 @@ void mf_index_release(struct mf_index *index)
     struct mf_env *env = index->env;
 
     mf_release(env, index->meta, index->meta_room * sizeof(*index->meta));
-    mf_release(env, index->tensor,
-               index->tensor_room * sizeof(*index->tensor));
+    mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));
     mf_arena_release(&index->arena);
@@ -62,9 +61,8 @@ struct mf_meta *mf_index_add_meta(struct mf_index *index)
 
     if (index->shard == 0) {
         /* 64 keys are more than most models have. */
-        if (make_room(index->env, &table, index->meta_count,
-                      &index->meta_room, sizeof(*meta), 64,
-                      MF_META_MAX) != MF_OK)
+        if (make_room(index->env, &table, index->meta_count, &index->meta_room,
+                      sizeof(*meta), 64, MF_META_MAX) != MF_OK)
             return NULL;
         index->meta = table;
         meta = &index->meta[index->meta_count++];
@@ -77,8 +75,8 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
                                uint64_t seen, uint64_t name_bytes,
                                uint64_t dims)
 {
-    uint64_t trusted = seen > MF_TENSORS_MAX / MF_TRUST ? MF_TENSORS_MAX
-                                                        : seen * MF_TRUST;
+    uint64_t trusted =
+        seen > MF_TENSORS_MAX / MF_TRUST ? MF_TENSORS_MAX : seen * MF_TRUST;
     uint64_t more = claimed < trusted ? claimed : trusted;
     size_t room = index->tensor_count + (size_t)more;
     uint64_t text;
@@ -114,9 +112,8 @@ enum mf_status mf_index_add(struct mf_index *index,
 {
     void *table = index->tensor;
 
-    if (make_room(index->env, &table, index->tensor_count,
-                  &index->tensor_room, sizeof(*record), 16,
-                  MF_TENSORS_MAX) != MF_OK)
+    if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
+                  sizeof(*record), 16, MF_TENSORS_MAX) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
     index->tensor[index->tensor_count] = *record;
@@ -165,10 +162,9 @@ void mf_index_note(struct mf_index *index, enum mf_severity severity,
     va_start(arguments, format);
     message = sentence(index, format, arguments);
     va_end(arguments);
-    if (!message ||
-        make_room(index->env, &table, index->finding_count,
-                  &index->finding_room, sizeof(*index->finding), 8,
-                  MF_FINDINGS_MAX) != MF_OK) {
+    if (!message || make_room(index->env, &table, index->finding_count,
+                              &index->finding_room, sizeof(*index->finding), 8,
+                              MF_FINDINGS_MAX) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }
@@ -231,7 +227,12 @@ enum mf_status mf_index_build_names(struct mf_index *index)
                                            .table = index };
     index->tensor_names = index->meta_names;
     index->tensor_names.name_at = tensor_name;
-    if (mf_names_init(&index->meta_names, &index->arena, index->meta_count) !=
+    /* Both tables from one chunk: the number of allocations must not depend
+     * on how full the last one happens to be. */
+    if (mf_arena_reserve(&index->arena,
+                         mf_names_size(index->meta_count) +
+                             mf_names_size(index->tensor_count)) != MF_OK ||
+        mf_names_init(&index->meta_names, &index->arena, index->meta_count) !=
             MF_OK ||
         mf_names_init(&index->tensor_names, &index->arena,
                       index->tensor_count) != MF_OK)

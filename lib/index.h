@@ -11,19 +11,21 @@
 #include "lib/names.h"
 #include "lib/types.h"
 
-#define MF_TRUST 16
+#define MF_TRUST       16
 #define MF_TENSORS_MAX ((uint64_t)1 << 24)
-#define MF_META_MAX ((uint64_t)1 << 20)
-#define MF_NAME_MAX 65535  /* bytes of a tensor's name or a key */
-#define MF_TEXT_KEPT 1024  /* longer strings stay in the file */
-#define MF_NESTING_MAX 64  /* arrays within arrays */
+#define MF_META_MAX    ((uint64_t)1 << 20)
+#define MF_NAME_MAX    65535 /* bytes of a tensor's name or a key */
+#define MF_TEXT_KEPT   1024  /* longer strings stay in the file */
+#define MF_NESTING_MAX 64    /* arrays within arrays */
 
 enum mf_record_flag { /* beside enum mf_tensor_flag */
-    MF_RECORD_SIZED = 16, /* the file states the size; check it */
-    MF_RECORD_JUDGED = 32 /* the format has checked the size itself */
+                      MF_RECORD_SIZED =
+                          16, /* the file states the size; check it */
+                      MF_RECORD_JUDGED =
+                          32 /* the format has checked the size itself */
 };
 
-struct mf_record { /* one tensor */
+struct mf_record {    /* one tensor */
     const char *name; /* terminated; in the arena */
     const uint64_t *dim;
     uint64_t offset; /* from the data's start; absolute after
@@ -35,7 +37,7 @@ struct mf_record { /* one tensor */
     uint8_t rank, flags;
 };
 
-struct mf_part { /* one shard */
+struct mf_part {          /* one shard */
     uint64_t data_offset; /* tensor offsets count from here */
     uint64_t data_end;    /* no tensor reaches past this */
     uint64_t alignment;   /* of tensor offsets; 1: none */
@@ -68,7 +70,7 @@ struct mf_index {
     struct mf_part *part;
     uint32_t shard;
     struct mf_meta passing; /* where metadata of later shards goes */
-    bool metadata_only; /* the caller wants no tensors */
+    bool metadata_only;     /* the caller wants no tensors */
     /* what the format says of the file (from the first shard) */
     struct mf_detection kind;
     bool reversed; /* dimensions the other way round than the format's */

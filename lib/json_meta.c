@@ -11,9 +11,8 @@
 
 /* ---- looking over ---- */
 
-static enum mf_value_type type_of(struct mf_json *json,
-                                  enum mf_json_token token,
-                                  union mf_number *number)
+static enum mf_value_type
+type_of(struct mf_json *json, enum mf_json_token token, union mf_number *number)
 {
     switch (token) {
     case MF_JSON_BEGIN_OBJECT:
@@ -187,13 +186,12 @@ enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
 
 /* ---- telling ---- */
 
-static enum mf_status tell_text(struct mf_values *values,
-                                struct mf_value *out)
+static enum mf_status tell_text(struct mf_values *values, struct mf_value *out)
 {
     uint64_t size;
 
-    if (mf_json_text(&values->json, values->piece, sizeof(values->piece),
-                     &size, &out->more) != MF_OK)
+    if (mf_json_text(&values->json, values->piece, sizeof(values->piece), &size,
+                     &out->more) != MF_OK)
         return values->env->error.status;
     out->event = values->text_event;
     out->type = MF_VALUE_STRING;
@@ -203,8 +201,8 @@ static enum mf_status tell_text(struct mf_values *values,
 
 /* JSON tells nothing of an array at its start; of the outermost one it is
  * known from opening the model. */
-static void tell_begin(const struct mf_values *values,
-                       enum mf_value_type type, struct mf_value *out)
+static void tell_begin(const struct mf_values *values, enum mf_value_type type,
+                       struct mf_value *out)
 {
     bool outermost = values->json.depth == 1;
 
@@ -215,8 +213,7 @@ static void tell_begin(const struct mf_values *values,
 }
 
 static enum mf_status tell_item(struct mf_values *values,
-                                enum mf_json_token token,
-                                struct mf_value *out)
+                                enum mf_json_token token, struct mf_value *out)
 {
     const struct mf_json *json = &values->json;
 
@@ -257,8 +254,8 @@ enum mf_status mf_json_value_next(struct mf_values *values,
     case MF_JSON_END_OBJECT:
     case MF_JSON_END_ARRAY:
         out->event = MF_EVENT_END;
-        out->type = token == MF_JSON_END_OBJECT ? MF_VALUE_OBJECT
-                                                : MF_VALUE_ARRAY;
+        out->type =
+            token == MF_JSON_END_OBJECT ? MF_VALUE_OBJECT : MF_VALUE_ARRAY;
         return MF_OK;
     default:
         return tell_item(values, token, out);

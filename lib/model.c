@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/sort.h"
+
 /* ---- opening ---- */
 
 /* path is copied: messages and mf_shard_at speak of it later. */
@@ -103,8 +105,7 @@ enum mf_status mf_open(struct mf_env *env, const char *path,
     if (!model)
         return env->error.status;
     kept = keep_path(model, path);
-    status = kept ? mf_model_open_path(model, kept, shards)
-                  : env->error.status;
+    status = kept ? mf_model_open_path(model, kept, shards) : env->error.status;
     if (status == MF_OK)
         status = finish(model);
     if (status == MF_OK)
@@ -130,8 +131,8 @@ enum mf_status mf_open_memory(struct mf_env *env, const char *name,
         return env->error.status;
     kept = keep_path(model, name);
     mf_source_open_memory(kept, bytes, size, &source);
-    status = kept ? mf_model_add_source(model, &source, kept)
-                  : env->error.status;
+    status =
+        kept ? mf_model_add_source(model, &source, kept) : env->error.status;
     if (status == MF_OK && !model->format->parse)
         status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                          "this lists other files, which memory does not have");
@@ -205,8 +206,7 @@ static void describe(const struct mf_model *model, size_t index,
         .dim = record->dim,
         .data = { record->offset, record->size },
         .shard = record->shard,
-        .flags =
-            record->flags & (MF_TENSOR_DAMAGED | MF_TENSOR_SIZE_INFERRED),
+        .flags = record->flags & (MF_TENSOR_DAMAGED | MF_TENSOR_SIZE_INFERRED),
     };
     mf_elements(record->dim, record->rank, &out->parameters);
     type_name(model, record, out->type, sizeof(out->type));
@@ -232,6 +232,34 @@ bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
     return true;
 }
 
+static bool larger(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_record *tensor = table;
+
+    return tensor[a].size != tensor[b].size ? tensor[a].size > tensor[b].size
+                                            : a < b;
+}
+
+static bool earlier_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_record *left = (const struct mf_record *)table + a;
+    const struct mf_record *right = (const struct mf_record *)table + b;
+    bool shorter = left->name_size < right->name_size;
+    int order = memcmp(left->name, right->name,
+                       shorter ? left->name_size : right->name_size);
+
+    if (order != 0)
+        return order < 0;
+    return left->name_size != right->name_size ? shorter : a < b;
+}
+
+void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
+                    uint32_t *index, size_t count)
+{
+    mf_sort(index, count, order == MF_ORDER_SIZE ? larger : earlier_name,
+            model->index.tensor);
+}
+
 bool mf_tensor_find(const struct mf_model *model, const char *name,
                     size_t name_size, struct mf_tensor *out, size_t *at)
 {
@@ -246,8 +274,7 @@ bool mf_tensor_find(const struct mf_model *model, const char *name,
     return true;
 }
 
-bool mf_meta_at(const struct mf_model *model, size_t index,
-                struct mf_meta *out)
+bool mf_meta_at(const struct mf_model *model, size_t index, struct mf_meta *out)
 {
     if (index >= model->index.meta_count)
         return false;

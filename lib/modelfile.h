@@ -57,9 +57,9 @@
 extern "C" {
 #endif
 
-#define MF_VERSION_MAJOR 0
-#define MF_VERSION_MINOR 1
-#define MF_VERSION_PATCH 0
+#define MF_VERSION_MAJOR  0
+#define MF_VERSION_MINOR  1
+#define MF_VERSION_PATCH  0
 #define MF_VERSION_STRING "0.1.0"
 
 #if defined(__GNUC__)
@@ -157,6 +157,13 @@ MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
 MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
 MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
 
+/* Memory of the env's heap, for a caller who wants it counted and limited with
+ * the rest: moves block to new_size bytes (NULL allocates, 0 frees and gives
+ * NULL).  NULL, with the error set, where that is refused; block is then as it
+ * was.  old_size must be what the block was given with. */
+MF_API void *mf_resize(struct mf_env *env, void *block, size_t old_size,
+                       size_t new_size);
+
 /* ---- Detection ----------------------------------------------------------- */
 
 struct mf_detection {
@@ -172,7 +179,8 @@ struct mf_detection {
 /* Tells the format from the bytes, never from the name: one open, at most one
  * read of 64 bytes at the head and one at the tail.  Known foreign formats
  * (zip, HTML, a Git LFS pointer, ...) are a success with supported = false;
- * MF_ERR_FORMAT is for bytes that nothing recognises.  The strings are static. */
+ * MF_ERR_FORMAT is for bytes that nothing recognises.  The strings are static.
+ */
 MF_API enum mf_status mf_detect(struct mf_env *env, const char *path,
                                 struct mf_detection *out);
 
@@ -182,8 +190,9 @@ struct mf_model;
 
 /* Which other files belong to the model when one is named. */
 enum mf_shards {
-    MF_SHARDS_AUTO, /* all shards of a split GGUF; an index.json's; a folder's */
-    MF_SHARDS_ALONE, /* this file only */
+    MF_SHARDS_AUTO,   /* all shards of a split GGUF; an index.json's; a folder's
+                       */
+    MF_SHARDS_ALONE,  /* this file only */
     MF_SHARDS_BY_NAME /* also safetensors shards, by "-00001-of-00005" */
 };
 
@@ -203,7 +212,8 @@ MF_API enum mf_status mf_open(struct mf_env *env, const char *path,
                               struct mf_model **out);
 
 /* Opens a file that lies in memory, shards MF_SHARDS_ALONE.  bytes must stay
- * readable and unchanged until mf_close; name is used in messages and copied. */
+ * readable and unchanged until mf_close; name is used in messages and copied.
+ */
 MF_API enum mf_status mf_open_memory(struct mf_env *env, const char *name,
                                      const void *bytes, size_t size,
                                      const struct mf_open_options *options,
@@ -269,30 +279,42 @@ MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
 MF_API bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
                                 struct mf_tensor *out);
 
+enum mf_order {
+    MF_ORDER_SIZE, /* largest first; of equal ones that with the lower index */
+    MF_ORDER_NAME  /* by the bytes of their names */
+};
+
+/* Puts tensor indices in order; each must be below tensor_count.  n log n
+ * steps, no allocation. */
+MF_API void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
+                           uint32_t *index, size_t count);
+
 /* By name: no allocation, one hash.  The first one where a (damaged) file
- * repeats a name; false where there is none.  at (may be NULL) gets the index. */
+ * repeats a name; false where there is none.  at (may be NULL) gets the index.
+ */
 MF_API bool mf_tensor_find(const struct mf_model *model, const char *name,
                            size_t name_size, struct mf_tensor *out, size_t *at);
 
 /* ---- Metadata ------------------------------------------------------------ */
 
 enum mf_value_type { /* 0 to 12 are numbered as GGUF numbers them */
-    MF_VALUE_U8,
-    MF_VALUE_I8,
-    MF_VALUE_U16,
-    MF_VALUE_I16,
-    MF_VALUE_U32,
-    MF_VALUE_I32,
-    MF_VALUE_F32,
-    MF_VALUE_BOOL,
-    MF_VALUE_STRING,
-    MF_VALUE_ARRAY,
-    MF_VALUE_U64,
-    MF_VALUE_I64,
-    MF_VALUE_F64,
-    MF_VALUE_NULL,   /* JSON and MessagePack only, from here on */
-    MF_VALUE_OBJECT, /* a map */
-    MF_VALUE_MIXED   /* only as an array's element type */
+                     MF_VALUE_U8,
+                     MF_VALUE_I8,
+                     MF_VALUE_U16,
+                     MF_VALUE_I16,
+                     MF_VALUE_U32,
+                     MF_VALUE_I32,
+                     MF_VALUE_F32,
+                     MF_VALUE_BOOL,
+                     MF_VALUE_STRING,
+                     MF_VALUE_ARRAY,
+                     MF_VALUE_U64,
+                     MF_VALUE_I64,
+                     MF_VALUE_F64,
+                     MF_VALUE_NULL,   /* JSON and MessagePack only, from here on
+                                       */
+                     MF_VALUE_OBJECT, /* a map */
+                     MF_VALUE_MIXED   /* only as an array's element type */
 };
 
 /* "u8" .. "f64", "bool", "string", "array", "null", "object", "mixed". */
@@ -415,8 +437,8 @@ mf_folder_list(struct mf_env *env, const char *folder,
 /* ---- What this library knows --------------------------------------------- */
 
 struct mf_type_info {
-    const char *name;         /* "q4_k" */
-    uint32_t block, size;     /* elements and bytes of a block */
+    const char *name;            /* "q4_k" */
+    uint32_t block, size;        /* elements and bytes of a block */
     bool gguf, apr, safetensors; /* formats that can carry it */
 };
 
@@ -487,8 +509,7 @@ MF_API struct mf_digest *mf_digest_new(struct mf_env *env,
                                        enum mf_digest_kind kind);
 MF_API void mf_digest_add(struct mf_digest *digest, const void *bytes,
                           size_t size);
-MF_API size_t mf_digest_finish(const struct mf_digest *digest,
-                               uint8_t out[16]);
+MF_API size_t mf_digest_finish(const struct mf_digest *digest, uint8_t out[16]);
 MF_API void mf_digest_free(struct mf_digest *digest);
 
 #ifdef __cplusplus

@@ -16,18 +16,29 @@ static size_t hash(const struct mf_names *names, struct mf_str name)
 
 static bool same(struct mf_str a, struct mf_str b)
 {
-    return a.size == b.size &&
-           (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+    return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+}
+
+/* At most two thirds full, so a search ends after two or three slots. */
+static size_t slots_for(size_t count)
+{
+    size_t slots = 4;
+
+    while (slots / 3 * 2 < count)
+        slots *= 2;
+    return slots;
+}
+
+size_t mf_names_size(size_t count)
+{
+    return slots_for(count) * sizeof(uint32_t);
 }
 
 enum mf_status mf_names_init(struct mf_names *names, struct mf_arena *arena,
                              size_t count)
 {
-    size_t slots = 4;
+    size_t slots = slots_for(count);
 
-    /* At most two thirds full, so a search ends after two or three slots. */
-    while (slots / 3 * 2 < count)
-        slots *= 2;
     names->slot = mf_arena_take(arena, slots * sizeof(*names->slot));
     if (!names->slot)
         return arena->env->error.status;

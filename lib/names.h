@@ -20,6 +20,9 @@ struct mf_names {
     const void *table;
 };
 
+/* Bytes that mf_names_init takes from the arena. */
+size_t mf_names_size(size_t count);
+
 /* Room for count names, no name in it yet.  seed, name_at and table are set
  * by the caller. */
 enum mf_status mf_names_init(struct mf_names *names, struct mf_arena *arena,

@@ -22,8 +22,8 @@ enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
                               const struct mf_source *source,
                               const uint8_t *head, size_t head_size)
 {
-    size_t capacity = source->size < MF_WINDOW ? (size_t)source->size
-                                               : MF_WINDOW;
+    size_t capacity =
+        source->size < MF_WINDOW ? (size_t)source->size : MF_WINDOW;
 
     assert(head_size <= capacity);
     *reader = (struct mf_reader){ .env = env,
@@ -37,8 +37,7 @@ enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
     return MF_OK;
 }
 
-enum mf_status mf_reader_init_span(struct mf_reader *reader,
-                                   struct mf_env *env,
+enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
                                    const struct mf_source *source,
                                    struct mf_span span, size_t window)
 {
@@ -48,8 +47,7 @@ enum mf_status mf_reader_init_span(struct mf_reader *reader,
                                   .source = source,
                                   .base = span.offset,
                                   .limit = span.offset + span.size };
-    return take_window(reader,
-                       span.size < window ? (size_t)span.size : window);
+    return take_window(reader, span.size < window ? (size_t)span.size : window);
 }
 
 void mf_reader_release(struct mf_reader *reader)
@@ -132,8 +130,8 @@ struct mf_reader mf_reader_ahead(struct mf_reader *reader)
     uint64_t left = mf_reader_left(reader);
     struct mf_reader ahead;
 
-    mf_reader_fill(reader, left < reader->capacity ? (size_t)left
-                                                   : reader->capacity);
+    mf_reader_fill(reader,
+                   left < reader->capacity ? (size_t)left : reader->capacity);
     ahead = *reader;
     ahead.limit = reader->base + reader->filled;
     return ahead;

@@ -39,8 +39,7 @@ enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
 
 /* Stands at span's start, ends at its end, with a window of at most `window`
  * bytes: for values that are read when asked for. */
-enum mf_status mf_reader_init_span(struct mf_reader *reader,
-                                   struct mf_env *env,
+enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
                                    const struct mf_source *source,
                                    struct mf_span span, size_t window);
 void mf_reader_release(struct mf_reader *reader);

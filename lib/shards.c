@@ -48,13 +48,13 @@ static enum mf_status make_room(struct mf_model *model)
 
     if (model->file_count < model->file_room)
         return MF_OK;
-    file = mf_resize(model->env, model->file,
-                     model->file_room * sizeof(*file), room * sizeof(*file));
+    file = mf_resize(model->env, model->file, model->file_room * sizeof(*file),
+                     room * sizeof(*file));
     if (!file)
         return model->env->error.status;
     model->file = file;
-    part = mf_resize(model->env, model->part,
-                     model->file_room * sizeof(*part), room * sizeof(*part));
+    part = mf_resize(model->env, model->part, model->file_room * sizeof(*part),
+                     room * sizeof(*part));
     if (!part) {
         /* Shrinking never fails, so the two tables keep one size. */
         model->file = mf_resize(model->env, file, room * sizeof(*file),
@@ -76,7 +76,8 @@ static enum mf_status accept_kind(struct mf_model *model,
     if (env->error.status != MF_OK)
         return env->error.status;
     if (!kind->supported)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, 0, "this is %s, not a model "
+        return mf_fail(env, MF_ERR_UNSUPPORTED, 0,
+                       "this is %s, not a model "
                        "that can be read here: %s",
                        kind->format, kind->note);
     if (!model->format) {
@@ -91,8 +92,7 @@ static enum mf_status accept_kind(struct mf_model *model,
 }
 
 /* Runs the format's parser over the newest file. */
-static enum mf_status parse(struct mf_model *model,
-                            const struct mf_head *head)
+static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
 {
     struct mf_index *index = &model->index;
     size_t at = model->file_count - 1;
@@ -231,8 +231,7 @@ static enum mf_status check_place(struct mf_model *model, size_t i,
 {
     const struct mf_part *part = &model->part[i];
 
-    if (part->is_split && part->split_number == i &&
-        part->split_count == count)
+    if (part->is_split && part->split_number == i && part->split_count == count)
         return MF_OK;
     if (!part->is_split)
         return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
@@ -286,8 +285,7 @@ static enum mf_status gather_split(struct mf_model *model, const char *path)
     const struct mf_part *part = &model->part[0];
     struct pattern pattern;
 
-    if (!match_pattern(path, &pattern) ||
-        pattern.count != part->split_count ||
+    if (!match_pattern(path, &pattern) || pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
         mf_index_note(&model->index, MF_WARNING, "SHARD-NAME", MF_NO_OFFSET,
                       "the file says that it is shard %" PRIu64 " of %" PRIu64
@@ -313,8 +311,7 @@ enum mf_status mf_shard_names_add(struct mf_shard_names *names,
 
     if (names->count == names->room) {
         moved = mf_resize(names->arena->env, names->name,
-                          names->room * sizeof(*moved),
-                          room * sizeof(*moved));
+                          names->room * sizeof(*moved), room * sizeof(*moved));
         if (!moved)
             return names->arena->env->error.status;
         names->name = moved;
@@ -337,8 +334,7 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
     if (model->index.metadata_only && count > 1)
         count = 1;
     for (size_t i = 0; i < count; i++) {
-        const char *shard =
-            mf_path_beside(&model->paths, path, names->name[i]);
+        const char *shard = mf_path_beside(&model->paths, path, names->name[i]);
 
         if (!shard)
             return model->env->error.status;
@@ -435,13 +431,12 @@ static enum mf_status open_folder(struct mf_model *model, const char *path)
         return mf_fail(model->env, MF_ERR_FORMAT, MF_NO_OFFSET,
                        "this folder holds no .gguf, .safetensors or .apr file");
     if (only.count > 1)
-        return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "this folder holds %zu models: name one of them, for "
-                       "instance '%s'",
-                       only.count,
-                       mf_quote((struct mf_str){ only.path,
-                                                 strlen(only.path) })
-                           .text);
+        return mf_fail(
+            model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+            "this folder holds %zu models: name one of them, for "
+            "instance '%s'",
+            only.count,
+            mf_quote((struct mf_str){ only.path, strlen(only.path) }).text);
     return mf_model_open_path(model, only.path, only.shards);
 }
 

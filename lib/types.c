@@ -39,8 +39,7 @@ bool mf_type_size(enum mf_type type, uint64_t elements, uint64_t *out)
     uint64_t size;
 
     if (elements % mf_types[type].block != 0 ||
-        !mf_mul(elements / mf_types[type].block, mf_types[type].bytes,
-                &size) ||
+        !mf_mul(elements / mf_types[type].block, mf_types[type].bytes, &size) ||
         size > SIZE_LIMIT)
         return false;
     *out = size;

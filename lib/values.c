@@ -53,8 +53,7 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
         mf_release(env, values, sizeof(*values));
         return env->error.status;
     }
-    values->reader.big_endian =
-        model->index.kind.byte_order == MF_BIG_ENDIAN;
+    values->reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
     *out = values;
     return MF_OK;
 }

@@ -23,15 +23,15 @@ struct mf_values {
     struct mf_env *env;
     const struct mf_format *format;
     struct mf_reader reader; /* stands at the value, limited to its span */
-    uint32_t version; /* of the file's format */
+    uint32_t version;        /* of the file's format */
     struct mf_meta meta;
     struct mf_level level[MF_NESTING_MAX];
     unsigned depth;
     bool started, done;
-    uint64_t text_left;        /* of a binary string that is being told */
-    enum mf_event text_event;  /* KEY or ITEM */
-    struct mf_json json;       /* for formats whose metadata is JSON */
-    char piece[4096];          /* for text that must be unescaped */
+    uint64_t text_left;       /* of a binary string that is being told */
+    enum mf_event text_event; /* KEY or ITEM */
+    struct mf_json json;      /* for formats whose metadata is JSON */
+    char piece[4096];         /* for text that must be unescaped */
 };
 
 /* The next piece of a binary string of which values->text_left bytes lie
@@ -48,7 +48,8 @@ enum mf_status mf_json_value_next(struct mf_values *values,
 enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
                             struct mf_arena *arena, struct mf_meta *meta);
 
-/* The key just announced, terminated, in the arena; refused above MF_NAME_MAX. */
+/* The key just announced, terminated, in the arena; refused above MF_NAME_MAX.
+ */
 enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
                                 struct mf_str *out);
 
