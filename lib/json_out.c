@@ -71,20 +71,7 @@ void mf_json_close_string(struct mf_json_out *json, bool key)
     json->after_key = key;
 }
 
-/* Text that needs no escape: clean for a terminal, and neither quote nor
- * backslash. */
-static size_t plain_size(const char *at, size_t size)
-{
-    size_t i = 0;
-
-    size = mf_text_clean(at, size);
-    while (i < size && at[i] != '"' && at[i] != '\\')
-        i++;
-    return i;
-}
-
-/* The escape of the character that ended a plain text; returns how many bytes
- * it stands for. */
+/* The escape of the character at `at`; returns how many bytes it stands for. */
 static size_t escape(struct mf_json_out *json, const char *at, size_t size)
 {
     static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
@@ -103,12 +90,27 @@ static size_t escape(struct mf_json_out *json, const char *at, size_t size)
     return length > 0 ? length : 1;
 }
 
+/* Text that is clean for a terminal: of it, JSON escapes two characters. */
+static void put_clean(struct mf_json_out *json, const char *at, size_t size)
+{
+    size_t start = 0; /* of what is not written yet */
+
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] != '"' && at[i] != '\\')
+            continue;
+        put(json, at + start, i - start);
+        escape(json, at + i, 1);
+        start = i + 1;
+    }
+    put(json, at + start, size - start);
+}
+
 void mf_json_piece(struct mf_json_out *json, const char *at, size_t size)
 {
     while (size > 0) {
-        size_t taken = plain_size(at, size);
+        size_t taken = mf_text_clean(at, size);
 
-        put(json, at, taken);
+        put_clean(json, at, taken);
         if (taken < size)
             taken += escape(json, at + taken, size - taken);
         at += taken;
@@ -158,6 +160,27 @@ static void fix_point(char *text)
             from++;
     }
     *to = 0;
+}
+
+/* The number one digit shorter, away from zero. */
+static void round_up(char *text)
+{
+    char *end = text + strcspn(text, "e");
+
+    memmove(end - 1, end, strlen(end) + 1);
+    end[-2]++;
+}
+
+/* Below a power of two doubles lie closer together than above it: 16 digits
+ * may miss it where the next number up does not, as for 2^-44. */
+static void try_16_digits(char *text, double value)
+{
+    char shorter[48];
+
+    memcpy(shorter, text, sizeof(shorter));
+    round_up(shorter);
+    if (strtod(shorter, NULL) == value)
+        memcpy(text, shorter, sizeof(shorter));
 }
 
 void mf_json_f64(struct mf_json_out *json, double value)
