@@ -5,10 +5,11 @@
 #ifndef TESTS_SUPPORT_H
 #define TESTS_SUPPORT_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <setjmp.h>
+
 #include <cmocka.h>
 
 #include <dirent.h>
@@ -71,10 +72,9 @@ static inline bool is_model_name(const char *name)
 }
 
 /* Calls each for every model file among the fixtures; returns how many. */
-static inline size_t each_fixture(const char *prefix,
-                                  void (*each)(const char *name,
-                                               const uint8_t *bytes,
-                                               size_t size))
+static inline size_t
+each_fixture(const char *prefix,
+             void (*each)(const char *name, const uint8_t *bytes, size_t size))
 {
     DIR *folder = opendir(fixture_folder());
     struct dirent *entry;
@@ -131,9 +131,8 @@ static inline void *test_resize(void *user, void *block, size_t old_size,
 
 static inline struct mf_env *test_env(struct test_heap *heap)
 {
-    struct mf_options options = {
-        .allocator = { .resize = test_resize, .user = heap }
-    };
+    struct mf_options options = { .allocator = { .resize = test_resize,
+                                                 .user = heap } };
 
     return mf_env_new(&options);
 }
@@ -159,12 +158,12 @@ static inline size_t walk_value(struct mf_model *model, size_t index)
             assert_int_equal(depth, 0);
             break;
         }
-        depth += (value.event == MF_EVENT_BEGIN) -
-                 (value.event == MF_EVENT_END);
+        depth +=
+            (value.event == MF_EVENT_BEGIN) - (value.event == MF_EVENT_END);
         assert_true(depth >= 0);
         if (value.text.size > 0) /* every byte of it can be read */
-            assert_non_null(memchr(value.text.at, value.text.at[0],
-                                   value.text.size));
+            assert_non_null(
+                memchr(value.text.at, value.text.at[0], value.text.size));
         events++;
     }
     mf_values_close(values);
@@ -196,8 +195,8 @@ static inline void walk_model(struct mf_model *model)
     for (size_t i = 0; i < info->metadata_count; i++) {
         assert_true(mf_meta_at(model, i, &meta));
         assert_int_equal(meta.key.at[meta.key.size], 0);
-        assert_true(mf_meta_find(model, meta.key.at, meta.key.size, &meta,
-                                 &at));
+        assert_true(
+            mf_meta_find(model, meta.key.at, meta.key.size, &meta, &at));
         walk_value(model, i);
     }
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)

@@ -47,8 +47,7 @@ static void heap_counts_live_and_peak(void **state)
 static void first_error_stays(void **state)
 {
     (void)state;
-    assert_int_equal(mf_fail(env, MF_ERR_CORRUPT, 7, "first"),
-                     MF_ERR_CORRUPT);
+    assert_int_equal(mf_fail(env, MF_ERR_CORRUPT, 7, "first"), MF_ERR_CORRUPT);
     assert_int_equal(mf_fail(env, MF_ERR_IO, 8, "second"), MF_ERR_CORRUPT);
     assert_string_equal(mf_env_error(env)->message, "first");
     assert_int_equal(mf_env_error(env)->offset, 7);
@@ -152,8 +151,8 @@ static void a_read_error_is_an_error_with_an_offset(void **state)
 
 static void reader_takes_fields_in_both_byte_orders(void **state)
 {
-    static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9,
-                                     1, 2, 3, 4, 5, 6, 7 };
+    static const uint8_t bytes[] = { 1, 2, 3, 4, 5, 6, 7, 8,
+                                     9, 1, 2, 3, 4, 5, 6, 7 };
     struct mf_source source;
     struct mf_reader reader;
 
@@ -225,7 +224,7 @@ static void skipping_reads_nothing(void **state)
 
 static struct mf_str number_name(const void *table, size_t row)
 {
-    const char (*names)[8] = (const char(*)[8])table;
+    const char(*names)[8] = (const char(*)[8])table;
 
     return (struct mf_str){ names[row], strlen(names[row]) };
 }
@@ -300,18 +299,14 @@ static const char *check(const struct shape *shapes, size_t count,
 static void geometry_finds_what_is_wrong(void **state)
 {
     const uint64_t big = (uint64_t)1 << 62;
-    const struct shape fine[] = {
-        { 0, 0, MF_TYPE_F32, { 8, 1 } }, { 32, 0, MF_TYPE_F16, { 4, 2 } }
-    };
-    const struct shape swapped[] = {
-        { 32, 0, MF_TYPE_F32, { 8, 1 } }, { 0, 0, MF_TYPE_F16, { 4, 2 } }
-    };
-    const struct shape same[] = {
-        { 0, 0, MF_TYPE_F32, { 8, 1 } }, { 0, 0, MF_TYPE_F32, { 8, 1 } }
-    };
-    const struct shape gap[] = {
-        { 0, 0, MF_TYPE_F32, { 8, 1 } }, { 64, 0, MF_TYPE_F32, { 8, 1 } }
-    };
+    const struct shape fine[] = { { 0, 0, MF_TYPE_F32, { 8, 1 } },
+                                  { 32, 0, MF_TYPE_F16, { 4, 2 } } };
+    const struct shape swapped[] = { { 32, 0, MF_TYPE_F32, { 8, 1 } },
+                                     { 0, 0, MF_TYPE_F16, { 4, 2 } } };
+    const struct shape same[] = { { 0, 0, MF_TYPE_F32, { 8, 1 } },
+                                  { 0, 0, MF_TYPE_F32, { 8, 1 } } };
+    const struct shape gap[] = { { 0, 0, MF_TYPE_F32, { 8, 1 } },
+                                 { 64, 0, MF_TYPE_F32, { 8, 1 } } };
     const struct shape one[][1] = {
         { { 0, 0, MF_TYPE_F32, { big, 4 } } },
         { { 0, 0, MF_TYPE_F32, { big, 1 } } },
@@ -356,8 +351,8 @@ static void unknown_types_take_the_room_to_their_neighbour(void **state)
     (void)state;
     assert_string_equal(check(shapes, 3, 128, MF_LAYOUT_PADDED, &size), "");
     assert_int_equal(size, 64);
-    assert_string_equal(
-        check(&shapes[2], 1, 128, MF_LAYOUT_PADDED, &size), "DATA-GAP");
+    assert_string_equal(check(&shapes[2], 1, 128, MF_LAYOUT_PADDED, &size),
+                        "DATA-GAP");
     assert_int_equal(size, 96);
 }
 
@@ -383,8 +378,7 @@ static void any_order_is_sorted_quickly(void **state)
 
         assert_int_equal(mf_index_add(&index, &record), MF_OK);
     }
-    assert_int_equal(mf_index_check(&index, &part, 1, MF_LAYOUT_PADDED),
-                     MF_OK);
+    assert_int_equal(mf_index_check(&index, &part, 1, MF_LAYOUT_PADDED), MF_OK);
     assert_int_equal(index.finding_count, 0);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(index.tensor[index.by_offset[i]].offset, 32 * i);

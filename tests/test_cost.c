@@ -201,11 +201,11 @@ static struct cost open_and_look(struct bytes model_bytes, size_t tensors)
     }
     mf_env_heap(env, &looked);
     assert_int_equal(looked.allocations, opened.allocations);
-    cost = (struct cost){ .allocations =
-                              opened.allocations - before.allocations,
-                          .peak = opened.peak,
-                          .bytes_read = io.bytes_read,
-                          .header = mf_model_info(model)->data_offset };
+    cost =
+        (struct cost){ .allocations = opened.allocations - before.allocations,
+                       .peak = opened.peak,
+                       .bytes_read = io.bytes_read,
+                       .header = mf_model_info(model)->data_offset };
     mf_close(model);
     mf_env_free(env);
     free(model_bytes.at);
@@ -235,9 +235,8 @@ static void allocations_are_constant(void **state)
     (void)state;
     for (size_t f = 0; f < 3; f++)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-            assert_int_equal(
-                cost_of(promised[f].format, counts[i]).allocations,
-                promised[f].allocations);
+            assert_int_equal(cost_of(promised[f].format, counts[i]).allocations,
+                             promised[f].allocations);
 }
 
 /* Window and a few tables beside 160 bytes for each tensor and its name. */

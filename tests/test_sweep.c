@@ -69,8 +69,7 @@ static void sweep_prefixes(const char *name, const uint8_t *bytes, size_t size)
     for (size_t cut = 0; cut < size; cut++)
         if (try(bytes, cut, &info) == MF_OK && cut < end &&
             info.error_count == 0)
-            fail_msg("%s: its first %zu bytes pass as a whole file", name,
-                     cut);
+            fail_msg("%s: its first %zu bytes pass as a whole file", name, cut);
 }
 
 static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)

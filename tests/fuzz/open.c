@@ -21,7 +21,7 @@
 #define FORMAT gguf
 #endif
 #define TEXT_OF(word) #word
-#define TEXT(word) TEXT_OF(word)
+#define TEXT(word)    TEXT_OF(word)
 
 /* Window, piece buffer and smallest tables of an env, a model and a value. */
 #define FIXED_HEAP ((size_t)384 * 1024)
