@@ -181,9 +181,12 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
         out_format(out, "%.2f\n", bits_per_weight(info));
     }
     label(run, "size");
-    out_format(out, "%s (%s bytes), data from %#" PRIx64 " on",
-               size_text(info->file_size).at, number_text(info->file_size).at,
-               info->data_offset);
+    if (info->file_size >= 1024)
+        out_format(out, "%s (%s bytes)", size_text(info->file_size).at,
+                   number_text(info->file_size).at);
+    else
+        out_format(out, "%" PRIu64 " bytes", info->file_size);
+    out_format(out, ", data from 0x%" PRIx64 " on", info->data_offset);
     if (info->alignment > 1)
         out_format(out, ", aligned to %" PRIu64, info->alignment);
     out_text(out, "\n");
@@ -201,7 +204,8 @@ static void shards_text(struct run *run, const struct mf_model *model)
     for (size_t i = 0; i < SHARDS_SHOWN && mf_shard_at(model, i, &shard); i++) {
         out_spaces(&run->out, 20);
         out_escaped(&run->out, str_of(shard.path), "");
-        out_format(&run->out, ": %zu tensors, %s\n", shard.tensor_count,
+        out_format(&run->out, ": %zu tensor%s, %s\n", shard.tensor_count,
+                   shard.tensor_count == 1 ? "" : "s",
                    size_text(shard.size).at);
     }
     if (count > SHARDS_SHOWN)
@@ -255,7 +259,8 @@ static void show_text(struct run *run, struct mf_model *model, const char *path)
     fact_text(run, model, "kv heads", MF_FACT_HEAD_COUNT_KV);
     fact_text(run, model, "vocabulary", MF_FACT_VOCAB_SIZE);
     label(run, "metadata");
-    out_format(&run->out, "%zu keys\n", info->metadata_count);
+    out_format(&run->out, "%zu key%s\n", info->metadata_count,
+               info->metadata_count == 1 ? "" : "s");
     label(run, "tensors");
     out_number(&run->out, info->tensor_count, 0);
     out_text(&run->out, "\n");

@@ -102,6 +102,7 @@ static struct shape_text shape_text(const struct mf_tensor *tensor)
 
 struct widths {
     size_t name, type, shape;
+    size_t shard; /* 0: the model is one file */
 };
 
 static size_t digits(uint64_t number)
@@ -148,7 +149,8 @@ static void survey(const struct choice *choice, struct widths *widths,
 /* On a terminal a long name gives way, to 20 columns if need be. */
 static void narrow(struct widths *widths, size_t columns)
 {
-    size_t rest = widths->type + widths->shape + 2 + 2 + 2 + 14 + 2 + 18;
+    size_t rest =
+        widths->type + widths->shape + widths->shard + 2 + 2 + 2 + 14 + 2 + 18;
 
     if (columns > rest + 20 && widths->name > columns - rest)
         widths->name = columns - rest;
@@ -168,6 +170,10 @@ static void head_text(struct run *run, const struct widths *widths)
     out_bold(out, "offset");
     out_spaces(out, 2 + 18 - strlen("bytes"));
     out_bold(out, "bytes");
+    if (widths->shard > 0) {
+        out_text(out, "  ");
+        out_bold(out, "shard");
+    }
     out_text(out, "\n");
 }
 
@@ -184,6 +190,8 @@ static void tensor_text(struct run *run, const struct widths *widths,
     out_hex(out, tensor->data.offset, 2 + 14);
     out_text(out, "  ");
     out_number(out, tensor->data.size, 18);
+    if (widths->shard > 0)
+        out_number(out, tensor->shard + UINT64_C(1), widths->shard);
     if (tensor->flags & MF_TENSOR_DAMAGED)
         out_text(out, "  damaged");
     else if (tensor->flags & MF_TENSOR_SIZE_INFERRED)
@@ -251,7 +259,10 @@ static void show(struct run *run, struct mf_model *model)
         .by_offset = by == SORT_OFFSET,
         .limit = options->top > 0 ? options->top : UINT64_MAX
     };
-    struct widths widths = { strlen("name"), strlen("type"), strlen("shape") };
+    struct widths widths = { strlen("name"), strlen("type"), strlen("shape"),
+                             mf_model_info(model)->shard_count > 1
+                                 ? strlen("  shard")
+                                 : 0 };
     struct totals totals = { 0 };
 
     if (by == SORT_FILE && options->top > 0)

@@ -64,9 +64,12 @@ static void show_row(struct run *run, const struct total *row, const char *type,
     struct out *out = &run->out;
 
     out_column(out, str_of(type), 12, false);
-    out_number(out, row->tensors, 9);
-    out_number(out, row->parameters, 21);
-    out_number(out, row->bytes, 21);
+    out_text(out, " ");
+    out_number(out, row->tensors, 8);
+    out_text(out, "  ");
+    out_number(out, row->parameters, 19);
+    out_text(out, "  ");
+    out_number(out, row->bytes, 19);
     if (*all_bytes > 0)
         out_format(out, "%7.1f%%",
                    100 * (double)row->bytes / (double)*all_bytes);

@@ -1,0 +1,224 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# cli.t - the command line as its users meet it
+#
+# What a command prints stands in tests/golden/NAME, errors and exit code
+# included; `UPDATE=1 tests/cli.t` writes these files anew, to be read before
+# they are committed.
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
+case $modelfile in
+*/*) modelfile=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile") ;;
+esac
+golden=$PWD/tests/golden
+fixtures=$(cd "${FIXTURES:-fixtures}" && pwd)
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-cli.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+unset NO_COLOR
+
+# Golden files hold no path of this machine.
+cp -R "$fixtures" "$dir/fixtures"
+cd "$dir/fixtures" || exit 1
+. "$OLDPWD/tests/tap.sh"
+
+# What a run costs differs from build to build.
+without_run() {
+    sed 's/,\{0,1\}"run":{[^}]*}//g'
+}
+
+same_as_golden() {
+    name=$1
+    shift
+    {
+        "$modelfile" "$@" 2>&1 </dev/null
+        echo "[exit code $?]"
+    } | without_run >"$dir/said"
+    [ -z "${UPDATE:-}" ] || cp "$dir/said" "$golden/$name"
+    diff "$golden/$name" "$dir/said"
+}
+
+# is NAME ARGUMENT...: the command prints what tests/golden/NAME holds.
+is() {
+    check "$1: modelfile $(shift; echo "$*")" same_as_golden "$@"
+}
+
+is help help
+is help-none
+is help-meta help meta
+is help-tensors tensors --help
+is help-unknown help nonsense
+is version version
+is usage-command inof good-base.gguf
+is usage-command-far frobnicate
+is usage-option info --jsno good-base.gguf
+is usage-option-far info --frobnicate good-base.gguf
+is usage-option-value tensors --sort colour good-base.gguf
+is usage-option-count tensors --top 0 good-base.gguf
+is usage-option-missing tensors good-base.gguf --sort
+is usage-flag-value info --json=1 good-base.gguf
+is usage-missing info
+is usage-many meta get good-base.gguf a b
+is usage-json info --json
+
+is detect detect --quiet good-base.gguf good-big-endian.gguf good-base.apr \
+    good-v1.apr good-base.safetensors good-sharded unsupported-html.gguf \
+    unsupported-presentar.apr
+is detect-json detect --json good-big-endian.gguf
+is detect-unknown detect --quiet bad-three-bytes.gguf README.md
+is detect-folder-json detect --json good-folder
+
+is info info --quiet good-llama.gguf
+is info-json info --json good-llama.gguf
+is info-split info --quiet good-split-00002-of-00003.gguf
+is info-one-file info --quiet --one-file good-split-00002-of-00003.gguf
+is info-sharded info --quiet good-sharded
+is info-damaged info --quiet bad-overlap.gguf
+is info-damaged-json info --json bad-overlap.gguf
+is info-escapes info --quiet good-string-escape.gguf
+is info-missing info --quiet nothing.gguf
+is info-missing-json info --json nothing.gguf
+is info-several info --quiet good-base.gguf nothing.gguf bad-version-4.gguf
+is info-several-json info --json good-base.gguf nothing.gguf
+is info-glob info --quiet 'good-v?.gguf'
+is info-glob-none info --quiet 'nothing-*.gguf'
+is info-apr-v1 info --quiet good-v1.apr
+
+is tensors tensors info --quiet good-llama.gguf
+is tensors-short tensors --quiet good-base.gguf
+is tensors-pattern tensors --quiet good-llama.gguf 'blk.1.attn_*'
+is tensors-pattern-none tensors --quiet good-llama.gguf 'nothing*'
+is tensors-top tensors --quiet --top 3 good-llama.gguf
+is tensors-sort-name tensors --quiet --sort=name good-llama.gguf '*ffn*'
+is tensors-sort-size tensors --quiet --sort size good-llama.gguf '*norm*'
+is tensors-sort-offset tensors --quiet --sort offset good-stream-order.apr
+is tensors-totals tensors --quiet --totals good-llama.gguf
+is tensors-json tensors --json good-base.gguf
+is tensors-json-hex tensors --json bad-name-utf8.gguf
+is tensors-types tensors --quiet good-types.gguf
+is tensors-fork tensors --quiet good-type-iq4_ks.gguf
+is tensors-split tensors --quiet good-split-00001-of-00003.gguf
+is tensors-json-index tensors --quiet good-json-index.apr
+
+is meta meta list --quiet good-llama.gguf
+is meta-short meta --quiet good-base.gguf
+is meta-pattern meta list --quiet good-llama.gguf 'tokenizer.*'
+is meta-full meta list --quiet --full good-arrays.gguf
+is meta-json meta list --json good-scalars.gguf
+is meta-nested meta list --quiet good-array-nested.gguf
+is meta-nested-json meta list --json --full good-array-nested.gguf
+is meta-apr meta list --quiet good-metadata.apr
+is meta-apr-v1 meta list --quiet good-v1.apr
+is meta-apr-v1-json meta list --json good-v1.apr
+is meta-safetensors meta list --quiet good-metadata.safetensors
+is meta-get meta get --quiet good-llama.gguf general.name
+is meta-get-template meta get --quiet good-llama.gguf tokenizer.chat_template
+is meta-get-array meta get --quiet --full good-llama.gguf tokenizer.ggml.tokens
+is meta-get-json meta get --json good-llama.gguf tokenizer.ggml.tokens
+is meta-get-missing meta get --quiet good-llama.gguf general.nmae
+is meta-get-missing-json meta get --json good-llama.gguf nothing
+
+# ---- what no golden file can show ----
+
+line_is_last() {
+    "$modelfile" info good-base.gguf 2>"$dir/err" >/dev/null &&
+        grep -qE '^peak heap [0-9.]+ (B|KiB) \([0-9]+ allocations\) · read 224 B of 224 B · [0-9.]+ ms$' "$dir/err" &&
+        [ "$(wc -l <"$dir/err")" = 1 ]
+}
+check "a closing line tells heap, bytes and time" line_is_last
+
+check_empty "--quiet leaves standard error empty" \
+    sh -c "'$modelfile' info --quiet good-base.gguf 2>&1 >/dev/null"
+
+check "--stats makes a table of it" sh -c \
+    "'$modelfile' info --stats good-base.gguf 2>&1 >/dev/null |
+        grep -q '^peak resident memory  *[0-9,]* bytes$'"
+
+json_run() {
+    "$modelfile" info --json good-base.gguf | grep -qE \
+        '"run":\{"peak_heap_bytes":[0-9]+,"heap_allocations":[0-9]+,"peak_rss_bytes":[0-9]+,"bytes_read":224,"bytes_written":0,"seconds":[0-9.e-]+\}'
+}
+check "in JSON the same numbers stand under run" json_run
+
+closed_pipe() {
+    "$modelfile" tensors good-many-tensors.gguf --json 2>"$dir/err" | head -c 9
+    [ ! -s "$dir/err" ]
+}
+check "a closed pipe ends quietly" closed_pipe
+
+full_disk() {
+    code=0
+    "$modelfile" info good-base.gguf >/dev/full 2>"$dir/err" || code=$?
+    [ "$code" = 4 ] && grep -q "cannot write to standard output" "$dir/err"
+}
+if [ -c /dev/full ]; then
+    check "a full disk is exit code 4" full_disk
+else
+    skip "a full disk is exit code 4" "there is no /dev/full"
+fi
+
+closed_output() {
+    code=0
+    "$modelfile" info good-base.gguf >&- 2>"$dir/err" || code=$?
+    [ "$code" = 4 ] && grep -q "cannot write to standard output" "$dir/err"
+}
+check "a closed standard output is exit code 4" closed_output
+
+from_stdin() {
+    "$modelfile" info --quiet - <good-base.gguf | grep -q "architecture *tiny"
+}
+check "- is standard input where that is a file" from_stdin
+
+from_pipe() {
+    code=0
+    cat good-base.gguf | "$modelfile" info - >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" = 3 ] && grep -q "pipe" "$dir/err"
+}
+check "a pipe is refused by its name" from_pipe
+
+fifo() {
+    mkfifo "$dir/fifo" || return 1
+    code=0
+    timeout 5 "$modelfile" info "$dir/fifo" 2>"$dir/err" || code=$?
+    [ "$code" = 3 ]
+}
+check "a FIFO cannot make it hang" fifo
+
+colour() {
+    "$modelfile" info --quiet --color always good-base.gguf |
+        grep -q "$(printf '\033')\[1mformat" &&
+        ! "$modelfile" info --quiet good-base.gguf |
+            grep -q "$(printf '\033')" &&
+        ! "$modelfile" info --quiet --color never good-base.gguf |
+            grep -q "$(printf '\033')"
+}
+check "bold where it is asked for, never in a pipe" colour
+
+no_raw_bytes() {
+    for file in *.gguf *.safetensors *.apr; do
+        for command in "detect" "info" "tensors" "meta" "meta --full" \
+            "info --json" "tensors --json" "meta --json --full"; do
+            # shellcheck disable=SC2086 # the command is words
+            "$modelfile" $command "$file" >"$dir/out" 2>&1
+            [ $? -le 3 ] || echo "$command $file: exit code"
+            LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' "$dir/out" &&
+                echo "$command $file: control bytes"
+        done
+    done
+    return 0
+}
+check_empty "no control byte of any fixture reaches the output" no_raw_bytes
+
+odd_name() {
+    name=$(printf 'odd\033[31m\nname.gguf')
+    cp good-base.gguf "$name" && cp bad-version-4.gguf "bad$name" || return 1
+    "$modelfile" info "$name" "bad$name" 2>&1 |
+        LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' && return 1
+    "$modelfile" detect --json "$name" | grep -q 'odd\\u001b\[31m\\nname.gguf'
+}
+check "nor one of a file's name" odd_name
+
+finish
