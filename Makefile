@@ -25,6 +25,8 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
             -fno-omit-frame-pointer
 endif
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(CFLAGS) $(SANITIZE)
+# A sanitizer's functions come with the program, not with the library.
+DEFS     = $(if $(SAN),,-Wl,-z,defs)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,-O1 -Wl,--as-needed
 
 # Short lines while building; V=1 shows the whole commands.
@@ -75,7 +77,7 @@ $(BUILD)/libmodelfile.a: $(LIB_OBJ)
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,-z,defs $^ -lz -o $@.$(VERSION)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
