@@ -91,21 +91,10 @@ static enum mf_status finish(struct mf_model *model)
     return index->status;
 }
 
-enum mf_status mf_open(struct mf_env *env, const char *path,
-                       const struct mf_open_options *options,
-                       struct mf_model **out)
+/* Ends an opening: the model is finished and given out, or closed. */
+static enum mf_status settle(struct mf_model *model, enum mf_status status,
+                             struct mf_model **out)
 {
-    enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
-    struct mf_model *model;
-    const char *kept;
-    enum mf_status status;
-
-    mf_clear_error(env);
-    model = model_new(env, options);
-    if (!model)
-        return env->error.status;
-    kept = keep_path(model, path);
-    status = kept ? mf_model_open_path(model, kept, shards) : env->error.status;
     if (status == MF_OK)
         status = finish(model);
     if (status == MF_OK)
@@ -113,6 +102,25 @@ enum mf_status mf_open(struct mf_env *env, const char *path,
     else
         mf_close(model);
     return status;
+}
+
+enum mf_status mf_open(struct mf_env *env, const char *path,
+                       const struct mf_open_options *options,
+                       struct mf_model **out)
+{
+    enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
+    struct mf_model *model;
+    const char *kept;
+
+    mf_clear_error(env);
+    model = model_new(env, options);
+    if (!model)
+        return env->error.status;
+    kept = keep_path(model, path);
+    return settle(model,
+                  kept ? mf_model_open_path(model, kept, shards)
+                       : env->error.status,
+                  out);
 }
 
 enum mf_status mf_open_memory(struct mf_env *env, const char *name,
@@ -136,13 +144,7 @@ enum mf_status mf_open_memory(struct mf_env *env, const char *name,
     if (status == MF_OK && !model->format->parse)
         status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                          "this lists other files, which memory does not have");
-    if (status == MF_OK)
-        status = finish(model);
-    if (status == MF_OK)
-        *out = model;
-    else
-        mf_close(model);
-    return status;
+    return settle(model, status, out);
 }
 
 void mf_close(struct mf_model *model)

@@ -6,11 +6,11 @@
 
 #include <assert.h>
 
-/* A window of capacity bytes for a reader that is otherwise set. */
+/* A window of capacity bytes for a reader that is otherwise set; of one byte
+ * where there is nothing to read, so that taking no bytes is no failure. */
 static enum mf_status take_window(struct mf_reader *reader, size_t capacity)
 {
-    if (capacity == 0)
-        return MF_OK;
+    capacity = capacity > 0 ? capacity : 1;
     reader->window = mf_alloc(reader->env, capacity);
     if (!reader->window)
         return reader->env->error.status;
