@@ -116,34 +116,15 @@ static enum mf_status sort_entries(struct listing *listing)
 
 /* ---- which files are one model ---- */
 
-/* The size of the part before "-00002-of-00005" and what follows it; 0 where
- * name is not that of a shard. */
-static size_t shard_prefix(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    const char tail[] = "-ddddd-of-ddddd";
-    size_t size = sizeof(tail) - 1;
-
-    if (!dot || (size_t)(dot - name) <= size)
-        return 0;
-    for (size_t i = 0; i < size; i++) {
-        char c = dot[(ptrdiff_t)i - (ptrdiff_t)size];
-
-        if (tail[i] == 'd' ? c < '0' || c > '9' : c != tail[i])
-            return 0;
-    }
-    return (size_t)(dot - name) - size;
-}
-
 /* True where b is a shard of the same model as shard a. */
 static bool same_model(const char *a, const char *b)
 {
-    size_t prefix = shard_prefix(a);
-    const char *of = a + prefix + strlen("-00001");
+    struct mf_shard_name left, right;
 
-    return prefix > 0 && shard_prefix(b) == prefix &&
-           memcmp(a, b, prefix) == 0 &&
-           strcmp(of, b + prefix + strlen("-00001")) == 0;
+    return mf_shard_name_match(a, &left) && mf_shard_name_match(b, &right) &&
+           left.prefix_size == right.prefix_size &&
+           memcmp(a, b, left.prefix_size) == 0 && left.count == right.count &&
+           strcmp(left.suffix, right.suffix) == 0;
 }
 
 /* True where an index.json of the folder speaks for a safetensors file:
@@ -151,12 +132,14 @@ static bool same_model(const char *a, const char *b)
  * lone model.safetensors too. */
 static bool has_index(const struct listing *listing, const char *name)
 {
-    size_t prefix = shard_prefix(name);
+    struct mf_shard_name shard;
+    size_t prefix;
 
     if (!ends_with(name, ".safetensors"))
         return false;
-    if (prefix == 0)
-        prefix = strlen(name) - strlen(".safetensors");
+    prefix = mf_shard_name_match(name, &shard)
+                 ? shard.prefix_size - 1
+                 : strlen(name) - strlen(".safetensors");
     for (size_t i = 0; i < listing->count; i++) {
         const char *other = listing->entry[i].name;
 

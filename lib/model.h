@@ -50,6 +50,37 @@ enum mf_status mf_model_add_source(struct mf_model *model,
 enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
                                   enum mf_shards shards);
 
+/* An error while reading a shard that the user did not name says which one. */
+enum mf_status mf_shard_blame(struct mf_env *env, const char *path);
+
+/* The last component of path. */
+const char *mf_base_name(const char *path);
+
+/* ---- split.c ---- */
+
+/* PREFIX-00002-of-00005SUFFIX, the last component of a path. */
+struct mf_shard_name {
+    const char *name;
+    size_t prefix_size; /* with the hyphen behind it */
+    unsigned number, count;
+    const char *suffix;
+};
+
+/* False where path does not end like that. */
+bool mf_shard_name_match(const char *path, struct mf_shard_name *out);
+
+/* path is open as the only file; its other shards are opened, too.  split: it
+ * says itself that it is a shard.  named: its name may say so. */
+enum mf_status mf_model_gather_split(struct mf_model *model, const char *path);
+enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
+
+/* ---- listed.c ---- */
+
+/* path is open as the only file and lists others, which are opened instead. */
+enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
+
+/* ---- shards.c ---- */
+
 /* A path with the same folder as path and another name, in the arena. */
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name);

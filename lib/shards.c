@@ -21,7 +21,7 @@ const char *mf_path_beside(struct mf_arena *arena, const char *path,
     return joined;
 }
 
-static const char *base_name(const char *path)
+const char *mf_base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -29,10 +29,10 @@ static const char *base_name(const char *path)
 }
 
 /* An error while reading a shard that the user did not name says which. */
-static enum mf_status blame(struct mf_env *env, const char *path)
+enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
 {
     struct mf_error error = env->error;
-    const char *name = base_name(path);
+    const char *name = mf_base_name(path);
 
     mf_clear_error(env);
     return mf_fail(env, error.status, error.offset, "shard '%s': %s",
@@ -152,247 +152,6 @@ enum mf_status mf_model_add_file(struct mf_model *model, const char *path)
     return mf_model_add_source(model, &source, path);
 }
 
-/* Closes all files and empties the index, to read the shards in their order
- * after one of them has told how many there are. */
-static void start_over(struct mf_model *model)
-{
-    bool metadata_only = model->index.metadata_only;
-
-    while (model->file_count > 0)
-        mf_source_close(&model->file[--model->file_count].source);
-    mf_index_release(&model->index);
-    model->index.metadata_only = metadata_only;
-    model->format = NULL;
-}
-
-/* ---- shards by the pattern of their names ---- */
-
-struct pattern { /* PREFIX-00002-of-00005SUFFIX */
-    const char *name;
-    size_t prefix_size; /* with the first hyphen */
-    unsigned number, count;
-    const char *suffix;
-};
-
-static bool five_digits(const char *at, unsigned *out)
-{
-    *out = 0;
-    for (int i = 0; i < 5; i++) {
-        if (at[i] < '0' || at[i] > '9')
-            return false;
-        *out = *out * 10 + (unsigned)(at[i] - '0');
-    }
-    return true;
-}
-
-/* Splits the last component of path; false where it is not of that pattern. */
-static bool match_pattern(const char *path, struct pattern *out)
-{
-    const char *name = base_name(path), *dot = strrchr(name, '.');
-    size_t tail = strlen("00001-of-00001");
-    const char *numbers;
-
-    if (!dot || (size_t)(dot - name) < tail + 1)
-        return false;
-    numbers = dot - tail;
-    *out = (struct pattern){ .name = name,
-                             .prefix_size = (size_t)(numbers - name),
-                             .suffix = dot };
-    return numbers[-1] == '-' && five_digits(numbers, &out->number) &&
-           memcmp(numbers + 5, "-of-", 4) == 0 &&
-           five_digits(numbers + 9, &out->count) && out->number >= 1 &&
-           out->number <= out->count;
-}
-
-/* The path of shard number (from 1 on) beside path. */
-static const char *shard_path(struct mf_model *model, const char *path,
-                              const struct pattern *pattern, unsigned number)
-{
-    char numbers[32];
-    size_t size = (size_t)snprintf(numbers, sizeof(numbers), "%05u-of-%05u",
-                                   number, pattern->count);
-    size_t suffix = strlen(pattern->suffix);
-    char *name =
-        mf_arena_text(&model->paths, pattern->prefix_size + size + suffix);
-
-    if (!name)
-        return NULL;
-    memcpy(name, pattern->name, pattern->prefix_size);
-    memcpy(name + pattern->prefix_size, numbers, size);
-    memcpy(name + pattern->prefix_size + size, pattern->suffix, suffix);
-    return mf_path_beside(
-        &model->paths, path,
-        (struct mf_str){ name, pattern->prefix_size + size + suffix });
-}
-
-/* Shard i must say itself that it is number i of count. */
-static enum mf_status check_place(struct mf_model *model, size_t i,
-                                  unsigned count)
-{
-    const struct mf_part *part = &model->part[i];
-
-    if (part->is_split && part->split_number == i && part->split_count == count)
-        return MF_OK;
-    if (!part->is_split)
-        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "does not belong here: it does not say that it is part "
-                       "of a split model, shard %zu of %u was expected",
-                       i + 1, count);
-    return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                   "does not belong here: it says that it is shard %" PRIu64
-                   " of %" PRIu64 ", shard %zu of %u was expected",
-                   part->split_number + 1, part->split_count, i + 1, count);
-}
-
-/* Opens every shard of the pattern in order.  split: each must say itself
- * which one it is. */
-static enum mf_status open_pattern(struct mf_model *model, const char *path,
-                                   const struct pattern *pattern, bool split)
-{
-    /* Metadata stand in the first shard. */
-    unsigned count = model->index.metadata_only ? 1 : pattern->count;
-
-    start_over(model);
-    for (unsigned i = 0; i < count; i++) {
-        const char *shard = shard_path(model, path, pattern, i + 1);
-
-        if (!shard)
-            return model->env->error.status;
-        if (mf_model_add_file(model, shard) != MF_OK ||
-            (split && check_place(model, i, pattern->count) != MF_OK))
-            return blame(model->env, shard);
-    }
-    return MF_OK;
-}
-
-static void check_split_total(struct mf_model *model)
-{
-    const struct mf_part *first = &model->part[0];
-
-    if (model->index.metadata_only ||
-        first->split_tensors == model->index.tensor_count)
-        return;
-    model->index.shard = 0;
-    mf_index_note(&model->index, MF_ERROR, "SHARD-TENSORS", MF_NO_OFFSET,
-                  "the shards hold %zu tensors, split.tensors.count says "
-                  "%" PRIu64,
-                  model->index.tensor_count, first->split_tensors);
-}
-
-/* path is open as the only file and says that it is a shard. */
-static enum mf_status gather_split(struct mf_model *model, const char *path)
-{
-    const struct mf_part *part = &model->part[0];
-    struct pattern pattern;
-
-    if (!match_pattern(path, &pattern) || pattern.count != part->split_count ||
-        pattern.number - 1 != part->split_number) {
-        mf_index_note(&model->index, MF_WARNING, "SHARD-NAME", MF_NO_OFFSET,
-                      "the file says that it is shard %" PRIu64 " of %" PRIu64
-                      ", but its name does not end in -%05" PRIu64
-                      "-of-%05" PRIu64 ": the others cannot be found",
-                      part->split_number + 1, part->split_count,
-                      part->split_number + 1, part->split_count);
-        return MF_OK;
-    }
-    if (open_pattern(model, path, &pattern, true) == MF_OK)
-        check_split_total(model);
-    return model->env->error.status;
-}
-
-/* ---- shards that a file lists ---- */
-
-enum mf_status mf_shard_names_add(struct mf_shard_names *names,
-                                  struct mf_str name, size_t *at)
-{
-    size_t room = names->room ? names->room * 2 : 8;
-    struct mf_str *moved;
-    char *copy;
-
-    if (names->count == names->room) {
-        moved = mf_resize(names->arena->env, names->name,
-                          names->room * sizeof(*moved), room * sizeof(*moved));
-        if (!moved)
-            return names->arena->env->error.status;
-        names->name = moved;
-        names->room = room;
-    }
-    copy = mf_arena_text(names->arena, name.size);
-    if (!copy)
-        return names->arena->env->error.status;
-    memcpy(copy, name.at, name.size);
-    *at = names->count;
-    names->name[names->count++] = (struct mf_str){ copy, name.size };
-    return MF_OK;
-}
-
-static enum mf_status open_listed(struct mf_model *model, const char *path,
-                                  const struct mf_shard_names *names)
-{
-    size_t count = names->count;
-
-    if (model->index.metadata_only && count > 1)
-        count = 1;
-    for (size_t i = 0; i < count; i++) {
-        const char *shard = mf_path_beside(&model->paths, path, names->name[i]);
-
-        if (!shard)
-            return model->env->error.status;
-        if (mf_model_add_file(model, shard) != MF_OK)
-            return blame(model->env, shard);
-        if (model->format->list) {
-            mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                    "is itself a list of shards");
-            return blame(model->env, shard);
-        }
-    }
-    return MF_OK;
-}
-
-/* Reads the list, opens what it names, and reads it again to hold it against
- * what was found: only then is there a table to look names up in. */
-static enum mf_status list_and_open(struct mf_model *model,
-                                    const struct mf_format *format,
-                                    const struct mf_source *source,
-                                    const char *path,
-                                    struct mf_shard_names *names)
-{
-    struct mf_reader reader;
-    enum mf_status status =
-        mf_reader_init(&reader, model->env, source, NULL, 0);
-
-    if (status == MF_OK)
-        status = format->list(&reader, names);
-    mf_reader_release(&reader);
-    if (status != MF_OK || open_listed(model, path, names) != MF_OK)
-        return model->env->error.status;
-    if (model->index.metadata_only)
-        return MF_OK;
-    if (mf_index_build_names(&model->index) != MF_OK)
-        return model->env->error.status;
-    status = mf_reader_init(&reader, model->env, source, NULL, 0);
-    if (status == MF_OK)
-        status = format->verify(&reader, &model->index, names);
-    mf_reader_release(&reader);
-    return status;
-}
-
-/* path is open as the only file and lists others. */
-static enum mf_status gather_listed(struct mf_model *model, const char *path)
-{
-    const struct mf_format *format = model->format;
-    struct mf_source source = model->file[0].source;
-    struct mf_shard_names names = { .arena = &model->paths };
-    enum mf_status status;
-
-    model->file_count = 0; /* the list is not a shard */
-    model->format = NULL;
-    status = list_and_open(model, format, &source, path, &names);
-    mf_release(model->env, names.name, names.room * sizeof(*names.name));
-    mf_source_close(&source);
-    return status;
-}
-
 /* ---- a folder ---- */
 
 struct only_model { /* what a folder's listing found */
@@ -445,19 +204,17 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
 {
     bool is_folder = false;
     struct mf_source source;
-    struct pattern pattern;
 
     if (mf_source_open_file(model->env, path, &source, &is_folder) != MF_OK)
         return is_folder ? open_folder(model, path) : model->env->error.status;
     if (mf_model_add_source(model, &source, path) != MF_OK)
         return model->env->error.status;
     if (model->format->list)
-        return gather_listed(model, path);
+        return mf_model_gather_listed(model, path);
     if (shards == MF_SHARDS_ALONE)
         return MF_OK;
     if (model->part[0].is_split && model->part[0].split_count > 1)
-        return gather_split(model, path);
-    if (shards == MF_SHARDS_BY_NAME && match_pattern(path, &pattern))
-        return open_pattern(model, path, &pattern, false);
-    return MF_OK;
+        return mf_model_gather_split(model, path);
+    return shards == MF_SHARDS_BY_NAME ? mf_model_gather_named(model, path)
+                                       : MF_OK;
 }
