@@ -1,46 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - the list of commands, modelfile help and modelfile version
+ * help.c - modelfile help and modelfile version
  */
 #include <string.h>
 
 #include "cli/cli.h"
-
-/* A new command adds its row here. */
-const struct command commands[] = {
-    { "detect", "", "FILE...", 1, SIZE_MAX,
-      "which format, version and byte order",
-      "modelfile detect model.gguf\n"
-      "modelfile detect --json downloads/*\n",
-      NULL, command_detect },
-    { "info", "", "FILE...", 1, SIZE_MAX, "what is this model, on one screen",
-      "modelfile info model.gguf\n"
-      "modelfile info models/            every model of a folder\n"
-      "modelfile info --json a.gguf b.safetensors\n",
-      info_options, command_info },
-    { "tensors", "info", "FILE [PATTERN]", 1, 2,
-      "name, type, shape, offset and bytes of each tensor",
-      "modelfile tensors info model.gguf\n"
-      "modelfile tensors model.gguf 'blk.0.*'\n"
-      "modelfile tensors model.gguf --top 10\n"
-      "modelfile tensors model.gguf --totals --json\n",
-      tensors_options, command_tensors_info },
-    { "meta", "list", "FILE [PATTERN]", 1, 2, "metadata: key, type and value",
-      "modelfile meta list model.gguf\n"
-      "modelfile meta model.gguf 'tokenizer.*'\n"
-      "modelfile meta list model.apr --json --full\n",
-      meta_options, command_meta_list },
-    { "meta", "get", "FILE KEY", 2, 2, "the value of one key",
-      "modelfile meta get model.gguf general.architecture\n"
-      "modelfile meta get model.gguf tokenizer.chat_template\n"
-      "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n",
-      meta_options, command_meta_get },
-    { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
-      "modelfile help tensors info\n", NULL, command_help },
-    { "version", "", "", 0, 0, "version, formats and tensor types",
-      "modelfile version --json\n", NULL, command_version },
-    { 0 },
-};
 
 static void name_text(struct run *run, const struct command *command)
 {

@@ -38,19 +38,6 @@ static int no_command(const char *name)
     return EXIT_USAGE;
 }
 
-const struct command *command_find(const char *name, const char *sub)
-{
-    const struct command *first = NULL;
-
-    for (const struct command *command = commands; command->name; command++)
-        if (strcmp(command->name, name) == 0) {
-            if (sub && strcmp(command->sub, sub) == 0)
-                return command;
-            first = first ? first : command;
-        }
-    return first;
-}
-
 /* --version and --help are what people try first. */
 static const char *command_name(const char *word)
 {

@@ -36,8 +36,7 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
 
 /* ---- shards.c ---- */
 
-/* Opens path as the next shard of the model and reads its header; *head_format
- * is the row that recognised it. */
+/* Opens path as the next shard of the model and reads its header. */
 enum mf_status mf_model_add_file(struct mf_model *model, const char *path);
 
 /* Reads one more shard from a source that is open already; the model owns the
@@ -46,15 +45,15 @@ enum mf_status mf_model_add_source(struct mf_model *model,
                                    const struct mf_source *source,
                                    const char *path);
 
-/* All files that belong to the model whose first named file is path. */
-enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
-                                  enum mf_shards shards);
-
 /* An error while reading a shard that the user did not name says which one. */
 enum mf_status mf_shard_blame(struct mf_env *env, const char *path);
 
 /* The last component of path. */
 const char *mf_base_name(const char *path);
+
+/* A path with the same folder as path and another name, in the arena. */
+const char *mf_path_beside(struct mf_arena *arena, const char *path,
+                           struct mf_str name);
 
 /* ---- split.c ---- */
 
@@ -79,10 +78,10 @@ enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 /* path is open as the only file and lists others, which are opened instead. */
 enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
 
-/* ---- shards.c ---- */
+/* ---- gather.c ---- */
 
-/* A path with the same folder as path and another name, in the arena. */
-const char *mf_path_beside(struct mf_arena *arena, const char *path,
-                           struct mf_str name);
+/* All files that belong to the model whose first named file is path. */
+enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
+                                  enum mf_shards shards);
 
 #endif
