@@ -292,6 +292,8 @@ enum mf_status mf_json_skip(struct mf_json *json, enum mf_json_token first)
 {
     unsigned depth = json->depth;
 
+    if (first == MF_JSON_ERROR)
+        return json->reader->env->error.status;
     if (first != MF_JSON_BEGIN_OBJECT && first != MF_JSON_BEGIN_ARRAY)
         return MF_OK;
     while (json->depth >= depth)

@@ -12,6 +12,10 @@
 
 #include "lib/text.h"
 
+/* 17 digits, two signs, "e" and three more digits, and a decimal point, which
+ * in some locale may have several bytes. */
+#define NUMBER_SIZE 48
+
 static void put(struct mf_json_out *json, const char *at, size_t size)
 {
     if (size > 0)
@@ -162,25 +166,21 @@ static void fix_point(char *text)
     *to = 0;
 }
 
-/* The number one digit shorter, away from zero. */
-static void round_up(char *text)
-{
-    char *end = text + strcspn(text, "e");
-
-    memmove(end - 1, end, strlen(end) + 1);
-    end[-2]++;
-}
-
-/* Below a power of two doubles lie closer together than above it: 16 digits
- * may miss it where the next number up does not, as for 2^-44. */
+/* Doubles lie closer together below a power of two than above it.  There, of
+ * 16 digits the nearest may give another double, and the next ones up this
+ * one: 2^-44 is 5.684341886080802e-14. */
 static void try_16_digits(char *text, double value)
 {
-    char shorter[48];
+    char shorter[NUMBER_SIZE], *last;
 
-    memcpy(shorter, text, sizeof(shorter));
-    round_up(shorter);
+    strcpy(shorter, text);
+    last = shorter + strcspn(shorter, "e") - 1;
+    memmove(last, last + 1, strlen(last));
+    /* Nothing to carry: behind a 9, fewer digits would have been enough.  What
+     * a 9 becomes here ends the number, and so it is not value. */
+    last[-1]++;
     if (strtod(shorter, NULL) == value)
-        memcpy(text, shorter, sizeof(shorter));
+        strcpy(text, shorter);
 }
 
 void mf_json_f64(struct mf_json_out *json, double value)
@@ -188,7 +188,7 @@ void mf_json_f64(struct mf_json_out *json, double value)
     /* 15 digits are exact for every double that has no more, 17 are enough
      * for all.  Near zero, doubles have fewer digits, down to one. */
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
-    char text[48];
+    char text[NUMBER_SIZE];
 
     if (!isfinite(value)) {
         const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
@@ -199,6 +199,8 @@ void mf_json_f64(struct mf_json_out *json, double value)
     do {
         snprintf(text, sizeof(text), "%.*g", digits, value);
     } while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    if (digits == DBL_DECIMAL_DIG)
+        try_16_digits(text, value);
     fix_point(text);
     separate(json);
     put_text(json, text);

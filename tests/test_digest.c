@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_digest.c - checksums: known ones, fed in pieces, and by outsiders
+ */
+#include <unistd.h>
+#include <zlib.h>
+
+#include "lib/digest.h"
+#include "tests/support.h"
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    mf_env_free(env);
+    return 0;
+}
+
+/* The same bytes everywhere, without a pattern that a digest could like. */
+static uint8_t *noise(size_t size)
+{
+    uint8_t *bytes = malloc(size + !size);
+    uint32_t number = 1;
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i++) {
+        number = number * 1664525 + 1013904223; /* of Numerical Recipes */
+        bytes[i] = (uint8_t)(number >> 24);
+    }
+    return bytes;
+}
+
+/* Fed `step` bytes at a time, in hex. */
+static const char *digest_of(enum mf_digest_kind kind, const void *bytes,
+                             size_t size, size_t step)
+{
+    static char text[2][33];
+    static unsigned turn;
+    struct mf_digest *digest = mf_digest_new(env, kind);
+    char *out = text[turn++ % 2];
+    uint8_t raw[16];
+    size_t length;
+
+    assert_non_null(digest);
+    for (size_t at = 0; at < size; at += step)
+        mf_digest_add(digest, (const uint8_t *)bytes + at,
+                      step < size - at ? step : size - at);
+    mf_digest_add(digest, NULL, 0);
+    length = mf_digest_finish(digest, raw);
+    for (size_t i = 0; i < length; i++)
+        sprintf(out + 2 * i, "%02x", raw[i]);
+    mf_digest_free(digest);
+    return out;
+}
+
+static void known_texts_have_known_digests(void **state)
+{
+    static const struct {
+        enum mf_digest_kind kind;
+        const char *text, *digest;
+    } rows[] = {
+        { MF_CRC32, "", "00000000" },
+        { MF_CRC32, "a", "e8b7be43" },
+        { MF_CRC32, "123456789", "cbf43926" },
+        { MF_CRC32, "The quick brown fox jumps over the lazy dog", "414fa339" },
+        { MF_XXH64, "", "ef46db3751d8e999" },
+        { MF_XXH64, "a", "d24ec4f1a98c6e5b" },
+        { MF_XXH64, "abc", "44bc2cf5ad770999" },
+        { MF_XXH64, "The quick brown fox jumps over the lazy dog",
+          "0b242d361fda71bc" },
+        { MF_XXH3_64, "", "2d06800538d394c2" },
+        { MF_XXH3_64, "a", "e6c632b61e964e1f" },
+        { MF_XXH3_64, "abc", "78af5f94892f3950" },
+        { MF_XXH3_64, "The quick brown fox jumps over the lazy dog",
+          "ce7d19a5418fb365" },
+        { MF_XXH3_128, "", "99aa06d3014798d86001c324468d497f" },
+        { MF_XXH3_128, "a", "a96faf705af16834e6c632b61e964e1f" },
+        { MF_XXH3_128, "abc", "06b05ab6733a618578af5f94892f3950" },
+        { MF_XXH3_128, "The quick brown fox jumps over the lazy dog",
+          "ddd650205ca3e7fa24a1cc2e3a8a7651" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        assert_string_equal(
+            digest_of(rows[i].kind, rows[i].text, strlen(rows[i].text), 100),
+            rows[i].digest);
+}
+
+/* Sizes around the borders of xxHash: its short forms, blocks and stripes. */
+static void pieces_give_the_digest_of_the_whole(void **state)
+{
+    static const size_t sizes[] = { 0,   1,   3,   4,    8,    9,    16,  17,
+                                    31,  32,  33,  64,   128,  129,  240, 241,
+                                    255, 256, 257, 1023, 1024, 1025, 4099 };
+    static const size_t steps[] = { 1, 2, 7, 31, 32, 63, 64, 65, 255, 1024 };
+    uint8_t *bytes = noise(4099);
+
+    (void)state;
+    for (int kind = MF_CRC32; kind <= MF_XXH3_128; kind++)
+        for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+            for (size_t k = 0; k < sizeof(steps) / sizeof(*steps); k++)
+                assert_string_equal(digest_of((enum mf_digest_kind)kind, bytes,
+                                              sizes[i], steps[k]),
+                                    digest_of((enum mf_digest_kind)kind, bytes,
+                                              sizes[i], SIZE_MAX / 2));
+    free(bytes);
+}
+
+static void finishing_changes_nothing(void **state)
+{
+    (void)state;
+    for (int kind = MF_CRC32; kind <= MF_XXH3_128; kind++) {
+        struct mf_digest *digest =
+            mf_digest_new(env, (enum mf_digest_kind)kind);
+        uint8_t first[16] = { 0 }, again[16] = { 0 };
+        size_t size;
+        char text[33] = "";
+
+        mf_digest_add(digest, "ab", 2);
+        size = mf_digest_finish(digest, first);
+        assert_int_equal(mf_digest_finish(digest, again), size);
+        assert_memory_equal(first, again, sizeof(first));
+        mf_digest_add(digest, "c", 1);
+        mf_digest_finish(digest, again);
+        for (size_t i = 0; i < size; i++)
+            sprintf(text + 2 * i, "%02x", again[i]);
+        assert_string_equal(text,
+                            digest_of((enum mf_digest_kind)kind, "abc", 3, 3));
+        mf_digest_free(digest);
+    }
+}
+
+/* ---- outside checks ---- */
+
+static void checksums_are_those_of_zlib(void **state)
+{
+    uint8_t *bytes = noise(3000);
+
+    (void)state;
+    for (size_t size = 0; size < 3000; size += 1 + size / 9) {
+        uint32_t whole = mf_crc32(0, bytes, size);
+        size_t half = size / 2;
+
+        assert_int_equal(whole, crc32(crc32(0, NULL, 0), bytes, (uInt)size));
+        assert_int_equal(whole, mf_crc32(mf_crc32(0, bytes, half), bytes + half,
+                                         size - half));
+    }
+    assert_int_equal(mf_crc32(0x1234, NULL, 0), 0x1234);
+    assert_int_equal(mf_crc32(0x1234, bytes, 0), 0x1234);
+    free(bytes);
+}
+
+/* What xxhsum, with that option, says of bytes. */
+static void ask(const char *option, const uint8_t *bytes, size_t size,
+                char word[41])
+{
+    const char *folder = getenv("TMPDIR");
+    char name[512], line[600];
+    FILE *file;
+
+    snprintf(name, sizeof(name), "%s/modelfile-digest.%ld",
+             folder ? folder : "/tmp", (long)getpid());
+    file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    snprintf(line, sizeof(line), "xxhsum %s - <'%s'", option, name);
+    file = popen(line, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%40s", word), 1);
+    assert_int_equal(pclose(file), 0);
+    remove(name);
+}
+
+static void digests_are_those_of_xxhsum(void **state)
+{
+    static const size_t sizes[] = { 0, 5, 100, 240, 241, 100000 };
+    uint8_t *bytes;
+
+    (void)state;
+    if (system("xxhsum --version >/dev/null 2>&1") != 0)
+        skip(); /* it is not installed here */
+    bytes = noise(100000);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        char word[41];
+
+        ask("-H1", bytes, sizes[i], word);
+        assert_string_equal(word, digest_of(MF_XXH64, bytes, sizes[i], 1000));
+        ask("-H2", bytes, sizes[i], word);
+        assert_string_equal(word,
+                            digest_of(MF_XXH3_128, bytes, sizes[i], 1000));
+    }
+    free(bytes);
+}
+
+/* ---- the heap ---- */
+
+/* Blocks wherever a heap may put them: aligned for numbers, no further. */
+static size_t off_by;
+
+static void *crooked_resize(void *user, void *block, size_t old_size,
+                            size_t new_size)
+{
+    (void)user;
+    (void)old_size;
+    if (new_size == 0) {
+        free(block ? (char *)block - off_by : NULL);
+        return NULL;
+    }
+    assert_null(block);
+    block = malloc(new_size + off_by);
+    return block ? (char *)block + off_by : NULL;
+}
+
+static void any_block_of_the_heap_will_do(void **state)
+{
+    (void)state;
+    for (off_by = 0; off_by < 128; off_by += 16) {
+        struct mf_options options = { .allocator.resize = crooked_resize };
+        struct mf_env *crooked = mf_env_new(&options);
+        struct mf_digest *digest = mf_digest_new(crooked, MF_XXH3_128);
+        uint8_t out[16];
+
+        assert_non_null(digest);
+        assert_int_equal((uintptr_t)digest % 64, 0); /* as XXH3 wants it */
+        mf_digest_add(digest, "abc", 3);
+        assert_int_equal(mf_digest_finish(digest, out), 16);
+        assert_memory_equal(out, "\x06\xb0\x5a\xb6\x73\x3a\x61\x85", 8);
+        mf_digest_free(digest);
+        mf_env_free(crooked);
+    }
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct test_heap heap = { 0 };
+    struct mf_env *failing = test_env(&heap);
+
+    (void)state;
+    assert_null(mf_digest_new(env, (enum mf_digest_kind)(MF_XXH3_128 + 1)));
+    assert_int_equal(mf_env_error(env)->status, MF_ERR_ARGUMENT);
+    heap.fail_at = heap.calls + 1;
+    assert_null(mf_digest_new(failing, MF_XXH64));
+    assert_int_equal(mf_env_error(failing)->status, MF_ERR_MEMORY);
+    mf_digest_free(NULL);
+    mf_env_free(failing);
+    assert_int_equal(heap.live, 0);
+}
+
+int main(void)
+{
+#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
+    const struct CMUnitTest tests[] = {
+        WITH_ENV(known_texts_have_known_digests),
+        WITH_ENV(pieces_give_the_digest_of_the_whole),
+        WITH_ENV(finishing_changes_nothing),
+        WITH_ENV(checksums_are_those_of_zlib),
+        WITH_ENV(digests_are_those_of_xxhsum),
+        WITH_ENV(any_block_of_the_heap_will_do),
+        WITH_ENV(what_cannot_be_is_refused),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

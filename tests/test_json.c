@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_json.c - the tokenizer: what RFC 8259 allows and what it forbids, with
+ * every token cut by the window's end at every place
+ */
+#include <inttypes.h>
+
+#include "tests/json_trace.h"
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    mf_env_free(env);
+    return 0;
+}
+
+/* Spaces in front move the document over the ends of the window. */
+#define PADS (MF_JSON_LOOK + 1)
+
+struct document {
+    const char *at;
+    size_t size;
+    const char *trace; /* NULL: refused */
+    uint64_t offset;   /* and where, and words of the message */
+    const char *says;
+};
+
+/* A literal may hold NUL bytes. */
+#define GOOD(text, trace)                                                      \
+    {                                                                          \
+        text, sizeof(text) - 1, trace, 0, NULL                                 \
+    }
+#define BAD(text, offset, says)                                                \
+    {                                                                          \
+        text, sizeof(text) - 1, NULL, offset, says                             \
+    }
+
+static bool is_right(const struct document *document, size_t pad,
+                     struct json_way way, const struct json_trace *trace)
+{
+    if (document->trace)
+        return trace->status == MF_OK &&
+               (way.piece == 0 || strcmp(trace->text, document->trace) == 0);
+    return trace->status == MF_ERR_CORRUPT &&
+           trace->offset == pad + document->offset &&
+           strstr(trace->message, document->says);
+}
+
+static void check_way(const struct document *document, const char *padded,
+                      size_t pad, struct json_way way)
+{
+    static struct json_trace trace;
+
+    trace_document(env, padded, pad + document->size, way, &trace);
+    if (!is_right(document, pad, way, &trace))
+        fail_msg("%s behind %zu spaces, window %zu, piece %zu: %s at %" PRIu64
+                 " %s",
+                 document->at, pad, way.window, way.piece, trace.text,
+                 trace.offset, trace.message);
+}
+
+static void check(const struct document *document)
+{
+    static const size_t pieces[] = { 0, 4, 5, 9, 64 };
+    char padded[PADS + 256];
+
+    assert_true(document->size <= 256);
+    for (size_t pad = 0; pad < PADS; pad++) {
+        memset(padded, ' ', pad);
+        memcpy(padded + pad, document->at, document->size);
+        for (size_t window = MF_JSON_LOOK; window < 18; window++)
+            for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++)
+                check_way(document, padded, pad,
+                          (struct json_way){ window, pieces[i] });
+    }
+}
+
+#define CHECK_ALL(table)                                                       \
+    for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++)          \
+    check(&(table)[row])
+
+static void structure_is_told_token_by_token(void **state)
+{
+    static const struct document table[] = {
+        GOOD("[]", "[ ] ."),
+        GOOD("{}", "{ } ."),
+        GOOD("0", "0 ."),
+        GOOD("-1.5E+07", "-1.5E+07 ."),
+        GOOD("\"lone\"", "'lone' ."),
+        GOOD("true", "true ."),
+        GOOD("false", "false ."),
+        GOOD("null", "null ."),
+        GOOD(" \t\r\n[ \t\r\n] \t\r\n", "[ ] ."),
+        GOOD("[[],[[]],{}]", "[ [ ] [ [ ] ] { } ] ."),
+        GOOD("[1,-2,3.25,1e5,true,false,null,\"s\"]",
+             "[ 1 -2 3.25 1e5 true false null 's' ] ."),
+        GOOD("{\"a\":1,\"b\":[2,{\"c\":null}],\"d\":{}}",
+             "{ a: 1 b: [ 2 { c: null } ] d: { } } ."),
+        GOOD("{ \"a\" : 1 , \"b\" : [ 2 , 3 ] }", "{ a: 1 b: [ 2 3 ] } ."),
+        GOOD("{\"\":\"\",\"\":\"\"}", "{ : '' : '' } ."),
+        GOOD("{\"a\":1,\"a\":2}", "{ a: 1 a: 2 } ."),
+        GOOD("[123456789012345678901234567890123456789]",
+             "[ 123456789012345678901234567890123456789 ] ."),
+    };
+
+    (void)state;
+    CHECK_ALL(table);
+}
+
+static void strings_are_unescaped(void **state)
+{
+    static const struct document table[] = {
+        GOOD("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "'\"\\/\b\f\n\r\t' ."),
+        GOOD("\"\\u0041\\u00e9\\u00E9\\u20ac\\u20AC\"",
+             "'A\xc3\xa9\xc3\xa9\xe2\x82\xac\xe2\x82\xac' ."),
+        GOOD("\"\\ud83d\\ude00\\uD83D\\uDE00\"",
+             "'\xf0\x9f\x98\x80\xf0\x9f\x98\x80' ."),
+        GOOD("\"\\ud800\\udc00\\udbff\\udfff\"",
+             "'\xf0\x90\x80\x80\xf4\x8f\xbf\xbf' ."),
+        GOOD("\"\\ud7ff\\ue000\\uffff\"",
+             "'\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf' ."),
+        GOOD("\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf\"",
+             "'\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf' ."),
+        GOOD("\"\x7f is no control character here\"",
+             "'\x7f is no control character here' ."),
+        GOOD("\"[{]},: 1e5 true // /* */\"", "'[{]},: 1e5 true // /* */' ."),
+        GOOD("{\"k\\u00e9y \\ud83d\\ude00, which is long\":\"v\"}",
+             "{ k\xc3\xa9y \xf0\x9f\x98\x80, which is long: 'v' } ."),
+        GOOD("\"0123456\\n01234567\\n012345678\\n0123456789abcde\\n\"",
+             "'0123456\n01234567\n012345678\n0123456789abcde\n' ."),
+    };
+
+    (void)state;
+    CHECK_ALL(table);
+}
+
+static void broken_structure_is_refused(void **state)
+{
+    static const struct document table[] = {
+        BAD("", 0, "ends here, a value must"),
+        BAD("   ", 3, "ends here, a value must"),
+        BAD("\xef\xbb\xbf[]", 0, "0xef, a value must"),
+        BAD("[", 1, "ends here, a value or ']'"),
+        BAD("[1", 2, "ends here, ',' or ']'"),
+        BAD("[1,", 3, "ends here, a value must"),
+        BAD("[1,]", 3, "0x5d, a value must"),
+        BAD("[,1]", 1, "0x2c, a value or ']'"),
+        BAD("[1,,2]", 3, "0x2c, a value must"),
+        BAD("[1 2]", 3, "0x32, ',' or ']'"),
+        BAD("[1}", 2, "0x7d, ',' or ']'"),
+        BAD("[1:2]", 2, "0x3a, ',' or ']'"),
+        BAD("[\"a\":1]", 4, "0x3a, ',' or ']'"),
+        BAD("]", 0, "0x5d, a value must"),
+        BAD("[]]", 2, "0x5d, only white space"),
+        BAD("[],", 2, "0x2c, only white space"),
+        BAD("[] []", 3, "0x5b, only white space"),
+        BAD("[]\0", 2, "0x00, only white space"),
+        BAD("1 2", 2, "0x32, only white space"),
+        BAD("{", 1, "ends here, a key or '}'"),
+        BAD("{]", 1, "0x5d, a key or '}'"),
+        BAD("{,", 1, "0x2c, a key or '}'"),
+        BAD("{a:1}", 1, "0x61, a key or '}'"),
+        BAD("{1:1}", 1, "0x31, a key or '}'"),
+        BAD("{'a':1}", 1, "0x27, a key or '}'"),
+        BAD("{\"a\"", 4, "ends here, ':'"),
+        BAD("{\"a\"}", 4, "0x7d, ':'"),
+        BAD("{\"a\",1}", 4, "0x2c, ':'"),
+        BAD("{\"a\" 1}", 5, "0x31, ':'"),
+        BAD("{\"a\":", 5, "ends here, a value must"),
+        BAD("{\"a\":}", 5, "0x7d, a value must"),
+        BAD("{\"a\"::1}", 5, "0x3a, a value must"),
+        BAD("{\"a\":1", 6, "ends here, ',' or '}'"),
+        BAD("{\"a\":1]", 6, "0x5d, ',' or '}'"),
+        BAD("{\"a\":1 \"b\":2}", 7, "0x22, ',' or '}'"),
+        BAD("{\"a\":1,}", 7, "0x7d, a key must"),
+        BAD("{\"a\":1,,\"b\":2}", 7, "0x2c, a key must"),
+        BAD("{\"a\":1,2}", 7, "0x32, a key must"),
+        BAD("[1] // no", 4, "0x2f, only white space"),
+        BAD("[/**/]", 1, "0x2f, a value or ']'"),
+        BAD("[\v1]", 1, "0x0b, a value or ']'"),
+        BAD("[\xc2\xa0]", 1, "0xc2, a value or ']'"),
+    };
+
+    (void)state;
+    CHECK_ALL(table);
+}
+
+static void broken_words_and_numbers_are_refused(void **state)
+{
+    static const struct document table[] = {
+        BAD("tru", 3, "ends here, 'true'"),
+        BAD("[tru]", 4, "0x5d, 'true'"),
+        BAD("[truE]", 4, "0x45, 'true'"),
+        BAD("[True]", 1, "0x54, a value or ']'"),
+        BAD("[truex]", 5, "0x78, ',' or ']'"),
+        BAD("[falsy]", 5, "0x79, 'false'"),
+        BAD("[nul\0]", 4, "0x00, 'null'"),
+        BAD("[nan]", 2, "0x61, 'null'"),
+        BAD("[NaN]", 1, "0x4e, a value or ']'"),
+        BAD("[Infinity]", 1, "0x49, a value or ']'"),
+        BAD("[-Infinity]", 2, "0x49, a digit must"),
+        BAD("-", 1, "ends here, a digit must"),
+        BAD("[-]", 2, "0x5d, a digit must"),
+        BAD("[+1]", 1, "0x2b, a value or ']'"),
+        BAD("[.5]", 1, "0x2e, a value or ']'"),
+        BAD("[-.5]", 2, "0x2e, numbers are"),
+        BAD("[1.]", 3, "0x5d, a digit must"),
+        BAD("[1.e5]", 3, "0x65, numbers are"),
+        BAD("[01]", 2, "0x31, numbers are"),
+        BAD("[-00]", 3, "0x30, numbers are"),
+        BAD("[1e]", 3, "0x5d, a digit must"),
+        BAD("[1e+", 4, "ends here, a digit must"),
+        BAD("[1E-x]", 4, "0x78, a digit must"),
+        BAD("[1e5.5]", 4, "0x2e, numbers are"),
+        BAD("[1e5e5]", 4, "0x65, numbers are"),
+        BAD("[1.2.3]", 4, "0x2e, numbers are"),
+        BAD("[1-2]", 2, "0x2d, numbers are"),
+        BAD("[--1]", 2, "0x2d, numbers are"),
+        BAD("[0x10]", 2, "0x78, ',' or ']'"),
+        BAD("[1_000]", 2, "0x5f, ',' or ']'"),
+        BAD("[123456789012345678901.]", 23, "0x5d, a digit must"),
+    };
+
+    (void)state;
+    CHECK_ALL(table);
+}
+
+static void broken_strings_are_refused(void **state)
+{
+    static const struct document table[] = {
+        BAD("\"", 1, "ends here, a quote must"),
+        BAD("\"no end", 7, "ends here, a quote must"),
+        BAD("\"no end\\\"", 9, "ends here, a quote must"),
+        BAD("[\"a\nb\"]", 3, "0x0a, a control character"),
+        BAD("[\"0123456789\tb\"]", 12, "0x09, a control character"),
+        BAD("[\"a\0b\"]", 3, "0x00, a control character"),
+        BAD("\"\\", 2, "ends here, one of"),
+        BAD("\"\\x41\"", 2, "0x78, one of"),
+        BAD("\"\\U0041\"", 2, "0x55, one of"),
+        BAD("\"\\'\"", 2, "0x27, one of"),
+        BAD("\"\\\0\"", 2, "0x00, one of"),
+        BAD("\"\\u", 3, "ends here, four hex"),
+        BAD("\"\\u004", 6, "ends here, four hex"),
+        BAD("\"\\u004\"", 6, "0x22, four hex"),
+        BAD("\"\\u00g0\"", 5, "0x67, four hex"),
+        BAD("\"\\u 041\"", 3, "0x20, four hex"),
+        BAD("\"\\u-041\"", 3, "0x2d, four hex"),
+        BAD("\"\\u00\xc3\xa9\"", 5, "0xc3, four hex"),
+        BAD("\"ab\\ud800\"", 3, "\\ud800 is half"),
+        BAD("\"ab\\udbffcd\"", 3, "\\udbff is half"),
+        BAD("\"\\udc00\\ud800\"", 1, "\\udc00 is half"),
+        BAD("\"\\udfff\"", 1, "\\udfff is half"),
+        BAD("\"\\udc00\\udc00\"", 1, "\\udc00 is half"),
+        BAD("\"\\ud800\\ud800\"", 1, "\\ud800 is half"),
+        BAD("\"\\ud83d\\n\"", 1, "\\ud83d is half"),
+        BAD("\"\\ud83d\\u0041\"", 1, "\\ud83d is half"),
+        BAD("\"\\ud83d\\ue000\"", 1, "\\ud83d is half"),
+        BAD("\"\\ud83d\\ude0", 12, "ends here, four hex"),
+        BAD("\"\\ud83d\\ude0x\"", 12, "0x78, four hex"),
+        BAD("\"\xff\"", 1, "0xff, a string must"),
+        BAD("\"\x80\"", 1, "0x80, a string must"),
+        BAD("\"abcdefgh\xc3\"", 9, "0xc3, a string must"),
+        BAD("\"\xe2\x82", 1, "0xe2, a string must"),
+        BAD("\"\xc0\x80\"", 1, "0xc0, a string must"),
+        BAD("\"\xe0\x80\x80\"", 1, "0xe0, a string must"),
+        BAD("\"\xed\xa0\x80\"", 1, "0xed, a string must"),
+        BAD("\"\xf4\x90\x80\x80\"", 1, "0xf4, a string must"),
+        BAD("{\"key\xfe\":1}", 5, "0xfe, a string must"),
+        BAD("{\"k\\q\":1}", 4, "0x71, one of"),
+    };
+
+    (void)state;
+    CHECK_ALL(table);
+}
+
+/* Every byte stands once at each place. */
+static void every_byte_has_its_place(void **state)
+{
+    static char plain[128]; /* ASCII that stands for itself in a string */
+    const struct {
+        const char *before, *after, *allowed;
+    } places[] = {
+        { "", "", "0123456789" },
+        { "[", "]", " \t\r\n0123456789" },
+        { "[0", "1]", ",.eE" },
+        { "[true", "]", " \t\r\n" },
+        { "{\"a\"", "1}", ":" },
+        { "{", "\"a\":1}", " \t\r\n" },
+        { "\"0123456\\", "\"", "\"\\/bfnrt" },
+        { "\"0123456", "\"", plain },
+    };
+    static struct json_trace trace;
+
+    (void)state;
+    for (char byte = 0x20, *to = plain; byte > 0; byte++)
+        if (byte != '"' && byte != '\\')
+            *to++ = byte;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
+        for (int byte = 0; byte < 256; byte++) {
+            bool good = byte > 0 && strchr(places[i].allowed, byte);
+            char text[32];
+            int size = snprintf(text, sizeof(text), "%s%c%s", places[i].before,
+                                byte, places[i].after);
+
+            trace_document(env, text, (size_t)size,
+                           (struct json_way){ MF_JSON_LOOK, 8 }, &trace);
+            assert_int_equal(trace.status, good ? MF_OK : MF_ERR_CORRUPT);
+        }
+}
+
+/* A document that is cut off is refused where it ends, or where the character
+ * starts that the cut left half. */
+static void every_prefix_is_refused_at_its_end(void **state)
+{
+    static const char text[] =
+        "{\"name\":[true, false,null,-12.5e+3],\"\\u00e9\xe2\x82\xac\":"
+        "\"\\ud83d\\ude00 \xf0\x9f\x98\x80 \\n\",\"c\":{\"d\":[[]]}}";
+    static struct json_trace trace;
+
+    (void)state;
+    for (size_t size = 0; size < sizeof(text); size++)
+        for (size_t window = MF_JSON_LOOK; window < 40; window++) {
+            trace_document(env, text, size, (struct json_way){ window, 6 },
+                           &trace);
+            if (size == sizeof(text) - 1) {
+                assert_int_equal(trace.status, MF_OK);
+                continue;
+            }
+            assert_int_equal(trace.status, MF_ERR_CORRUPT);
+            assert_true(trace.offset <= size);
+            assert_true(size - trace.offset < MF_JSON_LOOK);
+            assert_true(strstr(trace.message, "ends here") ||
+                        strstr(trace.message, "UTF-8") ||
+                        strstr(trace.message, "is half"));
+        }
+}
+
+int main(void)
+{
+#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
+    const struct CMUnitTest tests[] = {
+        WITH_ENV(structure_is_told_token_by_token),
+        WITH_ENV(strings_are_unescaped),
+        WITH_ENV(broken_structure_is_refused),
+        WITH_ENV(broken_words_and_numbers_are_refused),
+        WITH_ENV(broken_strings_are_refused),
+        WITH_ENV(every_byte_has_its_place),
+        WITH_ENV(every_prefix_is_refused_at_its_end),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_json_double.c - doubles in JSON: as few digits as give them back
+ */
+#include <float.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+
+#include "tests/json_trace.h"
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    mf_env_free(env);
+    return 0;
+}
+
+static struct {
+    char text[256];
+    size_t size;
+} page;
+
+static void write_page(void *user, const char *at, size_t size)
+{
+    assert_ptr_equal(user, &page);
+    assert_true(size > 0 && size < sizeof(page.text) - page.size);
+    memcpy(page.text + page.size, at, size);
+    page.size += size;
+    page.text[page.size] = 0;
+}
+
+static struct mf_json_out new_page(void)
+{
+    page.size = 0;
+    return (struct mf_json_out){ .write = write_page, .user = &page };
+}
+
+static const struct json_trace *read_page(void)
+{
+    static struct json_trace trace;
+
+    trace_document(env, page.text, page.size,
+                   (struct json_way){ MF_JSON_LOOK, 16 }, &trace);
+    assert_int_equal(trace.status, MF_OK);
+    return &trace;
+}
+
+static double from_bits(uint64_t bits)
+{
+    double value;
+
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* The mantissa of written digits as a whole number, without zeros behind, and
+ * how many digits it has. */
+static size_t mantissa(const char *text)
+{
+    char digits[32];
+    size_t size = 0;
+
+    for (; *text && *text != 'e'; text++)
+        if (*text >= '0' && *text <= '9' && (size > 0 || *text != '0'))
+            digits[size++] = *text;
+    while (size > 0 && digits[size - 1] == '0')
+        size--;
+    return size;
+}
+
+/* True where a number of that many digits is read as value: if any is, it is
+ * one of the two around value. */
+static bool fits_in(double value, size_t count)
+{
+    char text[64], around[64];
+    uint64_t digits = 0;
+    int exponent;
+
+    snprintf(text, sizeof(text), "%.40e", fabs(value));
+    for (size_t i = 0; i < count; i++)
+        digits = 10 * digits + (uint64_t)(text[i + (i > 0)] - '0');
+    exponent = atoi(strchr(text, 'e') + 1) - (int)count + 1;
+    for (uint64_t up = 0; up < 2; up++) {
+        snprintf(around, sizeof(around), "%" PRIu64 "e%d", digits + up,
+                 exponent);
+        if (strtod(around, NULL) == fabs(value))
+            return true;
+    }
+    return false;
+}
+
+static void check_double(double value)
+{
+    struct mf_json_out json = new_page();
+    double again;
+    size_t count;
+
+    mf_json_f64(&json, value);
+    again = strtod(page.text, NULL);
+    if (memcmp(&again, &value, sizeof(value)) != 0)
+        fail_msg("%.17g is written as %s", value, page.text);
+    count = mantissa(page.text);
+    if (count > 1 && fits_in(value, count - 1))
+        fail_msg("%.17g is written with %zu digits, %s", value, count,
+                 page.text);
+    assert_true(read_page()->size == page.size + 2); /* " ." */
+}
+
+static void doubles_come_back_from_their_fewest_digits(void **state)
+{
+    static const double values[] = {
+        0.0,         1.0,
+        0.1,         1.0 / 3,
+        100.0,       1e15,
+        1e16,        1e17,
+        1e21,        1e22,
+        1e23,        5e-324,
+        DBL_MIN,     DBL_MAX,
+        123456.,     1e-5,
+        0.0001,      2e-323,
+        1e100,       0.3,
+        9.95,        1.5e300,
+        DBL_EPSILON, 9007199254740993.,
+        4.35,        2.2250738585072011e-308,
+    };
+    uint64_t bits = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+        check_double(values[i]);
+        check_double(-values[i]);
+    }
+    /* Powers of two, and their neighbours: from all bits below the exponent
+     * to the exponent alone. */
+    for (uint64_t power = 0; power < 52; power++)
+        check_double(from_bits((uint64_t)1 << power));
+    for (uint64_t exponent = 1; exponent < 2047; exponent++)
+        for (uint64_t near = 0; near < 3; near++)
+            check_double(from_bits((exponent << 52) + near - 1));
+    for (int i = 0; i < 20000; i++) {
+        double value = from_bits(bits);
+
+        bits = bits * UINT64_C(6364136223846793005) +
+               UINT64_C(1442695040888963407);
+        if (isfinite(value))
+            check_double(value);
+        check_double((double)(bits >> 40) / 1000); /* few digits */
+        check_double((double)(float)(bits >> 20) * 1e-9);
+    }
+}
+
+static void doubles_that_json_lacks_are_strings(void **state)
+{
+    struct mf_json_out json = new_page();
+
+    (void)state;
+    mf_json_begin(&json, '[');
+    mf_json_f64(&json, NAN);
+    mf_json_f64(&json, -NAN);
+    mf_json_f64(&json, INFINITY);
+    mf_json_f64(&json, -INFINITY);
+    mf_json_end(&json, ']');
+    assert_string_equal(page.text, "[\"nan\",\"nan\",\"inf\",\"-inf\"]");
+}
+
+static void a_locale_changes_no_number(void **state)
+{
+    static const char *const names[] = { "de_DE.UTF-8", "de_DE.utf8", "de_DE",
+                                         "fr_FR.UTF-8", "fr_FR",      "ps_AF" };
+    struct mf_json_out json = new_page();
+    struct mf_json number = { .digits = "-12.5e1", .digits_size = 7 };
+    union mf_number value;
+    size_t i = 0;
+
+    (void)state;
+    while (i < 6 && !setlocale(LC_NUMERIC, names[i]))
+        i++;
+    if (i == 6)
+        skip(); /* none is installed here */
+    mf_json_f64(&json, -1.25e-7);
+    mf_json_number(&number, &value);
+    setlocale(LC_NUMERIC, "C");
+    assert_string_equal(page.text, "-1.25e-07");
+    assert_true(value.f64 == -125);
+}
+
+int main(void)
+{
+#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
+    const struct CMUnitTest tests[] = {
+        WITH_ENV(doubles_come_back_from_their_fewest_digits),
+        WITH_ENV(doubles_that_json_lacks_are_strings),
+        WITH_ENV(a_locale_changes_no_number),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
