@@ -72,11 +72,8 @@ static void note_rows(struct mf_index *index, const struct mf_record *record)
 }
 
 static void note_size(struct mf_index *index, struct mf_record *record,
-                      uint64_t elements)
+                      uint64_t expected)
 {
-    uint64_t expected = 0;
-
-    flat_size((enum mf_type)record->type, elements, &expected);
     mf_index_note(index, MF_ERROR, "TENSOR-SIZE", record->entry,
                   "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
                   "for %" PRIu64,
@@ -85,35 +82,48 @@ static void note_size(struct mf_index *index, struct mf_record *record,
     record->flags |= MF_TENSOR_DAMAGED;
 }
 
-void apr_settle_type(struct mf_index *index, struct mf_record *record)
+/* Of the meanings of the dtype byte the one that fits the size, or where both
+ * do (32 elements in 36 bytes are apr_q8 or q8_1) the writer's own: aprender's
+ * rows come first, in realizar's files ggml's count.  True where one fits; else
+ * record->type is the first meaning, or MF_TYPE_UNKNOWN. */
+static bool choose_type(const struct mf_index *index, struct mf_record *record,
+                        bool counted, uint64_t elements)
 {
-    uint64_t elements;
-    bool counted = mf_elements(record->dim, record->rank, &elements);
+    bool fits = false;
 
     record->type = MF_TYPE_UNKNOWN;
-    record->flags |= MF_RECORD_SIZED;
     for (size_t i = 0; i < ROW_COUNT; i++) {
         if (rows[i].byte != record->type_id)
             continue;
-        /* The first meaning stands where no size decides. */
         if (record->type == MF_TYPE_UNKNOWN)
             record->type = rows[i].type;
-        if (counted &&
+        if (counted && (!fits || index->reversed) &&
             size_fits(index, (enum mf_type)rows[i].type, record, elements)) {
             record->type = rows[i].type;
-            record->flags |= MF_RECORD_JUDGED;
-            note_rows(index, record);
-            return;
+            fits = true;
         }
     }
-    if (record->type == MF_TYPE_UNKNOWN) {
+    return fits;
+}
+
+void apr_settle_type(struct mf_index *index, struct mf_record *record)
+{
+    uint64_t elements = 0, expected;
+    bool counted = mf_elements(record->dim, record->rank, &elements);
+
+    record->flags |= MF_RECORD_SIZED;
+    if (choose_type(index, record, counted, elements)) {
+        record->flags |= MF_RECORD_JUDGED;
+        note_rows(index, record);
+    } else if (record->type == MF_TYPE_UNKNOWN) {
         mf_index_note(index, MF_ERROR, "APR-DTYPE", record->entry,
                       "tensor '%s' has dtype %" PRIu32
                       ", which neither aprender nor realizar knows",
                       mf_record_name(record).text, record->type_id);
         record->flags |= MF_RECORD_JUDGED;
-    } else if (counted) { /* else the shape itself is at fault */
-        note_size(index, record, elements);
+    } else if (counted &&
+               flat_size((enum mf_type)record->type, elements, &expected)) {
+        note_size(index, record, expected);
         record->flags |= MF_RECORD_JUDGED;
-    }
+    } /* else the shape itself is at fault, as geometry.c will say */
 }

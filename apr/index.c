@@ -136,6 +136,8 @@ static enum mf_status read_entry(struct mf_reader *reader,
 enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
                               uint32_t count)
 {
+    if (count == 0)
+        return MF_OK; /* what stands here is data already */
     if (expect(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)

@@ -50,13 +50,16 @@ static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
     word[size] = 0;
     record->type = MF_TYPE_UNKNOWN;
     record->type_id = APR_TYPE_JSON;
-    if (more || strcmp(word, "json") == 0)
+    if (!more && strcmp(word, "json") == 0)
         return MF_OK;
-    for (int type = 0; type < MF_TYPE_COUNT; type++)
-        if (strcmp(word, mf_types[type].name) == 0) {
-            record->type_id = apr_type_id((enum mf_type)type);
-            return MF_OK;
-        }
+    for (int type = 0; type < MF_TYPE_COUNT && !more; type++) {
+        uint32_t type_id = apr_type_id((enum mf_type)type);
+
+        if (type_id == MF_NO_TYPE_ID || strcmp(word, mf_types[type].name) != 0)
+            continue;
+        record->type_id = type_id;
+        return MF_OK;
+    }
     return refuse(json, "dtype is a word that is not known");
 }
 

@@ -287,7 +287,7 @@ static enum mf_status begin(struct mf_values *values, const struct head *head,
                            .object = object };
     out->event = MF_EVENT_BEGIN;
     out->type = head->type;
-    out->of = MF_VALUE_MIXED;
+    out->of = values->depth == 1 ? values->meta.of : MF_VALUE_MIXED;
     out->count = head->size;
     return MF_OK;
 }

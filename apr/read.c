@@ -81,14 +81,26 @@ static enum mf_status check_sections(struct mf_reader *reader,
     return MF_OK;
 }
 
+/* Limited to the metadata, the window brings nothing else. */
+static void go_to_metadata(struct mf_reader *reader,
+                           const struct apr_header *header)
+{
+    mf_reader_seek(reader, header->metadata.offset);
+    if (!reader->failed)
+        mf_reader_limit(reader,
+                        header->metadata.offset + header->metadata.size);
+}
+
 /* The metadata begins with '{' unless everything behind the header is
- * compressed: then this is a byte of something else. */
+ * compressed: then this is a byte of something else, and the offsets are those
+ * of the file that it becomes, so this comes before they are looked at. */
 static enum mf_status check_compression(struct mf_reader *reader,
                                         struct mf_index *index,
                                         const struct apr_header *header)
 {
     if (!(header->flags & (APR_LZ4 | APR_ZSTD)))
         return MF_OK;
+    go_to_metadata(reader, header);
     if (mf_peek(reader) != '{')
         return mf_fail(reader->env, MF_ERR_UNSUPPORTED, 6,
                        "the file is compressed with %s; unpack it with "
@@ -165,23 +177,52 @@ static bool is_realizar(const struct mf_index *index,
     return false;
 }
 
+/* realizar's JSON index stands unpadded, before data that does too. */
+static void check_alignment(struct mf_index *index,
+                            const struct apr_header *header)
+{
+    if ((header->metadata.offset | header->index_offset | header->data_offset) %
+            ALIGNMENT !=
+        0)
+        mf_index_note(index, MF_WARNING, "APR-ALIGNMENT", 12,
+                      "metadata at %#" PRIx64 ", index at %#" PRIx64
+                      " and data at %#" PRIx64
+                      " do not all start on a multiple of %d",
+                      header->metadata.offset, header->index_offset,
+                      header->data_offset, ALIGNMENT);
+}
+
+static enum mf_status read_index(struct mf_reader *reader,
+                                 struct mf_index *index,
+                                 const struct apr_header *header)
+{
+    size_t read;
+
+    if (header->tensor_count == 0 || mf_peek(reader) != '[') {
+        check_alignment(index, header);
+        return apr_read_index(reader, index, header->tensor_count);
+    }
+    index->kind.variant = "json-index";
+    index->reversed = false;
+    index->part->alignment = 1;
+    if (apr_read_json_index(reader, index) != MF_OK)
+        return reader->env->error.status;
+    read = index->tensor_count - index->part->first;
+    if (read != header->tensor_count)
+        mf_index_note(index, MF_ERROR, "APR-INDEX-COUNT", 8,
+                      "%" PRIu32 " tensors claimed, the JSON index lists %zu",
+                      header->tensor_count, read);
+    return MF_OK;
+}
+
 static enum mf_status read_tensors(struct mf_reader *reader,
                                    struct mf_index *index,
                                    const struct apr_header *header)
 {
-    bool json;
-
     mf_reader_limit(reader, UINT64_MAX); /* to the file's end */
     mf_reader_seek(reader, header->index_offset);
     mf_reader_limit(reader, index_room(reader, header));
-    json = header->tensor_count > 0 && mf_peek(reader) == '[';
-    if (json)
-        index->kind.variant = "json-index";
-    else if (is_realizar(index, header))
-        index->kind.variant = "realizar";
-    index->reversed = !json && *index->kind.variant;
-    if ((json ? apr_read_json_index(reader, index)
-              : apr_read_index(reader, index, header->tensor_count)) != MF_OK)
+    if (read_index(reader, index, header) != MF_OK)
         return reader->env->error.status;
     check_order(index, header, mf_reader_offset(reader), reader->source->size);
     check_trailing(index, reader->source->size);
@@ -197,16 +238,18 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
         return mf_reader_check(reader, "the header");
     header = apr_header_of(at);
     if (check_header(reader, index, at, &header) != MF_OK ||
+        check_compression(reader, index, &header) != MF_OK ||
         check_sections(reader, &header) != MF_OK)
         return reader->env->error.status;
     index->part->data_offset = header.data_offset;
     index->part->alignment = ALIGNMENT;
-    /* Limited to the metadata, the window brings nothing else. */
-    mf_reader_seek(reader, header.metadata.offset);
-    mf_reader_limit(reader, header.metadata.offset + header.metadata.size);
-    if (check_compression(reader, index, &header) != MF_OK ||
-        apr_read_metadata(reader, index, header.metadata) != MF_OK)
+    go_to_metadata(reader, &header);
+    if (apr_read_metadata(reader, index, header.metadata) != MF_OK)
         return reader->env->error.status;
+    if (is_realizar(index, &header)) {
+        index->kind.variant = "realizar";
+        index->reversed = true;
+    }
     if (index->metadata_only)
         return MF_OK;
     return read_tensors(reader, index, &header);

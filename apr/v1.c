@@ -9,12 +9,14 @@
 
 enum v1_flag { V1_SIGNED = 0x02, V1_UNDEFINED = 0x80 };
 
-#define SIGNATURE 96 /* Ed25519: 64 bytes, and the key's 32 */
-#define CRC_SIZE  4
+#define SIGNATURE    96 /* Ed25519: 64 bytes, and the key's 32 */
+#define CRC_SIZE     4
+#define UNPACKED_MAX (UINT32_C(1) << 30) /* aprender refuses more */
 
 struct v1_header {
     uint16_t model_type;
     uint64_t metadata_size, payload_size;
+    uint32_t unpacked_size;
     uint8_t compression, flags, quality;
     bool reserved;
 };
@@ -27,7 +29,7 @@ static struct v1_header take_header(struct mf_reader *reader)
     header.model_type = mf_take_u16(reader);
     header.metadata_size = mf_take_u32(reader);
     header.payload_size = mf_take_u32(reader);
-    mf_take_u32(reader); /* the payload's size when unpacked */
+    header.unpacked_size = mf_take_u32(reader);
     header.compression = mf_take_u8(reader);
     header.flags = mf_take_u8(reader);
     header.quality = mf_take_u8(reader);
@@ -48,9 +50,20 @@ static bool known_type(uint16_t type)
 
 static void check_fields(struct mf_index *index, const struct v1_header *header)
 {
+    const struct mf_detection *kind = &index->kind;
+
+    if (kind->version != 1 || kind->version_minor != 0)
+        mf_index_note(index, MF_WARNING, "APR-VERSION", 4,
+                      "version %" PRIu32 ".%" PRIu32 ", only 1.0 is known",
+                      kind->version, kind->version_minor);
     if (!known_type(header->model_type))
         mf_index_note(index, MF_ERROR, "APR-V1-TYPE", 6,
                       "model type 0x%04x is not known", header->model_type);
+    if (header->unpacked_size > UNPACKED_MAX)
+        mf_index_note(index, MF_ERROR, "APR-V1-UNPACKED", 16,
+                      "a payload of %" PRIu32 " bytes unpacked, %" PRIu32
+                      " are the most",
+                      header->unpacked_size, UNPACKED_MAX);
     if (header->compression > 3)
         mf_index_note(index, MF_ERROR, "APR-V1-COMPRESSION", 20,
                       "compression %u, the last is 3", header->compression);
@@ -66,8 +79,9 @@ static void check_fields(struct mf_index *index, const struct v1_header *header)
                       "the reserved bytes are not all zero");
 }
 
-/* A file that fits the window was read with its first byte: holding it against
- * its checksum costs nothing more. */
+/* A file that fits the window comes in one read with its metadata: holding it
+ * against its checksum costs nothing more.  Of a larger one no byte of the
+ * payload is read. */
 static void check_crc(struct mf_reader *reader, struct mf_index *index)
 {
     uint64_t size = reader->source->size;
@@ -87,6 +101,7 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index)
                       "the file's checksum is %08" PRIx32
                       ", its bytes give %08" PRIx32,
                       stored, computed);
+    mf_reader_seek(reader, APR_V1_HEADER);
 }
 
 static void check_size(struct mf_reader *reader, struct mf_index *index,
@@ -108,11 +123,9 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
 
 enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
 {
-    struct v1_header header;
+    struct v1_header header = take_header(reader);
+    uint64_t end = APR_V1_HEADER + header.metadata_size;
 
-    /* Before the window is limited to the metadata. */
-    mf_reader_ahead(reader);
-    header = take_header(reader);
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (header.metadata_size > mf_reader_left(reader))
@@ -120,10 +133,9 @@ enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
                        "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
                        header.metadata_size, mf_reader_left(reader));
     check_fields(index, &header);
-    index->part->data_offset = APR_V1_HEADER + header.metadata_size;
-    if (apr_msgpack_metadata(reader, index, index->part->data_offset) != MF_OK)
-        return reader->env->error.status;
     if (!index->metadata_only)
         check_size(reader, index, &header);
-    return MF_OK;
+    index->part->data_offset = end;
+    mf_reader_limit(reader, end);
+    return apr_msgpack_metadata(reader, index, end);
 }

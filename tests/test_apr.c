@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_apr.c - what the APR fixtures hold, field by field: verdicts, tensors,
+ * and how much of a file is read
+ */
+#include <inttypes.h>
+
+#include "tests/support.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+/* mf_env_free asserts that nothing is left on the heap. */
+static int stop(void **state)
+{
+    (void)state;
+    mf_env_free(env);
+    return 0;
+}
+
+static struct mf_model *open_fixture(const char *name)
+{
+    struct mf_model *model;
+
+    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+        fail_msg("%s: %s", name, mf_env_error(env)->message);
+    return model;
+}
+
+/* ---- verdicts ---- */
+
+/* A row of fixtures/README.md, if it is one of ours: "| `name` | verdict |". */
+static bool read_row(const char *line, char name[128], char verdict[16])
+{
+    return sscanf(line, "| `%127[^`]` | %15[a-z] |", name, verdict) == 2 &&
+           has_suffix(name, ".apr");
+}
+
+/* The verdict that opening gives; a good file has no finding at all. */
+static const char *verdict_of(const char *name)
+{
+    struct mf_model *model;
+    const char *verdict = "good";
+
+    switch (mf_open(env, fixture_path(name), NULL, &model)) {
+    case MF_OK:
+        break;
+    case MF_ERR_CORRUPT:
+    case MF_ERR_FORMAT:
+        return "refused";
+    case MF_ERR_UNSUPPORTED:
+        return "unsupported";
+    default:
+        return mf_env_error(env)->message;
+    }
+    if (mf_model_info(model)->error_count > 0)
+        verdict = "error";
+    else if (mf_model_info(model)->warning_count > 0)
+        verdict = "warning";
+    walk_model(model);
+    mf_close(model);
+    return verdict;
+}
+
+static void every_fixture_gets_its_verdict(void **state)
+{
+    FILE *readme = fopen(fixture_path("README.md"), "r");
+    char line[512], name[128], verdict[16];
+    size_t count = 0;
+
+    (void)state;
+    assert_non_null(readme);
+    while (fgets(line, sizeof(line), readme)) {
+        if (!read_row(line, name, verdict))
+            continue;
+        count++;
+        /* Only the data shows this fault, and opening does not read it. */
+        if (strcmp(name, "bad-footer.apr") == 0)
+            strcpy(verdict, "good");
+        if (strcmp(verdict, verdict_of(name)) != 0)
+            fail_msg("%s is %s, but: %s", name, verdict, verdict_of(name));
+    }
+    fclose(readme);
+    assert_true(count >= 70);
+}
+
+/* The rules of all findings, in their order. */
+static void each_fault_is_found_by_its_rule(void **state)
+{
+    static const struct {
+        const char *name, *rules;
+    } rows[] = {
+        { "good-lz4flag-plain.apr", "APR-FLAGS " },
+        { "bad-flags-undefined.apr", "APR-FLAGS " },
+        { "bad-version-9.apr", "APR-VERSION " },
+        { "bad-reserved.apr", "APR-RESERVED " },
+        { "bad-data-past-end.apr",
+          "APR-SECTIONS TENSOR-BOUNDS TENSOR-BOUNDS " },
+        { "bad-sections-overlap.apr", "APR-SECTIONS APR-TRAILING " },
+        { "bad-metadata-duplicate.apr", "META-DUPLICATE " },
+        { "bad-metadata-type.apr", "APR-METADATA-TYPE " },
+        { "bad-metadata-alias.apr", "APR-METADATA-ALIAS " },
+        { "bad-order.apr", "APR-INDEX-ORDER " },
+        { "bad-name-duplicate.apr", "TENSOR-DUPLICATE " },
+        { "bad-name-empty.apr", "APR-NAME " },
+        { "bad-name-utf8.apr", "APR-NAME " },
+        { "bad-name-nul.apr", "APR-NAME " },
+        { "bad-dtype-15.apr", "APR-DTYPE " },
+        { "bad-elements-overflow.apr", "TENSOR-OVERFLOW " },
+        { "bad-size.apr", "TENSOR-SIZE " },
+        { "bad-offset-past-end.apr", "TENSOR-BOUNDS " },
+        { "bad-offset-wrap.apr", "TENSOR-BOUNDS " },
+        { "bad-overlap.apr", "TENSOR-OVERLAP " },
+        { "bad-offset-unaligned.apr", "TENSOR-ALIGNMENT " },
+        { "bad-trailing.apr", "APR-TRAILING " },
+        { "bad-v1-footer.apr", "APR-V1-CRC " },
+        { "bad-v1-type.apr", "APR-V1-TYPE " },
+        { "bad-v1-compression.apr", "APR-V1-COMPRESSION " },
+        { "bad-v1-quality.apr", "APR-V1-QUALITY " },
+        { "bad-v1-payload-past-end.apr", "APR-V1-SIZE " },
+        { "bad-v1-trailing.apr", "APR-V1-SIZE " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_model *model = open_fixture(rows[i].name);
+        struct mf_finding finding;
+        char rules[256] = "";
+
+        for (size_t k = 0; mf_finding_at(model, k, &finding); k++) {
+            strcat(rules, finding.rule);
+            strcat(rules, " ");
+        }
+        if (strcmp(rules, rows[i].rules) != 0)
+            fail_msg("%s: found %s", rows[i].name, rules);
+        mf_close(model);
+    }
+}
+
+/* What cannot be read says why, and where. */
+static void refusals_have_a_status_and_a_place(void **state)
+{
+    static const struct {
+        const char *name;
+        enum mf_status status;
+        uint64_t offset;
+    } rows[] = {
+        { "bad-header-checksum.apr", MF_ERR_CORRUPT, 40 },
+        { "bad-flags-column-major.apr", MF_ERR_CORRUPT, 6 },
+        { "bad-flags-both-layouts.apr", MF_ERR_CORRUPT, 6 },
+        { "bad-count.apr", MF_ERR_CORRUPT, 8 },
+        { "bad-count-huge.apr", MF_ERR_CORRUPT, 8 },
+        { "bad-metadata-past-end.apr", MF_ERR_CORRUPT, 12 },
+        { "bad-index-past-end.apr", MF_ERR_CORRUPT, 24 },
+        { "bad-metadata-array.apr", MF_ERR_CORRUPT, 64 },
+        { "bad-metadata-json.apr", MF_ERR_CORRUPT, 0x55 },
+        { "bad-metadata-utf8.apr", MF_ERR_CORRUPT, 0x52 },
+        { "bad-rank-200.apr", MF_ERR_CORRUPT, 0x12c },
+        { "bad-v1-metadata-past-end.apr", MF_ERR_CORRUPT, 8 },
+        { "bad-v1-metadata-array.apr", MF_ERR_CORRUPT, 32 },
+        { "unsupported-encrypted.apr", MF_ERR_UNSUPPORTED, 6 },
+        { "unsupported-lz4.apr", MF_ERR_UNSUPPORTED, 6 },
+        { "unsupported-zstd.apr", MF_ERR_UNSUPPORTED, 6 },
+    };
+    struct mf_model *model;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        assert_int_not_equal(
+            mf_open(env, fixture_path(rows[i].name), NULL, &model), MF_OK);
+        if (mf_env_error(env)->status != rows[i].status ||
+            mf_env_error(env)->offset != rows[i].offset)
+            fail_msg("%s: %s at %#" PRIx64, rows[i].name,
+                     mf_env_error(env)->message, mf_env_error(env)->offset);
+    }
+}
+
+/* ---- who wears the magic ---- */
+
+static void relatives_are_told_apart(void **state)
+{
+    static const struct {
+        const char *name, *format, *variant;
+        bool supported;
+        uint32_t version;
+    } rows[] = {
+        { "good-base.apr", "apr", "", true, 2 },
+        { "bad-header-checksum.apr", "apr", "", true, 2 },
+        { "bad-version-9.apr", "apr", "", true, 9 },
+        { "unsupported-lz4.apr", "apr", "", true, 2 },
+        { "good-v1.apr", "apr", "v1", true, 1 },
+        { "unsupported-presentar.apr", "presentar", "", false, 0 },
+        { "unsupported-apr1-json.apr", "apr1-json", "", false, 0 },
+        { "unsupported-wrapper.apr", "apr1-wrapper", "", false, 0 },
+        { "unsupported-wrapper-lz4.apr", "apr1-wrapper", "", false, 0 },
+        { "unsupported-wrapper-zstd.apr", "apr1-wrapper", "", false, 0 },
+        { "unsupported-whisper.apr", "whisper-apr", "", false, 0 },
+        { "unsupported-aprt.apr", "entrenar-trace", "", false, 0 },
+        { "unsupported-apnr.apr", "jugar-apr", "", false, 0 },
+        { "unsupported-apr02.apr", "apr-02", "", false, 0 },
+        { "unsupported-apr2.apr", "apr2", "", false, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_detection found;
+
+        assert_int_equal(mf_detect(env, fixture_path(rows[i].name), &found),
+                         MF_OK);
+        assert_string_equal(found.format, rows[i].format);
+        assert_string_equal(found.variant, rows[i].variant);
+        assert_int_equal(found.version, rows[i].version);
+        assert_int_equal(found.supported, rows[i].supported);
+        /* Who is not read gets a sentence on what it is. */
+        assert_int_equal(strlen(found.note) > 0, !rows[i].supported);
+    }
+}
+
+/* ---- model and tensors ---- */
+
+static void model_info(void **state)
+{
+    struct mf_model *model = open_fixture("good-base.apr");
+    const struct mf_model_info *info = mf_model_info(model);
+
+    (void)state;
+    assert_string_equal(info->format, "apr");
+    assert_string_equal(info->variant, "");
+    assert_int_equal(info->version, 2);
+    assert_int_equal(info->version_minor, 0);
+    assert_int_equal(info->byte_order, MF_LITTLE_ENDIAN);
+    assert_false(info->fastest_first);
+    assert_true(info->has_tensors);
+    assert_int_equal(info->tensor_count, 2);
+    assert_int_equal(info->metadata_count, 7);
+    assert_int_equal(info->shard_count, 1);
+    assert_int_equal(info->file_size, 516);
+    assert_int_equal(info->data_offset, 384);
+    assert_int_equal(info->data_size, 56);
+    assert_int_equal(info->parameters, 14);
+    assert_int_equal(info->alignment, 64);
+    mf_close(model);
+}
+
+/* "name type(type_id) [dims] offset size", offset from the data's start. */
+static void check_tensor(const struct mf_model *model, size_t index,
+                         const char *expected)
+{
+    char line[256];
+    struct mf_tensor tensor;
+    size_t at;
+
+    assert_true(mf_tensor_at(model, index, &tensor));
+    at = (size_t)snprintf(line, sizeof(line), "%s %s(%" PRIu32 ") [",
+                          tensor.name.at, tensor.type, tensor.type_id);
+    for (uint32_t i = 0; i < tensor.rank; i++)
+        at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%" PRIu64,
+                               i > 0 ? "," : "", tensor.dim[i]);
+    snprintf(line + at, sizeof(line) - at, "] %" PRIu64 " %" PRIu64,
+             tensor.data.offset - mf_model_info(model)->data_offset,
+             tensor.data.size);
+    assert_string_equal(line, expected);
+    assert_int_equal(tensor.flags, 0);
+}
+
+static void every_tensor_of_every_kind(void **state)
+{
+    static const struct {
+        const char *name, *lines[13];
+    } rows[] = {
+        { "good-base.apr",
+          { "a.weight f32(0) [2,4] 0 32", "b.weight f32(0) [6] 64 24" } },
+        { "good-dtypes.apr",
+          { "type.apr_q4 apr_q4(128) [2,256] 0 288",
+            "type.apr_q8 apr_q8(129) [2,256] 320 516",
+            "type.bf16 bf16(30) [2,256] 896 1024",
+            "type.f16 f16(1) [2,256] 1920 1024",
+            "type.f32 f32(0) [2,256] 2944 2048",
+            "type.f64 f64(3) [2,256] 4992 4096",
+            "type.i32 i32(4) [2,256] 9088 2048",
+            "type.i64 i64(5) [2,256] 11136 4096",
+            "type.i8 i8(6) [2,256] 15232 512",
+            "type.q4_k q4_k(12) [2,256] 15744 288",
+            "type.q6_k q6_k(14) [2,256] 16064 420",
+            "type.u8 u8(7) [2,256] 16512 512" } },
+        { "good-dtypes-aprender.apr",
+          { "code.2.bf16 bf16(2) [2,32] 0 128",
+            "code.3.f64 f64(3) [2,32] 128 512", "code.6.i8 i8(6) [2,32] 640 64",
+            "code.7.u8 u8(7) [2,32] 704 64",
+            "code.8.apr_q4 apr_q4(8) [2,32] 768 36",
+            "code.9.apr_q8 apr_q8(9) [2,32] 832 68" } },
+        { "good-dtypes-ggml.apr",
+          { "code.2.q4_0 q4_0(2) [2,32] 0 36",
+            "code.3.q4_1 q4_1(3) [2,32] 64 40",
+            "code.6.q5_0 q5_0(6) [2,32] 128 44",
+            "code.7.q5_1 q5_1(7) [2,32] 192 48",
+            "code.8.q8_0 q8_0(8) [2,32] 256 68",
+            "code.9.q8_1 q8_1(9) [2,32] 384 72" } },
+        { "good-stream-order.apr",
+          { "a.weight f32(0) [6] 64 24", "b.weight f32(0) [8] 0 32" } },
+        { "good-scalar-empty.apr",
+          { "empty f32(0) [0,4] 0 0", "number f32(0) [] 0 4" } },
+        { "good-realizar-q4k.apr",
+          { "blk.0.attn_norm.weight f32(0) [256] 0 1024",
+            "blk.0.attn_q.weight q4_k(12) [256,3] 1024 432",
+            "blk.0.ffn_down.weight q8_0(8) [256,2] 1472 544",
+            "token_embd.weight q4_k(12) [256,4] 2048 576" } },
+        { "good-json-index.apr", { "weights json(256) [17] 0 17" } },
+        { "good-empty.apr", { NULL } },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_model *model = open_fixture(rows[i].name);
+        size_t count = 0;
+
+        for (; rows[i].lines[count]; count++)
+            check_tensor(model, count, rows[i].lines[count]);
+        assert_int_equal(mf_model_info(model)->tensor_count, count);
+        mf_close(model);
+    }
+}
+
+static void the_order_of_the_data_is_known(void **state)
+{
+    struct mf_model *model = open_fixture("good-stream-order.apr");
+    struct mf_tensor tensor;
+
+    (void)state;
+    assert_true(mf_tensor_by_offset(model, 0, &tensor));
+    assert_string_equal(tensor.name.at, "b.weight");
+    assert_true(mf_tensor_by_offset(model, 1, &tensor));
+    assert_string_equal(tensor.name.at, "a.weight");
+    mf_close(model);
+}
+
+/* realizar's dialects: ggml's order of dimensions, or an index of JSON. */
+static void dialects_say_so(void **state)
+{
+    struct mf_model *model = open_fixture("good-realizar-q4k.apr");
+
+    (void)state;
+    assert_string_equal(mf_model_info(model)->variant, "realizar");
+    assert_true(mf_model_info(model)->fastest_first);
+    mf_close(model);
+    model = open_fixture("good-json-index.apr");
+    assert_string_equal(mf_model_info(model)->variant, "json-index");
+    assert_false(mf_model_info(model)->fastest_first);
+    assert_int_equal(mf_model_info(model)->alignment, 1);
+    mf_close(model);
+}
+
+/* ---- what is read ---- */
+
+static uint64_t field(const uint8_t *bytes, size_t at, size_t size)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, bytes + at, size);
+    return value;
+}
+
+static uint64_t bytes_read(const char *name, bool metadata_only)
+{
+    const struct mf_open_options options = { .metadata_only = metadata_only };
+    struct mf_io_stats before, after;
+    struct mf_model *model;
+
+    mf_env_io(env, &before);
+    assert_int_equal(mf_open(env, fixture_path(name), &options, &model), MF_OK);
+    mf_env_io(env, &after);
+    assert_int_equal(mf_model_info(model)->has_tensors, !metadata_only);
+    if (metadata_only)
+        assert_int_equal(mf_model_info(model)->tensor_count, 0);
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    mf_close(model);
+    return after.bytes_read - before.bytes_read;
+}
+
+/* Version 2: header, metadata and index, byte for byte.  Version 1: header and
+ * metadata, or all of a file this small, for its checksum. */
+static void check_reads(const char *name, const uint8_t *bytes, size_t size)
+{
+    uint64_t header = 64, metadata, index;
+
+    if (!has_suffix(name, ".apr"))
+        return;
+    if (memcmp(bytes, "APRN", 4) == 0) {
+        assert_int_equal(bytes_read(name, true), 32 + field(bytes, 8, 4));
+        assert_int_equal(bytes_read(name, false), size);
+        return;
+    }
+    metadata = field(bytes, 20, 4);
+    index = field(bytes, 32, 8) - field(bytes, 24, 8);
+    assert_int_equal(bytes_read(name, true), header + metadata);
+    assert_int_equal(bytes_read(name, false), header + metadata + index);
+}
+
+static void only_the_bytes_that_are_wanted(void **state)
+{
+    (void)state;
+    assert_true(each_fixture("good-", check_reads) > 0);
+}
+
+/* What metadata alone can tell does not depend on the rest being read. */
+static void metadata_only_tells_the_same(void **state)
+{
+    static const char *const names[] = { "good-metadata.apr",
+                                         "good-realizar-q4k.apr",
+                                         "good-v1.apr" };
+    const struct mf_open_options options = { .metadata_only = true };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct mf_model *whole = open_fixture(names[i]), *part;
+        const struct mf_model_info *a = mf_model_info(whole), *b;
+
+        assert_int_equal(mf_open(env, fixture_path(names[i]), &options, &part),
+                         MF_OK);
+        b = mf_model_info(part);
+        assert_string_equal(a->variant, b->variant);
+        assert_int_equal(a->fastest_first, b->fastest_first);
+        assert_int_equal(a->alignment, b->alignment);
+        assert_int_equal(a->data_offset, b->data_offset);
+        assert_int_equal(a->metadata_count, b->metadata_count);
+        mf_close(part);
+        mf_close(whole);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_fixture_gets_its_verdict),
+        TEST(each_fault_is_found_by_its_rule),
+        TEST(refusals_have_a_status_and_a_place),
+        TEST(relatives_are_told_apart),
+        TEST(model_info),
+        TEST(every_tensor_of_every_kind),
+        TEST(the_order_of_the_data_is_known),
+        TEST(dialects_say_so),
+        TEST(only_the_bytes_that_are_wanted),
+        TEST(metadata_only_tells_the_same),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
