@@ -236,8 +236,7 @@ static void sections_have_an_order(void **state)
         { "half the metadata", AT_METADATA_SIZE, 5, 4, MF_ERR_CORRUPT, NULL },
         { "no tensors", AT_COUNT, 0, 4, MF_OK, "APR-TRAILING " },
         /* Padding reads as a scalar without a name. */
-        { "two tensors", AT_COUNT, 2, 4, MF_OK,
-          "APR-NAME APR-INDEX-ORDER TENSOR-SIZE " },
+        { "two tensors", AT_COUNT, 2, 4, MF_OK, "APR-NAME APR-INDEX-ORDER " },
         { "three tensors", AT_COUNT, 3, 4, MF_ERR_CORRUPT, NULL },
         { "the flag 'signed'", AT_FLAGS, ROW_MAJOR | 8, 2, MF_OK,
           "APR-FLAGS " },

@@ -273,7 +273,7 @@ static const char *check(const struct shape *shapes, size_t count,
     mf_index_init(&index, env);
     index.part = &part;
     for (size_t i = 0; i < count; i++) {
-        struct mf_record record = { .name = "abcdefgh" + i,
+        struct mf_record record = { .name = &"abcdefgh"[i],
                                     .name_size = 1,
                                     .offset = shapes[i].offset,
                                     .size = shapes[i].size,
