@@ -67,7 +67,7 @@ static void note_rows(struct mf_index *index, const struct mf_record *record)
     uint64_t row = record->rank == 2 ? record->dim[!index->reversed] : 0;
 
     if (mf_types[record->type].block == 256 && row % 256 != 0)
-        mf_index_note(index, MF_WARNING, "APR-ROWS", record->entry,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_ROWS, record->entry,
                       "tensor '%s' in %s has rows of %" PRIu64
                       ", no multiple of 256: readers disagree on its values",
                       mf_record_name(record).text, mf_types[record->type].name,
@@ -77,7 +77,7 @@ static void note_rows(struct mf_index *index, const struct mf_record *record)
 static void note_size(struct mf_index *index, struct mf_record *record,
                       uint64_t expected)
 {
-    mf_index_note(index, MF_ERROR, "TENSOR-SIZE", record->entry,
+    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_SIZE, record->entry,
                   "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
                   "for %" PRIu64,
                   mf_record_name(record).text, record->size,
@@ -119,7 +119,7 @@ void apr_settle_type(struct mf_index *index, struct mf_record *record)
         record->flags |= MF_RECORD_JUDGED;
         note_rows(index, record);
     } else if (record->type == MF_TYPE_UNKNOWN) {
-        mf_index_note(index, MF_ERROR, "APR-DTYPE", record->entry,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_DTYPE, record->entry,
                       "tensor '%s' has dtype %" PRIu32
                       ", which neither aprender nor realizar knows",
                       mf_record_name(record).text, record->type_id);

@@ -75,7 +75,8 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
     const struct mf_meta *first;
 
     if (is(meta, known[row].key) && !(kind_of(meta) & known[row].kind))
-        mf_index_note(index, MF_ERROR, "APR-METADATA-TYPE", meta->span.offset,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
+                      meta->span.offset,
                       "'%s' is of type %s, with which aprender refuses the "
                       "file",
                       known[row].key, mf_value_type_name(meta->type));
@@ -85,7 +86,7 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
     }
     first = &index->meta[seen[row] - 1];
     if (!is(meta, first->key.at))
-        mf_index_note(index, MF_WARNING, "APR-METADATA-ALIAS",
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_METADATA_ALIAS,
                       meta->span.offset,
                       "'%s' and '%s' are the same to realizar, which then "
                       "drops all metadata",

@@ -264,7 +264,7 @@ enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
             return reader->env->error.status;
     }
     if (mf_reader_offset(reader) != end)
-        mf_index_note(index, MF_ERROR, "APR-V1-METADATA", start,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
                       "the metadata ends at %#" PRIx64
                       ", the header says %#" PRIx64,
                       mf_reader_offset(reader), end);

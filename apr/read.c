@@ -28,17 +28,17 @@ static enum mf_status check_header(struct mf_reader *reader,
                        "has no layout",
                        header->flags);
     if (header->major != 2 || header->minor != 0)
-        mf_index_note(index, MF_WARNING, "APR-VERSION", 4,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_VERSION, 4,
                       "version %u.%u, only 2.0 is known", header->major,
                       header->minor);
     if (header->flags & (APR_UNDEFINED | APR_SIGNED))
-        mf_index_note(index, MF_WARNING, "APR-FLAGS", 6, "flags 0x%04x hold %s",
-                      header->flags,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 6,
+                      "flags 0x%04x hold %s", header->flags,
                       header->flags & APR_UNDEFINED
                           ? "bits that are not defined"
                           : "'signed', for which no layout is known");
     if (header->reserved)
-        mf_index_note(index, MF_WARNING, "APR-RESERVED", 44,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_RESERVED, 44,
                       "the reserved bytes are not all zero");
     return MF_OK;
 }
@@ -106,7 +106,7 @@ static enum mf_status check_compression(struct mf_reader *reader,
                        "the file is compressed with %s; unpack it with "
                        "realizar first",
                        header->flags & APR_LZ4 ? "LZ4" : "zstd");
-    mf_index_note(index, MF_WARNING, "APR-FLAGS", 6,
+    mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 6,
                   "flags 0x%04x say compressed, nothing is", header->flags);
     return MF_OK;
 }
@@ -117,14 +117,14 @@ static void check_order(struct mf_index *index, const struct apr_header *header,
     uint64_t metadata_end = header->metadata.offset + header->metadata.size;
 
     if (header->data_offset > size)
-        mf_index_note(index, MF_ERROR, "APR-SECTIONS", 32,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_SECTIONS, 32,
                       "the data begins at %#" PRIx64 ", the file has %" PRIu64
                       " bytes",
                       header->data_offset, size);
     else if (header->metadata.offset < APR_HEADER ||
              header->index_offset < metadata_end ||
              header->data_offset < index_end)
-        mf_index_note(index, MF_ERROR, "APR-SECTIONS", 12,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_SECTIONS, 12,
                       "metadata %#" PRIx64 " to %#" PRIx64 ", index %#" PRIx64
                       " to %#" PRIx64 " and data from %#" PRIx64
                       " on overlap or are out of order",
@@ -153,7 +153,7 @@ static void check_trailing(struct mf_index *index, uint64_t size)
     padded -= end;
     if (rest == 0 || rest == 4 || rest == padded || rest == padded + 4)
         return;
-    mf_index_note(index, MF_WARNING, "APR-TRAILING", start + end,
+    mf_index_note(index, MF_WARNING, MF_RULE_APR_TRAILING, start + end,
                   "%" PRIu64 " bytes stand behind the last tensor, where "
                   "padding of %" PRIu64 " and a footer of 4 may",
                   rest, padded);
@@ -184,7 +184,7 @@ static void check_alignment(struct mf_index *index,
     if ((header->metadata.offset | header->index_offset | header->data_offset) %
             ALIGNMENT !=
         0)
-        mf_index_note(index, MF_WARNING, "APR-ALIGNMENT", 12,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_ALIGNMENT, 12,
                       "metadata at %#" PRIx64 ", index at %#" PRIx64
                       " and data at %#" PRIx64
                       " do not all start on a multiple of %d",
@@ -209,7 +209,7 @@ static enum mf_status read_index(struct mf_reader *reader,
         return reader->env->error.status;
     read = index->tensor_count - index->part->first;
     if (read != header->tensor_count)
-        mf_index_note(index, MF_ERROR, "APR-INDEX-COUNT", 8,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_INDEX_COUNT, 8,
                       "%" PRIu32 " tensors claimed, the JSON index lists %zu",
                       header->tensor_count, read);
     return MF_OK;

@@ -53,29 +53,29 @@ static void check_fields(struct mf_index *index, const struct v1_header *header)
     const struct mf_detection *kind = &index->kind;
 
     if (kind->version != 1 || kind->version_minor != 0)
-        mf_index_note(index, MF_WARNING, "APR-VERSION", 4,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_VERSION, 4,
                       "version %" PRIu32 ".%" PRIu32 ", only 1.0 is known",
                       kind->version, kind->version_minor);
     if (!known_type(header->model_type))
-        mf_index_note(index, MF_ERROR, "APR-V1-TYPE", 6,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_TYPE, 6,
                       "model type 0x%04x is not known", header->model_type);
     if (header->unpacked_size > UNPACKED_MAX)
-        mf_index_note(index, MF_ERROR, "APR-V1-UNPACKED", 16,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_UNPACKED, 16,
                       "a payload of %" PRIu32 " bytes unpacked, %" PRIu32
                       " are the most",
                       header->unpacked_size, UNPACKED_MAX);
     if (header->compression > 3)
-        mf_index_note(index, MF_ERROR, "APR-V1-COMPRESSION", 20,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_COMPRESSION, 20,
                       "compression %u, the last is 3", header->compression);
     if (header->flags & V1_UNDEFINED)
-        mf_index_note(index, MF_WARNING, "APR-FLAGS", 21,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 21,
                       "flags 0x%02x hold a bit that is not defined",
                       header->flags);
     if (header->quality > 100)
-        mf_index_note(index, MF_WARNING, "APR-V1-QUALITY", 22,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_V1_QUALITY, 22,
                       "a quality of %u out of 100", header->quality);
     if (header->reserved)
-        mf_index_note(index, MF_WARNING, "APR-RESERVED", 23,
+        mf_index_note(index, MF_WARNING, MF_RULE_APR_RESERVED, 23,
                       "the reserved bytes are not all zero");
 }
 
@@ -97,7 +97,7 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index)
     computed = mf_crc32(0, bytes, (size_t)size - CRC_SIZE);
     stored = mf_take_u32(reader);
     if (!reader->failed && stored != computed)
-        mf_index_note(index, MF_ERROR, "APR-V1-CRC", size - CRC_SIZE,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_CRC, size - CRC_SIZE,
                       "the file's checksum is %08" PRIx32
                       ", its bytes give %08" PRIx32,
                       stored, computed);
@@ -113,7 +113,7 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
                         (header->flags & V1_SIGNED ? SIGNATURE : 0) + CRC_SIZE;
 
     if (size != expected)
-        mf_index_note(index, MF_ERROR, "APR-V1-SIZE", 8,
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_SIZE, 8,
                       "the header asks for a file of %" PRIu64
                       " bytes, it has %" PRIu64,
                       expected, size);

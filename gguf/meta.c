@@ -38,11 +38,11 @@ static void check_key(struct walk *walk, uint64_t offset)
                             c == '_' || c == '-' || c == '.');
     }
     if (!plain)
-        mf_index_note(walk->index, MF_ERROR, "GGUF-KEY-CHARS", offset,
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_KEY_CHARS, offset,
                       "key '%s' holds a byte that is not printable ASCII",
                       mf_quote(key).text);
     else if (!styled)
-        mf_index_note(walk->index, MF_WARNING, "GGUF-KEY-STYLE", offset,
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
                       "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
                       mf_quote(key).text);
 }
@@ -72,7 +72,7 @@ static enum mf_status read_key(struct walk *walk)
     mf_skip(reader, size - kept);
     walk->meta->key = (struct mf_str){ text, kept };
     if (size > MF_NAME_MAX)
-        mf_index_note(walk->index, MF_ERROR, "GGUF-KEY-LENGTH", offset,
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_KEY_LENGTH, offset,
                       "a key has %" PRIu64 " bytes, at most %d are allowed",
                       size, MF_NAME_MAX);
     check_key(walk, offset);
@@ -83,7 +83,7 @@ static enum mf_status read_key(struct walk *walk)
 
 static void note_bool(struct walk *walk, uint64_t offset, uint8_t byte)
 {
-    mf_index_note(walk->index, MF_ERROR, "GGUF-BOOL", offset,
+    mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_BOOL, offset,
                   "a bool of '%s' is the byte %u, only 0 and 1 are allowed",
                   mf_quote(walk->meta->key).text, byte);
 }
@@ -133,7 +133,7 @@ static enum mf_status read_string(struct walk *walk)
     meta->text = (struct mf_str){ text, (size_t)meta->count };
     if (!mf_text_is_utf8(text, meta->text.size) ||
         memchr(text, 0, meta->text.size))
-        mf_index_note(walk->index, MF_WARNING, "GGUF-TEXT-UTF8",
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
                       meta->span.offset,
                       "the text of '%s' is not UTF-8, or holds a NUL",
                       mf_quote(meta->key).text);
@@ -215,7 +215,7 @@ static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
     struct mf_reader *reader = walk->reader;
     unsigned depth = 1;
 
-    mf_index_note(walk->index, MF_WARNING, "GGUF-ARRAY-NESTED",
+    mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ARRAY_NESTED,
                   walk->meta->span.offset,
                   "'%s' holds arrays of arrays, which ggml cannot read",
                   mf_quote(walk->meta->key).text);
@@ -285,7 +285,7 @@ static enum mf_status take_alignment(struct walk *walk)
                        "two nor a multiple of 8",
                        value);
     if (!power || value < 8)
-        mf_index_note(walk->index, MF_WARNING, "GGUF-ALIGNMENT",
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
                       meta->span.offset,
                       "general.alignment is %" PRIu64
                       "; not every reader takes less than 8 or what is no "
@@ -341,7 +341,7 @@ static void settle_split(struct walk *walk)
     part->is_split = walk->has_number && walk->has_count &&
                      part->split_number < part->split_count;
     if (!part->is_split)
-        mf_index_note(walk->index, MF_ERROR, "GGUF-SPLIT", MF_NO_OFFSET,
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, MF_NO_OFFSET,
                       "split.no %" PRIu64 " and split.count %" PRIu64
                       " name no shard",
                       part->split_number, part->split_count);

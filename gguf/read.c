@@ -45,7 +45,7 @@ enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index)
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (reader->big_endian && version < 3)
-        mf_index_note(index, MF_WARNING, "GGUF-ENDIAN", 4,
+        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
                       "version %u is big-endian, which only version 3 can be",
                       version);
     /* A key's length, a key of one byte, a type, a value of one byte; a name's

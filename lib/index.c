@@ -150,7 +150,7 @@ static const char *sentence(struct mf_index *index, const char *format,
 }
 
 void mf_index_note(struct mf_index *index, enum mf_severity severity,
-                   const char *rule, uint64_t offset, const char *format, ...)
+                   enum mf_rule rule, uint64_t offset, const char *format, ...)
 {
     void *table = index->finding;
     const char *message;
@@ -170,7 +170,7 @@ void mf_index_note(struct mf_index *index, enum mf_severity severity,
     }
     index->finding = table;
     index->finding[index->finding_count++] =
-        (struct mf_finding){ .rule = rule,
+        (struct mf_finding){ .rule = mf_rules[rule].id,
                              .severity = severity,
                              .offset = offset,
                              .shard = index->shard,
@@ -196,7 +196,8 @@ static void note_repeated_key(struct mf_index *index, size_t first,
     const struct mf_meta *meta = index->meta;
 
     index->shard = 0;
-    mf_index_note(index, MF_ERROR, "META-DUPLICATE", meta[second].span.offset,
+    mf_index_note(index, MF_ERROR, MF_RULE_META_DUPLICATE,
+                  meta[second].span.offset,
                   "key '%s' stands twice, with values at %#" PRIx64
                   " and %#" PRIx64 "; the first one counts",
                   mf_quote(meta[second].key).text, meta[first].span.offset,
@@ -210,7 +211,8 @@ static void note_repeated_tensor(struct mf_index *index, size_t first,
 
     index->shard = tensor[second].shard;
     tensor[second].flags |= MF_TENSOR_DAMAGED;
-    mf_index_note(index, MF_ERROR, "TENSOR-DUPLICATE", tensor[second].entry,
+    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
+                  tensor[second].entry,
                   "tensor '%s' stands twice, at %#" PRIx64 " of shard %u and "
                   "%#" PRIx64 " of shard %u",
                   mf_record_name(&tensor[second]).text, tensor[first].entry,

@@ -9,6 +9,7 @@
 #define MF_LIB_INDEX_H
 
 #include "lib/names.h"
+#include "lib/rules.h"
 #include "lib/types.h"
 
 #define MF_TRUST       16
@@ -101,10 +102,10 @@ enum mf_status mf_index_add(struct mf_index *index,
  * is not NULL. */
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 
-/* Notes a finding.  rule is static.  Running out of memory here is kept in
+/* Notes a finding.    Running out of memory here is kept in
  * index->status and surfaces when the model is finished. */
 void mf_index_note(struct mf_index *index, enum mf_severity severity,
-                   const char *rule, uint64_t offset, const char *format, ...)
+                   enum mf_rule rule, uint64_t offset, const char *format, ...)
     MF_PRINTF(5, 6);
 
 /* The name of a record for a message. */

@@ -422,6 +422,15 @@ struct mf_finding {
 MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
                           struct mf_finding *out);
 
+struct mf_rule_info {
+    const char *id;            /* "TENSOR-BOUNDS" */
+    enum mf_severity severity; /* of the usual case */
+    const char *meaning;       /* in a line */
+};
+
+/* All rules, index from 0 until false. */
+MF_API bool mf_rule_at(size_t index, struct mf_rule_info *out);
+
 /* ---- What a folder holds ------------------------------------------------- */
 
 /* Calls found for every model in a folder (not its subfolders), in the order

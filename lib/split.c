@@ -121,7 +121,7 @@ static void check_split_total(struct mf_model *model)
         first->split_tensors == model->index.tensor_count)
         return;
     model->index.shard = 0;
-    mf_index_note(&model->index, MF_ERROR, "SHARD-TENSORS", MF_NO_OFFSET,
+    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS, MF_NO_OFFSET,
                   "the shards hold %zu tensors, split.tensors.count says "
                   "%" PRIu64,
                   model->index.tensor_count, first->split_tensors);
@@ -136,7 +136,8 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
     if (!mf_shard_name_match(path, &pattern) ||
         pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
-        mf_index_note(&model->index, MF_WARNING, "SHARD-NAME", MF_NO_OFFSET,
+        mf_index_note(&model->index, MF_WARNING, MF_RULE_SHARD_NAME,
+                      MF_NO_OFFSET,
                       "the file says that it is shard %" PRIu64 " of %" PRIu64
                       ", but its name does not end in -%05" PRIu64
                       "-of-%05" PRIu64 ": the others cannot be found",

@@ -129,8 +129,8 @@ static enum mf_status walk_map(struct walk *walk)
         return mf_fail(walk->env, MF_ERR_CORRUPT, json->token_offset,
                        "weight_map is no object");
     if (walk->has_map && walk->index)
-        mf_index_note(walk->index, MF_ERROR, "ST-INDEX-DUPLICATE", MF_NO_OFFSET,
-                      "the index has two weight_maps");
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
+                      MF_NO_OFFSET, "the index has two weight_maps");
     walk->has_map = true;
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk->line(walk) != MF_OK)
@@ -154,10 +154,12 @@ static void check_total_size(struct walk *walk, enum mf_json_token token)
     uint64_t sum = sum_of_sizes(walk->index), size;
 
     if (token != MF_JSON_NUMBER || !mf_json_plain_u64(&walk->json, &size))
-        mf_index_note(walk->index, MF_WARNING, "ST-INDEX-SIZE", MF_NO_OFFSET,
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
+                      MF_NO_OFFSET,
                       "total_size of the index is no whole number");
     else if (size != sum)
-        mf_index_note(walk->index, MF_WARNING, "ST-INDEX-SIZE", MF_NO_OFFSET,
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
+                      MF_NO_OFFSET,
                       "total_size of the index is %" PRIu64
                       ", the tensors take %" PRIu64 " bytes",
                       size, sum);
@@ -288,7 +290,7 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
 
     index->shard = (uint32_t)shard;
     if (row == MF_NOT_FOUND) {
-        mf_index_note(index, MF_ERROR, "ST-INDEX-MISSING", MF_NO_OFFSET,
+        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_MISSING, MF_NO_OFFSET,
                       "the index has tensor '%s' in shard '%s', and no shard "
                       "has it",
                       mf_quote(tensor).text,
@@ -297,13 +299,13 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     }
     record = &index->tensor[row];
     if (walk->met[row / 8] >> row % 8 & 1)
-        mf_index_note(index, MF_ERROR, "ST-INDEX-DUPLICATE", MF_NO_OFFSET,
+        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE, MF_NO_OFFSET,
                       "the index has tensor '%s' twice", mf_quote(tensor).text);
     walk->met[row / 8] |= (uint8_t)(1u << row % 8);
     if (record->shard == shard)
         return;
     index->shard = record->shard;
-    mf_index_note(index, MF_ERROR, "ST-INDEX-SHARD", record->entry,
+    mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_SHARD, record->entry,
                   "the index has tensor '%s' in shard '%s', it is in '%s'",
                   mf_quote(tensor).text,
                   mf_quote(walk->listed->name[shard]).text,
@@ -344,7 +346,7 @@ static void check_unlisted(struct walk *walk)
             mf_names_find(&index->tensor_names, name) != i)
             continue;
         index->shard = record->shard;
-        mf_index_note(index, MF_ERROR, "ST-INDEX-EXTRA", record->entry,
+        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_EXTRA, record->entry,
                       "shard '%s' has tensor '%s', which the index lacks",
                       mf_quote(walk->listed->name[record->shard]).text,
                       mf_quote(name).text);

@@ -25,11 +25,11 @@ static enum mf_status changed(const struct st_walk *walk)
 static void note_name(struct st_walk *walk, const struct mf_record *record)
 {
     if (record->name_size == 0)
-        mf_index_note(walk->index, MF_WARNING, "ST-NAME", record->entry,
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_NAME, record->entry,
                       "a tensor has no name");
     else if (mf_text_clean(record->name, record->name_size) !=
              record->name_size)
-        mf_index_note(walk->index, MF_WARNING, "ST-NAME", record->entry,
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_NAME, record->entry,
                       "the name of tensor '%s' holds characters that cannot "
                       "be shown",
                       mf_record_name(record).text);
@@ -83,7 +83,7 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
 static void note_metadatum(struct st_walk *walk, struct mf_str key,
                            uint64_t offset)
 {
-    mf_index_note(walk->index, MF_ERROR, "ST-METADATA", offset,
+    mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_METADATA, offset,
                   "the value of '%s' in " METADATA " is no string",
                   mf_quote(key).text);
 }
@@ -141,14 +141,15 @@ static enum mf_status read_metadata(struct st_walk *walk)
     if (!walk->filling)
         return mf_json_skip(json, token);
     if (walk->metadata_seen)
-        mf_index_note(walk->index, MF_ERROR, "ST-METADATA", json->token_offset,
-                      METADATA " stands twice");
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_METADATA,
+                      json->token_offset, METADATA " stands twice");
     walk->metadata_seen = true;
     if (token != MF_JSON_BEGIN_OBJECT) {
         bool null = token == MF_JSON_NULL;
 
-        mf_index_note(walk->index, null ? MF_WARNING : MF_ERROR, "ST-METADATA",
-                      json->token_offset, METADATA " is %s, no object",
+        mf_index_note(walk->index, null ? MF_WARNING : MF_ERROR,
+                      MF_RULE_ST_METADATA, json->token_offset,
+                      METADATA " is %s, no object",
                       null ? "null" : "something else");
         return mf_json_skip(json, token);
     }
@@ -254,7 +255,7 @@ static enum mf_status read_length(struct mf_reader *reader,
     mf_reader_fill(reader,
                    size < reader->capacity ? (size_t)size : reader->capacity);
     if (mf_peek(reader) != '{')
-        mf_index_note(index, MF_WARNING, "ST-BRACE", ST_LENGTH_SIZE,
+        mf_index_note(index, MF_WARNING, MF_RULE_ST_BRACE, ST_LENGTH_SIZE,
                       "the header does not start with '{'");
     return mf_reader_check(reader, "the header");
 }

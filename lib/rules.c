@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rules.c - what can be found wrong with a file, one row each
+ */
+#include "lib/rules.h"
+
+const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
+#define RULE(NAME, id, severity, meaning) { id, MF_##severity, meaning },
+#include "lib/rules.def"
+#undef RULE
+};
+
+bool mf_rule_at(size_t index, struct mf_rule_info *out)
+{
+    if (index >= MF_RULE_COUNT)
+        return false;
+    *out = mf_rules[index];
+    return true;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rules.h - what can be found wrong with a file, one row each
+ */
+#ifndef MF_LIB_RULES_H
+#define MF_LIB_RULES_H
+
+#include "lib/modelfile.h"
+
+enum mf_rule {
+#define RULE(NAME, id, severity, meaning) MF_RULE_##NAME,
+#include "lib/rules.def"
+#undef RULE
+    MF_RULE_COUNT
+};
+
+extern const struct mf_rule_info mf_rules[MF_RULE_COUNT];
+
+#endif
