@@ -176,6 +176,10 @@ static const struct mf_fact_row facts[] = {
     { MF_FACT_VOCAB_SIZE, "vocab_size" },
     { MF_FACT_VOCAB_SIZE, "n_vocab" },
     { MF_FACT_VOCAB_SIZE, "tokenizer.vocabulary" },
+    { MF_FACT_FEED_FORWARD_LENGTH, "intermediate_size" },
+    { MF_FACT_FEED_FORWARD_LENGTH, "intermediate_dim" },
+    { MF_FACT_FEED_FORWARD_LENGTH, "ffn_dim" },
+    { MF_FACT_KEY_LENGTH, "head_dim" },
     { 0, NULL },
 };
 

@@ -67,21 +67,22 @@ static void note_rows(struct mf_index *index, const struct mf_record *record)
     uint64_t row = record->rank == 2 ? record->dim[!index->reversed] : 0;
 
     if (mf_types[record->type].block == 256 && row % 256 != 0)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_ROWS, record->entry,
-                      "tensor '%s' in %s has rows of %" PRIu64
-                      ", no multiple of 256: readers disagree on its values",
-                      mf_record_name(record).text, mf_types[record->type].name,
-                      row);
+        mf_index_note_of(
+            index, record, MF_WARNING, MF_RULE_APR_ROWS, record->entry,
+            "tensor '%s' in %s has rows of %" PRIu64
+            ", no multiple of 256: readers disagree on its values",
+            mf_record_name(record).text, mf_types[record->type].name, row);
 }
 
 static void note_size(struct mf_index *index, struct mf_record *record,
                       uint64_t expected)
 {
-    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_SIZE, record->entry,
-                  "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
-                  "for %" PRIu64,
-                  mf_record_name(record).text, record->size,
-                  mf_types[record->type].name, expected);
+    mf_index_note_of(
+        index, record, MF_ERROR, MF_RULE_TENSOR_SIZE, record->entry,
+        "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
+        "for %" PRIu64,
+        mf_record_name(record).text, record->size, mf_types[record->type].name,
+        expected);
     record->flags |= MF_TENSOR_DAMAGED;
 }
 
@@ -119,10 +120,11 @@ void apr_settle_type(struct mf_index *index, struct mf_record *record)
         record->flags |= MF_RECORD_JUDGED;
         note_rows(index, record);
     } else if (record->type == MF_TYPE_UNKNOWN) {
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_DTYPE, record->entry,
-                      "tensor '%s' has dtype %" PRIu32
-                      ", which neither aprender nor realizar knows",
-                      mf_record_name(record).text, record->type_id);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_APR_DTYPE,
+                         record->entry,
+                         "tensor '%s' has dtype %" PRIu32
+                         ", which neither aprender nor realizar knows",
+                         mf_record_name(record).text, record->type_id);
         record->flags |= MF_RECORD_JUDGED;
     } else if (counted &&
                flat_size((enum mf_type)record->type, elements, &expected)) {

@@ -49,8 +49,9 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
         severity = MF_WARNING;
     }
     if (what)
-        mf_index_note(index, severity, MF_RULE_APR_NAME, record->entry,
-                      "the name of tensor '%s' %s", mf_quote(name).text, what);
+        mf_index_note_of(index, record, severity, MF_RULE_APR_NAME,
+                         record->entry, "the name of tensor '%s' %s",
+                         mf_quote(name).text, what);
 }
 
 /* The index must be sorted by the bytes of the names. */
@@ -67,10 +68,11 @@ static void check_order(struct mf_index *index, const struct mf_record *record)
                                                    : record->name_size;
     order = memcmp(before->name, record->name, shared);
     if (order > 0 || (order == 0 && before->name_size > record->name_size))
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_INDEX_ORDER, record->entry,
-                      "tensor '%s' stands behind '%s', the index must be "
-                      "sorted",
-                      mf_record_name(record).text, mf_record_name(before).text);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_APR_INDEX_ORDER, record->entry,
+            "tensor '%s' stands behind '%s', the index must be "
+            "sorted",
+            mf_record_name(record).text, mf_record_name(before).text);
 }
 
 static enum mf_status read_name(struct mf_reader *reader,
@@ -125,10 +127,11 @@ static enum mf_status read_entry(struct mf_reader *reader,
     check_name(index, &record);
     check_order(index, &record);
     if (record.rank > RANK_WRITTEN)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_RANK, record.entry,
-                      "tensor '%s' has %u dimensions, aprender writes at "
-                      "most %d",
-                      mf_record_name(&record).text, record.rank, RANK_WRITTEN);
+        mf_index_note_of(
+            index, &record, MF_WARNING, MF_RULE_APR_RANK, record.entry,
+            "tensor '%s' has %u dimensions, aprender writes at "
+            "most %d",
+            mf_record_name(&record).text, record.rank, RANK_WRITTEN);
     apr_settle_type(index, &record);
     return mf_index_add(index, &record);
 }

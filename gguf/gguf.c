@@ -84,13 +84,26 @@ static const char *type_name(uint32_t id)
     return gguf_fork_type(id, &removed);
 }
 
+enum mf_type gguf_file_type_of(uint64_t file_type)
+{
+    switch (file_type) { /* one that was only guessed is none of these */
+#define FILE_TYPE(id, name, TYPE)                                              \
+    case id:                                                                   \
+        return MF_TYPE_##TYPE;
+#include "gguf/file_types.def"
+#undef FILE_TYPE
+    default:
+        return MF_TYPE_UNKNOWN;
+    }
+}
+
 static const char *file_type_name(uint64_t file_type)
 {
     /* Set where a converter guessed the type. */
     const uint64_t guessed = 1024;
 
     switch (file_type & ~guessed) {
-#define FILE_TYPE(id, name)                                                    \
+#define FILE_TYPE(id, name, TYPE)                                              \
     case id:                                                                   \
         return name;
 #include "gguf/file_types.def"
@@ -114,6 +127,9 @@ static const struct mf_fact_row facts[] = {
     { MF_FACT_HEAD_COUNT_KV, "*.attention.head_count_kv" },
     { MF_FACT_VOCAB_SIZE, "tokenizer.ggml.tokens" },
     { MF_FACT_VOCAB_SIZE, "*.vocab_size" },
+    { MF_FACT_FEED_FORWARD_LENGTH, "*.feed_forward_length" },
+    { MF_FACT_KEY_LENGTH, "*.attention.key_length" },
+    { MF_FACT_VALUE_LENGTH, "*.attention.value_length" },
     { 0, NULL },
 };
 
@@ -126,6 +142,7 @@ const struct mf_format mf_format_gguf = {
     .fastest_first = true,
     .probe = probe,
     .parse = gguf_parse,
+    .validate = gguf_validate,
     .value_next = gguf_value_next,
     .type_name = type_name,
     .type_id = type_id,

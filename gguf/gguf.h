@@ -32,6 +32,10 @@ union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
 /* The type for GGUF's number; MF_TYPE_UNKNOWN where lib/types.def lacks it. */
 enum mf_type gguf_type_of(uint32_t id);
 
+/* The type that most tensors of a model with that general.file_type have;
+ * MF_TYPE_UNKNOWN where it tells nothing. */
+enum mf_type gguf_file_type_of(uint64_t file_type);
+
 /* The name of a removed or a fork's type; NULL where id is neither. */
 const char *gguf_fork_type(uint32_t id, bool *removed);
 
@@ -40,6 +44,8 @@ enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
                               uint64_t count);
 enum mf_status gguf_read_tensors(struct mf_reader *reader,
                                  struct mf_index *index, uint64_t count);
+void gguf_validate(struct mf_index *index, const struct mf_part *parts,
+                   size_t part_count);
 enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out);
 
 #endif

@@ -295,27 +295,6 @@ static enum mf_status take_alignment(struct walk *walk)
     return MF_OK;
 }
 
-/* An integer that is not negative; false otherwise. */
-static bool natural(const struct mf_meta *meta, uint64_t *out)
-{
-    switch (meta->type) {
-    case MF_VALUE_I8:
-    case MF_VALUE_I16:
-    case MF_VALUE_I32:
-    case MF_VALUE_I64:
-        *out = meta->number.u64;
-        return meta->number.i64 >= 0;
-    case MF_VALUE_U8:
-    case MF_VALUE_U16:
-    case MF_VALUE_U32:
-    case MF_VALUE_U64:
-        *out = meta->number.u64;
-        return true;
-    default:
-        return false;
-    }
-}
-
 static enum mf_status take_special(struct walk *walk)
 {
     struct mf_part *part = walk->index->part;
@@ -324,11 +303,11 @@ static enum mf_status take_special(struct walk *walk)
     if (is(meta, "general.alignment"))
         return take_alignment(walk);
     if (is(meta, "split.no"))
-        walk->has_number = natural(meta, &part->split_number);
+        walk->has_number = mf_meta_natural(meta, &part->split_number);
     else if (is(meta, "split.count"))
-        walk->has_count = natural(meta, &part->split_count);
+        walk->has_count = mf_meta_natural(meta, &part->split_count);
     else if (is(meta, "split.tensors.count"))
-        natural(meta, &part->split_tensors);
+        mf_meta_natural(meta, &part->split_tensors);
     return MF_OK;
 }
 

@@ -38,46 +38,48 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
     struct mf_str name = { record->name, record->name_size };
 
     if (name.size > NAME_ALLOWED)
-        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_NAME_LENGTH, record->entry,
-                      "tensor '%s' has a name of %zu bytes, at most %d are "
-                      "allowed",
-                      mf_quote(name).text, name.size, NAME_ALLOWED);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_NAME_LENGTH,
+                         record->entry,
+                         "tensor '%s' has a name of %zu bytes, at most %d are "
+                         "allowed",
+                         mf_quote(name).text, name.size, NAME_ALLOWED);
     else if (name.size == NAME_ALLOWED)
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH,
-                      record->entry,
-                      "tensor '%s' has a name of %zu bytes, ggml takes %d",
-                      mf_quote(name).text, name.size, NAME_ALLOWED - 1);
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH,
+                         record->entry,
+                         "tensor '%s' has a name of %zu bytes, ggml takes %d",
+                         mf_quote(name).text, name.size, NAME_ALLOWED - 1);
     else if (name.size == 0)
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_NAME, record->entry,
-                      "a tensor has no name");
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME,
+                         record->entry, "a tensor has no name");
     if (mf_text_clean(name.at, name.size) == name.size)
         return;
-    mf_index_note(index,
-                  mf_text_is_utf8(name.at, name.size) &&
-                          !memchr(name.at, 0, name.size)
-                      ? MF_WARNING
-                      : MF_ERROR,
-                  MF_RULE_GGUF_NAME_CHARS, record->entry,
-                  "the name of tensor '%s' holds a control character or is "
-                  "not UTF-8",
-                  mf_quote(name).text);
+    mf_index_note_of(index, record,
+                     mf_text_is_utf8(name.at, name.size) &&
+                             !memchr(name.at, 0, name.size)
+                         ? MF_WARNING
+                         : MF_ERROR,
+                     MF_RULE_GGUF_NAME_CHARS, record->entry,
+                     "the name of tensor '%s' holds a control character or is "
+                     "not UTF-8",
+                     mf_quote(name).text);
 }
 
 static void check_shape(struct mf_index *index, const struct mf_record *record)
 {
     if (record->rank > RANK_ALLOWED)
-        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_RANK, record->entry,
-                      "tensor '%s' has %u dimensions, at most %d are allowed",
-                      mf_record_name(record).text, record->rank, RANK_ALLOWED);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_GGUF_RANK, record->entry,
+            "tensor '%s' has %u dimensions, at most %d are allowed",
+            mf_record_name(record).text, record->rank, RANK_ALLOWED);
     if (record->rank == 0)
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_RANK, record->entry,
-                      "tensor '%s' has no dimensions",
-                      mf_record_name(record).text);
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_RANK,
+                         record->entry, "tensor '%s' has no dimensions",
+                         mf_record_name(record).text);
     for (uint32_t i = 0; i < record->rank; i++)
         if (record->dim[i] == 0) {
-            mf_index_note(index, MF_WARNING, MF_RULE_GGUF_DIM_ZERO,
-                          record->entry, "dimension %u of tensor '%s' is 0", i,
-                          mf_record_name(record).text);
+            mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_DIM_ZERO,
+                             record->entry, "dimension %u of tensor '%s' is 0",
+                             i, mf_record_name(record).text);
             break;
         }
 }
@@ -91,20 +93,22 @@ static void check_type(struct mf_index *index, const struct mf_record *record)
         return;
     name = gguf_fork_type(record->type_id, &removed);
     if (!name)
-        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_TYPE, record->entry,
-                      "tensor '%s' is of type %" PRIu32
-                      ", which is not known here",
-                      mf_record_name(record).text, record->type_id);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_GGUF_TYPE, record->entry,
+            "tensor '%s' is of type %" PRIu32 ", which is not known here",
+            mf_record_name(record).text, record->type_id);
     else if (removed)
-        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_TYPE, record->entry,
-                      "tensor '%s' is of type %" PRIu32
-                      " (%s), which was removed from the format",
-                      mf_record_name(record).text, record->type_id, name);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_TYPE,
+                         record->entry,
+                         "tensor '%s' is of type %" PRIu32
+                         " (%s), which was removed from the format",
+                         mf_record_name(record).text, record->type_id, name);
     else
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_TYPE_FORK, record->entry,
-                      "tensor '%s' is of type %" PRIu32
-                      " (%s), which only ik_llama.cpp reads",
-                      mf_record_name(record).text, record->type_id, name);
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_TYPE_FORK,
+                         record->entry,
+                         "tensor '%s' is of type %" PRIu32
+                         " (%s), which only ik_llama.cpp reads",
+                         mf_record_name(record).text, record->type_id, name);
 }
 
 /* ---- one info ---- */

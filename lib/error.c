@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/heap.h"
+#include "lib/rules.h"
 #include "lib/text.h"
 
 const char *mf_status_name(enum mf_status status)
@@ -32,6 +33,23 @@ const char *mf_version(void)
     return MF_VERSION_STRING;
 }
 
+/* What is wrong with the bytes; "" where it is not they that are at fault. */
+static const char *rule_of(enum mf_status status)
+{
+    switch (status) {
+    case MF_ERR_FORMAT:
+        return mf_rules[MF_RULE_FILE_FORMAT].id;
+    case MF_ERR_UNSUPPORTED:
+        return mf_rules[MF_RULE_FILE_FOREIGN].id;
+    case MF_ERR_CORRUPT:
+        return mf_rules[MF_RULE_FILE_CORRUPT].id;
+    case MF_ERR_LIMIT:
+        return mf_rules[MF_RULE_FILE_LIMIT].id;
+    default:
+        return "";
+    }
+}
+
 enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
                        uint64_t offset, const char *format, ...)
 {
@@ -42,6 +60,7 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
         return error->status;
     error->status = status;
     error->offset = offset;
+    error->rule = rule_of(status);
     va_start(arguments, format);
     vsnprintf(error->message, sizeof(error->message), format, arguments);
     va_end(arguments);
@@ -55,6 +74,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.status = MF_OK;
     env->error.offset = MF_NO_OFFSET;
     env->error.message[0] = 0;
+    env->error.rule = "";
 }
 
 const struct mf_error *mf_env_error(const struct mf_env *env)

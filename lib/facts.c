@@ -19,6 +19,9 @@ const char *mf_fact_name(enum mf_fact fact)
         [MF_FACT_HEAD_COUNT] = "head_count",
         [MF_FACT_HEAD_COUNT_KV] = "head_count_kv",
         [MF_FACT_VOCAB_SIZE] = "vocab_size",
+        [MF_FACT_FEED_FORWARD_LENGTH] = "feed_forward_length",
+        [MF_FACT_KEY_LENGTH] = "key_length",
+        [MF_FACT_VALUE_LENGTH] = "value_length",
     };
 
     return (unsigned)fact < MF_FACT_COUNT ? names[fact] : "unknown";

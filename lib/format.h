@@ -13,6 +13,7 @@
 #include "lib/index.h"
 #include "lib/json.h"
 #include "lib/reader.h"
+#include "lib/sort.h"
 #include "lib/text.h"
 #include "lib/values.h"
 
@@ -63,6 +64,11 @@ struct mf_format {
     enum mf_status (*verify)(struct mf_reader *reader, struct mf_index *index,
                              const struct mf_shard_names *names);
 
+    /* What only this format asks of a whole model, for mf_validate; parts are
+     * its shards.  May be NULL. */
+    void (*validate)(struct mf_index *index, const struct mf_part *parts,
+                     size_t part_count);
+
     /* One event of a value; see mf_values_next. */
     enum mf_status (*value_next)(struct mf_values *values,
                                  struct mf_value *out);
@@ -76,6 +82,14 @@ struct mf_format {
     const char *(*file_type_name)(uint64_t file_type);
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
 };
+
+/* The metadatum of that key; NULL where there is none.  After all shards were
+ * read. */
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key);
+
+/* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
 
 #define MF_NO_TYPE_ID UINT32_MAX
 

@@ -36,25 +36,27 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
     uint64_t elements;
 
     if (!mf_elements(record->dim, record->rank, &elements)) {
-        mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
-                      "the shape of tensor '%s' has more than 2^63 elements",
-                      mf_record_name(record).text);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
+                         record->entry,
+                         "the shape of tensor '%s' has more than 2^63 elements",
+                         mf_record_name(record).text);
         return false;
     }
     if (layout == MF_LAYOUT_PADDED && !whole_rows(record)) {
-        mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_ROW, record->entry,
-                      "tensor '%s' has rows of %" PRIu64
-                      " elements, %s needs a multiple of %u",
-                      mf_record_name(record).text,
-                      record->rank > 0 ? record->dim[0] : 1, type->name,
-                      type->block);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_ROW, record->entry,
+            "tensor '%s' has rows of %" PRIu64
+            " elements, %s needs a multiple of %u",
+            mf_record_name(record).text, record->rank > 0 ? record->dim[0] : 1,
+            type->name, type->block);
         return false;
     }
     if (!mf_type_size((enum mf_type)record->type, elements, out)) {
-        mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
-                      "%" PRIu64 " elements of tensor '%s' are no whole "
-                      "number of bytes in %s, or more than 2^63",
-                      elements, mf_record_name(record).text, type->name);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
+                         record->entry,
+                         "%" PRIu64 " elements of tensor '%s' are no whole "
+                         "number of bytes in %s, or more than 2^63",
+                         elements, mf_record_name(record).text, type->name);
         return false;
     }
     return true;
@@ -72,11 +74,12 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
         return;
     }
     if (record->flags & MF_RECORD_SIZED && record->size != expected) {
-        mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_SIZE, record->entry,
-                      "tensor '%s' takes %" PRIu64 " bytes, its shape in %s "
-                      "asks for %" PRIu64,
-                      mf_record_name(record).text, record->size,
-                      mf_types[record->type].name, expected);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_SIZE,
+                         record->entry,
+                         "tensor '%s' takes %" PRIu64 " bytes, its shape in %s "
+                         "asks for %" PRIu64,
+                         mf_record_name(record).text, record->size,
+                         mf_types[record->type].name, expected);
         damage(record);
         return;
     }
@@ -91,10 +94,11 @@ static void settle_offset(struct mf_index *index, struct mf_record *record,
     uint64_t relative = record->offset;
 
     if (!mf_add(part->data_offset, relative, &record->offset)) {
-        mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->entry,
-                      "tensor '%s': the data's start %" PRIu64
-                      " + offset %" PRIu64 " pass 2^64",
-                      mf_record_name(record).text, part->data_offset, relative);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->entry,
+            "tensor '%s': the data's start %" PRIu64 " + offset %" PRIu64
+            " pass 2^64",
+            mf_record_name(record).text, part->data_offset, relative);
         record->offset = UINT64_MAX;
         damage(record);
         return;
@@ -102,11 +106,12 @@ static void settle_offset(struct mf_index *index, struct mf_record *record,
     if (part->alignment > 1 && relative % part->alignment != 0) {
         bool strict = layout == MF_LAYOUT_PADDED;
 
-        mf_index_note(index, strict ? MF_ERROR : MF_WARNING,
-                      MF_RULE_TENSOR_ALIGNMENT, record->entry,
-                      "tensor '%s' starts at offset %" PRIu64
-                      " of the data, no multiple of %" PRIu64,
-                      mf_record_name(record).text, relative, part->alignment);
+        mf_index_note_of(index, record, strict ? MF_ERROR : MF_WARNING,
+                         MF_RULE_TENSOR_ALIGNMENT, record->entry,
+                         "tensor '%s' starts at offset %" PRIu64
+                         " of the data, no multiple of %" PRIu64,
+                         mf_record_name(record).text, relative,
+                         part->alignment);
         if (strict)
             damage(record);
     }
@@ -130,11 +135,11 @@ static void check_bounds(struct mf_index *index, struct mf_record *record,
 
     if (record->flags & MF_TENSOR_DAMAGED || in_bounds(record, end, layout))
         return;
-    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->offset,
-                  "tensor '%s': offset %" PRIu64 " + size %" PRIu64
-                  " pass the data's end %" PRIu64,
-                  mf_record_name(record).text, record->offset, record->size,
-                  end);
+    mf_index_note_of(
+        index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->offset,
+        "tensor '%s': offset %" PRIu64 " + size %" PRIu64
+        " pass the data's end %" PRIu64,
+        mf_record_name(record).text, record->offset, record->size, end);
     damage(record);
 }
 
@@ -220,10 +225,10 @@ static void note_overlap(struct mf_index *index, struct mf_record *first,
 
     if (shared > second->size)
         shared = second->size;
-    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_OVERLAP, second->offset,
-                  "tensor '%s' overlaps '%s' by %" PRIu64 " bytes",
-                  mf_record_name(second).text, mf_record_name(first).text,
-                  shared);
+    mf_index_note_of(
+        index, second, MF_ERROR, MF_RULE_TENSOR_OVERLAP, second->offset,
+        "tensor '%s' overlaps '%s' by %" PRIu64 " bytes",
+        mf_record_name(second).text, mf_record_name(first).text, shared);
     damage(first);
     damage(second);
 }
@@ -269,9 +274,10 @@ static void check_empty(struct mf_index *index, struct mf_record *record,
 {
     if (record->offset >= covered || record->flags & MF_TENSOR_DAMAGED)
         return;
-    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_OVERLAP, record->offset,
-                  "the empty tensor '%s' lies within the bytes of another",
-                  mf_record_name(record).text);
+    mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERLAP,
+                     record->offset,
+                     "the empty tensor '%s' lies within the bytes of another",
+                     mf_record_name(record).text);
     damage(record);
 }
 

@@ -149,32 +149,53 @@ static const char *sentence(struct mf_index *index, const char *format,
     return kept;
 }
 
-void mf_index_note(struct mf_index *index, enum mf_severity severity,
-                   enum mf_rule rule, uint64_t offset, const char *format, ...)
+static void keep(struct mf_index *index, struct mf_finding finding,
+                 const char *format, va_list arguments)
 {
     void *table = index->finding;
-    const char *message;
-    va_list arguments;
 
-    *(severity == MF_ERROR ? &index->error_count : &index->warning_count) += 1;
+    index->count_of[finding.severity]++;
     if (index->finding_count == MF_FINDINGS_MAX || index->status != MF_OK)
         return;
-    va_start(arguments, format);
-    message = sentence(index, format, arguments);
-    va_end(arguments);
-    if (!message || make_room(index->env, &table, index->finding_count,
-                              &index->finding_room, sizeof(*index->finding), 8,
-                              MF_FINDINGS_MAX) != MF_OK) {
+    finding.shard = index->shard;
+    finding.message = sentence(index, format, arguments);
+    if (!finding.message || make_room(index->env, &table, index->finding_count,
+                                      &index->finding_room, sizeof(finding), 8,
+                                      MF_FINDINGS_MAX) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }
     index->finding = table;
-    index->finding[index->finding_count++] =
-        (struct mf_finding){ .rule = mf_rules[rule].id,
-                             .severity = severity,
-                             .offset = offset,
-                             .shard = index->shard,
-                             .message = message };
+    index->finding[index->finding_count++] = finding;
+}
+
+void mf_index_note(struct mf_index *index, enum mf_severity severity,
+                   enum mf_rule rule, uint64_t offset, const char *format, ...)
+{
+    struct mf_finding finding = { .rule = mf_rules[rule].id,
+                                  .severity = severity,
+                                  .offset = offset };
+    va_list arguments;
+
+    va_start(arguments, format);
+    keep(index, finding, format, arguments);
+    va_end(arguments);
+}
+
+void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
+                      enum mf_severity severity, enum mf_rule rule,
+                      uint64_t offset, const char *format, ...)
+{
+    struct mf_finding finding = { .rule = mf_rules[rule].id,
+                                  .severity = severity,
+                                  .offset = offset,
+                                  .tensor = { record->name,
+                                              record->name_size } };
+    va_list arguments;
+
+    va_start(arguments, format);
+    keep(index, finding, format, arguments);
+    va_end(arguments);
 }
 
 static struct mf_str meta_name(const void *table, size_t row)
@@ -211,13 +232,14 @@ static void note_repeated_tensor(struct mf_index *index, size_t first,
 
     index->shard = tensor[second].shard;
     tensor[second].flags |= MF_TENSOR_DAMAGED;
-    mf_index_note(index, MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
-                  tensor[second].entry,
-                  "tensor '%s' stands twice, at %#" PRIx64 " of shard %u and "
-                  "%#" PRIx64 " of shard %u",
-                  mf_record_name(&tensor[second]).text, tensor[first].entry,
-                  tensor[first].shard + 1u, tensor[second].entry,
-                  tensor[second].shard + 1u);
+    mf_index_note_of(index, &tensor[second], MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
+                     tensor[second].entry,
+                     "tensor '%s' stands twice, at %#" PRIx64
+                     " of shard %u and "
+                     "%#" PRIx64 " of shard %u",
+                     mf_record_name(&tensor[second]).text, tensor[first].entry,
+                     tensor[first].shard + 1u, tensor[second].entry,
+                     tensor[second].shard + 1u);
 }
 
 enum mf_status mf_index_build_names(struct mf_index *index)

@@ -66,7 +66,7 @@ struct mf_index {
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
     size_t finding_count, finding_room;
-    size_t error_count, warning_count;
+    size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
     /* the shard that is being read */
     struct mf_part *part;
     uint32_t shard;
@@ -107,6 +107,11 @@ uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 void mf_index_note(struct mf_index *index, enum mf_severity severity,
                    enum mf_rule rule, uint64_t offset, const char *format, ...)
     MF_PRINTF(5, 6);
+
+/* The same about one tensor, whose name lies in the index's arena. */
+void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
+                      enum mf_severity severity, enum mf_rule rule,
+                      uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);
 
 /* The name of a record for a message. */
 struct mf_quoted mf_record_name(const struct mf_record *record);

@@ -63,8 +63,9 @@ static void sum_up(struct mf_model *model)
         .shard_count = model->file_count,
         .data_offset = model->part[0].data_offset,
         .alignment = model->part[0].alignment,
-        .error_count = index->error_count,
-        .warning_count = index->warning_count,
+        .error_count = index->count_of[MF_ERROR],
+        .warning_count = index->count_of[MF_WARNING],
+        .note_count = index->count_of[MF_NOTE],
     };
     for (size_t i = 0; i < model->file_count; i++)
         info->file_size += model->file[i].source.size;

@@ -21,6 +21,7 @@ struct mf_model {
     struct mf_part *part; /* likewise */
     size_t file_count, file_room;
     struct mf_model_info info;
+    bool validated; /* mf_validate has been here */
 };
 
 /* The row of the format that recognises the head, and what it says; NULL

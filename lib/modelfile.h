@@ -94,6 +94,7 @@ struct mf_error {
     enum mf_status status;
     uint64_t offset;
     char message[320];
+    const char *rule; /* of mf_rule_at where the bytes are at fault, else "" */
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
@@ -234,7 +235,7 @@ struct mf_model_info {
     uint64_t data_size;   /* sum of the tensors' bytes */
     uint64_t parameters;  /* sum of the tensors' elements */
     uint64_t alignment;   /* of tensor offsets; 1: none */
-    size_t error_count, warning_count; /* findings, kept or not */
+    size_t error_count, warning_count, note_count; /* findings, kept or not */
 };
 
 /* Valid until mf_close. */
@@ -392,6 +393,9 @@ enum mf_fact {
     MF_FACT_HEAD_COUNT,
     MF_FACT_HEAD_COUNT_KV,
     MF_FACT_VOCAB_SIZE,
+    MF_FACT_FEED_FORWARD_LENGTH,
+    MF_FACT_KEY_LENGTH,   /* of a head */
+    MF_FACT_VALUE_LENGTH, /* likewise */
     MF_FACT_COUNT
 };
 
@@ -406,7 +410,10 @@ MF_API bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
 
 /* ---- Findings ------------------------------------------------------------ */
 
-enum mf_severity { MF_WARNING, MF_ERROR };
+enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
+
+/* "note", "warning", "error". */
+MF_API const char *mf_severity_name(enum mf_severity severity);
 
 #define MF_FINDINGS_MAX 1000 /* kept; more are only counted */
 
@@ -415,12 +422,20 @@ struct mf_finding {
     enum mf_severity severity;
     uint64_t offset; /* in the shard's file, or MF_NO_OFFSET */
     uint32_t shard;
-    const char *message; /* a sentence as in struct mf_error */
+    struct mf_str tensor; /* which it is about; at is NULL for none */
+    const char *message;  /* a sentence as in struct mf_error */
 };
 
-/* What was met while reading, in that order; false past the last kept one. */
+/* What was met, in that order; false past the last kept one.  mf_open notes
+ * what it meets while reading; mf_validate adds the rest. */
 MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
                           struct mf_finding *out);
+
+/* Holds the model against everything that its header can tell: what its
+ * architecture needs, its tokenizer, its layout.  Adds findings and brings the
+ * counts in mf_model_info up to date; a second call adds nothing.  Reads no
+ * tensor data. */
+MF_API enum mf_status mf_validate(struct mf_model *model);
 
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */

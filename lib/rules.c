@@ -10,6 +10,13 @@ const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #undef RULE
 };
 
+const char *mf_severity_name(enum mf_severity severity)
+{
+    return severity == MF_ERROR     ? "error"
+           : severity == MF_WARNING ? "warning"
+                                    : "note";
+}
+
 bool mf_rule_at(size_t index, struct mf_rule_info *out)
 {
     if (index >= MF_RULE_COUNT)

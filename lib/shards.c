@@ -2,7 +2,9 @@
  *
  * shards.c - adding one file more to a model
  */
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lib/model.h"
 
@@ -33,6 +35,9 @@ enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
     struct mf_error error = env->error;
     const char *name = mf_base_name(path);
 
+    /* A model that names a shard which is not there is itself at fault. */
+    if (error.status == MF_ERR_IO && access(path, F_OK) != 0 && errno == ENOENT)
+        error.status = MF_ERR_CORRUPT;
     mf_clear_error(env);
     return mf_fail(env, error.status, error.offset, "shard '%s': %s",
                    mf_quote((struct mf_str){ name, strlen(name) }).text,

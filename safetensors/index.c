@@ -305,11 +305,11 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     if (record->shard == shard)
         return;
     index->shard = record->shard;
-    mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_SHARD, record->entry,
-                  "the index has tensor '%s' in shard '%s', it is in '%s'",
-                  mf_quote(tensor).text,
-                  mf_quote(walk->listed->name[shard]).text,
-                  mf_quote(walk->listed->name[record->shard]).text);
+    mf_index_note_of(
+        index, record, MF_ERROR, MF_RULE_ST_INDEX_SHARD, record->entry,
+        "the index has tensor '%s' in shard '%s', it is in '%s'",
+        mf_quote(tensor).text, mf_quote(walk->listed->name[shard]).text,
+        mf_quote(walk->listed->name[record->shard]).text);
 }
 
 static enum mf_status verify_line(struct walk *walk)
@@ -346,10 +346,11 @@ static void check_unlisted(struct walk *walk)
             mf_names_find(&index->tensor_names, name) != i)
             continue;
         index->shard = record->shard;
-        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_EXTRA, record->entry,
-                      "shard '%s' has tensor '%s', which the index lacks",
-                      mf_quote(walk->listed->name[record->shard]).text,
-                      mf_quote(name).text);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_ST_INDEX_EXTRA,
+                         record->entry,
+                         "shard '%s' has tensor '%s', which the index lacks",
+                         mf_quote(walk->listed->name[record->shard]).text,
+                         mf_quote(name).text);
     }
 }
 

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_gguf_faults.c - the complete list of what is found in each bad GGUF
+ * test_gguf_faults.c - the complete list of what is found in each GGUF fixture
  *
  * fixtures/README.md says what is wrong with each file.
  */
-#include "tests/support.h"
+#include "tests/faults.h"
 
 static struct mf_env *env;
 
-static const struct fault {
-    const char *file, *rule;
-    enum mf_severity severity;
-    uint64_t offset;
-} faults[] = {
+static const struct fault faults[] = {
     /* clang-format off */
     { "bad-alignment-24.gguf", "GGUF-ALIGNMENT", MF_WARNING, 0x61 },
     { "bad-alignment-2g.gguf", "TENSOR-ALIGNMENT", MF_ERROR, 0x95 },
@@ -50,90 +46,160 @@ static const struct fault {
     { "bad-rank-5.gguf", "GGUF-RANK", MF_ERROR, 0x74 },
     { "bad-row-block.gguf", "TENSOR-ROW", MF_ERROR, 0xa0 },
     { "bad-size-past-end.gguf", "TENSOR-BOUNDS", MF_ERROR, 0xc0 },
+    { "bad-split-count-00001-of-00002.gguf", "SHARD-TENSORS", MF_ERROR, MF_NO_OFFSET },
+    { "bad-split-count-00002-of-00002.gguf", "SHARD-TENSORS", MF_ERROR, MF_NO_OFFSET },
+    { "bad-split-foreign-00002-of-00002.gguf", "SHARD-NAME", MF_WARNING, MF_NO_OFFSET },
+    { "bad-split-name-00001-of-00002.gguf", "TENSOR-DUPLICATE", MF_ERROR, 0x6a },
+    { "bad-split-name-00002-of-00002.gguf", "TENSOR-DUPLICATE", MF_ERROR, 0x6a },
     { "bad-string-nul.gguf", "GGUF-TEXT-UTF8", MF_WARNING, 0x62 },
     { "bad-string-utf8.gguf", "GGUF-TEXT-UTF8", MF_WARNING, 0x62 },
     { "bad-trailing-zip.gguf", "DATA-GAP", MF_WARNING, 0xe0 },
     { "bad-trailing.gguf", "DATA-GAP", MF_WARNING, 0xe0 },
     { "bad-type-removed.gguf", "GGUF-TYPE", MF_ERROR, 0x74 },
+    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0x5a },
+    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xae },
+    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xfd },
+    { "good-name-64.gguf", "GGUF-NAME-LENGTH", MF_WARNING, 0x9c },
+    { "good-rank-0.gguf", "GGUF-RANK", MF_WARNING, 0x9c },
+    { "good-type-iq4_ks.gguf", "GGUF-TYPE-FORK", MF_WARNING, 0xc8 },
     { "unsupported-type-1234.gguf", "GGUF-TYPE", MF_ERROR, 0x9c },
     /* clang-format on */
 };
 
-static const struct refusal {
-    const char *file;
-    enum mf_status status;
-    uint64_t offset;
-} refusals[] = {
+static const struct refusal refusals[] = {
     /* clang-format off */
-    { "bad-alignment-0.gguf", MF_ERR_CORRUPT, 0x61 },
-    { "bad-alignment-5.gguf", MF_ERR_CORRUPT, 0x61 },
-    { "bad-alignment-type.gguf", MF_ERR_CORRUPT, 0x61 },
-    { "bad-array-bomb.gguf", MF_ERR_CORRUPT, 0x67 },
-    { "bad-array-count.gguf", MF_ERR_CORRUPT, 0x67 },
-    { "bad-array-depth.gguf", MF_ERR_LIMIT, 0x35b },
-    { "bad-array-strings.gguf", MF_ERR_CORRUPT, 0x67 },
-    { "bad-array-type-13.gguf", MF_ERR_CORRUPT, 0x67 },
-    { "bad-count-metadata.gguf", MF_ERR_CORRUPT, 0x18 },
-    { "bad-count-tensors.gguf", MF_ERR_CORRUPT, 0x18 },
-    { "bad-empty.gguf", MF_ERR_FORMAT, 0x0 },
-    { "bad-endian-mixed.gguf", MF_ERR_CORRUPT, 0x18 },
-    { "bad-key-empty.gguf", MF_ERR_CORRUPT, 0x44 },
-    { "bad-key-past-end.gguf", MF_ERR_CORRUPT, 0x44 },
-    { "bad-magic-fugg.gguf", MF_ERR_UNSUPPORTED, 0x0 },
-    { "bad-rank-huge.gguf", MF_ERR_CORRUPT, 0x74 },
-    { "bad-string-past-end.gguf", MF_ERR_CORRUPT, 0x62 },
-    { "bad-three-bytes.gguf", MF_ERR_FORMAT, 0x0 },
-    { "bad-value-type-13.gguf", MF_ERR_CORRUPT, 0x56 },
-    { "bad-version-0.gguf", MF_ERR_UNSUPPORTED, 0x0 },
-    { "bad-version-4.gguf", MF_ERR_UNSUPPORTED, 0x0 },
+    { "bad-alignment-0.gguf", MF_ERR_CORRUPT, 0x61,
+      "general.alignment is 0, neither a power of two nor a multiple of 8" },
+    { "bad-alignment-5.gguf", MF_ERR_CORRUPT, 0x61,
+      "general.alignment is 5, neither a power of two nor a multiple of 8" },
+    { "bad-alignment-type.gguf", MF_ERR_CORRUPT, 0x61,
+      "general.alignment is of type u64, u32 is required" },
+    { "bad-array-bomb.gguf", MF_ERR_CORRUPT, 0x67,
+      "an array of 'tiny.values' claims 1099511627776 elements, 185 bytes "
+      "are left" },
+    { "bad-array-count.gguf", MF_ERR_CORRUPT, 0x67,
+      "an array of 'tiny.values' claims 4611686018427387905 elements, 185 "
+      "bytes are left" },
+    { "bad-array-depth.gguf", MF_ERR_LIMIT, 0x35b,
+      "arrays of 'tiny.values' are nested more than 64 deep" },
+    { "bad-array-strings.gguf", MF_ERR_CORRUPT, 0x67,
+      "an array of 'tiny.values' claims 2305843009213693952 elements, 153 "
+      "bytes are left" },
+    { "bad-array-type-13.gguf", MF_ERR_CORRUPT, 0x67,
+      "'tiny.values' is an array of type 13, the last is 12" },
+    { "bad-count-metadata.gguf", MF_ERR_CORRUPT, 0x18,
+      "the header claims 18446744073709551615 metadata of at least 14 "
+      "bytes, 200 bytes are left" },
+    { "bad-count-tensors.gguf", MF_ERR_CORRUPT, 0x18,
+      "the header claims 2305843009213693952 tensors of at least 24 bytes, "
+      "200 bytes are left" },
+    { "bad-empty.gguf", MF_ERR_FORMAT, 0x0,
+      "the file is empty" },
+    { "bad-endian-mixed.gguf", MF_ERR_CORRUPT, 0x18,
+      "the header claims 72057594037927936 metadata of at least 14 bytes, "
+      "200 bytes are left" },
+    { "bad-key-empty.gguf", MF_ERR_CORRUPT, 0x44,
+      "a metadata key is empty" },
+    { "bad-key-past-end.gguf", MF_ERR_CORRUPT, 0x44,
+      "a metadata key claims 18446744073709551615 bytes, 180 are left" },
+    { "bad-magic-fugg.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is gguf-reversed," },
+    { "bad-rank-huge.gguf", MF_ERR_CORRUPT, 0x74,
+      "tensor 'b.weight' has 536870912 dimensions, at most 64 are read" },
+    { "bad-split-foreign-00001-of-00002.gguf", MF_ERR_CORRUPT, MF_NO_OFFSET,
+      "shard 'bad-split-foreign-00002-of-00002.gguf': does not belong here: "
+      "it says that it is shard 2 of 3, shard 2 of 2 was expected" },
+    { "bad-split-missing-00001-of-00002.gguf", MF_ERR_CORRUPT, MF_NO_OFFSET,
+      "shard 'bad-split-missing-00002-of-00002.gguf': cannot be opened" },
+    { "bad-string-past-end.gguf", MF_ERR_CORRUPT, 0x62,
+      "the string of 'tiny.value' claims 18446744073709551615 bytes, 158 "
+      "bytes are left" },
+    { "bad-three-bytes.gguf", MF_ERR_FORMAT, 0x0,
+      "this is no model file that is known here; it starts with 47 47 55" },
+    { "bad-value-type-13.gguf", MF_ERR_CORRUPT, 0x56,
+      "'tiny.value' is of type 13, the last is 12" },
+    { "bad-version-0.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is gguf," },
+    { "bad-version-4.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is gguf," },
+    { "unsupported-html.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is html," },
+    { "unsupported-lfs-pointer.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is git-lfs-pointer," },
+    { "unsupported-zip.gguf", MF_ERR_UNSUPPORTED, 0x0,
+      "this is zip," },
     /* clang-format on */
 };
 
-#define FAULTS   (sizeof(faults) / sizeof(*faults))
-#define REFUSALS (sizeof(refusals) / sizeof(*refusals))
+/* What these get wrong is not what opening looks at: they open without a
+ * finding. */
+static const char *const silent[] = {
+    "bad-llama.gguf",
+    "bad-architecture-missing.gguf",
+    "bad-architecture-type.gguf",
+    "bad-block-count.gguf",
+    "bad-file-type.gguf",
+    "bad-head-count.gguf",
+    "bad-order.gguf",
+    "bad-padding-missing.gguf",
+    "bad-padding-not-zero.gguf",
+    "bad-quantization-version.gguf",
+    "bad-tokens-id.gguf",
+    "bad-tokens-length.gguf",
+    "bad-tokens-type.gguf",
+    "bad-value-not-finite.gguf",
+};
 
-static const struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
-
-/* The findings of faults[first]'s file are the rows from there on, no more. */
-static size_t check_file(size_t first)
-{
-    const char *file = faults[first].file;
-    struct mf_finding finding;
-    struct mf_model *model;
-    size_t i = first, found = 0;
-
-    assert_int_equal(mf_open(env, fixture_path(file), &alone, &model), MF_OK);
-    for (; i < FAULTS && strcmp(faults[i].file, file) == 0; i++, found++) {
-        if (!mf_finding_at(model, found, &finding))
-            fail_msg("%s: %s was not found", file, faults[i].rule);
-        assert_string_equal(finding.rule, faults[i].rule);
-        assert_int_equal(finding.severity, faults[i].severity);
-        assert_int_equal(finding.offset, faults[i].offset);
-    }
-    if (mf_finding_at(model, found, &finding))
-        fail_msg("%s: %s, too", file, finding.rule);
-    mf_close(model);
-    return i;
-}
+static const struct faults all = {
+    .suffix = ".gguf",
+    .fault = faults,
+    .fault_count = COUNT(faults),
+    .refusal = refusals,
+    .refusal_count = COUNT(refusals),
+    .silent = silent,
+    .silent_count = COUNT(silent),
+};
 
 static void faults_are_found_where_they_are(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < FAULTS;)
-        i = check_file(i);
+    check_all_findings(env, &all);
 }
 
-static void what_cannot_be_read_says_where(void **state)
+static void what_cannot_be_read_says_why_and_where(void **state)
 {
+    (void)state;
+    check_refusals(env, &all);
+}
+
+static void every_fixture_gets_its_verdict(void **state)
+{
+    (void)state;
+    check_verdicts(env, &all);
+}
+
+/* The third of three bools is 255; made 2, it is no better, and 1 is fine. */
+static void bools_are_0_or_1(void **state)
+{
+    const size_t third = 0x69;
+    struct mf_finding finding;
     struct mf_model *model;
+    uint8_t *bytes;
+    size_t size;
 
     (void)state;
-    for (size_t i = 0; i < REFUSALS; i++) {
+    bytes = load(fixture_path("bad-bool-array.gguf"), &size);
+    assert_int_equal(bytes[third], 255);
+    for (uint8_t byte = 1; byte <= 2; byte++) {
+        bytes[third] = byte;
         assert_int_equal(
-            mf_open(env, fixture_path(refusals[i].file), &alone, &model),
-            refusals[i].status);
-        assert_int_equal(mf_env_error(env)->offset, refusals[i].offset);
+            mf_open_memory(env, "made.gguf", bytes, size, NULL, &model), MF_OK);
+        assert_int_equal(find_rule(model, "GGUF-BOOL", &finding), byte == 2);
+        if (byte == 2)
+            assert_int_equal(finding.offset, third);
+        mf_close(model);
     }
+    free(bytes);
 }
 
 static int begin(void **state)
@@ -146,17 +212,21 @@ static int begin(void **state)
 static int end(void **state)
 {
     (void)state;
-    mf_env_free(env);
+    mf_env_free(env); /* which minds what was not closed */
     return 0;
 }
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(faults_are_found_where_they_are),
-        cmocka_unit_test(what_cannot_be_read_says_where),
+        TEST(faults_are_found_where_they_are),
+        TEST(what_cannot_be_read_says_why_and_where),
+        TEST(every_fixture_gets_its_verdict),
+        TEST(bools_are_0_or_1),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, begin, end);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,8 +192,8 @@ static void refusals_have_a_status_and_a_place(void **state)
         { "bad-offsets-three.safetensors", MF_ERR_CORRUPT, 0x39 },
         { "bad-index-number", MF_ERR_CORRUPT, 0x9d },
         { "bad-index-path", MF_ERR_CORRUPT, 0x9d },
-        { "bad-index-missing-shard", MF_ERR_IO, MF_NO_OFFSET },
-        { "bad-folder-missing", MF_ERR_IO, MF_NO_OFFSET },
+        { "bad-index-missing-shard", MF_ERR_CORRUPT, MF_NO_OFFSET },
+        { "bad-folder-missing", MF_ERR_CORRUPT, MF_NO_OFFSET },
     };
     struct mf_model *model;
 

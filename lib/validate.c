@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * validate.c - everything that a header can tell of a model, once it is open
+ *
+ * Opening has found what is wrong with single fields and with the geometry.
+ * Here they are held against each other.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "lib/architecture.h"
+#include "lib/model.h"
+
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key)
+{
+    size_t row =
+        mf_names_find(&index->meta_names, (struct mf_str){ key, strlen(key) });
+
+    return row == MF_NOT_FOUND ? NULL : &index->meta[row];
+}
+
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
+{
+    if (!meta)
+        return false;
+    switch (meta->type) {
+    case MF_VALUE_I8:
+    case MF_VALUE_I16:
+    case MF_VALUE_I32:
+    case MF_VALUE_I64:
+        *out = meta->number.u64;
+        return meta->number.i64 >= 0;
+    case MF_VALUE_U8:
+    case MF_VALUE_U16:
+    case MF_VALUE_U32:
+    case MF_VALUE_U64:
+        *out = meta->number.u64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void check_finite(struct mf_index *index)
+{
+    for (size_t i = 0; i < index->meta_count; i++) {
+        const struct mf_meta *meta = &index->meta[i];
+
+        if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
+            !isfinite(meta->number.f64))
+            mf_index_note(
+                index, MF_WARNING, MF_RULE_META_NOT_FINITE, meta->span.offset,
+                "'%s' is %s", mf_quote(meta->key).text,
+                isnan(meta->number.f64) ? "not a number" : "infinite");
+    }
+}
+
+enum mf_status mf_validate(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+    struct mf_model_info *info = &model->info;
+
+    mf_clear_error(model->env);
+    if (model->validated)
+        return MF_OK;
+    model->validated = true;
+    index->shard = 0;
+    check_finite(index);
+    if (model->format->validate)
+        model->format->validate(index, model->part, model->file_count);
+    index->shard = 0;
+    if (info->has_tensors && index->tensor_count == 0)
+        mf_index_note(index, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
+                      "there are no tensors: a vocabulary, or metadata alone");
+    else
+        mf_architecture_check(model);
+    info->error_count = index->count_of[MF_ERROR];
+    info->warning_count = index->count_of[MF_WARNING];
+    info->note_count = index->count_of[MF_NOTE];
+    return index->status;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * faults.h - fixtures held against tables of what opening finds in them
+ */
+#ifndef TESTS_FAULTS_H
+#define TESTS_FAULTS_H
+
+#include <inttypes.h>
+
+#include "tests/support.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/* A finding; one file's are neighbours, in the order in which they are met. */
+struct fault {
+    const char *file, *rule;
+    enum mf_severity severity;
+    uint64_t offset;
+};
+
+/* A file that does not open. */
+struct refusal {
+    const char *file;
+    enum mf_status status;
+    uint64_t offset;
+    const char *message; /* a part of it */
+};
+
+/* All that is known of a format's fixtures. */
+struct faults {
+    const char *suffix;
+    const struct fault *fault;
+    size_t fault_count;
+    const struct refusal *refusal;
+    size_t refusal_count;
+    const char *const *silent; /* whose faults opening does not look for */
+    size_t silent_count;
+};
+
+/* The findings of fault[first]'s file are the rows from there on, no more;
+ * returns the first row of the next file. */
+static inline size_t check_findings(struct mf_env *env,
+                                    const struct faults *all, size_t first)
+{
+    const char *file = all->fault[first].file;
+    struct mf_finding finding;
+    struct mf_model *model;
+    size_t i = first, found = 0;
+
+    if (mf_open(env, fixture_path(file), NULL, &model) != MF_OK)
+        fail_msg("%s: %s", file, mf_env_error(env)->message);
+    for (; i < all->fault_count && strcmp(all->fault[i].file, file) == 0;
+         i++, found++) {
+        const struct fault *row = &all->fault[i];
+
+        if (!mf_finding_at(model, found, &finding))
+            fail_msg("%s: %s was not found", file, row->rule);
+        if (strcmp(finding.rule, row->rule) != 0 ||
+            finding.severity != row->severity || finding.offset != row->offset)
+            fail_msg("%s: %s of severity %d at %#" PRIx64 ", not %s", file,
+                     finding.rule, finding.severity, finding.offset, row->rule);
+    }
+    if (mf_finding_at(model, found, &finding))
+        fail_msg("%s: %s, too", file, finding.rule);
+    walk_model(model);
+    mf_close(model);
+    return i;
+}
+
+static inline void check_all_findings(struct mf_env *env,
+                                      const struct faults *all)
+{
+    for (size_t i = 0; i < all->fault_count;)
+        i = check_findings(env, all, i);
+}
+
+static inline void check_refusals(struct mf_env *env, const struct faults *all)
+{
+    const struct mf_error *error = mf_env_error(env);
+    struct mf_model *model;
+
+    for (size_t i = 0; i < all->refusal_count; i++) {
+        const struct refusal *row = &all->refusal[i];
+
+        if (mf_open(env, fixture_path(row->file), NULL, &model) == MF_OK)
+            fail_msg("%s: opens", row->file);
+        if (error->status != row->status || error->offset != row->offset ||
+            !strstr(error->message, row->message))
+            fail_msg("%s: status %d at %#" PRIx64 ": %s", row->file,
+                     error->status, error->offset, error->message);
+    }
+}
+
+/* What the tables say of a file: the verdict of fixtures/README.md. */
+static inline const char *verdict_of(const struct faults *all, const char *file)
+{
+    const char *verdict = "good";
+
+    for (size_t i = 0; i < all->refusal_count; i++)
+        if (strcmp(all->refusal[i].file, file) == 0)
+            return all->refusal[i].status == MF_ERR_UNSUPPORTED ? "unsupported"
+                                                                : "refused";
+    for (size_t i = 0; i < all->fault_count; i++)
+        if (strcmp(all->fault[i].file, file) == 0) {
+            if (all->fault[i].severity == MF_ERROR)
+                return "error";
+            verdict = "warning";
+        }
+    return verdict;
+}
+
+static inline bool is_silent(const struct faults *all, const char *file)
+{
+    for (size_t i = 0; i < all->silent_count; i++)
+        if (strcmp(all->silent[i], file) == 0)
+            return true;
+    return false;
+}
+
+/* Whom no table names opens without any finding. */
+static inline void check_clean(struct mf_env *env, const char *file)
+{
+    struct mf_finding finding;
+    struct mf_model *model;
+
+    if (mf_open(env, fixture_path(file), NULL, &model) != MF_OK)
+        fail_msg("%s: %s", file, mf_env_error(env)->message);
+    if (mf_finding_at(model, 0, &finding))
+        fail_msg("%s: %s", file, finding.rule);
+    walk_model(model);
+    mf_close(model);
+}
+
+/* What is not read may be called refused, too: a version, say. */
+static inline bool same_verdict(const char *verdict, const char *ours)
+{
+    return strcmp(verdict, ours) == 0 || (strcmp(verdict, "refused") == 0 &&
+                                          strcmp(ours, "unsupported") == 0);
+}
+
+/* Holds a row of fixtures/README.md, "| `file` | verdict |", against the
+ * tables; false where it is none of this format. */
+static inline bool check_row(struct mf_env *env, const struct faults *all,
+                             const char *line)
+{
+    char file[128], verdict[16];
+    const char *ours;
+
+    if (sscanf(line, "| `%127[^`]` | %15[a-z] |", file, verdict) != 2 ||
+        !has_suffix(file, all->suffix))
+        return false;
+    ours = verdict_of(all, file);
+    if (strcmp(ours, "good") == 0)
+        check_clean(env, file);
+    if (is_silent(all, file) ? strcmp(verdict, "good") == 0
+                             : !same_verdict(verdict, ours))
+        fail_msg("%s is %s, but: %s", file, verdict, ours);
+    return true;
+}
+
+/* Every fixture has a row in README.md, and gets the verdict that is there. */
+static inline void check_verdicts(struct mf_env *env, const struct faults *all)
+{
+    FILE *readme = fopen(fixture_path("README.md"), "r");
+    DIR *folder = opendir(fixture_folder());
+    struct dirent *entry;
+    size_t rows = 0, files = 0;
+    char line[512];
+
+    assert_non_null(readme);
+    assert_non_null(folder);
+    while (fgets(line, sizeof(line), readme))
+        rows += check_row(env, all, line);
+    while ((entry = readdir(folder)) != NULL)
+        files += has_suffix(entry->d_name, all->suffix);
+    closedir(folder);
+    fclose(readme);
+    assert_true(files > 0);
+    assert_int_equal(rows, files);
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_apr_faults.c - the complete list of what is found in each APR fixture
+ *
+ * fixtures/README.md says what is wrong with each file.
+ */
+#include "tests/faults.h"
+
+static struct mf_env *env;
+
+static const struct fault faults[] = {
+    /* clang-format off */
+    { "bad-data-past-end.apr", "APR-SECTIONS", MF_ERROR, 0x20 },
+    { "bad-data-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x10000000000 },
+    { "bad-data-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x10000000040 },
+    { "bad-dtype-15.apr", "APR-DTYPE", MF_ERROR, 0x12c },
+    { "bad-elements-overflow.apr", "TENSOR-OVERFLOW", MF_ERROR, 0x12c },
+    { "bad-flags-undefined.apr", "APR-FLAGS", MF_WARNING, 0x6 },
+    { "bad-metadata-alias.apr", "APR-METADATA-ALIAS", MF_WARNING, 0x7b },
+    { "bad-metadata-duplicate.apr", "META-DUPLICATE", MF_ERROR, 0x58 },
+    { "bad-metadata-type.apr", "APR-METADATA-TYPE", MF_ERROR, 0x63 },
+    { "bad-name-duplicate.apr", "TENSOR-DUPLICATE", MF_ERROR, 0x12c },
+    { "bad-name-empty.apr", "APR-NAME", MF_ERROR, 0x100 },
+    { "bad-name-nul.apr", "APR-NAME", MF_ERROR, 0x12c },
+    { "bad-name-utf8.apr", "APR-NAME", MF_ERROR, 0x12c },
+    { "bad-offset-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x1180 },
+    { "bad-offset-unaligned.apr", "TENSOR-ALIGNMENT", MF_WARNING, 0x100 },
+    { "bad-offset-wrap.apr", "TENSOR-BOUNDS", MF_ERROR, 0x12c },
+    { "bad-order.apr", "APR-INDEX-ORDER", MF_ERROR, 0x12c },
+    { "bad-overlap.apr", "TENSOR-OVERLAP", MF_ERROR, 0x180 },
+    { "bad-reserved.apr", "APR-RESERVED", MF_WARNING, 0x2c },
+    { "bad-sections-overlap.apr", "APR-SECTIONS", MF_ERROR, 0xc },
+    { "bad-sections-overlap.apr", "APR-TRAILING", MF_WARNING, 0x98 },
+    { "bad-size.apr", "TENSOR-SIZE", MF_ERROR, 0x12c },
+    { "bad-trailing.apr", "APR-TRAILING", MF_WARNING, 0x1d8 },
+    { "bad-v1-compression.apr", "APR-V1-COMPRESSION", MF_ERROR, 0x14 },
+    { "bad-v1-footer.apr", "APR-V1-CRC", MF_ERROR, 0x124 },
+    { "bad-v1-payload-past-end.apr", "APR-V1-SIZE", MF_ERROR, 0x8 },
+    { "bad-v1-quality.apr", "APR-V1-QUALITY", MF_WARNING, 0x16 },
+    { "bad-v1-trailing.apr", "APR-V1-SIZE", MF_ERROR, 0x8 },
+    { "bad-v1-type.apr", "APR-V1-TYPE", MF_ERROR, 0x6 },
+    { "bad-version-9.apr", "APR-VERSION", MF_WARNING, 0x4 },
+    { "good-lz4flag-plain.apr", "APR-FLAGS", MF_WARNING, 0x6 },
+    /* clang-format on */
+};
+
+static const struct refusal refusals[] = {
+    /* clang-format off */
+    { "bad-count-huge.apr", MF_ERR_CORRUPT, 0x8,
+      "4294967295 tensors claimed, the 128 bytes of the index hold at most 6" },
+    { "bad-count.apr", MF_ERR_CORRUPT, 0x8,
+      "1000 tensors claimed, the 128 bytes of the index hold at most 6" },
+    { "bad-flags-both-layouts.apr", MF_ERR_CORRUPT, 0x6,
+      "flags 0x0c00 say column-major, which APR forbids" },
+    { "bad-flags-column-major.apr", MF_ERR_CORRUPT, 0x6,
+      "flags 0x0800 say column-major, which APR forbids" },
+    { "bad-header-checksum.apr", MF_ERR_CORRUPT, 0x28,
+      "the header's checksum is 7dd6fce9, its bytes give c783f8fe" },
+    { "bad-index-past-end.apr", MF_ERR_CORRUPT, 0x18,
+      "tensor index at 0xffffffffffffffff, the file has 516 bytes" },
+    { "bad-metadata-array.apr", MF_ERR_CORRUPT, 0x40,
+      "the metadata is JSON, but no object" },
+    { "bad-metadata-json.apr", MF_ERR_CORRUPT, 0x55,
+      "unexpected byte 0x7d, a key must stand here" },
+    { "bad-metadata-past-end.apr", MF_ERR_CORRUPT, 0xc,
+      "metadata at 0x40 of 4294967295 bytes, the file has 516" },
+    { "bad-metadata-utf8.apr", MF_ERR_CORRUPT, 0x52,
+      "unexpected byte 0xff, a string must be well-formed UTF-8" },
+    { "bad-rank-200.apr", MF_ERR_CORRUPT, 0x12c,
+      "tensor 'b.weight' has 200 dimensions, at most 64 are read" },
+    { "bad-v1-metadata-array.apr", MF_ERR_CORRUPT, 0x20,
+      "the metadata is no map" },
+    { "bad-v1-metadata-past-end.apr", MF_ERR_CORRUPT, 0x8,
+      "metadata of 4294967295 bytes, 264 are left" },
+    { "unsupported-apnr.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is jugar-apr," },
+    { "unsupported-apr02.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr-02," },
+    { "unsupported-apr1-json.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr1-json," },
+    { "unsupported-apr2.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr2," },
+    { "unsupported-aprt.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is entrenar-trace," },
+    { "unsupported-encrypted.apr", MF_ERR_UNSUPPORTED, 0x6,
+      "flags 0x0404 say encrypted, for which APR version 2 has no layout" },
+    { "unsupported-lz4.apr", MF_ERR_UNSUPPORTED, 0x6,
+      "the file is compressed with LZ4; unpack it with realizar first" },
+    { "unsupported-presentar.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is presentar," },
+    { "unsupported-whisper.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is whisper-apr," },
+    { "unsupported-wrapper-lz4.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr1-wrapper," },
+    { "unsupported-wrapper-zstd.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr1-wrapper," },
+    { "unsupported-wrapper.apr", MF_ERR_UNSUPPORTED, 0x0,
+      "this is apr1-wrapper," },
+    { "unsupported-zstd.apr", MF_ERR_UNSUPPORTED, 0x6,
+      "the file is compressed with zstd; unpack it with realizar first" },
+    /* clang-format on */
+};
+
+/* Only the data shows this fault, and opening does not read it. */
+static const char *const silent[] = {
+    "good-realizar-q4k.apr",
+    "bad-footer.apr",
+};
+
+static const struct faults all = {
+    .suffix = ".apr",
+    .fault = faults,
+    .fault_count = COUNT(faults),
+    .refusal = refusals,
+    .refusal_count = COUNT(refusals),
+    .silent = silent,
+    .silent_count = COUNT(silent),
+};
+
+static void faults_are_found_where_they_are(void **state)
+{
+    (void)state;
+    check_all_findings(env, &all);
+}
+
+static void what_cannot_be_read_says_why_and_where(void **state)
+{
+    (void)state;
+    check_refusals(env, &all);
+}
+
+static void every_fixture_gets_its_verdict(void **state)
+{
+    (void)state;
+    check_verdicts(env, &all);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mf_env_free(env); /* which minds what was not closed */
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(faults_are_found_where_they_are),
+        TEST(what_cannot_be_read_says_why_and_where),
+        TEST(every_fixture_gets_its_verdict),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

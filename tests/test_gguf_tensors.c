@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_gguf_tensors.c - tensors of the GGUF fixtures: types, shapes, places
+ *
+ * fixtures/make_gguf_good.c says what each file is made of.
+ */
+#include "tests/support.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+static struct mf_env *env;
+
+static struct mf_model *open_fixture(const char *name)
+{
+    struct mf_model *model;
+
+    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+        fail_msg("%s: %s", name, mf_env_error(env)->message);
+    return model;
+}
+
+static struct mf_tensor tensor_of(const struct mf_model *model,
+                                  const char *name)
+{
+    struct mf_tensor tensor;
+
+    if (!mf_tensor_find(model, name, strlen(name), &tensor, NULL))
+        fail_msg("there is no tensor %s", name);
+    return tensor;
+}
+
+/* ---- types ---- */
+
+/* Elements and bytes of a block, of which each tensor is one. */
+static const struct {
+    const char *name;
+    uint32_t id;
+    uint64_t block, bytes;
+} types[] = {
+    { "f32", 0, 1, 4 },         { "f16", 1, 1, 2 },
+    { "q4_0", 2, 32, 18 },      { "q4_1", 3, 32, 20 },
+    { "q5_0", 6, 32, 22 },      { "q5_1", 7, 32, 24 },
+    { "q8_0", 8, 32, 34 },      { "q8_1", 9, 32, 36 },
+    { "q2_k", 10, 256, 84 },    { "q3_k", 11, 256, 110 },
+    { "q4_k", 12, 256, 144 },   { "q5_k", 13, 256, 176 },
+    { "q6_k", 14, 256, 210 },   { "q8_k", 15, 256, 292 },
+    { "iq2_xxs", 16, 256, 66 }, { "iq2_xs", 17, 256, 74 },
+    { "iq3_xxs", 18, 256, 98 }, { "iq1_s", 19, 256, 50 },
+    { "iq4_nl", 20, 32, 18 },   { "iq3_s", 21, 256, 110 },
+    { "iq2_s", 22, 256, 82 },   { "iq4_xs", 23, 256, 136 },
+    { "i8", 24, 1, 1 },         { "i16", 25, 1, 2 },
+    { "i32", 26, 1, 4 },        { "i64", 27, 1, 8 },
+    { "f64", 28, 1, 8 },        { "iq1_m", 29, 256, 56 },
+    { "bf16", 30, 1, 2 },       { "tq1_0", 34, 256, 54 },
+    { "tq2_0", 35, 256, 66 },   { "mxfp4", 39, 32, 17 },
+    { "nvfp4", 40, 64, 36 },    { "q1_0", 41, 128, 18 },
+    { "q2_0", 42, 64, 18 },
+};
+
+/* The data is the file's last bytes: each block, padded to 32. */
+static uint64_t start_of_types(uint64_t file_size)
+{
+    for (size_t i = 0; i < COUNT(types); i++)
+        file_size -= (types[i].bytes + 31) / 32 * 32;
+    return file_size;
+}
+
+static void every_type_has_its_size(void **state)
+{
+    struct mf_model *model = open_fixture("good-types.gguf");
+    const struct mf_model_info *info = mf_model_info(model);
+    uint64_t at = start_of_types(info->file_size);
+    struct mf_tensor tensor;
+
+    (void)state;
+    assert_int_equal(info->tensor_count, COUNT(types));
+    assert_int_equal(info->data_offset, at);
+    for (size_t i = 0; i < COUNT(types); i++) {
+        assert_true(mf_tensor_at(model, i, &tensor));
+        assert_memory_equal(tensor.name.at, "type.", 5);
+        assert_string_equal(tensor.name.at + 5, types[i].name);
+        assert_string_equal(tensor.type, types[i].name);
+        assert_int_equal(tensor.type_id, types[i].id);
+        assert_int_equal(tensor.rank, 1);
+        assert_int_equal(tensor.dim[0], types[i].block);
+        assert_int_equal(tensor.parameters, types[i].block);
+        assert_int_equal(tensor.data.offset, at);
+        assert_int_equal(tensor.data.size, types[i].bytes);
+        assert_int_equal(tensor.flags, 0);
+        at += (types[i].bytes + 31) / 32 * 32;
+    }
+    mf_close(model);
+}
+
+/* a.weight and b.weight take 64 bytes of the data, d.weight the last 32. */
+static void check_strange(const char *name, const char *type, uint32_t id,
+                          uint64_t room)
+{
+    struct mf_model *model = open_fixture(name);
+    const struct mf_model_info *info = mf_model_info(model);
+    struct mf_tensor tensor = tensor_of(model, "c.weight");
+
+    assert_string_equal(tensor.type, type);
+    assert_int_equal(tensor.type_id, id);
+    assert_int_equal(tensor.data.offset, info->data_offset + 64);
+    assert_int_equal(tensor.data.size, room);
+    assert_int_equal(tensor.flags, MF_TENSOR_SIZE_INFERRED);
+    tensor = tensor_of(model, "d.weight");
+    assert_int_equal(tensor.data.offset, info->data_offset + 64 + room);
+    assert_int_equal(tensor.data.offset, info->file_size - 32);
+    assert_int_equal(tensor.flags, 0);
+    mf_close(model);
+}
+
+/* The size of what is not known is inferred: up to the next tensor. */
+static void unknown_types_take_the_room_they_have(void **state)
+{
+    (void)state;
+    check_strange("unsupported-type-1234.gguf", "type_1234", 1234, 128);
+    check_strange("good-type-iq4_ks.gguf", "iq4_ks", 144, 288);
+}
+
+/* ---- shapes and places ---- */
+
+static void every_rank(void **state)
+{
+    static const uint64_t dims[] = { 3, 2, 5, 4 };
+    static const uint64_t sizes[] = { 12, 24, 120, 480 };
+    static const uint64_t padded[] = { 32, 32, 128, 480 };
+    struct mf_model *model = open_fixture("good-ranks.gguf");
+    uint64_t at = mf_model_info(model)->data_offset + 64;
+    struct mf_tensor tensor;
+
+    (void)state;
+    for (uint32_t rank = 1; rank <= 4; rank++) {
+        assert_true(mf_tensor_at(model, 1 + rank, &tensor));
+        assert_int_equal(tensor.name.at[5], '0' + rank);
+        assert_int_equal(tensor.rank, rank);
+        assert_memory_equal(tensor.dim, dims, rank * sizeof(*dims));
+        assert_int_equal(tensor.data.offset, at);
+        assert_int_equal(tensor.data.size, sizes[rank - 1]);
+        assert_int_equal(tensor.parameters, sizes[rank - 1] / 4);
+        at += padded[rank - 1];
+    }
+    assert_int_equal(at, mf_model_info(model)->file_size);
+    mf_close(model);
+    model = open_fixture("good-rank-0.gguf");
+    tensor = tensor_of(model, "rank.0");
+    assert_int_equal(tensor.rank, 0);
+    assert_int_equal(tensor.parameters, 1);
+    assert_int_equal(tensor.data.size, 4);
+    mf_close(model);
+}
+
+static void names_of_tensors_and_keys(void **state)
+{
+    struct mf_model *model = open_fixture("good-names.gguf");
+    struct mf_tensor tensor;
+    struct mf_meta meta;
+
+    (void)state;
+    tensor =
+        tensor_of(model, "gewicht.\u00e4\u00f6\u00fc.\u6743\u91cd.\U0001f9e0");
+    assert_int_equal(tensor.data.size, 8);
+    assert_true(mf_meta_find(model, "gpt-oss.name", 12, &meta, NULL));
+    assert_string_equal(meta.text.at, "hyphens are fine");
+    mf_close(model);
+    model = open_fixture("good-name-64.gguf");
+    tensor = tensor_of(model, "a.name.of.exactly.sixty.four.bytes."
+                              "which.is.as.long.as.they.come");
+    assert_int_equal(tensor.name.size, 64);
+    assert_int_equal(tensor.flags, 0);
+    mf_close(model);
+}
+
+static void many_tensors(void **state)
+{
+    struct mf_model *model = open_fixture("good-many-tensors.gguf");
+    uint64_t data = mf_model_info(model)->data_offset;
+    struct mf_tensor tensor;
+    char name[80];
+
+    (void)state;
+    assert_int_equal(mf_model_info(model)->tensor_count, 300);
+    assert_int_equal(mf_model_info(model)->parameters, 300 * 8);
+    for (unsigned i = 0; i < 300; i++) {
+        snprintf(name, sizeof(name),
+                 "decoder.layers.%u.feed_forward.experts.gate.weight", i);
+        assert_true(mf_tensor_at(model, i, &tensor));
+        assert_string_equal(tensor.name.at, name);
+        assert_int_equal(tensor.data.offset, data + i * 32);
+        assert_int_equal(tensor_of(model, name).data.offset, data + i * 32);
+    }
+    mf_close(model);
+}
+
+static void alignment_moves_the_data(void **state)
+{
+    struct mf_model *model = open_fixture("good-alignment-64.gguf");
+
+    (void)state;
+    assert_int_equal(mf_model_info(model)->alignment, 64);
+    assert_int_equal(mf_model_info(model)->data_offset % 64, 0);
+    assert_int_equal(tensor_of(model, "b.weight").data.offset,
+                     mf_model_info(model)->data_offset + 64);
+    mf_close(model);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return env ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    mf_env_free(env); /* which minds what was not closed */
+    return 0;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_type_has_its_size),
+        TEST(unknown_types_take_the_room_they_have),
+        TEST(every_rank),
+        TEST(names_of_tensors_and_keys),
+        TEST(many_tensors),
+        TEST(alignment_moves_the_data),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
