@@ -46,7 +46,8 @@ FORMATS  := gguf safetensors apr
 FUZZ_NAMES := $(FORMATS) json
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*.c \
               $(FORMATS:%=%/*.c)))
-CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c))
+CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c)) \
+            $(BUILD)/cli/rules_text.o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
             $(BUILD)/fixtures/make
@@ -67,6 +68,15 @@ all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the 
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+# What `validate --explain` prints is what docs/rules.md says.
+$(BUILD)/cli/rules_text.c: docs/rules.md cli/rules_text.awk
+	@mkdir -p $(@D)
+	@awk -f cli/rules_text.awk docs/rules.md >$@
+
+$(BUILD)/cli/rules_text.o: $(BUILD)/cli/rules_text.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

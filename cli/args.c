@@ -181,6 +181,10 @@ static bool set_option(struct run *run, const struct option *option,
                      option->choices);
         return false;
     }
+    if (option->kind == OPTION_TEXT) {
+        *(const char **)place = value;
+        return true;
+    }
     return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)
                                          : set_count(run, option, value, place);
 }

@@ -27,19 +27,24 @@ struct options {
     bool one_file, full, totals;
     unsigned sort; /* enum sort */
     uint64_t top;  /* 0: all */
+    unsigned form; /* of a report, see validate.c */
+    bool strict, rules;
+    const char *baseline, *explain;
+    uint64_t max_findings; /* 0: all */
 };
 
 enum option_kind {
     OPTION_FLAG,   /* sets a bool */
     OPTION_CHOICE, /* one of the words in choices: sets an unsigned, from
                       `first` on */
-    OPTION_COUNT   /* a number from 1 on: sets a uint64_t */
+    OPTION_COUNT,  /* a number from 1 on: sets a uint64_t */
+    OPTION_TEXT    /* anything: sets a const char pointer */
 };
 
 struct option {
     const char *name; /* "--sort"; NULL ends a list */
     enum option_kind kind;
-    const char *choices; /* "size|name|offset"; "N" for a count */
+    const char *choices; /* "size|name|offset"; else what to call the value */
     unsigned first;
     size_t place; /* in struct options */
     const char *help;
@@ -102,6 +107,10 @@ void report_failure(struct run *run, const char *file);
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* An input of another kind than a model cannot be read. */
+void report_input(struct run *run, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 void report_worse(struct run *run, int code);
 
 /* The member "run" of a JSON document. */
@@ -126,6 +135,10 @@ void inputs_one(struct run *run, bool metadata_only,
 /* Opens as the options say; NULL after report_failure. */
 struct mf_model *inputs_open(struct run *run, const char *path,
                              enum mf_shards shards, bool metadata_only);
+
+/* The same without a word: the error stays with run->env. */
+enum mf_status inputs_try(struct run *run, const char *path,
+                          enum mf_shards shards, struct mf_model **out);
 
 /* ---- json members ---- */
 
@@ -173,12 +186,14 @@ void command_info(struct run *run);
 void command_tensors_info(struct run *run);
 void command_meta_list(struct run *run);
 void command_meta_get(struct run *run);
+void command_validate(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
 extern const struct option info_options[];
 extern const struct option tensors_options[];
 extern const struct option meta_options[];
+extern const struct option validate_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

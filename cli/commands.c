@@ -35,6 +35,12 @@ const struct command commands[] = {
       "modelfile meta get model.gguf tokenizer.chat_template\n"
       "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n",
       meta_options, command_meta_get },
+    { "validate", "", "FILE...", 0, SIZE_MAX, "may this file be shipped",
+      "modelfile validate model.gguf\n"
+      "modelfile validate --strict models/\n"
+      "modelfile validate --format sarif *.gguf >findings.sarif\n"
+      "modelfile validate --explain TENSOR-OVERLAP\n",
+      validate_options, command_validate },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

@@ -70,8 +70,7 @@ static void findings_json(struct run *run, const struct mf_model *model)
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++) {
         mf_json_begin(&run->json, '{');
         json_text(run, "id", finding.rule);
-        json_text(run, "severity",
-                  finding.severity == MF_ERROR ? "error" : "warning");
+        json_text(run, "severity", mf_severity_name(finding.severity));
         if (finding.offset != MF_NO_OFFSET)
             json_number(run, "offset", finding.offset);
         json_number(run, "shard", finding.shard);

@@ -126,21 +126,36 @@ void inputs_each(struct run *run,
         out_text(&run->out, "\n");
 }
 
-struct mf_model *inputs_open(struct run *run, const char *path,
-                             enum mf_shards shards, bool metadata_only)
+static enum mf_status try_open(struct run *run, const char *path,
+                               enum mf_shards shards, bool metadata_only,
+                               struct mf_model **out)
 {
     struct mf_open_options options = { .metadata_only = metadata_only,
                                        .shards = run->options.one_file
                                                      ? MF_SHARDS_ALONE
                                                      : shards };
+    enum mf_status status = mf_open(run->env, real_path(path), &options, out);
+
+    if (status == MF_OK)
+        run->size += mf_model_info(*out)->file_size;
+    return status;
+}
+
+enum mf_status inputs_try(struct run *run, const char *path,
+                          enum mf_shards shards, struct mf_model **out)
+{
+    return try_open(run, path, shards, false, out);
+}
+
+struct mf_model *inputs_open(struct run *run, const char *path,
+                             enum mf_shards shards, bool metadata_only)
+{
     struct mf_model *model;
 
-    if (mf_open(run->env, real_path(path), &options, &model) != MF_OK) {
-        report_failure(run, path);
-        return NULL;
-    }
-    run->size += mf_model_info(model)->file_size;
-    return model;
+    if (try_open(run, path, shards, metadata_only, &model) == MF_OK)
+        return model;
+    report_failure(run, path);
+    return NULL;
 }
 
 void inputs_one(struct run *run, bool metadata_only,

@@ -154,6 +154,24 @@ void report_failure(struct run *run, const char *file)
                    error->offset, error->message);
 }
 
+void report_input(struct run *run, const char *file, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report_worse(run, EXIT_INPUT);
+    say_format("modelfile: %s: %s\n", shown(file).text, text);
+    if (!run->options.json)
+        return;
+    mf_json_begin(&run->json, '{');
+    error_json(run, EXIT_INPUT, "io", file, MF_NO_OFFSET, text);
+    mf_json_end(&run->json, '}');
+    out_line(&run->out, "");
+}
+
 /* ---- what it has cost ---- */
 
 struct cost {
