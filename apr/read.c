@@ -151,6 +151,7 @@ static void check_trailing(struct mf_index *index, uint64_t size)
     rest = size - start - end;
     mf_align_up(end, ALIGNMENT, &padded);
     padded -= end;
+    index->part->has_footer = rest == padded + 4 || (rest == 4 && padded != 4);
     if (rest == 0 || rest == 4 || rest == padded || rest == padded + 4)
         return;
     mf_index_note(index, MF_WARNING, MF_RULE_APR_TRAILING, start + end,

@@ -28,7 +28,7 @@ struct options {
     unsigned sort; /* enum sort */
     uint64_t top;  /* 0: all */
     unsigned form; /* of a report, see validate.c */
-    bool strict, rules;
+    bool data, strict, rules;
     const char *baseline, *explain;
     uint64_t max_findings; /* 0: all */
 };

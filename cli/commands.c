@@ -37,7 +37,7 @@ const struct command commands[] = {
       meta_options, command_meta_get },
     { "validate", "", "FILE...", 0, SIZE_MAX, "may this file be shipped",
       "modelfile validate model.gguf\n"
-      "modelfile validate --strict models/\n"
+      "modelfile validate --data --strict models/\n"
       "modelfile validate --format sarif *.gguf >findings.sarif\n"
       "modelfile validate --explain TENSOR-OVERLAP\n",
       validate_options, command_validate },

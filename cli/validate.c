@@ -13,6 +13,8 @@ enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 const struct option validate_options[] = {
     { "--format", OPTION_CHOICE, "text|json|sarif|junit", FORM_TEXT,
       offsetof(struct options, form), "how to report" },
+    { "--data", OPTION_FLAG, NULL, 0, offsetof(struct options, data),
+      "reads all tensor data, too" },
     { "--strict", OPTION_FLAG, NULL, 0, offsetof(struct options, strict),
       "warnings are errors" },
     { "--baseline", OPTION_TEXT, "FILE", 0, offsetof(struct options, baseline),
@@ -124,8 +126,9 @@ static void show_text(struct run *run, const struct verdict *verdict)
                verdict->warnings == 1 ? "" : "s");
     if (verdict->accepted > 0)
         out_format(out, ", %zu accepted by the baseline", verdict->accepted);
-    out_format(out, "; %" PRIu64 " tensor%s, header checked, data not read\n",
-               verdict->tensors, verdict->tensors == 1 ? "" : "s");
+    out_format(out, "; %" PRIu64 " tensor%s, header checked, data %s\n",
+               verdict->tensors, verdict->tensors == 1 ? "" : "s",
+               verdict->data ? "checked" : "not read");
 }
 
 static void finding_json(struct run *run, const struct mf_finding *finding)
@@ -157,7 +160,7 @@ static void show_json(struct run *run, const struct verdict *verdict)
 
     json_str(run, "file", str_of(verdict->path));
     json_bool(run, "valid", verdict->errors == 0);
-    json_text(run, "level", "header");
+    json_text(run, "level", verdict->data ? "data" : "header");
     json_number(run, "errors", verdict->errors);
     json_number(run, "warnings", verdict->warnings);
     json_number(run, "notes", verdict->notes);
@@ -250,7 +253,9 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
-        status = mf_validate(model);
+        status =
+            run->options.data ? mf_validate_data(model) : mf_validate(model);
+    verdict.data = status == MF_OK && run->options.data;
     if (status == MF_OK)
         judge_model(run, model, &verdict);
     else

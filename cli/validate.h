@@ -14,6 +14,7 @@ struct verdict {
     size_t errors, warnings, notes;   /* shown or not; --strict regarded */
     size_t accepted;                  /* left out, for the baseline has them */
     uint64_t tensors;
+    bool data;     /* was read */
     bool readable; /* the bytes could be had; else finding[0] says why not */
 };
 

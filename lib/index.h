@@ -44,6 +44,7 @@ struct mf_part {          /* one shard */
     uint64_t alignment;   /* of tensor offsets; 1: none */
     size_t first, count;  /* its tensors */
     bool is_split;        /* the file says that it is number of of */
+    bool has_footer;      /* the file's last 4 bytes are its CRC-32 */
     uint64_t split_number, split_count, split_tensors;
 };
 

@@ -21,7 +21,7 @@ struct mf_model {
     struct mf_part *part; /* likewise */
     size_t file_count, file_room;
     struct mf_model_info info;
-    bool validated; /* mf_validate has been here */
+    bool validated, data_validated; /* mf_validate(_data) has been here */
 };
 
 /* The row of the format that recognises the head, and what it says; NULL
@@ -34,6 +34,9 @@ const struct mf_format *mf_format_of(struct mf_env *env,
 /* Reads the head of source into bytes[MF_HEAD_SIZE]. */
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
+
+/* Brings the counts in info up to date, in validate.c. */
+void mf_model_count_findings(struct mf_model *model);
 
 /* ---- shards.c ---- */
 

@@ -437,6 +437,11 @@ MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
  * tensor data. */
 MF_API enum mf_status mf_validate(struct mf_model *model);
 
+/* The same, and reads the bytes of all tensors once, in a buffer of 1 MiB:
+ * numbers and block scales that are infinite or none, tensors of zeros,
+ * padding, checksums.  Nothing is decoded. */
+MF_API enum mf_status mf_validate_data(struct mf_model *model);
+
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */
     enum mf_severity severity; /* of the usual case */

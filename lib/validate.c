@@ -56,10 +56,16 @@ static void check_finite(struct mf_index *index)
     }
 }
 
+void mf_model_count_findings(struct mf_model *model)
+{
+    model->info.error_count = model->index.count_of[MF_ERROR];
+    model->info.warning_count = model->index.count_of[MF_WARNING];
+    model->info.note_count = model->index.count_of[MF_NOTE];
+}
+
 enum mf_status mf_validate(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
-    struct mf_model_info *info = &model->info;
 
     mf_clear_error(model->env);
     if (model->validated)
@@ -70,13 +76,11 @@ enum mf_status mf_validate(struct mf_model *model)
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);
     index->shard = 0;
-    if (info->has_tensors && index->tensor_count == 0)
+    if (model->info.has_tensors && index->tensor_count == 0)
         mf_index_note(index, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
                       "there are no tensors: a vocabulary, or metadata alone");
     else
         mf_architecture_check(model);
-    info->error_count = index->count_of[MF_ERROR];
-    info->warning_count = index->count_of[MF_WARNING];
-    info->note_count = index->count_of[MF_NOTE];
+    mf_model_count_findings(model);
     return index->status;
 }

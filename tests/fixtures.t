@@ -18,7 +18,7 @@ check "it writes every committed byte, and nothing else" \
     diff -r --exclude='make*' --exclude=.gitattributes fixtures "$dir/made"
 
 # Faults that only the tensor data shows; `info` does not read that.
-in_data=" bad-footer.apr "
+in_data=" bad-footer.apr bad-data-nan.gguf bad-data-scale.gguf "
 
 # number KEY: of the first object in $dir/out.
 number() {

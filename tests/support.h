@@ -201,6 +201,8 @@ static inline void walk_model(struct mf_model *model)
     }
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
+    if (info->has_tensors)
+        mf_validate_data(model);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         assert_true(mf_text_clean(finding.message, strlen(finding.message)) ==
                     strlen(finding.message));

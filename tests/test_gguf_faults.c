@@ -134,6 +134,9 @@ static const struct refusal refusals[] = {
 /* What these get wrong is not what opening looks at: they open without a
  * finding. */
 static const char *const silent[] = {
+    "bad-data-nan.gguf",
+    "bad-data-scale.gguf",
+    "bad-data-zero.gguf",
     "bad-llama.gguf",
     "bad-architecture-missing.gguf",
     "bad-architecture-type.gguf",

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_scan.c - bad numbers are found wherever they stand, in every type
+ *
+ * Held against a reading of each number on its own, by the positions that the
+ * specifications of the types give.
+ */
+#include <math.h>
+
+#include "lib/scan.h"
+#include "tests/support.h"
+
+#define BLOCKS 300 /* more than are looked at together, and a rest */
+
+struct place { /* a number within a block */
+    enum mf_type type;
+    size_t offset, width;
+    uint64_t infinite, largest; /* bits of an infinity and of what is none */
+};
+
+/* ggml's struct of each type, by hand: not made from lib/scan.def. */
+static const struct place places[] = {
+    { MF_TYPE_F64, 0, 8, 0x7ff0000000000000, 0x7fefffffffffffff },
+    { MF_TYPE_F32, 0, 4, 0x7f800000, 0x7f7fffff },
+    { MF_TYPE_F16, 0, 2, 0xfc00, 0x7bff },
+    { MF_TYPE_BF16, 0, 2, 0x7f80, 0x7f7f },
+    { MF_TYPE_Q4_0, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q4_1, 2, 2, 0x7e00, 0x7bff },
+    { MF_TYPE_Q5_0, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q5_1, 2, 2, 0x7c01, 0x7bff },
+    { MF_TYPE_Q8_0, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q2_K, 80, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q2_K, 82, 2, 0xffff, 0x7bff },
+    { MF_TYPE_Q3_K, 108, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q4_K, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q4_K, 2, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q5_K, 2, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q6_K, 208, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q8_K, 0, 4, 0x7fc00000, 0x7f7fffff },
+    { MF_TYPE_IQ1_S, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ2_XXS, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ2_XS, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ2_S, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ3_XXS, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ3_S, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ4_NL, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_IQ4_XS, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_TQ1_0, 52, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_TQ2_0, 64, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_MXFP4, 0, 1, 0xff, 0xfe },
+    { MF_TYPE_NVFP4, 3, 1, 0x7f, 0x7e },
+    { MF_TYPE_Q1_0, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_Q2_0, 0, 2, 0x7c00, 0x7bff },
+    { MF_TYPE_F8_E5M2, 0, 1, 0xfc, 0x7b },
+    { MF_TYPE_F8_E4M3, 0, 1, 0xff, 0x7e },
+};
+
+static void put(uint8_t *at, uint64_t bits, size_t width, bool big_endian)
+{
+    for (size_t i = 0; i < width; i++)
+        at[big_endian ? width - 1 - i : i] = (uint8_t)(bits >> 8 * i);
+}
+
+static void check_place(const struct place *place, bool big_endian)
+{
+    size_t stride = mf_scan_stride(place->type);
+    uint8_t *bytes = calloc(BLOCKS, stride);
+    uint64_t count;
+
+    assert_non_null(bytes);
+    for (size_t i = 0; i < BLOCKS; i++)
+        put(bytes + i * stride + place->offset, place->largest, place->width,
+            big_endian);
+    assert_true(mf_scan(place->type, big_endian, bytes, BLOCKS * stride,
+                        &count) == MF_SCAN_CLEAN);
+    assert_int_equal(count, 0);
+    for (size_t i = BLOCKS; i-- > 0;) {
+        put(bytes + i * stride + place->offset, place->infinite, place->width,
+            big_endian);
+        if (mf_scan(place->type, big_endian, bytes, BLOCKS * stride, &count) !=
+                i ||
+            count != BLOCKS - i)
+            fail_msg("%s: block %zu", mf_types[place->type].name, i);
+    }
+    free(bytes);
+}
+
+static void bad_numbers_are_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+        check_place(&places[i], false);
+        check_place(&places[i], true);
+    }
+}
+
+/* Four high nibbles of four words make iq1_m's scale. */
+static void iq1_m_has_its_scale_in_pieces(void **state)
+{
+    uint8_t block[56] = { 0 };
+    uint64_t count;
+
+    (void)state;
+    block[48 + 5] = 0xc0; /* the third word: bits 8 to 11 */
+    assert_true(mf_scan(MF_TYPE_IQ1_M, false, block, sizeof(block), &count) ==
+                MF_SCAN_CLEAN);
+    block[48 + 7] = 0x70; /* the fourth: bits 12 to 15; 0x7c00 */
+    assert_int_equal(
+        mf_scan(MF_TYPE_IQ1_M, false, block, sizeof(block), &count), 0);
+}
+
+static void every_bit_pattern_of_a_half(void **state)
+{
+    (void)state;
+    for (uint32_t bits = 0; bits <= UINT16_MAX; bits++) {
+        uint8_t bytes[2] = { (uint8_t)bits, (uint8_t)(bits >> 8) };
+        bool finite = (bits >> 10 & 31) != 31;
+        uint64_t count;
+
+        assert_int_equal(mf_scan(MF_TYPE_F16, false, bytes, 2, &count) ==
+                             MF_SCAN_CLEAN,
+                         finite);
+        assert_int_equal(count, !finite);
+    }
+}
+
+static void zeros_are_told_from_anything_else(void **state)
+{
+    uint8_t bytes[100] = { 0 };
+
+    (void)state;
+    for (size_t size = 0; size <= sizeof(bytes); size++)
+        assert_false(mf_scan_any(bytes, size));
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = 1;
+        for (size_t size = 0; size <= sizeof(bytes); size++)
+            assert_int_equal(mf_scan_any(bytes, size), size > i);
+        bytes[i] = 0;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_numbers_are_found),
+        cmocka_unit_test(iq1_m_has_its_scale_in_pieces),
+        cmocka_unit_test(every_bit_pattern_of_a_half),
+        cmocka_unit_test(zeros_are_told_from_anything_else),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
