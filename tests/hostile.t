@@ -4,7 +4,8 @@
 # hostile.t - hostile files from elsewhere are judged as they deserve
 #
 # CONFORMANCE (../shared) may hold a folder "hostile" with such files and a
-# run.sh that runs `info` on each of them and knows the right exit code.
+# run.sh that runs `validate --data` and `info` on each of them and knows the
+# right exit codes.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -36,9 +37,9 @@ fi
 
 # run.sh says what is wrong; check shows that.
 judge() {
-    ONLY=info LIMIT=$limit OUT=$dir/out bash "$dir/files/run.sh" "$program"
+    LIMIT=$limit OUT=$dir/out bash "$dir/files/run.sh" "$program"
 }
 
-check "info is right about every hostile file" judge
+check "validate and info are right about every hostile file" judge
 check "there were such files" [ "$(wc -l <"$dir/out/results.tsv")" -gt 1 ]
 finish

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# no_alarm.t - `validate` has nothing to say against files that real programs
+# have written
+#
+# They stand in the folders models and golden/e2e of CONFORMANCE (../shared).
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+from=${CONFORMANCE:-../shared}
+modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
+if [ ! -d "$from/models" ]; then
+    echo "1..0 # SKIP no $from/models; CONFORMANCE names another folder"
+    exit 0
+fi
+
+# What real files are warned of, or refused for, with reason:
+#   duplicate_names, names_sorting  hold names that are forbidden, on purpose
+#   flag_lz4_plain                  says compressed and is not
+except=" duplicate_names.apr names_sorting.apr flag_lz4_plain.apr "
+
+silent() {
+    "$modelfile" validate --quiet "$1" | grep -v ': note ' |
+        grep -v ': 0 errors, 0 warnings;'
+}
+
+for file in "$from"/models/gguf/*.gguf "$from"/models/apr/real/*.apr \
+    "$from"/golden/e2e/*.gguf; do
+    name=$(basename "$file")
+    case $except in
+    *" $name "*) continue ;;
+    esac
+    [ ! -f "$file" ] || check_empty "$name" silent "$file"
+done
+finish
