@@ -72,7 +72,12 @@ $(BUILD)/%.o: %.c
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
-$(BUILD)/lib/scan.o: private CFLAGS += -O3
+$(BUILD)/lib/scan_portable.o: private CFLAGS += -O3
+ifneq (,$(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null)))
+$(BUILD)/lib/scan_avx2.o: private CFLAGS += -O3 -mavx2
+$(BUILD)/lib/scan_avx512.o: private CFLAGS += -O3 -mavx512bw -mavx512vl \
+    -mprefer-vector-width=512
+endif
 
 # What `validate --explain` prints is what docs/rules.md says.
 $(BUILD)/cli/rules_text.c: docs/rules.md cli/rules_text.awk

@@ -2,8 +2,8 @@
  *
  * scan.c - looking through the bytes of tensors, whatever their type
  *
- * The loops have no branch and no exit, so that compilers turn them into vector
- * code; only where something was found is it looked for again.
+ * Loops without a branch and an exit (scan_lane.h) say whether there is
+ * anything; only then is it looked for block by block.
  */
 #include "lib/scan.h"
 
@@ -55,75 +55,11 @@ bool mf_scan_any(const uint8_t *bytes, size_t size)
     return false;
 }
 
-/* ---- numbers at a distance ---- */
-
-/* Numbers that are looked at together: their count fits the narrowest of them,
- * and a loop of fixed length becomes straight vector code. */
-#define TOGETHER 128
-
-/* For each width: how many of count numbers, stride bytes from one to the next,
- * have all of mask.  Inline, so that a stride that is the width is a constant
- * to the compiler. */
-#define COUNT(bits)                                                            \
-    static inline uint64_t some_##bits(const uint8_t *bytes, size_t count,     \
-                                       size_t stride, uint##bits##_t mask)     \
-    {                                                                          \
-        uint##bits##_t some = 0;                                               \
-                                                                               \
-        for (size_t i = 0; i < count; i++) {                                   \
-            uint##bits##_t value;                                              \
-                                                                               \
-            memcpy(&value, bytes + i * stride, sizeof(value));                 \
-            some = (uint##bits##_t)(some + ((value & mask) == mask));          \
-        }                                                                      \
-        return some;                                                           \
-    }                                                                          \
-                                                                               \
-    static inline uint64_t all_##bits(const uint8_t *bytes, size_t count,      \
-                                      size_t stride, uint##bits##_t mask)      \
-    {                                                                          \
-        uint64_t found = 0;                                                    \
-                                                                               \
-        for (; count >= TOGETHER; count -= TOGETHER) {                         \
-            found += some_##bits(bytes, TOGETHER, stride, mask);               \
-            bytes += TOGETHER * stride;                                        \
-        }                                                                      \
-        return found + some_##bits(bytes, count, stride, mask);                \
-    }                                                                          \
-                                                                               \
-    static uint64_t count_##bits(const uint8_t *bytes, size_t count,           \
-                                 size_t stride, uint##bits##_t mask)           \
-    {                                                                          \
-        return stride == sizeof(mask)                                          \
-                   ? all_##bits(bytes, count, sizeof(mask), mask)              \
-                   : all_##bits(bytes, count, stride, mask);                   \
-    }
-
-COUNT(8)
-COUNT(16)
-COUNT(32)
-COUNT(64)
-
-static uint64_t count_set(const uint8_t *bytes, size_t count, size_t stride,
-                          uint8_t width, uint64_t mask)
-{
-    switch (width) {
-    case 1:
-        return count_8(bytes, count, stride, (uint8_t)mask);
-    case 2:
-        return count_16(bytes, count, stride, (uint16_t)mask);
-    case 4:
-        return count_32(bytes, count, stride, (uint32_t)mask);
-    default:
-        return count_64(bytes, count, stride, mask);
-    }
-}
-
 /* ---- blocks ---- */
 
 static bool is_set(const uint8_t *at, uint8_t width, uint64_t mask)
 {
-    return count_set(at, 1, width, width, mask) != 0;
+    return mf_count_portable(at, 1, width, width, mask) != 0;
 }
 
 static bool bad_iq1_m(const uint8_t *block, bool big_endian)
@@ -171,22 +107,22 @@ static uint64_t mask_of(const struct scan *scan, bool big_endian)
 
 /* Whether any block has a number that is none; quick, for there is hardly ever
  * one. */
-static bool any_bad(enum mf_type type, uint64_t mask, const uint8_t *bytes,
-                    size_t blocks)
+static bool any_bad(const struct mf_isa *isa, enum mf_type type, uint64_t mask,
+                    const uint8_t *bytes, size_t blocks)
 {
     const struct scan *scan = &scans[type];
 
     if (scan->width == 0) /* iq1_m and nvfp4: a look at each block */
         return true;
-    return count_set(bytes + scan->first, blocks, scan->stride, scan->width,
-                     mask) > 0 ||
+    return isa->count(bytes + scan->first, blocks, scan->stride, scan->width,
+                      mask) > 0 ||
            (scan->second != NONE &&
-            count_set(bytes + scan->second, blocks, scan->stride, scan->width,
-                      mask) > 0);
+            isa->count(bytes + scan->second, blocks, scan->stride, scan->width,
+                       mask) > 0);
 }
 
-size_t mf_scan(enum mf_type type, bool big_endian, const uint8_t *bytes,
-               size_t size, uint64_t *count)
+size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
+               const uint8_t *bytes, size_t size, uint64_t *count)
 {
     const struct scan *scan = &scans[type];
     size_t stride = mf_scan_stride(type), first = MF_SCAN_CLEAN;
@@ -197,7 +133,7 @@ size_t mf_scan(enum mf_type type, bool big_endian, const uint8_t *bytes,
     if (scan->width == 0 && stride == 1)
         return MF_SCAN_CLEAN; /* integers */
     mask = scan->width > 0 ? mask_of(scan, big_endian) : 0;
-    if (!any_bad(type, mask, bytes, size / stride))
+    if (!any_bad(isa, type, mask, bytes, size / stride))
         return MF_SCAN_CLEAN;
     for (size_t i = 0; i < size / stride; i++)
         if (bad_block(type, big_endian, mask, bytes + i * stride)) {

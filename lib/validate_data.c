@@ -15,6 +15,7 @@
 struct look {
     struct mf_model *model;
     struct mf_index *index;
+    const struct mf_isa *isa;
     uint8_t *buffer;
 };
 
@@ -46,12 +47,12 @@ static void look_at(const struct look *look, const struct mf_record *record,
     size_t head = done == 0 ? (size_t)head_size(record) : 0, first;
     uint64_t count;
 
-    if (head > 0 && mf_scan(MF_TYPE_F32, big_endian, look->buffer, head,
-                            &count) != MF_SCAN_CLEAN) {
+    if (head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, look->buffer,
+                            head, &count) != MF_SCAN_CLEAN) {
         result->first = 0;
         result->count = 1;
     }
-    first = mf_scan(type, big_endian, look->buffer, size, &count);
+    first = mf_scan(look->isa, type, big_endian, look->buffer, size, &count);
     if (first != MF_SCAN_CLEAN && result->count == 0)
         result->first = done / mf_scan_stride(type) + first;
     result->count += count;
@@ -203,6 +204,9 @@ enum mf_status mf_validate_data(struct mf_model *model)
 
     if (status != MF_OK || model->data_validated)
         return status;
+    look.isa = mf_isa_choose(model->env);
+    if (!look.isa)
+        return model->env->error.status;
     block = mf_alloc(model->env, BUFFER + PAGE);
     if (!block)
         return model->env->error.status;

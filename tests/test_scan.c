@@ -61,7 +61,8 @@ static void put(uint8_t *at, uint64_t bits, size_t width, bool big_endian)
         at[big_endian ? width - 1 - i : i] = (uint8_t)(bits >> 8 * i);
 }
 
-static void check_place(const struct place *place, bool big_endian)
+static void check_place(const struct mf_isa *isa, const struct place *place,
+                        bool big_endian)
 {
     size_t stride = mf_scan_stride(place->type);
     uint8_t *bytes = calloc(BLOCKS, stride);
@@ -71,14 +72,14 @@ static void check_place(const struct place *place, bool big_endian)
     for (size_t i = 0; i < BLOCKS; i++)
         put(bytes + i * stride + place->offset, place->largest, place->width,
             big_endian);
-    assert_true(mf_scan(place->type, big_endian, bytes, BLOCKS * stride,
+    assert_true(mf_scan(isa, place->type, big_endian, bytes, BLOCKS * stride,
                         &count) == MF_SCAN_CLEAN);
     assert_int_equal(count, 0);
     for (size_t i = BLOCKS; i-- > 0;) {
         put(bytes + i * stride + place->offset, place->infinite, place->width,
             big_endian);
-        if (mf_scan(place->type, big_endian, bytes, BLOCKS * stride, &count) !=
-                i ||
+        if (mf_scan(isa, place->type, big_endian, bytes, BLOCKS * stride,
+                    &count) != i ||
             count != BLOCKS - i)
             fail_msg("%s: block %zu", mf_types[place->type].name, i);
     }
@@ -88,10 +89,13 @@ static void check_place(const struct place *place, bool big_endian)
 static void bad_numbers_are_found(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-        check_place(&places[i], false);
-        check_place(&places[i], true);
-    }
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+            if (!mf_isa_runs(isa))
+                continue;
+            check_place(isa, &places[i], false);
+            check_place(isa, &places[i], true);
+        }
 }
 
 /* Four high nibbles of four words make iq1_m's scale. */
@@ -102,11 +106,12 @@ static void iq1_m_has_its_scale_in_pieces(void **state)
 
     (void)state;
     block[48 + 5] = 0xc0; /* the third word: bits 8 to 11 */
-    assert_true(mf_scan(MF_TYPE_IQ1_M, false, block, sizeof(block), &count) ==
-                MF_SCAN_CLEAN);
+    assert_true(mf_scan(mf_isas, MF_TYPE_IQ1_M, false, block, sizeof(block),
+                        &count) == MF_SCAN_CLEAN);
     block[48 + 7] = 0x70; /* the fourth: bits 12 to 15; 0x7c00 */
     assert_int_equal(
-        mf_scan(MF_TYPE_IQ1_M, false, block, sizeof(block), &count), 0);
+        mf_scan(mf_isas, MF_TYPE_IQ1_M, false, block, sizeof(block), &count),
+        0);
 }
 
 static void every_bit_pattern_of_a_half(void **state)
@@ -117,11 +122,35 @@ static void every_bit_pattern_of_a_half(void **state)
         bool finite = (bits >> 10 & 31) != 31;
         uint64_t count;
 
-        assert_int_equal(mf_scan(MF_TYPE_F16, false, bytes, 2, &count) ==
-                             MF_SCAN_CLEAN,
+        assert_int_equal(mf_scan(mf_isas, MF_TYPE_F16, false, bytes, 2,
+                                 &count) == MF_SCAN_CLEAN,
                          finite);
         assert_int_equal(count, !finite);
     }
+}
+
+/* Any bytes, any start: every lane counts what the plainest one counts. */
+static void lanes_agree(void **state)
+{
+    uint8_t bytes[5000];
+    uint32_t noise = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        noise = noise * 1664525 + 1013904223;
+        bytes[i] = (uint8_t)(noise >> 24) | 0x70;
+    }
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        for (size_t width = 1; mf_isa_runs(isa) && width <= 8; width *= 2)
+            for (size_t count = 0; count < 600; count++) {
+                const uint8_t *start = bytes + count % 7;
+                uint64_t mask = 0x7070707070707070 >> (64 - 8 * width);
+
+                assert_int_equal(
+                    isa->count(start, count, width, (uint8_t)width, mask),
+                    mf_count_portable(start, count, width, (uint8_t)width,
+                                      mask));
+            }
 }
 
 static void zeros_are_told_from_anything_else(void **state)
@@ -145,6 +174,7 @@ int main(void)
         cmocka_unit_test(bad_numbers_are_found),
         cmocka_unit_test(iq1_m_has_its_scale_in_pieces),
         cmocka_unit_test(every_bit_pattern_of_a_half),
+        cmocka_unit_test(lanes_agree),
         cmocka_unit_test(zeros_are_told_from_anything_else),
     };
 

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa.c - which instruction set the loops over tensor data use
+ */
+#include "lib/isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct mf_isa mf_isas[] = {
+    { "portable", mf_count_portable },
+#if defined(__x86_64__)
+    { "avx2", mf_count_avx2 },
+    { "avx512", mf_count_avx512 },
+#endif
+    { 0 },
+};
+
+bool mf_isa_runs(const struct mf_isa *isa)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (strcmp(isa->name, "avx2") == 0)
+        return __builtin_cpu_supports("avx2");
+    if (strcmp(isa->name, "avx512") == 0)
+        return __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl");
+#else
+    (void)isa;
+#endif
+    return true;
+}
+
+static const struct mf_isa *refuse(struct mf_env *env, const char *name,
+                                   const char *why)
+{
+    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s', %s",
+            mf_quote((struct mf_str){ name, strlen(name) }).text, why);
+    return NULL;
+}
+
+const struct mf_isa *mf_isa_choose(struct mf_env *env)
+{
+    const char *wanted = getenv("MODELFILE_ISA");
+    const struct mf_isa *best = &mf_isas[0];
+
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
+        if (wanted && *wanted && strcmp(isa->name, wanted) == 0)
+            return mf_isa_runs(isa)
+                       ? isa
+                       : refuse(env, wanted, "which does not run here");
+        if (mf_isa_runs(isa))
+            best = isa;
+    }
+    return wanted && *wanted
+               ? refuse(env, wanted, "not portable, avx2 or avx512")
+               : best;
+}

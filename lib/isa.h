@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa.h - which instruction set the loops over tensor data use
+ *
+ * Every lane gives the same answers; they differ in speed alone.
+ */
+#ifndef MF_LIB_ISA_H
+#define MF_LIB_ISA_H
+
+#include "lib/error.h"
+
+/* Of count numbers, width bytes wide and stride bytes from one to the next, how
+ * many have all bits of mask. */
+typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
+                          uint8_t width, uint64_t mask);
+
+mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
+
+struct mf_isa {
+    const char *name;
+    mf_count *count;
+};
+
+/* From the plainest to the best; ends with name NULL. */
+extern const struct mf_isa mf_isas[];
+
+/* True where this processor has it. */
+bool mf_isa_runs(const struct mf_isa *isa);
+
+/* The best that runs here, or the one that the environment's MODELFILE_ISA
+ * names; NULL after mf_fail where that is none, or does not run here. */
+const struct mf_isa *mf_isa_choose(struct mf_env *env);
+
+#endif
