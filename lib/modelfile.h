@@ -256,7 +256,8 @@ MF_API bool mf_shard_at(const struct mf_model *model, size_t index,
 #define MF_RANK_MAX 64 /* a tensor of more dimensions is refused */
 
 enum mf_tensor_flag {
-    MF_TENSOR_DAMAGED = 1,       /* an error finding names it; do not read it */
+    MF_TENSOR_DAMAGED = 1, /* a finding says that its place or size is wrong:
+                              do not read it */
     MF_TENSOR_SIZE_INFERRED = 2, /* unknown type: room up to its neighbour */
 };
 
