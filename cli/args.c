@@ -71,7 +71,7 @@ const char *args_nearest(const char *word, const char *(*next)(void *state),
             nearest = candidate;
         }
     }
-    /* A third of the letters may be wrong: --jsno, --totls, but not --x. */
+    /* One letter may be wrong, and one more of each four: --jsno, --totls. */
     return nearest && best <= 1 + strlen(word) / 4 ? nearest : NULL;
 }
 

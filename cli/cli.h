@@ -119,7 +119,17 @@ void report_json(struct run *run);
 /* The closing line, or with --stats the table. */
 void report_close(struct run *run);
 
+/* ---- detect.c ---- */
+
+/* What follows a format's name: " v1, version 1.0, big-endian". */
+void dialect_text(struct out *out, const char *variant, uint32_t version,
+                  uint32_t minor, enum mf_byte_order order);
+
 /* ---- inputs.c ---- */
+
+/* What to open for an operand: "-" is standard input, which must be a file that
+ * can be read at any place. */
+const char *inputs_path(const char *operand);
 
 /* Calls show for every model that the operands name: files, folders and globs.
  * In JSON it is called with an object open and "file" written, or an array of

@@ -2,8 +2,6 @@
  *
  * detect.c - modelfile detect: which format is this
  */
-#include <string.h>
-
 #include "cli/cli.h"
 
 static void show_json(struct run *run, const char *path,
@@ -26,6 +24,19 @@ static void show_json(struct run *run, const char *path,
     json_text(run, "note", found->note);
 }
 
+void dialect_text(struct out *out, const char *variant, uint32_t version,
+                  uint32_t minor, enum mf_byte_order order)
+{
+    if (*variant)
+        out_format(out, " %s", variant);
+    if (version > 0)
+        out_format(out, ", version %u", version);
+    if (minor > 0)
+        out_format(out, ".%u", minor);
+    if (order == MF_BIG_ENDIAN)
+        out_text(out, ", big-endian");
+}
+
 static void show_text(struct run *run, const char *path,
                       const struct mf_detection *found)
 {
@@ -34,14 +45,8 @@ static void show_text(struct run *run, const char *path,
     out_escaped(out, str_of(path), "");
     out_text(out, ": ");
     out_bold(out, found->format);
-    if (*found->variant)
-        out_format(out, " %s", found->variant);
-    if (found->version > 0)
-        out_format(out, ", version %u", found->version);
-    if (found->version_minor > 0)
-        out_format(out, ".%u", found->version_minor);
-    if (found->byte_order == MF_BIG_ENDIAN)
-        out_text(out, ", big-endian");
+    dialect_text(out, found->variant, found->version, found->version_minor,
+                 found->byte_order);
     out_format(out, ", %s", size_text(found->size).at);
     if (*found->note)
         out_format(out, " (%s)", found->note);
@@ -53,8 +58,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     struct mf_detection found;
 
     (void)shards;
-    if (mf_detect(run->env, strcmp(path, "-") ? path : "/dev/stdin", &found) !=
-        MF_OK) {
+    if (mf_detect(run->env, inputs_path(path), &found) != MF_OK) {
         report_failure(run, path);
         return;
     }

@@ -155,14 +155,8 @@ static void format_text(struct run *run, const struct mf_model_info *info)
 {
     label(run, "format");
     out_text(&run->out, info->format);
-    if (*info->variant)
-        out_format(&run->out, " %s", info->variant);
-    if (info->version > 0)
-        out_format(&run->out, ", version %u", info->version);
-    if (info->version_minor > 0)
-        out_format(&run->out, ".%u", info->version_minor);
-    if (info->byte_order == MF_BIG_ENDIAN)
-        out_text(&run->out, ", big-endian");
+    dialect_text(&run->out, info->variant, info->version, info->version_minor,
+                 info->byte_order);
     out_text(&run->out, "\n");
 }
 
@@ -227,8 +221,7 @@ static void findings_text(struct run *run, const struct mf_model *model)
                info->warning_count == 1 ? "" : "s");
     for (size_t i = 0; i < FINDINGS_SHOWN && mf_finding_at(model, i, &finding);
          i++) {
-        out_format(out, "    %s %s",
-                   finding.severity == MF_ERROR ? "error" : "warning",
+        out_format(out, "    %s %s", mf_severity_name(finding.severity),
                    finding.rule);
         if (finding.offset != MF_NO_OFFSET)
             out_format(out, " at %#" PRIx64, finding.offset);

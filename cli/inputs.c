@@ -8,8 +8,7 @@
 
 #include "cli/cli.h"
 
-/* "-" is standard input, which must be a file that can be read at any place. */
-static const char *real_path(const char *operand)
+const char *inputs_path(const char *operand)
 {
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
 }
@@ -134,7 +133,7 @@ static enum mf_status try_open(struct run *run, const char *path,
                                        .shards = run->options.one_file
                                                      ? MF_SHARDS_ALONE
                                                      : shards };
-    enum mf_status status = mf_open(run->env, real_path(path), &options, out);
+    enum mf_status status = mf_open(run->env, inputs_path(path), &options, out);
 
     if (status == MF_OK)
         run->size += mf_model_info(*out)->file_size;
