@@ -7,6 +7,7 @@
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
 #     SAN=1                       with AddressSanitizer and UBSan
+#     OPENMP=0                    without threads
 #     PREFIX=/usr/local DESTDIR=  where make install puts things
 
 BUILD   ?= build
@@ -23,6 +24,15 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
 ifdef SAN
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
             -fno-omit-frame-pointer
+endif
+# Threads: gcc's OpenMP.  clang would bring a runtime of its own, which is not
+# installed with it everywhere; its builds do the same work on one thread.
+OPENMP  ?= $(if $(findstring clang,$(CC)),0,1)
+ifneq ($(OPENMP),0)
+THREADS := -fopenmp
+# The program starts faster with the archive: no library to look for.
+LIBGOMP := $(or $(filter /%,$(shell $(CC) -print-file-name=libgomp.a \
+             2>/dev/null)),-lgomp) -lpthread
 endif
 COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(CFLAGS) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
@@ -49,7 +59,7 @@ LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*.c \
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c)) \
             $(BUILD)/cli/rules_text.o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
+HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
@@ -59,6 +69,7 @@ SOURCES  := $(wildcard lib/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
 # archive is linked in where there is one.
 LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
+LIBS     = $(LIBZ) $(LIBGOMP)
 
 .PHONY: all deps demo test check fuzz fuzz-replay bench install uninstall \
         format format-check metrics clean help
@@ -70,6 +81,8 @@ $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+$(BUILD)/lib/parallel.o: private CFLAGS += $(THREADS)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/scan_portable.o: private CFLAGS += -O3
@@ -95,13 +108,13 @@ $(BUILD)/libmodelfile.a: $(LIB_OBJ)
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -o $@.$(VERSION)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
 $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBZ) -o $@
+	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 # ---- trying it out
 
@@ -121,7 +134,7 @@ demo: ## installs what is missing, builds, and looks at a small model
 # Tests see private symbols: they are linked with the objects.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lcmocka $(LIBZ) -o $@
+	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
@@ -130,12 +143,11 @@ $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
 
 $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBZ) -o $@
+	$(Q)$(LINK) $^ $(LIBS) -o $@
 
-$(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty: \
-    $(BUILD)/tests/%: $(BUILD)/tests/%.o
+$(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -o $@
+	$(Q)$(LINK) $^ -lpthread -o $@
 
 test: ## installs what is missing, builds, and runs every test
 	@sh tests/install_deps.sh test
@@ -165,7 +177,7 @@ FUZZ         ?= $(FUZZ_NAMES)
 $(BUILD)/tests/replay-%: tests/fuzz/open.c $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBZ) -o $@
+	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/fuzz-%: tests/fuzz/open.c $(wildcard lib/*.c $(FORMATS:%=%/*.c))
 	@mkdir -p $(@D)
@@ -194,6 +206,7 @@ fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and
 
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
 
 metrics: ## lengths of functions and files; fails above 70 lines
 	@sh tests/metrics.sh
@@ -219,7 +232,7 @@ install: all ## into $(PREFIX), below DESTDIR
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libmodelfile.so
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 	    -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
-	    -e 's|@VERSION@|$(VERSION)|' lib/modelfile.pc.in \
+	    -e 's|@VERSION@|$(VERSION)|' -e 's|@THREADS@|$(THREADS)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
 
 uninstall: ## takes away what install put there

@@ -31,6 +31,7 @@ struct options {
     bool data, strict, rules;
     const char *baseline, *explain;
     uint64_t max_findings; /* 0: all */
+    uint64_t threads;      /* 0: one per processor */
 };
 
 enum option_kind {

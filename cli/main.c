@@ -3,6 +3,7 @@
  * main.c - the modelfile command: finds the command, runs it, ends honestly
  */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,20 @@ static void set_colour(void)
                       !(no_colour && *no_colour));
 }
 
+/* As the options say. */
+static bool make_env(void)
+{
+    struct mf_options options = { 0 };
+
+    options.threads = run.options.threads < UINT_MAX
+                          ? (unsigned)run.options.threads
+                          : UINT_MAX;
+    run.env = mf_env_new(&options);
+    if (!run.env)
+        report_usage(&run, "there is no memory to start with");
+    return run.env != NULL;
+}
+
 static int execute(int count, char **arguments)
 {
     const char *name = count > 0 ? command_name(arguments[0]) : "help";
@@ -70,7 +85,7 @@ static int execute(int count, char **arguments)
     if (words > count)
         words = count;
     run.operand = arguments; /* operands move to the front of it */
-    if (!args_parse(&run, count - words, arguments + words))
+    if (!args_parse(&run, count - words, arguments + words) || !make_env())
         return run.code;
     set_colour();
     if (run.options.help)
@@ -111,11 +126,6 @@ int main(int count, char **arguments)
     for (int i = 1; i < count; i++)
         if (strcmp(arguments[i], "--json") == 0)
             run.options.json = true; /* errors of the command line, too */
-    run.env = mf_env_new(NULL);
-    if (!run.env) {
-        report_usage(&run, "there is no memory to start with");
-        return finish(EXIT_USAGE);
-    }
     run.code = execute(count > 0 ? count - 1 : 0, arguments + 1);
     run.code = finish(run.code);
     mf_env_free(run.env);

@@ -32,6 +32,11 @@ uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size)
     return size > 0 ? (uint32_t)crc32_z(crc, bytes, size) : crc;
 }
 
+uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size)
+{
+    return (uint32_t)crc32_combine(first, second, (z_off_t)size);
+}
+
 static void start(struct mf_digest *digest)
 {
     switch (digest->kind) {

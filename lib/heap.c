@@ -60,7 +60,9 @@ struct mf_env *mf_env_new(const struct mf_options *options)
         return NULL;
     heap.live = heap.peak = sizeof(*env);
     heap.allocations = 1;
-    *env = (struct mf_env){ .heap = heap, .hash_seed = hash_seed(env) };
+    *env = (struct mf_env){ .heap = heap,
+                            .threads = options ? options->threads : 0,
+                            .hash_seed = hash_seed(env) };
     mf_clear_error(env);
     return env;
 }

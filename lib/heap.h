@@ -20,6 +20,7 @@ struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
     struct mf_error error;
+    unsigned threads; /* that share long work; 0: one per processor */
     uint64_t hash_seed; /* so that nobody can prepare colliding names */
 };
 

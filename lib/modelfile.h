@@ -133,6 +133,8 @@ struct mf_allocator {
 struct mf_options {
     struct mf_allocator allocator; /* resize NULL: the C library's heap */
     size_t heap_limit;             /* bytes live at once; 0: no limit */
+    unsigned threads; /* that may share long work; 0: one per processor.  No
+                         result depends on it */
 };
 
 struct mf_heap_stats {
@@ -438,9 +440,9 @@ MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
  * tensor data. */
 MF_API enum mf_status mf_validate(struct mf_model *model);
 
-/* The same, and reads the bytes of all tensors once, in a buffer of 1 MiB:
- * numbers and block scales that are infinite or none, tensors of zeros,
- * padding, checksums.  Nothing is decoded. */
+/* The same, and reads the bytes of all tensors once, by the env's threads, in
+ * buffers of at most 3 MiB together: numbers and block scales that are infinite
+ * or none, tensors of zeros, padding, checksums.  Nothing is decoded. */
 MF_API enum mf_status mf_validate_data(struct mf_model *model);
 
 struct mf_rule_info {

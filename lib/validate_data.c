@@ -3,221 +3,355 @@
  * validate_data.c - one look at the bytes of every tensor, without decoding
  */
 #include "lib/model.h"
+#include "lib/parallel.h"
 #include "lib/scan.h"
 
-/* Smaller ones are slower, by system calls; larger ones fall out of the
- * second-level cache between being read and being looked at. */
-#define BUFFER ((size_t)1024 * 1024)
+/* What is read and looked at as one, by one thread. */
+enum kind {
+    PIECE_TENSOR,
+    PIECE_PADDING, /* between tensors: zeros */
+    PIECE_OTHER,   /* only for the checksum of the file */
+    PIECE_FOOTER   /* the checksum */
+};
 
-/* The kernel copies into whole pages at more than twice the speed. */
-#define PAGE ((size_t)4096)
+struct piece {
+    const struct mf_record *record; /* whose, or before the padding */
+    uint64_t offset, done;          /* in the file; in the tensor */
+    size_t size;
+    uint32_t shard;
+    enum kind kind;
+    bool last;   /* of its tensor */
+    bool summed; /* part of the checksum */
+    /* what was found */
+    bool any;              /* a byte is not zero */
+    uint32_t crc;          /* of a footer: what it says */
+    uint64_t count, first; /* numbers that are none; in strides */
+};
+
+/* Pieces are made in the order of the file, some at a time; threads look at
+ * them, and what they find is taken in again in the order of the file. */
+#define PIECES 1024
 
 struct look {
     struct mf_model *model;
     struct mf_index *index;
     const struct mf_isa *isa;
-    uint8_t *buffer;
+    struct mf_crew crew;
+    struct piece *piece;
+    size_t piece_count, piece_room;
+    /* while pieces are made */
+    uint64_t summed; /* of this shard's bytes, from the first on */
+    /* while pieces are taken in */
+    struct piece tensor; /* what was found in the pieces of one so far */
+    uint32_t crc;        /* of the shard so far */
 };
 
-static enum mf_status read_at(const struct look *look, uint32_t shard,
-                              uint64_t offset, size_t size)
-{
-    return mf_source_read(look->model->env, &look->model->file[shard].source,
-                          offset, look->buffer, size);
-}
-
-/* ---- tensors ---- */
-
-struct result {
-    uint64_t count, first; /* numbers that are none; in strides */
-    bool any;              /* a byte is not zero */
-};
+/* ---- one piece, in a thread ---- */
 
 /* The scale of apr_q8 stands once, before the whole tensor. */
-static uint64_t head_size(const struct mf_record *record)
+static size_t head_size(const struct piece *piece)
 {
-    return record->type == MF_TYPE_APR_Q8 && record->size >= 4 ? 4 : 0;
+    return piece->record->type == MF_TYPE_APR_Q8 && piece->done == 0 &&
+                   piece->size >= 4
+               ? 4
+               : 0;
 }
 
-static void look_at(const struct look *look, const struct mf_record *record,
-                    uint64_t done, size_t size, struct result *result)
+static void look_at_tensor(const struct look *look, const uint8_t *bytes,
+                           struct piece *piece)
 {
     bool big_endian = look->index->kind.byte_order == MF_BIG_ENDIAN;
-    enum mf_type type = (enum mf_type)record->type;
-    size_t head = done == 0 ? (size_t)head_size(record) : 0, first;
-    uint64_t count;
+    enum mf_type type = (enum mf_type)piece->record->type;
+    size_t head = head_size(piece), first;
+    uint64_t count = 0;
 
-    if (head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, look->buffer,
-                            head, &count) != MF_SCAN_CLEAN) {
-        result->first = 0;
-        result->count = 1;
-    }
-    first = mf_scan(look->isa, type, big_endian, look->buffer, size, &count);
-    if (first != MF_SCAN_CLEAN && result->count == 0)
-        result->first = done / mf_scan_stride(type) + first;
-    result->count += count;
-    result->any = result->any || mf_scan_any(look->buffer, size);
+    piece->count = 0;
+    piece->any = mf_scan_any(bytes, piece->size);
+    if (head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, bytes, head,
+                            &count) != MF_SCAN_CLEAN)
+        piece->count = 1;
+    first = mf_scan(look->isa, type, big_endian, bytes, piece->size, &count);
+    piece->first = piece->done / mf_scan_stride(type);
+    if (first != MF_SCAN_CLEAN && piece->count == 0)
+        piece->first += first;
+    piece->count += count;
 }
 
-static void report(const struct look *look, const struct mf_record *record,
-                   const struct result *result)
+static enum mf_status look_at(struct mf_worker *worker, void *context,
+                              size_t task)
 {
+    const struct look *look = context;
+    struct piece *piece = &look->piece[task];
+    uint8_t *bytes = mf_worker_room(worker, piece->offset);
+
+    if (mf_source_read(&worker->env, &look->model->file[piece->shard].source,
+                       piece->offset, bytes, piece->size) != MF_OK)
+        return worker->env.error.status;
+    if (piece->summed)
+        piece->crc = mf_crc32(0, bytes, piece->size);
+    if (piece->kind == PIECE_TENSOR)
+        look_at_tensor(look, bytes, piece);
+    else if (piece->kind == PIECE_PADDING)
+        piece->any = mf_scan_any(bytes, piece->size);
+    else if (piece->kind == PIECE_FOOTER)
+        piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+                     (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    return MF_OK;
+}
+
+/* ---- what was found ---- */
+
+static void report_tensor(const struct look *look)
+{
+    const struct piece *found = &look->tensor;
+    const struct mf_record *record = found->record;
     struct mf_index *index = look->index;
     size_t stride = mf_scan_stride((enum mf_type)record->type);
     bool blocks = mf_types[record->type].block > 1;
 
-    index->shard = record->shard;
-    if (result->count > 0)
+    if (found->count > 0)
         mf_index_note_of(
             index, record,
             look->model->format->layout == MF_LAYOUT_TILED ? MF_WARNING
                                                            : MF_ERROR,
             blocks ? MF_RULE_DATA_SCALE : MF_RULE_DATA_NOT_FINITE,
-            record->offset + result->first * stride,
+            record->offset + found->first * stride,
             "tensor '%s' has %" PRIu64 " %s that are infinite or no number, "
             "the first at %s %" PRIu64,
-            mf_record_name(record).text, result->count,
+            mf_record_name(record).text, found->count,
             blocks ? "blocks with scales" : "elements",
-            blocks ? "block" : "element", result->first);
-    if (!result->any && record->size > 0)
+            blocks ? "block" : "element", found->first);
+    if (!found->any)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
                          record->offset, "tensor '%s' holds nothing but zeros",
                          mf_record_name(record).text);
 }
 
-static enum mf_status look_through(const struct look *look,
-                                   const struct mf_record *record)
+static void take_tensor(struct look *look, const struct piece *piece)
 {
-    struct result result = { 0 };
-    size_t stride, most;
+    struct piece *found = &look->tensor;
+
+    if (piece->done == 0)
+        *found = (struct piece){ .record = piece->record };
+    if (found->count == 0)
+        found->first = piece->first;
+    found->count += piece->count;
+    found->any = found->any || piece->any;
+    if (piece->last)
+        report_tensor(look);
+}
+
+static void take(struct look *look, const struct piece *piece)
+{
+    struct mf_index *index = look->index;
+
+    index->shard = piece->shard;
+    if (piece->offset == 0)
+        look->crc = 0;
+    if (piece->summed)
+        look->crc = mf_crc32_join(look->crc, piece->crc, piece->size);
+    if (piece->kind == PIECE_TENSOR)
+        take_tensor(look, piece);
+    else if (piece->kind == PIECE_PADDING && piece->any)
+        mf_index_note_of(
+            index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
+            piece->offset,
+            "the %zu bytes of padding behind tensor '%s' are not all zero",
+            piece->size, mf_record_name(piece->record).text);
+    else if (piece->kind == PIECE_FOOTER && piece->crc != look->crc)
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_FOOTER, piece->offset,
+                      "the footer's checksum is %08" PRIx32
+                      ", the file's bytes give %08" PRIx32,
+                      piece->crc, look->crc);
+}
+
+static enum mf_status look_and_take(struct look *look)
+{
+    enum mf_status status =
+        mf_crew_run(&look->crew, look_at, look, look->piece_count);
+
+    for (size_t i = 0; i < look->piece_count && status == MF_OK; i++)
+        take(look, &look->piece[i]);
+    look->piece_count = 0;
+    return status;
+}
+
+/* ---- pieces of a file ---- */
+
+/* Cuts span (its kind and the rest as in *like) into pieces of at most a
+ * buffer, each a multiple of stride. */
+static enum mf_status cut(struct look *look, struct mf_span span, size_t stride,
+                          const struct piece *like)
+{
+    size_t most = look->crew.buffer_size - look->crew.buffer_size % stride;
+    bool has_footer = look->model->part[like->shard].has_footer;
+    bool summed =
+        has_footer && like->kind != PIECE_FOOTER && span.offset == look->summed;
+
+    if (summed)
+        look->summed += span.size;
+    for (uint64_t done = 0; done < span.size;) {
+        uint64_t left = span.size - done;
+        struct piece *piece;
+
+        if (look->piece_count == look->piece_room &&
+            look_and_take(look) != MF_OK)
+            return look->model->env->error.status;
+        piece = &look->piece[look->piece_count++];
+        *piece = *like;
+        piece->offset = span.offset + done;
+        piece->done = done;
+        piece->size = left < most ? (size_t)left : most;
+        piece->summed = summed;
+        done += piece->size;
+        piece->last = done == span.size;
+    }
+    return MF_OK;
+}
+
+/* Up to offset, whatever lies there, where the shard has a checksum. */
+static enum mf_status cut_rest(struct look *look, uint32_t shard,
+                               uint64_t offset)
+{
+    struct piece like = { .kind = PIECE_OTHER, .shard = shard };
+    struct mf_span span = { .offset = look->summed };
+
+    if (!look->model->part[shard].has_footer || offset <= look->summed)
+        return MF_OK;
+    span.size = offset - look->summed;
+    return cut(look, span, 1, &like);
+}
+
+static enum mf_status cut_tensor(struct look *look,
+                                 const struct mf_record *record)
+{
+    struct piece like = { .kind = PIECE_TENSOR,
+                          .record = record,
+                          .shard = record->shard };
+    struct mf_span span = { record->offset, record->size };
+    size_t stride;
 
     if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN)
         return MF_OK;
     stride = mf_scan_stride((enum mf_type)record->type);
     if (record->size % stride != 0)
         return MF_OK; /* a size of its own: no block can be told */
-    most = BUFFER - BUFFER % stride;
-    for (uint64_t done = 0; done < record->size;) {
-        uint64_t left = record->size - done;
-        size_t size = left < most ? (size_t)left : most;
-
-        if (read_at(look, record->shard, record->offset + done, size) != MF_OK)
-            return look->model->env->error.status;
-        look_at(look, record, done, size, &result);
-        done += size;
-    }
-    report(look, record, &result);
-    return MF_OK;
+    if (cut_rest(look, record->shard, record->offset) != MF_OK)
+        return look->model->env->error.status;
+    return cut(look, span, stride, &like);
 }
-
-/* ---- between tensors ---- */
 
 static const struct mf_record *in_order(const struct mf_index *index, size_t at)
 {
     return &index->tensor[index->by_offset ? index->by_offset[at] : at];
 }
 
-/* Padding up to the alignment; what is longer is a gap, and told as such. */
-static enum mf_status look_between(const struct look *look, size_t at,
-                                   const struct mf_part *part)
+/* Padding up to the alignment; what is longer is a gap, and told as such.  In a
+ * tiled layout nothing lies between; a free one may end with a footer, which
+ * is no padding. */
+static enum mf_status cut_padding(struct look *look, size_t at,
+                                  const struct mf_part *part)
 {
     const struct mf_record *record = in_order(look->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
     uint64_t next =
         last ? part->data_end : in_order(look->index, at + 1)->offset;
+    struct piece like = { .kind = PIECE_PADDING,
+                          .record = record,
+                          .shard = record->shard };
+    struct mf_span span = { .offset = end };
 
-    if (record->flags & MF_TENSOR_DAMAGED || next <= end ||
+    if (look->model->format->layout != MF_LAYOUT_PADDED ||
+        record->flags & MF_TENSOR_DAMAGED || next <= end ||
         !mf_align_up(end - part->data_offset, part->alignment, &padded))
         return MF_OK;
     padded += part->data_offset;
-    next = next < padded ? next : padded;
-    if (next - end > BUFFER || next == end)
-        return MF_OK;
-    if (read_at(look, record->shard, end, (size_t)(next - end)) != MF_OK)
-        return look->model->env->error.status;
-    look->index->shard = record->shard;
-    if (mf_scan_any(look->buffer, (size_t)(next - end)))
-        mf_index_note_of(
-            look->index, record, MF_WARNING, MF_RULE_DATA_PADDING, end,
-            "the %" PRIu64 " bytes of padding behind tensor '%s' are not all "
-            "zero",
-            next - end, mf_record_name(record).text);
-    return MF_OK;
+    span.size = (next < padded ? next : padded) - end;
+    return cut(look, span, 1, &like);
 }
 
-static enum mf_status look_at_padding(const struct look *look)
+static enum mf_status cut_footer(struct look *look, uint32_t shard)
 {
-    enum mf_status status = MF_OK;
+    struct piece like = { .kind = PIECE_FOOTER, .shard = shard };
+    struct mf_span span = { .size = sizeof(uint32_t) };
 
-    /* In a tiled layout nothing lies between; a free one may end with a
-     * footer, which is no padding. */
-    if (look->model->format->layout != MF_LAYOUT_PADDED)
+    if (!look->model->part[shard].has_footer)
         return MF_OK;
-    for (size_t i = 0; i < look->model->file_count; i++) {
-        const struct mf_part *part = &look->model->part[i];
-
-        for (size_t t = 0; t < part->count && status == MF_OK; t++)
-            status = look_between(look, part->first + t, part);
-    }
-    return status;
+    span.offset = look->model->file[shard].source.size - span.size;
+    if (cut_rest(look, shard, span.offset) != MF_OK)
+        return look->model->env->error.status;
+    return cut(look, span, 1, &like);
 }
 
-/* ---- checksums ---- */
-
-static enum mf_status check_sum(const struct look *look, uint32_t shard)
+static enum mf_status cut_shard(struct look *look, uint32_t shard)
 {
     const struct mf_part *part = &look->model->part[shard];
-    uint64_t size = look->model->file[shard].source.size;
-    uint64_t end = size - sizeof(uint32_t);
-    uint32_t crc = 0, stored;
+    enum mf_status status = MF_OK;
 
-    if (!part->has_footer)
-        return MF_OK;
-    for (uint64_t at = 0; at < end;) {
-        uint64_t left = end - at;
-        size_t some = left < BUFFER ? (size_t)left : BUFFER;
-
-        if (read_at(look, shard, at, some) != MF_OK)
-            return look->model->env->error.status;
-        crc = mf_crc32(crc, look->buffer, some);
-        at += some;
+    look->summed = 0;
+    for (size_t i = 0; i < part->count && status == MF_OK; i++) {
+        status = cut_tensor(look, in_order(look->index, part->first + i));
+        if (status == MF_OK)
+            status = cut_padding(look, part->first + i, part);
     }
-    if (read_at(look, shard, end, sizeof(stored)) != MF_OK)
+    return status == MF_OK ? cut_footer(look, shard) : status;
+}
+
+/* ---- all of it ---- */
+
+/* Room for the pieces and buffers for the threads, as much as this model is
+ * good for. */
+static enum mf_status prepare(struct look *look)
+{
+    const struct mf_index *index = look->index;
+    uint64_t work = 0, largest = 0, pieces;
+
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        if (!(record->flags & MF_TENSOR_DAMAGED)) {
+            work += record->size;
+            largest = record->size > largest ? record->size : largest;
+        }
+    }
+    for (size_t i = 0; i < look->model->file_count; i++)
+        if (look->model->part[i].has_footer)
+            largest = look->model->file[i].source.size;
+    if (mf_crew_init(&look->crew, look->model->env, work, largest) != MF_OK)
         return look->model->env->error.status;
-    stored = (uint32_t)look->buffer[0] | (uint32_t)look->buffer[1] << 8 |
-             (uint32_t)look->buffer[2] << 16 | (uint32_t)look->buffer[3] << 24;
-    look->index->shard = shard;
-    if (stored != crc)
-        mf_index_note(look->index, MF_ERROR, MF_RULE_APR_FOOTER, end,
-                      "the footer's checksum is %08" PRIx32
-                      ", the file's bytes give %08" PRIx32,
-                      stored, crc);
-    return MF_OK;
+    /* A tensor, its padding or what lies before it; header and footer. */
+    pieces = work / look->crew.buffer_size + 2 * index->tensor_count +
+             2 * look->model->file_count + 1;
+    look->piece_room = pieces < PIECES ? (size_t)pieces : PIECES;
+    look->piece =
+        mf_alloc(look->model->env, look->piece_room * sizeof(*look->piece));
+    return look->piece ? MF_OK : look->model->env->error.status;
+}
+
+static void release(struct look *look)
+{
+    mf_release(look->model->env, look->piece,
+               look->piece_room * sizeof(*look->piece));
+    mf_crew_release(&look->crew);
 }
 
 enum mf_status mf_validate_data(struct mf_model *model)
 {
     struct look look = { .model = model, .index = &model->index };
     enum mf_status status = mf_validate(model);
-    uint8_t *block;
 
     if (status != MF_OK || model->data_validated)
         return status;
     look.isa = mf_isa_choose(model->env);
     if (!look.isa)
         return model->env->error.status;
-    block = mf_alloc(model->env, BUFFER + PAGE);
-    if (!block)
-        return model->env->error.status;
-    look.buffer = block + (PAGE - (uintptr_t)block % PAGE);
-    for (size_t i = 0; i < look.index->tensor_count && status == MF_OK; i++)
-        status = look_through(&look, in_order(look.index, i));
-    if (status == MF_OK)
-        status = look_at_padding(&look);
+    status = prepare(&look);
     for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
-        status = check_sum(&look, (uint32_t)i);
-    mf_release(model->env, block, BUFFER + PAGE);
+        status = cut_shard(&look, (uint32_t)i);
+    if (status == MF_OK)
+        status = look_and_take(&look);
+    release(&look);
     if (status != MF_OK)
         return status;
     model->data_validated = true;

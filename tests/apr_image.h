@@ -33,7 +33,7 @@ static inline int stop(void **state)
 /* ---- files made in memory ---- */
 
 struct image {
-    uint8_t at[512 * 1024];
+    uint8_t at[8 * 1024 * 1024];
     size_t size;
 };
 

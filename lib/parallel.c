@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * parallel.c - long work shared between threads, each with a buffer
+ *
+ * The only file that knows of OpenMP.  Built without it, the same tasks run
+ * one after the other.
+ */
+#include "lib/parallel.h"
+
+#include <stdatomic.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* Half to all of a second-level cache, where what was read is looked at. On a
+ * warm file 256 KiB to 1 MiB are equally fast; 64 KiB costs a third more, by
+ * system calls. */
+#define BUFFER_MAX  ((size_t)512 * 1024)
+#define BUFFER_MIN  ((size_t)64 * 1024)
+#define WORKERS_MAX (MF_CREW_MEMORY / BUFFER_MIN)
+
+static size_t processors(void)
+{
+#ifdef _OPENMP
+    return (size_t)omp_get_num_procs();
+#else
+    return 1;
+#endif
+}
+
+static size_t this_worker(void)
+{
+#ifdef _OPENMP
+    return (size_t)omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+static size_t least(uint64_t a, uint64_t b)
+{
+    return (size_t)(a < b ? a : b);
+}
+
+static size_t workers_for(const struct mf_env *env, uint64_t work)
+{
+    size_t threads = env->threads > 0 ? env->threads : processors();
+
+#ifndef _OPENMP
+    threads = 1;
+#endif
+    /* A buffer's worth of work is done before a thread has started. */
+    return least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
+}
+
+static size_t buffer_for(size_t workers, uint64_t piece)
+{
+    size_t share = least(MF_CREW_MEMORY / workers, BUFFER_MAX);
+
+    if (piece < share)
+        share = (size_t)piece + MF_PAGE - 1;
+    return share < MF_PAGE ? MF_PAGE : share - share % MF_PAGE;
+}
+
+enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
+                            uint64_t work, uint64_t piece)
+{
+    size_t count = workers_for(env, work), size = buffer_for(count, piece);
+    size_t stride = size + MF_PAGE;
+    uint8_t *buffer;
+
+    *crew = (struct mf_crew){ .env = env, .count = count, .buffer_size = size };
+    crew->worker = mf_alloc(env, count * sizeof(*crew->worker));
+    if (crew->worker)
+        crew->buffers = mf_alloc(env, count * stride + MF_PAGE);
+    if (!crew->buffers) {
+        mf_crew_release(crew);
+        return env->error.status;
+    }
+    buffer = crew->buffers + (MF_PAGE - (uintptr_t)crew->buffers % MF_PAGE);
+    for (size_t i = 0; i < count; i++) {
+        crew->worker[i] = (struct mf_worker){ .env.heap.limit = 1,
+                                              .buffer = buffer + i * stride,
+                                              .buffer_size = size };
+        mf_clear_error(&crew->worker[i].env);
+    }
+    return MF_OK;
+}
+
+void mf_crew_release(struct mf_crew *crew)
+{
+    if (!crew->env)
+        return;
+    mf_release(crew->env, crew->buffers,
+               crew->count * (crew->buffer_size + MF_PAGE) + MF_PAGE);
+    mf_release(crew->env, crew->worker, crew->count * sizeof(*crew->worker));
+    *crew = (struct mf_crew){ 0 };
+}
+
+/* What the workers read is the env's; so is the first failure. */
+static enum mf_status gather(struct mf_crew *crew)
+{
+    const struct mf_worker *first = NULL;
+
+    for (size_t i = 0; i < crew->count; i++) {
+        struct mf_worker *worker = &crew->worker[i];
+
+        crew->env->io.reads += worker->env.io.reads;
+        crew->env->io.bytes_read += worker->env.io.bytes_read;
+        worker->env.io = (struct mf_io_stats){ 0 };
+        if (worker->env.error.status != MF_OK &&
+            (!first || worker->failed < first->failed))
+            first = worker;
+    }
+    if (!first)
+        return MF_OK;
+    crew->env->error = first->env.error;
+    return crew->env->error.status;
+}
+
+enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
+                           size_t count)
+{
+    atomic_bool failed = false;
+
+    /* Tasks are given out in order: when one fails, all before it have been
+     * begun and will end. */
+#ifdef _OPENMP
+#pragma omp parallel for schedule(dynamic, 1)                                  \
+    num_threads((int)crew->count) if (crew->count > 1)
+#endif
+    for (size_t i = 0; i < count; i++) {
+        struct mf_worker *worker = &crew->worker[this_worker()];
+
+        if (!atomic_load_explicit(&failed, memory_order_relaxed) &&
+            task(worker, context, i) != MF_OK) {
+            worker->failed = i;
+            atomic_store_explicit(&failed, true, memory_order_relaxed);
+        }
+    }
+    return gather(crew);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * parallel.h - long work shared between threads, each with a buffer
+ *
+ * Work is a list of tasks that may run in any order and at once; what they
+ * find goes into places of their own and is put together afterwards, in order,
+ * so that a result never depends on the number of threads.
+ */
+#ifndef MF_LIB_PARALLEL_H
+#define MF_LIB_PARALLEL_H
+
+#include "lib/heap.h"
+
+/* The kernel copies into a buffer at more than twice the speed where a page of
+ * the file comes to lie in a page of memory. */
+#define MF_PAGE ((size_t)4096)
+
+struct mf_worker {
+    struct mf_env env;  /* where it reads and fails; its heap gives nothing */
+    uint8_t *buffer;    /* buffer_size bytes, on a page, and a page behind */
+    size_t buffer_size; /* a multiple of the page */
+    size_t failed;      /* the task that did, where env has an error */
+};
+
+/* One task; run by one worker at a time.  A failure is left in worker->env. */
+typedef enum mf_status mf_task(struct mf_worker *worker, void *context,
+                               size_t task);
+
+struct mf_crew {
+    struct mf_env *env;
+    struct mf_worker *worker;
+    size_t count, buffer_size;
+    uint8_t *buffers;
+};
+
+/* All threads' buffers together, whatever their number. */
+#define MF_CREW_MEMORY ((size_t)3 * 1024 * 1024)
+
+/* As many workers as the env may have threads, for `work` bytes in all that
+ * come in pieces of at most `piece`: no more workers and no larger buffers than
+ * that is good for.  A buffer has at most 512 KiB. */
+enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
+                            uint64_t work, uint64_t piece);
+void mf_crew_release(struct mf_crew *crew);
+
+/* Tasks 0 to count - 1.  After a failure later tasks may be left out; the
+ * error of the first failing task, in their order, becomes the env's. */
+enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
+                           size_t count);
+
+/* Where in the worker's buffer bytes from that place of a file are read to at
+ * full speed: page upon page. */
+static inline uint8_t *mf_worker_room(const struct mf_worker *worker,
+                                      uint64_t offset)
+{
+    return worker->buffer + offset % MF_PAGE;
+}
+
+#endif

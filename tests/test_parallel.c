@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_parallel.c - what threads do together does not tell how many they were
+ */
+#include <math.h>
+#include <stdatomic.h>
+
+#include "lib/parallel.h"
+#include "tests/apr_image.h"
+
+static const unsigned thread_counts[] = { 1, 2, 3, 7, 16, 64 };
+
+static struct mf_env *env_with(unsigned threads)
+{
+    struct mf_options options = { .threads = threads };
+    struct mf_env *made = mf_env_new(&options);
+
+    assert_non_null(made);
+    return made;
+}
+
+/* ---- the crew ---- */
+
+#define TASKS 1000
+
+struct work {
+    atomic_uint done[TASKS];
+    size_t fails_from;
+};
+
+static enum mf_status note(struct mf_worker *worker, void *context, size_t task)
+{
+    struct work *work = context;
+
+    atomic_fetch_add(&work->done[task], 1);
+    worker->env.io.reads++;
+    memset(worker->buffer, (int)task, worker->buffer_size + MF_PAGE);
+    return task >= work->fails_from
+               ? mf_fail(&worker->env, MF_ERR_IO, task, "task %zu", task)
+               : MF_OK;
+}
+
+static void every_task_runs_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(thread_counts); i++) {
+        struct mf_env *own = env_with(thread_counts[i]);
+        struct work work = { .fails_from = SIZE_MAX };
+        struct mf_io_stats io;
+        struct mf_crew crew;
+
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+                         MF_OK);
+        assert_true(crew.count <= thread_counts[i]);
+        assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_OK);
+        for (size_t task = 0; task < TASKS; task++)
+            assert_int_equal(work.done[task], 1);
+        mf_env_io(own, &io);
+        assert_int_equal(io.reads, TASKS);
+        mf_crew_release(&crew);
+        mf_env_free(own);
+    }
+}
+
+static void first_failure_wins(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(thread_counts); i++) {
+        struct mf_env *own = env_with(thread_counts[i]);
+        struct work work = { .fails_from = 37 };
+        struct mf_crew crew;
+
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+                         MF_OK);
+        assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_ERR_IO);
+        assert_string_equal(mf_env_error(own)->message, "task 37");
+        mf_crew_release(&crew);
+        mf_env_free(own);
+    }
+}
+
+static void buffers_share_a_budget(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 64; threads++) {
+        struct mf_env *own = env_with(threads);
+        struct mf_heap_stats heap;
+        struct mf_crew crew;
+
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+                         MF_OK);
+        mf_env_heap(own, &heap);
+        assert_true(heap.live < 4 * 1024 * 1024);
+        assert_true(crew.buffer_size >= 48 * 1024);
+        for (size_t i = 0; i < crew.count; i++)
+            assert_int_equal((uintptr_t)crew.worker[i].buffer % MF_PAGE, 0);
+        mf_crew_release(&crew);
+        mf_env_free(own);
+    }
+}
+
+static void small_work_takes_little(void **state)
+{
+    struct mf_env *own = env_with(16);
+    struct mf_heap_stats heap;
+    struct mf_crew crew;
+
+    (void)state;
+    assert_int_equal(mf_crew_init(&crew, own, 100, 100), MF_OK);
+    mf_env_heap(own, &heap);
+    assert_int_equal(crew.count, 1);
+    assert_true(heap.live < 20 * 1024);
+    mf_crew_release(&crew);
+    mf_env_free(own);
+}
+
+/* ---- validation ---- */
+
+enum { F32 = 0, TENSORS = 5, ELEMENTS = 300007, FOOTER = 4 };
+
+/* Five tensors of some 1.2 MB, which no buffer divides, and a footer. */
+static size_t put_model(void)
+{
+    const char *metadata = "{\"model_type\":\"x\",\"name\":\"x\"}";
+    size_t data, crc_at;
+
+    begin(ROW_MAJOR, TENSORS, metadata);
+    for (uint64_t i = 0; i < TENSORS; i++) {
+        char name[] = "a";
+        struct entry entry = { .name = name,
+                               .dtype = F32,
+                               .rank = 1,
+                               .dim = { ELEMENTS },
+                               .offset = i * ((ELEMENTS * 4 + 63) / 64 * 64),
+                               .size = ELEMENTS * 4 };
+
+        name[0] = (char)('a' + i);
+        put_entry(&entry);
+    }
+    end(TENSORS * ((ELEMENTS * 4 + 63) / 64 * 64));
+    memcpy(&data, image.at + AT_DATA, sizeof(data));
+    for (size_t i = data; i < image.size; i++)
+        image.at[i] = (uint8_t)(i * 7 & 0x3f);
+    crc_at = image.size;
+    put_number(0, FOOTER);
+    return crc_at;
+}
+
+static void set_crc(size_t at)
+{
+    set(at, mf_crc32(0, image.at, at), FOOTER);
+}
+
+/* All findings in one text. */
+static void findings(unsigned threads, char *out, size_t size)
+{
+    struct mf_env *own = env_with(threads);
+    struct mf_finding finding;
+    struct mf_model *model;
+    size_t filled = 0;
+
+    assert_int_equal(
+        mf_open_memory(own, "made.apr", image.at, image.size, NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    *out = 0;
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        if (strncmp(finding.rule, "DATA", 4) == 0 ||
+            strcmp(finding.rule, "APR-FOOTER") == 0)
+            filled += (size_t)snprintf(out + filled, size - filled,
+                                       "%s %" PRIu64 " %s\n", finding.rule,
+                                       finding.offset, finding.message);
+    mf_close(model);
+    mf_env_free(own);
+}
+
+static void expect_findings(const char *expected)
+{
+    char text[4096];
+
+    for (size_t i = 0; i < COUNT(thread_counts); i++) {
+        findings(thread_counts[i], text, sizeof(text));
+        assert_string_equal(text, expected);
+    }
+}
+
+static void checksum_in_pieces(void **state)
+{
+    size_t crc_at = put_model();
+    char expected[256];
+
+    (void)state;
+    set_crc(crc_at);
+    expect_findings("");
+    image.at[crc_at - 1000000] ^= 1;
+    snprintf(expected, sizeof(expected),
+             "APR-FOOTER %zu the footer's checksum is %08x, the file's bytes "
+             "give %08x\n",
+             crc_at, *(uint32_t *)(void *)(image.at + crc_at),
+             mf_crc32(0, image.at, crc_at));
+    expect_findings(expected);
+}
+
+/* NaN in the first, a middle and the last piece of tensors. */
+static void numbers_in_pieces(void **state)
+{
+    static const size_t elements[] = { 0, 140000, 299999, ELEMENTS - 1 };
+    size_t crc_at = put_model(), data, second;
+    char expected[512];
+
+    (void)state;
+    memcpy(&data, image.at + AT_DATA, sizeof(data));
+    second = data + (ELEMENTS * 4 + 63) / 64 * 64;
+    for (size_t i = 0; i < COUNT(elements); i++)
+        set(data + 4 * elements[i], 0x7fc00000, 4);
+    set(second + 4 * 299998, 0xff800000, 4);
+    memset(image.at + crc_at - ELEMENTS * 4 - 64, 0, ELEMENTS * 4 + 64);
+    set_crc(crc_at);
+    snprintf(expected, sizeof(expected),
+             "DATA-NOT-FINITE %zu tensor 'a' has 4 elements that are infinite "
+             "or no number, the first at element 0\n"
+             "DATA-NOT-FINITE %zu tensor 'b' has 1 elements that are infinite "
+             "or no number, the first at element 299998\n"
+             "DATA-ZERO %zu tensor 'e' holds nothing but zeros\n",
+             data, second + 4 * 299998, data + 4 * (second - data));
+    expect_findings(expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_task_runs_once),
+        cmocka_unit_test(first_failure_wins),
+        cmocka_unit_test(buffers_share_a_budget),
+        cmocka_unit_test(small_work_takes_little),
+        cmocka_unit_test_setup_teardown(checksum_in_pieces, start, stop),
+        cmocka_unit_test_setup_teardown(numbers_in_pieces, start, stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
