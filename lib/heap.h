@@ -20,8 +20,10 @@ struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
     struct mf_error error;
-    unsigned threads; /* that share long work; 0: one per processor */
-    uint64_t hash_seed; /* so that nobody can prepare colliding names */
+    /* Threads that share long work; 0: one per processor. */
+    unsigned threads;
+    /* So that nobody can prepare colliding names. */
+    uint64_t hash_seed;
 };
 
 static inline void *mf_alloc(struct mf_env *env, size_t size)
