@@ -189,11 +189,13 @@ const struct mf_format mf_format_apr = {
     .suffix = ".apr",
     .description = "APR of aprender and realizar, version 2",
     .layout = MF_LAYOUT_FREE,
+    .values = MF_VALUES_JSON,
     .probe = probe,
     .parse = apr_parse,
     .value_next = mf_json_value_next,
     .type_name = apr_type_name,
     .type_id = apr_type_id,
+    .out = &apr_out,
     .facts = facts,
 };
 

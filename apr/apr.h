@@ -39,6 +39,15 @@ struct apr_header apr_header_of(const uint8_t *at);
 /* CRC-32 of a header's bytes, its checksum field left out. */
 uint32_t apr_header_crc(const uint8_t *at);
 
+/* value, in the size bytes at `at`. */
+static inline void apr_set(uint8_t *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+extern const struct mf_format_out apr_out; /* in write.c */
+
 enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index);
 enum mf_status apr_read_metadata(struct mf_reader *reader,
                                  struct mf_index *index, struct mf_span span);

@@ -159,6 +159,33 @@ static bool set_count(struct run *run, const struct option *option,
     return true;
 }
 
+/* 64M, 1.5G, 2GiB, 4096: a thousand or 1024 to the power of its letter. */
+static bool set_size(struct run *run, const struct option *option,
+                     const char *value, void *place)
+{
+    static const char letters[] = "kMGT";
+    char *end;
+    double number = strtod(value, &end);
+    const char *letter =
+        *end ? strchr(letters, *end == 'K' ? 'k' : *end) : NULL;
+    bool binary = letter && end[1] == 'i';
+
+    for (const char *at = letters; letter && at <= letter; at++)
+        number *= binary ? 1024 : 1000;
+    end += letter ? 1 + binary : 0;
+    end += *end == 'B';
+    if (*value < '0' || *value > '9' || *end || !(number >= 1) ||
+        number >= 0x1p63) {
+        report_usage(run,
+                     "'%s' cannot be '%.60s'; it is a size such as 64M, "
+                     "1.5G or 2GiB",
+                     option->name, value);
+        return false;
+    }
+    *(uint64_t *)place = (uint64_t)number;
+    return true;
+}
+
 /* value: what follows "=", or NULL.  *used says whether the next argument was
  * taken as the value. */
 static bool set_option(struct run *run, const struct option *option,
@@ -185,6 +212,8 @@ static bool set_option(struct run *run, const struct option *option,
         *(const char **)place = value;
         return true;
     }
+    if (option->kind == OPTION_SIZE)
+        return set_size(run, option, value, place);
     return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)
                                          : set_count(run, option, value, place);
 }

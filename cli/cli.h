@@ -11,13 +11,16 @@
 
 enum exit_code {
     EXIT_DONE = 0,
-    EXIT_NO = 1,     /* the answer is no */
-    EXIT_USAGE = 2,  /* the command line is wrong */
-    EXIT_INPUT = 3,  /* an input cannot be read */
-    EXIT_OUTPUT = 4, /* an output cannot be written */
+    EXIT_NO = 1,      /* the answer is no */
+    EXIT_USAGE = 2,   /* the command line is wrong */
+    EXIT_INPUT = 3,   /* an input cannot be read */
+    EXIT_OUTPUT = 4,  /* an output cannot be written */
+    EXIT_MEMORY = 5,  /* stopped by --max-memory */
+    EXIT_SIGNAL = 128 /* and the number of the signal */
 };
 
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
 
 /* Everything that options can say; all zero is the default. */
@@ -32,6 +35,11 @@ struct options {
     const char *baseline, *explain;
     uint64_t max_findings; /* 0: all */
     uint64_t threads;      /* 0: one per processor */
+    uint64_t max_memory;   /* bytes; 0: any */
+    unsigned progress;     /* enum progress */
+    unsigned to;           /* a format, see convert.c; 0: by the suffix */
+    uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
+    bool force, lossy, dry_run;
 };
 
 enum option_kind {
@@ -39,6 +47,7 @@ enum option_kind {
     OPTION_CHOICE, /* one of the words in choices: sets an unsigned, from
                       `first` on */
     OPTION_COUNT,  /* a number from 1 on: sets a uint64_t */
+    OPTION_SIZE,   /* bytes, as in 64M or 1.5GiB: sets a uint64_t */
     OPTION_TEXT    /* anything: sets a const char pointer */
 };
 
@@ -50,6 +59,40 @@ struct option {
     size_t place; /* in struct options */
     const char *help;
 };
+
+/* What commands with long work have, and what those that write have. */
+#define OPTIONS_LONG                                                           \
+    { "--threads",                                                             \
+      OPTION_COUNT,                                                            \
+      "N",                                                                     \
+      0,                                                                       \
+      offsetof(struct options, threads),                                       \
+      "that share the work; one per processor if not given" },                 \
+        { "--max-memory",                                                      \
+          OPTION_SIZE,                                                         \
+          "SIZE",                                                              \
+          0,                                                                   \
+          offsetof(struct options, max_memory),                                \
+          "of heap; ends with exit code 5 where more is needed" },             \
+    {                                                                          \
+        "--progress", OPTION_CHOICE, "auto|never|always|json", PROGRESS_AUTO,  \
+            offsetof(struct options, progress),                                \
+            "on standard error; auto: where that is a terminal"                \
+    }
+#define OPTIONS_WRITE                                                          \
+    { "--force",                                                               \
+      OPTION_FLAG,                                                             \
+      NULL,                                                                    \
+      0,                                                                       \
+      offsetof(struct options, force),                                         \
+      "replaces a file that stands there" },                                   \
+        { "--dry-run",                                                         \
+          OPTION_FLAG,                                                         \
+          NULL,                                                                \
+          0,                                                                   \
+          offsetof(struct options, dry_run),                                   \
+          "says what would be written, and its exact size" },                  \
+        OPTIONS_LONG
 
 struct run;
 
@@ -81,6 +124,8 @@ struct run {
     int code;      /* the worst exit code so far */
     uint64_t size; /* of all files looked at */
     struct timespec started;
+    struct timespec progress_at; /* when it was told last */
+    bool progress_shown;         /* and stands on the terminal */
 };
 
 /* ---- args.c ---- */
@@ -119,6 +164,20 @@ void report_json(struct run *run);
 
 /* The closing line, or with --stats the table. */
 void report_close(struct run *run);
+
+/* ---- progress.c ---- */
+
+/* For mf_options; user is the run. */
+bool progress_tell(void *user, const struct mf_progress *progress);
+
+/* Nothing of it is left on the terminal. */
+void progress_clear(struct run *run);
+
+/* From now on a signal ends work by way of progress_tell. */
+void progress_catch_signals(void);
+
+/* The one that came, or 0. */
+int progress_signal(void);
 
 /* ---- detect.c ---- */
 
@@ -198,6 +257,9 @@ void command_tensors_info(struct run *run);
 void command_meta_list(struct run *run);
 void command_meta_get(struct run *run);
 void command_validate(struct run *run);
+void command_convert(struct run *run);
+void command_split(struct run *run);
+void command_merge(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
@@ -205,6 +267,9 @@ extern const struct option info_options[];
 extern const struct option tensors_options[];
 extern const struct option meta_options[];
 extern const struct option validate_options[];
+extern const struct option convert_options[];
+extern const struct option split_options[];
+extern const struct option merge_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

@@ -41,6 +41,20 @@ const struct command commands[] = {
       "modelfile validate --format sarif *.gguf >findings.sarif\n"
       "modelfile validate --explain TENSOR-OVERLAP\n",
       validate_options, command_validate },
+    { "convert", "", "IN OUT", 2, 2, "the same model in another format",
+      "modelfile convert model.safetensors model.gguf\n"
+      "modelfile convert model.gguf model.apr\n"
+      "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
+      "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
+      convert_options, command_convert },
+    { "split", "", "IN PREFIX", 2, 2, "one model as several files",
+      "modelfile split model.gguf model --max-size 4G\n"
+      "modelfile split model.safetensors model --max-tensors 100\n",
+      split_options, command_split },
+    { "merge", "", "FIRST OUT", 2, 2, "several files as one",
+      "modelfile merge model-00001-of-00005.gguf model.gguf\n"
+      "modelfile merge model.safetensors.index.json model.safetensors\n",
+      merge_options, command_merge },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

@@ -66,9 +66,14 @@ static bool make_env(void)
     options.threads = run.options.threads < UINT_MAX
                           ? (unsigned)run.options.threads
                           : UINT_MAX;
+    options.heap_limit = (size_t)run.options.max_memory;
+    options.progress = progress_tell;
+    options.progress_user = &run;
+    run.progress_at = run.started;
     run.env = mf_env_new(&options);
     if (!run.env)
         report_usage(&run, "there is no memory to start with");
+    progress_catch_signals();
     return run.env != NULL;
 }
 
@@ -120,6 +125,7 @@ int main(int count, char **arguments)
 {
     clock_gettime(CLOCK_MONOTONIC, &run.started);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file's limit is an error like others */
     out_init(&run.out, STDOUT_FILENO);
     run.json.write = write_json;
     run.json.user = &run.out;

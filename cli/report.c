@@ -136,12 +136,26 @@ void report_no(struct run *run, const char *format, ...)
     say_format("modelfile: %s\n", shown(text).text);
 }
 
+static int code_of(const struct run *run, const struct mf_error *error)
+{
+    if (error->status == MF_ERR_OUTPUT)
+        return EXIT_OUTPUT;
+    if (error->status == MF_ERR_STOPPED)
+        return EXIT_SIGNAL + progress_signal();
+    if (error->status == MF_ERR_LIMIT && run->options.max_memory > 0 &&
+        error->offset == MF_NO_OFFSET)
+        return EXIT_MEMORY;
+    return EXIT_INPUT;
+}
+
 void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
+    int code = code_of(run, error);
     char place[32] = "";
 
-    report_worse(run, EXIT_INPUT);
+    progress_clear(run);
+    report_worse(run, code);
     if (error->offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", error->offset);
     /* What was printed before comes first on a terminal, too. */
@@ -150,7 +164,7 @@ void report_failure(struct run *run, const char *file)
     say_format("modelfile: %s: %s%s\n", shown(file).text, place,
                error->message);
     if (run->options.json)
-        error_json(run, EXIT_INPUT, mf_status_name(error->status), file,
+        error_json(run, code, mf_status_name(error->status), file,
                    error->offset, error->message);
 }
 
@@ -175,7 +189,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
 /* ---- what it has cost ---- */
 
 struct cost {
-    uint64_t peak, allocations, resident, read;
+    uint64_t peak, allocations, resident, read, written;
     double seconds;
 };
 
@@ -200,6 +214,7 @@ static struct cost cost_of(const struct run *run)
     }
     cost.resident = (uint64_t)usage.ru_maxrss * 1024;
     cost.read = io.bytes_read;
+    cost.written = io.bytes_written;
     cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
                    (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;
     return cost;
@@ -216,7 +231,7 @@ void report_json(struct run *run)
     json_number(run, "heap_allocations", cost.allocations);
     json_number(run, "peak_rss_bytes", cost.resident);
     json_number(run, "bytes_read", cost.read);
-    json_number(run, "bytes_written", 0);
+    json_number(run, "bytes_written", cost.written);
     mf_json_key(json, "seconds");
     mf_json_f64(json, cost.seconds);
     mf_json_end(json, '}');
@@ -235,11 +250,13 @@ static struct number_text time_text(double seconds)
 
 static void close_line(const struct run *run, const struct cost *cost)
 {
-    say_format("peak heap %s (%" PRIu64 " allocation%s) · read %s of %s · "
+    say_format("peak heap %s (%" PRIu64 " allocation%s) · read %s of %s%s%s · "
                "%s\n",
                size_text(cost->peak).at, cost->allocations,
                cost->allocations == 1 ? "" : "s", size_text(cost->read).at,
-               size_text(run->size).at, time_text(cost->seconds).at);
+               size_text(run->size).at, cost->written > 0 ? " · wrote " : "",
+               cost->written > 0 ? size_text(cost->written).at : "",
+               time_text(cost->seconds).at);
 }
 
 static void close_table(const struct run *run, const struct cost *cost)
@@ -253,13 +270,15 @@ static void close_table(const struct run *run, const struct cost *cost)
                "time                  %15s\n",
                number_text(cost->peak).at, number_text(cost->allocations).at,
                number_text(cost->resident).at, number_text(cost->read).at,
-               number_text(run->size).at, "0", time_text(cost->seconds).at);
+               number_text(run->size).at, number_text(cost->written).at,
+               time_text(cost->seconds).at);
 }
 
 void report_close(struct run *run)
 {
     struct cost cost = cost_of(run);
 
+    progress_clear(run);
     if (run->options.stats)
         close_table(run, &cost);
     else if (!run->options.quiet && !run->options.json)

@@ -15,8 +15,6 @@ const struct option validate_options[] = {
       offsetof(struct options, form), "how to report" },
     { "--data", OPTION_FLAG, NULL, 0, offsetof(struct options, data),
       "reads all tensor data, too" },
-    { "--threads", OPTION_COUNT, "N", 0, offsetof(struct options, threads),
-      "that read it; one per processor if not given" },
     { "--strict", OPTION_FLAG, NULL, 0, offsetof(struct options, strict),
       "warnings are errors" },
     { "--baseline", OPTION_TEXT, "FILE", 0, offsetof(struct options, baseline),
@@ -30,6 +28,7 @@ const struct option validate_options[] = {
       "lists all rules" },
     { "--explain", OPTION_TEXT, "ID", 0, offsetof(struct options, explain),
       "says what a rule means and what to do" },
+    OPTIONS_LONG,
     { 0 },
 };
 

@@ -139,6 +139,7 @@ const struct mf_format mf_format_gguf = {
     .suffix = ".gguf",
     .description = "GGUF of llama.cpp and ggml, versions 1 to 3",
     .layout = MF_LAYOUT_PADDED,
+    .shards = true,
     .fastest_first = true,
     .probe = probe,
     .parse = gguf_parse,
@@ -147,5 +148,6 @@ const struct mf_format mf_format_gguf = {
     .type_name = type_name,
     .type_id = type_id,
     .file_type_name = file_type_name,
+    .out = &gguf_out,
     .facts = facts,
 };

@@ -22,6 +22,8 @@ const char *mf_status_name(enum mf_status status)
         [MF_ERR_FORMAT] = "format",
         [MF_ERR_CORRUPT] = "corrupt",
         [MF_ERR_UNSUPPORTED] = "unsupported",
+        [MF_ERR_OUTPUT] = "output",
+        [MF_ERR_STOPPED] = "stopped",
     };
 
     return (unsigned)status < sizeof(names) / sizeof(*names) ? names[status]

@@ -42,9 +42,20 @@ struct mf_shard_names {
 enum mf_status mf_shard_names_add(struct mf_shard_names *names,
                                   struct mf_str name, size_t *at);
 
+struct mf_format_out; /* in draft.h */
+
+/* What a metadatum's value may be. */
+enum mf_values_kind {
+    MF_VALUES_TYPED,  /* of the first 13 types of enum mf_value_type */
+    MF_VALUES_JSON,   /* whatever JSON has */
+    MF_VALUES_STRINGS /* strings alone */
+};
+
 struct mf_format {
     const char *name, *variant, *suffix, *description;
     enum mf_layout layout;
+    enum mf_values_kind values;
+    bool shards; /* there is a convention for models of several files */
     bool fastest_first;
 
     /* True where the bytes are this format's (also when it can tell no more
@@ -80,6 +91,8 @@ struct mf_format {
                                                    MF_NO_TYPE_ID */
     /* The name of a file_type number; NULL where it has none.  May be NULL. */
     const char *(*file_type_name)(uint64_t file_type);
+    /* How it is written; NULL: it is not. */
+    const struct mf_format_out *out;
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
 };
 

@@ -61,6 +61,9 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     heap.live = heap.peak = sizeof(*env);
     heap.allocations = 1;
     *env = (struct mf_env){ .heap = heap,
+                            .progress = options ? options->progress : NULL,
+                            .progress_user =
+                                options ? options->progress_user : NULL,
                             .threads = options ? options->threads : 0,
                             .hash_seed = hash_seed(env) };
     mf_clear_error(env);

@@ -20,6 +20,8 @@ struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
     struct mf_error error;
+    bool (*progress)(void *user, const struct mf_progress *progress);
+    void *progress_user;
     /* Threads that share long work; 0: one per processor. */
     unsigned threads;
     /* So that nobody can prepare colliding names. */

@@ -183,6 +183,33 @@ static void try_16_digits(char *text, double value)
         strcpy(text, shorter);
 }
 
+/* True, and written, where value is no number that JSON has digits for. */
+static bool put_not_finite(struct mf_json_out *json, double value)
+{
+    const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+
+    if (isfinite(value))
+        return false;
+    mf_json_string(json, name, strlen(name));
+    return true;
+}
+
+void mf_json_f32(struct mf_json_out *json, float value)
+{
+    int digits = FLT_DIG;
+    char text[NUMBER_SIZE];
+
+    if (put_not_finite(json, (double)value))
+        return;
+    /* Read as a double and rounded, as readers of JSON will do. */
+    do {
+        snprintf(text, sizeof(text), "%.*g", digits, (double)value);
+    } while ((float)strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    fix_point(text);
+    separate(json);
+    put_text(json, text);
+}
+
 void mf_json_f64(struct mf_json_out *json, double value)
 {
     /* 15 digits are exact for every double that has no more, 17 are enough
@@ -190,12 +217,8 @@ void mf_json_f64(struct mf_json_out *json, double value)
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
     char text[NUMBER_SIZE];
 
-    if (!isfinite(value)) {
-        const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-
-        mf_json_string(json, name, strlen(name));
+    if (put_not_finite(json, value))
         return;
-    }
     do {
         snprintf(text, sizeof(text), "%.*g", digits, value);
     } while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);

@@ -76,13 +76,15 @@ MF_API const char *mf_version(void);
 
 enum mf_status {
     MF_OK = 0,
-    MF_ERR_ARGUMENT,   /* the caller broke a precondition */
-    MF_ERR_IO,         /* the system refused; its words are in the message */
-    MF_ERR_MEMORY,     /* the allocator said no */
-    MF_ERR_LIMIT,      /* the heap limit or a limit of the library said no */
-    MF_ERR_FORMAT,     /* no format recognises these bytes */
-    MF_ERR_CORRUPT,    /* recognised, and breaks its specification */
-    MF_ERR_UNSUPPORTED /* recognised, and not something this library reads */
+    MF_ERR_ARGUMENT,    /* the caller broke a precondition */
+    MF_ERR_IO,          /* the system refused; its words are in the message */
+    MF_ERR_MEMORY,      /* the allocator said no */
+    MF_ERR_LIMIT,       /* the heap limit or a limit of the library said no */
+    MF_ERR_FORMAT,      /* no format recognises these bytes */
+    MF_ERR_CORRUPT,     /* recognised, and breaks its specification */
+    MF_ERR_UNSUPPORTED, /* recognised, and not something this library reads */
+    MF_ERR_OUTPUT, /* the system refused to write; its words are there, too */
+    MF_ERR_STOPPED /* the caller's progress function said so */
 };
 
 #define MF_NO_OFFSET UINT64_MAX
@@ -129,12 +131,21 @@ struct mf_allocator {
     void *user;
 };
 
+/* How far long work is, in bytes. */
+struct mf_progress {
+    uint64_t done, total;
+};
+
 /* All zero is the default. */
 struct mf_options {
     struct mf_allocator allocator; /* resize NULL: the C library's heap */
     size_t heap_limit;             /* bytes live at once; 0: no limit */
     unsigned threads; /* that may share long work; 0: one per processor.  No
                          result depends on it */
+    /* Called now and then during long work, by the thread that began it; false
+     * ends it with MF_ERR_STOPPED and nothing written.  May be NULL. */
+    bool (*progress)(void *user, const struct mf_progress *progress);
+    void *progress_user;
 };
 
 struct mf_heap_stats {
@@ -145,6 +156,7 @@ struct mf_heap_stats {
 struct mf_io_stats {
     uint64_t bytes_read; /* by every model of this env, since mf_env_new */
     uint64_t reads;      /* read calls that the system answered */
+    uint64_t bytes_written;
 };
 
 /* NULL options: all defaults.  NULL when memory is refused. */
@@ -454,6 +466,38 @@ struct mf_rule_info {
 /* All rules, index from 0 until false. */
 MF_API bool mf_rule_at(size_t index, struct mf_rule_info *out);
 
+/* ---- Writing ------------------------------------------------------------- */
+
+/* All zero is the default. */
+struct mf_convert_options {
+    const char *format; /* "gguf", "apr", "safetensors"; NULL: what the path's
+                           suffix says, else that of the model */
+    bool replace;       /* a file that stands there already */
+    bool lossy;         /* what cannot be carried is left out */
+    bool dry_run;       /* only the answer; nothing is written */
+    /* Several files, PREFIX-00001-of-00005.SUFFIX: of at most so many bytes of
+     * tensors (a larger tensor has a file of its own), or so many tensors. */
+    uint64_t shard_size, shard_tensors;
+    uint64_t reserve; /* bytes of the header that stay free for later edits */
+    uint32_t version; /* of the format; 0: the model's, else the usual one */
+};
+
+struct mf_convert_result {
+    const char *format;
+    size_t file_count;
+    uint64_t file_size; /* all files together */
+    size_t left_out;    /* metadata that could not be carried */
+};
+
+/* Writes the model anew.  Tensors are copied as bytes, metadata under the keys
+ * that the format has for it.  Where nothing changes the file is the same byte
+ * for byte.  A model with errors is refused.  Until it returns MF_OK, what
+ * stood at path stands there; afterwards the whole new file does, on the disk.
+ * options and out may be NULL. */
+MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
+                                 const struct mf_convert_options *options,
+                                 struct mf_convert_result *out);
+
 /* ---- What a folder holds ------------------------------------------------- */
 
 /* Calls found for every model in a folder (not its subfolders), in the order
@@ -522,6 +566,8 @@ MF_API void mf_json_i64(struct mf_json_out *json, int64_t value);
 /* The shortest digits that give value again; NaN and infinities, which JSON
  * lacks, as the strings "nan", "inf" and "-inf". */
 MF_API void mf_json_f64(struct mf_json_out *json, double value);
+/* The fewest digits that give value again, read as a float. */
+MF_API void mf_json_f32(struct mf_json_out *json, float value);
 MF_API void mf_json_bool(struct mf_json_out *json, bool value);
 MF_API void mf_json_null(struct mf_json_out *json);
 /* A number whose digits are known, as a JSON source wrote them. */

@@ -7,10 +7,9 @@
  */
 #include "lib/parallel.h"
 
-#include <stdatomic.h>
-
 #ifdef _OPENMP
 #include <omp.h>
+#include <pthread.h>
 #endif
 
 /* Half to all of a second-level cache, where what was read is looked at. On a
@@ -63,14 +62,61 @@ static size_t buffer_for(size_t workers, uint64_t piece)
     return share < MF_PAGE ? MF_PAGE : share - share % MF_PAGE;
 }
 
+#ifdef _OPENMP
+static void *wait_for(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* OpenMP's library ends the program where the system refuses a thread.  So it
+ * is asked before, and what is refused is done without. */
+static size_t threads_given(size_t wanted)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[WORKERS_MAX];
+    size_t given = 1;
+
+    pthread_mutex_lock(&lock);
+    while (given < wanted &&
+           pthread_create(&thread[given], NULL, wait_for, &lock) == 0)
+        given++;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 1; i < given; i++)
+        pthread_join(thread[i], NULL);
+    return given;
+}
+
+/* Threads start here and stay: nothing can go wrong with them later. */
+static void start_threads(size_t count)
+{
+#pragma omp parallel num_threads((int)count)
+    {
+    }
+}
+#endif
+
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece)
 {
-    size_t count = workers_for(env, work), size = buffer_for(count, piece);
-    size_t stride = size + MF_PAGE;
+    size_t count = workers_for(env, work), size, stride;
     uint8_t *buffer;
 
-    *crew = (struct mf_crew){ .env = env, .count = count, .buffer_size = size };
+#ifdef _OPENMP
+    if (count > 1)
+        count = threads_given(count);
+    if (count > 1)
+        start_threads(count);
+#endif
+    size = buffer_for(count, piece);
+    stride = size + MF_PAGE;
+
+    *crew = (struct mf_crew){ .env = env,
+                              .count = count,
+                              .room = count,
+                              .buffer_size = size,
+                              .work = work };
     crew->worker = mf_alloc(env, count * sizeof(*crew->worker));
     if (crew->worker)
         crew->buffers = mf_alloc(env, count * stride + MF_PAGE);
@@ -80,7 +126,8 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
     }
     buffer = crew->buffers + (MF_PAGE - (uintptr_t)crew->buffers % MF_PAGE);
     for (size_t i = 0; i < count; i++) {
-        crew->worker[i] = (struct mf_worker){ .env.heap.limit = 1,
+        crew->worker[i] = (struct mf_worker){ .crew = crew,
+                                              .env.heap.limit = 1,
                                               .buffer = buffer + i * stride,
                                               .buffer_size = size };
         mf_clear_error(&crew->worker[i].env);
@@ -93,8 +140,8 @@ void mf_crew_release(struct mf_crew *crew)
     if (!crew->env)
         return;
     mf_release(crew->env, crew->buffers,
-               crew->count * (crew->buffer_size + MF_PAGE) + MF_PAGE);
-    mf_release(crew->env, crew->worker, crew->count * sizeof(*crew->worker));
+               crew->room * (crew->buffer_size + MF_PAGE) + MF_PAGE);
+    mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
     *crew = (struct mf_crew){ 0 };
 }
 
@@ -119,6 +166,22 @@ static enum mf_status gather(struct mf_crew *crew)
     return crew->env->error.status;
 }
 
+/* The first worker is the thread that the caller knows: it tells how far all
+ * are, and whether to go on. */
+static enum mf_status watch(struct mf_crew *crew, struct mf_worker *worker)
+{
+    struct mf_env *env = crew->env;
+    struct mf_progress progress = { .total = crew->work };
+
+    if (worker != crew->worker || !env->progress)
+        return MF_OK;
+    progress.done = atomic_load_explicit(&crew->done, memory_order_relaxed);
+    return env->progress(env->progress_user, &progress)
+               ? MF_OK
+               : mf_fail(&worker->env, MF_ERR_STOPPED, MF_NO_OFFSET,
+                         "stopped before the end");
+}
+
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count)
 {
@@ -134,7 +197,8 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
         struct mf_worker *worker = &crew->worker[this_worker()];
 
         if (!atomic_load_explicit(&failed, memory_order_relaxed) &&
-            task(worker, context, i) != MF_OK) {
+            (task(worker, context, i) != MF_OK ||
+             watch(crew, worker) != MF_OK)) {
             worker->failed = i;
             atomic_store_explicit(&failed, true, memory_order_relaxed);
         }

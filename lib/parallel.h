@@ -9,13 +9,18 @@
 #ifndef MF_LIB_PARALLEL_H
 #define MF_LIB_PARALLEL_H
 
+#include <stdatomic.h>
+
 #include "lib/heap.h"
 
 /* The kernel copies into a buffer at more than twice the speed where a page of
  * the file comes to lie in a page of memory. */
 #define MF_PAGE ((size_t)4096)
 
+struct mf_crew;
+
 struct mf_worker {
+    struct mf_crew *crew;
     struct mf_env env;  /* where it reads and fails; its heap gives nothing */
     uint8_t *buffer;    /* buffer_size bytes, on a page, and a page behind */
     size_t buffer_size; /* a multiple of the page */
@@ -29,8 +34,12 @@ typedef enum mf_status mf_task(struct mf_worker *worker, void *context,
 struct mf_crew {
     struct mf_env *env;
     struct mf_worker *worker;
-    size_t count, buffer_size;
+    size_t count; /* that work; may be lowered */
+    size_t room;  /* that there are */
+    size_t buffer_size;
     uint8_t *buffers;
+    uint64_t work; /* in all, for who watches */
+    atomic_uint_fast64_t done;
 };
 
 /* All threads' buffers together, whatever their number. */
@@ -47,6 +56,12 @@ void mf_crew_release(struct mf_crew *crew);
  * error of the first failing task, in their order, becomes the env's. */
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
+
+/* So many bytes of the work are done. */
+static inline void mf_worker_done(struct mf_worker *worker, uint64_t bytes)
+{
+    atomic_fetch_add_explicit(&worker->crew->done, bytes, memory_order_relaxed);
+}
 
 /* Where in the worker's buffer bytes from that place of a file are read to at
  * full speed: page upon page. */

@@ -28,6 +28,7 @@ struct mf_source {
     uint64_t size;
     int fd;
     const uint8_t *bytes;
+    void *user; /* for other kinds than the two below */
 };
 
 /* A regular file, read-only; anything else is refused by its name, except

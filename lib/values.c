@@ -44,7 +44,7 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
     if (!values)
         return env->error.status;
     *values = (struct mf_values){ .env = env,
-                                  .format = model->format,
+                                  .next = model->format->value_next,
                                   .version = model->index.kind.version,
                                   .meta = meta };
     if (mf_reader_init_span(&values->reader, env,
@@ -58,13 +58,82 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
     return MF_OK;
 }
 
+/* ---- JSON in a string ---- */
+
+/* The string's bytes, in their order: a tokenizer never goes back. */
+static int64_t text_read(const struct mf_source *source, uint64_t offset,
+                         void *buffer, size_t size)
+{
+    struct mf_values *values = (struct mf_values *)source->user;
+    struct mf_value piece;
+
+    (void)offset;
+    while (values->rest.size == 0) {
+        if (mf_values_next(values->text, &piece) != MF_OK)
+            return -1;
+        if (piece.event == MF_EVENT_DONE)
+            return 0;
+        values->rest = piece.text;
+    }
+    size = size < values->rest.size ? size : values->rest.size;
+    memcpy(buffer, values->rest.at, size);
+    values->rest.at += size;
+    values->rest.size -= size;
+    return (int64_t)size;
+}
+
+static uint64_t text_size_now(const struct mf_source *source)
+{
+    return source->size;
+}
+
+static void text_close(struct mf_source *source)
+{
+    (void)source;
+}
+
+static const struct mf_source_ops text_ops = { text_read, text_size_now,
+                                               text_close };
+
+enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
+                                   struct mf_values **out)
+{
+    struct mf_env *env = model->env;
+    struct mf_values *values = mf_alloc(env, sizeof(*values));
+    struct mf_span span = { 0 };
+
+    if (!values)
+        return env->error.status;
+    *values = (struct mf_values){ .env = env, .next = mf_json_value_next };
+    if (mf_values_open(model, index, &values->text) != MF_OK) {
+        mf_release(env, values, sizeof(*values));
+        return env->error.status;
+    }
+    span.size = values->text->meta.count;
+    values->meta.count = span.size;
+    values->source = (struct mf_source){ .ops = &text_ops,
+                                         .name = "",
+                                         .size = span.size,
+                                         .fd = -1,
+                                         .user = values };
+    if (mf_reader_init_span(&values->reader, env, &values->source, span,
+                            VALUES_WINDOW) != MF_OK) {
+        mf_values_close(values);
+        return env->error.status;
+    }
+    *out = values;
+    return MF_OK;
+}
+
+/* ---- telling ---- */
+
 enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
 {
     mf_clear_error(values->env);
     *out = (struct mf_value){ .event = MF_EVENT_DONE };
     if (values->done)
         return MF_OK;
-    return values->format->value_next(values, out);
+    return values->next(values, out);
 }
 
 void mf_values_close(struct mf_values *values)
@@ -74,6 +143,7 @@ void mf_values_close(struct mf_values *values)
     if (!values)
         return;
     env = values->env;
+    mf_values_close(values->text);
     mf_reader_release(&values->reader);
     mf_release(env, values, sizeof(*values));
 }

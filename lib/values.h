@@ -21,7 +21,7 @@ struct mf_level {
 /* Formats share this struct; each uses what it needs and leaves the rest. */
 struct mf_values {
     struct mf_env *env;
-    const struct mf_format *format;
+    enum mf_status (*next)(struct mf_values *values, struct mf_value *out);
     struct mf_reader reader; /* stands at the value, limited to its span */
     uint32_t version;        /* of the file's format */
     struct mf_meta meta;
@@ -31,12 +31,20 @@ struct mf_values {
     uint64_t text_left;       /* of a binary string that is being told */
     enum mf_event text_event; /* KEY or ITEM */
     struct mf_json json;      /* for formats whose metadata is JSON */
+    struct mf_source source;  /* of text that is JSON in itself: */
+    struct mf_values *text;   /* the string that holds it */
+    struct mf_str rest;       /* of a piece of it that was told */
     char piece[4096];         /* for text that must be unescaped */
 };
 
 /* The next piece of a binary string of which values->text_left bytes lie
  * ahead in values->reader: fills in out and counts text_left down. */
 enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out);
+
+/* Tells what stands, as JSON, in a string of the metadata.  Free with
+ * mf_values_close. */
+enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
+                                   struct mf_values **out);
 
 /* value_next of every format whose metadata is JSON. */
 enum mf_status mf_json_value_next(struct mf_values *values,

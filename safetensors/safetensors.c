@@ -24,13 +24,18 @@ enum mf_type mf_safetensors_type(struct mf_str dtype)
     return MF_TYPE_UNKNOWN;
 }
 
+const char *mf_safetensors_dtype(uint32_t type)
+{
+    for (size_t i = 0; i < DTYPE_COUNT; i++)
+        if (dtypes[i].type == (enum mf_type)type)
+            return dtypes[i].name.at;
+    return NULL;
+}
+
 /* Types have words here and no numbers. */
 static uint32_t type_id(enum mf_type type)
 {
-    for (size_t i = 0; i < DTYPE_COUNT; i++)
-        if (dtypes[i].type == type)
-            return 0;
-    return MF_NO_TYPE_ID;
+    return mf_safetensors_dtype(type) ? 0 : MF_NO_TYPE_ID;
 }
 
 static uint64_t header_size(const uint8_t *at)
@@ -113,10 +118,13 @@ const struct mf_format mf_format_safetensors = {
     .suffix = ".safetensors",
     .description = "tensors behind a JSON header, as Hugging Face publishes",
     .layout = MF_LAYOUT_TILED,
+    .values = MF_VALUES_STRINGS,
+    .shards = true,
     .probe = probe,
     .parse = mf_safetensors_parse,
     .validate = validate,
     .value_next = mf_json_value_next,
     .type_id = type_id,
+    .out = &mf_safetensors_out,
     .facts = facts,
 };

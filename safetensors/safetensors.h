@@ -44,6 +44,12 @@ enum mf_status mf_safetensors_tensor(struct st_walk *walk,
  * MF_TYPE_UNKNOWN for any other. */
 enum mf_type mf_safetensors_type(struct mf_str dtype);
 
+/* The word for a type; NULL where there is none. */
+const char *mf_safetensors_dtype(uint32_t type);
+
+/* In write.c. */
+extern const struct mf_format_out mf_safetensors_out;
+
 static inline enum mf_status st_failed(const struct st_walk *walk)
 {
     return walk->index->env->error.status;

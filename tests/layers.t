@@ -70,8 +70,8 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 check_empty "cli includes lib/modelfile.h and its own headers" \
     edges cli 'lib/modelfile\.h|cli/[a-z0-9_]*\.(h|def)'
 for folder in gguf apr safetensors; do
-    check_empty "$folder includes lib/format.h and its own headers" \
-        edges $folder "lib/format\\.h|$folder/[a-z0-9_]*\\.(h|def)"
+    check_empty "$folder includes lib/format.h, lib/draft.h and its own" \
+        edges $folder "lib/(format|draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
 check_empty "lib includes lib" edges lib 'lib/[a-z0-9_/]*\.(h|def)'
 # shellcheck disable=SC2046 # file names have no spaces here

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * write.c - an APR header of version 2
+ */
+#include "apr/apr.h"
+#include "lib/draft.h"
+
+#define NAME_MAX_SIZE 256
+#define RANK_MAX      8
+#define METADATA_AT   64
+#define INDEX_ENTRY   20 /* bytes of one without its name and dimensions */
+
+enum { FLAG_QUANTIZED = 0x20, FLAG_VOCABULARY = 0x200, FLAG_ROW_MAJOR = 0x400 };
+
+/* ---- what APR can carry ---- */
+
+static enum mf_status check_tensor(const struct mf_draft *draft,
+                                   const struct mf_draft_tensor *tensor)
+{
+    if (tensor->name.size == 0 || tensor->name.size > NAME_MAX_SIZE)
+        return mf_fail(
+            draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "the name of tensor '%s' has %zu bytes, APR takes 1 to %d",
+            mf_quote(tensor->name).text, tensor->name.size, NAME_MAX_SIZE);
+    if (!mf_text_is_utf8(tensor->name.at, tensor->name.size))
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the name of tensor '%s' is not UTF-8",
+                       mf_quote(tensor->name).text);
+    if (tensor->rank > RANK_MAX)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' has %u dimensions, APR takes %d",
+                       mf_quote(tensor->name).text, tensor->rank, RANK_MAX);
+    return MF_OK;
+}
+
+static bool earlier_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft_tensor *tensor = table;
+    struct mf_str left = tensor[a].name, right = tensor[b].name;
+    int order = memcmp(left.at, right.at,
+                       left.size < right.size ? left.size : right.size);
+
+    if (order != 0)
+        return order < 0;
+    return left.size != right.size ? left.size < right.size : a < b;
+}
+
+/* The index must be in the order of names; data is laid out likewise. */
+static enum mf_status sort_tensors(struct mf_draft *draft)
+{
+    if (draft->order || draft->tensor_count == 0)
+        return MF_OK;
+    draft->order =
+        mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
+    if (!draft->order)
+        return draft->env->error.status;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        draft->order[i] = (uint32_t)i;
+    mf_sort(draft->order, draft->tensor_count, earlier_name, draft->tensor);
+    return MF_OK;
+}
+
+static enum mf_status check(struct mf_draft *draft)
+{
+    draft->alignment = draft->format->out->alignment;
+    if (draft->version != draft->format->out->version || draft->big_endian)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "APR is written as version 2, little-endian");
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (check_tensor(draft, &draft->tensor[i]) != MF_OK)
+            return draft->env->error.status;
+    if (draft->tensor_count > UINT32_MAX)
+        return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%zu tensors are more than APR can count",
+                       draft->tensor_count);
+    return sort_tensors(draft);
+}
+
+/* ---- metadata ---- */
+
+static void put_json(void *user, const char *at, size_t size)
+{
+    mf_put(user, at, size);
+}
+
+static enum mf_status put_metadata(const struct mf_draft *draft,
+                                   struct mf_sink *sink)
+{
+    struct mf_json_out json = { .write = put_json, .user = sink };
+
+    mf_json_begin(&json, '{');
+    for (size_t i = 0; i < draft->entry_count; i++) {
+        const struct mf_entry *entry = &draft->entry[i];
+
+        mf_json_open_string(&json);
+        mf_json_piece(&json, entry->key.at, entry->key.size);
+        mf_json_close_string(&json, true);
+        if (mf_entry_json(draft, entry, &json) != MF_OK)
+            return draft->env->error.status;
+    }
+    mf_json_end(&json, '}');
+    /* White space behind it belongs to it: room for an edit. */
+    mf_put_filler(sink, ' ', draft->reserve);
+    return MF_OK;
+}
+
+/* ---- the header ---- */
+
+static bool is_quantized(const struct mf_draft *draft)
+{
+    for (size_t i = 0; i < draft->tensor_count; i++) {
+        uint32_t type = draft->tensor[i].type;
+
+        if (type != MF_TYPE_UNKNOWN &&
+            (mf_types[type].block > 1 || type == MF_TYPE_APR_Q8))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t padded(uint64_t size)
+{
+    return (size + METADATA_AT - 1) / METADATA_AT * METADATA_AT;
+}
+
+static uint64_t index_size(const struct mf_draft *draft)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        size += INDEX_ENTRY + draft->tensor[i].name.size +
+                8 * (uint64_t)draft->tensor[i].rank;
+    return size;
+}
+
+/* All numbers are known before the first byte; metadata_size was counted. */
+static enum mf_status put_header(const struct mf_draft *draft,
+                                 struct mf_sink *sink, uint64_t metadata_size)
+{
+    unsigned flags = FLAG_ROW_MAJOR;
+    uint64_t index_at = METADATA_AT + padded(metadata_size);
+    uint64_t data_at = index_at + padded(index_size(draft));
+    uint8_t bytes[METADATA_AT] = "APR\0\2";
+    uint32_t crc;
+
+    if (metadata_size > UINT32_MAX)
+        return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "the metadata would take %" PRIu64
+                       " bytes, more than APR can say",
+                       metadata_size);
+    flags |= is_quantized(draft) ? FLAG_QUANTIZED : 0;
+    flags |= mf_draft_find(draft, "tokenizer.vocabulary") ? FLAG_VOCABULARY : 0;
+    apr_set(bytes + 6, flags, 2);
+    apr_set(bytes + 8, draft->tensor_count, 4);
+    apr_set(bytes + 12, METADATA_AT, 8);
+    apr_set(bytes + 20, metadata_size, 4);
+    apr_set(bytes + 24, index_at, 8);
+    apr_set(bytes + 32, data_at, 8);
+    crc = mf_crc32(mf_crc32(0, bytes, 40), bytes + 44, 20);
+    apr_set(bytes + 40, crc, 4);
+    mf_put(sink, bytes, sizeof(bytes));
+    return MF_OK;
+}
+
+static void put_tensor(const struct mf_draft_tensor *tensor,
+                       struct mf_sink *sink)
+{
+    mf_put_u16(sink, (uint16_t)tensor->name.size);
+    mf_put(sink, tensor->name.at, tensor->name.size);
+    mf_put_u8(sink, (uint8_t)tensor->type_id);
+    mf_put_u8(sink, (uint8_t)tensor->rank);
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        mf_put_u64(sink, tensor->dim[i]);
+    mf_put_u64(sink, tensor->offset);
+    mf_put_u64(sink, tensor->size);
+}
+
+static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
+{
+    struct mf_sink counter;
+    uint64_t metadata_size;
+
+    mf_sink_init(&counter, draft->env);
+    if (put_metadata(draft, &counter) != MF_OK ||
+        put_header(draft, sink, counter.offset) != MF_OK)
+        return draft->env->error.status;
+    metadata_size = counter.offset;
+    if (sink->write)
+        put_metadata(draft, sink);
+    else
+        mf_put_zeros(sink, metadata_size);
+    mf_put_zeros(sink, padded(metadata_size) - metadata_size);
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        put_tensor(mf_draft_in_order(draft, i), sink);
+    mf_put_zeros(sink, padded(index_size(draft)) - index_size(draft));
+    return MF_OK;
+}
+
+const struct mf_format_out apr_out = {
+    .version = 2,
+    .alignment = 64,
+    .pads_last = true,
+    .has_crc = true,
+    .check = check,
+    .head = head,
+};

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * convert.c - modelfile convert, split and merge: the same model in other files
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option convert_options[] = {
+    { "--to", OPTION_CHOICE, "gguf|apr|safetensors", 1,
+      offsetof(struct options, to), "format; OUT's suffix if not given" },
+    { "--shard-size", OPTION_SIZE, "SIZE", 0,
+      offsetof(struct options, shard_size),
+      "several files, each with at most SIZE of tensors (5G, 500M)" },
+    { "--shard-tensors", OPTION_COUNT, "N", 0,
+      offsetof(struct options, shard_tensors),
+      "several files, each with at most N tensors" },
+    { "--reserve", OPTION_SIZE, "SIZE", 0, offsetof(struct options, reserve),
+      "leaves room in the header for later edits in place" },
+    { "--gguf-version", OPTION_COUNT, "2|3", 0,
+      offsetof(struct options, version), "for old readers" },
+    { "--lossy", OPTION_FLAG, NULL, 0, offsetof(struct options, lossy),
+      "leaves out metadata that the format cannot carry" },
+    OPTIONS_WRITE,
+    { 0 },
+};
+
+const struct option split_options[] = {
+    { "--max-size", OPTION_SIZE, "SIZE", 0,
+      offsetof(struct options, shard_size),
+      "each file with at most SIZE of tensors (5G, 500M)" },
+    { "--max-tensors", OPTION_COUNT, "N", 0,
+      offsetof(struct options, shard_tensors),
+      "each file with at most N tensors" },
+    OPTIONS_WRITE,
+    { 0 },
+};
+
+const struct option merge_options[] = {
+    OPTIONS_WRITE,
+    { 0 },
+};
+
+static const char *const formats[] = { NULL, "gguf", "apr", "safetensors" };
+
+/* ---- what was written ---- */
+
+static void show_text(struct run *run, const char *path,
+                      const struct mf_convert_result *result)
+{
+    struct out *out = &run->out;
+
+    out_escaped(out, str_of(path), "");
+    out_format(out, ": %s, ", result->format);
+    out_text(out, size_text(result->file_size).at);
+    if (result->file_count > 1)
+        out_format(out, " in %zu files", result->file_count);
+    if (result->left_out > 0)
+        out_format(out, ", %zu metadata left out", result->left_out);
+    out_line(out, run->options.dry_run ? " (nothing was written)" : "");
+}
+
+static void show_json(struct run *run, const char *path,
+                      const struct mf_convert_result *result)
+{
+    json_str(run, "output", str_of(path));
+    json_text(run, "format", result->format);
+    json_number(run, "file_count", result->file_count);
+    json_number(run, "file_bytes", result->file_size);
+    json_number(run, "left_out", result->left_out);
+    json_bool(run, "written", !run->options.dry_run);
+}
+
+static void convert(struct run *run, struct mf_model *model)
+{
+    const struct options *options = &run->options;
+    const char *path = run->operand[1];
+    struct mf_convert_options wishes = {
+        .format = formats[options->to],
+        .replace = options->force,
+        .lossy = options->lossy,
+        .dry_run = options->dry_run,
+        .shard_size = options->shard_size,
+        .shard_tensors = options->shard_tensors,
+        .reserve = options->reserve,
+        .version = (uint32_t)options->version,
+    };
+    struct mf_convert_result result;
+
+    if (mf_convert(model, path, &wishes, &result) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return;
+    }
+    if (options->json)
+        show_json(run, path, &result);
+    else if (strcmp(path, "-") != 0)
+        show_text(run, path, &result);
+}
+
+void command_convert(struct run *run)
+{
+    inputs_one(run, false, convert);
+}
+
+void command_split(struct run *run)
+{
+    if (run->options.shard_size == 0 && run->options.shard_tensors == 0) {
+        report_usage(run, "into what? --max-size SIZE or --max-tensors N");
+        return;
+    }
+    inputs_one(run, false, convert);
+}
+
+void command_merge(struct run *run)
+{
+    inputs_one(run, false, convert);
+}

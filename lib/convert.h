@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * convert.h - from a model and a few wishes to files that are written
+ *
+ * In three steps: shape.c says what goes into which file, output.c brings the
+ * files about, transfer.c moves the tensors' bytes.
+ */
+#ifndef MF_LIB_CONVERT_H
+#define MF_LIB_CONVERT_H
+
+#include "lib/draft.h"
+#include "lib/model.h"
+#include "lib/parallel.h"
+#include "lib/target.h"
+
+/* One file that is written. */
+struct mf_output {
+    char *path; /* in the plan's arena */
+    struct mf_draft draft;
+    struct mf_target target;
+    size_t first; /* its tensors are those of the model from here on */
+};
+
+/* All files of a conversion. */
+struct mf_outputs {
+    struct mf_env *env;
+    struct mf_model *model;
+    struct mf_arena arena;
+    struct mf_output *output;
+    size_t count;
+    bool verbatim; /* one file, byte for byte that of the model */
+    /* A file beside them that lists them, or path NULL. */
+    char *index_path;
+    struct mf_target index;
+    size_t left_out; /* metadata that could not be carried */
+};
+
+/* Says what goes where, all offsets fixed; nothing is written yet. */
+enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
+                               const struct mf_convert_options *options,
+                               struct mf_outputs *out);
+void mf_outputs_release(struct mf_outputs *outputs);
+
+/* The tensors' bytes into the open targets, on all threads. */
+enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
+                                   struct mf_crew *crew);
+
+/* Header, padding and checksum of one that is open. */
+enum mf_status mf_output_head(struct mf_output *output);
+enum mf_status mf_output_foot(struct mf_output *output, struct mf_crew *crew);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * draft.h - a file that is to be written: its metadata, tensors and plan
+ *
+ * First everything is listed, then the plan fixes every offset, then the
+ * header is written; tensor data may follow in any order.  Values that lie in
+ * another model's file stay there: they are read when the header is written.
+ */
+#ifndef MF_LIB_DRAFT_H
+#define MF_LIB_DRAFT_H
+
+#include "lib/format.h"
+#include "lib/sink.h"
+
+struct mf_entry { /* a metadatum */
+    struct mf_str key;
+    enum mf_value_type type, of; /* as it will be written */
+    uint64_t count;              /* as in struct mf_meta */
+    union mf_number number;
+    struct mf_str text;
+    /* Where a value lies that is not above: a model's metadatum, or elements
+     * in memory: struct mf_str for strings, else union mf_number. */
+    struct mf_model *from;
+    size_t at;
+    const void *elements;
+    bool typed_text; /* from is text: the value in JSON */
+};
+
+struct mf_draft_tensor {
+    struct mf_str name;
+    const uint64_t *dim; /* in the order of the draft's format */
+    uint32_t rank;
+    uint32_t type;    /* enum mf_type; MF_TYPE_UNKNOWN: */
+    uint32_t type_id; /* the format's number */
+    uint64_t size;    /* bytes */
+    uint64_t offset;  /* from the data's start, once planned */
+};
+
+struct mf_draft {
+    struct mf_env *env;
+    const struct mf_format *format;
+    uint32_t version;   /* 0: what the format writes unless told otherwise */
+    uint64_t alignment; /* of tensors; 0: likewise */
+    uint64_t reserve;   /* bytes that the header keeps free for later */
+    bool big_endian;
+    bool lossy; /* text that a format cannot hold as it is may be escaped */
+    struct mf_arena arena; /* what was copied */
+    struct mf_entry *entry;
+    size_t entry_count, entry_room;
+    struct mf_draft_tensor *tensor;
+    size_t tensor_count, tensor_room;
+    /* the plan */
+    uint32_t *order; /* of the tensors' data; NULL: that of the list */
+    uint64_t data_offset, data_size; /* with padding */
+    uint64_t file_size;
+};
+
+/* How a format is written: a part of its row. */
+struct mf_format_out {
+    uint32_t version;   /* the usual one */
+    uint64_t alignment; /* of tensors, the usual one */
+    bool pads_last;     /* the last tensor, too, reaches to the alignment */
+    bool has_crc;       /* the file ends with the CRC-32 of all before it */
+
+    /* Before the plan: whether the format can carry all that is listed.  May
+     * set the alignment, and order the tensors. */
+    enum mf_status (*check)(struct mf_draft *draft);
+
+    /* The header from the first byte to data_offset.  Offsets of tensors are
+     * set; called once to count and once or more to write. */
+    enum mf_status (*head)(const struct mf_draft *draft, struct mf_sink *sink);
+};
+
+void mf_draft_init(struct mf_draft *draft, struct mf_env *env,
+                   const struct mf_format *format);
+void mf_draft_release(struct mf_draft *draft);
+
+/* New rows, all zero; NULL after mf_fail. */
+struct mf_entry *mf_draft_add_entry(struct mf_draft *draft);
+struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft);
+
+/* The entry of that key; NULL where there is none. */
+struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key);
+void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry);
+
+/* Text into the arena, terminated; at NULL after mf_fail. */
+struct mf_str mf_draft_text(struct mf_draft *draft, struct mf_str text);
+
+/* Checks what is listed and fixes all offsets. */
+enum mf_status mf_draft_plan(struct mf_draft *draft);
+
+/* Number i in the order of the data. */
+static inline const struct mf_draft_tensor *
+mf_draft_in_order(const struct mf_draft *draft, size_t i)
+{
+    return &draft->tensor[draft->order ? draft->order[i] : i];
+}
+
+/* Calls each with the events of an entry's value, as mf_values_next gives
+ * them. */
+enum mf_status
+mf_entry_tell(struct mf_env *env, const struct mf_entry *entry,
+              enum mf_status (*each)(void *user, const struct mf_value *value),
+              void *user);
+
+/* number, of one type, as another; false where that one cannot hold it. */
+bool mf_number_as(enum mf_value_type from, union mf_number number,
+                  enum mf_value_type to, union mf_number *out);
+
+/* An event's number, or the word for one that JSON has no digits for, as a
+ * number of that type; false where it is none. */
+bool mf_value_as(const struct mf_value *value, enum mf_value_type to,
+                 union mf_number *out);
+
+/* The value of an entry as JSON. */
+enum mf_status mf_entry_json(const struct mf_draft *draft,
+                             const struct mf_entry *entry,
+                             struct mf_json_out *json);
+
+#endif

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shape.c - what goes into which file
+ */
+#include <stdio.h>
+
+#include "lib/carry.h"
+#include "lib/convert.h"
+
+/* ---- wishes ---- */
+
+static const struct mf_format *format_named(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->out && strcmp(mf_formats[i]->name, name) == 0)
+            return mf_formats[i];
+    return NULL;
+}
+
+static const struct mf_format *format_by_suffix(const char *path)
+{
+    size_t size = strlen(path);
+
+    for (size_t i = 0; mf_formats[i]; i++) {
+        size_t tail = strlen(mf_formats[i]->suffix);
+
+        if (mf_formats[i]->out && size > tail &&
+            strcmp(path + size - tail, mf_formats[i]->suffix) == 0)
+            return mf_formats[i];
+    }
+    return NULL;
+}
+
+static const struct mf_format *
+choose_format(struct mf_model *model, const char *path,
+              const struct mf_convert_options *options)
+{
+    const struct mf_format *format;
+
+    if (!options->format) {
+        format = format_by_suffix(path);
+        return format ? format : format_named(model->format->name);
+    }
+    format = format_named(options->format);
+    if (!format)
+        mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "there is no format '%s' that can be written",
+                mf_quote(
+                    (struct mf_str){ options->format, strlen(options->format) })
+                    .text);
+    return format;
+}
+
+/* ---- tensors ---- */
+
+static enum mf_status no_such_type(const struct mf_draft *draft,
+                                   const struct mf_record *record,
+                                   const char *type)
+{
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "%s cannot carry tensor '%s', which is %s",
+                   draft->format->name, mf_record_name(record).text, type);
+}
+
+/* Dimensions in the draft's order; in the arena where that is another one. */
+static const uint64_t *dims_of(struct mf_draft *draft,
+                               const struct mf_model *model,
+                               const struct mf_record *record)
+{
+    uint64_t *dim;
+
+    if (draft->format->fastest_first == model->info.fastest_first ||
+        record->rank < 2)
+        return record->dim;
+    dim = mf_arena_take(&draft->arena, record->rank * sizeof(*dim));
+    for (uint32_t i = 0; dim && i < record->rank; i++)
+        dim[i] = record->dim[record->rank - 1 - i];
+    return dim;
+}
+
+/* A scalar has no dimensions elsewhere and one of 1 in GGUF. */
+static const uint64_t one = 1;
+
+static enum mf_status add_tensor(struct mf_draft *draft,
+                                 const struct mf_model *model,
+                                 const struct mf_record *record)
+{
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
+    const char *fork;
+
+    if (!tensor)
+        return draft->env->error.status;
+    tensor->name = (struct mf_str){ record->name, record->name_size };
+    tensor->rank = record->rank;
+    tensor->dim = dims_of(draft, model, record);
+    tensor->size = record->size;
+    tensor->type = record->type;
+    tensor->type_id = record->type_id;
+    if (!tensor->dim)
+        return draft->env->error.status;
+    if (tensor->rank == 0 && draft->format->fastest_first) {
+        tensor->rank = 1;
+        tensor->dim = &one;
+    }
+    if (draft->format == model->format && record->type == MF_TYPE_UNKNOWN)
+        return MF_OK; /* whatever it is, it stays what it is */
+    if (record->type == MF_TYPE_UNKNOWN) {
+        fork = model->format->type_name
+                   ? model->format->type_name(record->type_id)
+                   : NULL;
+        return no_such_type(draft, record, fork ? fork : "of an unknown type");
+    }
+    tensor->type_id = draft->format->type_id((enum mf_type)record->type);
+    return tensor->type_id != MF_NO_TYPE_ID
+               ? MF_OK
+               : no_such_type(draft, record, mf_types[record->type].name);
+}
+
+static enum mf_status add_tensors(struct mf_draft *draft,
+                                  const struct mf_model *model, size_t first,
+                                  size_t count)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        status = add_tensor(draft, model, &model->index.tensor[first + i]);
+    return status;
+}
+
+/* ---- one file ---- */
+
+static enum mf_status check_model(struct mf_model *model,
+                                  const struct mf_format *format)
+{
+    if (model->info.error_count > 0)
+        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the model has %zu error%s and is not copied; "
+                       "modelfile validate tells which",
+                       model->info.error_count,
+                       model->info.error_count == 1 ? "" : "s");
+    if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian, which %s cannot be",
+                       format->name);
+    if (!model->format->out)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s %s has no tensors that could be copied",
+                       model->format->name, model->format->variant);
+    return MF_OK;
+}
+
+/* Metadata, and what the file says of itself.  A file of the model's own format
+ * keeps its version. */
+static enum mf_status start_draft(struct mf_outputs *outputs,
+                                  struct mf_draft *draft,
+                                  const struct mf_convert_options *options)
+{
+    struct mf_model *model = outputs->model;
+
+    draft->lossy = options->lossy;
+    draft->reserve = options->reserve;
+    draft->version = options->version;
+    if (draft->format == model->format) {
+        draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+        if (draft->version == 0)
+            draft->version = model->info.version;
+    }
+    return mf_carry_metadata(draft, model, &outputs->left_out);
+}
+
+/* ---- split metadata ---- */
+
+static enum mf_status add_number(struct mf_draft *draft, const char *key,
+                                 enum mf_value_type type, uint64_t number)
+{
+    struct mf_entry *entry = mf_draft_add_entry(draft);
+
+    if (!entry)
+        return draft->env->error.status;
+    entry->key = (struct mf_str){ key, strlen(key) };
+    entry->type = type;
+    entry->number.u64 = number;
+    return MF_OK;
+}
+
+/* As llama.cpp's loader wants it of each shard. */
+static enum mf_status add_split(struct mf_draft *draft, size_t number,
+                                size_t count, size_t tensors)
+{
+    if (add_number(draft, "split.no", MF_VALUE_U16, number) != MF_OK ||
+        add_number(draft, "split.count", MF_VALUE_U16, count) != MF_OK)
+        return draft->env->error.status;
+    return add_number(draft, "split.tensors.count", MF_VALUE_I32, tensors);
+}
+
+static void drop_split(struct mf_draft *draft)
+{
+    static const char *const keys[] = { "split.no", "split.count",
+                                        "split.tensors.count" };
+
+    for (size_t i = 0; i < 3; i++) {
+        struct mf_entry *entry = mf_draft_find(draft, keys[i]);
+
+        if (entry)
+            mf_draft_remove(draft, entry);
+    }
+}
+
+/* ---- shards ---- */
+
+/* How many tensors from first on go into one file. */
+static size_t shard_size(const struct mf_model *model,
+                         const struct mf_convert_options *options, size_t first)
+{
+    const struct mf_index *index = &model->index;
+    uint64_t size = 0;
+    size_t count = 0;
+
+    while (first + count < index->tensor_count) {
+        uint64_t more =
+            (index->tensor[first + count].size + 31) & ~UINT64_C(31);
+
+        if (count > 0 && options->shard_size > 0 &&
+            (more > options->shard_size || size > options->shard_size - more))
+            break;
+        if (options->shard_tensors > 0 && count == options->shard_tensors)
+            break;
+        size += more;
+        count++;
+    }
+    return count;
+}
+
+static size_t count_shards(const struct mf_model *model,
+                           const struct mf_convert_options *options)
+{
+    size_t count = 0, first = 0;
+
+    do {
+        first += shard_size(model, options, first);
+        count++;
+    } while (first < model->index.tensor_count);
+    return count;
+}
+
+/* path without the format's suffix. */
+static struct mf_str stem_of(const struct mf_format *format, const char *path)
+{
+    size_t size = strlen(path), tail = strlen(format->suffix);
+
+    if (size > tail && strcmp(path + size - tail, format->suffix) == 0)
+        size -= tail;
+    return (struct mf_str){ path, size };
+}
+
+static char *name_of(struct mf_outputs *outputs, struct mf_str stem,
+                     const char *format, size_t number, size_t count,
+                     const char *suffix)
+{
+    size_t room = stem.size + 64 + strlen(suffix);
+    char *name = mf_arena_text(&outputs->arena, room);
+    char part[64];
+
+    if (!name)
+        return NULL;
+    snprintf(part, sizeof(part), format, number, count);
+    snprintf(name, room, "%.*s%s%s", (int)stem.size, stem.at, part, suffix);
+    return name;
+}
+
+static bool sharded(const struct mf_convert_options *options)
+{
+    return options->shard_size > 0 || options->shard_tensors > 0;
+}
+
+/* Metadata of the model goes into the first file; others say what they are,
+ * and in safetensors what framework they are for. */
+static enum mf_status
+add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
+                   size_t number, const struct mf_convert_options *options)
+{
+    bool split = draft->format == &mf_format_gguf && sharded(options);
+    const struct mf_entry *framework;
+    struct mf_entry *entry;
+
+    if (number == 0) {
+        if (start_draft(outputs, draft, options) != MF_OK)
+            return outputs->env->error.status;
+        if (draft->format == &mf_format_gguf)
+            drop_split(draft);
+    } else {
+        draft->version = outputs->output[0].draft.version;
+        draft->big_endian = outputs->output[0].draft.big_endian;
+        draft->alignment = outputs->output[0].draft.alignment;
+        framework = draft->format == &mf_format_safetensors
+                        ? mf_draft_find(&outputs->output[0].draft, "format")
+                        : NULL;
+        if (framework) {
+            entry = mf_draft_add_entry(draft);
+            if (!entry)
+                return outputs->env->error.status;
+            *entry = *framework;
+        }
+    }
+    return split ? add_split(draft, number, outputs->count,
+                             outputs->model->index.tensor_count)
+                 : MF_OK;
+}
+
+static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
+                                  const struct mf_convert_options *options,
+                                  size_t first, size_t count)
+{
+    struct mf_output *output = &outputs->output[number];
+
+    output->first = first;
+    if (add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
+        add_tensors(&output->draft, outputs->model, first, count) != MF_OK)
+        return outputs->env->error.status;
+    return mf_draft_plan(&output->draft);
+}
+
+/* ---- all files ---- */
+
+/* Nothing is wished for that would change a byte. */
+static bool is_verbatim(const struct mf_model *model,
+                        const struct mf_format *format,
+                        const struct mf_convert_options *options)
+{
+    return format == model->format && model->file_count == 1 &&
+           !sharded(options) && !model->part[0].is_split &&
+           options->reserve == 0 &&
+           (options->version == 0 || options->version == model->info.version);
+}
+
+static enum mf_status name_outputs(struct mf_outputs *outputs,
+                                   const struct mf_format *format,
+                                   const char *path, bool shards)
+{
+    struct mf_str stem = stem_of(format, path);
+    size_t size = strlen(path);
+
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct mf_output *output = &outputs->output[i];
+
+        if (shards) {
+            output->path = name_of(outputs, stem, "-%05zu-of-%05zu", i + 1,
+                                   outputs->count, format->suffix);
+        } else {
+            output->path = mf_arena_text(&outputs->arena, size);
+            if (output->path)
+                memcpy(output->path, path, size);
+        }
+        if (!output->path)
+            return outputs->env->error.status;
+    }
+    if (shards && format == &mf_format_safetensors) {
+        outputs->index_path =
+            name_of(outputs, stem, "", 0, 0, ".safetensors.index.json");
+        if (!outputs->index_path)
+            return outputs->env->error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status make_outputs(struct mf_outputs *outputs,
+                                   const struct mf_format *format, size_t count)
+{
+    outputs->output = mf_alloc(outputs->env, count * sizeof(*outputs->output));
+    if (!outputs->output)
+        return outputs->env->error.status;
+    outputs->count = count;
+    for (size_t i = 0; i < count; i++) {
+        outputs->output[i] = (struct mf_output){ .target = MF_TARGET_NONE };
+        mf_draft_init(&outputs->output[i].draft, outputs->env, format);
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
+                               const struct mf_convert_options *options,
+                               struct mf_outputs *out)
+{
+    struct mf_env *env = model->env;
+    const struct mf_format *format = choose_format(model, path, options);
+    size_t first = 0, count;
+
+    *out = (struct mf_outputs){ .env = env,
+                                .model = model,
+                                .index = MF_TARGET_NONE };
+    mf_arena_init(&out->arena, env);
+    if (!format || check_model(model, format) != MF_OK)
+        return env->error.status;
+    if (sharded(options) && !format->shards)
+        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s has no convention for shards", format->name);
+    count = sharded(options) ? count_shards(model, options) : 1;
+    if (count > 99999)
+        return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%zu shards are more than their names can count", count);
+    if (make_outputs(out, format, count) != MF_OK ||
+        name_outputs(out, format, path, sharded(options)) != MF_OK)
+        return env->error.status;
+    out->verbatim = is_verbatim(model, format, options);
+    if (out->verbatim) {
+        out->output->draft.file_size = model->file[0].source.size;
+        return MF_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t tensors = sharded(options) ? shard_size(model, options, first)
+                                          : model->index.tensor_count;
+
+        if (plan_output(out, i, options, first, tensors) != MF_OK)
+            return env->error.status;
+        first += tensors;
+    }
+    return MF_OK;
+}
+
+void mf_outputs_release(struct mf_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        mf_target_abort(&outputs->output[i].target);
+        mf_draft_release(&outputs->output[i].draft);
+    }
+    mf_target_abort(&outputs->index);
+    mf_release(outputs->env, outputs->output,
+               outputs->count * sizeof(*outputs->output));
+    mf_arena_release(&outputs->arena);
+    outputs->count = 0;
+}

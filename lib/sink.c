@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sink.c - writing fields one after the other in the file's byte order
+ */
+#include "lib/sink.h"
+
+void mf_sink_init(struct mf_sink *sink, struct mf_env *env)
+{
+    /* Not the buffer: nothing of it is handed on that was not put. */
+    sink->env = env;
+    sink->write = NULL;
+    sink->user = NULL;
+    sink->offset = 0;
+    sink->filled = 0;
+    sink->big_endian = false;
+    sink->status = MF_OK;
+}
+
+static void hand_on(struct mf_sink *sink)
+{
+    if (sink->write && sink->filled > 0 && sink->status == MF_OK)
+        sink->status = sink->write(sink->user, sink->offset - sink->filled,
+                                   sink->buffer, sink->filled);
+    sink->filled = 0;
+}
+
+void mf_put(struct mf_sink *sink, const void *bytes, size_t size)
+{
+    const uint8_t *from = bytes;
+
+    sink->offset += size;
+    if (!sink->write)
+        return;
+    while (size > 0) {
+        size_t room = sizeof(sink->buffer) - sink->filled;
+        size_t some = size < room ? size : room;
+
+        memcpy(sink->buffer + sink->filled, from, some);
+        sink->filled += some;
+        from += some;
+        size -= some;
+        if (sink->filled == sizeof(sink->buffer)) {
+            sink->offset -= size; /* as far as the buffer goes */
+            hand_on(sink);
+            sink->offset += size;
+        }
+    }
+}
+
+void mf_put_filler(struct mf_sink *sink, uint8_t byte, uint64_t size)
+{
+    uint8_t some[256];
+
+    if (!sink->write) {
+        sink->offset += size;
+        return;
+    }
+    memset(some, byte, sizeof(some));
+    for (; size > sizeof(some); size -= sizeof(some))
+        mf_put(sink, some, sizeof(some));
+    mf_put(sink, some, (size_t)size);
+}
+
+void mf_put_zeros(struct mf_sink *sink, uint64_t size)
+{
+    mf_put_filler(sink, 0, size);
+}
+
+/* The size lowest bytes of value in the file's order. */
+static void put_number(struct mf_sink *sink, uint64_t value, size_t size)
+{
+    uint8_t bytes[8];
+
+    for (size_t i = 0; i < size; i++)
+        bytes[sink->big_endian ? size - 1 - i : i] = (uint8_t)(value >> 8 * i);
+    mf_put(sink, bytes, size);
+}
+
+void mf_put_u8(struct mf_sink *sink, uint8_t value)
+{
+    put_number(sink, value, 1);
+}
+
+void mf_put_u16(struct mf_sink *sink, uint16_t value)
+{
+    put_number(sink, value, 2);
+}
+
+void mf_put_u32(struct mf_sink *sink, uint32_t value)
+{
+    put_number(sink, value, 4);
+}
+
+void mf_put_u64(struct mf_sink *sink, uint64_t value)
+{
+    put_number(sink, value, 8);
+}
+
+enum mf_status mf_sink_finish(struct mf_sink *sink)
+{
+    hand_on(sink);
+    return sink->status;
+}

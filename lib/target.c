@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * target.c - an output file that cannot be lost
+ *
+ * The order is: room for all bytes, bytes, fsync, rename, fsync of the folder.
+ * Each call is asked again after EINTR and its failure is an error; none is
+ * taken back by a later success.
+ */
+#if defined(__linux__)
+#define _GNU_SOURCE /* fallocate, copy_file_range, renameat2 */
+#endif
+#include "lib/target.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/digest.h"
+
+#if defined(__linux__)
+#include <sys/xattr.h>
+#endif
+
+#define LINKS_MAX  40 /* as many as Linux follows */
+#define WRITE_MAX  ((size_t)1 << 30)
+#define MODE_PLAIN 0666 /* less the umask */
+
+/* A signal may end a call before it has done anything. */
+#define AGAIN(result, call)                                                    \
+    do {                                                                       \
+        (result) = (call);                                                     \
+    } while ((result) < 0 && errno == EINTR)
+
+static enum mf_status fail(struct mf_env *env, const struct mf_target *target,
+                           uint64_t offset, const char *what)
+{
+    int error = errno;
+
+    return mf_fail(
+        env, MF_ERR_OUTPUT, offset, "'%s' cannot be %s: %s",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        what, strerror(error));
+}
+
+/* ---- what stands there ---- */
+
+/* Copies path into the target, which owns it. */
+static enum mf_status set_real(struct mf_target *target, const char *folder,
+                               size_t folder_size, const char *name)
+{
+    size_t size = folder_size + strlen(name) + 1;
+    char *real = mf_alloc(target->env, size);
+
+    if (!real)
+        return target->env->error.status;
+    memcpy(real, folder, folder_size);
+    strcpy(real + folder_size, name);
+    mf_release(target->env, target->real, target->real_size);
+    target->real = real;
+    target->real_size = size;
+    return MF_OK;
+}
+
+static size_t folder_size(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* Follows symbolic links, also one that leads to nothing yet: the file is
+ * written where it points. */
+static enum mf_status follow_links(struct mf_target *target, const char *path)
+{
+    char link[PATH_MAX];
+    enum mf_status status = set_real(target, "", 0, path);
+
+    for (int i = 0; i < LINKS_MAX && status == MF_OK; i++) {
+        ssize_t size;
+
+        AGAIN(size, readlink(target->real, link, sizeof(link) - 1));
+        if (size < 0)
+            return errno == EINVAL || errno == ENOENT
+                       ? MF_OK
+                       : fail(target->env, target, MF_NO_OFFSET, "written");
+        link[size] = 0;
+        status = set_real(target, target->real,
+                          *link == '/' ? 0 : folder_size(target->real), link);
+    }
+    if (status != MF_OK)
+        return status;
+    errno = ELOOP;
+    return fail(target->env, target, MF_NO_OFFSET, "written");
+}
+
+/* *found: something stands there. */
+static enum mf_status look(struct mf_target *target, struct stat *status,
+                           bool *found)
+{
+    int result;
+
+    AGAIN(result, stat(target->real, status));
+    *found = result == 0;
+    if (result != 0 && errno != ENOENT)
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    return MF_OK;
+}
+
+/* ---- a pipe or a device ---- */
+
+static enum mf_status open_stream(struct mf_target *target)
+{
+    target->stream = true;
+    if (strcmp(target->path, "-") == 0)
+        AGAIN(target->fd, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    else
+        AGAIN(target->fd, open(target->real, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+    return target->fd >= 0 ? MF_OK
+                           : fail(target->env, target, MF_NO_OFFSET, "opened");
+}
+
+/* ---- a file ---- */
+
+static enum mf_status open_folder(struct mf_target *target)
+{
+    char path[PATH_MAX];
+    size_t size = folder_size(target->real);
+
+    if (size >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    }
+    memcpy(path, target->real, size);
+    path[size] = 0;
+    AGAIN(target->folder,
+          open(size > 0 ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return target->folder >= 0
+               ? MF_OK
+               : fail(target->env, target, MF_NO_OFFSET, "written");
+}
+
+static enum mf_status open_temporary(struct mf_target *target)
+{
+    const char *name = target->real + folder_size(target->real);
+    struct timespec now = { 0 };
+    int tries = 100;
+
+    do {
+        clock_gettime(CLOCK_REALTIME, &now);
+        /* Names may have 255 bytes; this one leaves room for the rest. */
+        snprintf(target->temporary, sizeof(target->temporary),
+                 ".%.40s.%ld.%08lx.tmp", name, (long)getpid(),
+                 (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
+        AGAIN(target->fd,
+              openat(target->folder, target->temporary,
+                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE_PLAIN));
+    } while (target->fd < 0 && errno == EEXIST && --tries > 0);
+    if (target->fd >= 0)
+        return MF_OK;
+    *target->temporary = 0;
+    return fail(target->env, target, MF_NO_OFFSET, "written");
+}
+
+#if defined(__linux__)
+/* Extended attributes carry access lists and labels.  What the system does not
+ * let us set was not ours to set. */
+static void copy_attributes(int from, int to)
+{
+    char names[4096], value[4096];
+    ssize_t size = flistxattr(from, names, sizeof(names));
+
+    for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1) {
+        ssize_t bytes = fgetxattr(from, names + at, value, sizeof(value));
+
+        if (bytes >= 0)
+            (void)fsetxattr(to, names + at, value, (size_t)bytes, 0);
+    }
+}
+#endif
+
+/* The new file is to be as the old one was: whose, and who may do what. */
+static enum mf_status inherit(struct mf_target *target, const struct stat *old)
+{
+    int result;
+
+    AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
+    /* Where the owner cannot pass, rights that come with it must not. */
+    AGAIN(result,
+          fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
+    if (result != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "given its mode");
+#if defined(__linux__)
+    int fd;
+
+    AGAIN(fd, open(target->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (fd >= 0) {
+        copy_attributes(fd, target->fd);
+        close(fd);
+    }
+#endif
+    return MF_OK;
+}
+
+static enum mf_status no_room(struct mf_target *target)
+{
+    struct statvfs status = { 0 };
+
+    if (fstatvfs(target->fd, &status) != 0) {
+        errno = ENOSPC;
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    }
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64 " left",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        target->size, (uint64_t)status.f_bavail * (uint64_t)status.f_frsize);
+}
+
+/* A full disk is found out now, not after an hour. */
+static enum mf_status take_room(struct mf_target *target)
+{
+    int result;
+
+    if (target->size == 0)
+        return MF_OK;
+#if defined(__linux__)
+    AGAIN(result, fallocate(target->fd, 0, 0, (off_t)target->size));
+    if (result == 0)
+        return MF_OK;
+    if (errno == ENOSPC || errno == EDQUOT)
+        return no_room(target);
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return fail(target->env, target, MF_NO_OFFSET, "given its size");
+#endif
+    AGAIN(result, ftruncate(target->fd, (off_t)target->size));
+    return result == 0
+               ? MF_OK
+               : fail(target->env, target, MF_NO_OFFSET, "given its size");
+}
+
+static enum mf_status open_file(struct mf_target *target,
+                                const struct stat *old)
+{
+    enum mf_status status = open_folder(target);
+
+    if (status == MF_OK && old &&
+        faccessat(AT_FDCWD, target->real, W_OK, AT_EACCESS) != 0)
+        status = fail(target->env, target, MF_NO_OFFSET, "replaced");
+    if (status == MF_OK)
+        status = open_temporary(target);
+    if (status == MF_OK && old)
+        status = inherit(target, old);
+    return status == MF_OK ? take_room(target) : status;
+}
+
+/* For what stands there and may be replaced, or for nothing. */
+static enum mf_status open_real(struct mf_target *target)
+{
+    struct stat old;
+    bool found;
+
+    if (strcmp(target->path, "-") == 0)
+        return open_stream(target);
+    if (follow_links(target, target->path) != MF_OK ||
+        look(target, &old, &found) != MF_OK)
+        return target->env->error.status;
+    if (!found)
+        return open_file(target, NULL);
+    if (S_ISFIFO(old.st_mode) || S_ISCHR(old.st_mode) || S_ISBLK(old.st_mode))
+        return open_stream(target);
+    if (!S_ISREG(old.st_mode)) {
+        errno = S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    }
+    if (!target->replace) {
+        errno = EEXIST;
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    }
+    return open_file(target, &old);
+}
+
+enum mf_status mf_target_open(struct mf_env *env, const char *path,
+                              uint64_t size, bool replace,
+                              struct mf_target *out)
+{
+    *out = (struct mf_target){ .env = env,
+                               .path = path,
+                               .size = size,
+                               .folder = -1,
+                               .fd = -1,
+                               .replace = replace };
+    if (size > INT64_MAX)
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "%" PRIu64 " bytes are more than a file can have", size);
+    if (open_real(out) == MF_OK)
+        return MF_OK;
+    mf_target_abort(out);
+    return env->error.status;
+}
+
+/* ---- bytes ---- */
+
+static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
+                                   uint64_t offset, const uint8_t *bytes,
+                                   size_t size)
+{
+    if (offset != target->streamed)
+        return mf_fail(env, MF_ERR_ARGUMENT, offset,
+                       "a pipe takes bytes in their order: the next one is "
+                       "number %" PRIu64,
+                       target->streamed);
+    target->crc = mf_crc32(target->crc, bytes, size);
+    while (size > 0) {
+        ssize_t wrote;
+
+        AGAIN(wrote, write(target->fd, bytes, size));
+        if (wrote < 0)
+            return fail(env, target, target->streamed, "written");
+        bytes += wrote;
+        size -= (size_t)wrote;
+        target->streamed += (uint64_t)wrote;
+        env->io.bytes_written += (uint64_t)wrote;
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
+                               uint64_t offset, const void *bytes, size_t size)
+{
+    const uint8_t *from = bytes;
+
+    if (offset > target->size || size > target->size - offset)
+        return mf_fail(env, MF_ERR_ARGUMENT, offset,
+                       "%zu bytes do not fit behind %" PRIu64 " of %" PRIu64,
+                       size, offset, target->size);
+    if (target->stream)
+        return stream_write(env, target, offset, from, size);
+    while (size > 0) {
+        ssize_t wrote;
+
+        AGAIN(wrote,
+              pwrite(target->fd, from, size < WRITE_MAX ? size : WRITE_MAX,
+                     (off_t)offset));
+        if (wrote < 0)
+            return fail(env, target, offset, "written");
+        from += wrote;
+        offset += (uint64_t)wrote;
+        size -= (size_t)wrote;
+        env->io.bytes_written += (uint64_t)wrote;
+    }
+    return MF_OK;
+}
+
+size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
+                      uint64_t offset, const struct mf_source *source,
+                      uint64_t from, size_t size)
+{
+#if defined(__linux__)
+    off_t in = (off_t)from, out = (off_t)offset;
+    ssize_t moved;
+
+    if (target->stream || source->fd < 0 || from > source->size ||
+        size > source->size - from || offset > target->size ||
+        size > target->size - offset)
+        return 0;
+    AGAIN(moved, copy_file_range(source->fd, &in, target->fd, &out, size, 0));
+    if (moved <= 0)
+        return 0;
+    env->io.bytes_read += (uint64_t)moved;
+    env->io.bytes_written += (uint64_t)moved;
+    return (size_t)moved;
+#else
+    (void)env, (void)target, (void)offset, (void)source, (void)from, (void)size;
+    return 0;
+#endif
+}
+
+enum mf_status mf_target_read(struct mf_env *env,
+                              const struct mf_target *target, uint64_t offset,
+                              void *bytes, size_t size)
+{
+    uint8_t *into = bytes;
+
+    while (size > 0) {
+        ssize_t got;
+
+        AGAIN(got, pread(target->fd, into, size, (off_t)offset));
+        if (got < 0)
+            return fail(env, target, offset, "read back");
+        if (got == 0) {
+            errno = EIO;
+            return fail(env, target, offset, "read back");
+        }
+        into += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return MF_OK;
+}
+
+/* ---- the end ---- */
+
+enum mf_status mf_target_sync(struct mf_target *target)
+{
+    struct stat status;
+    int result;
+
+    if (target->stream)
+        return MF_OK;
+    AGAIN(result, fsync(target->fd));
+    if (result != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "brought to the disk");
+    AGAIN(result, fstat(target->fd, &status));
+    if (result != 0 || (uint64_t)status.st_size != target->size)
+        return mf_fail(
+            target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+            "'%s' has not got the size that was written",
+            mf_quote((struct mf_str){ target->path, strlen(target->path) })
+                .text);
+    return MF_OK;
+}
+
+/* Where nothing may be replaced, what has come there meanwhile is not. */
+static int take_place(const struct mf_target *target)
+{
+    const char *name = target->real + folder_size(target->real);
+    int result;
+
+#if defined(__linux__)
+    if (!target->replace) {
+        AGAIN(result, renameat2(target->folder, target->temporary,
+                                target->folder, name, RENAME_NOREPLACE));
+        if (result == 0 || errno != EINVAL)
+            return result;
+    }
+#endif
+    AGAIN(result,
+          renameat(target->folder, target->temporary, target->folder, name));
+    return result;
+}
+
+static enum mf_status commit(struct mf_target *target)
+{
+    int result = close(target->fd);
+
+    target->fd = -1;
+    if (result != 0 && errno != EINTR) /* Linux has closed it all the same */
+        return fail(target->env, target, MF_NO_OFFSET, "closed");
+    if (target->stream)
+        return MF_OK;
+    if (take_place(target) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "put into its place");
+    *target->temporary = 0;
+    AGAIN(result, fsync(target->folder));
+    if (result != 0 && errno != EINVAL) /* some file systems cannot */
+        return fail(target->env, target, MF_NO_OFFSET,
+                    "brought to the disk with its name");
+    return MF_OK;
+}
+
+enum mf_status mf_target_commit(struct mf_target *target)
+{
+    enum mf_status status = commit(target);
+
+    mf_target_abort(target);
+    return status;
+}
+
+void mf_target_abort(struct mf_target *target)
+{
+    int result;
+
+    if (target->fd >= 0)
+        close(target->fd);
+    if (*target->temporary) {
+        AGAIN(result, unlinkat(target->folder, target->temporary, 0));
+    }
+    if (target->folder >= 0)
+        close(target->folder);
+    if (target->real)
+        mf_release(target->env, target->real, target->real_size);
+    *target = (struct mf_target)MF_TARGET_NONE;
+}

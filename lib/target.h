@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * target.h - an output file that cannot be lost
+ *
+ * Bytes go to a temporary file in the target's folder, which takes the target's
+ * place when it is whole and on the disk: at every instant the target's name
+ * shows what was there before or all of the new file.  A pipe or a device is
+ * written directly, in order.
+ */
+#ifndef MF_LIB_TARGET_H
+#define MF_LIB_TARGET_H
+
+#include "lib/source.h"
+
+struct mf_target {
+    struct mf_env *env;
+    const char *path;   /* as the caller named it */
+    char *real;         /* behind symbolic links */
+    size_t real_size;   /* of the block that holds it */
+    char temporary[96]; /* its name in the folder; "" where there is none */
+    int folder, fd;     /* -1: none */
+    uint64_t size;      /* what will be written */
+    uint64_t streamed;  /* of a stream: so many bytes have gone */
+    uint32_t crc;       /* of a stream: theirs */
+    bool stream, replace;
+};
+
+/* For size bytes, whose room is taken now.  replace: something may stand there
+ * already; its mode, owner and extended attributes pass to the new file as far
+ * as the system allows.  "-" is standard output. */
+enum mf_status mf_target_open(struct mf_env *env, const char *path,
+                              uint64_t size, bool replace,
+                              struct mf_target *out);
+
+/* Any thread, with an env of its own; a stream takes bytes only in order. */
+enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
+                               uint64_t offset, const void *bytes, size_t size);
+
+/* The same with bytes of a file, which the kernel may copy on its own.  Moves
+ * as many as it can and says how many: 0 where it cannot. */
+size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
+                      uint64_t offset, const struct mf_source *source,
+                      uint64_t from, size_t size);
+
+/* What was written, read back; not from a stream. */
+enum mf_status mf_target_read(struct mf_env *env,
+                              const struct mf_target *target, uint64_t offset,
+                              void *bytes, size_t size);
+
+/* On the disk, whole, all that was written; the target still shows what was
+ * there before. */
+enum mf_status mf_target_sync(struct mf_target *target);
+
+/* The new file takes its place; the target is closed, whatever happens. */
+enum mf_status mf_target_commit(struct mf_target *target);
+
+/* Forgets what was written.  May follow any of the above, or none (all zero,
+ * fd and folder -1). */
+void mf_target_abort(struct mf_target *target);
+
+#define MF_TARGET_NONE                                                         \
+    {                                                                          \
+        .folder = -1, .fd = -1                                                 \
+    }
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * write.c - a safetensors header
+ *
+ * Metadata may only be strings.  What is none is written as its JSON in a
+ * string; its key says its type, as in "llama.block_count:u32".
+ */
+#include "lib/draft.h"
+#include "safetensors/safetensors.h"
+
+/* Bytes of data begin on a multiple of this. */
+#define HEADER_ALIGNMENT 8
+
+/* ---- what safetensors can carry ---- */
+
+static enum mf_status check_tensor(const struct mf_draft *draft,
+                                   const struct mf_draft_tensor *tensor)
+{
+    if (mf_text_is_utf8(tensor->name.at, tensor->name.size) &&
+        (tensor->name.size != strlen("__metadata__") ||
+         memcmp(tensor->name.at, "__metadata__", tensor->name.size) != 0))
+        return MF_OK;
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "'%s' can be no tensor's name in safetensors",
+                   mf_quote(tensor->name).text);
+}
+
+static bool larger_elements(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft_tensor *tensor = table;
+    unsigned left = mf_types[tensor[a].type].bytes;
+    unsigned right = mf_types[tensor[b].type].bytes;
+
+    return left != right ? left > right : a < b;
+}
+
+/* There is no padding: with the largest elements first, all lie aligned. */
+static enum mf_status sort_tensors(struct mf_draft *draft)
+{
+    if (draft->order || draft->tensor_count == 0)
+        return MF_OK;
+    draft->order =
+        mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
+    if (!draft->order)
+        return draft->env->error.status;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        draft->order[i] = (uint32_t)i;
+    mf_sort(draft->order, draft->tensor_count, larger_elements, draft->tensor);
+    return MF_OK;
+}
+
+static enum mf_status check(struct mf_draft *draft)
+{
+    draft->alignment = 1;
+    if (draft->big_endian)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "safetensors is little-endian");
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (check_tensor(draft, &draft->tensor[i]) != MF_OK)
+            return draft->env->error.status;
+    return sort_tensors(draft);
+}
+
+/* ---- the header ---- */
+
+static void put_json(void *user, const char *at, size_t size)
+{
+    mf_put(user, at, size);
+}
+
+/* JSON that goes into a string of JSON. */
+static void put_quoted(void *user, const char *at, size_t size)
+{
+    mf_json_piece(user, at, size);
+}
+
+static void put_text(struct mf_json_out *json, struct mf_str text, bool key)
+{
+    mf_json_open_string(json);
+    mf_json_piece(json, text.at, text.size);
+    mf_json_close_string(json, key);
+}
+
+static enum mf_status put_entry(const struct mf_draft *draft,
+                                const struct mf_entry *entry,
+                                struct mf_json_out *json)
+{
+    struct mf_json_out quoted = { .write = put_quoted, .user = json };
+    enum mf_status status;
+
+    put_text(json, entry->key, true);
+    if (entry->type == MF_VALUE_STRING)
+        return mf_entry_json(draft, entry, json);
+    mf_json_open_string(json);
+    status = mf_entry_json(draft, entry, &quoted);
+    mf_json_close_string(json, false);
+    return status;
+}
+
+static void put_tensor(const struct mf_draft_tensor *tensor,
+                       struct mf_json_out *json)
+{
+    put_text(json, tensor->name, true);
+    mf_json_begin(json, '{');
+    mf_json_key(json, "dtype");
+    mf_json_string(json, mf_safetensors_dtype(tensor->type),
+                   strlen(mf_safetensors_dtype(tensor->type)));
+    mf_json_key(json, "shape");
+    mf_json_begin(json, '[');
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        mf_json_u64(json, tensor->dim[i]);
+    mf_json_end(json, ']');
+    mf_json_key(json, "data_offsets");
+    mf_json_begin(json, '[');
+    mf_json_u64(json, tensor->offset);
+    mf_json_u64(json, tensor->offset + tensor->size);
+    mf_json_end(json, ']');
+    mf_json_end(json, '}');
+}
+
+static enum mf_status put_object(const struct mf_draft *draft,
+                                 struct mf_sink *sink)
+{
+    struct mf_json_out json = { .write = put_json, .user = sink };
+    enum mf_status status = MF_OK;
+
+    mf_json_begin(&json, '{');
+    if (draft->entry_count > 0) {
+        mf_json_key(&json, "__metadata__");
+        mf_json_begin(&json, '{');
+        for (size_t i = 0; i < draft->entry_count && status == MF_OK; i++)
+            status = put_entry(draft, &draft->entry[i], &json);
+        mf_json_end(&json, '}');
+    }
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        put_tensor(mf_draft_in_order(draft, i), &json);
+    mf_json_end(&json, '}');
+    return status;
+}
+
+static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
+{
+    struct mf_sink counter;
+    uint64_t size, over;
+
+    mf_sink_init(&counter, draft->env);
+    if (put_object(draft, &counter) != MF_OK)
+        return draft->env->error.status;
+    size = counter.offset + draft->reserve;
+    over = size % HEADER_ALIGNMENT;
+    size += over > 0 ? HEADER_ALIGNMENT - over : 0;
+    if (size > ST_HEADER_MAX)
+        return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "the header would take %" PRIu64
+                       " bytes, the format allows %" PRIu64,
+                       size, ST_HEADER_MAX);
+    mf_put_u64(sink, size);
+    if (sink->write)
+        put_object(draft, sink);
+    else
+        mf_put_zeros(sink, counter.offset);
+    mf_put_filler(sink, ' ', size - counter.offset);
+    return MF_OK;
+}
+
+const struct mf_format_out mf_safetensors_out = {
+    .version = 0,
+    .alignment = 1,
+    .check = check,
+    .head = head,
+};
