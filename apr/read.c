@@ -243,6 +243,7 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
         check_sections(reader, &header) != MF_OK)
         return reader->env->error.status;
     index->part->data_offset = header.data_offset;
+    index->part->mode = header.flags & ~(unsigned)(APR_LZ4 | APR_ZSTD);
     index->part->alignment = ALIGNMENT;
     go_to_metadata(reader, &header);
     if (apr_read_metadata(reader, index, header.metadata) != MF_OK)

@@ -95,7 +95,7 @@ static enum mf_status put_metadata(const struct mf_draft *draft,
         mf_json_open_string(&json);
         mf_json_piece(&json, entry->key.at, entry->key.size);
         mf_json_close_string(&json, true);
-        if (mf_entry_json(draft, entry, &json) != MF_OK)
+        if (mf_entry_json(draft, entry, &json, sink) != MF_OK)
             return draft->env->error.status;
     }
     mf_json_end(&json, '}');
@@ -137,7 +137,7 @@ static uint64_t index_size(const struct mf_draft *draft)
 static enum mf_status put_header(const struct mf_draft *draft,
                                  struct mf_sink *sink, uint64_t metadata_size)
 {
-    unsigned flags = FLAG_ROW_MAJOR;
+    unsigned flags = FLAG_ROW_MAJOR | draft->mode;
     uint64_t index_at = METADATA_AT + padded(metadata_size);
     uint64_t data_at = index_at + padded(index_size(draft));
     uint8_t bytes[METADATA_AT] = "APR\0\2";
@@ -193,6 +193,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
     for (size_t i = 0; i < draft->tensor_count; i++)
         put_tensor(mf_draft_in_order(draft, i), sink);
     mf_put_zeros(sink, padded(index_size(draft)) - index_size(draft));
+    sink->end = sink->offset;
     return MF_OK;
 }
 

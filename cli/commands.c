@@ -35,6 +35,16 @@ const struct command commands[] = {
       "modelfile meta get model.gguf tokenizer.chat_template\n"
       "modelfile meta get model.gguf tokenizer.ggml.tokens --full\n",
       meta_options, command_meta_get },
+    { "meta", "set", "FILE KEY=VALUE...", 2, SIZE_MAX,
+      "changes metadata, in place where it fits",
+      "modelfile meta set model.gguf general.name='My model'\n"
+      "modelfile meta set model.gguf llama.context_length:u32=8192\n"
+      "modelfile meta set model.gguf tokenizer.chat_template=@template.jinja\n"
+      "modelfile meta set model.gguf 'general.tags:string[]=chat,small'\n",
+      meta_set_options, command_meta_set },
+    { "meta", "unset", "FILE KEY...", 2, SIZE_MAX, "removes metadata",
+      "modelfile meta unset model.gguf general.url general.source.url\n",
+      meta_set_options, command_meta_set },
     { "validate", "", "FILE...", 0, SIZE_MAX, "may this file be shipped",
       "modelfile validate model.gguf\n"
       "modelfile validate --data --strict models/\n"

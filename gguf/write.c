@@ -5,10 +5,15 @@
 #include "gguf/gguf.h"
 #include "lib/draft.h"
 
-#define NAME_MAX_SIZE 63 /* ggml's names have room for 64 bytes, NUL included  \
-                          */
-#define RANK_MAX    4
-#define KEY_RESERVE "modelfile.reserve"
+#define NAME_MAX_SIZE                                                          \
+    63 /* ggml's names have room for 64 bytes, NUL included                    \
+        */
+#define RANK_MAX 4
+
+/* Bytes of this name, an array of bytes, stand for room.  It is short: with one
+ * byte of room it takes as many as the usual alignment, so an edit that leaves
+ * too much for padding always has enough for it. */
+#define KEY_RESERVE "reserve"
 
 /* ---- what GGUF can carry ---- */
 
@@ -65,7 +70,7 @@ static enum mf_status take_alignment(struct mf_draft *draft)
 
     if (!entry)
         return MF_OK;
-    if (entry->type != MF_VALUE_U32 || entry->from || entry->number.u64 == 0 ||
+    if (entry->type != MF_VALUE_U32 || entry->number.u64 == 0 ||
         (entry->number.u64 & (entry->number.u64 - 1)) != 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "general.alignment must be a u32 and a power of two");
@@ -263,12 +268,18 @@ static enum mf_status put_entry(const struct mf_draft *draft,
 {
     struct telling telling = { .draft = draft, .entry = entry, .sink = sink };
     bool alone = entry->type == MF_VALUE_STRING && entry->from;
+    const struct mf_source *source;
+    struct mf_span span;
     enum mf_status status;
 
     put_string(draft, sink, entry->key);
     mf_put_u32(sink, entry->type);
     if (alone)
         put_count(draft, sink, entry->count);
+    if (mf_entry_raw(draft, entry, &source, &span)) {
+        mf_put_span(sink, source, span);
+        return sink->status;
+    }
     status = mf_entry_tell(draft->env, entry, alone ? put_piece : put_event,
                            &telling);
     mf_release(draft->env, telling.held, telling.held_room);
@@ -302,6 +313,13 @@ static void put_reserve(const struct mf_draft *draft, struct mf_sink *sink)
     mf_put_zeros(sink, draft->reserve);
 }
 
+static uint64_t reserve_cost(const struct mf_draft *draft)
+{
+    uint64_t count = gguf_count_size(draft->version);
+
+    return count + strlen(KEY_RESERVE) + 4 + 4 + count;
+}
+
 static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
     uint64_t end;
@@ -317,6 +335,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
         put_reserve(draft, sink);
     for (size_t i = 0; i < draft->tensor_count; i++)
         put_tensor(draft, &draft->tensor[i], sink);
+    sink->end = sink->offset;
     if (mf_align_up(sink->offset, draft->alignment, &end))
         mf_put_zeros(sink, end - sink->offset);
     return MF_OK;
@@ -326,6 +345,8 @@ const struct mf_format_out gguf_out = {
     .version = 3,
     .alignment = 32,
     .pads_last = true,
+    .reserve_key = KEY_RESERVE,
+    .reserve_cost = reserve_cost,
     .check = check,
     .head = head,
 };

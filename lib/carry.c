@@ -117,9 +117,8 @@ static bool is_natural(const struct mf_entry *entry)
            type == MF_VALUE_U64 || type >= MF_VALUE_NULL;
 }
 
-/* KEY:TYPE or KEY:TYPE[]; KEY:json for what only JSON has. */
-static enum mf_status tell_type(const struct carry *carry,
-                                struct mf_entry *entry)
+enum mf_status mf_entry_tell_type(struct mf_draft *draft,
+                                  struct mf_entry *entry)
 {
     bool array = entry->type == MF_VALUE_ARRAY;
     enum mf_value_type type = array ? entry->of : entry->type;
@@ -127,10 +126,10 @@ static enum mf_status tell_type(const struct carry *carry,
     const char *name = json ? "json" : mf_value_type_name(type);
     const char *brackets = array && !json ? "[]" : "";
     size_t size = entry->key.size + 1 + strlen(name) + strlen(brackets);
-    char *text = mf_arena_text(&carry->draft->arena, size);
+    char *text = mf_arena_text(&draft->arena, size);
 
     if (!text)
-        return carry->draft->env->error.status;
+        return draft->env->error.status;
     snprintf(text, size + 1, "%.*s:%s%s", (int)entry->key.size, entry->key.at,
              name, brackets);
     entry->key = (struct mf_str){ text, size };
@@ -175,7 +174,9 @@ static void take_value(struct mf_entry *entry, const struct carry *carry,
                                 .count = meta->count,
                                 .number = meta->number,
                                 .text = meta->text };
-    if (meta->type == MF_VALUE_ARRAY || meta->type == MF_VALUE_OBJECT ||
+    /* Of the same format the bytes themselves are taken. */
+    if (carry->draft->format == carry->model->format ||
+        meta->type == MF_VALUE_ARRAY || meta->type == MF_VALUE_OBJECT ||
         (meta->type == MF_VALUE_STRING && !meta->text.at)) {
         entry->from = carry->model;
         entry->at = at;
@@ -298,14 +299,18 @@ static enum mf_status carry_one(const struct carry *carry,
         (carry->to == MF_VALUES_STRINGS ? entry->type == MF_VALUE_STRING
                                         : is_natural(entry)))
         return MF_OK;
-    return tell_type(carry, entry);
+    return mf_entry_tell_type(carry->draft, entry);
 }
 
 /* What other formats have no place for, and what is made anew. */
 static bool is_dropped(const struct carry *carry, const struct mf_entry *entry)
 {
     struct mf_str name = carry->architecture;
+    const char *reserve = carry->model->format->out->reserve_key;
 
+    if (reserve && same_text(entry->key, reserve) &&
+        entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
+        return true; /* room that an earlier writer left */
     if (carry->from == carry->to || carry->to != MF_VALUES_TYPED)
         return false;
     if (same_text(entry->key, "model_type") && entry->type == MF_VALUE_STRING &&

@@ -8,6 +8,11 @@
 #include "lib/draft.h"
 #include "lib/model.h"
 
+/* Makes an entry's key tell its type: KEY:TYPE or KEY:TYPE[]; KEY:json for what
+ * only JSON has. */
+enum mf_status mf_entry_tell_type(struct mf_draft *draft,
+                                  struct mf_entry *entry);
+
 /* Lists the model's metadata in the draft, under the keys and with the types
  * that the draft's format has for them.  What cannot be carried is an error, or
  * with draft->lossy left out and counted in *left_out. */

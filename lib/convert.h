@@ -8,7 +8,7 @@
 #ifndef MF_LIB_CONVERT_H
 #define MF_LIB_CONVERT_H
 
-#include "lib/draft.h"
+#include "lib/carry.h"
 #include "lib/model.h"
 #include "lib/parallel.h"
 #include "lib/target.h"
@@ -34,6 +34,16 @@ struct mf_outputs {
     struct mf_target index;
     size_t left_out; /* metadata that could not be carried */
 };
+
+/* Metadata of the draft as the edits want it; an edit of what is not there is
+ * no error. */
+enum mf_status mf_draft_edit(struct mf_draft *draft,
+                             const struct mf_edit *edits, size_t count);
+
+/* Lists tensors of the model. */
+enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
+                                     const struct mf_model *model, size_t first,
+                                     size_t count);
 
 /* Says what goes where, all offsets fixed; nothing is written yet. */
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,

@@ -43,7 +43,8 @@ struct mf_draft {
     uint64_t alignment; /* of tensors; 0: likewise */
     uint64_t reserve;   /* bytes that the header keeps free for later */
     bool big_endian;
-    bool lossy; /* text that a format cannot hold as it is may be escaped */
+    uint32_t mode; /* of a model of the same format, see struct mf_part */
+    bool lossy;    /* text that a format cannot hold as it is may be escaped */
     struct mf_arena arena; /* what was copied */
     struct mf_entry *entry;
     size_t entry_count, entry_room;
@@ -61,6 +62,11 @@ struct mf_format_out {
     uint64_t alignment; /* of tensors, the usual one */
     bool pads_last;     /* the last tensor, too, reaches to the alignment */
     bool has_crc;       /* the file ends with the CRC-32 of all before it */
+
+    /* How the header keeps room: the key of a metadatum that means nothing
+     * (NULL: by white space), and the bytes it takes beside the room itself. */
+    const char *reserve_key;
+    uint64_t (*reserve_cost)(const struct mf_draft *draft);
 
     /* Before the plan: whether the format can carry all that is listed.  May
      * set the alignment, and order the tensors. */
@@ -112,9 +118,15 @@ bool mf_number_as(enum mf_value_type from, union mf_number number,
 bool mf_value_as(const struct mf_value *value, enum mf_value_type to,
                  union mf_number *out);
 
-/* The value of an entry as JSON. */
+/* True where the value lies in a file just as the draft's format writes it:
+ * there and there. */
+bool mf_entry_raw(const struct mf_draft *draft, const struct mf_entry *entry,
+                  const struct mf_source **source, struct mf_span *out);
+
+/* The value of an entry as JSON.  sink: where json's text goes unchanged, so
+ * that a raw value may; else NULL. */
 enum mf_status mf_entry_json(const struct mf_draft *draft,
                              const struct mf_entry *entry,
-                             struct mf_json_out *json);
+                             struct mf_json_out *json, struct mf_sink *sink);
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "lib/draft.h"
+#include "lib/model.h"
 
 typedef enum mf_status each_event(void *user, const struct mf_value *value);
 
@@ -174,6 +175,24 @@ enum mf_status mf_entry_tell(struct mf_env *env, const struct mf_entry *entry,
     return tell_scalar(entry, each, user);
 }
 
+bool mf_entry_raw(const struct mf_draft *draft, const struct mf_entry *entry,
+                  const struct mf_source **source, struct mf_span *out)
+{
+    const struct mf_model *model = entry->from;
+    struct mf_meta meta;
+
+    if (!model || entry->typed_text || model->format != draft->format ||
+        model->info.version != draft->version ||
+        (model->info.byte_order == MF_BIG_ENDIAN) != draft->big_endian ||
+
+        !mf_meta_at(model, entry->at, &meta) || meta.type != entry->type ||
+        meta.of != entry->of)
+        return false;
+    *source = &model->file[meta.shard].source;
+    *out = meta.span;
+    return true;
+}
+
 /* ---- as JSON ---- */
 
 struct json_telling {
@@ -252,14 +271,21 @@ static enum mf_status json_event(void *user, const struct mf_value *value)
 
 enum mf_status mf_entry_json(const struct mf_draft *draft,
                              const struct mf_entry *entry,
-                             struct mf_json_out *json)
+                             struct mf_json_out *json, struct mf_sink *sink)
 {
     struct json_telling telling = {
         .json = json, .broken = !mf_text_is_utf8(entry->key.at, entry->key.size)
     };
-    enum mf_status status =
-        mf_entry_tell(draft->env, entry, json_event, &telling);
+    const struct mf_source *source;
+    struct mf_span span;
+    enum mf_status status;
 
+    if (sink && mf_entry_raw(draft, entry, &source, &span)) {
+        mf_json_digits(json, "", 0); /* the comma before it */
+        mf_put_span(sink, source, span);
+        return sink->status;
+    }
+    status = mf_entry_tell(draft->env, entry, json_event, &telling);
     if (status == MF_OK && telling.broken && !draft->lossy)
         status = mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "'%s' holds text that is not UTF-8, which %s cannot "

@@ -45,6 +45,7 @@ struct mf_part {          /* one shard */
     size_t first, count;  /* its tensors */
     bool is_split;        /* the file says that it is number of of */
     bool has_footer;      /* the file's last 4 bytes are its CRC-32 */
+    uint32_t mode;        /* what else the format's header says; its business */
     uint64_t split_number, split_count, split_tensors;
 };
 

@@ -468,6 +468,19 @@ MF_API bool mf_rule_at(size_t index, struct mf_rule_info *out);
 
 /* ---- Writing ------------------------------------------------------------- */
 
+/* A change of the metadata. */
+struct mf_edit {
+    const char *key;
+    bool unset;
+    /* The new value.  Of an array the elements: struct mf_str for strings, else
+     * union mf_number. */
+    enum mf_value_type type, of;
+    union mf_number number;
+    struct mf_str text;
+    uint64_t count;
+    const void *elements;
+};
+
 /* All zero is the default. */
 struct mf_convert_options {
     const char *format; /* "gguf", "apr", "safetensors"; NULL: what the path's
@@ -480,6 +493,8 @@ struct mf_convert_options {
     uint64_t shard_size, shard_tensors;
     uint64_t reserve; /* bytes of the header that stay free for later edits */
     uint32_t version; /* of the format; 0: the model's, else the usual one */
+    const struct mf_edit *edits; /* in their order */
+    size_t edit_count;
 };
 
 struct mf_convert_result {
@@ -497,6 +512,28 @@ struct mf_convert_result {
 MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
                                  const struct mf_convert_options *options,
                                  struct mf_convert_result *out);
+
+struct mf_edit_options {
+    uint64_t reserve; /* where the file is written anew: room for later edits */
+    bool dry_run;     /* only the answer */
+};
+
+struct mf_edit_result {
+    bool in_place;    /* else the file was written anew */
+    bool journalled;  /* in place, by way of a journal */
+    uint64_t changed; /* bytes of the file in place, or of the new file */
+};
+
+/* Changes the metadata of a file.  Where the new header fits into the room of
+ * the old one, only the bytes of it that differ are written: within one page at
+ * once, else by a journal beside the file, PATH.modelfile-edit, which mf_open
+ * brings to its end after a crash.  Else the file is written anew, as by
+ * mf_convert.  No model of the file may be open in this env.  options and out
+ * may be NULL. */
+MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
+                                   const struct mf_edit *edits, size_t count,
+                                   const struct mf_edit_options *options,
+                                   struct mf_edit_result *out);
 
 /* ---- What a folder holds ------------------------------------------------- */
 

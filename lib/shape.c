@@ -4,7 +4,6 @@
  */
 #include <stdio.h>
 
-#include "lib/carry.h"
 #include "lib/convert.h"
 
 /* ---- wishes ---- */
@@ -116,9 +115,9 @@ static enum mf_status add_tensor(struct mf_draft *draft,
                : no_such_type(draft, record, mf_types[record->type].name);
 }
 
-static enum mf_status add_tensors(struct mf_draft *draft,
-                                  const struct mf_model *model, size_t first,
-                                  size_t count)
+enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
+                                     const struct mf_model *model, size_t first,
+                                     size_t count)
 {
     enum mf_status status = MF_OK;
 
@@ -162,10 +161,13 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
     draft->version = options->version;
     if (draft->format == model->format) {
         draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+        draft->mode = model->part[0].mode;
         if (draft->version == 0)
             draft->version = model->info.version;
     }
-    return mf_carry_metadata(draft, model, &outputs->left_out);
+    if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
+        return draft->env->error.status;
+    return mf_draft_edit(draft, options->edits, options->edit_count);
 }
 
 /* ---- split metadata ---- */
@@ -286,7 +288,8 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
     if (number == 0) {
         if (start_draft(outputs, draft, options) != MF_OK)
             return outputs->env->error.status;
-        if (draft->format == &mf_format_gguf)
+        if (draft->format == &mf_format_gguf &&
+            (sharded(options) || outputs->model->file_count > 1))
             drop_split(draft);
     } else {
         draft->version = outputs->output[0].draft.version;
@@ -315,7 +318,8 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
     output->first = first;
     if (add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
-        add_tensors(&output->draft, outputs->model, first, count) != MF_OK)
+        mf_draft_take_tensors(&output->draft, outputs->model, first, count) !=
+            MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
 }
@@ -329,7 +333,7 @@ static bool is_verbatim(const struct mf_model *model,
 {
     return format == model->format && model->file_count == 1 &&
            !sharded(options) && !model->part[0].is_split &&
-           options->reserve == 0 &&
+           options->reserve == 0 && options->edit_count == 0 &&
            (options->version == 0 || options->version == model->info.version);
 }
 

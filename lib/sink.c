@@ -10,7 +10,7 @@ void mf_sink_init(struct mf_sink *sink, struct mf_env *env)
     sink->env = env;
     sink->write = NULL;
     sink->user = NULL;
-    sink->offset = 0;
+    sink->offset = sink->end = 0;
     sink->filled = 0;
     sink->big_endian = false;
     sink->status = MF_OK;
@@ -59,6 +59,28 @@ void mf_put_filler(struct mf_sink *sink, uint8_t byte, uint64_t size)
     for (; size > sizeof(some); size -= sizeof(some))
         mf_put(sink, some, sizeof(some));
     mf_put(sink, some, (size_t)size);
+}
+
+void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
+                 struct mf_span span)
+{
+    uint8_t some[4096];
+
+    if (!sink->write) {
+        sink->offset += span.size;
+        return;
+    }
+    while (span.size > 0 && sink->status == MF_OK) {
+        size_t size =
+            span.size < sizeof(some) ? (size_t)span.size : sizeof(some);
+
+        sink->status =
+            mf_source_read(sink->env, source, span.offset, some, size);
+        if (sink->status == MF_OK)
+            mf_put(sink, some, size);
+        span.offset += size;
+        span.size -= size;
+    }
 }
 
 void mf_put_zeros(struct mf_sink *sink, uint64_t size)

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "lib/heap.h"
+#include "lib/source.h"
 
 struct mf_sink {
     struct mf_env *env;
@@ -20,6 +20,7 @@ struct mf_sink {
                             size_t size);
     void *user;
     uint64_t offset; /* of the next byte */
+    uint64_t end;    /* of the header, before its padding */
     size_t filled;
     bool big_endian;
     enum mf_status status;
@@ -30,6 +31,9 @@ struct mf_sink {
 void mf_sink_init(struct mf_sink *sink, struct mf_env *env);
 
 void mf_put(struct mf_sink *sink, const void *bytes, size_t size);
+/* Bytes of a file; only counted where nothing is written. */
+void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
+                 struct mf_span span);
 void mf_put_zeros(struct mf_sink *sink, uint64_t size);
 void mf_put_filler(struct mf_sink *sink, uint8_t byte, uint64_t size);
 void mf_put_u8(struct mf_sink *sink, uint8_t value);

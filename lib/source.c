@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/journal.h"
+
 /* Linux reads at most 2 GiB less a page at once. */
 #define READ_MAX ((size_t)1 << 30)
 
@@ -23,6 +25,9 @@ static int64_t file_read(const struct mf_source *source, uint64_t offset,
     do {
         got = pread(source->fd, buffer, size, (off_t)offset);
     } while (got < 0 && errno == EINTR);
+    if (got > 0 && source->journal &&
+        !mf_journal_cover(source->journal, offset, buffer, (size_t)got))
+        return -1;
     return got;
 }
 
@@ -33,9 +38,24 @@ static uint64_t file_size_now(const struct mf_source *source)
     return fstat(source->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
+/* When the file was written last, in nanoseconds. */
+static int64_t time_of(const struct stat *status)
+{
+    return (int64_t)status->st_mtim.tv_sec * 1000000000 +
+           status->st_mtim.tv_nsec;
+}
+
+static int64_t file_time_now(const struct mf_source *source)
+{
+    struct stat status;
+
+    return fstat(source->fd, &status) == 0 ? time_of(&status) : -1;
+}
+
 static void file_close(struct mf_source *source)
 {
     close(source->fd);
+    mf_journal_close(source->env, source->journal);
 }
 
 static int64_t memory_read(const struct mf_source *source, uint64_t offset,
@@ -61,9 +81,9 @@ static void memory_close(struct mf_source *source)
 }
 
 static const struct mf_source_ops file_ops = { file_read, file_size_now,
-                                               file_close };
+                                               file_time_now, file_close };
 static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
-                                                 memory_close };
+                                                 NULL, memory_close };
 
 /* What is at the end of a path when it is no regular file. */
 static const char *kind_of(mode_t mode)
@@ -96,6 +116,7 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
     /* O_NONBLOCK: a pipe without a writer must not hang us; it does not
      * matter for regular files. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct mf_journal *journal;
     struct stat status;
 
     if (fd < 0 || fstat(fd, &status) != 0) {
@@ -110,10 +131,18 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
         close(fd);
         return env->error.status;
     }
+    if (mf_journal_recover(env, path, fd, &journal) != MF_OK) {
+        close(fd);
+        return env->error.status;
+    }
+    fstat(fd, &status); /* what was recovered has a new time */
     *out = (struct mf_source){ .ops = &file_ops,
                                .name = path,
                                .size = (uint64_t)status.st_size,
-                               .fd = fd };
+                               .time = time_of(&status),
+                               .fd = fd,
+                               .journal = journal,
+                               .env = env };
     return MF_OK;
 }
 
@@ -163,6 +192,10 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
 {
     uint64_t now = source->ops->size_now(source);
 
+    if (now == source->size && source->ops->time_now &&
+        source->ops->time_now(source) != source->time)
+        return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                       "the file was written to while it was read");
     if (now == source->size)
         return MF_OK;
     return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,

@@ -19,6 +19,8 @@ struct mf_source_ops {
                     void *buffer, size_t size);
     /* What the size is now; the same number while nothing changes. */
     uint64_t (*size_now)(const struct mf_source *source);
+    /* When it was changed last; NULL: it never is. */
+    int64_t (*time_now)(const struct mf_source *source);
     void (*close)(struct mf_source *source);
 };
 
@@ -26,9 +28,12 @@ struct mf_source {
     const struct mf_source_ops *ops;
     const char *name; /* for messages; owned by whoever opened the source */
     uint64_t size;
+    int64_t time; /* of the last change, when it was opened */
     int fd;
     const uint8_t *bytes;
-    void *user; /* for other kinds than the two below */
+    void *user;                 /* for other kinds than the two below */
+    struct mf_journal *journal; /* to read through; NULL: none */
+    struct mf_env *env;         /* whose heap it lies on */
 };
 
 /* A regular file, read-only; anything else is refused by its name, except
@@ -46,7 +51,7 @@ enum mf_status mf_source_read(struct mf_env *env,
                               const struct mf_source *source, uint64_t offset,
                               void *buffer, size_t size);
 
-/* MF_ERR_IO where the file has another size by now than when it was opened. */
+/* MF_ERR_IO where the file was changed since it was opened. */
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source);
 

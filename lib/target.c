@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,20 +21,14 @@
 #include <unistd.h>
 
 #include "lib/digest.h"
+#include "lib/path.h"
 
 #if defined(__linux__)
 #include <sys/xattr.h>
 #endif
 
-#define LINKS_MAX  40 /* as many as Linux follows */
 #define WRITE_MAX  ((size_t)1 << 30)
 #define MODE_PLAIN 0666 /* less the umask */
-
-/* A signal may end a call before it has done anything. */
-#define AGAIN(result, call)                                                    \
-    do {                                                                       \
-        (result) = (call);                                                     \
-    } while ((result) < 0 && errno == EINTR)
 
 static enum mf_status fail(struct mf_env *env, const struct mf_target *target,
                            uint64_t offset, const char *what)
@@ -50,53 +43,24 @@ static enum mf_status fail(struct mf_env *env, const struct mf_target *target,
 
 /* ---- what stands there ---- */
 
-/* Copies path into the target, which owns it. */
-static enum mf_status set_real(struct mf_target *target, const char *folder,
-                               size_t folder_size, const char *name)
+/* The target owns the path behind symbolic links: the file is written where
+ * they lead. */
+static enum mf_status follow_links(struct mf_target *target)
 {
-    size_t size = folder_size + strlen(name) + 1;
-    char *real = mf_alloc(target->env, size);
+    char real[PATH_MAX];
 
-    if (!real)
-        return target->env->error.status;
-    memcpy(real, folder, folder_size);
-    strcpy(real + folder_size, name);
-    mf_release(target->env, target->real, target->real_size);
-    target->real = real;
-    target->real_size = size;
-    return MF_OK;
-}
-
-static size_t folder_size(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? (size_t)(slash + 1 - path) : 0;
-}
-
-/* Follows symbolic links, also one that leads to nothing yet: the file is
- * written where it points. */
-static enum mf_status follow_links(struct mf_target *target, const char *path)
-{
-    char link[PATH_MAX];
-    enum mf_status status = set_real(target, "", 0, path);
-
-    for (int i = 0; i < LINKS_MAX && status == MF_OK; i++) {
-        ssize_t size;
-
-        AGAIN(size, readlink(target->real, link, sizeof(link) - 1));
-        if (size < 0)
-            return errno == EINVAL || errno == ENOENT
-                       ? MF_OK
-                       : fail(target->env, target, MF_NO_OFFSET, "written");
-        link[size] = 0;
-        status = set_real(target, target->real,
-                          *link == '/' ? 0 : folder_size(target->real), link);
+    if (!mf_follow_links(target->path, real))
+        return fail(target->env, target, MF_NO_OFFSET, "written");
+    if (!real[mf_folder_size(real)]) { /* nothing behind the last slash */
+        errno = EISDIR;
+        return fail(target->env, target, MF_NO_OFFSET, "written");
     }
-    if (status != MF_OK)
-        return status;
-    errno = ELOOP;
-    return fail(target->env, target, MF_NO_OFFSET, "written");
+    target->real_size = strlen(real) + 1;
+    target->real = mf_alloc(target->env, target->real_size);
+    if (!target->real)
+        return target->env->error.status;
+    memcpy(target->real, real, target->real_size);
+    return MF_OK;
 }
 
 /* *found: something stands there. */
@@ -105,7 +69,7 @@ static enum mf_status look(struct mf_target *target, struct stat *status,
 {
     int result;
 
-    AGAIN(result, stat(target->real, status));
+    MF_AGAIN(result, stat(target->real, status));
     *found = result == 0;
     if (result != 0 && errno != ENOENT)
         return fail(target->env, target, MF_NO_OFFSET, "written");
@@ -118,9 +82,10 @@ static enum mf_status open_stream(struct mf_target *target)
 {
     target->stream = true;
     if (strcmp(target->path, "-") == 0)
-        AGAIN(target->fd, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+        MF_AGAIN(target->fd, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     else
-        AGAIN(target->fd, open(target->real, O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        MF_AGAIN(target->fd,
+                 open(target->real, O_WRONLY | O_CLOEXEC | O_NOCTTY));
     return target->fd >= 0 ? MF_OK
                            : fail(target->env, target, MF_NO_OFFSET, "opened");
 }
@@ -129,17 +94,7 @@ static enum mf_status open_stream(struct mf_target *target)
 
 static enum mf_status open_folder(struct mf_target *target)
 {
-    char path[PATH_MAX];
-    size_t size = folder_size(target->real);
-
-    if (size >= sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return fail(target->env, target, MF_NO_OFFSET, "written");
-    }
-    memcpy(path, target->real, size);
-    path[size] = 0;
-    AGAIN(target->folder,
-          open(size > 0 ? path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    target->folder = mf_open_folder(target->real);
     return target->folder >= 0
                ? MF_OK
                : fail(target->env, target, MF_NO_OFFSET, "written");
@@ -147,7 +102,7 @@ static enum mf_status open_folder(struct mf_target *target)
 
 static enum mf_status open_temporary(struct mf_target *target)
 {
-    const char *name = target->real + folder_size(target->real);
+    const char *name = target->real + mf_folder_size(target->real);
     struct timespec now = { 0 };
     int tries = 100;
 
@@ -157,9 +112,9 @@ static enum mf_status open_temporary(struct mf_target *target)
         snprintf(target->temporary, sizeof(target->temporary),
                  ".%.40s.%ld.%08lx.tmp", name, (long)getpid(),
                  (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
-        AGAIN(target->fd,
-              openat(target->folder, target->temporary,
-                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE_PLAIN));
+        MF_AGAIN(target->fd,
+                 openat(target->folder, target->temporary,
+                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE_PLAIN));
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
     if (target->fd >= 0)
         return MF_OK;
@@ -189,16 +144,16 @@ static enum mf_status inherit(struct mf_target *target, const struct stat *old)
 {
     int result;
 
-    AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
+    MF_AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
     /* Where the owner cannot pass, rights that come with it must not. */
-    AGAIN(result,
-          fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
+    MF_AGAIN(result,
+             fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
     if (result != 0)
         return fail(target->env, target, MF_NO_OFFSET, "given its mode");
 #if defined(__linux__)
     int fd;
 
-    AGAIN(fd, open(target->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    MF_AGAIN(fd, open(target->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd >= 0) {
         copy_attributes(fd, target->fd);
         close(fd);
@@ -230,7 +185,7 @@ static enum mf_status take_room(struct mf_target *target)
     if (target->size == 0)
         return MF_OK;
 #if defined(__linux__)
-    AGAIN(result, fallocate(target->fd, 0, 0, (off_t)target->size));
+    MF_AGAIN(result, fallocate(target->fd, 0, 0, (off_t)target->size));
     if (result == 0)
         return MF_OK;
     if (errno == ENOSPC || errno == EDQUOT)
@@ -238,7 +193,7 @@ static enum mf_status take_room(struct mf_target *target)
     if (errno != EOPNOTSUPP && errno != ENOSYS)
         return fail(target->env, target, MF_NO_OFFSET, "given its size");
 #endif
-    AGAIN(result, ftruncate(target->fd, (off_t)target->size));
+    MF_AGAIN(result, ftruncate(target->fd, (off_t)target->size));
     return result == 0
                ? MF_OK
                : fail(target->env, target, MF_NO_OFFSET, "given its size");
@@ -267,8 +222,7 @@ static enum mf_status open_real(struct mf_target *target)
 
     if (strcmp(target->path, "-") == 0)
         return open_stream(target);
-    if (follow_links(target, target->path) != MF_OK ||
-        look(target, &old, &found) != MF_OK)
+    if (follow_links(target) != MF_OK || look(target, &old, &found) != MF_OK)
         return target->env->error.status;
     if (!found)
         return open_file(target, NULL);
@@ -319,7 +273,7 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
     while (size > 0) {
         ssize_t wrote;
 
-        AGAIN(wrote, write(target->fd, bytes, size));
+        MF_AGAIN(wrote, write(target->fd, bytes, size));
         if (wrote < 0)
             return fail(env, target, target->streamed, "written");
         bytes += wrote;
@@ -344,9 +298,9 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
     while (size > 0) {
         ssize_t wrote;
 
-        AGAIN(wrote,
-              pwrite(target->fd, from, size < WRITE_MAX ? size : WRITE_MAX,
-                     (off_t)offset));
+        MF_AGAIN(wrote,
+                 pwrite(target->fd, from, size < WRITE_MAX ? size : WRITE_MAX,
+                        (off_t)offset));
         if (wrote < 0)
             return fail(env, target, offset, "written");
         from += wrote;
@@ -365,11 +319,12 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     off_t in = (off_t)from, out = (off_t)offset;
     ssize_t moved;
 
-    if (target->stream || source->fd < 0 || from > source->size ||
-        size > source->size - from || offset > target->size ||
-        size > target->size - offset)
+    if (target->stream || source->fd < 0 || source->journal ||
+        from > source->size || size > source->size - from ||
+        offset > target->size || size > target->size - offset)
         return 0;
-    AGAIN(moved, copy_file_range(source->fd, &in, target->fd, &out, size, 0));
+    MF_AGAIN(moved,
+             copy_file_range(source->fd, &in, target->fd, &out, size, 0));
     if (moved <= 0)
         return 0;
     env->io.bytes_read += (uint64_t)moved;
@@ -390,7 +345,7 @@ enum mf_status mf_target_read(struct mf_env *env,
     while (size > 0) {
         ssize_t got;
 
-        AGAIN(got, pread(target->fd, into, size, (off_t)offset));
+        MF_AGAIN(got, pread(target->fd, into, size, (off_t)offset));
         if (got < 0)
             return fail(env, target, offset, "read back");
         if (got == 0) {
@@ -413,10 +368,10 @@ enum mf_status mf_target_sync(struct mf_target *target)
 
     if (target->stream)
         return MF_OK;
-    AGAIN(result, fsync(target->fd));
+    MF_AGAIN(result, fsync(target->fd));
     if (result != 0)
         return fail(target->env, target, MF_NO_OFFSET, "brought to the disk");
-    AGAIN(result, fstat(target->fd, &status));
+    MF_AGAIN(result, fstat(target->fd, &status));
     if (result != 0 || (uint64_t)status.st_size != target->size)
         return mf_fail(
             target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
@@ -429,19 +384,19 @@ enum mf_status mf_target_sync(struct mf_target *target)
 /* Where nothing may be replaced, what has come there meanwhile is not. */
 static int take_place(const struct mf_target *target)
 {
-    const char *name = target->real + folder_size(target->real);
+    const char *name = target->real + mf_folder_size(target->real);
     int result;
 
 #if defined(__linux__)
     if (!target->replace) {
-        AGAIN(result, renameat2(target->folder, target->temporary,
-                                target->folder, name, RENAME_NOREPLACE));
+        MF_AGAIN(result, renameat2(target->folder, target->temporary,
+                                   target->folder, name, RENAME_NOREPLACE));
         if (result == 0 || errno != EINVAL)
             return result;
     }
 #endif
-    AGAIN(result,
-          renameat(target->folder, target->temporary, target->folder, name));
+    MF_AGAIN(result,
+             renameat(target->folder, target->temporary, target->folder, name));
     return result;
 }
 
@@ -457,7 +412,7 @@ static enum mf_status commit(struct mf_target *target)
     if (take_place(target) != 0)
         return fail(target->env, target, MF_NO_OFFSET, "put into its place");
     *target->temporary = 0;
-    AGAIN(result, fsync(target->folder));
+    MF_AGAIN(result, fsync(target->folder));
     if (result != 0 && errno != EINVAL) /* some file systems cannot */
         return fail(target->env, target, MF_NO_OFFSET,
                     "brought to the disk with its name");
@@ -479,7 +434,7 @@ void mf_target_abort(struct mf_target *target)
     if (target->fd >= 0)
         close(target->fd);
     if (*target->temporary) {
-        AGAIN(result, unlinkat(target->folder, target->temporary, 0));
+        MF_AGAIN(result, unlinkat(target->folder, target->temporary, 0));
     }
     if (target->folder >= 0)
         close(target->folder);

@@ -92,7 +92,7 @@ static void text_close(struct mf_source *source)
     (void)source;
 }
 
-static const struct mf_source_ops text_ops = { text_read, text_size_now,
+static const struct mf_source_ops text_ops = { text_read, text_size_now, NULL,
                                                text_close };
 
 enum mf_status mf_values_open_text(struct mf_model *model, size_t index,

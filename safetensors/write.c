@@ -83,16 +83,16 @@ static void put_text(struct mf_json_out *json, struct mf_str text, bool key)
 
 static enum mf_status put_entry(const struct mf_draft *draft,
                                 const struct mf_entry *entry,
-                                struct mf_json_out *json)
+                                struct mf_json_out *json, struct mf_sink *sink)
 {
     struct mf_json_out quoted = { .write = put_quoted, .user = json };
     enum mf_status status;
 
     put_text(json, entry->key, true);
     if (entry->type == MF_VALUE_STRING)
-        return mf_entry_json(draft, entry, json);
+        return mf_entry_json(draft, entry, json, sink);
     mf_json_open_string(json);
-    status = mf_entry_json(draft, entry, &quoted);
+    status = mf_entry_json(draft, entry, &quoted, NULL);
     mf_json_close_string(json, false);
     return status;
 }
@@ -129,7 +129,7 @@ static enum mf_status put_object(const struct mf_draft *draft,
         mf_json_key(&json, "__metadata__");
         mf_json_begin(&json, '{');
         for (size_t i = 0; i < draft->entry_count && status == MF_OK; i++)
-            status = put_entry(draft, &draft->entry[i], &json);
+            status = put_entry(draft, &draft->entry[i], &json, sink);
         mf_json_end(&json, '}');
     }
     for (size_t i = 0; i < draft->tensor_count; i++)
@@ -160,6 +160,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
     else
         mf_put_zeros(sink, counter.offset);
     mf_put_filler(sink, ' ', size - counter.offset);
+    sink->end = sink->offset;
     return MF_OK;
 }
 

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * edit.c - changing the metadata of a file
+ *
+ * The header is made anew for tensors that stay where they are.  Where it fits,
+ * it is counted, held against the old one byte by byte, and what differs is
+ * written over it.
+ */
+#include "lib/convert.h"
+#include "lib/journal.h"
+
+/* ---- the metadata as it is to be ---- */
+
+static void set_value(struct mf_entry *entry, const struct mf_edit *edit)
+{
+    entry->type = edit->type;
+    entry->of = edit->of;
+    entry->number = edit->number;
+    entry->text = edit->text;
+    entry->count =
+        edit->type == MF_VALUE_STRING ? edit->text.size : edit->count;
+    entry->elements = edit->elements;
+    entry->from = NULL;
+    entry->typed_text = false;
+}
+
+enum mf_status mf_draft_edit(struct mf_draft *draft,
+                             const struct mf_edit *edits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct mf_entry *entry = mf_draft_find(draft, edits[i].key);
+
+        if (edits[i].unset) {
+            if (entry)
+                mf_draft_remove(draft, entry);
+            continue;
+        }
+        if (!entry) {
+            entry = mf_draft_add_entry(draft);
+            if (!entry)
+                return draft->env->error.status;
+            entry->key = (struct mf_str){ edits[i].key, strlen(edits[i].key) };
+        }
+        set_value(entry, &edits[i]);
+        if (draft->format->values == MF_VALUES_STRINGS &&
+            entry->type != MF_VALUE_STRING &&
+            mf_entry_tell_type(draft, entry) != MF_OK)
+            return draft->env->error.status;
+    }
+    return MF_OK;
+}
+
+/* ---- whether it fits ---- */
+
+struct edit {
+    struct mf_env *env;
+    struct mf_model *model;
+    struct mf_draft draft;
+    struct mf_journal_edit change;
+    uint64_t first, last;      /* bytes of the header that differ */
+    uint32_t old_crc, new_crc; /* of the header */
+    uint8_t footer[4];
+    /* while a patch is written */
+    struct mf_patch patch;
+    mf_journal_put *put;
+    void *put_user;
+};
+
+static enum mf_status count_head(struct edit *edit, struct mf_sink *sink)
+{
+    mf_sink_init(sink, edit->env);
+    sink->big_endian = edit->draft.big_endian;
+    return edit->draft.format->out->head(&edit->draft, sink);
+}
+
+/* *fits: the header ends where the data begin, room that is left included. */
+static enum mf_status fit(struct edit *edit, bool *fits)
+{
+    const struct mf_format_out *out = edit->draft.format->out;
+    uint64_t room = edit->model->part[0].data_offset, cost = 0;
+    struct mf_sink sink;
+
+    *fits = false;
+    if (edit->draft.alignment != edit->model->info.alignment)
+        return MF_OK; /* the tensors themselves would have to move */
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    if (sink.offset >= room)
+        return MF_OK;
+    cost = out->reserve_cost ? out->reserve_cost(&edit->draft) : 0;
+    if (room - sink.end <= cost)
+        return MF_OK;
+    edit->draft.reserve = room - sink.end - cost;
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    return MF_OK;
+}
+
+/* Tensors of the draft, at the places that they have in the file. */
+static enum mf_status keep_tensors(struct edit *edit)
+{
+    const struct mf_index *index = &edit->model->index;
+    struct mf_draft *draft = &edit->draft;
+    uint64_t start = edit->model->part[0].data_offset;
+
+    if (mf_draft_take_tensors(draft, edit->model, 0, index->tensor_count) !=
+            MF_OK ||
+        draft->format->out->check(draft) != MF_OK)
+        return edit->env->error.status;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        draft->tensor[i].offset = index->tensor[i].offset - start;
+    return MF_OK;
+}
+
+/* ---- what differs ---- */
+
+static enum mf_status compare(void *user, uint64_t offset, const void *bytes,
+                              size_t size)
+{
+    struct edit *edit = user;
+    const uint8_t *new = bytes;
+    uint8_t old[4096];
+
+    for (size_t at = 0, some; at < size; at += some) {
+        some = size - at < sizeof(old) ? size - at : sizeof(old);
+        if (mf_source_read(edit->env, &edit->model->file[0].source, offset + at,
+                           old, some) != MF_OK)
+            return edit->env->error.status;
+        edit->old_crc = mf_crc32(edit->old_crc, old, some);
+        edit->new_crc = mf_crc32(edit->new_crc, new + at, some);
+        if (memcmp(old, new + at, some) == 0)
+            continue;
+        for (size_t i = 0; i < some; i++)
+            if (old[i] != new[at + i]) {
+                edit->last = offset + at + i;
+                if (edit->first > edit->last)
+                    edit->first = edit->last;
+            }
+    }
+    return MF_OK;
+}
+
+static enum mf_status
+write_head(struct edit *edit,
+           enum mf_status (*write)(void *user, uint64_t offset,
+                                   const void *bytes, size_t size))
+{
+    struct mf_sink sink;
+    enum mf_status status;
+
+    mf_sink_init(&sink, edit->env);
+    sink.big_endian = edit->draft.big_endian;
+    sink.write = write;
+    sink.user = edit;
+    status = edit->draft.format->out->head(&edit->draft, &sink);
+    return status == MF_OK ? mf_sink_finish(&sink) : status;
+}
+
+/* The checksum of all bytes changes with those of the header as if all others
+ * were zeros: the rest of the file need not be read. */
+static enum mf_status change_footer(struct edit *edit)
+{
+    const struct mf_source *source = &edit->model->file[0].source;
+    uint64_t at = source->size - sizeof(edit->footer);
+    uint64_t behind = at - edit->model->part[0].data_offset;
+    uint32_t crc;
+
+    if (!edit->model->part[0].has_footer)
+        return MF_OK;
+    if (mf_source_read(edit->env, source, at, edit->footer,
+                       sizeof(edit->footer)) != MF_OK)
+        return edit->env->error.status;
+    crc = mf_crc32_join(edit->old_crc ^ edit->new_crc, 0, behind);
+    for (size_t i = 0; i < sizeof(edit->footer); i++)
+        edit->footer[i] ^= (uint8_t)(crc >> 8 * i);
+    edit->change.patch[edit->change.count++] =
+        (struct mf_patch){ .offset = at, .size = sizeof(edit->footer) };
+    return MF_OK;
+}
+
+static enum mf_status find_changes(struct edit *edit)
+{
+    edit->first = UINT64_MAX;
+    if (write_head(edit, compare) != MF_OK)
+        return edit->env->error.status;
+    if (edit->first == UINT64_MAX)
+        return MF_OK;
+    edit->change.patch[edit->change.count++] =
+        (struct mf_patch){ .offset = edit->first,
+                           .size = edit->last - edit->first + 1 };
+    return change_footer(edit);
+}
+
+/* ---- in place ---- */
+
+/* Of the whole header only the bytes of the patch. */
+static enum mf_status put_part(void *user, uint64_t offset, const void *bytes,
+                               size_t size)
+{
+    struct edit *edit = user;
+    uint64_t from = edit->patch.offset, end = from + edit->patch.size;
+    uint64_t skip;
+
+    if (offset + size <= from || offset >= end)
+        return MF_OK;
+    skip = from > offset ? from - offset : 0;
+    end = end < offset + size ? end : offset + size;
+    return edit->put(edit->put_user, (const uint8_t *)bytes + skip,
+                     (size_t)(end - offset - skip));
+}
+
+static enum mf_status fill(void *user, size_t patch, mf_journal_put *put,
+                           void *put_user)
+{
+    struct edit *edit = user;
+
+    if (patch > 0)
+        return put(put_user, edit->footer, sizeof(edit->footer));
+    edit->patch = edit->change.patch[patch];
+    edit->put = put;
+    edit->put_user = put_user;
+    return write_head(edit, put_part);
+}
+
+static enum mf_status edit_in_place(struct edit *edit, const char *path,
+                                    bool dry_run, struct mf_edit_result *out)
+{
+    if (find_changes(edit) != MF_OK)
+        return edit->env->error.status;
+    out->in_place = true;
+    for (size_t i = 0; i < edit->change.count; i++)
+        out->changed += edit->change.patch[i].size;
+    if (dry_run || edit->change.count == 0)
+        return MF_OK;
+    edit->change.fill = fill;
+    edit->change.user = edit;
+    return mf_journal_apply(edit->env, path, &edit->change, &out->journalled);
+}
+
+/* ---- all of it ---- */
+
+static enum mf_status check(const struct edit *edit)
+{
+    const struct mf_model *model = edit->model;
+
+    if (!model->format->out)
+        return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s %s cannot be written", model->format->name,
+                       model->format->variant);
+    if (model->info.error_count > 0)
+        return mf_fail(edit->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the file has %zu error%s and is not edited; modelfile "
+                       "validate tells which",
+                       model->info.error_count,
+                       model->info.error_count == 1 ? "" : "s");
+    if (model->part[0].is_split && model->part[0].split_number > 0)
+        return mf_fail(edit->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the metadata of a split model stand in its first file, "
+                       "this is number %" PRIu64,
+                       model->part[0].split_number + 1);
+    return MF_OK;
+}
+
+static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
+                            size_t count)
+{
+    struct mf_model *model = edit->model;
+    struct mf_draft *draft = &edit->draft;
+    size_t left_out;
+
+    mf_draft_init(draft, edit->env, model->format);
+    draft->version = model->info.version;
+    draft->alignment = model->info.alignment;
+    draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+    draft->mode = model->part[0].mode;
+    if (mf_carry_metadata(draft, model, &left_out) != MF_OK ||
+        mf_draft_edit(draft, edits, count) != MF_OK)
+        return edit->env->error.status;
+    return keep_tensors(edit);
+}
+
+static enum mf_status edit_model(struct edit *edit, const char *path,
+                                 const struct mf_edit *edits, size_t count,
+                                 const struct mf_edit_options *options,
+                                 struct mf_edit_result *out)
+{
+    struct mf_convert_options wishes = { .format = edit->model->format->name,
+                                         .replace = true,
+                                         .dry_run = options->dry_run,
+                                         .reserve = options->reserve,
+                                         .edits = edits,
+                                         .edit_count = count };
+    struct mf_convert_result result;
+    bool fits;
+
+    if (check(edit) != MF_OK || start(edit, edits, count) != MF_OK ||
+        fit(edit, &fits) != MF_OK)
+        return edit->env->error.status;
+    if (fits && options->reserve == 0)
+        return edit_in_place(edit, path, options->dry_run, out);
+    if (mf_convert(edit->model, path, &wishes, &result) != MF_OK)
+        return edit->env->error.status;
+    out->changed = result.file_size;
+    return MF_OK;
+}
+
+enum mf_status mf_edit_file(struct mf_env *env, const char *path,
+                            const struct mf_edit *edits, size_t count,
+                            const struct mf_edit_options *options,
+                            struct mf_edit_result *out)
+{
+    static const struct mf_edit_options none;
+    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    struct edit edit = { .env = env };
+    struct mf_edit_result result = { 0 };
+    enum mf_status status;
+
+    mf_clear_error(env);
+    status = mf_open(env, path, &alone, &edit.model);
+    if (status != MF_OK)
+        return status;
+    status = edit_model(&edit, path, edits, count, options ? options : &none,
+                        &result);
+    mf_draft_release(&edit.draft);
+    mf_close(edit.model);
+    if (status == MF_OK && out)
+        *out = result;
+    return status;
+}

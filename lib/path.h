@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * path.h - where a path leads
+ */
+#ifndef MF_LIB_PATH_H
+#define MF_LIB_PATH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A signal may end a call before it has done anything. */
+#define MF_AGAIN(result, call)                                                 \
+    do {                                                                       \
+        (result) = (call);                                                     \
+    } while ((result) < 0 && errno == EINTR)
+
+/* Bytes of path up to and with its last slash. */
+size_t mf_folder_size(const char *path);
+
+/* Follows symbolic links at the end of path, also one that leads to nothing
+ * yet.  False with errno set where that fails. */
+bool mf_follow_links(const char *path, char out[PATH_MAX]);
+
+/* Opens the folder that path lies in; -1 with errno set. */
+int mf_open_folder(const char *path);
+
+#endif
