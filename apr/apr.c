@@ -180,6 +180,11 @@ static const struct mf_fact_row facts[] = {
     { MF_FACT_FEED_FORWARD_LENGTH, "intermediate_dim" },
     { MF_FACT_FEED_FORWARD_LENGTH, "ffn_dim" },
     { MF_FACT_KEY_LENGTH, "head_dim" },
+    { MF_DETAIL_EXPERT_COUNT, "num_experts" },
+    { MF_DETAIL_EXPERT_COUNT, "num_local_experts" },
+    { MF_DETAIL_EXPERT_COUNT, "n_routed_experts" },
+    { MF_DETAIL_EXPERT_USED_COUNT, "num_experts_per_tok" },
+    { MF_DETAIL_EXPERT_LENGTH, "moe_intermediate_size" },
     { 0, NULL },
 };
 

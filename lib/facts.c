@@ -6,9 +6,9 @@
 
 #include "lib/model.h"
 
-const char *mf_fact_name(enum mf_fact fact)
+const char *mf_detail_name(int fact)
 {
-    static const char *const names[MF_FACT_COUNT] = {
+    static const char *const names[MF_DETAIL_COUNT] = {
         [MF_FACT_ARCHITECTURE] = "architecture",
         [MF_FACT_NAME] = "name",
         [MF_FACT_LICENSE] = "license",
@@ -22,9 +22,32 @@ const char *mf_fact_name(enum mf_fact fact)
         [MF_FACT_FEED_FORWARD_LENGTH] = "feed_forward_length",
         [MF_FACT_KEY_LENGTH] = "key_length",
         [MF_FACT_VALUE_LENGTH] = "value_length",
+        [MF_DETAIL_NORM_EPSILON] = "layer_norm_epsilon",
+        [MF_DETAIL_RMS_EPSILON] = "layer_norm_rms_epsilon",
+        [MF_DETAIL_ROPE] = "rope.dimension_count",
+        [MF_DETAIL_KEY_LENGTH_MLA] = "key_length_mla",
+        [MF_DETAIL_VALUE_LENGTH_MLA] = "value_length_mla",
+        [MF_DETAIL_Q_LORA_RANK] = "q_lora_rank",
+        [MF_DETAIL_KV_LORA_RANK] = "kv_lora_rank",
+        [MF_DETAIL_EXPERT_COUNT] = "expert_count",
+        [MF_DETAIL_EXPERT_USED_COUNT] = "expert_used_count",
+        [MF_DETAIL_EXPERT_LENGTH] = "expert_feed_forward_length",
+        [MF_DETAIL_SHARED_COUNT] = "expert_shared_count",
+        [MF_DETAIL_SHARED_LENGTH] = "expert_shared_feed_forward_length",
+        [MF_DETAIL_PREDICT_LAYERS] = "nextn_predict_layers",
+        [MF_DETAIL_SSM_CONV_KERNEL] = "ssm.conv_kernel",
+        [MF_DETAIL_SSM_INNER_SIZE] = "ssm.inner_size",
+        [MF_DETAIL_SSM_STATE_SIZE] = "ssm.state_size",
+        [MF_DETAIL_SSM_STEP_RANK] = "ssm.time_step_rank",
     };
 
-    return (unsigned)fact < MF_FACT_COUNT ? names[fact] : "unknown";
+    return fact >= 0 && fact < MF_DETAIL_COUNT ? names[fact] : "unknown";
+}
+
+const char *mf_fact_name(enum mf_fact fact)
+{
+    return (unsigned)fact < MF_FACT_COUNT ? mf_detail_name((int)fact)
+                                          : "unknown";
 }
 
 static bool is_integer(enum mf_value_type type)
@@ -35,7 +58,7 @@ static bool is_integer(enum mf_value_type type)
 
 /* A fact that is text must be text; a number may also be a list of numbers,
  * and a vocabulary's size the length of a list. */
-static bool fits(enum mf_fact fact, const struct mf_meta *meta)
+static bool fits(int fact, const struct mf_meta *meta)
 {
     switch (fact) {
     case MF_FACT_ARCHITECTURE:
@@ -45,6 +68,9 @@ static bool fits(enum mf_fact fact, const struct mf_meta *meta)
     case MF_FACT_FILE_TYPE:
         return is_integer(meta->type) ||
                (meta->type == MF_VALUE_STRING && meta->text.at);
+    case MF_DETAIL_NORM_EPSILON:
+    case MF_DETAIL_RMS_EPSILON:
+        return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
     default:
         return is_integer(meta->type) || meta->type == MF_VALUE_ARRAY;
     }
@@ -90,8 +116,8 @@ static bool name_file_type(const struct mf_model *model, struct mf_meta *meta)
     return true;
 }
 
-bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
-                   struct mf_meta *out, size_t *at)
+bool mf_model_detail(const struct mf_model *model, int fact,
+                     struct mf_meta *out, size_t *at)
 {
     const struct mf_fact_row *row = model->format->facts;
     struct mf_meta meta;
@@ -107,4 +133,10 @@ bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
             return true;
         }
     return false;
+}
+
+bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
+                   struct mf_meta *out, size_t *at)
+{
+    return mf_model_detail(model, (int)fact, out, at);
 }

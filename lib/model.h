@@ -38,6 +38,13 @@ enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
 /* Brings the counts in info up to date, in validate.c. */
 void mf_model_count_findings(struct mf_model *model);
 
+/* ---- facts.c ---- */
+
+/* What mf_model_fact tells, and details as well. */
+bool mf_model_detail(const struct mf_model *model, int fact,
+                     struct mf_meta *out, size_t *at);
+const char *mf_detail_name(int fact);
+
 /* ---- shards.c ---- */
 
 /* Opens path as the next shard of the model and reads its header. */

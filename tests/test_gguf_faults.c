@@ -141,8 +141,12 @@ static const char *const silent[] = {
     "bad-architecture-missing.gguf",
     "bad-architecture-type.gguf",
     "bad-block-count.gguf",
+    "bad-fused-qkv.gguf",
     "bad-file-type.gguf",
     "bad-head-count.gguf",
+    "bad-moe-experts.gguf",
+    "bad-moe-key.gguf",
+    "bad-moe-router.gguf",
     "bad-order.gguf",
     "bad-padding-missing.gguf",
     "bad-padding-not-zero.gguf",
@@ -150,6 +154,7 @@ static const char *const silent[] = {
     "bad-tokens-id.gguf",
     "bad-tokens-length.gguf",
     "bad-tokens-type.gguf",
+    "bad-uneven.gguf",
     "bad-value-not-finite.gguf",
 };
 

@@ -61,7 +61,7 @@ grep -oE ': (error|warning|note) [A-Z0-9-]+' "$dir/all" |
 
 # Found in memory by tests/test_apr_*.c, or too large for a fixture.
 elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
-APR-V1-UNPACKED ST-FIELD-UNKNOWN MODEL-HEADS GGUF-SPLIT"
+APR-V1-UNPACKED ST-FIELD-UNKNOWN GGUF-SPLIT"
 
 without_fixture() {
     while read -r rule; do
