@@ -69,7 +69,7 @@ SOURCES  := $(wildcard lib/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
 # archive is linked in where there is one.
 LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
-LIBS     = $(LIBZ) $(LIBGOMP)
+LIBS     = $(LIBZ) $(LIBGOMP) -lm
 
 .PHONY: all deps demo test check fuzz fuzz-replay bench install uninstall \
         format format-check metrics clean help
@@ -108,7 +108,7 @@ $(BUILD)/libmodelfile.a: $(LIB_OBJ)
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz $(THREADS) -o $@.$(VERSION)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -lm $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 
@@ -183,7 +183,7 @@ $(BUILD)/fuzz-%: tests/fuzz/open.c $(wildcard lib/*.c $(FORMATS:%=%/*.c))
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -o $@
+	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -lm -o $@
 
 fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json"
 	@sh tests/install_deps.sh check

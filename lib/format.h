@@ -131,6 +131,9 @@ bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
 /* Every format, in the order of detection; ends with NULL. */
 extern const struct mf_format *const mf_formats[];
 
+/* The row of that name that can be written; NULL where there is none. */
+const struct mf_format *mf_format_to_write(const char *name);
+
 /* Rows of formats.c, each defined in its format's folder. */
 extern const struct mf_format mf_format_gguf;
 extern const struct mf_format mf_format_apr;

@@ -14,6 +14,14 @@ const struct mf_format *const mf_formats[] = {
     &mf_format_safetensors, NULL,
 };
 
+const struct mf_format *mf_format_to_write(const char *name)
+{
+    for (size_t i = 0; name && mf_formats[i]; i++)
+        if (mf_formats[i]->out && strcmp(mf_formats[i]->name, name) == 0)
+            return mf_formats[i];
+    return NULL;
+}
+
 bool mf_format_at(size_t index, struct mf_format_info *out)
 {
     if (index >= sizeof(mf_formats) / sizeof(*mf_formats) - 1)

@@ -535,6 +535,92 @@ MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                                    const struct mf_edit_options *options,
                                    struct mf_edit_result *out);
 
+/* A file that a program makes itself: list metadata and tensors, open, give the
+ * bytes, commit.
+ *
+ *     mf_writer_new(env, &(struct mf_writer_options){ "gguf" }, &writer);
+ *     mf_writer_set(writer, &(struct mf_edit){
+ *         .key = "general.architecture", .type = MF_VALUE_STRING,
+ *         .text = { "llama", 5 } });
+ *     mf_writer_add(writer, &(struct mf_new_tensor){
+ *         .name = { "w", 1 }, .type = "f32", .rank = 2,
+ *         .dim = (const uint64_t[]){ 3, 4 } }, NULL);
+ *     mf_writer_open(writer, "model.gguf");
+ *     mf_writer_push(writer, floats, sizeof(floats));
+ *     mf_writer_commit(writer);
+ *     mf_writer_free(writer);
+ *
+ * Each can fail, and then says so.  What stands at the path stays there until
+ * commit returns MF_OK; a writer that is freed before leaves nothing. */
+struct mf_writer;
+
+struct mf_writer_options {
+    const char *format; /* "gguf", "apr", "safetensors" */
+    uint32_t version;   /* 0: the usual one */
+    uint64_t reserve;   /* as in struct mf_convert_options */
+    bool replace;       /* likewise */
+    bool big_endian;    /* GGUF */
+};
+
+MF_API enum mf_status mf_writer_new(struct mf_env *env,
+                                    const struct mf_writer_options *options,
+                                    struct mf_writer **out);
+
+/* NULL is allowed. */
+MF_API void mf_writer_free(struct mf_writer *writer);
+
+/* Before open.  Everything is copied. */
+MF_API enum mf_status mf_writer_set(struct mf_writer *writer,
+                                    const struct mf_edit *value);
+
+/* All metadata of a model, which must stay open until the writer is, under the
+ * keys and with the types that the format has for them. */
+MF_API enum mf_status mf_writer_take_metadata(struct mf_writer *writer,
+                                              struct mf_model *model);
+
+struct mf_new_tensor {
+    struct mf_str name;
+    const char *type; /* of mf_type_at */
+    uint32_t rank;
+    const uint64_t *dim; /* the slowest first, the contiguous one last; a format
+                            that lists them the other way gets it so */
+};
+
+/* index (may be NULL) counts from 0. */
+MF_API enum mf_status mf_writer_add(struct mf_writer *writer,
+                                    const struct mf_new_tensor *tensor,
+                                    size_t *index);
+
+/* Fixes all offsets, takes the room, writes the header. */
+MF_API enum mf_status mf_writer_open(struct mf_writer *writer,
+                                     const char *path);
+
+/* Where a tensor lies in the file; false before open. */
+MF_API bool mf_writer_place(const struct mf_writer *writer, size_t index,
+                            struct mf_span *out);
+
+/* The next bytes of tensors in the order of their data: that of the list in
+ * GGUF, of names in APR, of element sizes in safetensors. */
+MF_API enum mf_status mf_writer_push(struct mf_writer *writer,
+                                     const void *bytes, size_t size);
+
+/* Asks for all bytes that push would want, in pieces of at most 1 MiB: size
+ * bytes of a tensor from offset on into buffer. */
+typedef enum mf_status mf_produce(void *user, size_t tensor, uint64_t offset,
+                                  void *buffer, size_t size);
+MF_API enum mf_status mf_writer_fill(struct mf_writer *writer,
+                                     mf_produce *produce, void *user);
+
+/* Bytes of any tensor, in any order, from any thread; env is that thread's own.
+ * Each byte once.  A pipe or a device takes bytes by push or fill alone. */
+MF_API enum mf_status mf_writer_write_at(struct mf_writer *writer,
+                                         struct mf_env *env, size_t index,
+                                         uint64_t offset, const void *bytes,
+                                         size_t size);
+
+/* Refused where a tensor has not got all its bytes. */
+MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
+
 /* ---- What a folder holds ------------------------------------------------- */
 
 /* Calls found for every model in a folder (not its subfolders), in the order

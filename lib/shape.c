@@ -8,14 +8,6 @@
 
 /* ---- wishes ---- */
 
-static const struct mf_format *format_named(const char *name)
-{
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_formats[i]->out && strcmp(mf_formats[i]->name, name) == 0)
-            return mf_formats[i];
-    return NULL;
-}
-
 static const struct mf_format *format_by_suffix(const char *path)
 {
     size_t size = strlen(path);
@@ -38,9 +30,9 @@ choose_format(struct mf_model *model, const char *path,
 
     if (!options->format) {
         format = format_by_suffix(path);
-        return format ? format : format_named(model->format->name);
+        return format ? format : mf_format_to_write(model->format->name);
     }
-    format = format_named(options->format);
+    format = mf_format_to_write(options->format);
     if (!format)
         mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                 "there is no format '%s' that can be written",

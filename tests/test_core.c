@@ -118,8 +118,9 @@ static uint64_t faulty_size(const struct mf_source *source)
     return source->size;
 }
 
-static const struct mf_source_ops faulty_ops = { faulty_read, faulty_size,
-                                                 NULL };
+static const struct mf_source_ops faulty_ops = { .read = faulty_read,
+                                                 .size_now = faulty_size,
+                                                 .close = NULL };
 
 static void a_shrinking_file_is_an_error_with_an_offset(void **state)
 {

@@ -325,8 +325,9 @@ static void read_errors_are_told_as_such(void **state)
     static const char text[] =
         "{\"a\\u00e9\\ud83d\\ude00\xe2\x82\xac\":[true, "
         "-12.5e7 ,null,false,\"bc\\n\"], \"d\":{}}                       ";
-    static const struct mf_source_ops ops = { failing_read, failing_size,
-                                              NULL };
+    static const struct mf_source_ops ops = { .read = failing_read,
+                                              .size_now = failing_size,
+                                              .close = NULL };
     static struct json_trace trace;
     const size_t size = sizeof(text) - 1;
 
