@@ -140,7 +140,7 @@ static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
     }
     if (out->version > 1) {
         out->supported = false;
-        out->note = "APR version 1 with another number than 1";
+        out->note = "this reads 1 where the magic is APRN";
     }
     return true;
 }

@@ -98,9 +98,10 @@ static enum mf_status read_shape(struct mf_reader *reader,
 
     record->rank = mf_take_u8(reader);
     if (record->rank > MF_RANK_MAX)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
-                       "tensor '%s' has %u dimensions, at most %d are read",
-                       mf_record_name(record).text, record->rank, MF_RANK_MAX);
+        return mf_refuse(reader->env, MF_RULE_FILE_RANK, record->entry,
+                         "tensor '%s' has %u dimensions, at most %d are read",
+                         mf_record_name(record).text, record->rank,
+                         MF_RANK_MAX);
     dim = mf_index_dims(index, record->rank);
     if (!dim)
         return reader->env->error.status;

@@ -10,8 +10,8 @@ enum field { NAME = 1, DTYPE = 2, SHAPE = 4, OFFSET = 8, SIZE = 16 };
 
 static enum mf_status refuse(struct mf_json *json, const char *what)
 {
-    return mf_fail(json->reader->env, MF_ERR_CORRUPT, json->token_offset,
-                   "the JSON tensor index: %s", what);
+    return mf_refuse(json->reader->env, MF_RULE_FILE_FIELD, json->token_offset,
+                     "the JSON tensor index: %s", what);
 }
 
 /* An error of the tokenizer has its own words already. */
@@ -60,7 +60,9 @@ static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
         record->type_id = type_id;
         return MF_OK;
     }
-    return refuse(json, "dtype is a word that is not known");
+    return mf_refuse(json->reader->env, MF_RULE_APR_DTYPE, json->token_offset,
+                     "the JSON tensor index: dtype '%s' is not known",
+                     mf_quote((struct mf_str){ word, (size_t)size }).text);
 }
 
 static enum mf_status read_shape(struct mf_json *json, struct mf_index *index,

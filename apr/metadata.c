@@ -138,8 +138,8 @@ enum mf_status apr_read_metadata(struct mf_reader *reader,
     if (first == MF_JSON_ERROR)
         return reader->env->error.status;
     if (first != MF_JSON_BEGIN_OBJECT)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, span.offset,
-                       "the metadata is JSON, but no object");
+        return mf_refuse(reader->env, MF_RULE_FILE_FIELD, span.offset,
+                         "the metadata is JSON, but no object");
     if (read_members(&json, index) != MF_OK)
         return reader->env->error.status;
     check_known(index);

@@ -145,13 +145,13 @@ static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
         return reader->env->error.status;
     left = mf_reader_left(reader);
     if (head->type == MF_VALUE_MIXED)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
-                       "the byte 0xc1 starts no MessagePack value");
+        return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE, offset,
+                         "the byte 0xc1 starts no MessagePack value");
     if (head->size > (head->type == MF_VALUE_OBJECT ? left / 2 : left))
-        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
-                       "a %s of size %" PRIu64 ", %" PRIu64
-                       " bytes of metadata are left",
-                       mf_value_type_name(head->type), head->size, left);
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, offset,
+                         "a %s of size %" PRIu64 ", %" PRIu64
+                         " bytes of metadata are left",
+                         mf_value_type_name(head->type), head->size, left);
     return MF_OK;
 }
 
@@ -182,8 +182,8 @@ static enum mf_status pass(struct mf_reader *reader, const struct head *head,
             mf_skip(reader, element.size);
         } else if (element.size > 0) {
             if (depth == MF_NESTING_MAX)
-                return mf_fail(
-                    reader->env, MF_ERR_LIMIT, mf_reader_offset(reader),
+                return mf_refuse(
+                    reader->env, MF_RULE_FILE_NESTING, mf_reader_offset(reader),
                     "values are nested more than %d deep", MF_NESTING_MAX);
             left[depth++] = element.type == MF_VALUE_OBJECT ? 2 * element.size
                                                             : element.size;
@@ -214,9 +214,9 @@ static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
     if (take_checked(reader, &head) != MF_OK)
         return reader->env->error.status;
     if (head.type != MF_VALUE_STRING || head.size > MF_NAME_MAX)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
-                       "a metadata key is no string of at most %d bytes",
-                       MF_NAME_MAX);
+        return mf_refuse(reader->env, MF_RULE_FILE_FIELD, offset,
+                         "a metadata key is no string of at most %d bytes",
+                         MF_NAME_MAX);
     return take_text(reader, &index->arena, head.size, &meta->key);
 }
 
@@ -253,8 +253,8 @@ enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
     if (take_checked(reader, &head) != MF_OK)
         return reader->env->error.status;
     if (head.type != MF_VALUE_OBJECT)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, start,
-                       "the metadata is no map");
+        return mf_refuse(reader->env, MF_RULE_FILE_FIELD, start,
+                         "the metadata is no map");
     for (; head.size > 0; head.size--) {
         struct mf_meta *meta = mf_index_add_meta(index);
 
@@ -279,9 +279,9 @@ static enum mf_status begin(struct mf_values *values, const struct head *head,
     bool object = head->type == MF_VALUE_OBJECT;
 
     if (values->depth == MF_NESTING_MAX)
-        return mf_fail(values->env, MF_ERR_LIMIT,
-                       mf_reader_offset(&values->reader),
-                       "values are nested more than %d deep", MF_NESTING_MAX);
+        return mf_refuse(values->env, MF_RULE_FILE_NESTING,
+                         mf_reader_offset(&values->reader),
+                         "values are nested more than %d deep", MF_NESTING_MAX);
     values->level[values->depth++] =
         (struct mf_level){ .left = object ? 2 * head->size : head->size,
                            .object = object };
@@ -299,10 +299,8 @@ static enum mf_status tell(struct mf_values *values, bool key,
 {
     struct head head;
 
-    if (take_checked(&values->reader, &head) != MF_OK) {
-        values->done = true;
+    if (take_checked(&values->reader, &head) != MF_OK)
         return values->env->error.status;
-    }
     if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
         return begin(values, &head, out);
     out->event = key ? MF_EVENT_KEY : MF_EVENT_ITEM;

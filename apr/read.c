@@ -14,19 +14,19 @@ static enum mf_status check_header(struct mf_reader *reader,
     uint32_t crc = apr_header_crc(at);
 
     if (crc != header->checksum)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 40,
-                       "the header's checksum is %08" PRIx32
-                       ", its bytes give %08" PRIx32,
-                       header->checksum, crc);
+        return mf_refuse(reader->env, MF_RULE_APR_CHECKSUM, 40,
+                         "the header's checksum is %08" PRIx32
+                         ", its bytes give %08" PRIx32,
+                         header->checksum, crc);
     if (header->flags & APR_COLUMN_MAJOR)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 6,
-                       "flags 0x%04x say column-major, which APR forbids",
-                       header->flags);
+        return mf_refuse(reader->env, MF_RULE_APR_FLAGS, 6,
+                         "flags 0x%04x say column-major, which APR forbids",
+                         header->flags);
     if (header->flags & APR_ENCRYPTED)
-        return mf_fail(reader->env, MF_ERR_UNSUPPORTED, 6,
-                       "flags 0x%04x say encrypted, for which APR version 2 "
-                       "has no layout",
-                       header->flags);
+        return mf_refuse(reader->env, MF_RULE_FILE_PACKED, 6,
+                         "flags 0x%04x say encrypted, for which APR version 2 "
+                         "has no layout",
+                         header->flags);
     if (header->major != 2 || header->minor != 0)
         mf_index_note(index, MF_WARNING, MF_RULE_APR_VERSION, 4,
                       "version %u.%u, only 2.0 is known", header->major,
@@ -63,21 +63,21 @@ static enum mf_status check_sections(struct mf_reader *reader,
 
     if (header->metadata.offset > size ||
         header->metadata.size > size - header->metadata.offset)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 12,
-                       "metadata at %#" PRIx64 " of %" PRIu64
-                       " bytes, the file has %" PRIu64,
-                       header->metadata.offset, header->metadata.size, size);
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 12,
+                         "metadata at %#" PRIx64 " of %" PRIu64
+                         " bytes, the file has %" PRIu64,
+                         header->metadata.offset, header->metadata.size, size);
     if (header->index_offset > size)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 24,
-                       "tensor index at %#" PRIx64 ", the file has %" PRIu64
-                       " bytes",
-                       header->index_offset, size);
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 24,
+                         "tensor index at %#" PRIx64 ", the file has %" PRIu64
+                         " bytes",
+                         header->index_offset, size);
     room = index_room(reader, header) - header->index_offset;
     if (header->tensor_count > room / INDEX_ENTRY)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 8,
-                       "%" PRIu32 " tensors claimed, the %" PRIu64
-                       " bytes of the index hold at most %" PRIu64,
-                       header->tensor_count, room, room / INDEX_ENTRY);
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 8,
+                         "%" PRIu32 " tensors claimed, the %" PRIu64
+                         " bytes of the index hold at most %" PRIu64,
+                         header->tensor_count, room, room / INDEX_ENTRY);
     return MF_OK;
 }
 
@@ -102,10 +102,10 @@ static enum mf_status check_compression(struct mf_reader *reader,
         return MF_OK;
     go_to_metadata(reader, header);
     if (mf_peek(reader) != '{')
-        return mf_fail(reader->env, MF_ERR_UNSUPPORTED, 6,
-                       "the file is compressed with %s; unpack it with "
-                       "realizar first",
-                       header->flags & APR_LZ4 ? "LZ4" : "zstd");
+        return mf_refuse(reader->env, MF_RULE_FILE_PACKED, 6,
+                         "the file is compressed with %s; unpack it with "
+                         "realizar first",
+                         header->flags & APR_LZ4 ? "LZ4" : "zstd");
     mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 6,
                   "flags 0x%04x say compressed, nothing is", header->flags);
     return MF_OK;

@@ -129,9 +129,9 @@ enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (header.metadata_size > mf_reader_left(reader))
-        return mf_fail(reader->env, MF_ERR_CORRUPT, 8,
-                       "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
-                       header.metadata_size, mf_reader_left(reader));
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 8,
+                         "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
+                         header.metadata_size, mf_reader_left(reader));
     check_fields(index, &header);
     if (!index->metadata_only)
         check_size(reader, index, &header);

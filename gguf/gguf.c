@@ -23,7 +23,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     out->version = version;
     if (version < 1 || version > 3) {
         out->supported = false;
-        out->note = "GGUF whose version is none of 1, 2 and 3";
+        out->note = "this reads 1 to 3";
     }
     return true;
 }

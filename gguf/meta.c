@@ -58,13 +58,13 @@ static enum mf_status read_key(struct walk *walk)
     if (ends(walk) != MF_OK)
         return reader->env->error.status;
     if (size == 0)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
-                       "a metadata key is empty");
+        return mf_refuse(reader->env, MF_RULE_GGUF_ENTRY_EMPTY, offset,
+                         "a metadata key is empty");
     if (size > mf_reader_left(reader))
-        return mf_fail(reader->env, MF_ERR_CORRUPT, offset,
-                       "a metadata key claims %" PRIu64 " bytes, %" PRIu64
-                       " are left",
-                       size, mf_reader_left(reader));
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, offset,
+                         "a metadata key claims %" PRIu64 " bytes, %" PRIu64
+                         " are left",
+                         size, mf_reader_left(reader));
     text = mf_arena_text(&walk->index->arena, kept);
     if (!text)
         return reader->env->error.status;
@@ -102,8 +102,8 @@ static void read_number(struct walk *walk)
 static enum mf_status past_end(struct walk *walk, const char *what,
                                uint64_t count, const char *unit)
 {
-    return mf_fail(
-        walk->reader->env, MF_ERR_CORRUPT, mf_reader_offset(walk->reader),
+    return mf_refuse(
+        walk->reader->env, MF_RULE_FILE_COUNT, mf_reader_offset(walk->reader),
         "%s of '%s' claims %" PRIu64 " %s, %" PRIu64 " bytes are left", what,
         mf_quote(walk->meta->key).text, count, unit,
         mf_reader_left(walk->reader));
@@ -184,9 +184,10 @@ static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
     if (ends(walk) != MF_OK)
         return reader->env->error.status;
     if (of > MF_VALUE_F64)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
-                       "'%s' is an array of type %" PRIu32 ", the last is %d",
-                       mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
+        return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE,
+                         mf_reader_offset(reader),
+                         "'%s' is an array of type %" PRIu32 ", the last is %d",
+                         mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
     least = gguf_number_size(of);
     if (least == 0) /* a length; of an array, a type before it */
         least = gguf_count_size(walk->version) + (of == MF_VALUE_ARRAY ? 4 : 0);
@@ -228,9 +229,10 @@ static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
         }
         top->left--;
         if (depth == MF_NESTING_MAX)
-            return mf_fail(reader->env, MF_ERR_LIMIT, mf_reader_offset(reader),
-                           "arrays of '%s' are nested more than %d deep",
-                           mf_quote(walk->meta->key).text, MF_NESTING_MAX);
+            return mf_refuse(reader->env, MF_RULE_FILE_NESTING,
+                             mf_reader_offset(reader),
+                             "arrays of '%s' are nested more than %d deep",
+                             mf_quote(walk->meta->key).text, MF_NESTING_MAX);
         if (begin_array(walk, &level[depth]) != MF_OK)
             return reader->env->error.status;
         if (level[depth].of == MF_VALUE_ARRAY)
@@ -276,14 +278,16 @@ static enum mf_status take_alignment(struct walk *walk)
         return MF_OK; /* twice: the first one counts, see META-DUPLICATE */
     walk->aligned = true;
     if (meta->type != MF_VALUE_U32)
-        return mf_fail(walk->reader->env, MF_ERR_CORRUPT, meta->span.offset,
-                       "general.alignment is of type %s, u32 is required",
-                       mf_value_type_name(meta->type));
+        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
+                         meta->span.offset,
+                         "general.alignment is of type %s, u32 is required",
+                         mf_value_type_name(meta->type));
     if (!power && (value == 0 || value % 8 != 0))
-        return mf_fail(walk->reader->env, MF_ERR_CORRUPT, meta->span.offset,
-                       "general.alignment is %" PRIu64 ", neither a power of "
-                       "two nor a multiple of 8",
-                       value);
+        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
+                         meta->span.offset,
+                         "general.alignment is %" PRIu64 ", neither a power of "
+                         "two nor a multiple of 8",
+                         value);
     if (!power || value < 8)
         mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
                       meta->span.offset,
@@ -336,10 +340,10 @@ static enum mf_status read_value(struct walk *walk)
     if (ends(walk) != MF_OK)
         return reader->env->error.status;
     if (type > MF_VALUE_F64)
-        return mf_fail(reader->env, MF_ERR_CORRUPT,
-                       mf_reader_offset(reader) - 4,
-                       "'%s' is of type %" PRIu32 ", the last is %d",
-                       mf_quote(walk->meta->key).text, type, MF_VALUE_F64);
+        return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE,
+                         mf_reader_offset(reader) - 4,
+                         "'%s' is of type %" PRIu32 ", the last is %d",
+                         mf_quote(walk->meta->key).text, type, MF_VALUE_F64);
     walk->meta->type = (enum mf_value_type)type;
     walk->meta->span.offset = mf_reader_offset(reader);
     if (type == MF_VALUE_STRING)

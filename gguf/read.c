@@ -13,10 +13,10 @@ static enum mf_status check_count(struct mf_reader *reader, const char *what,
 
     if (count <= left / entry_size)
         return MF_OK;
-    return mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
-                   "the header claims %" PRIu64 " %s of at least %" PRIu64
-                   " bytes, %" PRIu64 " bytes are left",
-                   count, what, entry_size, left);
+    return mf_refuse(reader->env, MF_RULE_FILE_COUNT, mf_reader_offset(reader),
+                     "the header claims %" PRIu64 " %s of at least %" PRIu64
+                     " bytes, %" PRIu64 " bytes are left",
+                     count, what, entry_size, left);
 }
 
 /* Where the data begins: behind the infos, on a multiple of the alignment. */
@@ -26,10 +26,10 @@ static enum mf_status place_data(struct mf_reader *reader,
     uint64_t end = mf_reader_offset(reader);
 
     if (!mf_align_up(end, index->part->alignment, &index->part->data_offset))
-        return mf_fail(reader->env, MF_ERR_CORRUPT, end,
-                       "the data cannot begin on a multiple of %" PRIu64
-                       " behind offset %" PRIu64,
-                       index->part->alignment, end);
+        return mf_refuse(reader->env, MF_RULE_GGUF_ALIGNMENT, end,
+                         "the data cannot begin on a multiple of %" PRIu64
+                         " behind offset %" PRIu64,
+                         index->part->alignment, end);
     return MF_OK;
 }
 

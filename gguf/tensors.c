@@ -123,15 +123,15 @@ static enum mf_status read_name(struct mf_reader *reader,
     if (mf_reader_check(reader, "the tensor list") != MF_OK)
         return reader->env->error.status;
     if (size > mf_reader_left(reader))
-        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
-                       "a tensor's name claims %" PRIu64 " bytes, %" PRIu64
-                       " are left",
-                       size, mf_reader_left(reader));
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT, record->entry,
+                         "a tensor's name claims %" PRIu64 " bytes, %" PRIu64
+                         " are left",
+                         size, mf_reader_left(reader));
     if (size > MF_NAME_MAX)
-        return mf_fail(reader->env, MF_ERR_LIMIT, record->entry,
-                       "a tensor's name has %" PRIu64 " bytes, at most %d "
-                       "are read",
-                       size, MF_NAME_MAX);
+        return mf_refuse(reader->env, MF_RULE_FILE_LIMIT, record->entry,
+                         "a tensor's name has %" PRIu64 " bytes, at most %d "
+                         "are read",
+                         size, MF_NAME_MAX);
     name = mf_arena_text(&index->arena, (size_t)size);
     if (!name)
         return reader->env->error.status;
@@ -149,10 +149,10 @@ static enum mf_status read_shape(struct mf_reader *reader,
     uint64_t *dim;
 
     if (rank > MF_RANK_MAX)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, record->entry,
-                       "tensor '%s' has %" PRIu32
-                       " dimensions, at most %d are read",
-                       mf_record_name(record).text, rank, MF_RANK_MAX);
+        return mf_refuse(reader->env, MF_RULE_FILE_RANK, record->entry,
+                         "tensor '%s' has %" PRIu32
+                         " dimensions, at most %d are read",
+                         mf_record_name(record).text, rank, MF_RANK_MAX);
     dim = mf_index_dims(index, rank);
     if (!dim)
         return reader->env->error.status;
@@ -178,8 +178,8 @@ static enum mf_status read_info(struct mf_reader *reader,
         return reader->env->error.status;
     if (record.name_size == 0 && record.rank == 0 && record.type_id == 0 &&
         record.offset == 0)
-        return mf_fail(reader->env, MF_ERR_CORRUPT, record.entry,
-                       "the tensor list holds nothing but zeros from here");
+        return mf_refuse(reader->env, MF_RULE_GGUF_ENTRY_EMPTY, record.entry,
+                         "the tensor list holds nothing but zeros from here");
     check_name(index, &record);
     check_shape(index, &record);
     check_type(index, &record);

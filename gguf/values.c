@@ -82,7 +82,6 @@ union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
  * the file was changed since. */
 static enum mf_status changed(struct mf_values *values)
 {
-    values->done = true;
     return mf_fail(values->env, MF_ERR_IO, mf_reader_offset(&values->reader),
                    "the value is not what it was when the file was opened");
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "lib/heap.h"
-#include "lib/rules.h"
 #include "lib/text.h"
 
 const char *mf_status_name(enum mf_status status)
@@ -35,40 +34,44 @@ const char *mf_version(void)
     return MF_VERSION_STRING;
 }
 
-/* What is wrong with the bytes; "" where it is not they that are at fault. */
-static const char *rule_of(enum mf_status status)
+static void note(struct mf_env *env, enum mf_status status, const char *rule,
+                 uint64_t offset, const char *format, va_list arguments)
 {
-    switch (status) {
-    case MF_ERR_FORMAT:
-        return mf_rules[MF_RULE_FILE_FORMAT].id;
-    case MF_ERR_UNSUPPORTED:
-        return mf_rules[MF_RULE_FILE_FOREIGN].id;
-    case MF_ERR_CORRUPT:
-        return mf_rules[MF_RULE_FILE_CORRUPT].id;
-    case MF_ERR_LIMIT:
-        return mf_rules[MF_RULE_FILE_LIMIT].id;
-    default:
-        return "";
-    }
+    struct mf_error *error = &env->error;
+
+    error->status = status;
+    error->offset = offset;
+    error->rule = rule;
+    vsnprintf(error->message, sizeof(error->message), format, arguments);
+    /* A cut must not leave half a character behind. */
+    error->message[mf_utf8_whole(error->message, strlen(error->message))] = 0;
 }
 
 enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
                        uint64_t offset, const char *format, ...)
 {
-    struct mf_error *error = &env->error;
     va_list arguments;
 
-    if (error->status != MF_OK)
-        return error->status;
-    error->status = status;
-    error->offset = offset;
-    error->rule = rule_of(status);
+    if (env->error.status != MF_OK)
+        return env->error.status;
     va_start(arguments, format);
-    vsnprintf(error->message, sizeof(error->message), format, arguments);
+    note(env, status, "", offset, format, arguments);
     va_end(arguments);
-    /* A cut must not leave half a character behind. */
-    error->message[mf_utf8_whole(error->message, strlen(error->message))] = 0;
     return status;
+}
+
+enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
+                         const char *format, ...)
+{
+    va_list arguments;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    va_start(arguments, format);
+    note(env, mf_rule_status(rule), mf_rules[rule].id, offset, format,
+         arguments);
+    va_end(arguments);
+    return env->error.status;
 }
 
 void mf_clear_error(struct mf_env *env)

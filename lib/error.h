@@ -12,7 +12,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-#include "lib/modelfile.h"
+#include "lib/rules.h"
 
 #if defined(__GNUC__)
 #define MF_PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -20,10 +20,16 @@
 #define MF_PRINTF(text, first)
 #endif
 
-/* Notes the error and returns its status, for `return mf_fail(...)`. */
+/* Notes the error and returns its status, for `return mf_fail(...)`: where
+ * the caller, the system or the memory is at fault. */
 enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
                        uint64_t offset, const char *format, ...)
     MF_PRINTF(4, 5);
+
+/* The same where it is the bytes, which cannot be read any further: the rule
+ * that they break tells the status. */
+enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
+                         const char *format, ...) MF_PRINTF(4, 5);
 
 /* A public call starts without an error. */
 void mf_clear_error(struct mf_env *env);

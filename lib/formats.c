@@ -50,11 +50,11 @@ static void unknown_bytes(struct mf_env *env, const struct mf_head *head)
     for (size_t i = 0; i < shown; i++)
         snprintf(hex + 3 * i, 4, " %02x", head->at[i]);
     if (head->size == 0)
-        mf_fail(env, MF_ERR_FORMAT, 0, "the file is empty");
+        mf_refuse(env, MF_RULE_FILE_FORMAT, 0, "the file is empty");
     else
-        mf_fail(env, MF_ERR_FORMAT, 0,
-                "this is no model file that is known here; it starts with%s",
-                hex);
+        mf_refuse(env, MF_RULE_FILE_FORMAT, 0,
+                  "this is no model file that is known here; it starts with%s",
+                  hex);
 }
 
 const struct mf_format *mf_format_of(struct mf_env *env,

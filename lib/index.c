@@ -40,10 +40,10 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
     if (count < *room)
         return MF_OK;
     if (count >= most)
-        return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "the file has more than %zu entries of a kind, the "
-                       "most that are read",
-                       most);
+        return mf_refuse(env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the file has more than %zu entries of a kind, the "
+                         "most that are read",
+                         most);
     if (wanted < least)
         wanted = least;
     moved = mf_resize(env, *table, *room * row_size, wanted * row_size);
@@ -83,10 +83,10 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
     struct mf_record *moved;
 
     if (claimed > MF_TENSORS_MAX - index->tensor_count)
-        return mf_fail(index->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "the file claims %" PRIu64 " tensors, at most %" PRIu64
-                       " are read",
-                       claimed, MF_TENSORS_MAX);
+        return mf_refuse(index->env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the file claims %" PRIu64 " tensors, at most %" PRIu64
+                         " are read",
+                         claimed, MF_TENSORS_MAX);
     if (seen == 0 || more == 0)
         return MF_OK;
     if (room > index->tensor_room) {

@@ -49,11 +49,11 @@ void mf_json_refuse(struct mf_json *json, const char *rule)
     if (reader->failed)
         mf_reader_check(reader, "the JSON text");
     else if (byte < 0)
-        mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
-                "the JSON text ends here, %s", rule);
+        mf_refuse(reader->env, MF_RULE_FILE_JSON, mf_reader_offset(reader),
+                  "the JSON text ends here, %s", rule);
     else
-        mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
-                "unexpected byte 0x%02x, %s", (unsigned)byte, rule);
+        mf_refuse(reader->env, MF_RULE_FILE_JSON, mf_reader_offset(reader),
+                  "unexpected byte 0x%02x, %s", (unsigned)byte, rule);
 }
 
 enum mf_status mf_json_stop(struct mf_json *json)
@@ -112,9 +112,9 @@ static enum mf_json_token number(struct mf_json *json)
     const char *error;
 
     if (!take_digits(json)) {
-        mf_fail(env, MF_ERR_LIMIT, json->token_offset,
-                "a number has more than %zu characters",
-                sizeof(json->digits) - 1);
+        mf_refuse(env, MF_RULE_FILE_LIMIT, json->token_offset,
+                  "a number has more than %zu characters",
+                  sizeof(json->digits) - 1);
         return stop(json);
     }
     error = mf_json_number_error(json->digits);
@@ -122,11 +122,11 @@ static enum mf_json_token number(struct mf_json *json)
         return refuse(json, "a digit must follow");
     if (!error)
         return after_value(json, MF_JSON_NUMBER);
-    mf_fail(env, MF_ERR_CORRUPT,
-            json->token_offset + (uint64_t)(error - json->digits),
-            "unexpected byte 0x%02x, numbers are written like -12.5e+3 and "
-            "without leading zeros",
-            (unsigned)*error);
+    mf_refuse(env, MF_RULE_FILE_JSON,
+              json->token_offset + (uint64_t)(error - json->digits),
+              "unexpected byte 0x%02x, numbers are written like -12.5e+3 and "
+              "without leading zeros",
+              (unsigned)*error);
     return stop(json);
 }
 
@@ -160,8 +160,9 @@ static enum mf_json_token begin(struct mf_json *json, bool object)
     uint64_t bit;
 
     if (json->depth == MF_JSON_DEPTH) {
-        mf_fail(json->reader->env, MF_ERR_LIMIT, json->token_offset,
-                "objects and arrays are nested deeper than %d", MF_JSON_DEPTH);
+        mf_refuse(json->reader->env, MF_RULE_FILE_NESTING, json->token_offset,
+                  "objects and arrays are nested deeper than %d",
+                  MF_JSON_DEPTH);
         return stop(json);
     }
     bit = (uint64_t)1 << json->depth++;

@@ -142,9 +142,9 @@ enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
 
 static enum mf_status too_long(struct mf_json *json)
 {
-    return mf_fail(json->reader->env, MF_ERR_LIMIT, json->token_offset,
-                   "a key has more than %d bytes, the most that are read",
-                   MF_NAME_MAX);
+    return mf_refuse(json->reader->env, MF_RULE_FILE_LIMIT, json->token_offset,
+                     "a key has more than %d bytes, the most that are read",
+                     MF_NAME_MAX);
 }
 
 enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
@@ -237,7 +237,6 @@ enum mf_status mf_json_value_next(struct mf_values *values,
     token = mf_json_next(&values->json);
     switch (token) {
     case MF_JSON_ERROR:
-        values->done = true;
         return values->env->error.status;
     case MF_JSON_END:
         values->done = true;

@@ -104,10 +104,10 @@ static bool join_surrogates(struct mf_json *json, const uint8_t *at,
         *code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
         return true;
     }
-    mf_fail(reader->env, MF_ERR_CORRUPT, mf_reader_offset(reader),
-            "escape \\u%04" PRIx32 " is half of a pair, \\ud800 to \\udbff "
-            "and \\udc00 to \\udfff must stand together",
-            *code);
+    mf_refuse(reader->env, MF_RULE_FILE_JSON, mf_reader_offset(reader),
+              "escape \\u%04" PRIx32 " is half of a pair, \\ud800 to \\udbff "
+              "and \\udc00 to \\udfff must stand together",
+              *code);
     return false;
 }
 

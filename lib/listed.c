@@ -45,8 +45,8 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
         if (mf_model_add_file(model, shard) != MF_OK)
             return mf_shard_blame(model->env, shard);
         if (model->format->list) {
-            mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                    "is itself a list of shards");
+            mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
+                      "is itself a list of shards");
             return mf_shard_blame(model->env, shard);
         }
     }

@@ -96,7 +96,8 @@ struct mf_error {
     enum mf_status status;
     uint64_t offset;
     char message[320];
-    const char *rule; /* of mf_rule_at where the bytes are at fault, else "" */
+    const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
+                         fault, else "" */
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */

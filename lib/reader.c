@@ -57,14 +57,13 @@ void mf_reader_release(struct mf_reader *reader)
 }
 
 /* The window holds nothing any more and every take gives zeros. */
-static void give_up(struct mf_reader *reader, enum mf_status status)
+static void give_up(struct mf_reader *reader)
 {
     if (reader->failed)
         return;
     reader->base = mf_reader_offset(reader);
     reader->at = reader->filled = 0;
     reader->failed = true;
-    reader->status = status;
 }
 
 void mf_reader_seek(struct mf_reader *reader, uint64_t offset)
@@ -72,7 +71,7 @@ void mf_reader_seek(struct mf_reader *reader, uint64_t offset)
     if (reader->failed)
         return;
     if (offset > reader->limit) {
-        give_up(reader, MF_ERR_CORRUPT);
+        give_up(reader);
     } else if (offset >= reader->base &&
                offset - reader->base <= reader->filled) {
         reader->at = (size_t)(offset - reader->base);
@@ -108,7 +107,7 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
         return true;
     left = reader->limit - here;
     if (size > left) {
-        give_up(reader, MF_ERR_CORRUPT);
+        give_up(reader);
         return false;
     }
     memmove(reader->window, reader->window + reader->at, kept);
@@ -118,7 +117,7 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
     wanted = left < reader->capacity ? (size_t)left : reader->capacity;
     if (mf_source_read(reader->env, reader->source, here + kept,
                        reader->window + kept, wanted - kept) != MF_OK) {
-        give_up(reader, reader->env->error.status);
+        give_up(reader);
         return false;
     }
     reader->filled = wanted;
@@ -146,7 +145,7 @@ bool mf_take_bytes(struct mf_reader *reader, void *into, size_t size)
         const uint8_t *bytes = part > 0 ? mf_take(reader, part) : NULL;
 
         if (!bytes) {
-            give_up(reader, MF_ERR_CORRUPT);
+            give_up(reader);
             memset(out, 0, size);
             return false;
         }
@@ -164,11 +163,13 @@ enum mf_status mf_reader_check(struct mf_reader *reader, const char *what)
     if (reader->env->error.status != MF_OK)
         return reader->env->error.status;
     if (reader->limit < reader->source->size)
-        return mf_fail(reader->env, reader->status, mf_reader_offset(reader),
-                       "%s runs past offset %" PRIu64 ", where its section "
-                       "ends",
-                       what, reader->limit);
-    return mf_fail(reader->env, reader->status, mf_reader_offset(reader),
-                   "the file ends inside %s (it has %" PRIu64 " bytes)", what,
-                   reader->limit);
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT,
+                         mf_reader_offset(reader),
+                         "%s runs past offset %" PRIu64 ", where its section "
+                         "ends",
+                         what, reader->limit);
+    return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED,
+                     mf_reader_offset(reader),
+                     "the file ends inside %s (it has %" PRIu64 " bytes)", what,
+                     reader->limit);
 }

@@ -27,8 +27,7 @@ struct mf_reader {
     size_t at, filled; /* next byte and end of the bytes in the window */
     uint64_t limit;    /* no byte at or behind this offset is read */
     bool big_endian;
-    bool failed;
-    enum mf_status status; /* MF_ERR_CORRUPT: limit met; else read failure */
+    bool failed; /* at the limit, or where reading failed */
 };
 
 /* The window is taken from the heap here and given back by release.  head:

@@ -34,14 +34,17 @@ enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
 {
     struct mf_error error = env->error;
     const char *name = mf_base_name(path);
+    struct mf_quoted quoted = mf_quote((struct mf_str){ name, strlen(name) });
 
+    mf_clear_error(env);
     /* A model that names a shard which is not there is itself at fault. */
     if (error.status == MF_ERR_IO && access(path, F_OK) != 0 && errno == ENOENT)
-        error.status = MF_ERR_CORRUPT;
-    mf_clear_error(env);
-    return mf_fail(env, error.status, error.offset, "shard '%s': %s",
-                   mf_quote((struct mf_str){ name, strlen(name) }).text,
-                   error.message);
+        return mf_refuse(env, MF_RULE_SHARD_MISSING, error.offset,
+                         "shard '%s': %s", quoted.text, error.message);
+    mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
+            error.message);
+    env->error.rule = error.rule;
+    return error.status;
 }
 
 static enum mf_status make_room(struct mf_model *model)
@@ -79,18 +82,22 @@ static enum mf_status accept_kind(struct mf_model *model,
 
     if (env->error.status != MF_OK)
         return env->error.status;
+    if (!kind->supported && format && strcmp(kind->format, format->name) == 0)
+        return mf_refuse(env, MF_RULE_FILE_VERSION, 4,
+                         "%s version %" PRIu32 ", %s", kind->format,
+                         kind->version, kind->note);
     if (!kind->supported)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, 0,
-                       "this is %s, not a model "
-                       "that can be read here: %s",
-                       kind->format, kind->note);
+        return mf_refuse(env, MF_RULE_FILE_FOREIGN, 0,
+                         "this is %s, not a model "
+                         "that can be read here: %s",
+                         kind->format, kind->note);
     if (!model->format) {
         model->format = format;
         model->index.kind = *kind;
     } else if (model->format != format) {
-        return mf_fail(env, MF_ERR_CORRUPT, 0,
-                       "this is a %s file, the other shards are %s",
-                       kind->format, model->format->name);
+        return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 0,
+                         "this is a %s file, the other shards are %s",
+                         kind->format, model->format->name);
     }
     return MF_OK;
 }
@@ -132,8 +139,8 @@ enum mf_status mf_model_add_source(struct mf_model *model,
         struct mf_source unused = *source;
 
         mf_source_close(&unused);
-        return mf_fail(model->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "the model has more than %d shards", UINT16_MAX);
+        return mf_refuse(model->env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the model has more than %d shards", UINT16_MAX);
     }
     model->file[model->file_count] =
         (struct mf_file){ .source = *source, .path = path };

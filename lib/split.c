@@ -81,14 +81,15 @@ static enum mf_status check_place(struct mf_model *model, size_t i,
     if (part->is_split && part->split_number == i && part->split_count == count)
         return MF_OK;
     if (!part->is_split)
-        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "does not belong here: it does not say that it is part "
-                       "of a split model, shard %zu of %u was expected",
-                       i + 1, count);
-    return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                   "does not belong here: it says that it is shard %" PRIu64
-                   " of %" PRIu64 ", shard %zu of %u was expected",
-                   part->split_number + 1, part->split_count, i + 1, count);
+        return mf_refuse(
+            model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
+            "does not belong here: it does not say that it is part "
+            "of a split model, shard %zu of %u was expected",
+            i + 1, count);
+    return mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
+                     "does not belong here: it says that it is shard %" PRIu64
+                     " of %" PRIu64 ", shard %zu of %u was expected",
+                     part->split_number + 1, part->split_count, i + 1, count);
 }
 
 /* Opens every shard of the pattern in order.  split: each must say itself

@@ -133,7 +133,9 @@ enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
     *out = (struct mf_value){ .event = MF_EVENT_DONE };
     if (values->done)
         return MF_OK;
-    return values->next(values, out);
+    values->next(values, out);
+    values->done = values->done || values->env->error.status != MF_OK;
+    return values->env->error.status;
 }
 
 void mf_values_close(struct mf_values *values)

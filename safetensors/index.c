@@ -100,9 +100,10 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
     if (token == MF_JSON_ERROR)
         return failed(walk);
     if (token != MF_JSON_STRING)
-        return mf_fail(walk->env, MF_ERR_CORRUPT, offset,
-                       "a line of weight_map has something else than the name "
-                       "of a file");
+        return mf_refuse(
+            walk->env, MF_RULE_FILE_FIELD, offset,
+            "a line of weight_map has something else than the name "
+            "of a file");
     if (mf_json_text(json, walk->shard, FILE_NAME_SIZE_MAX, &size, &more) !=
         MF_OK)
         return failed(walk);
@@ -110,9 +111,9 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
     *out = (struct mf_str){ walk->shard, (size_t)size };
     fault = more ? "is longer than names of files can be" : name_fault(*out);
     if (fault)
-        return mf_fail(walk->env, MF_ERR_CORRUPT, offset,
-                       "shard name '%s' in weight_map %s", mf_quote(*out).text,
-                       fault);
+        return mf_refuse(walk->env, MF_RULE_ST_INDEX_NAME, offset,
+                         "shard name '%s' in weight_map %s",
+                         mf_quote(*out).text, fault);
     return MF_OK;
 }
 
@@ -126,8 +127,8 @@ static enum mf_status walk_map(struct walk *walk)
     if (token == MF_JSON_ERROR)
         return failed(walk);
     if (token != MF_JSON_BEGIN_OBJECT)
-        return mf_fail(walk->env, MF_ERR_CORRUPT, json->token_offset,
-                       "weight_map is no object");
+        return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
+                         "weight_map is no object");
     if (walk->has_map && walk->index)
         mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
                       MF_NO_OFFSET, "the index has two weight_maps");
@@ -222,8 +223,8 @@ static enum mf_status walk_index(struct walk *walk, struct mf_reader *reader)
     mf_json_init(json, reader);
     token = mf_json_next(json);
     if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
-        return mf_fail(walk->env, MF_ERR_CORRUPT, json->token_offset,
-                       "the index is no JSON object");
+        return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
+                         "the index is no JSON object");
     while (token != MF_JSON_ERROR &&
            (token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk_member(walk) != MF_OK)
@@ -247,10 +248,10 @@ static enum mf_status list_line(struct walk *walk)
     if (stands_at(names, shard, place))
         return MF_OK;
     if (names->count == SHARDS_MAX)
-        return mf_fail(walk->env, MF_ERR_LIMIT, walk->json.token_offset,
-                       "weight_map names more than %d shards, the most that "
-                       "are read",
-                       SHARDS_MAX);
+        return mf_refuse(walk->env, MF_RULE_FILE_LIMIT, walk->json.token_offset,
+                         "weight_map names more than %d shards, the most that "
+                         "are read",
+                         SHARDS_MAX);
     if (mf_shard_names_add(names, shard, &last) != MF_OK)
         return failed(walk);
     shard = names->name[last];
@@ -270,12 +271,12 @@ static enum mf_status list(struct mf_reader *reader,
     if (walk_index(&walk, reader) != MF_OK)
         return failed(&walk);
     if (!walk.has_map)
-        return mf_fail(walk.env, MF_ERR_FORMAT, 0,
-                       "this JSON has no weight_map, so it is no index of "
-                       "safetensors files");
+        return mf_refuse(walk.env, MF_RULE_FILE_FORMAT, 0,
+                         "this JSON has no weight_map, so it is no index of "
+                         "safetensors files");
     if (names->count == 0)
-        return mf_fail(walk.env, MF_ERR_CORRUPT, 0,
-                       "weight_map is empty: there is no shard to read");
+        return mf_refuse(walk.env, MF_RULE_FILE_FIELD, 0,
+                         "weight_map is empty: there is no shard to read");
     return MF_OK;
 }
 

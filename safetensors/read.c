@@ -62,10 +62,10 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
                                 .name_size = (uint32_t)name.size };
 
     if (size > MF_NAME_MAX)
-        return mf_fail(walk->index->env, MF_ERR_LIMIT, record.entry,
-                       "the name of tensor '%s' has more than %d bytes, the "
-                       "most that are read",
-                       mf_record_name(&record).text, MF_NAME_MAX);
+        return mf_refuse(walk->index->env, MF_RULE_FILE_LIMIT, record.entry,
+                         "the name of tensor '%s' has more than %d bytes, the "
+                         "most that are read",
+                         mf_record_name(&record).text, MF_NAME_MAX);
     if (walk->filling && size >= walk->name_room)
         return changed(walk);
     if (mf_safetensors_tensor(walk, &record) != MF_OK)
@@ -200,8 +200,8 @@ static enum mf_status walk_header(struct st_walk *walk,
     if (token == MF_JSON_ERROR)
         return st_failed(walk);
     if (token != MF_JSON_BEGIN_OBJECT)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, json->token_offset,
-                       "the header is no JSON object");
+        return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD,
+                         json->token_offset, "the header is no JSON object");
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (read_member(walk) != MF_OK)
             return st_failed(walk);
@@ -239,15 +239,15 @@ static enum mf_status read_length(struct mf_reader *reader,
     if (mf_reader_check(reader, "the header's length") != MF_OK)
         return index->env->error.status;
     if (size > ST_HEADER_MAX)
-        return mf_fail(index->env, MF_ERR_CORRUPT, 0,
-                       "the header has %" PRIu64 " bytes, the format allows "
-                       "%" PRIu64,
-                       size, ST_HEADER_MAX);
+        return mf_refuse(index->env, MF_RULE_ST_HEADER_SIZE, 0,
+                         "the header has %" PRIu64 " bytes, the format allows "
+                         "%" PRIu64,
+                         size, ST_HEADER_MAX);
     if (size > left)
-        return mf_fail(index->env, MF_ERR_CORRUPT, 0,
-                       "the header has %" PRIu64 " bytes, the file only "
-                       "%" PRIu64 " behind its length",
-                       size, left);
+        return mf_refuse(index->env, MF_RULE_FILE_COUNT, 0,
+                         "the header has %" PRIu64 " bytes, the file only "
+                         "%" PRIu64 " behind its length",
+                         size, left);
     index->part->data_offset = ST_LENGTH_SIZE + size;
     mf_reader_limit(reader, index->part->data_offset);
     /* As much of the header at once as the window holds: a small one is then

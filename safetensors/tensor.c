@@ -38,9 +38,9 @@ static enum mf_status read_numbers(struct st_walk *walk,
 
     numbers->offset = json->token_offset;
     if (token != MF_JSON_BEGIN_ARRAY && token != MF_JSON_ERROR)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, numbers->offset,
-                       "%s of tensor '%s' is no array", numbers->field,
-                       mf_record_name(record).text);
+        return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, numbers->offset,
+                         "%s of tensor '%s' is no array", numbers->field,
+                         mf_record_name(record).text);
     for (; token != MF_JSON_ERROR && numbers->count <= numbers->most;
          numbers->count++) {
         uint64_t value;
@@ -49,12 +49,12 @@ static enum mf_status read_numbers(struct st_walk *walk,
         if (token == MF_JSON_END_ARRAY || token == MF_JSON_ERROR)
             break;
         if (token != MF_JSON_NUMBER || !mf_json_plain_u64(json, &value))
-            return mf_fail(walk->index->env, MF_ERR_CORRUPT, json->token_offset,
-                           "%s of tensor '%s': %s is no whole number from 0 "
-                           "to 2^64 - 1",
-                           numbers->field, mf_record_name(record).text,
-                           token == MF_JSON_NUMBER ? json->digits
-                                                   : "an element");
+            return mf_refuse(
+                walk->index->env, MF_RULE_FILE_FIELD, json->token_offset,
+                "%s of tensor '%s': %s is no whole number from 0 "
+                "to 2^64 - 1",
+                numbers->field, mf_record_name(record).text,
+                token == MF_JSON_NUMBER ? json->digits : "an element");
         if (numbers->count < numbers->most)
             numbers->out[numbers->count] = value;
     }
@@ -73,18 +73,18 @@ static enum mf_status read_dtype(struct st_walk *walk, struct mf_record *record)
     if (token == MF_JSON_ERROR)
         return st_failed(walk);
     if (token != MF_JSON_STRING)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, offset,
-                       "dtype of tensor '%s' is no string",
-                       mf_record_name(record).text);
+        return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, offset,
+                         "dtype of tensor '%s' is no string",
+                         mf_record_name(record).text);
     if (mf_json_text(json, word, sizeof(word), &size, &more) != MF_OK)
         return st_failed(walk);
     if (!more)
         type = mf_safetensors_type((struct mf_str){ word, (size_t)size });
     if (type == MF_TYPE_UNKNOWN)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, offset,
-                       "dtype of tensor '%s' is '%s', which the format lacks",
-                       mf_record_name(record).text,
-                       mf_quote((struct mf_str){ word, (size_t)size }).text);
+        return mf_refuse(walk->index->env, MF_RULE_ST_DTYPE, offset,
+                         "dtype of tensor '%s' is '%s', which the format lacks",
+                         mf_record_name(record).text,
+                         mf_quote((struct mf_str){ word, (size_t)size }).text);
     record->type = (uint16_t)type;
     return MF_OK;
 }
@@ -98,10 +98,10 @@ static enum mf_status read_shape(struct st_walk *walk, struct mf_record *record)
     if (read_numbers(walk, record, &shape) != MF_OK)
         return st_failed(walk);
     if (shape.count > MF_RANK_MAX)
-        return mf_fail(walk->index->env, MF_ERR_LIMIT, shape.offset,
-                       "tensor '%s' has more than %d dimensions, the most "
-                       "that are read",
-                       mf_record_name(record).text, MF_RANK_MAX);
+        return mf_refuse(walk->index->env, MF_RULE_FILE_RANK, shape.offset,
+                         "tensor '%s' has more than %d dimensions, the most "
+                         "that are read",
+                         mf_record_name(record).text, MF_RANK_MAX);
     record->rank = (uint8_t)shape.count;
     return MF_OK;
 }
@@ -116,10 +116,10 @@ static enum mf_status read_offsets(struct st_walk *walk,
     if (read_numbers(walk, record, &offsets) != MF_OK)
         return st_failed(walk);
     if (offsets.count != 2)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, offsets.offset,
-                       "data_offsets of tensor '%s' are %s than two numbers",
-                       mf_record_name(record).text,
-                       offsets.count > 2 ? "more" : "fewer");
+        return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, offsets.offset,
+                         "data_offsets of tensor '%s' are %s than two numbers",
+                         mf_record_name(record).text,
+                         offsets.count > 2 ? "more" : "fewer");
     record->offset = at[0];
     record->flags |= MF_RECORD_SIZED;
     if (at[1] >= at[0]) {
@@ -196,10 +196,11 @@ static enum mf_status read_fields(struct st_walk *walk,
     unsigned seen = 0;
 
     if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
-        return mf_fail(walk->index->env, MF_ERR_CORRUPT, json->token_offset,
-                       "tensor '%s' is described by something else than an "
-                       "object",
-                       mf_record_name(record).text);
+        return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD,
+                         json->token_offset,
+                         "tensor '%s' is described by something else than an "
+                         "object",
+                         mf_record_name(record).text);
     while (token != MF_JSON_ERROR &&
            (token = mf_json_next(json)) == MF_JSON_KEY)
         if (read_field(walk, record, &seen) != MF_OK)
@@ -208,9 +209,9 @@ static enum mf_status read_fields(struct st_walk *walk,
         return st_failed(walk);
     for (size_t i = 0; i < FIELD_COUNT; i++)
         if (!(seen & fields[i].field))
-            return mf_fail(walk->index->env, MF_ERR_CORRUPT, record->entry,
-                           "tensor '%s' has no %s", mf_record_name(record).text,
-                           fields[i].name);
+            return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD,
+                             record->entry, "tensor '%s' has no %s",
+                             mf_record_name(record).text, fields[i].name);
     return MF_OK;
 }
 

@@ -20,7 +20,7 @@ struct fault {
 
 /* A file that does not open. */
 struct refusal {
-    const char *file;
+    const char *file, *rule;
     enum mf_status status;
     uint64_t offset;
     const char *message; /* a part of it */
@@ -85,9 +85,10 @@ static inline void check_refusals(struct mf_env *env, const struct faults *all)
         if (mf_open(env, fixture_path(row->file), NULL, &model) == MF_OK)
             fail_msg("%s: opens", row->file);
         if (error->status != row->status || error->offset != row->offset ||
+            strcmp(error->rule, row->rule) != 0 ||
             !strstr(error->message, row->message))
-            fail_msg("%s: status %d at %#" PRIx64 ": %s", row->file,
-                     error->status, error->offset, error->message);
+            fail_msg("%s: %s, status %d at %#" PRIx64 ": %s", row->file,
+                     error->rule, error->status, error->offset, error->message);
     }
 }
 

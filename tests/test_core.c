@@ -51,6 +51,23 @@ static void first_error_stays(void **state)
     assert_int_equal(mf_fail(env, MF_ERR_IO, 8, "second"), MF_ERR_CORRUPT);
     assert_string_equal(mf_env_error(env)->message, "first");
     assert_int_equal(mf_env_error(env)->offset, 7);
+    assert_string_equal(mf_env_error(env)->rule, "");
+    assert_int_equal(mf_refuse(env, MF_RULE_FILE_RANK, 9, "third"),
+                     MF_ERR_CORRUPT);
+    assert_int_equal(mf_env_error(env)->offset, 7);
+}
+
+static void a_refusal_has_its_rules_id_and_status(void **state)
+{
+    (void)state;
+    assert_int_equal(mf_refuse(env, MF_RULE_FILE_RANK, 9, "%d", 65),
+                     MF_ERR_LIMIT);
+    assert_string_equal(mf_env_error(env)->message, "65");
+    assert_string_equal(mf_env_error(env)->rule, "FILE-RANK");
+    mf_clear_error(env);
+    assert_int_equal(mf_refuse(env, MF_RULE_APR_FLAGS, 9, "also a finding"),
+                     MF_ERR_CORRUPT);
+    assert_string_equal(mf_env_error(env)->rule, "APR-FLAGS");
 }
 
 static void quoted_names_are_printable_and_short(void **state)
@@ -424,6 +441,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(heap_counts_live_and_peak),
         WITH_ENV(first_error_stays),
+        WITH_ENV(a_refusal_has_its_rules_id_and_status),
         WITH_ENV(quoted_names_are_printable_and_short),
         WITH_ENV(arena_keeps_blocks_apart),
         WITH_ENV(a_shrinking_file_is_an_error_with_an_offset),

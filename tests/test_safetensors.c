@@ -169,31 +169,39 @@ static void each_fault_is_found_by_its_rule(void **state)
 }
 
 /* What cannot be read says why, and where. */
-static void refusals_have_a_status_and_a_place(void **state)
+static void refusals_have_a_rule_and_a_place(void **state)
 {
     static const struct {
-        const char *name;
+        const char *name, *rule;
         enum mf_status status;
         uint64_t offset;
     } rows[] = {
-        { "bad-header-past-end.safetensors", MF_ERR_CORRUPT, 0 },
-        { "bad-header-over-limit.safetensors", MF_ERR_CORRUPT, 0 },
-        { "bad-header-wrap.safetensors", MF_ERR_CORRUPT, 0 },
-        { "bad-header-big-endian.safetensors", MF_ERR_CORRUPT, 0 },
-        { "bad-json-trailing-nul.safetensors", MF_ERR_CORRUPT, 0x41 },
-        { "bad-json-depth.safetensors", MF_ERR_LIMIT, 0x82 },
-        { "bad-json-second-value.safetensors", MF_ERR_CORRUPT, 0x41 },
-        { "bad-entry-number.safetensors", MF_ERR_CORRUPT, 0x0d },
-        { "bad-field-missing.safetensors", MF_ERR_CORRUPT, 0x09 },
-        { "bad-dtype-unknown.safetensors", MF_ERR_CORRUPT, 0x16 },
-        { "bad-shape-negative.safetensors", MF_ERR_CORRUPT, 0x25 },
-        { "bad-shape-2p64.safetensors", MF_ERR_CORRUPT, 0x25 },
-        { "bad-rank-65.safetensors", MF_ERR_LIMIT, 0x24 },
-        { "bad-offsets-three.safetensors", MF_ERR_CORRUPT, 0x39 },
-        { "bad-index-number", MF_ERR_CORRUPT, 0x9d },
-        { "bad-index-path", MF_ERR_CORRUPT, 0x9d },
-        { "bad-index-missing-shard", MF_ERR_CORRUPT, MF_NO_OFFSET },
-        { "bad-folder-missing", MF_ERR_CORRUPT, MF_NO_OFFSET },
+        { "bad-header-past-end.safetensors", "FILE-COUNT", MF_ERR_CORRUPT, 0 },
+        { "bad-header-over-limit.safetensors", "ST-HEADER-SIZE", MF_ERR_CORRUPT,
+          0 },
+        { "bad-header-wrap.safetensors", "ST-HEADER-SIZE", MF_ERR_CORRUPT, 0 },
+        { "bad-header-big-endian.safetensors", "ST-HEADER-SIZE", MF_ERR_CORRUPT,
+          0 },
+        { "bad-json-trailing-nul.safetensors", "FILE-JSON", MF_ERR_CORRUPT,
+          0x41 },
+        { "bad-json-depth.safetensors", "FILE-NESTING", MF_ERR_LIMIT, 0x82 },
+        { "bad-json-second-value.safetensors", "FILE-JSON", MF_ERR_CORRUPT,
+          0x41 },
+        { "bad-entry-number.safetensors", "FILE-FIELD", MF_ERR_CORRUPT, 0x0d },
+        { "bad-field-missing.safetensors", "FILE-FIELD", MF_ERR_CORRUPT, 0x09 },
+        { "bad-dtype-unknown.safetensors", "ST-DTYPE", MF_ERR_CORRUPT, 0x16 },
+        { "bad-shape-negative.safetensors", "FILE-FIELD", MF_ERR_CORRUPT,
+          0x25 },
+        { "bad-shape-2p64.safetensors", "FILE-FIELD", MF_ERR_CORRUPT, 0x25 },
+        { "bad-shape-digits.safetensors", "FILE-LIMIT", MF_ERR_LIMIT, 0x25 },
+        { "bad-json-nan.safetensors", "FILE-JSON", MF_ERR_CORRUPT, 0x25 },
+        { "bad-rank-65.safetensors", "FILE-RANK", MF_ERR_LIMIT, 0x24 },
+        { "bad-offsets-three.safetensors", "FILE-FIELD", MF_ERR_CORRUPT, 0x39 },
+        { "bad-index-number", "FILE-FIELD", MF_ERR_CORRUPT, 0x9d },
+        { "bad-index-path", "ST-INDEX-NAME", MF_ERR_CORRUPT, 0x9d },
+        { "bad-index-missing-shard", "SHARD-MISSING", MF_ERR_CORRUPT,
+          MF_NO_OFFSET },
+        { "bad-folder-missing", "SHARD-MISSING", MF_ERR_CORRUPT, MF_NO_OFFSET },
     };
     struct mf_model *model;
 
@@ -202,6 +210,7 @@ static void refusals_have_a_status_and_a_place(void **state)
         assert_int_not_equal(
             mf_open(env, fixture_path(rows[i].name), NULL, &model), MF_OK);
         if (mf_env_error(env)->status != rows[i].status ||
+            strcmp(mf_env_error(env)->rule, rows[i].rule) != 0 ||
             mf_env_error(env)->offset != rows[i].offset)
             fail_msg("%s: %s at %#" PRIx64, rows[i].name,
                      mf_env_error(env)->message, mf_env_error(env)->offset);
@@ -510,7 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(every_fixture_gets_its_verdict),
         TEST(each_fault_is_found_by_its_rule),
-        TEST(refusals_have_a_status_and_a_place),
+        TEST(refusals_have_a_rule_and_a_place),
         TEST(a_size_is_held_against_the_formats_limit_first),
         TEST(model_info),
         TEST(every_dtype),
