@@ -9,10 +9,15 @@
 
 #include "lib/error.h"
 
+/* A pattern of bits: those of mask are as in value. */
+struct mf_bits {
+    uint64_t mask, value;
+};
+
 /* Of count numbers, width bytes wide and stride bytes from one to the next, how
- * many have all bits of mask. */
+ * many have those bits. */
 typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
-                          uint8_t width, uint64_t mask);
+                          uint8_t width, struct mf_bits bits);
 
 mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
 

@@ -13,13 +13,17 @@
 #define NONE UINT16_MAX
 
 static const struct scan {
-    uint64_t mask;
+    struct mf_bits bits;
+    bool others; /* not they are bad but all other numbers */
     uint8_t width;
     uint16_t stride, first, second;
 } scans[MF_TYPE_COUNT] = {
 #define SCAN(NAME, width, mask, stride, first, second)                         \
-    [MF_TYPE_##NAME] = { mask, width, stride, first, second },
+    [MF_TYPE_##NAME] = { { mask, mask }, false, width, stride, first, second },
+#define BYTE(NAME, mask, value, others)                                        \
+    [MF_TYPE_##NAME] = { { mask, value }, others, 1, 1, 0, NONE },
 #include "lib/scan.def"
+#undef BYTE
 #undef SCAN
 };
 
@@ -57,11 +61,6 @@ bool mf_scan_any(const uint8_t *bytes, size_t size)
 
 /* ---- blocks ---- */
 
-static bool is_set(const uint8_t *at, uint8_t width, uint64_t mask)
-{
-    return mf_count_portable(at, 1, width, width, mask) != 0;
-}
-
 static bool bad_iq1_m(const uint8_t *block, bool big_endian)
 {
     uint16_t scale = 0;
@@ -83,62 +82,77 @@ static bool bad_nvfp4(const uint8_t *block)
     return false;
 }
 
-static bool bad_block(enum mf_type type, bool big_endian, uint64_t mask,
+/* In a big-endian file the bits stand in the other bytes. */
+static struct mf_bits bits_of(const struct scan *scan, bool big_endian)
+{
+    unsigned shift = 64u - 8u * scan->width;
+
+    if (!big_endian || scan->width == 0)
+        return scan->bits;
+    return (struct mf_bits){ __builtin_bswap64(scan->bits.mask) >> shift,
+                             __builtin_bswap64(scan->bits.value) >> shift };
+}
+
+/* Whether a number is bad, of those at `at` and at the same place in each block
+ * behind it. */
+static bool bad_at(const struct mf_isa *isa, const struct scan *scan,
+                   struct mf_bits bits, const uint8_t *at, size_t blocks)
+{
+    return isa->count(at, blocks, scan->stride, scan->width, bits) !=
+           (scan->others ? blocks : 0);
+}
+
+static bool any_bad(const struct mf_isa *isa, const struct scan *scan,
+                    struct mf_bits bits, const uint8_t *bytes, size_t blocks)
+{
+    return bad_at(isa, scan, bits, bytes + scan->first, blocks) ||
+           (scan->second != NONE &&
+            bad_at(isa, scan, bits, bytes + scan->second, blocks));
+}
+
+static bool bad_block(enum mf_type type, bool big_endian, struct mf_bits bits,
                       const uint8_t *block)
 {
-    const struct scan *scan = &scans[type];
-
     if (type == MF_TYPE_IQ1_M)
         return bad_iq1_m(block, big_endian);
     if (type == MF_TYPE_NVFP4)
         return bad_nvfp4(block);
-    return is_set(block + scan->first, scan->width, mask) ||
-           (scan->second != NONE &&
-            is_set(block + scan->second, scan->width, mask));
-}
-
-/* In a big-endian file the exponent's bits stand in the other bytes. */
-static uint64_t mask_of(const struct scan *scan, bool big_endian)
-{
-    if (!big_endian)
-        return scan->mask;
-    return __builtin_bswap64(scan->mask) >> (64 - 8 * scan->width);
-}
-
-/* Whether any block has a number that is none; quick, for there is hardly ever
- * one. */
-static bool any_bad(const struct mf_isa *isa, enum mf_type type, uint64_t mask,
-                    const uint8_t *bytes, size_t blocks)
-{
-    const struct scan *scan = &scans[type];
-
-    if (scan->width == 0) /* iq1_m and nvfp4: a look at each block */
-        return true;
-    return isa->count(bytes + scan->first, blocks, scan->stride, scan->width,
-                      mask) > 0 ||
-           (scan->second != NONE &&
-            isa->count(bytes + scan->second, blocks, scan->stride, scan->width,
-                       mask) > 0);
+    return any_bad(mf_isas, &scans[type], bits, block, 1);
 }
 
 size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count)
 {
     const struct scan *scan = &scans[type];
+    struct mf_bits bits = bits_of(scan, big_endian);
     size_t stride = mf_scan_stride(type), first = MF_SCAN_CLEAN;
-    uint64_t mask;
 
     assert(size % stride == 0);
     *count = 0;
     if (scan->width == 0 && stride == 1)
         return MF_SCAN_CLEAN; /* integers */
-    mask = scan->width > 0 ? mask_of(scan, big_endian) : 0;
-    if (!any_bad(isa, type, mask, bytes, size / stride))
+    /* Quick, for there is hardly ever a bad one; iq1_m and nvfp4, which have
+     * no width, get a look at each block. */
+    if (scan->width > 0 && !any_bad(isa, scan, bits, bytes, size / stride))
         return MF_SCAN_CLEAN;
     for (size_t i = 0; i < size / stride; i++)
-        if (bad_block(type, big_endian, mask, bytes + i * stride)) {
+        if (bad_block(type, big_endian, bits, bytes + i * stride)) {
             first = first == MF_SCAN_CLEAN ? i : first;
             ++*count;
         }
     return first;
+}
+
+struct mf_scan_kind mf_scan_kind(enum mf_type type)
+{
+    if (type == MF_TYPE_BOOL)
+        return (struct mf_scan_kind){ MF_RULE_DATA_BOOL, "element",
+                                      "elements that are neither 0 nor 1" };
+    if (mf_types[type].block > 1)
+        return (struct mf_scan_kind){
+            MF_RULE_DATA_SCALE, "block",
+            "blocks with scales that are infinite or no number"
+        };
+    return (struct mf_scan_kind){ MF_RULE_DATA_NOT_FINITE, "element",
+                                  "elements that are infinite or no number" };
 }

@@ -17,41 +17,43 @@
 #define TOGETHER 128
 
 /* For each width: how many of count numbers, stride bytes from one to the next,
- * have all of mask.  Inline, so that a stride that is the width is a constant
- * to the compiler. */
-#define COUNT(bits)                                                            \
-    static inline uint64_t some_##bits(const uint8_t *bytes, size_t count,     \
-                                       size_t stride, uint##bits##_t mask)     \
+ * have those bits.  Inline, so that a stride that is the width is a constant to
+ * the compiler. */
+#define COUNT(width)                                                           \
+    static inline uint64_t some_##width(const uint8_t *bytes, size_t count,    \
+                                        size_t stride, struct mf_bits bits)    \
     {                                                                          \
-        uint##bits##_t some = 0;                                               \
+        const uint##width##_t mask = (uint##width##_t)bits.mask;               \
+        const uint##width##_t wanted = (uint##width##_t)bits.value;            \
+        uint##width##_t some = 0;                                              \
                                                                                \
         for (size_t i = 0; i < count; i++) {                                   \
-            uint##bits##_t value;                                              \
+            uint##width##_t value;                                             \
                                                                                \
             memcpy(&value, bytes + i * stride, sizeof(value));                 \
-            some = (uint##bits##_t)(some + ((value & mask) == mask));          \
+            some = (uint##width##_t)(some + ((value & mask) == wanted));       \
         }                                                                      \
         return some;                                                           \
     }                                                                          \
                                                                                \
-    static inline uint64_t all_##bits(const uint8_t *bytes, size_t count,      \
-                                      size_t stride, uint##bits##_t mask)      \
+    static inline uint64_t all_##width(const uint8_t *bytes, size_t count,     \
+                                       size_t stride, struct mf_bits bits)     \
     {                                                                          \
         uint64_t found = 0;                                                    \
                                                                                \
         for (; count >= TOGETHER; count -= TOGETHER) {                         \
-            found += some_##bits(bytes, TOGETHER, stride, mask);               \
+            found += some_##width(bytes, TOGETHER, stride, bits);              \
             bytes += TOGETHER * stride;                                        \
         }                                                                      \
-        return found + some_##bits(bytes, count, stride, mask);                \
+        return found + some_##width(bytes, count, stride, bits);               \
     }                                                                          \
                                                                                \
-    static uint64_t count_##bits(const uint8_t *bytes, size_t count,           \
-                                 size_t stride, uint##bits##_t mask)           \
+    static uint64_t count_##width(const uint8_t *bytes, size_t count,          \
+                                  size_t stride, struct mf_bits bits)          \
     {                                                                          \
-        return stride == sizeof(mask)                                          \
-                   ? all_##bits(bytes, count, sizeof(mask), mask)              \
-                   : all_##bits(bytes, count, stride, mask);                   \
+        return stride == (width) / 8                                           \
+                   ? all_##width(bytes, count, (width) / 8, bits)              \
+                   : all_##width(bytes, count, stride, bits);                  \
     }
 
 COUNT(8)
@@ -60,16 +62,17 @@ COUNT(32)
 COUNT(64)
 
 uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
-                               size_t stride, uint8_t width, uint64_t mask)
+                               size_t stride, uint8_t width,
+                               struct mf_bits bits)
 {
     switch (width) {
     case 1:
-        return count_8(bytes, count, stride, (uint8_t)mask);
+        return count_8(bytes, count, stride, bits);
     case 2:
-        return count_16(bytes, count, stride, (uint16_t)mask);
+        return count_16(bytes, count, stride, bits);
     case 4:
-        return count_32(bytes, count, stride, (uint32_t)mask);
+        return count_32(bytes, count, stride, bits);
     default:
-        return count_64(bytes, count, stride, mask);
+        return count_64(bytes, count, stride, bits);
     }
 }

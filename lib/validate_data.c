@@ -106,21 +106,18 @@ static void report_tensor(const struct look *look)
     const struct piece *found = &look->tensor;
     const struct mf_record *record = found->record;
     struct mf_index *index = look->index;
-    size_t stride = mf_scan_stride((enum mf_type)record->type);
-    bool blocks = mf_types[record->type].block > 1;
+    enum mf_type type = (enum mf_type)record->type;
+    struct mf_scan_kind kind = mf_scan_kind(type);
 
     if (found->count > 0)
         mf_index_note_of(
             index, record,
             look->model->format->layout == MF_LAYOUT_TILED ? MF_WARNING
                                                            : MF_ERROR,
-            blocks ? MF_RULE_DATA_SCALE : MF_RULE_DATA_NOT_FINITE,
-            record->offset + found->first * stride,
-            "tensor '%s' has %" PRIu64 " %s that are infinite or no number, "
-            "the first at %s %" PRIu64,
-            mf_record_name(record).text, found->count,
-            blocks ? "blocks with scales" : "elements",
-            blocks ? "block" : "element", found->first);
+            kind.rule, record->offset + found->first * mf_scan_stride(type),
+            "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
+            mf_record_name(record).text, found->count, kind.what, kind.unit,
+            found->first);
     if (!found->any)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
                          record->offset, "tensor '%s' holds nothing but zeros",

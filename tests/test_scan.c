@@ -53,6 +53,10 @@ static const struct place places[] = {
     { MF_TYPE_Q2_0, 0, 2, 0x7c00, 0x7bff },
     { MF_TYPE_F8_E5M2, 0, 1, 0xfc, 0x7b },
     { MF_TYPE_F8_E4M3, 0, 1, 0xff, 0x7e },
+    { MF_TYPE_F8_E4M3FNUZ, 0, 1, 0x80, 0xff },
+    { MF_TYPE_F8_E5M2FNUZ, 0, 1, 0x80, 0x7f },
+    { MF_TYPE_BOOL, 0, 1, 2, 1 },
+    { MF_TYPE_BOOL, 0, 1, 0xff, 0 },
 };
 
 static void put(uint8_t *at, uint64_t bits, size_t width, bool big_endian)
@@ -145,12 +149,46 @@ static void lanes_agree(void **state)
             for (size_t count = 0; count < 600; count++) {
                 const uint8_t *start = bytes + count % 7;
                 uint64_t mask = 0x7070707070707070 >> (64 - 8 * width);
+                struct mf_bits bits = { mask, mask };
 
+                if (count % 2)
+                    bits = (struct mf_bits){ 3, 1 };
                 assert_int_equal(
-                    isa->count(start, count, width, (uint8_t)width, mask),
+                    isa->count(start, count, width, (uint8_t)width, bits),
                     mf_count_portable(start, count, width, (uint8_t)width,
-                                      mask));
+                                      bits));
             }
+}
+
+/* Of the types of one byte each value is known: the bad ones of each. */
+static void every_byte_of_the_types_of_one(void **state)
+{
+    static const struct {
+        enum mf_type type;
+        size_t bad;
+    } rows[] = {
+        { MF_TYPE_F8_E4M3, 2 },     /* 0x7f and 0xff */
+        { MF_TYPE_F8_E5M2, 8 },     /* two signs, infinity and three NaN */
+        { MF_TYPE_F8_E8M0, 1 },     /* 0xff */
+        { MF_TYPE_F8_E4M3FNUZ, 1 }, /* 0x80 */
+        { MF_TYPE_F8_E5M2FNUZ, 1 }, /* 0x80 */
+        { MF_TYPE_BOOL, 254 },      /* all but 0 and 1 */
+        { MF_TYPE_U8, 0 },          { MF_TYPE_I8, 0 },
+    };
+    uint8_t bytes[256];
+    uint64_t count;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (uint8_t)i;
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+            if (!mf_isa_runs(isa))
+                continue;
+            mf_scan(isa, rows[i].type, false, bytes, sizeof(bytes), &count);
+            if (count != rows[i].bad)
+                fail_msg("%s: %zu", mf_types[rows[i].type].name, (size_t)count);
+        }
 }
 
 static void zeros_are_told_from_anything_else(void **state)
@@ -175,6 +213,7 @@ int main(void)
         cmocka_unit_test(iq1_m_has_its_scale_in_pieces),
         cmocka_unit_test(every_bit_pattern_of_a_half),
         cmocka_unit_test(lanes_agree),
+        cmocka_unit_test(every_byte_of_the_types_of_one),
         cmocka_unit_test(zeros_are_told_from_anything_else),
     };
 

@@ -14,7 +14,8 @@ trap 'rm -rf "$dir"' EXIT
 
 # Faults that only the tensor data shows.
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
-bad-data-scale.gguf bad-data-zero.gguf "
+bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
+bad-data-fnuz.safetensors "
 
 number() {
     grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
@@ -53,11 +54,17 @@ done <"$dir/verdicts"
 
 # Every finding of every fixture, to know which rules are met there.
 find fixtures \( -name '*.gguf' -o -name '*.apr' -o -name '*.safetensors' \
-    -o -name '*.json' -o -name '*.bin' \) | sort >"$dir/files"
+    -o -name '*.json' -o -name '*.bin' \) | LC_ALL=C sort >"$dir/files"
 tr '\n' '\0' <"$dir/files" | xargs -0 "$modelfile" validate --data \
     --quiet >"$dir/all" 2>&1
-grep -oE ': (error|warning|note) [A-Z0-9-]+' "$dir/all" |
-    awk '{ print $3 }' | sort -u >"$dir/met"
+sed -n 's,^fixtures/\(.*\): \([a-z]*\) \([A-Z0-9-]*\)\( at 0x[0-9a-f]*\)\{0\,1\}: .*,\1 \2 \3\4,p' \
+    "$dir/all" >"$dir/findings"
+awk '{ print $3 }' "$dir/findings" | sort -u >"$dir/met"
+
+# UPDATE=1 writes tests/golden/findings anew, to be read before it is committed.
+[ -z "${UPDATE:-}" ] || cp "$dir/findings" tests/golden/findings
+check "the complete findings of all fixtures, and where" \
+    diff tests/golden/findings "$dir/findings"
 
 # Found in memory by tests/test_apr_*.c, or too large for a fixture.
 elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
