@@ -161,6 +161,7 @@ const struct mf_format mf_format_gguf = {
     .probe = probe,
     .parse = gguf_parse,
     .validate = gguf_validate,
+    .check_texts = gguf_check_texts,
     .value_next = gguf_value_next,
     .type_name = type_name,
     .type_id = type_id,

@@ -109,7 +109,8 @@ bool mf_text_is_utf8(const char *at, size_t size)
                 continue;
             }
         }
-        length = mf_utf8_next(at + i, size - i, &code);
+        length =
+            (uint8_t)at[i] < 0x80 ? 1 : mf_utf8_next(at + i, size - i, &code);
         if (length == 0)
             return false;
         i += length;
