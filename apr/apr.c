@@ -197,6 +197,7 @@ const struct mf_format mf_format_apr = {
     .values = MF_VALUES_JSON,
     .probe = probe,
     .parse = apr_parse,
+    .revisit = apr_check_fields,
     .value_next = mf_json_value_next,
     .type_name = apr_type_name,
     .type_id = apr_type_id,

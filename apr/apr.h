@@ -52,6 +52,10 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index);
 enum mf_status apr_read_metadata(struct mf_reader *reader,
                                  struct mf_index *index, struct mf_span span);
 
+/* Whether known objects of the metadata have their fields, after an open. */
+enum mf_status apr_check_fields(struct mf_reader *reader,
+                                struct mf_index *index);
+
 /* The packed index between the reader's place and its limit; *end is where it
  * ended. */
 enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,

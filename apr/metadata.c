@@ -10,6 +10,7 @@ enum kind {
     REAL = 4,
     OBJECT = 8,
     OR_NULL = 16,
+    FLAG = 32,
     TEXT_OR_NULL = TEXT | OR_NULL,
     COUNT_OR_NULL = COUNT | OR_NULL,
     REAL_OR_NULL = REAL | OR_NULL,
@@ -26,7 +27,9 @@ struct known {
 
 static const struct known known[] = {
 #define KNOWN(key, kind, ...) { key, kind, { __VA_ARGS__ } },
+#define FIELD(key, name, kind)
 #include "apr/known.def"
+#undef FIELD
 #undef KNOWN
 };
 
@@ -143,5 +146,123 @@ enum mf_status apr_read_metadata(struct mf_reader *reader,
     if (read_members(&json, index) != MF_OK)
         return reader->env->error.status;
     check_known(index);
+    return MF_OK;
+}
+
+/* ---- fields of known objects ---- */
+
+static const struct field {
+    const char *key, *name;
+    enum kind kind;
+} fields[] = {
+#define KNOWN(key, kind, ...)
+#define FIELD(key, name, kind) { key, name, kind },
+#include "apr/known.def"
+#undef FIELD
+#undef KNOWN
+};
+
+#define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
+
+static enum kind kind_of_token(const struct mf_json *json,
+                               enum mf_json_token token)
+{
+    uint64_t number;
+
+    switch (token) {
+    case MF_JSON_STRING:
+        return TEXT;
+    case MF_JSON_NUMBER:
+        return mf_json_plain_u64(json, &number) ? COUNT | REAL : REAL;
+    case MF_JSON_TRUE:
+    case MF_JSON_FALSE:
+        return FLAG;
+    case MF_JSON_NULL:
+        return OR_NULL;
+    default:
+        return 0;
+    }
+}
+
+/* A field as it stands in an object: twice, the last one counts. */
+struct seen {
+    uint64_t offset; /* 0: it does not */
+    enum kind kind;
+};
+
+static bool has_fields(const struct mf_meta *meta)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if (is(meta, fields[i].key))
+            return meta->type == MF_VALUE_OBJECT;
+    return false;
+}
+
+/* seen: a row for each of fields[]. */
+static enum mf_status read_fields(struct mf_json *json,
+                                  const struct mf_meta *meta, struct seen *seen)
+{
+    enum mf_json_token token;
+    char name[32];
+    uint64_t size;
+    bool more;
+
+    mf_json_next(json); /* the object's '{' */
+    while (mf_json_next(json) == MF_JSON_KEY) {
+        if (mf_json_text(json, name, sizeof(name) - 1, &size, &more) != MF_OK)
+            return json->reader->env->error.status;
+        name[size] = 0;
+        token = mf_json_next(json);
+        for (size_t i = 0; i < FIELD_COUNT && !more; i++)
+            if (is(meta, fields[i].key) && strcmp(name, fields[i].name) == 0)
+                seen[i] = (struct seen){ json->token_offset,
+                                         kind_of_token(json, token) };
+        if (mf_json_skip(json, token) != MF_OK)
+            return json->reader->env->error.status;
+    }
+    return json->reader->env->error.status;
+}
+
+static void check_fields(struct mf_index *index, const struct mf_meta *meta,
+                         const struct seen *seen)
+{
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *field = &fields[i];
+
+        if (!is(meta, field->key))
+            continue;
+        if (seen[i].offset != 0 && !(seen[i].kind & field->kind))
+            mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
+                          seen[i].offset,
+                          "'%s' of '%s' has a value of a type with which "
+                          "aprender refuses the file",
+                          field->name, field->key);
+        else if (seen[i].offset == 0 && !(field->kind & OR_NULL))
+            mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_FIELD,
+                          meta->span.offset,
+                          "'%s' lacks '%s', without which aprender refuses the "
+                          "file",
+                          field->key, field->name);
+    }
+}
+
+enum mf_status apr_check_fields(struct mf_reader *reader,
+                                struct mf_index *index)
+{
+    for (size_t i = 0; i < index->meta_count; i++) {
+        const struct mf_meta *meta = &index->meta[i];
+        struct seen seen[FIELD_COUNT] = { 0 };
+        struct mf_json json;
+
+        if (!has_fields(meta))
+            continue;
+        mf_reader_limit(reader, UINT64_MAX);
+        mf_reader_seek(reader, meta->span.offset);
+        mf_reader_limit(reader, meta->span.offset + meta->span.size);
+        mf_json_init(&json, reader);
+        if (read_fields(&json, meta, seen) != MF_OK)
+            return reader->env->error.status;
+        check_fields(index, meta, seen);
+    }
     return MF_OK;
 }

@@ -102,10 +102,9 @@ struct mf_format {
     void (*validate)(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count);
 
-    /* Looks at the texts that parse has left in the first file, for
-     * mf_validate.  NULL where parse looks at all of them. */
-    enum mf_status (*check_texts)(struct mf_reader *reader,
-                                  struct mf_index *index);
+    /* Reads again, for mf_validate, what of the first file's metadata parse
+     * has passed over.  NULL where parse looks at all there is. */
+    enum mf_status (*revisit)(struct mf_reader *reader, struct mf_index *index);
 
     /* One event of a value; see mf_values_next. */
     enum mf_status (*value_next)(struct mf_values *values,

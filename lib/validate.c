@@ -63,18 +63,18 @@ void mf_model_count_findings(struct mf_model *model)
     model->info.note_count = model->index.count_of[MF_NOTE];
 }
 
-static enum mf_status check_texts(struct mf_model *model)
+static enum mf_status revisit(struct mf_model *model)
 {
     struct mf_reader reader;
     enum mf_status status;
 
-    if (!model->format->check_texts || model->index.meta_count == 0)
+    if (!model->format->revisit || model->index.meta_count == 0)
         return MF_OK;
     status =
         mf_reader_init(&reader, model->env, &model->file[0].source, NULL, 0);
     reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
     if (status == MF_OK)
-        status = model->format->check_texts(&reader, &model->index);
+        status = model->format->revisit(&reader, &model->index);
     mf_reader_release(&reader);
     return status;
 }
@@ -89,7 +89,7 @@ enum mf_status mf_validate(struct mf_model *model)
     model->validated = true;
     index->shard = 0;
     check_finite(index);
-    if (check_texts(model) != MF_OK)
+    if (revisit(model) != MF_OK)
         return model->env->error.status;
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);

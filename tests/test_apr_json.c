@@ -38,6 +38,61 @@ static void known_keys_have_types(void **state)
     }
 }
 
+#define QUANTIZATION(fields)                                                   \
+    "{\"architecture\":\"\",\"quantization\":{" fields "}}"
+#define SHARDING(fields) "{\"architecture\":\"\",\"sharding\":{" fields "}}"
+
+/* As aprender's structs have them: what is no Option must be there. */
+static void known_objects_have_fields(void **state)
+{
+    static const struct {
+        const char *text, *rules;
+    } rows[] = {
+        { QUANTIZATION("\"quant_type\":\"q\",\"bits\":4,\"symmetric\":true"),
+          "" },
+        { QUANTIZATION("\"symmetric\":false,\"bits\":4,\"quant_type\":\"\","
+                       "\"block_size\":null,\"other\":{\"bits\":[]}"),
+          "" },
+        { QUANTIZATION("\"quant_type\":\"q\",\"bits\":4"),
+          "APR-METADATA-FIELD " },
+        { QUANTIZATION(""),
+          "APR-METADATA-FIELD APR-METADATA-FIELD APR-METADATA-FIELD " },
+        { QUANTIZATION("\"quant_type\":\"q\",\"bits\":4.0,\"symmetric\":1"),
+          "APR-METADATA-TYPE APR-METADATA-TYPE " },
+        { QUANTIZATION("\"quant_type\":null,\"bits\":\"4\",\"bits\":4,"
+                       "\"symmetric\":true,\"block_size\":[]"),
+          "APR-METADATA-TYPE APR-METADATA-TYPE " },
+        { SHARDING("\"shard_count\":2,\"shard_index\":0,\"total_size\":0"),
+          "" },
+        { SHARDING("\"shard_count\":2,\"shard_index\":-1,\"total_size\":0,"
+                   "\"pattern\":7"),
+          "APR-METADATA-TYPE APR-METADATA-TYPE " },
+        { SHARDING("\"bits\":4"),
+          "APR-METADATA-FIELD APR-METADATA-FIELD APR-METADATA-FIELD " },
+        { "{\"special_tokens\":{\"bos_token\":null,\"b\":1}}", "" },
+        { "{\"special_tokens\":{\"bos_token\":1}}", "APR-METADATA-TYPE " },
+        { "{\"special\":{\"bits\":\"4\"},\"quantization\":null}", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_model *model;
+        struct mf_finding finding;
+        char rules[256] = "";
+
+        begin(ROW_MAJOR, 0, rows[i].text);
+        end(0);
+        model = open_image(rows[i].text);
+        assert_int_equal(mf_validate(model), MF_OK);
+        for (size_t k = 0; mf_finding_at(model, k, &finding); k++)
+            if (strncmp(finding.rule, "APR-", 4) == 0)
+                strcat(strcat(rules, finding.rule), " ");
+        if (strcmp(rules, rows[i].rules) != 0)
+            fail_msg("%s: found %s", rows[i].text, rules);
+        mf_close(model);
+    }
+}
+
 /* ---- the index as JSON ---- */
 
 static void index_of_json(uint32_t count, const char *text)
@@ -125,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(known_keys_have_types),
+        TEST(known_objects_have_fields),
         TEST(json_indexes_that_open),
         TEST(json_indexes_that_are_refused),
     };
