@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 const struct mf_isa mf_isas[] = {
     { "portable", mf_count_portable },
@@ -16,15 +19,26 @@ const struct mf_isa mf_isas[] = {
     { 0 },
 };
 
+#if defined(__x86_64__)
+/* Conversion of halves, which every processor with AVX2 has, and no rule says
+ * so.  clang's __builtin_cpu_supports does not know its name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
 bool mf_isa_runs(const struct mf_isa *isa)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (strcmp(isa->name, "avx2") == 0)
-        return __builtin_cpu_supports("avx2");
+        return __builtin_cpu_supports("avx2") && has_f16c();
     if (strcmp(isa->name, "avx512") == 0)
         return __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl");
+               __builtin_cpu_supports("avx512vl") && has_f16c();
 #else
     (void)isa;
 #endif

@@ -74,6 +74,15 @@ for folder in gguf apr safetensors; do
         edges $folder "lib/(format|draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
 check_empty "lib includes lib" edges lib 'lib/[a-z0-9_/]*\.(h|def)'
+check_empty "lib/quant includes lib/quant" \
+    edges lib/quant 'lib/quant/[a-z0-9_]*\.(h|def)'
+
+# Codecs are pure: of the C library they get numbers and memcpy.
+quant_system() {
+    sed -n 's/^ *# *include *<\([^>]*\)>.*/\1/p' lib/quant/*.[ch] |
+        grep -vxE 'stddef\.h|stdint\.h|string\.h|math\.h|float\.h|immintrin\.h'
+}
+check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c and malloc_count.c mention malloc and its kin" \
     calls "$heap" $(find lib apr gguf safetensors cli -name '*.[ch]' \
@@ -119,6 +128,43 @@ check_empty "the library does not print, exit or abort" \
     refers "$speech" "$library"
 check_empty "nothing in the program maps files" \
     refers 'mmap' "$build/modelfile"
+
+# ---- codecs ----
+
+# Of a second global symbol the linker would take one instruction set's for
+# all of them.
+quant_globals() {
+    for object in "$build"/lib/quant/*.o; do
+        base=${object##*/}
+        name=${base%%.*} isa=${base#*.}
+        [ "$("$nm" -g --defined-only "$object" | awk '{ print $3 }' |
+            grep -v '^__odr_asan')" = "mf_codec_${name}_${isa%.o}" ] ||
+            echo "$object defines more, or less, than its codec"
+    done
+}
+
+# No mathematics of the C library either: its last bits are not the same
+# everywhere.
+quant_calls() {
+    "$nm" -A -u "$build"/lib/quant/*.o |
+        grep -vE ' U (mem(cpy|set|move)|__(asan|ubsan)_.*|__stack_chk_fail|_GLOBAL_OFFSET_TABLE_)$'
+}
+check "codecs are built" ls "$build/lib/quant/bf16.portable.o"
+check_empty "each of their objects defines its codec only" quant_globals
+check_empty "codecs call nothing but memcpy and its kin" quant_calls
+
+# Looking at tensor data decodes nothing: a program that does only that is
+# linked without a codec.
+pulled_in() {
+    echo '#include "lib/modelfile.h"
+        int main(void) { return mf_validate_data(0); }' |
+        $cc -I. -x c - -x none "$library" -lz -o /dev/null -Wl,-t
+}
+pulled_codecs() {
+    pulled_in | grep -E 'codecs\.o|\.(portable|avx2|avx512)\.o'
+}
+check "mf_validate_data alone links" pulled_in
+check_empty "mf_validate_data is linked without codecs" pulled_codecs
 
 # ---- the shared library ----
 

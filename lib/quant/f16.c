@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * f16.c - halves
+ */
+#include "lib/quant/fp16.h"
+#include "lib/quant/quant.h"
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (size_t i = 0; i < columns; i++)
+        out[i] = mf_half_to_float(mf_load_u16(blocks + 2 * i));
+}
+
+static void encode(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns)
+{
+    (void)weights;
+    for (size_t i = 0; i < columns; i++)
+        mf_store_u16(blocks + 2 * i, mf_float_to_half(row[i]));
+}
+
+const struct mf_codec MF_CODEC(f16) = { decode, encode };

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * quant.h - what a codec is: floats into blocks, blocks into floats
+ *
+ * A codec is pure: it knows no file, takes no memory, starts no thread, fails
+ * never.  Each lib/quant/<type>.c is compiled once for every instruction set,
+ * ends with its one global symbol, and gives the same bytes in each of them:
+ *
+ *     const struct mf_codec MF_CODEC(q8_0) = { decode, encode };
+ *
+ * Rows are those of ggml's reference code, built without fused multiply-add:
+ * the same operations on floats, in the same order.  Where that reference is
+ * undefined (a NaN, an infinity, scales below the range of halves) a codec does
+ * something defined.
+ */
+#ifndef MF_LIB_QUANT_QUANT_H
+#define MF_LIB_QUANT_QUANT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct mf_codec {
+    /* Columns are whole blocks; neither side need be aligned. */
+    void (*decode)(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns);
+    /* A whole row: some types look at its mean square.  weights tell how much
+     * each column matters, or are NULL; types that have no use for them do not
+     * read them.  NULL for types that are not encoded. */
+    void (*encode)(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns);
+};
+
+#define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa
+#define MF_CODEC_JOIN(name, isa)  MF_CODEC_JOIN_(name, isa)
+#define MF_CODEC(name)            MF_CODEC_JOIN(name, MF_ISA)
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_quant.c - every codec: the same bytes on every instruction set, no byte
+ * beside its buffers, nothing undefined whatever the input
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+
+#include <math.h>
+#include <sys/mman.h>
+
+#include "lib/quant/fp16.h"
+#include "tests/quant.h"
+
+#define COLUMNS 4096 /* a multiple of every block */
+
+/* ---- input ---- */
+
+static uint64_t noise = 1;
+
+static uint32_t next_noise(void)
+{
+    noise = noise * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(noise >> 32);
+}
+
+static float near_normal(void) /* the sum of four uniform numbers */
+{
+    float sum = 0;
+
+    for (int i = 0; i < 4; i++)
+        sum += (float)(next_noise() >> 8) * 0x1p-24f - 0.5f;
+    return sum;
+}
+
+static float any_bits(void)
+{
+    return mf_float_of_bits(next_noise());
+}
+
+static float any_scale(void) /* finite, 2^-40 to 2^40 */
+{
+    return ldexpf(near_normal(), (int)(next_noise() % 80) - 40);
+}
+
+static float subnormal(void)
+{
+    return mf_float_of_bits(next_noise() & 0x807fffff);
+}
+
+static float largest(void)
+{
+    return next_noise() & 1 ? 3.4028234e38f : -3.4028234e38f;
+}
+
+static float zero(void)
+{
+    return next_noise() & 1 ? 0.0f : -0.0f;
+}
+
+static float halves(void) /* many ties */
+{
+    return (float)(int)(next_noise() % 33) * 0.5f - 8.0f;
+}
+
+static float some_not_finite(void)
+{
+    static const float odd[] = { NAN, -NAN, INFINITY, -INFINITY };
+
+    return next_noise() % 50 == 0 ? odd[next_noise() % 4] : near_normal();
+}
+
+static float (*const inputs[])(void) = {
+    near_normal, any_bits, any_scale, subnormal,
+    largest,     zero,     halves,    some_not_finite,
+};
+#define INPUTS (sizeof(inputs) / sizeof(*inputs))
+
+/* ---- instruction sets ---- */
+
+static void check_encode(enum mf_type type, const struct mf_codec *portable,
+                         const struct mf_codec *codec)
+{
+    static float row[COLUMNS], weights[COLUMNS];
+    static uint8_t expected[8 * COLUMNS], got[8 * COLUMNS];
+    size_t size = quant_row_size(type, COLUMNS);
+
+    for (size_t input = 0; codec->encode && input < 2 * INPUTS; input++) {
+        const float *given = input % 2 ? weights : NULL;
+
+        for (size_t i = 0; i < COLUMNS; i++) {
+            row[i] = inputs[input / 2]();
+            weights[i] = fabsf(near_normal());
+        }
+        memset(expected, 0x55, sizeof(expected));
+        memset(got, 0xaa, sizeof(got));
+        portable->encode(row, given, expected, COLUMNS);
+        codec->encode(row, given, got, COLUMNS);
+        if (memcmp(expected, got, size) != 0)
+            fail_msg("%s: input %zu", mf_types[type].name, input);
+    }
+}
+
+static void check_decode(enum mf_type type, const struct mf_codec *portable,
+                         const struct mf_codec *codec)
+{
+    static uint8_t blocks[8 * COLUMNS];
+    static float expected[COLUMNS], got[COLUMNS];
+    size_t size = quant_row_size(type, COLUMNS);
+
+    for (int round = 0; round < 8; round++) {
+        for (size_t i = 0; i < size; i++)
+            blocks[i] = (uint8_t)next_noise();
+        memset(expected, 0x55, sizeof(expected));
+        memset(got, 0xaa, sizeof(got));
+        portable->decode(blocks, expected, COLUMNS);
+        codec->decode(blocks, got, COLUMNS);
+        for (size_t i = 0; i < COLUMNS; i++)
+            if (mf_float_bits(expected[i]) != mf_float_bits(got[i]))
+                fail_msg("%s: column %zu is %a, and portable %a",
+                         mf_types[type].name, i, got[i], expected[i]);
+    }
+}
+
+static void instruction_sets_agree_on_encoding(void **state)
+{
+    (void)state;
+    each_codec(check_encode);
+}
+
+static void instruction_sets_agree_on_decoding(void **state)
+{
+    (void)state;
+    each_codec(check_decode);
+}
+
+/* ---- bounds ---- */
+
+#define GUARDED 65536
+
+struct guarded { /* memory between two pages that cannot be touched */
+    uint8_t *map, *start;
+};
+
+static struct guarded guarded_new(void)
+{
+    struct guarded g;
+
+    g.map =
+        mmap(NULL, 3 * GUARDED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(g.map != MAP_FAILED);
+    g.start = g.map + GUARDED;
+    assert_int_equal(mprotect(g.start, GUARDED, PROT_READ | PROT_WRITE), 0);
+    return g;
+}
+
+/* Size bytes that touch the front page or the back page. */
+static void *place(struct guarded g, size_t size, bool back)
+{
+    return back ? g.start + GUARDED - size : g.start;
+}
+
+static struct guarded in, extra, out;
+
+static void check_bounds(enum mf_type type, const struct mf_codec *portable,
+                         const struct mf_codec *codec)
+{
+    size_t block = mf_types[type].block, most = block == 1 ? 130 : 9;
+
+    (void)portable;
+    for (size_t count = 0; count <= 2 * most + 1; count++) {
+        size_t columns = count / 2 * block;
+        size_t size = quant_row_size(type, columns);
+        bool back = count % 2;
+        float *row = place(in, 4 * columns, back);
+        float *weights = place(extra, 4 * columns, back);
+        float *decoded = place(in, 4 * columns, back);
+        uint8_t *blocks = place(out, size, back);
+
+        for (size_t i = 0; i < columns; i++)
+            row[i] = weights[i] = near_normal();
+        if (codec->encode) {
+            codec->encode(row, NULL, blocks, columns);
+            codec->encode(row, weights, blocks, columns);
+        }
+        codec->decode(blocks, decoded, columns);
+    }
+}
+
+static void codecs_stay_in_their_buffers(void **state)
+{
+    (void)state;
+    in = guarded_new();
+    extra = guarded_new();
+    out = guarded_new();
+    each_codec(check_bounds);
+    munmap(in.map, 3 * GUARDED);
+    munmap(extra.map, 3 * GUARDED);
+    munmap(out.map, 3 * GUARDED);
+}
+
+/* ---- halves ---- */
+
+/* By the definition: sign, exponent with bias 15, 10 bits. */
+static float half_by_definition(uint16_t half)
+{
+    int exponent = half >> 10 & 31;
+    float fraction = (float)(half & 1023);
+    float value = exponent == 0    ? ldexpf(fraction, -24)
+                  : exponent == 31 ? (half & 1023 ? NAN : INFINITY)
+                                   : ldexpf(1024 + fraction, exponent - 25);
+
+    return half & 0x8000 ? -value : value;
+}
+
+static void every_half_is_its_value(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half <= UINT16_MAX; half++) {
+        float expected = half_by_definition((uint16_t)half);
+        float got = mf_half_to_float((uint16_t)half);
+
+        if (isnan(expected))
+            assert_true(isnan(got));
+        else
+            assert_int_equal(mf_float_bits(got), mf_float_bits(expected));
+    }
+}
+
+/* Around every half, and around what lies in the middle of two. */
+static void floats_become_the_nearest_half(void **state)
+{
+    (void)state;
+    for (uint32_t half = 0; half < 0x7c00; half++) {
+        float low = half_by_definition((uint16_t)half);
+        float high = half == 0x7bff ? 65536.0f
+                                    : half_by_definition((uint16_t)(half + 1));
+        float middle = (low + high) / 2;
+        uint32_t even = half % 2 ? half + 1 : half;
+
+        assert_int_equal(mf_float_to_half(low), half);
+        assert_int_equal(mf_float_to_half(-low), half | 0x8000);
+        assert_int_equal(mf_float_to_half(middle), even);
+        assert_int_equal(mf_float_to_half(nextafterf(middle, 0)), half);
+        assert_int_equal(mf_float_to_half(nextafterf(middle, 1e9f)), half + 1);
+    }
+    assert_int_equal(mf_float_to_half(3.4e38f), 0x7c00);
+    assert_int_equal(mf_float_to_half(-INFINITY), 0xfc00);
+    assert_int_equal(mf_float_to_half(mf_float_of_bits(0x7f800001)), 0x7e00);
+    assert_int_equal(mf_float_to_half(mf_float_of_bits(0xffffffff)), 0xfe00);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instruction_sets_agree_on_encoding),
+        cmocka_unit_test(instruction_sets_agree_on_decoding),
+        cmocka_unit_test(codecs_stay_in_their_buffers),
+        cmocka_unit_test(every_half_is_its_value),
+        cmocka_unit_test(floats_become_the_nearest_half),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

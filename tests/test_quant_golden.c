@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_quant_golden.c - every codec gives the bytes that ggml gives
+ *
+ * A folder of golden vectors holds manifest.tsv and a folder for each set of
+ * input: input.f32, imat.f32 (weights), TYPE.bin (input encoded), .deq.f32
+ * (that decoded).  A few rows stand in fixtures/quant; all of them in the
+ * folder golden/quant of CONFORMANCE (../shared).
+ */
+#include <strings.h>
+
+#include "lib/quant/fp16.h"
+#include "tests/quant.h"
+
+struct job { /* a row of manifest.tsv */
+    char set[32], type[32], variant[16], file[128], decoded[128];
+    char status[32], undefined[16], note[64];
+    size_t rows, columns;
+};
+
+static const char *folder;
+static size_t encoded_rows[MF_TYPE_COUNT], decoded_rows[MF_TYPE_COUNT];
+
+static uint8_t *load_vector(const char *name, size_t wanted)
+{
+    char path[512];
+    uint8_t *bytes;
+    size_t size;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    bytes = load(path, &size);
+    if (size < wanted)
+        fail_msg("%s has %zu bytes, not %zu", path, size, wanted);
+    return bytes;
+}
+
+static enum mf_type type_named(const char *name)
+{
+    int type = 0;
+
+    while (type < MF_TYPE_COUNT && strcasecmp(mf_types[type].name, name) != 0)
+        type++;
+    return (enum mf_type)type;
+}
+
+static void differ(const struct job *job, const struct mf_isa *isa,
+                   const char *what, size_t at)
+{
+    fail_msg("%s %s %s %s: %s differs at byte %zu", job->set, job->type,
+             job->variant, isa->name, what, at);
+}
+
+static void compare(const struct job *job, const struct mf_isa *isa,
+                    const char *what, const void *got, const void *expected,
+                    size_t size)
+{
+    const uint8_t *a = got, *b = expected;
+
+    if (memcmp(a, b, size) == 0)
+        return;
+    for (size_t i = 0; i < size; i++)
+        if (a[i] != b[i])
+            differ(job, isa, what, i);
+}
+
+static void check_encode(const struct job *job, enum mf_type type,
+                         const struct mf_isa *isa)
+{
+    const struct mf_codec *codec = mf_codec_of(isa, type);
+    size_t size = quant_row_size(type, job->columns);
+    char name[64];
+    uint8_t *input, *weights, *expected, *got = malloc(size);
+    bool weighted = strcmp(job->variant, "imat") == 0;
+
+    snprintf(name, sizeof(name), "%s/input.f32", job->set);
+    input = load_vector(name, job->rows * job->columns * 4);
+    snprintf(name, sizeof(name), "%s/imat.f32", job->set);
+    weights = weighted ? load_vector(name, job->columns * 4) : NULL;
+    expected = load_vector(job->file, job->rows * size);
+    for (size_t row = 0; row < job->rows; row++) {
+        codec->encode((float *)(void *)input + row * job->columns,
+                      (float *)(void *)weights, got, job->columns);
+        compare(job, isa, "code", got, expected + row * size, size);
+    }
+    free(input);
+    free(weights);
+    free(expected);
+    free(got);
+}
+
+static void check_decode(const struct job *job, enum mf_type type,
+                         const struct mf_isa *isa)
+{
+    size_t size = quant_row_size(type, job->columns);
+    uint8_t *blocks = load_vector(job->file, job->rows * size);
+    uint8_t *expected =
+        load_vector(job->decoded, job->rows * job->columns * sizeof(float));
+    float *got = calloc(job->rows * job->columns, sizeof(float));
+
+    for (size_t row = 0; row < job->rows; row++)
+        mf_codec_of(isa, type)->decode(blocks + row * size,
+                                       got + row * job->columns, job->columns);
+    compare(job, isa, "value", got, expected,
+            job->rows * job->columns * sizeof(float));
+    free(blocks);
+    free(expected);
+    free(got);
+}
+
+/* Whether the reference defines these bytes.  It writes iq4_nl by "chunk"; its
+ * "ref" reads memory that was never set. */
+static bool binds(const struct job *job)
+{
+    return strcmp(job->status, "OK") == 0 &&
+           strcmp(job->undefined, "no") == 0 &&
+           !(strcmp(job->type, "iq4_nl") == 0 &&
+             strcmp(job->variant, "ref") == 0);
+}
+
+static void check_job(const struct job *job)
+{
+    enum mf_type type = type_named(job->type);
+    const struct mf_codec *portable =
+        type < MF_TYPE_COUNT ? mf_codec_of(mf_isas, type) : NULL;
+    bool encode = portable && portable->encode && binds(job);
+    bool decode = portable && strcmp(job->decoded, "-") != 0;
+
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
+        if (!mf_isa_runs(isa))
+            continue;
+        if (encode)
+            check_encode(job, type, isa);
+        if (decode)
+            check_decode(job, type, isa);
+    }
+    if (encode)
+        encoded_rows[type]++;
+    if (decode)
+        decoded_rows[type]++;
+}
+
+/* "=set/type.bin" stands for a file that another row has, too. */
+static void drop_equals(char *name)
+{
+    if (*name == '=')
+        memmove(name, name + 1, strlen(name));
+}
+
+static bool next_job(FILE *manifest, struct job *job)
+{
+    char line[1024];
+
+    if (!fgets(line, sizeof(line), manifest))
+        return false;
+    assert_int_equal(
+        sscanf(line,
+               "%31s %31s %*s %*s %*s %15s %zu %zu %127s %*s %*s %127s %*s "
+               "%31[^\t] %*s %*s %*s %15s %*s %*s %*s %*s %63s",
+               job->set, job->type, job->variant, &job->rows, &job->columns,
+               job->file, job->decoded, job->status, job->undefined, job->note),
+        10);
+    drop_equals(job->file);
+    drop_equals(job->decoded);
+    return true;
+}
+
+/* Every type of the manifest that has a codec was compared, both ways. */
+static void check_all(void)
+{
+    char path[512], header[1024];
+    size_t encoded = 0, decoded = 0;
+    struct job job;
+    FILE *manifest;
+
+    memset(encoded_rows, 0, sizeof(encoded_rows));
+    memset(decoded_rows, 0, sizeof(decoded_rows));
+    snprintf(path, sizeof(path), "%s/manifest.tsv", folder);
+    manifest = fopen(path, "r");
+    assert_non_null(manifest);
+    assert_non_null(fgets(header, sizeof(header), manifest));
+    while (next_job(manifest, &job))
+        check_job(&job);
+    rewind(manifest);
+    assert_non_null(fgets(header, sizeof(header), manifest));
+    while (next_job(manifest, &job)) {
+        enum mf_type type = type_named(job.type);
+        const struct mf_codec *codec =
+            type < MF_TYPE_COUNT ? mf_codec_of(mf_isas, type) : NULL;
+
+        if (codec && (decoded_rows[type] == 0 ||
+                      (codec->encode && encoded_rows[type] == 0)))
+            fail_msg("nothing of %s was compared", job.type);
+    }
+    fclose(manifest);
+    for (int i = 0; i < MF_TYPE_COUNT; i++) {
+        encoded += encoded_rows[i];
+        decoded += decoded_rows[i];
+    }
+    print_message("# %s: %zu jobs encoded, %zu decoded, as ggml did\n", folder,
+                  encoded, decoded);
+}
+
+static void codecs_give_the_bytes_of_ggml(void **state)
+{
+    (void)state;
+    folder = fixture_path("quant");
+    check_all();
+}
+
+static bool find_conformance(void)
+{
+    static char path[512];
+    char manifest[600];
+    const char *shared = getenv("CONFORMANCE");
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/golden/quant",
+             shared ? shared : "../shared");
+    snprintf(manifest, sizeof(manifest), "%s/manifest.tsv", path);
+    file = fopen(manifest, "r");
+    if (!file)
+        return false;
+    fclose(file);
+    folder = path;
+    return true;
+}
+
+static void codecs_give_all_the_bytes_of_ggml(void **state)
+{
+    (void)state;
+    if (!find_conformance())
+        skip();
+    check_all();
+}
+
+/* What ggml makes of each half and each bfloat16, its NaNs included. */
+static void every_code_of_two_bytes(void **state)
+{
+    uint8_t *halves, *bfloats;
+
+    (void)state;
+    if (!find_conformance())
+        skip();
+    halves = load_vector("f16_all.f32", 4 * 65536);
+    bfloats = load_vector("bf16_all.f32", 4 * 65536);
+    for (size_t i = 0; i < 65536; i++) {
+        float half = mf_half_to_float((uint16_t)i);
+        float bfloat = mf_bfloat_to_float((uint16_t)i);
+
+        assert_memory_equal(&half, halves + 4 * i, 4);
+        assert_memory_equal(&bfloat, bfloats + 4 * i, 4);
+    }
+    free(halves);
+    free(bfloats);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codecs_give_the_bytes_of_ggml),
+        cmocka_unit_test(codecs_give_all_the_bytes_of_ggml),
+        cmocka_unit_test(every_code_of_two_bytes),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
