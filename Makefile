@@ -22,8 +22,8 @@ WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
            -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
            -Wwrite-strings -Wpointer-arith -Wimplicit-fallthrough
 ifdef SAN
-SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all \
-            -fno-omit-frame-pointer
+SANITIZE := -fsanitize=address,undefined,float-cast-overflow \
+            -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 # Threads: gcc's OpenMP.  clang would bring a runtime of its own, which is not
 # installed with it everywhere; its builds do the same work on one thread.
@@ -76,8 +76,8 @@ LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
 LIBS     = $(LIBZ) $(LIBGOMP) -lm
 
-.PHONY: all deps demo test check fuzz fuzz-replay bench install uninstall \
-        format format-check metrics clean help
+.PHONY: all deps demo test check fuzz fuzz-replay bench bench-quant install \
+        uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the program and both libraries (the default)
@@ -230,6 +230,13 @@ fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
+
+$(BUILD)/tests/bench_quant: $(BUILD)/tests/bench_quant.o $(LIB_OBJ)
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ -lcmocka $(LIBZ) -lm -o $@
+
+bench-quant: $(BUILD)/tests/bench_quant ## speed of every codec on every instruction set (KIB=65536 of floats, TYPE=)
+	@$(BUILD)/tests/bench_quant $(or $(KIB),65536) $(TYPE)
 
 metrics: ## lengths of functions and files; fails above 70 lines
 	@sh tests/metrics.sh

@@ -104,23 +104,35 @@ static inline uint16_t mf_float_to_bfloat(float value)
     return (uint16_t)(bits >> 16);
 }
 
-/* The scale of a block, which stands there as a half.  Every NaN is the one
- * that x86 makes of inf - inf: what comes of two of them then does not depend
- * on which of them the compiler names first. */
+/* The one NaN that scales and searches know, which is x86's inf - inf: what
+ * comes of two of them does not depend on which the compiler names first. */
+#define MF_NAN_BITS UINT32_C(0xffc00000)
+
+static inline float mf_one_nan(float value)
+{
+    return value == value ? value : mf_float_of_bits(MF_NAN_BITS);
+}
+
+/* The scale of a block, which stands there as a half. */
 static inline float mf_load_scale(const uint8_t *at)
 {
 #ifdef __F16C__
-    float value = _cvtsh_ss(mf_load_u16(at));
+    return mf_one_nan(_cvtsh_ss(mf_load_u16(at)));
 #else
-    float value = mf_half_to_float(mf_load_u16(at));
+    return mf_one_nan(mf_half_to_float(mf_load_u16(at)));
 #endif
-
-    return value == value ? value : mf_float_of_bits(0xffc00000);
 }
 
 static inline void mf_store_scale(uint8_t *at, float value)
 {
-    mf_store_u16(at, mf_float_to_half(value));
+#ifdef __F16C__
+    uint16_t half = _cvtss_sh(value, _MM_FROUND_TO_NEAREST_INT);
+#else
+    uint16_t half = mf_float_to_half(value);
+#endif
+
+    /* The instruction would keep more of a NaN than its sign. */
+    mf_store_u16(at, value == value ? half : (half & 0x8000) | 0x7e00);
 }
 
 #endif

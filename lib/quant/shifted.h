@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shifted.h - blocks of 32 numbers, a scale and a minimum: q4_1 and q5_1
+ *
+ * half scale, half minimum, then the numbers; number * scale + minimum.
+ */
+#ifndef MF_LIB_QUANT_SHIFTED_H
+#define MF_LIB_QUANT_SHIFTED_H
+
+#include "lib/quant/extremes.h"
+#include "lib/quant/nibbles.h"
+#include "lib/quant/search.h"
+
+/* What is constant in a codec, and so to the compiler once all is inline. */
+struct mf_shifted {
+    size_t bytes; /* of a block */
+    float most;   /* the largest number */
+    void (*load)(const uint8_t *at, mf_ints *numbers);
+    void (*store)(const mf_ints *numbers, uint8_t *at);
+};
+
+static inline void mf_shifted_decode(const struct mf_shifted *type,
+                                     const uint8_t *blocks, float *out,
+                                     size_t columns)
+{
+    for (; columns > 0; columns -= 32, blocks += type->bytes, out += 32) {
+        float scale = mf_load_scale(blocks);
+        float minimum = mf_load_scale(blocks + 2);
+        mf_ints numbers[32 / MF_LANES];
+
+        type->load(blocks + 4, numbers);
+        for (size_t i = 0; i < 32 / MF_LANES; i++)
+            mf_lanes_store(out + i * MF_LANES,
+                           mf_lanes_of(numbers[i]) * scale + minimum);
+    }
+}
+
+static inline void mf_shifted_block(const struct mf_shifted *type,
+                                    const float *row, float minimum,
+                                    float inverse, uint8_t *out)
+{
+    mf_ints numbers[32 / MF_LANES];
+
+    for (size_t i = 0; i < 32 / MF_LANES; i++) {
+        mf_floats above = mf_lanes_load(row + i * MF_LANES) - minimum;
+
+        numbers[i] = mf_lanes_clamp(above * inverse + 0.5f, 0, type->most);
+    }
+    type->store(numbers, out);
+}
+
+static inline void mf_shifted_encode(const struct mf_shifted *type,
+                                     const float *row, uint8_t *blocks,
+                                     size_t columns)
+{
+    for (size_t left = columns / 32, count; left > 0; left -= count) {
+        float scales[MF_GROUP] = { 0 }, inverses[MF_GROUP], minima[MF_GROUP];
+
+        count = left < MF_GROUP ? left : MF_GROUP;
+        for (size_t i = 0; i < count; i++) {
+            mf_bounds_32(row + i * 32, &minima[i], &scales[i]);
+            scales[i] -= minima[i];
+        }
+        mf_group_scales(scales, inverses, type->most);
+        for (size_t i = 0; i < count; i++, row += 32, blocks += type->bytes) {
+            mf_store_scale(blocks, scales[i]);
+            mf_store_scale(blocks + 2, minima[i]);
+            mf_shifted_block(type, row, minima[i], inverses[i], blocks + 4);
+        }
+    }
+}
+
+static inline void mf_shifted_encode_weighted(const struct mf_shifted *type,
+                                              const float *row,
+                                              const float *weights,
+                                              uint8_t *blocks, size_t columns)
+{
+    float mean_square = mf_mean_square(row, columns);
+    mf_ints numbers[32], block[32 / MF_LANES];
+    struct mf_blocks_32 b;
+
+    for (size_t left = columns / 32, count; left > 0; left -= count) {
+        struct mf_line line;
+
+        count = left < MF_LANES ? left : MF_LANES;
+        mf_blocks_load(&b, row, weights, count, mean_square);
+        line = mf_search_line(&b, type->most, numbers);
+        for (size_t i = 0; i < count; i++, blocks += type->bytes) {
+            mf_store_scale(blocks, line.scale[i]);
+            mf_store_scale(blocks + 2, line.minimum[i]);
+            mf_blocks_numbers(numbers, i, block);
+            type->store(block, blocks + 4);
+        }
+        row += 32 * count;
+        weights += 32 * count;
+    }
+}
+
+#endif
