@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ternary.h - numbers that are -1, 0 or 1, stored as 0, 1 or 2
+ */
+#ifndef MF_LIB_QUANT_TERNARY_H
+#define MF_LIB_QUANT_TERNARY_H
+
+#include "lib/quant/extremes.h"
+
+/* A number times the inverse of the largest is between -1 and 1: rounded, with
+ * halves away from zero, and 1 more.  A NaN is 1, which stands for 0. */
+static inline mf_ints mf_ternary(mf_floats value, float inverse)
+{
+    mf_floats part = value * inverse;
+
+    return 1 - (part >= 0.5f) + (part <= -0.5f);
+}
+
+/* The inverse of a scale, which is the largest magnitude of its block.  Where
+ * that would be infinite all numbers are 0. */
+static inline float mf_ternary_inverse(float scale)
+{
+    return scale <= 0x1p-128f ? 0 : 1 / scale;
+}
+
+#endif
