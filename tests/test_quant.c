@@ -198,65 +198,12 @@ static void codecs_stay_in_their_buffers(void **state)
     munmap(out.map, 3 * GUARDED);
 }
 
-/* ---- halves ---- */
-
-/* By the definition: sign, exponent with bias 15, 10 bits. */
-static float half_by_definition(uint16_t half)
-{
-    int exponent = half >> 10 & 31;
-    float fraction = (float)(half & 1023);
-    float value = exponent == 0    ? ldexpf(fraction, -24)
-                  : exponent == 31 ? (half & 1023 ? NAN : INFINITY)
-                                   : ldexpf(1024 + fraction, exponent - 25);
-
-    return half & 0x8000 ? -value : value;
-}
-
-static void every_half_is_its_value(void **state)
-{
-    (void)state;
-    for (uint32_t half = 0; half <= UINT16_MAX; half++) {
-        float expected = half_by_definition((uint16_t)half);
-        float got = mf_half_to_float((uint16_t)half);
-
-        if (isnan(expected))
-            assert_true(isnan(got));
-        else
-            assert_int_equal(mf_float_bits(got), mf_float_bits(expected));
-    }
-}
-
-/* Around every half, and around what lies in the middle of two. */
-static void floats_become_the_nearest_half(void **state)
-{
-    (void)state;
-    for (uint32_t half = 0; half < 0x7c00; half++) {
-        float low = half_by_definition((uint16_t)half);
-        float high = half == 0x7bff ? 65536.0f
-                                    : half_by_definition((uint16_t)(half + 1));
-        float middle = (low + high) / 2;
-        uint32_t even = half % 2 ? half + 1 : half;
-
-        assert_int_equal(mf_float_to_half(low), half);
-        assert_int_equal(mf_float_to_half(-low), half | 0x8000);
-        assert_int_equal(mf_float_to_half(middle), even);
-        assert_int_equal(mf_float_to_half(nextafterf(middle, 0)), half);
-        assert_int_equal(mf_float_to_half(nextafterf(middle, 1e9f)), half + 1);
-    }
-    assert_int_equal(mf_float_to_half(3.4e38f), 0x7c00);
-    assert_int_equal(mf_float_to_half(-INFINITY), 0xfc00);
-    assert_int_equal(mf_float_to_half(mf_float_of_bits(0x7f800001)), 0x7e00);
-    assert_int_equal(mf_float_to_half(mf_float_of_bits(0xffffffff)), 0xfe00);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instruction_sets_agree_on_encoding),
         cmocka_unit_test(instruction_sets_agree_on_decoding),
         cmocka_unit_test(codecs_stay_in_their_buffers),
-        cmocka_unit_test(every_half_is_its_value),
-        cmocka_unit_test(floats_become_the_nearest_half),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

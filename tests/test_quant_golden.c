@@ -206,6 +206,69 @@ static void codecs_give_the_bytes_of_ggml(void **state)
     check_all();
 }
 
+/* ---- APR's own types ---- */
+
+/* Pairs of hexadecimal digits to bytes; returns how many. */
+static size_t bytes_of_hex(const char *text, uint8_t *out)
+{
+    size_t count = 0;
+    unsigned byte;
+
+    for (; sscanf(text, "%2x", &byte) == 1; text += 2)
+        out[count++] = (uint8_t)byte;
+    return count;
+}
+
+struct apr_case {
+    char type[16], name[64];
+    float input[128], values[128];
+    uint8_t bytes[512];
+    size_t columns, size, value_count;
+};
+
+static void check_apr(const struct apr_case *c, const struct mf_isa *isa)
+{
+    enum mf_type type = type_named(c->type);
+    uint8_t bytes[512] = { 0 };
+    float values[128];
+
+    assert_int_equal(c->size, quant_row_size(type, c->columns));
+    mf_codec_of(isa, type)->encode(c->input, NULL, bytes, c->columns);
+    if (memcmp(bytes, c->bytes, c->size) != 0)
+        fail_msg("%s %s %s: other bytes", c->type, c->name, isa->name);
+    mf_codec_of(isa, type)->decode(c->bytes, values, c->columns);
+    if (memcmp(values, c->values, 4 * c->value_count) != 0)
+        fail_msg("%s %s %s: other values", c->type, c->name, isa->name);
+}
+
+/* fixtures/quant/apr.tsv: type, case, input, bytes and values, in hexadecimal;
+ * "-" is nothing, or not known. */
+static void apr_types_are_as_aprender_writes_them(void **state)
+{
+    FILE *file = fopen(fixture_path("quant/apr.tsv"), "r");
+    static char line[4096], hex[3][1024];
+    static struct apr_case c;
+    size_t cases = 0;
+
+    (void)state;
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file)); /* names of columns */
+    while (fgets(line, sizeof(line), file)) {
+        assert_int_equal(sscanf(line, "%15s %63s %1023s %1023s %1023s", c.type,
+                                c.name, hex[0], hex[1], hex[2]),
+                         5);
+        c.columns = bytes_of_hex(hex[0], (uint8_t *)c.input) / 4;
+        c.size = bytes_of_hex(hex[1], c.bytes);
+        c.value_count = bytes_of_hex(hex[2], (uint8_t *)c.values) / 4;
+        for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+            if (mf_isa_runs(isa))
+                check_apr(&c, isa);
+        cases++;
+    }
+    fclose(file);
+    assert_int_equal(cases, 38);
+}
+
 static bool find_conformance(void)
 {
     static char path[512];
@@ -257,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codecs_give_the_bytes_of_ggml),
+        cmocka_unit_test(apr_types_are_as_aprender_writes_them),
         cmocka_unit_test(codecs_give_all_the_bytes_of_ggml),
         cmocka_unit_test(every_code_of_two_bytes),
     };

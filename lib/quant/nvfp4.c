@@ -23,7 +23,7 @@
 /* Half of what a code means, which is a bias of 8 instead of 7. */
 static float half_of_scale(uint8_t code)
 {
-    return code == NONE ? 0 : mf_e4m3(code, 127 - 8);
+    return code == NONE ? 0 : mf_small_magnitude(code, 3, 8);
 }
 
 /* As ggml rounds it: halves go up, what would need the highest exponent is the

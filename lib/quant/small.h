@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * small.h - floats of 8 bits
+ * small.h - floats of 8 bits: a sign, an exponent, and what is left of 7 bits
  */
 #ifndef MF_LIB_QUANT_SMALL_H
 #define MF_LIB_QUANT_SMALL_H
 
 #include "lib/quant/fp16.h"
 
-/* Four bits of exponent, three below, without sign: the code's lower 7 bits,
- * with the bias of exponents of 127 - shift.  Every code is a number. */
-static inline float mf_e4m3(uint32_t code, uint32_t shift)
+/* The magnitude of a code with so many bits below its exponent, and that bias.
+ * Every code is taken for a number. */
+static inline float mf_small_magnitude(uint32_t code, int below, uint32_t bias)
 {
-    uint32_t rest = (code & 0x7f) << 20;
+    uint32_t rest = (code & 0x7f) << (23 - below);
+    uint32_t lacking = (127 - bias) << 23; /* in a float's exponent */
+    uint32_t one = lacking + (UINT32_C(1) << 23);
     /* Subnormal: with an exponent of 1 before them the bits are too large by
      * just that. */
-    float one = mf_float_of_bits((shift + 1) << 23);
-    float small = mf_float_of_bits(rest + ((shift + 1) << 23)) - one;
+    float small = mf_float_of_bits(rest + one) - mf_float_of_bits(one);
 
-    return code & 0x78 ? mf_float_of_bits(rest + (shift << 23)) : small;
+    return rest >> 23 ? mf_float_of_bits(rest + lacking) : small;
+}
+
+static inline float mf_small_float(uint32_t code, int below, uint32_t bias)
+{
+    uint32_t sign = (code & 0x80) << 24;
+    uint32_t rest = mf_float_bits(mf_small_magnitude(code, below, bias));
+
+    return mf_float_of_bits(sign | rest);
 }
 
 #endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * u32.c - natural numbers of 32 bits
+ */
+#include "lib/quant/number.h"
+#include "lib/quant/quant.h"
+
+MF_DECODE_NUMBERS(uint32_t)
+
+const struct mf_codec MF_CODEC(u32) = { decode, NULL };
