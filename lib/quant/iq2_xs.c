@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * iq2_xs.c - 256 numbers of 2.31 bits: codes of a grid
+ *
+ * half scale, uint16 place[32], uint8 parts[8].  A place has 9 bits, and above
+ * them seven signs; each half of a byte of parts is for 16 numbers;
+ * number * scale * (part + 0.5) / 4.
+ */
+#include "lib/quant/grid.h"
+#include "lib/quant/quant.h"
+
+#define BLOCK 256
+#define BYTES 74
+
+static const uint16_t grid[512] = {
+#include "lib/quant/iq2_xs.def"
+};
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
+        float scale = mf_load_scale(blocks);
+
+        for (size_t i = 0; i < 32; i++, out += 8) {
+            uint32_t place = mf_load_u16(blocks + 2 + 2 * i);
+            int parts = blocks[66 + i / 4] >> (i / 2 % 2 * 4) & 15;
+            float part = scale * (0.5f + (float)parts) * 0.25f;
+
+            mf_grid_2_decode(grid[place & 511], mf_grid_eight_signs(place >> 9),
+                             part, out);
+        }
+    }
+}
+
+const struct mf_codec MF_CODEC(iq2_xs) = { decode, NULL };
