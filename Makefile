@@ -179,7 +179,7 @@ test: ## installs what is missing, builds, and runs every test
 tests-built: all $(UNIT) $(HELPERS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
-	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" sh tests/run.sh $(UNIT) $(SCRIPTS)
+	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" sh tests/run.sh $(UNIT) $(SCRIPTS)
 
 check: ## tests under sanitizers with both compilers, warnings as errors, layout
 	@sh tests/install_deps.sh check

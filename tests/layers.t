@@ -80,7 +80,7 @@ check_empty "lib/quant includes lib/quant" \
 # Codecs are pure: of the C library they get numbers and memcpy.
 quant_system() {
     sed -n 's/^ *# *include *<\([^>]*\)>.*/\1/p' lib/quant/*.[ch] |
-        grep -vxE 'stddef\.h|stdint\.h|string\.h|math\.h|float\.h|immintrin\.h'
+        grep -vxE '(stddef|stdint|stdbool|string|math|float|[ei]mmintrin)\.h'
 }
 check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
@@ -158,7 +158,8 @@ check_empty "codecs call nothing but memcpy and its kin" quant_calls
 pulled_in() {
     echo '#include "lib/modelfile.h"
         int main(void) { return mf_validate_data(0); }' |
-        $cc -I. -x c - -x none "$library" -lz -o /dev/null -Wl,-t
+        $cc -I. -x c - -x none "$library" ${LIBS:--lz -lm -fopenmp} -o /dev/null \
+            -Wl,-t
 }
 pulled_codecs() {
     pulled_in | grep -E 'codecs\.o|\.(portable|avx2|avx512)\.o'
