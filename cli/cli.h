@@ -39,6 +39,7 @@ struct options {
     unsigned progress;     /* enum progress */
     unsigned to;           /* a format, see convert.c; 0: by the suffix */
     uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
+    unsigned names;                                       /* enum mf_naming */
     bool force, lossy, dry_run;
 };
 

@@ -10,6 +10,9 @@
 const struct option convert_options[] = {
     { "--to", OPTION_CHOICE, "gguf|apr|safetensors", 1,
       offsetof(struct options, to), "format; OUT's suffix if not given" },
+    { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
+      offsetof(struct options, names),
+      "tensors as llama.cpp or Hugging Face names and orders them" },
     { "--shard-size", OPTION_SIZE, "SIZE", 0,
       offsetof(struct options, shard_size),
       "several files, each with at most SIZE of tensors (5G, 500M)" },
@@ -58,6 +61,9 @@ static void show_text(struct run *run, const char *path,
         out_format(out, " in %zu files", result->file_count);
     if (result->left_out > 0)
         out_format(out, ", %zu metadata left out", result->left_out);
+    if (result->tensors_left_out > 0)
+        out_format(out, ", %zu tensor%s left out", result->tensors_left_out,
+                   result->tensors_left_out == 1 ? "" : "s");
     out_line(out, run->options.dry_run ? " (nothing was written)" : "");
 }
 
@@ -69,6 +75,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "file_count", result->file_count);
     json_number(run, "file_bytes", result->file_size);
     json_number(run, "left_out", result->left_out);
+    json_number(run, "tensors_left_out", result->tensors_left_out);
     json_bool(run, "written", !run->options.dry_run);
 }
 
@@ -85,6 +92,7 @@ static void convert(struct run *run, struct mf_model *model)
         .shard_tensors = options->shard_tensors,
         .reserve = options->reserve,
         .version = (uint32_t)options->version,
+        .names = (enum mf_naming)options->names,
     };
     struct mf_convert_result result;
 

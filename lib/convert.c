@@ -179,6 +179,7 @@ enum mf_status mf_convert(struct mf_model *model, const char *path,
             .file_count = outputs.count,
             .file_size = bytes_of(&outputs),
             .left_out = outputs.left_out,
+            .tensors_left_out = outputs.renaming.lost,
         };
         if (out)
             *out = result;

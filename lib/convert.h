@@ -11,6 +11,7 @@
 #include "lib/carry.h"
 #include "lib/model.h"
 #include "lib/parallel.h"
+#include "lib/rename.h"
 #include "lib/target.h"
 
 /* One file that is written. */
@@ -18,7 +19,6 @@ struct mf_output {
     char *path; /* in the plan's arena */
     struct mf_draft draft;
     struct mf_target target;
-    size_t first; /* its tensors are those of the model from here on */
 };
 
 /* All files of a conversion. */
@@ -29,6 +29,7 @@ struct mf_outputs {
     struct mf_output *output;
     size_t count;
     bool verbatim; /* one file, byte for byte that of the model */
+    struct mf_renaming renaming;
     /* A file beside them that lists them, or path NULL. */
     char *index_path;
     struct mf_target index;
@@ -40,10 +41,11 @@ struct mf_outputs {
 enum mf_status mf_draft_edit(struct mf_draft *draft,
                              const struct mf_edit *edits, size_t count);
 
-/* Lists tensors of the model. */
+/* Lists tensors of the model, under other names where there is a renaming. */
 enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
-                                     const struct mf_model *model, size_t first,
-                                     size_t count);
+                                     const struct mf_model *model,
+                                     const struct mf_renaming *renaming,
+                                     size_t first, size_t count);
 
 /* Says what goes where, all offsets fixed; nothing is written yet. */
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,

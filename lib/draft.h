@@ -26,6 +26,14 @@ struct mf_entry { /* a metadatum */
     bool typed_text; /* from is text: the value in JSON */
 };
 
+/* How the rows of a tensor change places: those of each head are two halves in
+ * the one order, and pairs of a row of both in the other. */
+struct mf_rows {
+    uint64_t size; /* of a row, in bytes; 0: all stay where they are */
+    uint64_t half; /* rows of half a head */
+    bool apart;    /* from pairs to halves, else the other way round */
+};
+
 struct mf_draft_tensor {
     struct mf_str name;
     const uint64_t *dim; /* in the order of the draft's format */
@@ -34,6 +42,8 @@ struct mf_draft_tensor {
     uint32_t type_id; /* the format's number */
     uint64_t size;    /* bytes */
     uint64_t offset;  /* from the data's start, once planned */
+    size_t record;    /* the model's tensor that it is */
+    struct mf_rows rows;
 };
 
 struct mf_draft {

@@ -105,8 +105,8 @@ static enum mf_status keep_tensors(struct edit *edit)
     struct mf_draft *draft = &edit->draft;
     uint64_t start = edit->model->part[0].data_offset;
 
-    if (mf_draft_take_tensors(draft, edit->model, 0, index->tensor_count) !=
-            MF_OK ||
+    if (mf_draft_take_tensors(draft, edit->model, NULL, 0,
+                              index->tensor_count) != MF_OK ||
         draft->format->out->check(draft) != MF_OK)
         return edit->env->error.status;
     for (size_t i = 0; i < draft->tensor_count; i++)

@@ -482,6 +482,13 @@ struct mf_edit {
     const void *elements;
 };
 
+/* Whose names tensors have. */
+enum mf_naming {
+    MF_NAMING_KEEP, /* those that they have */
+    MF_NAMING_GGUF, /* llama.cpp's: "blk.0.attn_q.weight" */
+    MF_NAMING_HF /* Hugging Face's: "model.layers.0.self_attn.q_proj.weight" */
+};
+
 /* All zero is the default. */
 struct mf_convert_options {
     const char *format; /* "gguf", "apr", "safetensors"; NULL: what the path's
@@ -496,13 +503,18 @@ struct mf_convert_options {
     uint32_t version; /* of the format; 0: the model's, else the usual one */
     const struct mf_edit *edits; /* in their order */
     size_t edit_count;
+    /* Other names, and rows in the order that goes with them.  A model that
+     * does not say what it is says so in config.json beside it.  Refused where
+     * it is not certain of every tensor what becomes of it. */
+    enum mf_naming names;
 };
 
 struct mf_convert_result {
     const char *format;
     size_t file_count;
-    uint64_t file_size; /* all files together */
-    size_t left_out;    /* metadata that could not be carried */
+    uint64_t file_size;      /* all files together */
+    size_t left_out;         /* metadata that could not be carried */
+    size_t tensors_left_out; /* that have no place under other names */
 };
 
 /* Writes the model anew.  Tensors are copied as bytes, metadata under the keys

@@ -73,9 +73,9 @@ static const uint64_t *dims_of(struct mf_draft *draft,
 static const uint64_t one = 1;
 
 static enum mf_status add_tensor(struct mf_draft *draft,
-                                 const struct mf_model *model,
-                                 const struct mf_record *record)
+                                 const struct mf_model *model, size_t number)
 {
+    const struct mf_record *record = &model->index.tensor[number];
     struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
     const char *fork;
 
@@ -87,6 +87,7 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     tensor->size = record->size;
     tensor->type = record->type;
     tensor->type_id = record->type_id;
+    tensor->record = number;
     if (!tensor->dim)
         return draft->env->error.status;
     if (tensor->rank == 0 && draft->format->fastest_first) {
@@ -108,13 +109,17 @@ static enum mf_status add_tensor(struct mf_draft *draft,
 }
 
 enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
-                                     const struct mf_model *model, size_t first,
-                                     size_t count)
+                                     const struct mf_model *model,
+                                     const struct mf_renaming *renaming,
+                                     size_t first, size_t count)
 {
     enum mf_status status = MF_OK;
 
-    for (size_t i = 0; i < count && status == MF_OK; i++)
-        status = add_tensor(draft, model, &model->index.tensor[first + i]);
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        status = add_tensor(draft, model, first + i);
+        if (status == MF_OK && renaming)
+            status = mf_rename(renaming, draft);
+    }
     return status;
 }
 
@@ -158,6 +163,9 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
             draft->version = model->info.version;
     }
     if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
+        return draft->env->error.status;
+    if (mf_renaming_init(&outputs->renaming, model, draft, options->names) !=
+        MF_OK)
         return draft->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);
 }
@@ -298,7 +306,8 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
         }
     }
     return split ? add_split(draft, number, outputs->count,
-                             outputs->model->index.tensor_count)
+                             outputs->model->index.tensor_count -
+                                 outputs->renaming.dropped)
                  : MF_OK;
 }
 
@@ -308,10 +317,9 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 {
     struct mf_output *output = &outputs->output[number];
 
-    output->first = first;
     if (add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
-        mf_draft_take_tensors(&output->draft, outputs->model, first, count) !=
-            MF_OK)
+        mf_draft_take_tensors(&output->draft, outputs->model,
+                              &outputs->renaming, first, count) != MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
 }
@@ -326,6 +334,7 @@ static bool is_verbatim(const struct mf_model *model,
     return format == model->format && model->file_count == 1 &&
            !sharded(options) && !model->part[0].is_split &&
            options->reserve == 0 && options->edit_count == 0 &&
+           options->names == MF_NAMING_KEEP &&
            (options->version == 0 || options->version == model->info.version);
 }
 

@@ -18,6 +18,11 @@ struct piece {
     struct mf_output *output;
     const struct mf_source *source; /* NULL: zeros */
     uint64_t from, to, size;
+    /* A piece of a tensor whose rows change places: `from` is where the tensor
+     * starts, whole its bytes, and the piece goes from byte `at` of it on as
+     * it will be. */
+    const struct mf_rows *rows;
+    uint64_t at, whole;
 };
 
 struct transfer {
@@ -55,6 +60,60 @@ static enum mf_status move_buffer(struct mf_worker *worker,
                            piece->to + done, buffer, size);
 }
 
+/* The number that the row at a place of the new order had in the old one. */
+static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
+{
+    uint64_t place = row % (2 * rows->half), head = row - place;
+
+    if (rows->apart) /* the i-th of half j was the j-th of pair i */
+        return head + place % rows->half * 2 + place / rows->half;
+    return head + place % 2 * rows->half + place / 2;
+}
+
+/* Fills the worker's buffer with rows, or parts of a long one, as they follow
+ * in the new order. */
+static enum mf_status gather(struct mf_worker *worker,
+                             const struct piece *piece, uint64_t at,
+                             size_t size)
+{
+    uint64_t row_size = piece->rows->size;
+
+    for (size_t filled = 0, part; filled < size; filled += part, at += part) {
+        uint64_t within = at % row_size;
+        uint64_t from = old_row(piece->rows, at / row_size) * row_size + within;
+
+        part = row_size - within < size - filled ? (size_t)(row_size - within)
+                                                 : size - filled;
+        if (from > piece->whole || part > piece->whole - from)
+            return out_of_bounds(&worker->env, piece);
+        if (mf_source_read(&worker->env, piece->source, piece->from + from,
+                           worker->buffer + filled, part) != MF_OK)
+            return worker->env.error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status move_rows(struct mf_worker *worker,
+                                const struct piece *piece)
+{
+    if (piece->from > piece->source->size ||
+        piece->whole > piece->source->size - piece->from)
+        return out_of_bounds(&worker->env, piece);
+    for (uint64_t done = 0; done < piece->size;) {
+        uint64_t left = piece->size - done;
+        size_t size =
+            left < worker->buffer_size ? (size_t)left : worker->buffer_size;
+
+        if (gather(worker, piece, piece->at + done, size) != MF_OK ||
+            mf_target_write(&worker->env, &piece->output->target,
+                            piece->to + done, worker->buffer, size) != MF_OK)
+            return worker->env.error.status;
+        done += size;
+        mf_worker_done(worker, size);
+    }
+    return MF_OK;
+}
+
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
@@ -62,6 +121,8 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
     const struct piece *piece = &transfer->piece[task];
     bool by_kernel = piece->source != NULL;
 
+    if (piece->rows)
+        return move_rows(worker, piece);
     if (piece->source && (piece->from > piece->source->size ||
                           piece->size > piece->source->size - piece->from))
         return out_of_bounds(&worker->env, piece);
@@ -105,7 +166,10 @@ static enum mf_status add(struct transfer *transfer, struct piece piece)
         if (transfer->count == PIECES && run(transfer) != MF_OK)
             return transfer->crew->env->error.status;
         transfer->piece[transfer->count++] = piece;
-        piece.from += piece.size;
+        if (piece.rows)
+            piece.at += piece.size;
+        else
+            piece.from += piece.size;
         piece.to += piece.size;
         left -= piece.size;
     }
@@ -126,13 +190,14 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                                       const struct mf_draft_tensor *tensor)
 {
     const struct mf_model *model = transfer->outputs->model;
-    size_t number = output->first + (size_t)(tensor - output->draft.tensor);
-    const struct mf_record *record = &model->index.tensor[number];
+    const struct mf_record *record = &model->index.tensor[tensor->record];
     struct piece piece = { .output = output,
                            .source = &model->file[record->shard].source,
                            .from = record->offset,
                            .to = output->draft.data_offset + tensor->offset,
-                           .size = tensor->size };
+                           .size = tensor->size,
+                           .rows = tensor->rows.size > 0 ? &tensor->rows : NULL,
+                           .whole = record->size };
 
     if (tensor->size != record->size)
         return out_of_bounds(model->env, &piece);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * beside.h - JSON files that lie beside a model: config.json, tokenizer.json
+ */
+#ifndef MF_LIB_BESIDE_H
+#define MF_LIB_BESIDE_H
+
+#include "lib/json.h"
+#include "lib/model.h"
+
+struct mf_beside {
+    struct mf_env *env;
+    const char *name;
+    struct mf_source source;
+    struct mf_reader reader;
+    struct mf_json json;
+};
+
+/* The file of that name in the folder of the model's first file, at its first
+ * byte.  The path goes into the arena.  Close it, whatever happens. */
+enum mf_status mf_beside_open(struct mf_beside *beside,
+                              const struct mf_model *model,
+                              struct mf_arena *arena, const char *name);
+
+/* Gives back what status is, or what went wrong with the name of the file. */
+enum mf_status mf_beside_close(struct mf_beside *beside, enum mf_status status);
+
+/* The error, once more with the name of the file that is to blame. */
+enum mf_status mf_beside_blame(struct mf_env *env, const char *name);
+
+#endif

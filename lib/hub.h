@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hub.h - what lies beside a Hugging Face model, as metadata of GGUF
+ */
+#ifndef MF_LIB_HUB_H
+#define MF_LIB_HUB_H
+
+#include "lib/draft.h"
+#include "lib/model.h"
+
+/* Adds to the draft, a GGUF file, what the files beside the model say and the
+ * draft does not: general.architecture, and what it needs.  What a reader of
+ * the GGUF file would not be told in full is refused. */
+enum mf_status mf_hub_read(struct mf_draft *draft,
+                           const struct mf_model *model);
+
+#endif

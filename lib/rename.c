@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rename.c - tensors under llama.cpp's names and under Hugging Face's
+ */
+#include "lib/rename.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "lib/carry.h"
+#include "lib/hub.h"
+
+enum family_number {
+#define FAMILY(NAME) NUMBER_##NAME,
+#define CLASS(hf, type, gguf, FAMILY, kv)
+#define TENSOR(gguf, hf, block, ROWS, which)
+#include "lib/rename.def"
+#undef TENSOR
+#undef CLASS
+#undef FAMILY
+};
+
+enum family { /* one bit each */
+#define FAMILY(NAME) NAME = 1 << NUMBER_##NAME,
+#define CLASS(hf, type, gguf, FAMILY, kv)
+#define TENSOR(gguf, hf, block, ROWS, which)
+#include "lib/rename.def"
+#undef TENSOR
+#undef CLASS
+#undef FAMILY
+};
+
+static const struct mf_class classes[] = {
+#define FAMILY(NAME)
+#define CLASS(hf, type, gguf, FAMILY, kv) { hf, type, gguf, FAMILY, kv },
+#define TENSOR(gguf, hf, block, ROWS, which)
+#include "lib/rename.def"
+#undef TENSOR
+#undef CLASS
+#undef FAMILY
+};
+
+enum rows { ROWS_KEEP, ROWS_Q, ROWS_K, ROWS_DROP, ROWS_LOSE };
+
+enum side { GGUF, HF };
+
+static const struct row {
+    const char *name[2]; /* of each enum side; "": it has none there */
+    bool block;
+    enum rows rows;
+    unsigned families;
+} table[] = {
+#define FAMILY(NAME)
+#define CLASS(hf, type, gguf, FAMILY, kv)
+#define TENSOR(gguf, hf, block, ROWS, which)                                   \
+    { { gguf, hf }, block, ROWS_##ROWS, which },
+#include "lib/rename.def"
+#undef TENSOR
+#undef CLASS
+#undef FAMILY
+};
+
+#define CLASS_COUNT (sizeof(classes) / sizeof(*classes))
+#define ROW_COUNT   (sizeof(table) / sizeof(*table))
+
+static bool same_text(struct mf_str text, const char *other)
+{
+    return text.at && text.size == strlen(other) &&
+           memcmp(text.at, other, text.size) == 0;
+}
+
+/* ---- architectures ---- */
+
+const struct mf_class *mf_class_find(struct mf_str hf, struct mf_str type)
+{
+    for (size_t i = 0; i < CLASS_COUNT; i++)
+        if (hf.at ? same_text(hf, classes[i].hf)
+                  : same_text(type, classes[i].type))
+            return &classes[i];
+    return NULL;
+}
+
+/* What a file's metadata calls it. */
+static const struct mf_class *class_named(struct mf_str name)
+{
+    for (size_t i = 0; i < CLASS_COUNT; i++)
+        if (same_text(name, classes[i].gguf) ||
+            same_text(name, classes[i].type))
+            return &classes[i];
+    return NULL;
+}
+
+enum mf_status mf_class_refuse(struct mf_env *env, struct mf_str name)
+{
+    char known[160] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < CLASS_COUNT && used < sizeof(known); i++)
+        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+                                 i > 0 ? ", " : "", classes[i].type);
+    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "--names: the architecture '%s' has no table; there is one "
+                   "for %s",
+                   mf_quote(name).text, known);
+}
+
+/* ---- names ---- */
+
+static const char *const block_prefix[] = {
+    [GGUF] = "blk.", [HF] = "model.layers."
+};
+
+/* The digits behind the prefix, where they are a number as one writes it: two
+ * tensors never get one name. */
+static struct mf_str block_of(struct mf_str name, enum side side)
+{
+    const char *prefix = block_prefix[side];
+    size_t start = strlen(prefix), end = start;
+
+    if (name.size <= start || memcmp(name.at, prefix, start) != 0)
+        return (struct mf_str){ NULL, 0 };
+    while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
+        end++;
+    if (end == start || end == name.size || name.at[end] != '.' ||
+        (name.at[start] == '0' && end - start > 1))
+        return (struct mf_str){ NULL, 0 };
+    return (struct mf_str){ name.at + start, end - start };
+}
+
+static const struct row *find_row(unsigned family, enum side side,
+                                  struct mf_str name, struct mf_str *block)
+{
+    struct mf_str rest = name;
+
+    *block = block_of(name, side);
+    if (block->at) {
+        rest.at = block->at + block->size + 1;
+        rest.size = (size_t)(name.at + name.size - rest.at);
+    }
+    for (size_t i = 0; i < ROW_COUNT; i++)
+        if (table[i].families & family && table[i].name[side][0] &&
+            table[i].block == (block->at != NULL) &&
+            same_text(rest, table[i].name[side]))
+            return &table[i];
+    return NULL;
+}
+
+static struct mf_str record_name(const struct mf_record *record)
+{
+    return (struct mf_str){ record->name, record->name_size };
+}
+
+/* ---- all names of a model ---- */
+
+static enum mf_status no_row(const struct mf_renaming *renaming,
+                             const struct mf_model *model,
+                             const struct mf_record *record)
+{
+    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "--names: the table of this architecture has no row for "
+                   "tensor '%s' among %s names",
+                   mf_record_name(record).text,
+                   renaming->to == MF_NAMING_GGUF ? "Hugging Face's"
+                                                  : "llama.cpp's");
+}
+
+static enum mf_status would_lose(const struct mf_model *model,
+                                 const struct mf_record *record)
+{
+    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "--names: tensor '%s' has no place among Hugging Face's "
+                   "names, where config.json says what is in it; --lossy "
+                   "leaves it out",
+                   mf_record_name(record).text);
+}
+
+/* How many of the model's names are of that side. */
+static size_t count_names(const struct mf_renaming *renaming,
+                          const struct mf_model *model, enum side side)
+{
+    size_t count = 0;
+    struct mf_str block;
+
+    for (size_t i = 0; i < model->index.tensor_count; i++)
+        count += find_row(renaming->family, side,
+                          record_name(&model->index.tensor[i]), &block) != NULL;
+    return count;
+}
+
+static enum mf_status check_names(struct mf_renaming *renaming,
+                                  const struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    enum side to = renaming->to == MF_NAMING_GGUF ? GGUF : HF;
+    enum side from = to == GGUF ? HF : GGUF;
+    bool renamed = count_names(renaming, model, from) > 0;
+
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        struct mf_str block;
+        const struct row *row = find_row(renaming->family, renamed ? from : to,
+                                         record_name(record), &block);
+
+        if (!row)
+            return no_row(renaming, model, record);
+        if (!renamed || row->name[to][0])
+            continue;
+        if (row->rows == ROWS_LOSE && !renaming->lossy)
+            return would_lose(model, record);
+        renaming->dropped++;
+        renaming->lost += row->rows == ROWS_LOSE;
+    }
+    if (!renamed) /* they have these names already */
+        renaming->to = MF_NAMING_KEEP;
+    return MF_OK;
+}
+
+/* ---- what the metadata says ---- */
+
+/* ARCHITECTURE and tail, say "llama" and ".block_count". */
+static const struct mf_entry *find_of(const struct mf_draft *facts,
+                                      struct mf_str name, const char *tail)
+{
+    for (size_t i = 0; i < facts->entry_count; i++) {
+        struct mf_str key = facts->entry[i].key;
+
+        if (key.size == name.size + strlen(tail) &&
+            memcmp(key.at, name.at, name.size) == 0 &&
+            memcmp(key.at + name.size, tail, strlen(tail)) == 0)
+            return &facts->entry[i];
+    }
+    return NULL;
+}
+
+static struct mf_str architecture_of(const struct mf_draft *facts)
+{
+    const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
+
+    if (!entry || entry->type != MF_VALUE_STRING || !entry->text.at)
+        return (struct mf_str){ NULL, 0 };
+    return entry->text;
+}
+
+/* 0 where it is not one number. */
+static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
+                         const char *tail)
+{
+    const struct mf_entry *entry = find_of(facts, name, tail);
+    union mf_number number;
+
+    return entry && mf_number_as(entry->type, entry->number, MF_VALUE_U32,
+                                 &number)
+               ? number.u64
+               : 0;
+}
+
+/* From metadata under GGUF's keys. */
+static enum mf_status learn(struct mf_renaming *renaming,
+                            struct mf_draft *facts, struct mf_model *model)
+{
+    struct mf_str name = architecture_of(facts);
+    const struct mf_class *class = name.at ? class_named(name) : NULL;
+
+    if (name.at && !class)
+        return mf_class_refuse(model->env, name);
+    if ((!name.at || !find_of(facts, name, ".block_count")) &&
+        mf_hub_read(facts, model) != MF_OK)
+        return model->env->error.status;
+    name = architecture_of(facts);
+    class = class_named(name);
+    renaming->family = class->family;
+    renaming->heads = count_of(facts, name, ".attention.head_count");
+    renaming->heads_kv = count_of(facts, name, ".attention.head_count_kv");
+    if (!find_of(facts, name, ".attention.head_count_kv"))
+        renaming->heads_kv = renaming->heads;
+    return MF_OK;
+}
+
+enum mf_status mf_renaming_init(struct mf_renaming *renaming,
+                                struct mf_model *model, struct mf_draft *draft,
+                                enum mf_naming to)
+{
+    struct mf_draft facts = { 0 };
+    enum mf_status status;
+    size_t left_out;
+
+    *renaming = (struct mf_renaming){ .to = to, .lossy = draft->lossy };
+    if (to == MF_NAMING_KEEP)
+        return MF_OK;
+    if (draft->format == &mf_format_gguf) {
+        status = learn(renaming, draft, model);
+    } else {
+        mf_draft_init(&facts, model->env, &mf_format_gguf);
+        facts.lossy = true; /* only a few numbers of it are looked at */
+        status = mf_carry_metadata(&facts, model, &left_out);
+        if (status == MF_OK)
+            status = learn(renaming, &facts, model);
+        mf_draft_release(&facts);
+    }
+    return status == MF_OK ? check_names(renaming, model) : status;
+}
+
+/* ---- one tensor ---- */
+
+static enum mf_status set_name(struct mf_draft *draft,
+                               struct mf_draft_tensor *tensor,
+                               const struct row *row, enum side side,
+                               struct mf_str block)
+{
+    const char *prefix = block.at ? block_prefix[side] : "";
+    const char *dot = block.at ? "." : "";
+    size_t size =
+        strlen(prefix) + block.size + strlen(dot) + strlen(row->name[side]);
+    char *text = mf_arena_text(&draft->arena, size);
+
+    if (!text)
+        return draft->env->error.status;
+    snprintf(text, size + 1, "%s%.*s%s%s", prefix, (int)block.size,
+             block.at ? block.at : "", dot, row->name[side]);
+    tensor->name = (struct mf_str){ text, size };
+    return MF_OK;
+}
+
+/* Rows must be whole, and each head must have two halves of them. */
+static enum mf_status set_rows(const struct mf_renaming *renaming,
+                               struct mf_draft *draft,
+                               struct mf_draft_tensor *tensor, bool keys)
+{
+    uint64_t heads = keys ? renaming->heads_kv : renaming->heads;
+    bool fastest_first = draft->format->fastest_first;
+    uint64_t rows = tensor->rank == 0 ? 0
+                    : fastest_first   ? tensor->dim[tensor->rank - 1]
+                                      : tensor->dim[0];
+    uint64_t columns = tensor->rank != 2 ? 1
+                       : fastest_first   ? tensor->dim[0]
+                                         : tensor->dim[1];
+    const struct mf_type_row *type = &mf_types[tensor->type];
+    uint64_t row_size;
+
+    if (heads == 0)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "--names: the metadata does not say how many %s there "
+                       "are, which the rows of tensor '%s' depend on",
+                       keys ? "heads for keys" : "heads",
+                       mf_quote(tensor->name).text);
+    if (tensor->rank < 1 || tensor->rank > 2 || tensor->size == 0 ||
+        tensor->type == MF_TYPE_UNKNOWN || columns % type->block != 0 ||
+        !mf_mul(columns / type->block, type->bytes, &row_size) ||
+        tensor->size % row_size != 0 || tensor->size / row_size != rows ||
+        rows % heads != 0 || rows / heads % 2 != 0)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "--names: the %" PRIu64 " rows of tensor '%s' are not "
+                       "two halves for each of %" PRIu64 " heads",
+                       rows, mf_quote(tensor->name).text, heads);
+    tensor->rows = (struct mf_rows){ .size = row_size,
+                                     .half = rows / heads / 2,
+                                     .apart = renaming->to == MF_NAMING_HF };
+    return MF_OK;
+}
+
+enum mf_status mf_rename(const struct mf_renaming *renaming,
+                         struct mf_draft *draft)
+{
+    struct mf_draft_tensor *tensor = &draft->tensor[draft->tensor_count - 1];
+    enum side to = renaming->to == MF_NAMING_GGUF ? GGUF : HF;
+    struct mf_str block;
+    const struct row *row;
+
+    if (renaming->to == MF_NAMING_KEEP)
+        return MF_OK;
+    row = find_row(renaming->family, to == GGUF ? HF : GGUF, tensor->name,
+                   &block);
+    assert(row); /* all names were checked */
+    if (!row->name[to][0]) {
+        draft->tensor_count--;
+        return MF_OK;
+    }
+    if ((row->rows == ROWS_Q || row->rows == ROWS_K) &&
+        set_rows(renaming, draft, tensor, row->rows == ROWS_K) != MF_OK)
+        return draft->env->error.status;
+    return set_name(draft, tensor, row, to, block);
+}

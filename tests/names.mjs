@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+//
+// names.mjs - convert --names, held against what is worked out here
+//
+//     node tests/names.mjs FIXTURES FOLDER
+//
+// FOLDER is empty and may be written to.  See names.t.
+import { spawnSync } from "node:child_process";
+import { closeSync, cpSync, mkdirSync, openSync, readFileSync,
+    writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { answer, check, finish, same, sha256 } from "./tap.mjs";
+
+const [fixtures, folder] = process.argv.slice(2);
+const modelfile = process.env.MODELFILE ??
+    `${process.env.BUILD ?? "build"}/modelfile`;
+const at = (name) => join(folder, name);
+
+// ---- running
+
+function convert(from, to, ...options) {
+    const { status, stdout, stderr } = spawnSync(modelfile,
+        ["convert", from, to, "--force", "--quiet", ...options],
+        { encoding: "utf8", timeout: 60000 });
+    return { code: status, said: stdout + stderr };
+}
+
+function converted(from, to, ...options) {
+    const { code, said } = convert(from, to, ...options);
+    same({ code, said: code ? said : "" }, { code: 0, said: "" },
+        `convert ${from} ${to} ${options.join(" ")}`);
+    return to;
+}
+
+// {name: {type, shape, sha256}} of a file, and its metadata.
+function contents(path) {
+    const file = readFileSync(path);
+    return Object.fromEntries(answer("tensors info", path).tensors.map((t) =>
+        [t.name, { type: t.type, shape: t.shape, sha256:
+            sha256(file.subarray(t.offset, t.offset + t.bytes)) }]));
+}
+
+const metadata = (path) => Object.fromEntries(
+    answer("meta list", path, "--full").metadata.map((m) =>
+        [m.key, [m.type, m.value]]));
+
+// ---- safetensors, read and written here
+
+function readSafetensors(path) {
+    const file = readFileSync(path);
+    const size = Number(file.readBigUInt64LE(0));
+    const header = JSON.parse(file.subarray(8, 8 + size));
+    delete header.__metadata__;
+    return Object.entries(header).map(([name, { dtype, shape, data_offsets }]) =>
+        ({ name, dtype, shape, bytes: file.subarray(8 + size +
+            data_offsets[0], 8 + size + data_offsets[1]) }));
+}
+
+function writeSafetensors(path, tensors) {
+    const header = { __metadata__: { format: "pt" } };
+    let end = 0;
+    for (const { name, dtype, shape, bytes } of tensors) {
+        header[name] = { dtype, shape,
+            data_offsets: [end, end + bytes.length] };
+        end += bytes.length;
+    }
+    const text = Buffer.from(JSON.stringify(header));
+    const size = Buffer.alloc(8);
+    size.writeBigUInt64LE(BigInt(text.length));
+    writeFileSync(path, Buffer.concat(
+        [size, text, ...tensors.map((t) => t.bytes)]));
+}
+
+const SIZES = { BF16: 2, F16: 2, F32: 4 };
+
+// A tensor whose bytes differ everywhere.
+function made(name, shape, dtype = "BF16") {
+    const bytes = Buffer.alloc(SIZES[dtype] *
+        shape.reduce((all, n) => all * n, 1));
+    for (let i = 0; i < bytes.length; i++)
+        bytes[i] = (i * 31 + (i >> 8) * 7 + name.length) & 0x3f;
+    return { name, dtype, shape, bytes };
+}
+
+function hfFolder(name, config, tensors) {
+    mkdirSync(at(name), { recursive: true });
+    writeFileSync(join(at(name), "config.json"),
+        typeof config === "string" ? config : JSON.stringify(config));
+    if (tensors)
+        writeSafetensors(join(at(name), "model.safetensors"), tensors);
+    return at(name);
+}
+
+// ---- what llama.cpp's converter does to a Llama
+
+const NAMES = {
+    "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+    "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm",
+    "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down", "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm", "lm_head": "output",
+};
+
+function ggufName(name) {
+    const [, block, stem, suffix] =
+        /^(model\.layers\.\d+\.)?(.*)\.(weight|bias)$/.exec(name);
+    return (block ? `blk.${/\d+/.exec(block)[0]}.` : "") +
+        `${NAMES[stem]}.${suffix}`;
+}
+
+// reshape(heads, 2, half, -1).swapaxes(1, 2) of the rows.
+function swapped({ shape, bytes }, heads) {
+    const row = bytes.length / shape[0], half = shape[0] / heads / 2;
+    const old = (head, j, i) => ((head * 2 + j) * half + i) * row;
+    const rows = [];
+    for (let head = 0; head < heads; head++)
+        for (let i = 0; i < half; i++)
+            for (let j = 0; j < 2; j++)
+                rows.push(bytes.subarray(old(head, j, i),
+                    old(head, j, i) + row));
+    return Buffer.concat(rows);
+}
+
+function llamaContents(tensors, heads, headsKv) {
+    return Object.fromEntries(tensors
+        .filter(({ name }) => !name.endsWith("inv_freq"))
+        .map((t) => [ggufName(t.name), {
+            type: t.dtype.toLowerCase(), shape: t.shape.toReversed(),
+            sha256: sha256(/q_proj/.test(t.name) ? swapped(t, heads) :
+                /k_proj/.test(t.name) ? swapped(t, headsKv) : t.bytes),
+        }]));
+}
+
+// ---- a Llama, there and back
+
+const llama = join(fixtures, "good-hf-llama");
+const llamaTensors = readSafetensors(join(llama, "model.safetensors"));
+const first = converted(llama, at("first.gguf"), "--names", "gguf");
+
+check("a Llama's tensors become what llama.cpp makes of them", () =>
+    same(contents(first), llamaContents(llamaTensors, 2, 1), "tensors"));
+
+check("config.json becomes metadata", () => same(metadata(first), {
+    "format": ["string", "pt"],
+    "general.architecture": ["string", "llama"],
+    "general.name": ["string", "good-hf-llama"],
+    "general.file_type": ["u32", 32],
+    "llama.block_count": ["u32", 2],
+    "llama.context_length": ["u32", 64],
+    "llama.embedding_length": ["u32", 8],
+    "llama.feed_forward_length": ["u32", 12],
+    "llama.attention.head_count": ["u32", 2],
+    "llama.attention.head_count_kv": ["u32", 1],
+    "llama.attention.layer_norm_rms_epsilon":
+        ["f32", Math.fround(1e-5)],
+    "llama.vocab_size": ["u32", 24],
+    "llama.rope.freq_base": ["f32", 500000],
+    "llama.rope.dimension_count": ["u32", 4],
+}, "metadata"));
+
+check("there and back, every byte is the same", () => {
+    converted(first, at("second.safetensors"), "--names", "hf");
+    same(contents(at("second.safetensors")), Object.fromEntries(llamaTensors
+        .filter(({ name }) => !name.endsWith("inv_freq"))
+        .map((t) => [t.name, { type: "bf16", shape: t.shape,
+            sha256: sha256(t.bytes) }])), "tensors of Hugging Face's names");
+    converted(at("second.safetensors"), at("third.gguf"), "--names", "gguf");
+    same(sha256(readFileSync(at("third.gguf"))), sha256(readFileSync(first)),
+        "the whole file");
+});
+
+check("likewise by way of APR", () => {
+    converted(first, at("there.apr"), "--names", "hf");
+    converted(at("there.apr"), at("back.gguf"), "--names", "gguf");
+    same(contents(at("back.gguf")), contents(first), "tensors");
+});
+
+check("names that a model has already stay", () => {
+    converted(first, at("again.gguf"), "--names", "gguf");
+    same(contents(at("again.gguf")), contents(first), "tensors");
+    converted(llama, at("again.safetensors"), "--names", "hf");
+    same(contents(at("again.safetensors")),
+        contents(join(llama, "model.safetensors")), "tensors");
+});
+
+check("so they do where nothing is asked", () => {
+    converted(llama, at("kept.gguf"));
+    same(Object.keys(contents(at("kept.gguf"))),
+        llamaTensors.map(({ name }) => name), "names");
+});
+
+check("in shards the tensors are the same", () => {
+    converted(llama, at("shard.gguf"), "--names", "gguf",
+        "--shard-tensors", "5");
+    const shards = [1, 2, 3, 4, 5, 6].map((n) =>
+        at(`shard-0000${n}-of-00006.gguf`));
+    same(Object.assign({}, ...shards.map(contents)), contents(first),
+        "tensors");
+    converted(shards[0], at("merged.gguf"));
+    same(contents(at("merged.gguf")), contents(first), "tensors merged");
+});
+
+check("any number of threads, and a pipe, make the same bytes", () => {
+    const whole = sha256(readFileSync(first));
+    for (const threads of ["1", "2", "7"]) {
+        converted(llama, at("threads.gguf"), "--names", "gguf",
+            "--threads", threads);
+        same(sha256(readFileSync(at("threads.gguf"))), whole,
+            `${threads} threads`);
+    }
+    const { stdout } = spawnSync(modelfile, ["convert", llama, "-", "--to",
+        "gguf", "--names", "gguf", "--quiet"]);
+    same(sha256(stdout), whole, "the pipe");
+});
+
+check("rows longer than a buffer", () => {
+    const config = JSON.parse(readFileSync(join(llama, "config.json")));
+    const tensors = [
+        made("model.layers.0.self_attn.q_proj.weight", [12, 400001], "F32"),
+        made("model.layers.10.self_attn.k_proj.weight", [4, 77777], "F16"),
+        made("model.layers.10.self_attn.q_proj.weight", [4000, 1], "F16")];
+    const long = hfFolder("long", config, tensors);
+    for (const threads of ["1", "2"]) {
+        converted(long, at("long.gguf"), "--names", "gguf", "--threads",
+            threads);
+        same(contents(at("long.gguf")), llamaContents(tensors, 2, 1),
+            "tensors");
+    }
+    converted(at("long.gguf"), at("long.safetensors"), "--names", "hf");
+    same(contents(at("long.safetensors")),
+        contents(join(long, "model.safetensors")), "tensors back");
+});
+
+check("blocks of a quantized type move in whole rows", () => {
+    const path = join(fixtures, "good-llama.gguf");
+    converted(path, at("quantized.gguf"), "--names", "hf");
+    converted(at("quantized.gguf"), at("quantized-back.gguf"), "--names",
+        "gguf");
+    const before = contents(path), between = contents(at("quantized.gguf"));
+    same(contents(at("quantized-back.gguf")), before, "tensors");
+    const q = "model.layers.0.self_attn.q_proj.weight";
+    same(between[q].sha256 === before["blk.0.attn_q.weight"].sha256, false,
+        "that the rows of attn_q are where they were");
+});
+
+// ---- other families keep their rows
+
+const BASE = {
+    hidden_size: 8, intermediate_size: 12, max_position_embeddings: 64,
+    num_attention_heads: 2, num_key_value_heads: 1, num_hidden_layers: 1,
+    rms_norm_eps: 1e-6, rope_theta: 10000, vocab_size: 4,
+};
+const block = (...names) => names.map((n) =>
+    made(`model.layers.0.${n}.weight`, [8, 8]));
+const OUTER = [made("model.embed_tokens.weight", [4, 8]),
+    made("model.norm.weight", [8])];
+
+const FAMILIES = {
+    qwen2: { class: "Qwen2ForCausalLM", tensors: [...OUTER,
+        ...block("input_layernorm", "self_attn.q_proj", "self_attn.k_proj"),
+        made("model.layers.0.self_attn.q_proj.bias", [8])] },
+    qwen3: { class: "Qwen3ForCausalLM", config: { head_dim: 16 },
+        also: { "attention.key_length": ["u32", 16],
+            "attention.value_length": ["u32", 16],
+            "rope.dimension_count": ["u32", 16] },
+        tensors: [...OUTER, ...block("self_attn.q_norm", "self_attn.k_norm",
+            "self_attn.q_proj", "mlp.gate_proj")] },
+    phi3: { class: "Phi3ForCausalLM",
+        config: { original_max_position_embeddings: 32, sliding_window: 16,
+            partial_rotary_factor: 0.5, rope_scaling: null },
+        also: { "rope.scaling.original_context_length": ["u32", 32],
+            "attention.sliding_window": ["u32", 16],
+            "rope.dimension_count": ["u32", 2] },
+        names: { "self_attn.qkv_proj": "attn_qkv",
+            "mlp.gate_up_proj": "ffn_up" },
+        tensors: [...OUTER, ...block("self_attn.qkv_proj", "mlp.gate_up_proj",
+            "self_attn.o_proj", "input_layernorm")] },
+    olmo2: { class: "Olmo2ForCausalLM",
+        names: { "post_attention_layernorm": "post_attention_norm",
+            "post_feedforward_layernorm": "post_ffw_norm" },
+        tensors: [...OUTER, ...block("post_attention_layernorm",
+            "post_feedforward_layernorm", "self_attn.q_norm",
+            "self_attn.k_proj")] },
+};
+
+for (const [family, { class: name, config, also, names, tensors }] of
+    Object.entries(FAMILIES))
+    check(`${family}, there and back`, () => {
+        const from = hfFolder(family, { architectures: [name],
+            model_type: family, ...BASE, ...config }, tensors);
+        const to = converted(from, at(`${family}.gguf`), "--names", "gguf");
+        const nameOf = (hf) => Object.entries(names ?? {}).reduce(
+            (done, [theirs, ours]) => done ?? (hf.includes(`.${theirs}.`) ?
+                `blk.0.${ours}.weight` : null), null) ?? ggufName(hf);
+        same(contents(to), Object.fromEntries(tensors.map((t) =>
+            [nameOf(t.name), { type: "bf16", shape: t.shape.toReversed(),
+                sha256: sha256(t.bytes) }])), "tensors");
+        const said = metadata(to);
+        same(said["general.architecture"], ["string", family], "architecture");
+        for (const [key, value] of Object.entries(also ?? {}))
+            same(said[`${family}.${key}`], value, key);
+        converted(to, at(`${family}.safetensors`), "--names", "hf");
+        same(contents(at(`${family}.safetensors`)),
+            contents(join(from, "model.safetensors")), "tensors back");
+    });
+
+check("a Mistral is a Llama to llama.cpp", () => {
+    const from = hfFolder("mistral", { ...BASE, sliding_window: 4096,
+        architectures: ["MistralForCausalLM"], model_type: "mistral" },
+    [made("model.layers.0.self_attn.k_proj.weight", [8, 8])]);
+    const to = converted(from, at("mistral.gguf"), "--names", "gguf");
+    same(metadata(to)["general.architecture"], ["string", "llama"],
+        "architecture");
+    same(contents(to), llamaContents(readSafetensors(
+        join(from, "model.safetensors")), 2, 1), "tensors");
+});
+
+// ---- positions
+
+const ROPES = {
+    "rope_parameters as newer files have them": [
+        { rope_theta: undefined,
+            rope_parameters: { rope_theta: 1e6, rope_type: "default" } },
+        { "rope.freq_base": ["f32", 1e6], "rope.scaling.type": undefined }],
+    "linear scaling": [
+        { rope_scaling: { type: "linear", factor: 4.0 } },
+        { "rope.scaling.type": ["string", "linear"],
+            "rope.scaling.factor": ["f32", 4] }],
+    "yarn": [
+        { rope_scaling: { rope_type: "yarn", factor: 2,
+            original_max_position_embeddings: 32 } },
+        { "rope.scaling.type": ["string", "yarn"],
+            "rope.scaling.factor": ["f32", 2],
+            "rope.scaling.original_context_length": ["u32", 32] }],
+    "as many heads for keys, where it does not say": [
+        { num_key_value_heads: undefined },
+        { "attention.head_count_kv": ["u32", 2] }],
+};
+
+const LLAMA = { architectures: ["LlamaForCausalLM"], model_type: "llama",
+    ...BASE };
+for (const [name, [change, wanted]] of Object.entries(ROPES))
+    check(name, () => {
+        const from = hfFolder("rope", { ...LLAMA, ...change }, OUTER);
+        const said = metadata(converted(from, at("rope.gguf"),
+            "--names", "gguf"));
+        for (const [key, value] of Object.entries(wanted))
+            same(said[`llama.${key}`], value, key);
+    });
+
+// ---- refusals: a sentence, exit code 3, and no file
+
+function refused(name, from, words, ...options) {
+    check(`refused: ${name}`, () => {
+        const to = at(`refused-${name.replace(/\W/g, "-")}.gguf`);
+        const { code, said } = convert(from, to, ...options);
+        same([code, words.test(said)], [3, true], `${said}: ${words}`);
+        same(spawnSync("test", ["-e", to]).status, 1, "no file");
+    });
+}
+
+const GGUF = ["--names", "gguf"];
+const CONFIGS = {
+    "no object": ["[]", /config.json' .*an object must stand here/],
+    "broken": ["{\"a\":1,}", /a key must stand here/],
+    "cut": ["{\"hidden_size\":8", /config.json/],
+    "empty": ["", /config.json/],
+    "more behind it": [JSON.stringify(LLAMA) + "x", /only white space/],
+    "no class": [{ ...BASE }, /does not say 'architectures'/],
+    "a class without a table": [{ ...LLAMA,
+        architectures: ["GemmaForCausalLM"] },
+    /architecture 'GemmaForCausalLM' has no table; there is one for llama, /],
+    "a type without a table": [{ ...BASE, model_type: "gpt2" },
+        /architecture 'gpt2' has no table/],
+    "no heads": [{ ...LLAMA, num_attention_heads: undefined },
+        /does not say 'num_attention_heads'/],
+    "null heads": [{ ...LLAMA, num_attention_heads: null },
+        /does not say 'num_attention_heads'/],
+    "no heads for keys of a Mistral": [{ ...LLAMA,
+        architectures: ["MistralForCausalLM"],
+        num_key_value_heads: undefined },
+    /does not say 'num_key_value_heads'/],
+    "a width that is text": [{ ...LLAMA, hidden_size: "8" },
+        /'hidden_size' must be a whole number from 1 to 4294967295/],
+    "a width below 0": [{ ...LLAMA, hidden_size: -8 }, /'hidden_size' must/],
+    "a width of 0": [{ ...LLAMA, hidden_size: 0 }, /'hidden_size' must/],
+    "a width too large": [{ ...LLAMA, hidden_size: 2 ** 32 },
+        /'hidden_size' must/],
+    "a width that is no integer": [{ ...LLAMA, hidden_size: 8.5 },
+        /'hidden_size' must/],
+    "a width of 400 digits": [JSON.stringify(LLAMA).replace(
+        "\"hidden_size\":8", `"hidden_size":${"9".repeat(400)}`),
+    /config.json/],
+    "a width twice": [JSON.stringify(LLAMA).replace("{",
+        "{\"hidden_size\":8,"), /'hidden_size' stands there twice/],
+    "a width that heads do not share": [{ ...LLAMA, hidden_size: 9 },
+        /'hidden_size' 9 is no multiple of 'num_attention_heads' 2/],
+    "an epsilon too large": [JSON.stringify(LLAMA).replace("0.000001",
+        "1e999"), /'rms_norm_eps' must be a number above 0/],
+    "an epsilon of 0": [{ ...LLAMA, rms_norm_eps: 0 }, /'rms_norm_eps' must/],
+    "an object for a number": [{ ...LLAMA, vocab_size: {} },
+        /'vocab_size' must/],
+    "a long class": [{ ...LLAMA, architectures: ["L".repeat(100)] },
+        /'architectures' must be an array of strings/],
+    "a class with a NUL": [{ ...LLAMA,
+        architectures: ["LlamaForCausalLM\0x"] }, /'architectures' must/],
+    "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
+    "Llama 3's scaling": [{ ...LLAMA, rope_scaling: { rope_type: "llama3",
+        factor: 8 } }, /'rope_type' llama3 is not carried/],
+    "sections of positions": [{ ...LLAMA, rope_scaling: { type: "default",
+        mrope_section: [1, 2] } }, /'mrope_section' is not carried/],
+    "scaling without a factor": [{ ...LLAMA,
+        rope_scaling: { type: "linear" } }, /does not say 'rope.factor'/],
+    "scaling in both places": [{ ...LLAMA, rope_scaling: { type: "linear",
+        factor: 2 }, rope_parameters: { type: "linear", factor: 2 } },
+    /'rope.type' stands there twice/],
+    "scaling that is no object": [{ ...LLAMA, rope_scaling: 4 },
+        /'rope_scaling' must be an object/],
+    "half of a head": [{ ...LLAMA, partial_rotary_factor: 0.5 },
+        /'partial_rotary_factor' is not carried/],
+    "quantized weights": [{ ...LLAMA, quantization_config: { bits: 4 } },
+        /'quantization_config' is not carried/],
+};
+for (const [name, [config, words]] of Object.entries(CONFIGS))
+    refused(name, hfFolder("config", config, OUTER), words, ...GGUF);
+
+const lone = at("lone.safetensors");
+cpSync(join(llama, "model.safetensors"), lone);
+refused("no config.json", lone,
+    /'config.json' beside the model: cannot be opened/, ...GGUF);
+
+const TENSORS = {
+    "a tensor without a row": ["model.layers.0.mlp.experts.0.w1.weight",
+        [8, 8], /no row for tensor 'model.layers.0.mlp.experts.0.w1.weight'/],
+    "a block's number with a zero before it": ["model.layers.01.mlp." +
+        "up_proj.weight", [8, 8], /no row for tensor 'model.layers.01/],
+    "a name of llama.cpp's among others": ["blk.0.attn_norm.weight", [8],
+        /no row for tensor 'blk.0.attn_norm.weight'/],
+    "an odd number of rows": ["model.layers.0.self_attn.q_proj.weight",
+        [6, 8], /6 rows of tensor 'model.layers.0.self_attn.q_proj.weight'/],
+    "no rows": ["model.layers.0.self_attn.k_proj.bias", [0],
+        /0 rows of tensor/],
+    "three dimensions": ["model.layers.0.self_attn.k_proj.weight", [4, 2, 2],
+        /rows of tensor/],
+};
+for (const [name, [tensor, shape, words]] of Object.entries(TENSORS))
+    refused(name, hfFolder("tensors", LLAMA, [...OUTER, made(tensor, shape)]),
+        words, ...GGUF);
+
+refused("an architecture without a table", join(fixtures, "good-base.gguf"),
+    /architecture 'tiny' has no table/, "--names", "hf");
+
+check("what stands nowhere else is left out only when asked", () => {
+    const file = openSync(at("freqs.gguf"), "w");
+    closeSync(file);
+    const source = hfFolder("freqs", LLAMA, [...OUTER]);
+    converted(source, at("freqs.gguf"), "--names", "gguf");
+    // The same file with a tensor more, by way of a format that we write here.
+    converted(at("freqs.gguf"), at("freqs.safetensors"));
+    const bytes = readFileSync(at("freqs.safetensors"));
+    const size = Number(bytes.readBigUInt64LE(0));
+    const header = JSON.parse(bytes.subarray(8, 8 + size));
+    const end = bytes.length - 8 - size;
+    header["rope_freqs.weight"] = { dtype: "F32", shape: [2],
+        data_offsets: [end, end + 8] };
+    const text = Buffer.from(JSON.stringify(header));
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(BigInt(text.length));
+    writeFileSync(at("freqs.safetensors"), Buffer.concat([length, text,
+        bytes.subarray(8 + size), Buffer.alloc(8, 1)]));
+    const refusal = convert(at("freqs.safetensors"), at("lost.safetensors"),
+        "--names", "hf");
+    same([refusal.code, /'rope_freqs.weight' has no place/.test(
+        refusal.said)], [3, true], refusal.said);
+    const lossy = convert(at("freqs.safetensors"), at("lost.safetensors"),
+        "--names", "hf", "--lossy");
+    same([lossy.code, /1 tensor left out/.test(lossy.said)], [0, true],
+        lossy.said);
+    same(Object.keys(contents(at("lost.safetensors"))),
+        ["model.embed_tokens.weight", "model.norm.weight"], "tensors");
+});
+
+finish();

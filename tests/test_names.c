@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_names.c - convert --names: files that lie, and a heap that fails
+ *
+ * What the names and rows must be, names.mjs works out.
+ */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support.h"
+
+static char folder[64], output[96];
+
+/* ---- the files beside the model ---- */
+
+static const char *path_in(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path_in(name), "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static uint8_t *fixture(const char *name, size_t *size)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "good-hf-llama/%s", name);
+    return load(fixture_path(path), size);
+}
+
+static const char *const names[] = { "model.safetensors", "config.json" };
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/modelfile-names.XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(output, sizeof(output), "%s.gguf", folder);
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        size_t size;
+        uint8_t *bytes = fixture(names[i], &size);
+
+        write_file(names[i], bytes, size);
+        free(bytes);
+    }
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        unlink(path_in(names[i]));
+    unlink(output);
+    return rmdir(folder);
+}
+
+/* ---- converting ---- */
+
+static enum mf_status convert(struct mf_env *env, const char *path,
+                              bool dry_run)
+{
+    struct mf_convert_options options = { .replace = true,
+                                          .dry_run = dry_run,
+                                          .names = MF_NAMING_GGUF };
+    struct mf_model *model = NULL;
+    enum mf_status status = mf_open(env, path, NULL, &model);
+
+    if (status == MF_OK)
+        status = mf_convert(model, output, &options, NULL);
+    mf_close(model);
+    return status;
+}
+
+/* Whatever a file beside the model holds: done, or an error fit to print. */
+static enum mf_status try(bool dry_run)
+{
+    struct test_heap heap = { 0 };
+    struct mf_env *env = test_env(&heap);
+    const struct mf_error *error = mf_env_error(env);
+    enum mf_status status = convert(env, folder, dry_run);
+
+    if (status != MF_OK) {
+        assert_true(error->message[0] != 0);
+        assert_true(mf_text_clean(error->message, strlen(error->message)) ==
+                    strlen(error->message));
+    }
+    mf_env_free(env);
+    assert_int_equal(heap.live, 0);
+    return status;
+}
+
+static void every_prefix_and_flip(const char *name)
+{
+    static const uint8_t masks[] = { 0xff, 0x01, 0x80, 0x20 };
+    size_t size, accepted = 0;
+    uint8_t *bytes = fixture(name, &size);
+
+    for (size_t cut = 0; cut + 2 < size; cut++) {
+        write_file(name, bytes, cut);
+        assert_int_not_equal(try(true), MF_OK);
+    }
+    for (size_t at = 0; at < size; at++)
+        for (size_t m = 0; m < sizeof(masks); m++) {
+            bytes[at] ^= masks[m];
+            write_file(name, bytes, size);
+            accepted += try(true) == MF_OK;
+            bytes[at] ^= masks[m];
+        }
+    write_file(name, bytes, size);
+    assert_int_equal(try(true), MF_OK);
+    assert_true(accepted < size * 3);
+    free(bytes);
+}
+
+static void config_flipped(void **state)
+{
+    (void)state;
+    every_prefix_and_flip("config.json");
+}
+
+/* ---- allocations ---- */
+
+/* One try with the heap failing as told; true when it no longer got there. */
+static bool try_failing(uint64_t call, bool after)
+{
+    struct test_heap heap = { .fail_at = call, .fail_after = after };
+    struct mf_env *env = test_env(&heap);
+
+    if (env) {
+        enum mf_status status = convert(env, folder, false);
+
+        if (heap.calls >= call) {
+            assert_int_equal(status, MF_ERR_MEMORY);
+            assert_int_not_equal(access(output, F_OK), 0);
+        } else {
+            assert_int_equal(status, MF_OK);
+        }
+        mf_env_free(env);
+    }
+    assert_int_equal(heap.live, 0);
+    return heap.calls < call;
+}
+
+static void every_allocation_failed(void **state)
+{
+    (void)state;
+    for (int after = 0; after < 2; after++) {
+        uint64_t call = 1;
+
+        unlink(output);
+        while (!try_failing(call, after))
+            call++;
+        assert_true(call > 20);
+        assert_int_equal(access(output, F_OK), 0);
+    }
+}
+
+/* ---- what has no folder ---- */
+
+static void memory_has_none(void **state)
+{
+    const struct mf_convert_options options = { .names = MF_NAMING_GGUF };
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_model *model;
+    size_t size;
+    uint8_t *bytes = fixture("model.safetensors", &size);
+
+    (void)state;
+    assert_int_equal(
+        mf_open_memory(env, path_in("memory"), bytes, size, NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_convert(model, output, &options, NULL),
+                     MF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(mf_env_error(env)->message, "config.json"));
+    mf_close(model);
+    mf_env_free(env);
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(config_flipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_allocation_failed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(memory_has_none, set_up, tear_down),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
