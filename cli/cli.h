@@ -37,6 +37,7 @@ struct options {
     uint64_t threads;      /* 0: one per processor */
     uint64_t max_memory;   /* bytes; 0: any */
     unsigned progress;     /* enum progress */
+    unsigned type;         /* of floats, see convert.c; 0: as they are */
     unsigned to;           /* a format, see convert.c; 0: by the suffix */
     uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
     unsigned names;                                       /* enum mf_naming */

@@ -13,6 +13,9 @@ const struct option convert_options[] = {
     { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
       offsetof(struct options, names),
       "tensors as llama.cpp or Hugging Face names and orders them" },
+    { "--type", OPTION_CHOICE, "f32|f16|bf16", 1,
+      offsetof(struct options, type),
+      "of floats; the latter two of matrices alone" },
     { "--shard-size", OPTION_SIZE, "SIZE", 0,
       offsetof(struct options, shard_size),
       "several files, each with at most SIZE of tensors (5G, 500M)" },
@@ -45,6 +48,7 @@ const struct option merge_options[] = {
     { 0 },
 };
 
+static const char *const types[] = { NULL, "f32", "f16", "bf16" };
 static const char *const formats[] = { NULL, "gguf", "apr", "safetensors" };
 
 /* ---- what was written ---- */
@@ -85,6 +89,7 @@ static void convert(struct run *run, struct mf_model *model)
     const char *path = run->operand[1];
     struct mf_convert_options wishes = {
         .format = formats[options->to],
+        .type = types[options->type],
         .replace = options->force,
         .lossy = options->lossy,
         .dry_run = options->dry_run,

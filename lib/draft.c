@@ -9,7 +9,9 @@
 void mf_draft_init(struct mf_draft *draft, struct mf_env *env,
                    const struct mf_format *format)
 {
-    *draft = (struct mf_draft){ .env = env, .format = format };
+    *draft = (struct mf_draft){ .env = env,
+                                .format = format,
+                                .floats = MF_TYPE_UNKNOWN };
     mf_arena_init(&draft->arena, env);
 }
 

@@ -38,7 +38,8 @@ struct mf_draft_tensor {
     struct mf_str name;
     const uint64_t *dim; /* in the order of the draft's format */
     uint32_t rank;
-    uint32_t type;    /* enum mf_type; MF_TYPE_UNKNOWN: */
+    uint32_t from;    /* enum mf_type that the model's tensor has */
+    uint32_t type;    /* the one that it will have; MF_TYPE_UNKNOWN: */
     uint32_t type_id; /* the format's number */
     uint64_t size;    /* bytes */
     uint64_t offset;  /* from the data's start, once planned */
@@ -53,8 +54,10 @@ struct mf_draft {
     uint64_t alignment; /* of tensors; 0: likewise */
     uint64_t reserve;   /* bytes that the header keeps free for later */
     bool big_endian;
-    uint32_t mode; /* of a model of the same format, see struct mf_part */
-    bool lossy;    /* text that a format cannot hold as it is may be escaped */
+    uint32_t mode;       /* of a model of the same format, see struct mf_part */
+    enum mf_type floats; /* that tensors of floats become; MF_TYPE_UNKNOWN: they
+                            stay */
+    bool lossy; /* text that a format cannot hold as it is may be escaped */
     struct mf_arena arena; /* what was copied */
     struct mf_entry *entry;
     size_t entry_count, entry_room;

@@ -493,6 +493,8 @@ enum mf_naming {
 struct mf_convert_options {
     const char *format; /* "gguf", "apr", "safetensors"; NULL: what the path's
                            suffix says, else that of the model */
+    const char *type;   /* of tensors of floats: "f32", "f16", "bf16"; the
+                           latter two of matrices only.  NULL: as they are */
     bool replace;       /* a file that stands there already */
     bool lossy;         /* what cannot be carried is left out */
     bool dry_run;       /* only the answer; nothing is written */

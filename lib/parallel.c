@@ -155,6 +155,7 @@ static enum mf_status gather(struct mf_crew *crew)
 
         crew->env->io.reads += worker->env.io.reads;
         crew->env->io.bytes_read += worker->env.io.bytes_read;
+        crew->env->io.bytes_written += worker->env.io.bytes_written;
         worker->env.io = (struct mf_io_stats){ 0 };
         if (worker->env.error.status != MF_OK &&
             (!first || worker->failed < first->failed))

@@ -69,6 +69,55 @@ static const uint64_t *dims_of(struct mf_draft *draft,
     return dim;
 }
 
+/* Types of floats, and what holds all numbers of each. */
+static enum mf_type wider_type(enum mf_type type)
+{
+    switch (type) {
+    case MF_TYPE_F32:
+    case MF_TYPE_F16:
+    case MF_TYPE_BF16:
+    case MF_TYPE_F64:
+        return type;
+    case MF_TYPE_F8_E4M3:
+    case MF_TYPE_F8_E5M2:
+    case MF_TYPE_F8_E4M3FNUZ:
+    case MF_TYPE_F8_E5M2FNUZ:
+        return MF_TYPE_F16;
+    case MF_TYPE_F8_E8M0:
+        return MF_TYPE_F32;
+    default:
+        return MF_TYPE_UNKNOWN;
+    }
+}
+
+/* The type that a tensor of floats is wished to have.  Narrow ones are for
+ * matrices: norms and biases stay, as in all of llama.cpp. */
+static enum mf_type wished_type(const struct mf_draft *draft,
+                                const struct mf_draft_tensor *tensor)
+{
+    enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
+
+    if (wider == MF_TYPE_UNKNOWN)
+        return type;
+    if (draft->floats != MF_TYPE_UNKNOWN &&
+        (tensor->rank > 1 || draft->floats == MF_TYPE_F32))
+        return draft->floats;
+    return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
+                                                                         : type;
+}
+
+static void set_type(const struct mf_draft *draft,
+                     struct mf_draft_tensor *tensor)
+{
+    enum mf_type type = wished_type(draft, tensor);
+
+    if (type != (enum mf_type)tensor->from)
+        tensor->size =
+            tensor->size / mf_types[tensor->from].bytes * mf_types[type].bytes;
+    tensor->type = type;
+    tensor->type_id = draft->format->type_id(type);
+}
+
 /* A scalar has no dimensions elsewhere and one of 1 in GGUF. */
 static const uint64_t one = 1;
 
@@ -85,6 +134,7 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     tensor->rank = record->rank;
     tensor->dim = dims_of(draft, model, record);
     tensor->size = record->size;
+    tensor->from = record->type;
     tensor->type = record->type;
     tensor->type_id = record->type_id;
     tensor->record = number;
@@ -102,7 +152,7 @@ static enum mf_status add_tensor(struct mf_draft *draft,
                    : NULL;
         return no_such_type(draft, record, fork ? fork : "of an unknown type");
     }
-    tensor->type_id = draft->format->type_id((enum mf_type)record->type);
+    set_type(draft, tensor);
     return tensor->type_id != MF_NO_TYPE_ID
                ? MF_OK
                : no_such_type(draft, record, mf_types[record->type].name);
@@ -145,6 +195,37 @@ static enum mf_status check_model(struct mf_model *model,
     return MF_OK;
 }
 
+/* What GGUF says of a model all of whose matrices have one type. */
+static enum mf_status note_file_type(struct mf_draft *draft, enum mf_type type)
+{
+    struct mf_edit edit = { .key = "general.file_type", .type = MF_VALUE_U32 };
+
+    edit.number.u64 = type == MF_TYPE_F32 ? 0 : type == MF_TYPE_F16 ? 1 : 32;
+    return mf_draft_find(draft, edit.key) ? mf_draft_edit(draft, &edit, 1)
+                                          : MF_OK;
+}
+
+/* The type of floats that is wished for. */
+static enum mf_status take_type(const struct mf_outputs *outputs,
+                                struct mf_draft *draft, const char *name)
+{
+    static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
+                                          MF_TYPE_BF16 };
+
+    for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
+        if (strcmp(mf_types[types[i]].name, name) == 0)
+            draft->floats = types[i];
+    if (name && draft->floats == MF_TYPE_UNKNOWN)
+        return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'%s' is none of the types f32, f16 and bf16",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    if (name && outputs->model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian: its numbers are not "
+                       "converted");
+    return MF_OK;
+}
+
 /* Metadata, and what the file says of itself.  A file of the model's own format
  * keeps its version. */
 static enum mf_status start_draft(struct mf_outputs *outputs,
@@ -153,7 +234,6 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
 {
     struct mf_model *model = outputs->model;
 
-    draft->lossy = options->lossy;
     draft->reserve = options->reserve;
     draft->version = options->version;
     if (draft->format == model->format) {
@@ -166,6 +246,9 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
         return draft->env->error.status;
     if (mf_renaming_init(&outputs->renaming, model, draft, options->names) !=
         MF_OK)
+        return draft->env->error.status;
+    if (draft->floats != MF_TYPE_UNKNOWN &&
+        note_file_type(draft, draft->floats) != MF_OK)
         return draft->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);
 }
@@ -317,7 +400,9 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 {
     struct mf_output *output = &outputs->output[number];
 
-    if (add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
+    output->draft.lossy = options->lossy;
+    if (take_type(outputs, &output->draft, options->type) != MF_OK ||
+        add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_take_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK)
         return outputs->env->error.status;
@@ -334,7 +419,7 @@ static bool is_verbatim(const struct mf_model *model,
     return format == model->format && model->file_count == 1 &&
            !sharded(options) && !model->part[0].is_split &&
            options->reserve == 0 && options->edit_count == 0 &&
-           options->names == MF_NAMING_KEEP &&
+           options->names == MF_NAMING_KEEP && !options->type &&
            (options->version == 0 || options->version == model->info.version);
 }
 

@@ -7,58 +7,42 @@
  * read: a piece is held once more against the bounds of its source, its tensor
  * and its target before it moves.
  */
+#include "lib/codecs.h"
 #include "lib/convert.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to be shared
- * and stopped. */
+ * and stopped; a multiple of every element's size. */
 #define PIECE  ((uint64_t)8 * 1024 * 1024)
 #define PIECES 256
 
 struct piece {
     struct mf_output *output;
-    const struct mf_source *source; /* NULL: zeros */
-    uint64_t from, to, size;
-    /* A piece of a tensor whose rows change places: `from` is where the tensor
-     * starts, whole its bytes, and the piece goes from byte `at` of it on as
-     * it will be. */
-    const struct mf_rows *rows;
-    uint64_t at, whole;
+    const struct mf_source *source;       /* NULL: zeros */
+    const struct mf_draft_tensor *tensor; /* NULL: no rows move, no type */
+    struct mf_span span;                  /* of the tensor, in the source */
+    uint64_t at, size; /* of the piece, in the tensor's bytes, which come in
+                          the order that they will have */
+    uint64_t to;       /* in the target */
 };
 
 struct transfer {
     struct mf_outputs *outputs;
     struct mf_crew *crew;
+    const struct mf_isa *isa;
     struct piece *piece;
     size_t count;
 };
 
-/* ---- one piece ---- */
-
 static enum mf_status out_of_bounds(struct mf_env *env,
                                     const struct piece *piece)
 {
-    return mf_fail(env, MF_ERR_IO, piece->from,
+    return mf_fail(env, MF_ERR_IO, piece->span.offset,
                    "%" PRIu64 " bytes are to be copied from here, which the "
                    "file does not have",
-                   piece->size);
+                   piece->span.size);
 }
 
-static enum mf_status move_buffer(struct mf_worker *worker,
-                                  const struct piece *piece, uint64_t done)
-{
-    uint64_t left = piece->size - done;
-    size_t size =
-        left < worker->buffer_size ? (size_t)left : worker->buffer_size;
-    uint8_t *buffer = mf_worker_room(worker, piece->from + done);
-
-    if (!piece->source)
-        memset(buffer, 0, size);
-    else if (mf_source_read(&worker->env, piece->source, piece->from + done,
-                            buffer, size) != MF_OK)
-        return worker->env.error.status;
-    return mf_target_write(&worker->env, &piece->output->target,
-                           piece->to + done, buffer, size);
-}
+/* ---- reading ---- */
 
 /* The number that the row at a place of the new order had in the old one. */
 static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
@@ -70,48 +54,121 @@ static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
     return head + place % 2 * rows->half + place / 2;
 }
 
-/* Fills the worker's buffer with rows, or parts of a long one, as they follow
- * in the new order. */
+/* Rows, or parts of a long one, as they follow in the new order. */
 static enum mf_status gather(struct mf_worker *worker,
                              const struct piece *piece, uint64_t at,
-                             size_t size)
+                             uint8_t *into, size_t size)
 {
-    uint64_t row_size = piece->rows->size;
+    const struct mf_rows *rows = &piece->tensor->rows;
 
     for (size_t filled = 0, part; filled < size; filled += part, at += part) {
-        uint64_t within = at % row_size;
-        uint64_t from = old_row(piece->rows, at / row_size) * row_size + within;
+        uint64_t within = at % rows->size;
+        uint64_t from = old_row(rows, at / rows->size) * rows->size + within;
 
-        part = row_size - within < size - filled ? (size_t)(row_size - within)
-                                                 : size - filled;
-        if (from > piece->whole || part > piece->whole - from)
+        part = rows->size - within < size - filled
+                   ? (size_t)(rows->size - within)
+                   : size - filled;
+        if (from > piece->span.size || part > piece->span.size - from)
             return out_of_bounds(&worker->env, piece);
-        if (mf_source_read(&worker->env, piece->source, piece->from + from,
-                           worker->buffer + filled, part) != MF_OK)
+        if (mf_source_read(&worker->env, piece->source,
+                           piece->span.offset + from, into + filled,
+                           part) != MF_OK)
             return worker->env.error.status;
     }
     return MF_OK;
 }
 
-static enum mf_status move_rows(struct mf_worker *worker,
-                                const struct piece *piece)
+static bool rows_move(const struct piece *piece)
 {
-    if (piece->from > piece->source->size ||
-        piece->whole > piece->source->size - piece->from)
-        return out_of_bounds(&worker->env, piece);
-    for (uint64_t done = 0; done < piece->size;) {
-        uint64_t left = piece->size - done;
-        size_t size =
-            left < worker->buffer_size ? (size_t)left : worker->buffer_size;
+    return piece->tensor && piece->tensor->rows.size > 0;
+}
 
-        if (gather(worker, piece, piece->at + done, size) != MF_OK ||
-            mf_target_write(&worker->env, &piece->output->target,
-                            piece->to + done, worker->buffer, size) != MF_OK)
-            return worker->env.error.status;
-        done += size;
-        mf_worker_done(worker, size);
+static enum mf_status read_part(struct mf_worker *worker,
+                                const struct piece *piece, uint64_t at,
+                                uint8_t *into, size_t size)
+{
+    if (!piece->source) {
+        memset(into, 0, size);
+        return MF_OK;
+    }
+    if (rows_move(piece))
+        return gather(worker, piece, at, into, size);
+    return mf_source_read(&worker->env, piece->source, piece->span.offset + at,
+                          into, size);
+}
+
+/* ---- writing ---- */
+
+static size_t buffered(const struct mf_worker *worker, uint64_t left)
+{
+    return left < worker->buffer_size ? (size_t)left : worker->buffer_size;
+}
+
+static enum mf_status copy_piece(struct mf_worker *worker,
+                                 const struct piece *piece)
+{
+    struct mf_target *target = &piece->output->target;
+    bool by_kernel = piece->source && !rows_move(piece);
+    size_t moved;
+
+    for (uint64_t done = 0; done < piece->size; done += moved) {
+        uint64_t at = piece->at + done;
+        uint8_t *buffer = mf_worker_room(worker, piece->span.offset + at);
+
+        moved = by_kernel
+                    ? mf_target_copy(&worker->env, target, piece->to + done,
+                                     piece->source, piece->span.offset + at,
+                                     (size_t)(piece->size - done))
+                    : 0;
+        by_kernel = moved > 0;
+        if (moved == 0) {
+            moved = buffered(worker, piece->size - done);
+            if (read_part(worker, piece, at, buffer, moved) != MF_OK ||
+                mf_target_write(&worker->env, target, piece->to + done, buffer,
+                                moved) != MF_OK)
+                return worker->env.error.status;
+        }
+        mf_worker_done(worker, moved);
     }
     return MF_OK;
+}
+
+/* Numbers of one size become floats, and these numbers of another. */
+static enum mf_status convert_piece(struct mf_worker *worker,
+                                    const struct piece *piece,
+                                    const struct mf_isa *isa)
+{
+    enum mf_type to = (enum mf_type)piece->tensor->type;
+    const struct mf_codec *decode = mf_codec_of(isa, piece->tensor->from);
+    const struct mf_codec *encode = mf_codec_of(isa, to);
+    size_t in = mf_types[piece->tensor->from].bytes, out = mf_types[to].bytes;
+    /* Three parts of the buffer, each on the border of a cache line. */
+    size_t most = worker->buffer_size / (in + sizeof(float) + out) / 64 * 64;
+    uint8_t *bytes = worker->buffer;
+    float *floats = (void *)(bytes + most * in);
+    uint8_t *result = bytes + most * (in + sizeof(float));
+    uint64_t count = piece->size / in;
+    size_t some;
+
+    for (uint64_t done = 0; done < count; done += some) {
+        some = count - done < most ? (size_t)(count - done) : most;
+        if (read_part(worker, piece, piece->at + done * in, bytes, some * in) !=
+            MF_OK)
+            return worker->env.error.status;
+        decode->decode(bytes, floats, some);
+        encode->encode(floats, NULL, result, some);
+        if (mf_target_write(&worker->env, &piece->output->target,
+                            piece->to + done * out, result,
+                            some * out) != MF_OK)
+            return worker->env.error.status;
+        mf_worker_done(worker, some * out);
+    }
+    return MF_OK;
+}
+
+static bool type_changes(const struct mf_draft_tensor *tensor)
+{
+    return tensor && tensor->from != tensor->type;
 }
 
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
@@ -119,34 +176,16 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 {
     const struct transfer *transfer = context;
     const struct piece *piece = &transfer->piece[task];
-    bool by_kernel = piece->source != NULL;
+    const struct mf_span *span = &piece->span;
 
-    if (piece->rows)
-        return move_rows(worker, piece);
-    if (piece->source && (piece->from > piece->source->size ||
-                          piece->size > piece->source->size - piece->from))
+    if (piece->source &&
+        (span->offset > piece->source->size ||
+         span->size > piece->source->size - span->offset ||
+         piece->at > span->size || piece->size > span->size - piece->at))
         return out_of_bounds(&worker->env, piece);
-    for (uint64_t done = 0; done < piece->size;) {
-        size_t moved = 0;
-
-        if (by_kernel)
-            moved = mf_target_copy(&worker->env, &piece->output->target,
-                                   piece->to + done, piece->source,
-                                   piece->from + done,
-                                   (size_t)(piece->size - done));
-        by_kernel = moved > 0;
-        if (moved == 0) {
-            uint64_t left = piece->size - done;
-
-            if (move_buffer(worker, piece, done) != MF_OK)
-                return worker->env.error.status;
-            moved =
-                left < worker->buffer_size ? (size_t)left : worker->buffer_size;
-        }
-        done += moved;
-        mf_worker_done(worker, moved);
-    }
-    return MF_OK;
+    return type_changes(piece->tensor)
+               ? convert_piece(worker, piece, transfer->isa)
+               : copy_piece(worker, piece);
 }
 
 /* ---- all pieces ---- */
@@ -159,19 +198,24 @@ static enum mf_status run(struct transfer *transfer)
     return mf_crew_run(transfer->crew, move_piece, transfer, count);
 }
 
+/* All of span, the first byte of which goes to `to`. */
 static enum mf_status add(struct transfer *transfer, struct piece piece)
 {
-    for (uint64_t left = piece.size; left > 0;) {
+    const struct mf_draft_tensor *tensor = piece.tensor;
+    uint64_t to = piece.to, in = 1, out = 1;
+
+    if (type_changes(tensor)) {
+        in = mf_types[tensor->from].bytes;
+        out = mf_types[tensor->type].bytes;
+    }
+    for (piece.at = 0; piece.at < piece.span.size; piece.at += piece.size) {
+        uint64_t left = piece.span.size - piece.at;
+
         piece.size = left < PIECE ? left : PIECE;
+        piece.to = to + piece.at / in * out;
         if (transfer->count == PIECES && run(transfer) != MF_OK)
             return transfer->crew->env->error.status;
         transfer->piece[transfer->count++] = piece;
-        if (piece.rows)
-            piece.at += piece.size;
-        else
-            piece.from += piece.size;
-        piece.to += piece.size;
-        left -= piece.size;
     }
     return MF_OK;
 }
@@ -180,8 +224,9 @@ static enum mf_status add(struct transfer *transfer, struct piece piece)
 static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
                            uint64_t from, uint64_t to)
 {
-    struct piece piece = { .output = output, .to = from, .size = to - from };
+    struct piece piece = { .output = output, .to = from };
 
+    piece.span.size = to - from;
     return output->target.stream ? add(transfer, piece) : MF_OK;
 }
 
@@ -193,13 +238,11 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     const struct mf_record *record = &model->index.tensor[tensor->record];
     struct piece piece = { .output = output,
                            .source = &model->file[record->shard].source,
-                           .from = record->offset,
-                           .to = output->draft.data_offset + tensor->offset,
-                           .size = tensor->size,
-                           .rows = tensor->rows.size > 0 ? &tensor->rows : NULL,
-                           .whole = record->size };
+                           .tensor = tensor,
+                           .span = { record->offset, record->size },
+                           .to = output->draft.data_offset + tensor->offset };
 
-    if (tensor->size != record->size)
+    if (!type_changes(tensor) && tensor->size != record->size)
         return out_of_bounds(model->env, &piece);
     return add(transfer, piece);
 }
@@ -228,11 +271,10 @@ static enum mf_status transfer_output(struct transfer *transfer,
 
 static enum mf_status transfer_file(struct transfer *transfer)
 {
-    struct mf_output *output = transfer->outputs->output;
     const struct mf_source *source = &transfer->outputs->model->file[0].source;
-    struct piece piece = { .output = output,
+    struct piece piece = { .output = transfer->outputs->output,
                            .source = source,
-                           .size = source->size };
+                           .span = { 0, source->size } };
 
     return add(transfer, piece);
 }
@@ -243,6 +285,9 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
     struct transfer transfer = { .outputs = outputs, .crew = crew };
     enum mf_status status = MF_OK;
 
+    transfer.isa = mf_isa_choose(outputs->env);
+    if (!transfer.isa)
+        return outputs->env->error.status;
     transfer.piece = mf_alloc(outputs->env, PIECES * sizeof(*transfer.piece));
     if (!transfer.piece)
         return outputs->env->error.status;
