@@ -261,6 +261,7 @@ void command_meta_get(struct run *run);
 void command_validate(struct run *run);
 void command_meta_set(struct run *run);
 void command_convert(struct run *run);
+void command_dequantize(struct run *run);
 void command_split(struct run *run);
 void command_merge(struct run *run);
 void command_help(struct run *run);
@@ -272,6 +273,7 @@ extern const struct option meta_options[];
 extern const struct option validate_options[];
 extern const struct option meta_set_options[];
 extern const struct option convert_options[];
+extern const struct option dequantize_options[];
 extern const struct option split_options[];
 extern const struct option merge_options[];
 

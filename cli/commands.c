@@ -57,6 +57,10 @@ const struct command commands[] = {
       "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
       "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
       convert_options, command_convert },
+    { "dequantize", "", "IN OUT", 2, 2, "blocks back to floats",
+      "modelfile dequantize model-q8_0.gguf model-f32.gguf\n"
+      "modelfile dequantize model.gguf model.safetensors --type bf16\n",
+      dequantize_options, command_dequantize },
     { "split", "", "IN PREFIX", 2, 2, "one model as several files",
       "modelfile split model.gguf model --max-size 4G\n"
       "modelfile split model.safetensors model --max-tensors 100\n",

@@ -43,6 +43,17 @@ const struct option split_options[] = {
     { 0 },
 };
 
+const struct option dequantize_options[] = {
+    { "--type", OPTION_CHOICE, "f32|f16|bf16", 1,
+      offsetof(struct options, type), "to which; f32 if not given" },
+    { "--to", OPTION_CHOICE, "gguf|apr|safetensors", 1,
+      offsetof(struct options, to), "format; OUT's suffix if not given" },
+    { "--lossy", OPTION_FLAG, NULL, 0, offsetof(struct options, lossy),
+      "leaves out metadata that the format cannot carry" },
+    OPTIONS_WRITE,
+    { 0 },
+};
+
 const struct option merge_options[] = {
     OPTIONS_WRITE,
     { 0 },
@@ -90,6 +101,7 @@ static void convert(struct run *run, struct mf_model *model)
     struct mf_convert_options wishes = {
         .format = formats[options->to],
         .type = types[options->type],
+        .dequantize = run->command->execute == command_dequantize,
         .replace = options->force,
         .lossy = options->lossy,
         .dry_run = options->dry_run,
@@ -113,6 +125,13 @@ static void convert(struct run *run, struct mf_model *model)
 
 void command_convert(struct run *run)
 {
+    inputs_one(run, false, convert);
+}
+
+void command_dequantize(struct run *run)
+{
+    if (run->options.type == 0)
+        run->options.type = 1;
     inputs_one(run, false, convert);
 }
 

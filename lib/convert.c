@@ -143,10 +143,13 @@ static enum mf_status commit(struct mf_outputs *outputs)
 
 static enum mf_status write_all(struct mf_outputs *outputs, bool replace)
 {
-    struct mf_crew crew;
+    struct mf_crew crew = { 0 };
     uint64_t size = bytes_of(outputs);
-    enum mf_status status = mf_crew_init(&crew, outputs->env, size, size);
+    size_t least;
+    enum mf_status status = mf_outputs_need(outputs, &least);
 
+    if (status == MF_OK)
+        status = mf_crew_init(&crew, outputs->env, size, size, least);
     if (status == MF_OK)
         status = open_targets(outputs, replace);
     if (status == MF_OK && outputs->output->target.stream)

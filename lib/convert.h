@@ -11,6 +11,7 @@
 #include "lib/carry.h"
 #include "lib/model.h"
 #include "lib/parallel.h"
+#include "lib/recode.h"
 #include "lib/rename.h"
 #include "lib/target.h"
 
@@ -34,6 +35,9 @@ struct mf_outputs {
     char *index_path;
     struct mf_target index;
     size_t left_out; /* metadata that could not be carried */
+    /* What recoding did to the numbers, by the type that they have now; NULL:
+     * not asked. */
+    struct mf_deviation *deviation;
 };
 
 /* Metadata of the draft as the edits want it; an edit of what is not there is
@@ -52,6 +56,10 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
+
+/* Bytes of buffer that a thread needs at least; fails where a tensor cannot
+ * become what it is to be. */
+enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);
 
 /* The tensors' bytes into the open targets, on all threads. */
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,

@@ -57,6 +57,7 @@ struct mf_draft {
     uint32_t mode;       /* of a model of the same format, see struct mf_part */
     enum mf_type floats; /* that tensors of floats become; MF_TYPE_UNKNOWN: they
                             stay */
+    bool dequantize;     /* blocks become that, too */
     bool lossy; /* text that a format cannot hold as it is may be escaped */
     struct mf_arena arena; /* what was copied */
     struct mf_entry *entry;

@@ -495,6 +495,7 @@ struct mf_convert_options {
                            suffix says, else that of the model */
     const char *type;   /* of tensors of floats: "f32", "f16", "bf16"; the
                            latter two of matrices only.  NULL: as they are */
+    bool dequantize;    /* blocks, too, become that type */
     bool replace;       /* a file that stands there already */
     bool lossy;         /* what cannot be carried is left out */
     bool dry_run;       /* only the answer; nothing is written */

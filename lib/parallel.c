@@ -53,12 +53,14 @@ static size_t workers_for(const struct mf_env *env, uint64_t work)
     return least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
 }
 
-static size_t buffer_for(size_t workers, uint64_t piece)
+static size_t buffer_for(size_t workers, uint64_t piece, size_t at_least)
 {
     size_t share = least(MF_CREW_MEMORY / workers, BUFFER_MAX);
 
     if (piece < share)
         share = (size_t)piece + MF_PAGE - 1;
+    if (share < at_least)
+        share = at_least + MF_PAGE - 1;
     return share < MF_PAGE ? MF_PAGE : share - share % MF_PAGE;
 }
 
@@ -98,7 +100,7 @@ static void start_threads(size_t count)
 #endif
 
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
-                            uint64_t work, uint64_t piece)
+                            uint64_t work, uint64_t piece, size_t least_size)
 {
     size_t count = workers_for(env, work), size, stride;
     uint8_t *buffer;
@@ -109,7 +111,7 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
     if (count > 1)
         start_threads(count);
 #endif
-    size = buffer_for(count, piece);
+    size = buffer_for(count, piece, least_size);
     stride = size + MF_PAGE;
 
     *crew = (struct mf_crew){ .env = env,

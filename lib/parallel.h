@@ -47,9 +47,10 @@ struct mf_crew {
 
 /* As many workers as the env may have threads, for `work` bytes in all that
  * come in pieces of at most `piece`: no more workers and no larger buffers than
- * that is good for.  A buffer has at most 512 KiB. */
+ * that is good for, but buffers of `least` bytes however that is.  A buffer has
+ * at most 512 KiB. */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
-                            uint64_t work, uint64_t piece);
+                            uint64_t work, uint64_t piece, size_t least);
 void mf_crew_release(struct mf_crew *crew);
 
 /* Tasks 0 to count - 1.  After a failure later tasks may be left out; the

@@ -90,6 +90,12 @@ static enum mf_type wider_type(enum mf_type type)
     }
 }
 
+static bool is_quantized(enum mf_type type)
+{
+    return type < MF_TYPE_COUNT &&
+           (mf_types[type].block > 1 || type == MF_TYPE_APR_Q8);
+}
+
 /* The type that a tensor of floats is wished to have.  Narrow ones are for
  * matrices: norms and biases stay, as in all of llama.cpp. */
 static enum mf_type wished_type(const struct mf_draft *draft,
@@ -97,6 +103,8 @@ static enum mf_type wished_type(const struct mf_draft *draft,
 {
     enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
 
+    if (draft->dequantize && is_quantized(type))
+        return draft->floats;
     if (wider == MF_TYPE_UNKNOWN)
         return type;
     if (draft->floats != MF_TYPE_UNKNOWN &&
@@ -110,12 +118,14 @@ static void set_type(const struct mf_draft *draft,
                      struct mf_draft_tensor *tensor)
 {
     enum mf_type type = wished_type(draft, tensor);
+    uint64_t elements;
 
-    if (type != (enum mf_type)tensor->from)
-        tensor->size =
-            tensor->size / mf_types[tensor->from].bytes * mf_types[type].bytes;
     tensor->type = type;
     tensor->type_id = draft->format->type_id(type);
+    if (type != (enum mf_type)tensor->from &&
+        (!mf_elements(tensor->dim, tensor->rank, &elements) ||
+         !mf_type_size(type, elements, &tensor->size)))
+        tensor->size = UINT64_MAX; /* the plan will say that it is too much */
 }
 
 /* A scalar has no dimensions elsewhere and one of 1 in GGUF. */
@@ -401,6 +411,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
     struct mf_output *output = &outputs->output[number];
 
     output->draft.lossy = options->lossy;
+    output->draft.dequantize = options->dequantize;
     if (take_type(outputs, &output->draft, options->type) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_take_tensors(&output->draft, outputs->model,

@@ -7,22 +7,27 @@
  * read: a piece is held once more against the bounds of its source, its tensor
  * and its target before it moves.
  */
-#include "lib/codecs.h"
 #include "lib/convert.h"
+#include "lib/recode.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to be shared
  * and stopped; a multiple of every element's size. */
 #define PIECE  ((uint64_t)8 * 1024 * 1024)
 #define PIECES 256
 
+/* What is recoded takes a hundred times as long. */
+#define RECODED ((uint64_t)256 * 1024)
+
 struct piece {
     struct mf_output *output;
     const struct mf_source *source;       /* NULL: zeros */
-    const struct mf_draft_tensor *tensor; /* NULL: no rows move, no type */
+    const struct mf_draft_tensor *tensor; /* NULL: bytes of no tensor */
     struct mf_span span;                  /* of the tensor, in the source */
     uint64_t at, size; /* of the piece, in the tensor's bytes, which come in
                           the order that they will have */
     uint64_t to;       /* in the target */
+    struct mf_recoding recoding;
+    struct mf_deviation deviation;
 };
 
 struct transfer {
@@ -133,49 +138,44 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     return MF_OK;
 }
 
-/* Numbers of one size become floats, and these numbers of another. */
-static enum mf_status convert_piece(struct mf_worker *worker,
-                                    const struct piece *piece,
-                                    const struct mf_isa *isa)
+/* Rows as they are become rows as they will be, some at a time. */
+static enum mf_status recode_piece(struct mf_worker *worker,
+                                   struct piece *piece)
 {
-    enum mf_type to = (enum mf_type)piece->tensor->type;
-    const struct mf_codec *decode = mf_codec_of(isa, piece->tensor->from);
-    const struct mf_codec *encode = mf_codec_of(isa, to);
-    size_t in = mf_types[piece->tensor->from].bytes, out = mf_types[to].bytes;
-    /* Three parts of the buffer, each on the border of a cache line. */
-    size_t most = worker->buffer_size / (in + sizeof(float) + out) / 64 * 64;
-    uint8_t *bytes = worker->buffer;
-    float *floats = (void *)(bytes + most * in);
-    uint8_t *result = bytes + most * (in + sizeof(float));
-    uint64_t count = piece->size / in;
-    size_t some;
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
+    uint64_t first = piece->at / recoding->in;
+    uint64_t count = piece->size / recoding->in;
 
     for (uint64_t done = 0; done < count; done += some) {
+        uint8_t *room = mf_recoding_room(recoding, worker->buffer);
+        const uint8_t *result;
+
         some = count - done < most ? (size_t)(count - done) : most;
-        if (read_part(worker, piece, piece->at + done * in, bytes, some * in) !=
-            MF_OK)
+        if (recoding->prefix > 0 &&
+            mf_source_read(&worker->env, piece->source,
+                           piece->span.offset - recoding->prefix,
+                           worker->buffer, recoding->prefix) != MF_OK)
             return worker->env.error.status;
-        decode->decode(bytes, floats, some);
-        encode->encode(floats, NULL, result, some);
+        if (read_part(worker, piece, piece->at + done * recoding->in, room,
+                      some * recoding->in) != MF_OK)
+            return worker->env.error.status;
+        result = mf_recode(recoding, worker->buffer, some, first + done,
+                           &piece->deviation);
         if (mf_target_write(&worker->env, &piece->output->target,
-                            piece->to + done * out, result,
-                            some * out) != MF_OK)
+                            piece->to + done * recoding->out, result,
+                            some * recoding->out) != MF_OK)
             return worker->env.error.status;
-        mf_worker_done(worker, some * out);
+        mf_worker_done(worker, some * recoding->out);
     }
     return MF_OK;
-}
-
-static bool type_changes(const struct mf_draft_tensor *tensor)
-{
-    return tensor && tensor->from != tensor->type;
 }
 
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
     const struct transfer *transfer = context;
-    const struct piece *piece = &transfer->piece[task];
+    struct piece *piece = &transfer->piece[task];
     const struct mf_span *span = &piece->span;
 
     if (piece->source &&
@@ -183,9 +183,8 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
          span->size > piece->source->size - span->offset ||
          piece->at > span->size || piece->size > span->size - piece->at))
         return out_of_bounds(&worker->env, piece);
-    return type_changes(piece->tensor)
-               ? convert_piece(worker, piece, transfer->isa)
-               : copy_piece(worker, piece);
+    return piece->recoding.decode ? recode_piece(worker, piece)
+                                  : copy_piece(worker, piece);
 }
 
 /* ---- all pieces ---- */
@@ -193,25 +192,35 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 static enum mf_status run(struct transfer *transfer)
 {
     size_t count = transfer->count;
+    enum mf_status status =
+        mf_crew_run(transfer->crew, move_piece, transfer, count);
 
     transfer->count = 0;
-    return mf_crew_run(transfer->crew, move_piece, transfer, count);
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        const struct piece *piece = &transfer->piece[i];
+
+        if (piece->recoding.check)
+            mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
+                             &piece->deviation);
+    }
+    return status;
 }
 
 /* All of span, the first byte of which goes to `to`. */
 static enum mf_status add(struct transfer *transfer, struct piece piece)
 {
-    const struct mf_draft_tensor *tensor = piece.tensor;
-    uint64_t to = piece.to, in = 1, out = 1;
+    const struct mf_recoding *recoding = &piece.recoding;
+    uint64_t to = piece.to, in = 1, out = 1, most = PIECE;
 
-    if (type_changes(tensor)) {
-        in = mf_types[tensor->from].bytes;
-        out = mf_types[tensor->type].bytes;
+    if (recoding->decode) {
+        in = recoding->in;
+        out = recoding->out;
+        most = in < RECODED ? RECODED / in * in : in;
     }
     for (piece.at = 0; piece.at < piece.span.size; piece.at += piece.size) {
         uint64_t left = piece.span.size - piece.at;
 
-        piece.size = left < PIECE ? left : PIECE;
+        piece.size = left < most ? left : most;
         piece.to = to + piece.at / in * out;
         if (transfer->count == PIECES && run(transfer) != MF_OK)
             return transfer->crew->env->error.status;
@@ -242,7 +251,18 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                            .span = { record->offset, record->size },
                            .to = output->draft.data_offset + tensor->offset };
 
-    if (!type_changes(tensor) && tensor->size != record->size)
+    if (tensor->from == tensor->type)
+        return tensor->size == record->size ? add(transfer, piece)
+                                            : out_of_bounds(model->env, &piece);
+    if (!mf_recoding_init(model->env, transfer->isa, tensor,
+                          output->draft.format->fastest_first, &piece.recoding))
+        return model->env->error.status;
+    piece.span.offset += piece.recoding.prefix;
+    piece.span.size -= piece.span.size < piece.recoding.prefix
+                           ? piece.span.size
+                           : piece.recoding.prefix;
+    if (piece.span.size / piece.recoding.in * piece.recoding.out !=
+        tensor->size)
         return out_of_bounds(model->env, &piece);
     return add(transfer, piece);
 }
@@ -277,6 +297,32 @@ static enum mf_status transfer_file(struct transfer *transfer)
                            .span = { 0, source->size } };
 
     return add(transfer, piece);
+}
+
+enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out)
+{
+    const struct mf_isa *isa = mf_isa_choose(outputs->env);
+
+    *out = 0;
+    if (!isa)
+        return outputs->env->error.status;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            const struct mf_draft_tensor *tensor = &draft->tensor[t];
+            struct mf_recoding recoding;
+
+            if (tensor->from == tensor->type)
+                continue;
+            if (!mf_recoding_init(outputs->env, isa, tensor,
+                                  draft->format->fastest_first, &recoding))
+                return outputs->env->error.status;
+            if (mf_recoding_need(&recoding) > *out)
+                *out = mf_recoding_need(&recoding);
+        }
+    }
+    return MF_OK;
 }
 
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,

@@ -315,7 +315,7 @@ static enum mf_status prepare(struct look *look)
     for (size_t i = 0; i < look->model->file_count; i++)
         if (look->model->part[i].has_footer)
             largest = look->model->file[i].source.size;
-    if (mf_crew_init(&look->crew, look->model->env, work, largest) != MF_OK)
+    if (mf_crew_init(&look->crew, look->model->env, work, largest, 0) != MF_OK)
         return look->model->env->error.status;
     /* A tensor, its padding or what lies before it; header and footer. */
     pieces = work / look->crew.buffer_size + 2 * index->tensor_count +

@@ -384,7 +384,7 @@ enum mf_status mf_writer_commit(struct mf_writer *writer)
         status =
             pad_to(writer, output->draft.data_offset + output->draft.data_size);
     if (status == MF_OK)
-        status = mf_crew_init(&crew, writer->env, size, size);
+        status = mf_crew_init(&crew, writer->env, size, size, 0);
     if (status == MF_OK)
         status = mf_output_foot(output, &crew);
     mf_crew_release(&crew);

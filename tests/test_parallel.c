@@ -49,7 +49,7 @@ static void every_task_runs_once(void **state)
         struct mf_io_stats io;
         struct mf_crew crew;
 
-        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
                          MF_OK);
         assert_true(crew.count <= thread_counts[i]);
         assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_OK);
@@ -70,7 +70,7 @@ static void first_failure_wins(void **state)
         struct work work = { .fails_from = 37 };
         struct mf_crew crew;
 
-        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
                          MF_OK);
         assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_ERR_IO);
         assert_string_equal(mf_env_error(own)->message, "task 37");
@@ -87,7 +87,7 @@ static void buffers_share_a_budget(void **state)
         struct mf_heap_stats heap;
         struct mf_crew crew;
 
-        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX),
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
                          MF_OK);
         mf_env_heap(own, &heap);
         assert_true(heap.live < 4 * 1024 * 1024);
@@ -106,7 +106,7 @@ static void small_work_takes_little(void **state)
     struct mf_crew crew;
 
     (void)state;
-    assert_int_equal(mf_crew_init(&crew, own, 100, 100), MF_OK);
+    assert_int_equal(mf_crew_init(&crew, own, 100, 100, 0), MF_OK);
     mf_env_heap(own, &heap);
     assert_int_equal(crew.count, 1);
     assert_true(heap.live < 20 * 1024);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recode.h - rows of one type as rows of another, by way of floats
+ */
+#ifndef MF_LIB_RECODE_H
+#define MF_LIB_RECODE_H
+
+#include "lib/codecs.h"
+#include "lib/draft.h"
+
+/* How far numbers have come from what they were. */
+struct mf_deviation {
+    double error2, before2, after2, product; /* sums of squares and products */
+    float worst;
+    uint64_t count;
+};
+
+struct mf_recoding {
+    const struct mf_codec *decode, *encode; /* decode NULL: nothing to do */
+    const struct mf_codec
+        *check;     /* decodes what was encoded; NULL: not asked */
+    size_t columns; /* of a row; 1: each number for itself */
+    size_t in, out; /* bytes of a row */
+    size_t prefix;  /* bytes at the tensor's start that decode wants before any
+                       part of it */
+    const float *weights; /* of the columns, or NULL */
+    uint64_t matrix;      /* rows after which the next weights begin */
+};
+
+/* From tensor->from to tensor->type; false after mf_fail where one of them
+ * cannot be decoded or encoded. */
+bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
+                      const struct mf_draft_tensor *tensor, bool fastest_first,
+                      struct mf_recoding *out);
+
+/* Bytes of buffer that a row takes, and how many rows a buffer takes. */
+size_t mf_recoding_need(const struct mf_recoding *recoding);
+size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size);
+
+/* Where in the buffer the rows to recode go, behind the prefix. */
+static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
+                                        uint8_t *buffer)
+{
+    return buffer + recoding->prefix;
+}
+
+/* Recodes rows that lie there, the first of them number `first` of the tensor;
+ * the result lies in the buffer, too.  deviation is added to where recoding
+ * checks. */
+const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
+                         size_t rows, uint64_t first,
+                         struct mf_deviation *deviation);
+
+/* Adds what was found elsewhere. */
+void mf_deviation_add(struct mf_deviation *sum,
+                      const struct mf_deviation *more);
+
+#endif
