@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kaffine.h - super-blocks whose blocks have a scale and a minimum each
+ *
+ * What Q2_K, Q4_K and Q5_K share.  Scales are multiples of one number of the
+ * super-block, minimums of another.
+ */
+#ifndef MF_LIB_QUANT_KAFFINE_H
+#define MF_LIB_QUANT_KAFFINE_H
+
+#include "lib/quant/affine.h"
+#include "lib/quant/kblock.h"
+#include "lib/quant/positive.h"
+
+/* How a type goes about it. */
+struct mf_k_affine {
+    bool mean;        /* plain weights are |x|, and with this plus the root of
+                         the block's mean square */
+    float importance; /* given weights are times the root of this times the
+                         super-block's mean square, plus the square of x */
+    struct mf_affine_trials plain, weighted;
+};
+
+/* Of each super-block a number, and by how much its blocks multiply that: to
+ * scales in the first MF_LANES of these, to minimums in the others. */
+struct mf_k_multiples {
+    float unit[ABREAST];
+    uint8_t code[ABREAST][MF_K_BLOCKS];
+};
+
+/* ---- scales and minimums */
+
+static inline void mf_k_weigh_plain(const struct mf_k_affine *how, size_t size,
+                                    const struct mf_row *x,
+                                    struct mf_row *weight)
+{
+    struct mf_row add = { { { 0 } } };
+
+    if (how->mean)
+        for (size_t i = 0; i < size; i++)
+            for (int s = 0; s < SIDES; s++)
+                add.side[s] += x[i].side[s] * x[i].side[s];
+    for (int s = 0; s < SIDES; s++)
+        add.side[s] = mf_lanes_root(add.side[s] / (float)size);
+    for (size_t i = 0; i < size; i++)
+        for (int s = 0; s < SIDES; s++)
+            weight[i].side[s] = add.side[s] + mf_lanes_abs(x[i].side[s]);
+}
+
+static inline void mf_k_keep(struct mf_k_batch *batch, size_t first,
+                             const struct mf_affine_block *block,
+                             struct mf_affine *found)
+{
+    for (int s = 0; s < SIDES; s++)
+        found->minimum.side[s] = -found->minimum.side[s];
+    mf_row_store(batch->scale + first, found->scale);
+    mf_row_store(batch->minimum + first, found->minimum);
+    mf_row_store(batch->code_scale + first, found->code_scale);
+    mf_row_store(batch->code_minimum + first, found->code_minimum);
+    mf_row_store(batch->weight + first, block->sum_w);
+}
+
+/* The minimums that the batch holds are what is taken away: not below 0. */
+static inline void mf_k_affine_search(const struct mf_k_affine *how,
+                                      struct mf_k_batch *batch)
+{
+    struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
+    struct mf_affine_block block;
+    struct mf_affine found;
+
+    block.size = batch->block_size;
+    block.x = x;
+    block.weight = weight;
+    if (batch->weights)
+        mf_k_mean_squares(batch, how->importance);
+    for (size_t i = 0; i < batch->count * batch->block_count; i += ABREAST) {
+        mf_k_load(batch, i, batch->row, x);
+        if (batch->weights) {
+            mf_k_weigh(batch, i, x, weight);
+            mf_affine_search(&how->weighted, &block, &found);
+        } else {
+            mf_k_weigh_plain(how, batch->block_size, x, weight);
+            mf_affine_search(&how->plain, &block, &found);
+        }
+        mf_k_keep(batch, i, &block, &found);
+    }
+}
+
+/* ---- these as multiples */
+
+/* The largest is top times the unit.  A scale may come out a little below 0;
+ * cut to a byte its code is then large. */
+static inline float mf_k_plain_multiple(const float *value, size_t count,
+                                        float top, uint8_t bound, uint8_t *code)
+{
+    float max = 0.0f, inverse;
+
+    for (size_t i = 0; i < count; i++)
+        max = value[i] > max ? value[i] : max;
+    inverse = max > 0 ? top / max : 0.0f;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t byte = (uint8_t)mf_k_round(inverse * value[i]);
+
+        code[i] = byte < bound ? byte : bound;
+    }
+    return max / top;
+}
+
+static inline void mf_k_plain_multiples(const struct mf_k_batch *batch,
+                                        float top, uint8_t bound,
+                                        struct mf_k_multiples *out)
+{
+    size_t count = batch->block_count;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        out->unit[i] = mf_k_plain_multiple(batch->scale + i * count, count, top,
+                                           bound, out->code[i]);
+        out->unit[MF_LANES + i] =
+            mf_k_plain_multiple(batch->minimum + i * count, count, top, bound,
+                                out->code[MF_LANES + i]);
+    }
+}
+
+/* Those that err least where the weights are. */
+static inline void mf_k_fit_multiples(const struct mf_k_batch *batch, float top,
+                                      struct mf_k_multiples *out)
+{
+    struct mf_row x[MF_POSITIVE_SIZE], weight[MF_POSITIVE_SIZE];
+    struct mf_positive fit;
+
+    fit.size = batch->block_count;
+    fit.top = top;
+    fit.x = x;
+    fit.weight = weight;
+    mf_k_load_sides(batch, batch->scale, batch->minimum, x);
+    mf_k_load_sides(batch, batch->weight, batch->weight, weight);
+    mf_positive_search(&fit);
+    mf_row_store(out->unit, fit.scale);
+    for (size_t j = 0; j < batch->block_count; j++) {
+        float code[ABREAST];
+
+        mf_row_store(code, fit.code[j]);
+        for (size_t i = 0; i < ABREAST; i++)
+            out->code[i][j] = (uint8_t)code[i];
+    }
+}
+
+/* ---- codes of the elements */
+
+/* Of block number i.  Where its scale is 0 they are those of the search. */
+static inline void mf_k_affine_codes(const struct mf_k_batch *batch, size_t i,
+                                     float scale, float minimum, float top,
+                                     uint8_t *codes)
+{
+    const float *row = batch->row + i * batch->block_size;
+
+    for (size_t j = 0; j < batch->block_size; j += MF_LANES) {
+        mf_floats x = mf_lanes_load(row + j);
+
+        x = scale != 0 ? (x + minimum) / scale
+                       : batch->code_scale[i] * (x - batch->code_minimum[i]);
+        mf_lanes_store_bytes(
+            codes + j, mf_lanes_clamp_round(mf_lanes_round_any(x), 0.0f, top));
+    }
+}
+
+#endif

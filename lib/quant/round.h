@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * round.h - the nearest whole number, as the reference's searches find it
+ */
+#ifndef MF_LIB_QUANT_ROUND_H
+#define MF_LIB_QUANT_ROUND_H
+
+#include <stdbool.h>
+
+#include "lib/quant/lanes.h"
+
+static inline mf_floats mf_lanes_abs(mf_floats a)
+{
+    return (mf_floats)((mf_ints)a & 0x7fffffff);
+}
+
+static inline bool mf_ints_every(mf_ints mask)
+{
+    return mf_lanes_signs(mask) == (1u << MF_LANES) - 1;
+}
+
+/* ---- rounding to whole numbers */
+
+/* 3 * 2^22.  Added to a number between -2^22 and 2^22 it leaves that, rounded,
+ * in the lower half of the bits: the last place of the sum is 1. */
+#define MF_ROUND 12582912.0f
+#define MF_NEAR  4194303.0f
+
+/* The whole number nearest to value, plus MF_ROUND.  Value is no larger than
+ * MF_NEAR, or a NaN, which stays one. */
+static inline mf_floats mf_lanes_round(mf_floats value)
+{
+    return value + MF_ROUND;
+}
+
+/* The same for any value.  Out of range it is what the last 23 bits of the sum
+ * happen to hold: so it is in the reference, whose searches come to such
+ * values.  A NaN is 0. */
+static inline mf_floats mf_lanes_round_any(mf_floats value)
+{
+    mf_ints number = value == value;
+    mf_floats sum =
+        mf_lanes_round(mf_lanes_select(number, value, mf_lanes_all(0.0f)));
+
+    return (mf_floats)(((mf_ints)sum & 0x007fffff) | 0x4b000000);
+}
+
+/* What one of these has made, between low and high; of a NaN, low. */
+static inline mf_floats mf_lanes_clamp_round(mf_floats round, float low,
+                                             float high)
+{
+    round = mf_lanes_max(round, mf_lanes_all(MF_ROUND + low));
+    round = mf_lanes_min(round, mf_lanes_all(MF_ROUND + high));
+    return round - MF_ROUND;
+}
+
+/* Whole numbers from 0 to 255. */
+static inline void mf_lanes_store_bytes(uint8_t *at, mf_floats value)
+{
+    mf_ints number = __builtin_convertvector(value, mf_ints);
+#if MF_LANES == 16
+    _mm_storeu_si128((__m128i *)(void *)at,
+                     _mm512_cvtepi32_epi8((__m512i)number));
+#elif MF_LANES == 8
+    __m128i words =
+        _mm_packus_epi32(_mm256_castsi256_si128((__m256i)number),
+                         _mm256_extracti128_si256((__m256i)number, 1));
+
+    _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(words, words));
+#elif defined(__SSE2__)
+    __m128i words = _mm_packs_epi32((__m128i)number, (__m128i)number);
+    int32_t four = _mm_cvtsi128_si32(_mm_packus_epi16(words, words));
+
+    memcpy(at, &four, sizeof(four));
+#else
+    for (int i = 0; i < MF_LANES; i++)
+        at[i] = (uint8_t)number[i];
+#endif
+}
+
+/* The numbers of a table of 16. */
+static inline mf_floats mf_lanes_look_up(const float table[16], mf_ints index)
+{
+#if MF_LANES == 16
+    return _mm512_permutexvar_ps((__m512i)index, mf_lanes_load(table));
+#elif MF_LANES == 8
+    mf_floats low =
+        _mm256_permutevar8x32_ps(mf_lanes_load(table), (__m256i)index);
+    mf_floats high =
+        _mm256_permutevar8x32_ps(mf_lanes_load(table + 8), (__m256i)index);
+
+    return mf_lanes_select(index > 7, high, low);
+#else
+    return (mf_floats){ table[index[0]], table[index[1]], table[index[2]],
+                        table[index[3]] };
+#endif
+}
+
+#endif

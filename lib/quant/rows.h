@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rows.h - blocks turned, so that each has a lane of its own
+ *
+ * A search over a block adds floats, and the order of additions is part of its
+ * result.  So one block is not spread over a vector: each lane has a block of
+ * its own and does what a scalar would do, in the same order.  Code that uses
+ * this is written once, for any number of lanes.
+ */
+#ifndef MF_LIB_QUANT_ROWS_H
+#define MF_LIB_QUANT_ROWS_H
+
+#include "lib/quant/lanes.h"
+
+/* One vector's additions wait for each other; those of a second one fill the
+ * gaps. */
+#define SIDES   2
+#define ABREAST (SIDES * MF_LANES)
+
+/* Of each block that is abreast, one element. */
+struct mf_row {
+    mf_floats side[SIDES];
+};
+
+static inline struct mf_row mf_row_load(const float *at)
+{
+    struct mf_row row;
+
+    memcpy(&row, at, sizeof(row));
+    return row;
+}
+
+static inline void mf_row_store(float *at, struct mf_row row)
+{
+    memcpy(at, &row, sizeof(row));
+}
+
+#if defined(__AVX2__)
+
+/* Element at + i of the block from[j] becomes element j of row i, for MF_TURN
+ * of both.  Rows lie ABREAST apart. */
+#define MF_TURN 8
+
+static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+{
+    __m256 row[8], pair[8], four[8];
+
+    for (int i = 0; i < 8; i++)
+        row[i] = _mm256_loadu_ps(from[i] + at);
+    for (int i = 0; i < 8; i += 2) {
+        pair[i] = _mm256_unpacklo_ps(row[i], row[i + 1]);
+        pair[i + 1] = _mm256_unpackhi_ps(row[i], row[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        four[i] = _mm256_shuffle_ps(pair[i], pair[i + 2], 0x44);
+        four[i + 1] = _mm256_shuffle_ps(pair[i], pair[i + 2], 0xee);
+        four[i + 2] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0x44);
+        four[i + 3] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * ABREAST,
+                         _mm256_permute2f128_ps(four[i], four[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * ABREAST,
+                         _mm256_permute2f128_ps(four[i], four[i + 4], 0x31));
+    }
+}
+
+#elif defined(__SSE2__)
+
+#define MF_TURN 4
+
+static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+{
+    __m128 row[4];
+
+    for (int i = 0; i < 4; i++)
+        row[i] = _mm_loadu_ps(from[i] + at);
+    _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
+    for (int i = 0; i < 4; i++)
+        _mm_storeu_ps(out + i * ABREAST, row[i]);
+}
+
+#else
+
+#define MF_TURN 4
+
+static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+{
+    for (int i = 0; i < 4; i++)
+        for (int lane = 0; lane < 4; lane++)
+            out[i * ABREAST + lane] = from[lane][at + (size_t)i];
+}
+
+#endif
+
+/* Rows 0 to count - 1, a multiple of 8, of the blocks at from. */
+static inline void mf_rows_load(struct mf_row *out,
+                                const float *const from[ABREAST], size_t count)
+{
+    for (size_t at = 0; at < count; at += MF_TURN)
+        for (size_t lane = 0; lane < ABREAST; lane += MF_TURN)
+            mf_rows_turn((float *)(out + at) + lane, from + lane, at);
+}
+
+#endif
