@@ -5,6 +5,7 @@
 #ifndef MF_LIB_QUANT_ROUND_H
 #define MF_LIB_QUANT_ROUND_H
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "lib/quant/lanes.h"

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kscale.h - super-blocks whose blocks have a scale each: Q3_K and Q6_K
+ */
+#ifndef MF_LIB_QUANT_KSCALE_H
+#define MF_LIB_QUANT_KSCALE_H
+
+#include "lib/quant/kblock.h"
+#include "lib/quant/scale.h"
+
+static inline void mf_k_squares(const struct mf_row *x, struct mf_row *weight)
+{
+    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
+        for (int s = 0; s < SIDES; s++)
+            weight[i].side[s] = x[i].side[s] * x[i].side[s];
+}
+
+static inline void mf_k_search_scale(struct mf_k_batch *batch, size_t first,
+                                     float top, const struct mf_row *x,
+                                     const struct mf_row *weight)
+{
+    struct mf_scale search;
+
+    search.top = top;
+    search.x = x;
+    search.weight = weight;
+    mf_scale_search(&search);
+    mf_row_store(batch->scale + first, search.scale);
+    mf_row_store(batch->code_scale + first, search.code_scale);
+}
+
+/* Codes, plus top, of block number i.  Where its scale is 0 they are those of
+ * the search. */
+static inline void mf_k_scale_codes(const struct mf_k_batch *batch, size_t i,
+                                    float scale, float top, uint8_t *codes)
+{
+    const float *row = batch->row + i * MF_SCALE_SIZE;
+
+    for (size_t j = 0; j < MF_SCALE_SIZE; j += MF_LANES) {
+        mf_floats x = mf_lanes_load(row + j);
+
+        x = scale != 0 ? mf_lanes_round_any(x / scale)
+                       : mf_lanes_round(batch->code_scale[i] * x);
+        mf_lanes_store_bytes(codes + j,
+                             mf_lanes_clamp_round(x, -top, top - 1) + top);
+    }
+}
+
+#endif

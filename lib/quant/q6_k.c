@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * q6_k.c - Q6_K: sixteen blocks of 16 codes of 6 bits
+ *
+ * A super-block: 128 bytes with the lower four bits of codes, 64 with their
+ * upper two, a scale of 8 bits for each block, a half.  Every 128 codes have 64
+ * bytes of the first: code i is in the lower half of byte i, code 64 + i in the
+ * upper one.  They have 32 of the second, which hold codes i, 32 + i, 64 + i
+ * and 96 + i, the first of these lowest.
+ */
+#include "lib/quant/kscale.h"
+#include "lib/quant/quant.h"
+
+enum { HIGH = 128, MULTIPLES = 192, UNIT = 208, BLOCK = 210 };
+
+static void decode_part(const uint8_t *low, const uint8_t *high,
+                        const float scale[8], float *out)
+{
+    for (size_t i = 0; i < 32; i += MF_LANES) {
+        const float *s = scale + i / 16;
+        mf_ints low0 = mf_ints_of_u8(low + i);
+        mf_ints low1 = mf_ints_of_u8(low + 32 + i);
+        mf_ints top = mf_ints_of_u8(high + i);
+        mf_ints code[4] = { (low0 & 15) | (top & 3) << 4,
+                            (low1 & 15) | (top & 12) << 2,
+                            low0 >> 4 | (top & 48), low1 >> 4 | top >> 6 << 4 };
+
+        for (size_t j = 0; j < 4; j++)
+            mf_lanes_store(out + 32 * j + i,
+                           s[2 * j] * mf_lanes_of(code[j] - 32));
+    }
+}
+
+static void block_scales(const uint8_t *block, float scale[16])
+{
+    float unit = mf_load_scale(block + UNIT);
+
+    for (size_t i = 0; i < 16; i++)
+        scale[i] = unit * (float)(int8_t)block[MULTIPLES + i];
+}
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (; columns; columns -= MF_K, blocks += BLOCK, out += MF_K) {
+        float scale[16];
+
+        block_scales(blocks, scale);
+        decode_part(blocks, blocks + HIGH, scale, out);
+        decode_part(blocks + 64, blocks + HIGH + 32, scale + 8, out + 128);
+    }
+}
+
+/* Scales become multiples, of which the one farthest from 0 is -128.  Returns
+ * false where all of them are next to nothing. */
+static bool write_scales(const float *scale, uint8_t *out)
+{
+    float most = 0.0f, farthest = 0.0f, inverse;
+
+    for (size_t i = 0; i < 16; i++)
+        if (fabsf(scale[i]) > most) {
+            most = fabsf(scale[i]);
+            farthest = scale[i];
+        }
+    if (most < MF_SCALE_LEAST)
+        return false;
+    inverse = -128.0f / farthest;
+    mf_store_scale(out + UNIT, 1.0f / inverse);
+    for (size_t i = 0; i < 16; i++) {
+        int32_t multiple = mf_k_round(inverse * scale[i]);
+
+        out[MULTIPLES + i] = (uint8_t)(multiple < 127 ? multiple : 127);
+    }
+    return true;
+}
+
+static void write_codes(const uint8_t *code, uint8_t *low, uint8_t *high)
+{
+    for (size_t i = 0; i < 32; i++) {
+        const uint8_t *c = code + i;
+
+        low[i] = (uint8_t)((c[0] & 15) | c[64] << 4);
+        low[32 + i] = (uint8_t)((c[32] & 15) | c[96] << 4);
+        high[i] = (uint8_t)(c[0] >> 4 | c[32] >> 4 << 2 | c[64] >> 4 << 4 |
+                            c[96] >> 4 << 6);
+    }
+}
+
+/* Super-block number i of the batch. */
+static void write_block(const struct mf_k_batch *batch, size_t i, uint8_t *out)
+{
+    float scale[16];
+    uint8_t code[MF_K];
+
+    memset(out, 0, BLOCK);
+    if (!write_scales(batch->scale + 16 * i, out))
+        return;
+    block_scales(out, scale);
+    for (size_t j = 0; j < 16; j++)
+        mf_k_scale_codes(batch, 16 * i + j, scale[j], 32.0f, code + 16 * j);
+    write_codes(code, out, out + HIGH);
+    write_codes(code + 128, out + 64, out + HIGH + 32);
+}
+
+static void encode(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_row x[MF_SCALE_SIZE], weight[MF_SCALE_SIZE];
+    struct mf_k_batch batch;
+
+    mf_k_begin(&batch, row, weights, 16);
+    for (size_t left = columns / MF_K; left; left -= batch.count) {
+        mf_k_advance(&batch, left, MF_LANES);
+        for (size_t i = 0; i < 16 * batch.count; i += ABREAST) {
+            mf_k_load(&batch, i, batch.row, x);
+            if (weights)
+                mf_k_load(&batch, i, batch.weights, weight);
+            else
+                mf_k_squares(x, weight);
+            mf_k_search_scale(&batch, i, 32.0f, x, weight);
+        }
+        for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)
+            write_block(&batch, i, blocks);
+    }
+}
+
+const struct mf_codec MF_CODEC(q6_k) = { decode, encode };
