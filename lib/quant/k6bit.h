@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * k6bit.h - eight scales and eight minimums of six bits each, in 12 bytes
+ * k6bit.h - eight scales and eight minimums of six bits each
  *
- * What Q4_K and Q5_K share.  Bytes 0 to 3 hold scales 0 to 3, bytes 4 to 7
- * minimums 0 to 3; the upper two bits of each are those of number 4 to 7.  The
- * lower four of these are in bytes 8 to 11: below a scale's, above a minimum's.
+ * What Q4_K and Q5_K begin with: a half for scales, a half for minimums, and 12
+ * bytes.  Of these, 0 to 3 hold scales 0 to 3, bytes 4 to 7 minimums 0 to 3;
+ * the upper two bits of each are those of number 4 to 7, whose lower four are
+ * in bytes 8 to 11: a scale's below, a minimum's above.
  */
 #ifndef MF_LIB_QUANT_K6BIT_H
 #define MF_LIB_QUANT_K6BIT_H
 
-#include "lib/quant/fp16.h"
+#include "lib/quant/kaffine.h"
+
+#define MF_6BIT 16 /* bytes */
 
 static inline void mf_6bit_store(uint8_t *at, const uint8_t scale[8],
                                  const uint8_t minimum[8])
@@ -21,18 +24,34 @@ static inline void mf_6bit_store(uint8_t *at, const uint8_t scale[8],
     }
 }
 
-/* Times the two halves at units: what they stand for. */
-static inline void mf_6bit_numbers(const uint8_t *units, const uint8_t *at,
-                                   float scale[8], float minimum[8])
+static inline void mf_6bit_load(const uint8_t *at, float scale[8],
+                                float minimum[8])
 {
-    float d = mf_load_scale(units), m = mf_load_scale(units + 2);
+    float d = mf_load_scale(at), m = mf_load_scale(at + 2);
 
+    at += 4;
     for (int i = 0; i < 4; i++) {
         scale[i] = d * (float)(at[i] & 63);
         scale[i + 4] = d * (float)((at[i + 8] & 15) | at[i] >> 6 << 4);
         minimum[i] = m * (float)(at[i + 4] & 63);
         minimum[i + 4] = m * (float)(at[i + 8] >> 4 | at[i + 4] >> 6 << 4);
     }
+}
+
+/* Writes these of super-block number i, and finds its codes. */
+static inline void mf_6bit_write(const struct mf_k_batch *batch, size_t i,
+                                 const struct mf_k_multiples *found, float top,
+                                 uint8_t *out, uint8_t code[MF_K])
+{
+    float scale[8], minimum[8];
+
+    mf_store_scale(out, mf_one_nan(found->unit[i]));
+    mf_store_scale(out + 2, mf_one_nan(found->unit[MF_LANES + i]));
+    mf_6bit_store(out + 4, found->code[i], found->code[MF_LANES + i]);
+    mf_6bit_load(out, scale, minimum);
+    for (size_t j = 0; j < 8; j++)
+        mf_k_affine_codes(batch, 8 * i + j, scale[j], minimum[j], top,
+                          code + 32 * j);
 }
 
 #endif

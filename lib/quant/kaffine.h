@@ -12,15 +12,6 @@
 #include "lib/quant/kblock.h"
 #include "lib/quant/positive.h"
 
-/* How a type goes about it. */
-struct mf_k_affine {
-    bool mean;        /* plain weights are |x|, and with this plus the root of
-                         the block's mean square */
-    float importance; /* given weights are times the root of this times the
-                         super-block's mean square, plus the square of x */
-    struct mf_affine_trials plain, weighted;
-};
-
 /* Of each super-block a number, and by how much its blocks multiply that: to
  * scales in the first MF_LANES of these, to minimums in the others. */
 struct mf_k_multiples {
@@ -28,21 +19,37 @@ struct mf_k_multiples {
     uint8_t code[ABREAST][MF_K_BLOCKS];
 };
 
+/* What is constant in a codec, and so to the compiler once all is inline. */
+struct mf_k_affine {
+    size_t bytes;      /* of a super-block */
+    size_t block_size; /* elements */
+    float top; /* the largest multiple, and where its code is cut off: */
+    uint8_t bound, weighted_bound;
+    bool mean;        /* plain weights are |x|, and with this plus the root of
+                         the block's mean square */
+    float importance; /* given weights are times the root of this times the
+                         super-block's mean square, plus the square of x */
+    struct mf_affine_trials plain, weighted;
+    /* Writes super-block number i. */
+    void (*write)(const struct mf_k_batch *batch, size_t i,
+                  const struct mf_k_multiples *found, uint8_t *out);
+};
+
 /* ---- scales and minimums */
 
-static inline void mf_k_weigh_plain(const struct mf_k_affine *how, size_t size,
+static inline void mf_k_weigh_plain(const struct mf_k_affine *type,
                                     const struct mf_row *x,
                                     struct mf_row *weight)
 {
     struct mf_row add = { { { 0 } } };
 
-    if (how->mean)
-        for (size_t i = 0; i < size; i++)
+    if (type->mean)
+        for (size_t i = 0; i < type->block_size; i++)
             for (int s = 0; s < SIDES; s++)
                 add.side[s] += x[i].side[s] * x[i].side[s];
     for (int s = 0; s < SIDES; s++)
-        add.side[s] = mf_lanes_root(add.side[s] / (float)size);
-    for (size_t i = 0; i < size; i++)
+        add.side[s] = mf_lanes_root(add.side[s] / (float)type->block_size);
+    for (size_t i = 0; i < type->block_size; i++)
         for (int s = 0; s < SIDES; s++)
             weight[i].side[s] = add.side[s] + mf_lanes_abs(x[i].side[s]);
 }
@@ -61,26 +68,26 @@ static inline void mf_k_keep(struct mf_k_batch *batch, size_t first,
 }
 
 /* The minimums that the batch holds are what is taken away: not below 0. */
-static inline void mf_k_affine_search(const struct mf_k_affine *how,
+static inline void mf_k_affine_search(const struct mf_k_affine *type,
                                       struct mf_k_batch *batch)
 {
     struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
     struct mf_affine_block block;
     struct mf_affine found;
 
-    block.size = batch->block_size;
+    block.size = type->block_size;
     block.x = x;
     block.weight = weight;
     if (batch->weights)
-        mf_k_mean_squares(batch, how->importance);
+        mf_k_mean_squares(batch, type->importance);
     for (size_t i = 0; i < batch->count * batch->block_count; i += ABREAST) {
         mf_k_load(batch, i, batch->row, x);
         if (batch->weights) {
             mf_k_weigh(batch, i, x, weight);
-            mf_affine_search(&how->weighted, &block, &found);
+            mf_affine_search(&type->weighted, &block, &found);
         } else {
-            mf_k_weigh_plain(how, batch->block_size, x, weight);
-            mf_affine_search(&how->plain, &block, &found);
+            mf_k_weigh_plain(type, x, weight);
+            mf_affine_search(&type->plain, &block, &found);
         }
         mf_k_keep(batch, i, &block, &found);
     }
@@ -88,48 +95,56 @@ static inline void mf_k_affine_search(const struct mf_k_affine *how,
 
 /* ---- these as multiples */
 
-/* The largest is top times the unit.  A scale may come out a little below 0;
- * cut to a byte its code is then large. */
-static inline float mf_k_plain_multiple(const float *value, size_t count,
-                                        float top, uint8_t bound, uint8_t *code)
+/* A scale may come out a little below 0; cut to a byte its code is then
+ * large. */
+static inline uint8_t mf_k_byte(int32_t code, uint8_t bound)
+{
+    uint8_t byte = (uint8_t)code;
+
+    return byte < bound ? byte : bound;
+}
+
+/* The largest is top times the unit. */
+static inline float mf_k_plain_multiple(const struct mf_k_affine *type,
+                                        const float *value, size_t count,
+                                        uint8_t *code)
 {
     float max = 0.0f, inverse;
 
     for (size_t i = 0; i < count; i++)
         max = value[i] > max ? value[i] : max;
-    inverse = max > 0 ? top / max : 0.0f;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t byte = (uint8_t)mf_k_round(inverse * value[i]);
-
-        code[i] = byte < bound ? byte : bound;
-    }
-    return max / top;
+    inverse = max > 0 ? type->top / max : 0.0f;
+    for (size_t i = 0; i < count; i++)
+        code[i] = mf_k_byte(mf_k_round(inverse * value[i]), type->bound);
+    return max / type->top;
 }
 
-static inline void mf_k_plain_multiples(const struct mf_k_batch *batch,
-                                        float top, uint8_t bound,
+static inline void mf_k_plain_multiples(const struct mf_k_affine *type,
+                                        const struct mf_k_batch *batch,
                                         struct mf_k_multiples *out)
 {
     size_t count = batch->block_count;
 
     for (size_t i = 0; i < batch->count; i++) {
-        out->unit[i] = mf_k_plain_multiple(batch->scale + i * count, count, top,
-                                           bound, out->code[i]);
-        out->unit[MF_LANES + i] =
-            mf_k_plain_multiple(batch->minimum + i * count, count, top, bound,
-                                out->code[MF_LANES + i]);
+        size_t j = MF_LANES + i;
+
+        out->unit[i] = mf_k_plain_multiple(type, batch->scale + i * count,
+                                           count, out->code[i]);
+        out->unit[j] = mf_k_plain_multiple(type, batch->minimum + i * count,
+                                           count, out->code[j]);
     }
 }
 
 /* Those that err least where the weights are. */
-static inline void mf_k_fit_multiples(const struct mf_k_batch *batch, float top,
+static inline void mf_k_fit_multiples(const struct mf_k_affine *type,
+                                      const struct mf_k_batch *batch,
                                       struct mf_k_multiples *out)
 {
     struct mf_row x[MF_POSITIVE_SIZE], weight[MF_POSITIVE_SIZE];
     struct mf_positive fit;
 
     fit.size = batch->block_count;
-    fit.top = top;
+    fit.top = type->top;
     fit.x = x;
     fit.weight = weight;
     mf_k_load_sides(batch, batch->scale, batch->minimum, x);
@@ -141,7 +156,7 @@ static inline void mf_k_fit_multiples(const struct mf_k_batch *batch, float top,
 
         mf_row_store(code, fit.code[j]);
         for (size_t i = 0; i < ABREAST; i++)
-            out->code[i][j] = (uint8_t)code[i];
+            out->code[i][j] = mf_k_byte((int32_t)code[i], type->weighted_bound);
     }
 }
 
@@ -161,6 +176,28 @@ static inline void mf_k_affine_codes(const struct mf_k_batch *batch, size_t i,
                        : batch->code_scale[i] * (x - batch->code_minimum[i]);
         mf_lanes_store_bytes(
             codes + j, mf_lanes_clamp_round(mf_lanes_round_any(x), 0.0f, top));
+    }
+}
+
+/* ---- all of it */
+
+static inline void mf_k_affine_encode(const struct mf_k_affine *type,
+                                      const float *row, const float *weights,
+                                      uint8_t *blocks, size_t columns)
+{
+    struct mf_k_batch batch;
+    struct mf_k_multiples found;
+
+    mf_k_begin(&batch, row, weights, type->block_size);
+    for (size_t left = columns / MF_K; left; left -= batch.count) {
+        mf_k_advance(&batch, left, MF_LANES);
+        mf_k_affine_search(type, &batch);
+        if (weights)
+            mf_k_fit_multiples(type, &batch, &found);
+        else
+            mf_k_plain_multiples(type, &batch, &found);
+        for (size_t i = 0; i < batch.count; i++, blocks += type->bytes)
+            type->write(&batch, i, &found, blocks);
     }
 }
 
