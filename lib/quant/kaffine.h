@@ -79,7 +79,9 @@ static inline void mf_k_affine_search(const struct mf_k_affine *type,
     block.x = x;
     block.weight = weight;
     if (batch->weights)
-        mf_k_mean_squares(batch, type->importance);
+        mf_k_square_sums(batch);
+    for (size_t i = 0; batch->weights && i < batch->count; i++)
+        batch->square_sum[i] = type->importance * batch->square_sum[i] / MF_K;
     for (size_t i = 0; i < batch->count * batch->block_count; i += ABREAST) {
         mf_k_load(batch, i, batch->row, x);
         if (batch->weights) {
@@ -188,7 +190,7 @@ static inline void mf_k_affine_encode(const struct mf_k_affine *type,
     struct mf_k_batch batch;
     struct mf_k_multiples found;
 
-    mf_k_begin(&batch, row, weights, type->block_size);
+    mf_k_begin(&batch, row, weights, type->block_size, MF_K / type->block_size);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
         mf_k_advance(&batch, left, MF_LANES);
         mf_k_affine_search(type, &batch);

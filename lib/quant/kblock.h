@@ -21,7 +21,7 @@
 struct mf_k_batch {
     const float *row, *weights;
     size_t count, block_size, block_count; /* block_count: of a super-block */
-    float mean_square[ABREAST];            /* times something */
+    float square_sum[ABREAST];
     float scale[MF_K_BLOCKS * ABREAST], minimum[MF_K_BLOCKS * ABREAST];
     float code_scale[MF_K_BLOCKS * ABREAST];
     float code_minimum[MF_K_BLOCKS * ABREAST];
@@ -29,22 +29,25 @@ struct mf_k_batch {
 };
 
 static inline void mf_k_begin(struct mf_k_batch *batch, const float *row,
-                              const float *weights, size_t block_size)
+                              const float *weights, size_t block_size,
+                              size_t block_count)
 {
     batch->row = row;
     batch->weights = weights;
     batch->count = 0;
     batch->block_size = block_size;
-    batch->block_count = MF_K / block_size;
+    batch->block_count = block_count;
 }
 
 /* Goes on to the next super-blocks, of as many as are left. */
 static inline void mf_k_advance(struct mf_k_batch *batch, size_t left,
                                 size_t most)
 {
-    batch->row += MF_K * batch->count;
+    size_t done = batch->count * batch->block_count * batch->block_size;
+
+    batch->row += done;
     if (batch->weights)
-        batch->weights += MF_K * batch->count;
+        batch->weights += done;
     batch->count = left < most ? left : most;
 }
 
@@ -80,41 +83,51 @@ static inline void mf_k_load_sides(const struct mf_k_batch *batch,
 
 /* The additions of one super-block wait for each other, so MF_LANES are done at
  * a time. */
-static inline void mf_k_mean_squares(struct mf_k_batch *batch, float factor)
+static inline void mf_k_square_sums(struct mf_k_batch *batch)
 {
+    size_t size = batch->block_size * batch->block_count;
+
     for (size_t first = 0; first < batch->count; first += MF_LANES) {
         float sum[MF_LANES] = { 0 };
         const float *from[MF_LANES];
 
         for (size_t i = 0; i < MF_LANES; i++)
             from[i] = batch->row +
-                      MF_K * (first + i < batch->count ? first + i : first);
-        for (size_t j = 0; j < MF_K; j++)
+                      size * (first + i < batch->count ? first + i : first);
+        for (size_t j = 0; j < size; j++)
             for (size_t i = 0; i < MF_LANES; i++)
                 sum[i] += from[i][j] * from[i][j];
-        for (size_t i = 0; i < MF_LANES; i++)
-            batch->mean_square[first + i] = factor * sum[i] / MF_K;
+        memcpy(batch->square_sum + first, sum, sizeof(sum));
     }
 }
 
-/* Weights of the matrix, raised where x is large. */
+/* Weights of the matrix, times the root of something, here in the place of the
+ * sum of squares, and the square of x. */
 static inline void mf_k_weigh(const struct mf_k_batch *batch, size_t first,
                               const struct mf_row *x, struct mf_row *weight)
 {
     size_t last = batch->count * batch->block_count - 1;
-    float mean_square[ABREAST];
+    float square[ABREAST];
     struct mf_row add;
 
     mf_k_load(batch, first, batch->weights, weight);
     for (size_t i = 0; i < ABREAST; i++)
-        mean_square[i] =
-            batch->mean_square[(first + i < last ? first + i : last) /
-                               batch->block_count];
-    add = mf_row_load(mean_square);
+        square[i] = batch->square_sum[(first + i < last ? first + i : last) /
+                                      batch->block_count];
+    add = mf_row_load(square);
     for (size_t i = 0; i < batch->block_size; i++)
         for (int s = 0; s < SIDES; s++)
             weight[i].side[s] *=
                 mf_lanes_root(add.side[s] + x[i].side[s] * x[i].side[s]);
+}
+
+/* Weights of their own. */
+static inline void mf_k_squares(const struct mf_k_batch *batch,
+                                const struct mf_row *x, struct mf_row *weight)
+{
+    for (size_t i = 0; i < batch->block_size; i++)
+        for (int s = 0; s < SIDES; s++)
+            weight[i].side[s] = x[i].side[s] * x[i].side[s];
 }
 
 /* The whole number nearest to value, as mf_lanes_round_any finds it. */

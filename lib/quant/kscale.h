@@ -8,13 +8,6 @@
 #include "lib/quant/kblock.h"
 #include "lib/quant/scale.h"
 
-static inline void mf_k_squares(const struct mf_row *x, struct mf_row *weight)
-{
-    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
-        for (int s = 0; s < SIDES; s++)
-            weight[i].side[s] = x[i].side[s] * x[i].side[s];
-}
-
 static inline void mf_k_search_scale(struct mf_k_batch *batch, size_t first,
                                      float top, const struct mf_row *x,
                                      const struct mf_row *weight)

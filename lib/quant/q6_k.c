@@ -108,7 +108,7 @@ static void encode(const float *restrict row, const float *restrict weights,
     struct mf_row x[MF_SCALE_SIZE], weight[MF_SCALE_SIZE];
     struct mf_k_batch batch;
 
-    mf_k_begin(&batch, row, weights, 16);
+    mf_k_begin(&batch, row, weights, 16, 16);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
         mf_k_advance(&batch, left, MF_LANES);
         for (size_t i = 0; i < 16 * batch.count; i += ABREAST) {
@@ -116,7 +116,7 @@ static void encode(const float *restrict row, const float *restrict weights,
             if (weights)
                 mf_k_load(&batch, i, batch.weights, weight);
             else
-                mf_k_squares(x, weight);
+                mf_k_squares(&batch, x, weight);
             mf_k_search_scale(&batch, i, 32.0f, x, weight);
         }
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)

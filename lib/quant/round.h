@@ -79,22 +79,4 @@ static inline void mf_lanes_store_bytes(uint8_t *at, mf_floats value)
 #endif
 }
 
-/* The numbers of a table of 16. */
-static inline mf_floats mf_lanes_look_up(const float table[16], mf_ints index)
-{
-#if MF_LANES == 16
-    return _mm512_permutexvar_ps((__m512i)index, mf_lanes_load(table));
-#elif MF_LANES == 8
-    mf_floats low =
-        _mm256_permutevar8x32_ps(mf_lanes_load(table), (__m256i)index);
-    mf_floats high =
-        _mm256_permutevar8x32_ps(mf_lanes_load(table + 8), (__m256i)index);
-
-    return mf_lanes_select(index > 7, high, low);
-#else
-    return (mf_floats){ table[index[0]], table[index[1]], table[index[2]],
-                        table[index[3]] };
-#endif
-}
-
 #endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * iq4_nl.c - IQ4_NL: 32 codes of 4 bits for numbers of a table
+ *
+ * half scale, 16 bytes of codes as in nibbles.h; scale * number.
+ */
+#include "lib/quant/iq4.h"
+#include "lib/quant/quant.h"
+
+enum { BLOCK = 18 };
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (; columns; columns -= MF_IQ4_SIZE, blocks += BLOCK, out += MF_IQ4_SIZE)
+        mf_iq4_decode(blocks + 2, mf_load_scale(blocks), out);
+}
+
+static void encode(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_k_batch batch;
+
+    mf_k_begin(&batch, row, weights, MF_IQ4_SIZE, 1);
+    for (size_t left = columns / MF_IQ4_SIZE; left; left -= batch.count) {
+        mf_k_advance(&batch, left, ABREAST);
+        if (weights)
+            mf_k_square_sums(&batch);
+        for (size_t i = 0; weights && i < batch.count; i++)
+            batch.square_sum[i] *= 2.0f / MF_IQ4_SIZE;
+        mf_iq4_search(&batch, 0);
+        for (size_t i = 0; i < batch.count; i++, blocks += BLOCK) {
+            float scale = batch.scale[i];
+
+            mf_store_scale(blocks, mf_one_nan(scale));
+            mf_iq4_write_codes(batch.row + MF_IQ4_SIZE * i,
+                               scale != 0 ? 1.0f / scale : 0.0f, blocks + 2);
+        }
+    }
+}
+
+const struct mf_codec MF_CODEC(iq4_nl) = { decode, encode };
