@@ -41,7 +41,7 @@ struct options {
     unsigned to;           /* a format, see convert.c; 0: by the suffix */
     uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
     unsigned names;                                       /* enum mf_naming */
-    bool force, lossy, dry_run;
+    bool force, lossy, dry_run, raw;
 };
 
 enum option_kind {
@@ -259,6 +259,8 @@ void command_tensors_info(struct run *run);
 void command_meta_list(struct run *run);
 void command_meta_get(struct run *run);
 void command_validate(struct run *run);
+void command_tensors_stats(struct run *run);
+void command_tensors_export(struct run *run);
 void command_meta_set(struct run *run);
 void command_convert(struct run *run);
 void command_dequantize(struct run *run);
@@ -271,6 +273,8 @@ extern const struct option info_options[];
 extern const struct option tensors_options[];
 extern const struct option meta_options[];
 extern const struct option validate_options[];
+extern const struct option tensors_stats_options[];
+extern const struct option tensors_export_options[];
 extern const struct option meta_set_options[];
 extern const struct option convert_options[];
 extern const struct option dequantize_options[];

@@ -25,6 +25,16 @@ const struct command commands[] = {
       "modelfile tensors model.gguf --top 10\n"
       "modelfile tensors model.gguf --totals --json\n",
       tensors_options, command_tensors_info },
+    { "tensors", "stats", "FILE [PATTERN]", 1, 2,
+      "least, largest, mean and more of each tensor's numbers",
+      "modelfile tensors stats model.gguf\n"
+      "modelfile tensors stats model.gguf 'blk.0.*' --json\n",
+      tensors_stats_options, command_tensors_stats },
+    { "tensors", "export", "FILE NAME OUT", 3, 3,
+      "one tensor as an array of numpy, or its bytes",
+      "modelfile tensors export model.gguf output_norm.weight norm.npy\n"
+      "modelfile tensors export model.gguf output.weight - --raw | sha256sum\n",
+      tensors_export_options, command_tensors_export },
     { "meta", "list", "FILE [PATTERN]", 1, 2, "metadata: key, type and value",
       "modelfile meta list model.gguf\n"
       "modelfile meta model.gguf 'tokenizer.*'\n"

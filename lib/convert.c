@@ -141,7 +141,7 @@ static enum mf_status commit(struct mf_outputs *outputs)
     return status;
 }
 
-static enum mf_status write_all(struct mf_outputs *outputs, bool replace)
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
 {
     struct mf_crew crew = { 0 };
     uint64_t size = bytes_of(outputs);
@@ -175,7 +175,7 @@ enum mf_status mf_convert(struct mf_model *model, const char *path,
     options = options ? options : &none;
     status = mf_outputs_plan(model, path, options, &outputs);
     if (status == MF_OK && !options->dry_run)
-        status = write_all(&outputs, options->replace);
+        status = mf_outputs_write(&outputs, options->replace);
     if (status == MF_OK) {
         result = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,

@@ -17,7 +17,7 @@
 
 /* One file that is written. */
 struct mf_output {
-    char *path; /* in the plan's arena */
+    const char *path;
     struct mf_draft draft;
     struct mf_target target;
 };
@@ -64,6 +64,9 @@ enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);
 /* The tensors' bytes into the open targets, on all threads. */
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew);
+
+/* Writes them all; nothing stands at any path before all is on the disk. */
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);
 
 /* Header, padding and checksum of one that is open. */
 enum mf_status mf_output_head(struct mf_output *output);

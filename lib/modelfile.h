@@ -312,6 +312,19 @@ MF_API void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
 MF_API bool mf_tensor_find(const struct mf_model *model, const char *name,
                            size_t name_size, struct mf_tensor *out, size_t *at);
 
+struct mf_tensor_stats {
+    uint64_t count; /* numbers that are finite; of these: */
+    double least, most, mean, std, l2;
+    uint64_t zeros, nans, infinities;
+};
+
+/* Decodes tensors, on all threads and in bounded memory, and says what their
+ * numbers are like: out[i] is of tensor number index[i].  The only look at a
+ * model that decodes. */
+MF_API enum mf_status mf_tensors_stats(struct mf_model *model,
+                                       const size_t *index, size_t count,
+                                       struct mf_tensor_stats *out);
+
 /* ---- Metadata ------------------------------------------------------------ */
 
 enum mf_value_type { /* 0 to 12 are numbered as GGUF numbers them */
@@ -528,6 +541,17 @@ struct mf_convert_result {
 MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
                                  const struct mf_convert_options *options,
                                  struct mf_convert_result *out);
+
+struct mf_export_options {
+    bool raw;     /* the tensor's bytes alone, whatever its type */
+    bool replace; /* a file that stands there already */
+};
+
+/* One tensor as an array of numpy (.npy, f32, the slowest dimension first),
+ * written as mf_convert writes.  options may be NULL. */
+MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
+                                       const char *path,
+                                       const struct mf_export_options *options);
 
 struct mf_edit_options {
     uint64_t reserve; /* where the file is written anew: room for later edits */

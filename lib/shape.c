@@ -439,19 +439,13 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
                                    const char *path, bool shards)
 {
     struct mf_str stem = stem_of(format, path);
-    size_t size = strlen(path);
 
     for (size_t i = 0; i < outputs->count; i++) {
         struct mf_output *output = &outputs->output[i];
 
-        if (shards) {
-            output->path = name_of(outputs, stem, "-%05zu-of-%05zu", i + 1,
-                                   outputs->count, format->suffix);
-        } else {
-            output->path = mf_arena_text(&outputs->arena, size);
-            if (output->path)
-                memcpy(output->path, path, size);
-        }
+        output->path = shards ? name_of(outputs, stem, "-%05zu-of-%05zu", i + 1,
+                                        outputs->count, format->suffix)
+                              : path;
         if (!output->path)
             return outputs->env->error.status;
     }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensor_data.c - modelfile tensors stats and export: the numbers themselves
+ */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option tensors_stats_options[] = {
+    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
+      "this file only, without the other shards of its model" },
+    OPTIONS_LONG,
+    { 0 },
+};
+
+const struct option tensors_export_options[] = {
+    { "--raw", OPTION_FLAG, NULL, 0, offsetof(struct options, raw),
+      "the tensor's bytes alone, as they are" },
+    { "--force", OPTION_FLAG, NULL, 0, offsetof(struct options, force),
+      "replaces a file that stands there" },
+    OPTIONS_LONG,
+    { 0 },
+};
+
+/* ---- stats ---- */
+
+static void stats_text(struct run *run, const struct mf_tensor *tensor,
+                       const struct mf_tensor_stats *stats)
+{
+    struct out *out = &run->out;
+
+    out_column(out, tensor->name, 40, false);
+    out_format(out,
+               " %-8s %12.5g %12.5g %12.5g %12.5g %12.5g %10" PRIu64
+               " %6" PRIu64 " %6" PRIu64 "\n",
+               tensor->type, stats->least, stats->most, stats->mean, stats->std,
+               stats->l2, stats->zeros, stats->nans, stats->infinities);
+}
+
+static void json_double(struct run *run, const char *key, double value)
+{
+    mf_json_key(&run->json, key);
+    mf_json_f64(&run->json, value);
+}
+
+static void stats_json(struct run *run, const struct mf_tensor *tensor,
+                       const struct mf_tensor_stats *stats)
+{
+    mf_json_begin(&run->json, '{');
+    json_str(run, "name", tensor->name);
+    json_text(run, "type", tensor->type);
+    json_number(run, "finite", stats->count);
+    json_double(run, "min", stats->least);
+    json_double(run, "max", stats->most);
+    json_double(run, "mean", stats->mean);
+    json_double(run, "std", stats->std);
+    json_double(run, "l2", stats->l2);
+    json_number(run, "zeros", stats->zeros);
+    json_number(run, "nan", stats->nans);
+    json_number(run, "inf", stats->infinities);
+    mf_json_end(&run->json, '}');
+}
+
+static void stats_head(struct run *run)
+{
+    if (run->options.json) {
+        mf_json_key(&run->json, "tensors");
+        mf_json_begin(&run->json, '[');
+        return;
+    }
+    out_column(&run->out, str_of("name"), 40, false);
+    out_format(&run->out, " %-8s %12s %12s %12s %12s %12s %10s %6s %6s\n",
+               "type", "min", "max", "mean", "std", "L2", "zeros", "NaN",
+               "Inf");
+}
+
+static void show_stats(struct run *run, const struct mf_model *model,
+                       const size_t *index, size_t count,
+                       const struct mf_tensor_stats *stats)
+{
+    struct mf_tensor tensor;
+
+    stats_head(run);
+    for (size_t i = 0; i < count; i++) {
+        mf_tensor_at(model, index[i], &tensor);
+        (run->options.json ? stats_json : stats_text)(run, &tensor, &stats[i]);
+    }
+    if (run->options.json)
+        mf_json_end(&run->json, ']');
+}
+
+static size_t choose(const struct run *run, const struct mf_model *model,
+                     size_t *index)
+{
+    const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
+    struct mf_tensor tensor;
+    size_t count = 0;
+
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+        if (!pattern || fnmatch(pattern, tensor.name.at, 0) == 0)
+            index[count++] = i;
+    return count;
+}
+
+static void stats(struct run *run, struct mf_model *model)
+{
+    size_t most = mf_model_info(model)->tensor_count + 1, count;
+    struct mf_tensor_stats *found = NULL;
+    size_t *index = mf_resize(run->env, NULL, 0, most * sizeof(*index));
+
+    if (index)
+        found = mf_resize(run->env, NULL, 0, most * sizeof(*found));
+    if (found) {
+        count = choose(run, model, index);
+        if (mf_tensors_stats(model, index, count, found) == MF_OK)
+            show_stats(run, model, index, count, found);
+        else
+            report_failure(run, run->operand[0]);
+        mf_resize(run->env, found, most * sizeof(*found), 0);
+    } else {
+        report_failure(run, run->operand[0]);
+    }
+    if (index)
+        mf_resize(run->env, index, most * sizeof(*index), 0);
+}
+
+void command_tensors_stats(struct run *run)
+{
+    inputs_one(run, false, stats);
+}
+
+/* ---- export ---- */
+
+static void export_tensor(struct run *run, struct mf_model *model)
+{
+    const char *name = run->operand[1], *path = run->operand[2];
+    struct mf_export_options options = { .raw = run->options.raw,
+                                         .replace = run->options.force };
+    struct mf_tensor tensor;
+    size_t index;
+
+    if (!mf_tensor_find(model, name, strlen(name), &tensor, &index)) {
+        report_no(run, "%.200s: there is no tensor '%.200s'", run->operand[0],
+                  name);
+        return;
+    }
+    if (mf_tensor_export(model, index, path, &options) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return;
+    }
+    if (run->options.json) {
+        json_str(run, "tensor", tensor.name);
+        json_str(run, "output", str_of(path));
+    }
+}
+
+void command_tensors_export(struct run *run)
+{
+    inputs_one(run, false, export_tensor);
+}
