@@ -96,13 +96,20 @@ static inline mf_floats mf_lanes_away(mf_floats lanes)
  * divisions take long, and side by side they take as long as one. */
 #define MF_GROUP 8
 
-/* From extremes to scales, and to their inverses: 0 for a block of zeros. */
+/* The inverse of a scale.  Of a block of zeros there is none, nor of one so
+ * small that it would be infinite: its numbers become 0, times 0. */
+static inline float mf_inverse(float scale)
+{
+    return scale > 0x1p-128f || scale < -0x1p-128f ? 1 / scale : 0;
+}
+
+/* From extremes to scales, and to their inverses. */
 static inline void mf_group_scales(float *scales, float *inverses,
                                    float divisor)
 {
     for (size_t i = 0; i < MF_GROUP; i++) {
         scales[i] /= divisor;
-        inverses[i] = scales[i] != 0 ? 1 / scales[i] : 0;
+        inverses[i] = mf_inverse(scales[i]);
     }
 }
 

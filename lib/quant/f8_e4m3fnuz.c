@@ -11,10 +11,11 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns)
 {
     for (size_t i = 0; i < columns; i++) {
-        uint32_t none = blocks[i] == 0x80 ? 0x7fc00000 : 0;
+        uint32_t code = blocks[i];
+        uint32_t none = code == 0x80 ? 0x7fc00000 : 0;
 
-        out[i] = mf_float_of_bits(
-            mf_float_bits(mf_small_float(blocks[i], 3, 8)) | none);
+        out[i] =
+            mf_float_of_bits(mf_float_bits(mf_small_float(code, 3, 8)) | none);
     }
 }
 

@@ -8,8 +8,14 @@
 #include "lib/quant/fp16.h"
 #include "lib/quant/lanes.h"
 
-/* Of the numbers first to first + MF_LANES - 1 in a code, which have their bit
- * set: numbers are so many bits wide. */
+/* What two or three bits of a code stand for.  Of two bits there are three
+ * levels, and they stand here twice over. */
+struct mf_grid_levels {
+    float of[8];
+};
+
+#if !defined(__AVX2__)
+/* In which lanes a number has that bit. */
 static inline mf_ints mf_grid_bits(uint32_t code, int first, int width, int bit)
 {
     mf_ints probe;
@@ -18,12 +24,35 @@ static inline mf_ints mf_grid_bits(uint32_t code, int first, int width, int bit)
         probe[i] = (int32_t)(UINT32_C(1) << ((first + i) * width + bit));
     return (mf_ints_all((int32_t)code) & probe) == probe;
 }
+#endif
 
-/* The numbers of iq2 types: 8, 25 and 43 for 0, 1 and 2. */
-static inline mf_ints mf_grid_2(uint32_t code, int first)
+/* The numbers first to first + MF_LANES - 1 of a code, so many bits each. */
+static inline mf_floats mf_grid_pick(const struct mf_grid_levels *levels,
+                                     int width, uint32_t code, int first)
 {
-    return 8 + (mf_grid_bits(code, first, 2, 0) & 17) +
-           (mf_grid_bits(code, first, 2, 1) & 35);
+#if defined(__AVX2__)
+    const mf_ints lane = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    mf_ints shifted = mf_ints_all((int32_t)code) >> (lane + first) * width;
+
+    return (mf_floats)_mm256_permutevar8x32_ps(_mm256_loadu_ps(levels->of),
+                                               (__m256i)shifted);
+#else
+    /* Each bit adds what it alone makes; three of them add what is left. */
+    int32_t zero = (int32_t)levels->of[0], one = (int32_t)levels->of[1] - zero;
+    int32_t two = (int32_t)levels->of[2] - zero;
+    int32_t four = (int32_t)levels->of[4] - zero;
+    int32_t rest = (int32_t)levels->of[7] - (zero + one + two + four);
+    mf_ints bit_0 = mf_grid_bits(code, first, width, 0);
+    mf_ints bit_1 = mf_grid_bits(code, first, width, 1);
+    mf_ints number = zero + (bit_0 & one) + (bit_1 & two);
+
+    if (width == 3) {
+        mf_ints bit_2 = mf_grid_bits(code, first, width, 2);
+
+        number += (bit_2 & four) + (bit_0 & bit_1 & bit_2 & rest);
+    }
+    return mf_lanes_of(number);
+#endif
 }
 
 /* Signs: bit i is set where number i is negative. */
@@ -43,14 +72,16 @@ static inline uint32_t mf_grid_eight_signs(uint32_t seven)
     return seven | (UINT32_C(0x6996) >> fold & 1) << 7;
 }
 
-/* Eight numbers of an iq2 type. */
-static inline void mf_grid_2_decode(uint32_t code, uint32_t signs, float scale,
-                                    float *out)
+/* Eight numbers of a code, times the scale. */
+static inline void mf_grid_decode(const struct mf_grid_levels *levels,
+                                  int width, uint32_t code, uint32_t signs,
+                                  float scale, float *out)
 {
-    for (int i = 0; i < 8; i += MF_LANES)
-        mf_lanes_store(
-            out + i,
-            mf_grid_signed(mf_lanes_of(mf_grid_2(code, i)) * scale, signs, i));
+    for (int i = 0; i < 8; i += MF_LANES) {
+        mf_floats numbers = mf_grid_pick(levels, width, code, i);
+
+        mf_lanes_store(out + i, mf_grid_signed(numbers * scale, signs, i));
+    }
 }
 
 #endif

@@ -17,15 +17,13 @@ static const uint16_t mf_grid_1[2048] = {
 static inline void mf_grid_1_decode(uint32_t place, bool less, float scale,
                                     float *out)
 {
-    uint32_t code = mf_grid_1[place];
+    static const struct mf_grid_levels levels = { { -1, 0, 1, 0, -1, 0, 1 } };
     float shift = less ? -0.125f : 0.125f;
 
-    for (int i = 0; i < 8; i += MF_LANES) {
-        mf_ints number = (mf_grid_bits(code, i, 2, 0) & 1) +
-                         (mf_grid_bits(code, i, 2, 1) & 2) - 1;
-
-        mf_lanes_store(out + i, scale * (mf_lanes_of(number) + shift));
-    }
+    for (int i = 0; i < 8; i += MF_LANES)
+        mf_lanes_store(out + i,
+                       (mf_grid_pick(&levels, 2, mf_grid_1[place], i) + shift) *
+                           scale);
 }
 
 #endif

@@ -12,6 +12,8 @@
 #define BLOCK 256
 #define BYTES 82
 
+static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
+
 static const uint16_t grid[1024] = {
 #include "lib/quant/iq2_s.def"
 };
@@ -27,8 +29,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
             int parts = blocks[74 + i / 4] >> (i / 2 % 2 * 4) & 15;
             float part = scale * (0.5f + (float)parts) * 0.25f;
 
-            mf_grid_2_decode(grid[blocks[2 + i] | high << 8], blocks[34 + i],
-                             part, out);
+            mf_grid_decode(&levels, 2, grid[blocks[2 + i] | high << 8],
+                           blocks[34 + i], part, out);
         }
     }
 }

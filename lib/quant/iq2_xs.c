@@ -12,6 +12,8 @@
 #define BLOCK 256
 #define BYTES 74
 
+static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
+
 static const uint16_t grid[512] = {
 #include "lib/quant/iq2_xs.def"
 };
@@ -27,8 +29,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
             int parts = blocks[66 + i / 4] >> (i / 2 % 2 * 4) & 15;
             float part = scale * (0.5f + (float)parts) * 0.25f;
 
-            mf_grid_2_decode(grid[place & 511], mf_grid_eight_signs(place >> 9),
-                             part, out);
+            mf_grid_decode(&levels, 2, grid[place & 511],
+                           mf_grid_eight_signs(place >> 9), part, out);
         }
     }
 }

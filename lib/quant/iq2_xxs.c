@@ -12,6 +12,8 @@
 #define BLOCK 256
 #define BYTES 66
 
+static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
+
 static const uint16_t grid[256] = {
 #include "lib/quant/iq2_xxs.def"
 };
@@ -30,9 +32,9 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
             memcpy(&word, places + 4, sizeof(word));
             part = scale * (0.5f + (float)(word >> 28)) * 0.25f;
             for (int i = 0; i < 4; i++, out += 8)
-                mf_grid_2_decode(grid[places[i]],
-                                 mf_grid_eight_signs(word >> 7 * i & 127), part,
-                                 out);
+                mf_grid_decode(&levels, 2, grid[places[i]],
+                               mf_grid_eight_signs(word >> 7 * i & 127), part,
+                               out);
         }
     }
 }

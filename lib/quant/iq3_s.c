@@ -13,22 +13,11 @@
 #define BLOCK 256
 #define BYTES 110
 
+static const struct mf_grid_levels levels = { { 1, 3, 5, 7, 9, 11, 13, 15 } };
+
 static const uint16_t grid[512] = {
 #include "lib/quant/iq3_s.def"
 };
-
-/* 1, 3, ... 15 for 0 to 7. */
-static void decode_8(uint32_t code, uint32_t signs, float scale, float *out)
-{
-    for (int i = 0; i < 8; i += MF_LANES) {
-        mf_ints number = 1 + (mf_grid_bits(code, i, 3, 0) & 2) +
-                         (mf_grid_bits(code, i, 3, 1) & 4) +
-                         (mf_grid_bits(code, i, 3, 2) & 8);
-
-        mf_lanes_store(out + i,
-                       mf_grid_signed(mf_lanes_of(number) * scale, signs, i));
-    }
-}
 
 static void decode(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns)
@@ -43,8 +32,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
             uint32_t high_code = grid[places[1] | (high & 2) << 7];
             int parts = blocks[106 + i / 8] >> (i / 4 % 2 * 4) & 15;
 
-            decode_8(low_code | high_code << 12, blocks[74 + i],
-                     scale * (float)(1 + 2 * parts), out);
+            mf_grid_decode(&levels, 3, low_code | high_code << 12,
+                           blocks[74 + i], scale * (float)(1 + 2 * parts), out);
         }
     }
 }

@@ -38,7 +38,7 @@ static void encode(const float *restrict row, const float *restrict weights,
     (void)weights;
     for (; columns > 0; columns -= BLOCK, blocks += BYTES, row += BLOCK) {
         float scale = mf_largest(row, BLOCK);
-        float inverse = mf_ternary_inverse(scale);
+        float inverse = mf_inverse(scale);
         mf_ints numbers[BLOCK / MF_LANES];
         uint8_t bytes[BLOCK];
         uint32_t words[BLOCK / 4];

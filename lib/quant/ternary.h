@@ -16,11 +16,4 @@ static inline mf_ints mf_ternary(mf_floats value, float inverse)
     return 1 - (part >= 0.5f) + (part <= -0.5f);
 }
 
-/* The inverse of a scale, which is the largest magnitude of its block.  Where
- * that would be infinite all numbers are 0. */
-static inline float mf_ternary_inverse(float scale)
-{
-    return scale <= 0x1p-128f ? 0 : 1 / scale;
-}
-
 #endif

@@ -75,7 +75,7 @@ static void encode(const float *restrict row, const float *restrict weights,
     (void)weights;
     for (; columns > 0; columns -= BLOCK, blocks += BYTES, row += BLOCK) {
         float scale = mf_largest(row, BLOCK);
-        float inverse = mf_ternary_inverse(scale);
+        float inverse = mf_inverse(scale);
 
         encode_part(row, blocks, 32, inverse);
         encode_part(row + 160, blocks + 32, 16, inverse);

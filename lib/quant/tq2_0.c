@@ -37,7 +37,7 @@ static void encode(const float *restrict row, const float *restrict weights,
     (void)weights;
     for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
         float scale = mf_largest(row, BLOCK);
-        float inverse = mf_ternary_inverse(scale);
+        float inverse = mf_inverse(scale);
 
         mf_store_scale(blocks + SCALE, scale);
         for (size_t at = 0; at < 64; at += 16) {
