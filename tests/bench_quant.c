@@ -99,7 +99,8 @@ static void bench(enum mf_type type, const struct mf_isa *isa)
         encode = rate(ENCODE, codec, size);
         weighted = rate(ENCODE_WEIGHTED, codec, size);
     } else {
-        memcpy(blocks, floats, row_count * size);
+        for (size_t i = 0; i < row_count; i++) /* any bytes will do */
+            memcpy(blocks + i * size, floats, size);
     }
     decode = rate(DECODE, codec, size);
     printf("%-12s %-9s %7.2f %4.0f %%", mf_types[type].name, isa->name, decode,
@@ -116,7 +117,7 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : NULL;
 
     row_count = kib * 1024 / 4 / COLUMNS;
-    row_count = row_count ? row_count : 1;
+    row_count = row_count > 1 ? row_count : 2; /* one of doubles */
     floats = malloc(row_count * COLUMNS * 4);
     weights = malloc(COLUMNS * 4);
     blocks = malloc(row_count * COLUMNS * 8 + 64);
