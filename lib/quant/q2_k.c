@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * q2_k.c - Q2_K: sixteen blocks of 16 codes of 2 bits
+ *
+ * A super-block: for each block a byte, its scale below, its minimum above; 64
+ * bytes of codes; a half for scales, a half for minimums.  Every 128 codes have
+ * 32 bytes: byte i holds codes i, 32 + i, 64 + i and 96 + i, the first lowest.
+ */
+#include "lib/quant/kaffine.h"
+#include "lib/quant/quant.h"
+
+enum { CODES = 16, UNITS = 80, BLOCK = 84 };
+
+static void block_numbers(const uint8_t *block, float scale[16],
+                          float minimum[16])
+{
+    float d = mf_load_scale(block + UNITS);
+    float m = mf_load_scale(block + UNITS + 2);
+
+    for (size_t i = 0; i < 16; i++) {
+        scale[i] = d * (float)(block[i] & 15);
+        minimum[i] = m * (float)(block[i] >> 4);
+    }
+}
+
+static void decode_part(const uint8_t *codes, const float scale[8],
+                        const float minimum[8], float *out)
+{
+    for (size_t i = 0; i < 32; i += MF_LANES) {
+        mf_ints four = mf_ints_of_u8(codes + i);
+
+        for (size_t j = 0; j < 4; j++, four >>= 2) {
+            size_t block = 2 * j + i / 16;
+
+            mf_lanes_store(out + 32 * j + i,
+                           scale[block] * mf_lanes_of(four & 3) -
+                               minimum[block]);
+        }
+    }
+}
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (; columns; columns -= MF_K, blocks += BLOCK, out += MF_K) {
+        float scale[16], minimum[16];
+
+        block_numbers(blocks, scale, minimum);
+        decode_part(blocks + CODES, scale, minimum, out);
+        decode_part(blocks + CODES + 32, scale + 8, minimum + 8, out + 128);
+    }
+}
+
+static void write_block(const struct mf_k_batch *batch, size_t i,
+                        const struct mf_k_multiples *found, uint8_t *out)
+{
+    const uint8_t *scales = found->code[i];
+    const uint8_t *minimums = found->code[MF_LANES + i];
+    float scale[16], minimum[16];
+    uint8_t code[MF_K];
+
+    for (size_t j = 0; j < 16; j++)
+        out[j] = (uint8_t)(scales[j] | minimums[j] << 4);
+    mf_store_scale(out + UNITS, mf_one_nan(found->unit[i]));
+    mf_store_scale(out + UNITS + 2, mf_one_nan(found->unit[MF_LANES + i]));
+    block_numbers(out, scale, minimum);
+    for (size_t j = 0; j < 16; j++)
+        mf_k_affine_codes(batch, 16 * i + j, scale[j], minimum[j], 3.0f,
+                          code + 16 * j);
+    for (size_t j = 0; j < MF_K; j += 128)
+        for (size_t k = 0; k < 32; k++) {
+            const uint8_t *c = code + j + k;
+
+            out[CODES + j / 4 + k] =
+                (uint8_t)(c[0] | c[32] << 2 | c[64] << 4 | c[96] << 6);
+        }
+}
+
+static const struct mf_k_affine type = {
+    .bytes = BLOCK,
+    .block_size = 16,
+    .top = 15.0f,
+    .bound = 255,
+    .weighted_bound = 255,
+    .mean = false,
+    .importance = 1.0f,
+    .plain = { 3.0f, -0.5f, 0.1f, 16, true },
+    .weighted = { 3.0f, -0.9f, 0.05f, 37, false },
+    .write = write_block,
+};
+
+static void encode(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns)
+{
+    mf_k_affine_encode(&type, row, weights, blocks, columns);
+}
+
+const struct mf_codec MF_CODEC(q2_k) = { decode, encode };
