@@ -74,7 +74,7 @@ SOURCES  := $(wildcard lib/*.[ch] lib/quant/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[c
 # archive is linked in where there is one.
 LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
-LIBS     = $(LIBZ) $(LIBGOMP) -lm
+LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 
 .PHONY: all deps demo test check fuzz fuzz-replay bench bench-quant install \
         uninstall format format-check metrics clean help
@@ -95,6 +95,8 @@ ifneq (,$(X86_64))
 $(BUILD)/lib/scan_avx2.o: private CFLAGS += -O3 -mavx2
 $(BUILD)/lib/scan_avx512.o: private CFLAGS += -O3 -mavx512bw -mavx512vl \
     -mprefer-vector-width=512
+$(BUILD)/lib/xxh3_avx2.o: private CFLAGS += -mavx2
+$(BUILD)/lib/xxh3_avx512.o: private CFLAGS += -mavx512f
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
@@ -130,7 +132,7 @@ $(BUILD)/libmodelfile.a: $(LIB_OBJ)
 
 $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -lm $(THREADS) -o $@.$(VERSION)
+	$(Q)$(LINK) -shared -Wl,-soname,$(SONAME) $(DEFS) $^ -lz -lm -ldl $(THREADS) -o $@.$(VERSION)
 	@ln -sf $(@F).$(VERSION) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $@
 

@@ -42,6 +42,9 @@ struct options {
     uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
     unsigned names;                                       /* enum mf_naming */
     bool force, lossy, dry_run, raw;
+    unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
+    const char *check;
+    bool duplicates;
 };
 
 enum option_kind {
@@ -212,6 +215,19 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 enum mf_status inputs_try(struct run *run, const char *path,
                           enum mf_shards shards, struct mf_model **out);
 
+/* ---- textfile.c ---- */
+
+struct textfile {
+    char *text; /* terminated */
+    size_t size;
+};
+
+/* A whole file of text; "-" is standard input, be it a pipe.  what: "the
+ * manifest".  False after report_input. */
+bool textfile_read(struct run *run, const char *path, const char *what,
+                   struct textfile *out);
+void textfile_release(struct run *run, struct textfile *file);
+
 /* ---- json members ---- */
 
 void json_text(struct run *run, const char *key, const char *text);
@@ -266,6 +282,7 @@ void command_convert(struct run *run);
 void command_dequantize(struct run *run);
 void command_split(struct run *run);
 void command_merge(struct run *run);
+void command_hash(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
@@ -280,6 +297,7 @@ extern const struct option convert_options[];
 extern const struct option dequantize_options[];
 extern const struct option split_options[];
 extern const struct option merge_options[];
+extern const struct option hash_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

@@ -79,6 +79,13 @@ const struct command commands[] = {
       "modelfile merge model-00001-of-00005.gguf model.gguf\n"
       "modelfile merge model.safetensors.index.json model.safetensors\n",
       merge_options, command_merge },
+    { "hash", "", "FILE...", 1, SIZE_MAX,
+      "digest of each tensor and of the whole model",
+      "modelfile hash model.gguf >manifest\n"
+      "modelfile hash --check manifest model.safetensors\n"
+      "modelfile hash --algo sha256 --json model.gguf\n"
+      "modelfile hash --duplicates model.gguf\n",
+      hash_options, command_hash },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

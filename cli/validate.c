@@ -58,7 +58,7 @@ static void take(const struct run *run, struct verdict *verdict,
     if (run->options.strict && finding.severity == MF_WARNING)
         finding.severity = MF_ERROR;
     finding_line(verdict->path, &finding, line, sizeof(line));
-    if (baseline.text && baseline_has(&baseline, line)) {
+    if (baseline.file.text && baseline_has(&baseline, line)) {
         verdict->accepted++;
         *(finding.severity == MF_ERROR     ? &verdict->errors
           : finding.severity == MF_WARNING ? &verdict->warnings

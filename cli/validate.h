@@ -35,8 +35,7 @@ void finding_line(const char *path, const struct mf_finding *finding, char *out,
 /* ---- baseline.c ---- */
 
 struct baseline {
-    char *text; /* the file, lines terminated */
-    size_t size;
+    struct textfile file; /* each line terminated */
 };
 
 /* False after report_failure or report_usage. */

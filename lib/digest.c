@@ -11,16 +11,29 @@
 #include <xxhash.h>
 
 #include "lib/heap.h"
+#include "lib/isa.h"
+#include "lib/sha256.h"
 
 struct mf_digest {
     union {
         uint32_t crc;
         XXH64_state_t xxh64;
         XXH3_state_t xxh3; /* wants to be aligned to 64 bytes */
+        struct mf_sha256 sha256;
     } state;
     enum mf_digest_kind kind;
+    const struct mf_isa *isa;
     struct mf_env *env;
     void *block; /* as the heap gave it */
+};
+
+static const struct digest_row {
+    const char *name;
+    size_t size;
+} rows[] = {
+    [MF_CRC32] = { "crc32", 4 },    [MF_XXH64] = { "xxh64", 8 },
+    [MF_XXH3_64] = { "xxh3", 8 },   [MF_XXH3_128] = { "xxh128", 16 },
+    [MF_SHA256] = { "sha256", 32 },
 };
 
 /* The heap aligns for any number, no further; the rest is on us. */
@@ -37,7 +50,22 @@ uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size)
     return (uint32_t)crc32_combine(first, second, (z_off_t)size);
 }
 
-static void start(struct mf_digest *digest)
+bool mf_digest_at(size_t index, struct mf_digest_info *out)
+{
+    if (index >= sizeof(rows) / sizeof(*rows))
+        return false;
+    *out =
+        (struct mf_digest_info){ rows[index].name, (enum mf_digest_kind)index,
+                                 rows[index].size };
+    return true;
+}
+
+size_t mf_digest_size(enum mf_digest_kind kind)
+{
+    return rows[kind].size;
+}
+
+void mf_digest_restart(struct mf_digest *digest)
 {
     switch (digest->kind) {
     case MF_CRC32:
@@ -52,30 +80,41 @@ static void start(struct mf_digest *digest)
     case MF_XXH3_128:
         XXH3_128bits_reset(&digest->state.xxh3);
         break;
+    case MF_SHA256:
+        mf_sha256_restart(&digest->state.sha256);
+        break;
     }
 }
 
 struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
 {
+    const struct mf_isa *isa;
     struct mf_digest *digest;
     uintptr_t over;
     char *block;
 
     mf_clear_error(env);
-    if ((unsigned)kind > MF_XXH3_128) {
+    if ((size_t)kind >= sizeof(rows) / sizeof(*rows)) {
         mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                 "there is no digest of kind %d", (int)kind);
         return NULL;
     }
-    block = mf_alloc(env, BLOCK_SIZE);
+    isa = mf_isa_choose(env);
+    block = isa ? mf_alloc(env, BLOCK_SIZE) : NULL;
     if (!block)
         return NULL;
     over = (uintptr_t)block % alignof(struct mf_digest);
     digest = (void *)(block + (over ? alignof(struct mf_digest) - over : 0));
     digest->kind = kind;
+    digest->isa = isa;
     digest->env = env;
     digest->block = block;
-    start(digest);
+    if (kind == MF_SHA256 &&
+        mf_sha256_init(&digest->state.sha256, env) != MF_OK) {
+        mf_release(env, block, BLOCK_SIZE);
+        return NULL;
+    }
+    mf_digest_restart(digest);
     return digest;
 }
 
@@ -91,10 +130,11 @@ void mf_digest_add(struct mf_digest *digest, const void *bytes, size_t size)
         XXH64_update(&digest->state.xxh64, bytes, size);
         break;
     case MF_XXH3_64:
-        XXH3_64bits_update(&digest->state.xxh3, bytes, size);
-        break;
     case MF_XXH3_128:
-        XXH3_128bits_update(&digest->state.xxh3, bytes, size);
+        digest->isa->xxh3_add(&digest->state.xxh3, bytes, size);
+        break;
+    case MF_SHA256:
+        mf_sha256_add(&digest->state.sha256, bytes, size);
         break;
     }
 }
@@ -107,7 +147,8 @@ static size_t put(uint64_t value, size_t size, uint8_t *out)
     return size;
 }
 
-size_t mf_digest_finish(const struct mf_digest *digest, uint8_t out[16])
+size_t mf_digest_finish(const struct mf_digest *digest,
+                        uint8_t out[MF_DIGEST_MAX])
 {
     XXH128_hash_t wide;
 
@@ -121,12 +162,17 @@ size_t mf_digest_finish(const struct mf_digest *digest, uint8_t out[16])
     case MF_XXH3_128:
         wide = XXH3_128bits_digest(&digest->state.xxh3);
         return put(wide.high64, 8, out) + put(wide.low64, 8, out + 8);
+    case MF_SHA256:
+        return mf_sha256_finish(&digest->state.sha256, out);
     }
     return 0;
 }
 
 void mf_digest_free(struct mf_digest *digest)
 {
-    if (digest)
-        mf_release(digest->env, digest->block, BLOCK_SIZE);
+    if (!digest)
+        return;
+    if (digest->kind == MF_SHA256)
+        mf_sha256_release(&digest->state.sha256);
+    mf_release(digest->env, digest->block, BLOCK_SIZE);
 }

@@ -11,10 +11,10 @@
 #endif
 
 const struct mf_isa mf_isas[] = {
-    { "portable", mf_count_portable },
+    { "portable", mf_count_portable, mf_xxh3_add_portable },
 #if defined(__x86_64__)
-    { "avx2", mf_count_avx2 },
-    { "avx512", mf_count_avx512 },
+    { "avx2", mf_count_avx2, mf_xxh3_add_avx2 },
+    { "avx512", mf_count_avx512, mf_xxh3_add_avx512 },
 #endif
     { 0 },
 };

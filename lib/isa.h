@@ -21,9 +21,16 @@ typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
 
 mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
 
+/* More bytes for an XXH3_state_t, whether its digest is to have 64 or 128
+ * bits. */
+typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
+
+mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
+
 struct mf_isa {
     const char *name;
     mf_count *count;
+    mf_xxh3_add *xxh3_add;
 };
 
 /* From the plainest to the best; ends with name NULL. */

@@ -739,19 +739,75 @@ MF_API void mf_json_digits(struct mf_json_out *json, const char *at,
 
 /* ---- Digests ------------------------------------------------------------- */
 
-enum mf_digest_kind { MF_CRC32, MF_XXH64, MF_XXH3_64, MF_XXH3_128 };
+/* From the weakest to the strongest; only the last withstands somebody who
+ * wants two files to look alike.  MF_SHA256 is done by the system's libcrypto,
+ * which is loaded when it is asked for: where that is not possible, MF_ERR_IO
+ * says so. */
+enum mf_digest_kind { MF_CRC32, MF_XXH64, MF_XXH3_64, MF_XXH3_128, MF_SHA256 };
+
+#define MF_DIGEST_MAX 32 /* bytes of the longest */
+
+struct mf_digest_info {
+    const char *name; /* "crc32", "xxh64", "xxh3", "xxh128", "sha256" */
+    enum mf_digest_kind kind;
+    size_t size; /* bytes */
+};
+
+/* index from 0 until false. */
+MF_API bool mf_digest_at(size_t index, struct mf_digest_info *out);
 
 struct mf_digest;
 
-/* NULL when memory is refused.  Feed with _add as often as needed; _finish
- * writes the digest's bytes in its usual printed (big-endian) order, returns
- * how many, and leaves the digest as it was: more may be added. */
+/* NULL, with the error set, where it cannot be had.  Feed with _add as often
+ * as needed; _finish writes the digest's bytes in its usual printed
+ * (big-endian) order, returns how many, and leaves the digest as it was: more
+ * may be added.  It returns 0 only where libcrypto finds no memory. */
 MF_API struct mf_digest *mf_digest_new(struct mf_env *env,
                                        enum mf_digest_kind kind);
 MF_API void mf_digest_add(struct mf_digest *digest, const void *bytes,
                           size_t size);
-MF_API size_t mf_digest_finish(const struct mf_digest *digest, uint8_t out[16]);
+MF_API size_t mf_digest_finish(const struct mf_digest *digest,
+                               uint8_t out[MF_DIGEST_MAX]);
 MF_API void mf_digest_free(struct mf_digest *digest);
+
+/* ---- Digests of a model's data --------------------------------------------
+ */
+
+/* The digest of every tensor's bytes, as they lie in the file: digests gets
+ * that of tensor i at i times the kind's size, so it has room for tensor_count
+ * of them.  Every byte is read once, by the env's threads, in buffers of at
+ * most 3 MiB together.  MF_ERR_CORRUPT where a tensor is MF_TENSOR_DAMAGED. */
+MF_API enum mf_status mf_hash_tensors(struct mf_model *model,
+                                      enum mf_digest_kind kind,
+                                      uint8_t *digests);
+
+/* The digest of a model, from those of its tensors: that of the text which has
+ * a line "DIGEST  NAME\n" for each tensor, in the order of the names' bytes,
+ * the digest in lower-case hexadecimal digits.  So it depends neither on the
+ * container nor on the order of tensors.  In NAME a backslash is doubled and
+ * what mf_text_clean stops at is written as mf_text_escape does it: no name can
+ * look like a line of its own.  line (may be NULL) is called with each line.
+ */
+MF_API enum mf_status mf_hash_model(
+    struct mf_model *model, enum mf_digest_kind kind, const uint8_t *digests,
+    uint8_t out[MF_DIGEST_MAX],
+    void (*line)(void *user, size_t tensor, const char *text, size_t size),
+    void *user);
+
+/* The digest of the bytes of all tensors one after the other, in the order of
+ * the file's index, nothing between them: what llama.cpp's llama-gguf-hash
+ * gives for a whole file.  One thread. */
+MF_API enum mf_status mf_hash_data(struct mf_model *model,
+                                   enum mf_digest_kind kind,
+                                   uint8_t out[MF_DIGEST_MAX]);
+
+/* Tensors with equal bytes, whatever their type and shape: same[i] gets the
+ * lowest index of a tensor with the bytes of tensor i, which is i where no
+ * earlier one has them.  Only tensors that share their size with another are
+ * read: once for a digest, and once more, where that is equal, to compare them.
+ * Tensors without a byte are equal to none. */
+MF_API enum mf_status mf_find_duplicates(struct mf_model *model,
+                                         uint32_t *same);
 
 #ifdef __cplusplus
 }

@@ -37,7 +37,8 @@ ln -s "$modelfile" modelfile
 ln -s "$tests/reading" reading
 
 # What is measured: a name, its target, and the command without the threads.
-commands='validate --data;0.80;./modelfile validate --data --quiet model'
+commands='validate --data;0.80;./modelfile validate --data --quiet model
+hash;0.80;./modelfile hash --quiet model'
 
 median() {
     awk -v words="$1" '

@@ -121,6 +121,23 @@ is meta-get-json meta get --json good-llama.gguf tokenizer.ggml.tokens
 is meta-get-missing meta get --quiet good-llama.gguf general.nmae
 is meta-get-missing-json meta get --json good-llama.gguf nothing
 
+is help-hash hash --help
+is hash hash --quiet good-base.gguf
+is hash-several hash --quiet good-sharded good-folder
+is hash-algo hash --quiet --algo crc32 good-names.gguf
+is hash-json hash --json --algo xxh128 good-base.gguf
+is hash-json-hex hash --json bad-name-utf8.gguf
+is hash-escapes hash --quiet bad-name-control.gguf bad-name-utf8.gguf
+is hash-empty hash --quiet good-empty.safetensors
+is hash-damaged hash --quiet bad-overlap.gguf good-base.gguf
+is hash-damaged-json hash --json bad-overlap.gguf
+is hash-duplicates hash --quiet --duplicates good-llama.gguf good-base.gguf
+is hash-duplicates-json hash --json --duplicates good-sharded
+is hash-duplicates-damaged hash --quiet --duplicates bad-overlap.gguf
+is hash-usage-algo hash --algo md5 good-base.gguf
+is hash-usage-duplicates hash --duplicates --algo xxh3 good-base.gguf
+is hash-usage-missing hash --check manifest
+
 # ---- what no golden file can show ----
 
 line_is_last() {
@@ -200,7 +217,8 @@ check "bold where it is asked for, never in a pipe" colour
 no_raw_bytes() {
     for file in *.gguf *.safetensors *.apr; do
         for command in "detect" "info" "tensors" "meta" "meta --full" \
-            "info --json" "tensors --json" "meta --json --full"; do
+            "info --json" "tensors --json" "meta --json --full" \
+            "hash" "hash --json" "hash --duplicates"; do
             # shellcheck disable=SC2086 # the command is words
             "$modelfile" $command "$file" >"$dir/out" 2>&1
             [ $? -le 3 ] || echo "$command $file: exit code"

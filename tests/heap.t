@@ -50,7 +50,7 @@ if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then
     finish
 fi
 
-for command in detect info "tensors info" "meta list"; do
+for command in detect info "tensors info" "meta list" "hash --threads 1"; do
     for file in good-llama.gguf good-many-tensors.gguf good-strings.gguf \
         good-split-00001-of-00003.gguf good-metadata-large.apr \
         good-dtypes.safetensors good-folder; do

@@ -170,6 +170,25 @@ static inline size_t walk_value(struct mf_model *model, size_t index)
     return events;
 }
 
+/* Digests of all tensors, and which are equal. */
+static inline void walk_data(struct mf_model *model)
+{
+    size_t count = mf_model_info(model)->tensor_count;
+    uint8_t *digests = malloc((count + 1) * sizeof(uint64_t));
+    uint8_t all[MF_DIGEST_MAX];
+    uint32_t *same = malloc((count + 1) * sizeof(*same));
+
+    assert_non_null(digests);
+    assert_non_null(same);
+    if (mf_hash_tensors(model, MF_XXH64, digests) == MF_OK)
+        mf_hash_model(model, MF_XXH64, digests, all, NULL, NULL);
+    if (mf_find_duplicates(model, same) == MF_OK)
+        for (size_t i = 0; i < count; i++)
+            assert_true(same[same[i]] == same[i] && same[i] <= i);
+    free(digests);
+    free(same);
+}
+
 /* Reads all that a model tells: what a listing command would touch. */
 static inline void walk_model(struct mf_model *model)
 {
@@ -201,8 +220,10 @@ static inline void walk_model(struct mf_model *model)
     }
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
-    if (info->has_tensors)
+    if (info->has_tensors) {
         mf_validate_data(model);
+        walk_data(model);
+    }
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         assert_true(mf_text_clean(finding.message, strlen(finding.message)) ==
                     strlen(finding.message));

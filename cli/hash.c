@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hash.c - modelfile hash: digests of tensors, of a model, and what is twice
+ */
+#include "cli/hash.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const struct option hash_options[] = {
+    /* in the order of enum mf_digest_kind */
+    { "--algo", OPTION_CHOICE, "crc32|xxh64|xxh3|xxh128|sha256", 1,
+      offsetof(struct options, algo), "which digest; xxh3 if not given" },
+    { "--check", OPTION_TEXT, "MANIFEST", 0, offsetof(struct options, check),
+      "compares with what was printed before" },
+    { "--duplicates", OPTION_FLAG, NULL, 0,
+      offsetof(struct options, duplicates), "lists tensors with equal bytes" },
+    OPTIONS_LONG,
+    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
+      "this file only, without the other shards of its model" },
+    { 0 },
+};
+
+struct hex_text hex_text(const uint8_t *digest, size_t size)
+{
+    struct hex_text text;
+    char *at = text.at;
+
+    for (size_t i = 0; i < size; i++) {
+        *at++ = "0123456789abcdef"[digest[i] >> 4];
+        *at++ = "0123456789abcdef"[digest[i] & 15];
+    }
+    *at = 0;
+    return text;
+}
+
+/* ---- digests ---- */
+
+static size_t digests_size(const struct mf_model *model,
+                           const struct digests *digests)
+{
+    return (mf_model_info(model)->tensor_count + 1) * digests->info.size;
+}
+
+bool digests_take(struct run *run, const char *path, struct mf_model *model,
+                  struct digests *digests)
+{
+    digests->tensor =
+        mf_resize(run->env, NULL, 0, digests_size(model, digests));
+    if (digests->tensor &&
+        mf_hash_tensors(model, digests->info.kind, digests->tensor) == MF_OK)
+        return true;
+    report_failure(run, path);
+    return false;
+}
+
+void digests_release(struct run *run, const struct mf_model *model,
+                     struct digests *digests)
+{
+    if (digests->tensor)
+        mf_resize(run->env, digests->tensor, digests_size(model, digests), 0);
+}
+
+/* ---- a manifest ---- */
+
+struct lines {
+    struct run *run;
+    const char *algo;
+};
+
+static void line_text(void *user, size_t tensor, const char *text, size_t size)
+{
+    struct lines *lines = user;
+
+    (void)tensor;
+    out_text(&lines->run->out, lines->algo);
+    out_text(&lines->run->out, ":");
+    out_bytes(&lines->run->out, text, size);
+}
+
+static void digests_json(struct run *run, const struct mf_model *model,
+                         const struct digests *digests)
+{
+    struct mf_json_out *json = &run->json;
+    size_t size = digests->info.size;
+    struct mf_tensor tensor;
+
+    json_text(run, "algo", digests->info.name);
+    json_text(run, "model", hex_text(digests->model, size).at);
+    mf_json_key(json, "tensors");
+    mf_json_begin(json, '[');
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
+        mf_json_begin(json, '{');
+        json_str(run, "name", tensor.name);
+        json_text(run, "digest", hex_text(digests_at(digests, i), size).at);
+        mf_json_end(json, '}');
+    }
+    mf_json_end(json, ']');
+}
+
+static void digests_show(struct run *run, const char *path,
+                         struct mf_model *model, struct digests *digests)
+{
+    const struct mf_digest_info *info = &digests->info;
+    struct lines lines = { run, info->name };
+
+    if (mf_hash_model(model, info->kind, digests->tensor, digests->model,
+                      run->options.json ? NULL : line_text, &lines) != MF_OK) {
+        report_failure(run, path);
+    } else if (run->options.json) {
+        digests_json(run, model, digests);
+    } else {
+        out_format(&run->out, "model %s:%s  ", info->name,
+                   hex_text(digests->model, info->size).at);
+        out_escaped(&run->out, str_of(path), "");
+        out_text(&run->out, "\n");
+    }
+}
+
+static void show_digests(struct run *run, const char *path,
+                         enum mf_shards shards)
+{
+    unsigned algo = run->options.algo;
+    struct digests digests = { 0 };
+    struct mf_model *model;
+
+    mf_digest_at(algo > 0 ? algo - 1 : KIND_DEFAULT, &digests.info);
+    if (run->options.json)
+        json_str(run, "file", str_of(path));
+    model = inputs_open(run, path, shards, false);
+    if (!model)
+        return;
+    if (digests_take(run, path, model, &digests))
+        digests_show(run, path, model, &digests);
+    digests_release(run, model, &digests);
+    mf_close(model);
+}
+
+/* ---- what is twice ---- */
+
+/* Groups of equal tensors: same[i] is the first tensor of i's group, next[i]
+ * the one behind i, 0 at its end. */
+struct groups {
+    const struct mf_model *model;
+    uint32_t *same, *next;
+    size_t count;         /* groups of two or more */
+    uint64_t superfluous; /* bytes of all but the first of each */
+};
+
+static void link_groups(struct groups *groups)
+{
+    struct mf_tensor tensor;
+    uint32_t *next = groups->next;
+
+    memset(next, 0, mf_model_info(groups->model)->tensor_count * sizeof(*next));
+    for (size_t i = mf_model_info(groups->model)->tensor_count; i-- > 0;) {
+        uint32_t first = groups->same[i];
+
+        if (first == i || !mf_tensor_at(groups->model, i, &tensor))
+            continue;
+        groups->count += next[first] == 0;
+        groups->superfluous += tensor.data.size;
+        next[i] = next[first];
+        next[first] = (uint32_t)i;
+    }
+}
+
+static void group_show(struct run *run, const struct groups *groups,
+                       uint32_t first)
+{
+    struct mf_json_out *json = &run->json;
+    struct mf_tensor tensor;
+
+    mf_tensor_at(groups->model, first, &tensor);
+    if (run->options.json) {
+        mf_json_begin(json, '{');
+        json_number(run, "bytes", tensor.data.size);
+        mf_json_key(json, "tensors");
+        mf_json_begin(json, '[');
+    } else {
+        out_format(&run->out, "%s bytes each\n",
+                   number_text(tensor.data.size).at);
+    }
+    for (uint32_t i = first;;) {
+        if (run->options.json) {
+            mf_json_string(json, tensor.name.at, tensor.name.size);
+        } else {
+            out_text(&run->out, "  ");
+            out_escaped(&run->out, tensor.name, "");
+            out_text(&run->out, "\n");
+        }
+        i = groups->next[i];
+        if (i == 0)
+            break;
+        mf_tensor_at(groups->model, i, &tensor);
+    }
+    if (run->options.json) {
+        mf_json_end(json, ']');
+        mf_json_end(json, '}');
+    }
+}
+
+static void groups_show(struct run *run, const char *path,
+                        const struct groups *groups)
+{
+    struct mf_json_out *json = &run->json;
+
+    if (run->options.json) {
+        mf_json_key(json, "duplicates");
+        mf_json_begin(json, '[');
+    }
+    for (uint32_t i = 0; i < mf_model_info(groups->model)->tensor_count; i++)
+        if (groups->same[i] == i && groups->next[i] != 0)
+            group_show(run, groups, i);
+    if (run->options.json) {
+        mf_json_end(json, ']');
+        json_number(run, "superfluous_bytes", groups->superfluous);
+        return;
+    }
+    out_escaped(&run->out, str_of(path), "");
+    if (groups->count == 0)
+        out_line(&run->out, ": no two tensors have the same bytes");
+    else
+        out_format(&run->out,
+                   ": %zu group%s of equal tensors, %s bytes could "
+                   "be saved\n",
+                   groups->count, groups->count == 1 ? "" : "s",
+                   number_text(groups->superfluous).at);
+}
+
+static void show_duplicates(struct run *run, const char *path,
+                            enum mf_shards shards)
+{
+    struct mf_model *model;
+    struct groups groups;
+    size_t size;
+
+    if (run->options.json)
+        json_str(run, "file", str_of(path));
+    model = inputs_open(run, path, shards, false);
+    if (!model)
+        return;
+    size = (mf_model_info(model)->tensor_count + 1) * sizeof(*groups.same);
+    groups = (struct groups){ .model = model,
+                              .same = mf_resize(run->env, NULL, 0, size) };
+    if (groups.same)
+        groups.next = mf_resize(run->env, NULL, 0, size);
+    if (groups.next && mf_find_duplicates(model, groups.same) == MF_OK) {
+        link_groups(&groups);
+        groups_show(run, path, &groups);
+    } else {
+        report_failure(run, path);
+    }
+    if (groups.next)
+        mf_resize(run->env, groups.next, size, 0);
+    if (groups.same)
+        mf_resize(run->env, groups.same, size, 0);
+    mf_close(model);
+}
+
+/* ---- the command ---- */
+
+void command_hash(struct run *run)
+{
+    const struct options *options = &run->options;
+
+    if (options->duplicates && (options->check || options->algo > 0))
+        report_usage(run, "'--duplicates' goes with neither '--check' nor "
+                          "'--algo'");
+    else if (options->duplicates)
+        inputs_each(run, show_duplicates);
+    else if (options->check)
+        hash_check(run);
+    else
+        inputs_each(run, show_digests);
+}

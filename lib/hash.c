@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hash.c - digests of tensors' bytes, and of a model's
+ */
+#include "lib/hash.h"
+
+#include <string.h>
+
+#include "lib/parallel.h"
+#include "lib/slices.h"
+
+struct hash {
+    struct mf_model *model;
+    struct mf_crew crew;
+    struct mf_digest **digest; /* one for each worker */
+    struct mf_slices slices;
+    enum mf_digest_kind kind;
+    size_t size; /* of a digest */
+    uint8_t *digests;
+};
+
+enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
+{
+    const struct mf_record *record = &model->index.tensor[tensor];
+
+    if (!(record->flags & MF_TENSOR_DAMAGED))
+        return MF_OK;
+    return mf_fail(model->env, MF_ERR_CORRUPT, record->entry,
+                   "tensor '%s' cannot be read: its place or its size is wrong",
+                   mf_record_name(record).text);
+}
+
+/* ---- in a thread ---- */
+
+static enum mf_status add_bytes(struct mf_worker *worker,
+                                const struct mf_source *source,
+                                struct mf_span span, struct mf_digest *digest)
+{
+    while (span.size > 0) {
+        uint8_t *bytes = mf_worker_room(worker, span.offset);
+        size_t size = span.size < worker->buffer_size ? (size_t)span.size
+                                                      : worker->buffer_size;
+
+        if (mf_source_read(&worker->env, source, span.offset, bytes, size) !=
+            MF_OK)
+            return worker->env.error.status;
+        mf_digest_add(digest, bytes, size);
+        span.offset += size;
+        span.size -= size;
+    }
+    return MF_OK;
+}
+
+static enum mf_status finish(struct mf_env *env, const struct mf_digest *digest,
+                             uint8_t out[MF_DIGEST_MAX])
+{
+    if (mf_digest_finish(digest, out) > 0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                   "libcrypto could not end a sha256");
+}
+
+static enum mf_status hash_slice(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    struct hash *hash = context;
+    struct mf_slice *slice = &hash->slices.at[task];
+    const struct mf_record *record = &hash->model->index.tensor[slice->thing];
+    struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
+    struct mf_span span = { record->offset + slice->from, slice->size };
+    uint8_t out[MF_DIGEST_MAX];
+
+    mf_digest_restart(digest);
+    if (add_bytes(worker, &hash->model->file[record->shard].source, span,
+                  digest) != MF_OK ||
+        finish(&worker->env, digest, out) != MF_OK)
+        return worker->env.error.status;
+    if (hash->kind == MF_CRC32)
+        slice->found = (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 |
+                       (uint32_t)out[2] << 8 | out[3];
+    else
+        memcpy(hash->digests + slice->thing * hash->size, out, hash->size);
+    return MF_OK;
+}
+
+/* All tensors, one after the other. */
+static enum mf_status hash_all(struct mf_worker *worker, void *context,
+                               size_t task)
+{
+    struct hash *hash = context;
+    const struct mf_model *model = hash->model;
+
+    (void)task; /* there is one */
+    for (size_t i = 0; i < model->index.tensor_count; i++) {
+        const struct mf_record *record = &model->index.tensor[i];
+        struct mf_span span = { record->offset, record->size };
+
+        if (add_bytes(worker, &model->file[record->shard].source, span,
+                      hash->digest[0]) != MF_OK)
+            return worker->env.error.status;
+    }
+    return finish(&worker->env, hash->digest[0], hash->digests);
+}
+
+/* ---- with all threads ---- */
+
+static void release(struct hash *hash)
+{
+    struct mf_env *env = hash->model->env;
+    size_t count = hash->crew.count;
+
+    for (size_t i = 0; hash->digest && i < count; i++)
+        mf_digest_free(hash->digest[i]);
+    mf_release(env, hash->digest, count * sizeof(*hash->digest));
+    mf_slices_release(&hash->slices);
+    mf_crew_release(&hash->crew);
+}
+
+/* Workers, for so many bytes in pieces of at most `piece`, with a digest each.
+ */
+static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
+{
+    struct mf_env *env = hash->model->env;
+    size_t size;
+
+    hash->size = mf_digest_size(hash->kind);
+    if (mf_crew_init(&hash->crew, env, work, piece, 0) != MF_OK)
+        return env->error.status;
+    size = hash->crew.count * sizeof(*hash->digest);
+    hash->digest = mf_alloc(env, size);
+    if (!hash->digest)
+        return env->error.status;
+    memset(hash->digest, 0, size);
+    for (size_t i = 0; i < hash->crew.count; i++) {
+        hash->digest[i] = mf_digest_new(env, hash->kind);
+        if (!hash->digest[i])
+            return env->error.status;
+    }
+    return MF_OK;
+}
+
+static uint64_t add_up(uint64_t sum, uint64_t more)
+{
+    return more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
+}
+
+/* The checksum of a tensor from those of its slices, first to last. */
+static void join_slices(struct hash *hash)
+{
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < hash->slices.count; i++) {
+        const struct mf_slice *slice = &hash->slices.at[i];
+        uint8_t *out = hash->digests + slice->thing * hash->size;
+
+        crc = slice->from == 0 ? (uint32_t)slice->found
+                               : mf_crc32_join(crc, (uint32_t)slice->found,
+                                               (size_t)slice->size);
+        for (int k = 0; k < 4; k++)
+            out[k] = (uint8_t)(crc >> (24 - 8 * k));
+    }
+}
+
+enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
+                            const uint32_t *tensor, size_t count,
+                            uint8_t *digests)
+{
+    const struct mf_record *record = model->index.tensor;
+    struct hash hash = { .model = model, .kind = kind, .digests = digests };
+    uint64_t work = 0;
+    enum mf_status status;
+
+    for (size_t i = 0; i < count; i++) {
+        if (mf_tensor_readable(model, tensor[i]) != MF_OK)
+            return model->env->error.status;
+        work = add_up(work, record[tensor[i]].size);
+    }
+    status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
+    if (status == MF_OK)
+        status = mf_slices_init(&hash.slices, model->env, count, work);
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        /* Only checksums can be joined. */
+        mf_slices_add(&hash.slices, tensor[i], record[tensor[i]].size,
+                      kind != MF_CRC32);
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_slice, &hash, hash.slices.count);
+    if (status == MF_OK && kind == MF_CRC32)
+        join_slices(&hash);
+    release(&hash);
+    return status;
+}
+
+/* ---- a model ---- */
+
+/* The tensors in an order; NULL after mf_fail. */
+static uint32_t *sorted(const struct mf_model *model, enum mf_order order)
+{
+    size_t count = model->index.tensor_count;
+    uint32_t *tensor = mf_alloc(model->env, (count + 1) * sizeof(*tensor));
+
+    for (size_t i = 0; tensor && i < count; i++)
+        tensor[i] = (uint32_t)i;
+    if (tensor)
+        mf_tensor_sort(model, order, tensor, count);
+    return tensor;
+}
+
+static void release_sorted(const struct mf_model *model, uint32_t *tensor)
+{
+    mf_release(model->env, tensor,
+               (model->index.tensor_count + 1) * sizeof(*tensor));
+}
+
+/* A public call begins: the kind must be one. */
+static enum mf_status begin(struct mf_env *env, enum mf_digest_kind kind)
+{
+    struct mf_digest_info info;
+
+    mf_clear_error(env);
+    if (mf_digest_at(kind, &info))
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "there is no digest of kind %d", (int)kind);
+}
+
+enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
+                               uint8_t *digests)
+{
+    uint32_t *tensor;
+    enum mf_status status;
+
+    if (begin(model->env, kind) != MF_OK)
+        return model->env->error.status;
+    tensor = sorted(model, MF_ORDER_SIZE);
+    if (!tensor)
+        return model->env->error.status;
+    status =
+        mf_hash_some(model, kind, tensor, model->index.tensor_count, digests);
+    release_sorted(model, tensor);
+    return status;
+}
+
+enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    struct hash hash = { .model = model, .kind = kind, .digests = out };
+    enum mf_status status = begin(model->env, kind);
+
+    for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
+        status = mf_tensor_readable(model, i);
+    /* No work to share: one worker. */
+    if (status == MF_OK)
+        status = prepare(&hash, 0, model->info.data_size);
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
+    release(&hash);
+    return status;
+}
+
+/* ---- lines ---- */
+
+/* At most so many bytes stand for one of a name: "\x1b". */
+#define ESCAPE_MAX 4
+
+static size_t put_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        *out++ = "0123456789abcdef"[bytes[i] >> 4];
+        *out++ = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return 2 * size;
+}
+
+static size_t put_name(struct mf_str name, char *out)
+{
+    char *at = out, escape[12];
+
+    while (name.size > 0) {
+        size_t taken = mf_text_clean(name.at, name.size);
+
+        for (size_t i = 0; i < taken; i++) {
+            if (name.at[i] == '\\')
+                *at++ = '\\';
+            *at++ = name.at[i];
+        }
+        if (taken == 0) {
+            taken = mf_text_escape(name.at, name.size, escape);
+            memcpy(at, escape, strlen(escape));
+            at += strlen(escape);
+        }
+        name.at += taken;
+        name.size -= taken;
+    }
+    return (size_t)(at - out);
+}
+
+/* Room for the longest line. */
+static size_t line_room(const struct mf_model *model)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < model->index.tensor_count; i++)
+        if (model->index.tensor[i].name_size > longest)
+            longest = model->index.tensor[i].name_size;
+    return 2 * MF_DIGEST_MAX + strlen("  \n") + longest * ESCAPE_MAX;
+}
+
+static size_t put_line(const struct mf_record *record, const uint8_t *digest,
+                       size_t size, char *out)
+{
+    size_t at = put_hex(digest, size, out);
+
+    out[at++] = ' ';
+    out[at++] = ' ';
+    at +=
+        put_name((struct mf_str){ record->name, record->name_size }, out + at);
+    out[at++] = '\n';
+    return at;
+}
+
+enum mf_status mf_hash_model(struct mf_model *model, enum mf_digest_kind kind,
+                             const uint8_t *digests, uint8_t out[MF_DIGEST_MAX],
+                             void (*line)(void *user, size_t tensor,
+                                          const char *text, size_t size),
+                             void *user)
+{
+    struct mf_env *env = model->env;
+    struct mf_digest *digest = mf_digest_new(env, kind);
+    size_t room = line_room(model), size = digest ? mf_digest_size(kind) : 0;
+    uint32_t *tensor = digest ? sorted(model, MF_ORDER_NAME) : NULL;
+    char *text = tensor ? mf_alloc(env, room) : NULL;
+
+    for (size_t i = 0; text && i < model->index.tensor_count; i++) {
+        size_t filled = put_line(&model->index.tensor[tensor[i]],
+                                 digests + tensor[i] * size, size, text);
+
+        mf_digest_add(digest, text, filled);
+        if (line)
+            line(user, tensor[i], text, filled);
+    }
+    if (text)
+        finish(env, digest, out);
+    mf_release(env, text, room);
+    release_sorted(model, tensor);
+    mf_digest_free(digest);
+    return env->error.status;
+}

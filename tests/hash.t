@@ -1,0 +1,241 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# hash.t - digests that others agree with, and manifests
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-hash.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+model=fixtures/good-llama.gguf
+
+# ---- what outsiders say
+
+# tensors FILE: "OFFSET BYTES NAME" of each.
+tensors() {
+    "$modelfile" tensors --json "$1" | tr '{' '\n' | sed -n \
+        's/^"name":"\([^"]*\)".*"offset":\([0-9]*\),"bytes":\([0-9]*\),.*/\2 \3 \1/p'
+}
+
+# as_by TOOL FILE: a manifest without names of digests, by another program.
+as_by() {
+    tensors "$2" | LC_ALL=C sort -k 3 | while read -r offset bytes name; do
+        echo "$(tail -c +$((offset + 1)) "$2" | head -c "$bytes" | $1 |
+            cut -d ' ' -f 1)  $name"
+    done
+}
+
+# agrees TOOL ALGO: lines of tensors, and the model's digest over these lines.
+agrees() {
+    as_by "$1" "$model" >"$dir/expected"
+    [ "$(wc -l <"$dir/expected")" = 21 ] || return 1
+    "$modelfile" hash --quiet --algo "$2" "$model" >"$dir/out" || return 1
+    sed '/^model /d; s/^[^:]*://' "$dir/out" | diff "$dir/expected" - ||
+        return 1
+    [ "$(tail -n 1 "$dir/out")" = \
+        "model $2:$($1 <"$dir/expected" | cut -d ' ' -f 1)  $model" ]
+}
+
+has_sha256() {
+    "$modelfile" hash --algo sha256 fixtures/good-base.gguf >/dev/null 2>&1
+}
+
+if has_sha256; then
+    check "sha256sum agrees" agrees sha256sum sha256
+else
+    skip "sha256sum agrees" "libcrypto.so.3 is not installed"
+fi
+if command -v xxhsum >/dev/null 2>&1; then
+    check "xxhsum agrees on xxh64" agrees "xxhsum -H1 -" xxh64
+    check "xxhsum agrees on xxh128" agrees "xxhsum -H2 -" xxh128
+else
+    skip "xxhsum agrees" "it is not installed"
+fi
+# gzip's footer begins with the CRC-32 of what it has packed.
+crc_by_gzip() {
+    gzip -c | tail -c 8 | od -A n -t x4 --endian=little -N 4 | tr -d ' '
+}
+check "gzip agrees on crc32" agrees crc_by_gzip crc32
+
+# ---- manifests
+
+# expect CODE TEXT ARGUMENT...: exit code, and a line of what is printed.
+expect() {
+    expected_code=$1 expected_text=$2 code=0
+    shift 2
+    "$modelfile" "$@" --quiet >"$dir/out" 2>&1 </dev/null || code=$?
+    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
+        "$dir/out" && return
+    echo "exit code $code:"
+    cat "$dir/out"
+    return 1
+}
+
+check_with() {
+    expect "$1" "$2" hash --check "$dir/manifest" "$3"
+}
+
+# manifest SED-SCRIPT: that of the model, changed.
+manifest() {
+    "$modelfile" hash --quiet "$model" | sed "$1" >"$dir/manifest"
+}
+
+manifest ''
+check "a model matches its own manifest" \
+    check_with 0 "21 tensors, xxh3 matches" "$model"
+check "so does it for another number of threads" expect 0 matches \
+    hash --threads 3 --check "$dir/manifest" "$model"
+check "a manifest from a pipe will do" sh -c \
+    "'$modelfile' hash '$model' | '$modelfile' hash --check - '$model'"
+
+# The last byte of the tensor whose data is last.
+# shellcheck disable=SC2046 # three words
+set -- $(tensors "$model" | sort -n | tail -n 1)
+last=$3
+{
+    head -c $(($1 + $2 - 1)) "$model"
+    printf '\001'
+} >"$dir/flipped.gguf"
+check "a flipped byte is found" \
+    check_with 1 "tensor '$last' is different: " "$dir/flipped.gguf"
+check "and only there" \
+    check_with 1 "21 tensors, 1 different, 0 missing, 0 extra" \
+    "$dir/flipped.gguf"
+check "in JSON, too" expect 1 \
+    "\"tensors\":[{\"name\":\"$last\",\"problem\":\"different\",\"digest\":" \
+    hash --json --check "$dir/manifest" "$dir/flipped.gguf"
+
+manifest '/output.weight/d'
+check "a tensor that the manifest has not is found" \
+    check_with 1 "tensor 'output.weight' is extra" "$model"
+manifest 's/output.weight/input.weight/'
+check "a tensor that is missing is found" \
+    check_with 1 "tensor 'input.weight' is missing" "$model"
+manifest '$ s/:..../:0000/'
+check "a wrong digest of the whole is found" \
+    check_with 1 "xxh3 of the whole does not match" "$model"
+manifest '/^model/! d'
+check "a manifest of the whole alone will do" check_with 0 matches "$model"
+manifest 's/$/\r/; s/:\(.*\)  /:\U\1  /'
+check "carriage returns and capitals do not matter" \
+    check_with 0 matches "$model"
+
+for name in bad-name-control bad-name-utf8 bad-name-nul good-names; do
+    "$modelfile" hash --quiet fixtures/$name.gguf >"$dir/manifest"
+    check "$name.gguf matches its manifest" \
+        check_with 0 matches fixtures/$name.gguf
+done
+
+"$modelfile" hash --quiet "$model" fixtures/good-base.gguf >"$dir/manifest"
+check "of several models the one of that name is taken" \
+    check_with 0 "2 tensors, xxh3 matches" fixtures/good-base.gguf
+check "where there is none, the answer is no" \
+    check_with 1 "no xxh3 of a model with this name" "$dir/flipped.gguf"
+"$modelfile" hash --quiet fixtures/good-sharded >"$dir/manifest"
+check "the container does not matter" \
+    check_with 0 "3 tensors, xxh3 matches" fixtures/good-folder
+
+# What is wrong with a manifest, and where.
+malformed() {
+    # shellcheck disable=SC2059 # it has escapes, and no formats
+    printf "$1" >"$dir/manifest"
+    check_with 3 "$2" "$model"
+}
+digest=0123456789abcdef
+check "an empty manifest is refused" malformed "# nothing\n\n" "is empty"
+check "a line of something else is" malformed \
+    "xxh3:$digest  a\nhello\n" "line 2 of the manifest does not begin"
+check "a digest that is too short is" malformed \
+    "xxh3:${digest%f}  a\n" "line 1 of the manifest has a digest of another"
+check "one that is not hexadecimal is" malformed \
+    "xxh3:${digest%f}g  a\n" "line 1 of the manifest has a digest that is not"
+check "a line without a name is" malformed \
+    "xxh3:$digest" "line 1 of the manifest has no two spaces"
+check "an escape that is none is" malformed \
+    'xxh3:0123456789abcdef  a\\q\n' "line 1 of the manifest has a backslash"
+check "half an escape is" malformed \
+    'xxh3:0123456789abcdef  a\\x1' "line 1 of the manifest has a backslash"
+check "a manifest that is cut off is" malformed \
+    "xxh3:$digest  a\n" "its last line, 1, is not that of a model"
+check "one that is not there is" expect 3 "the manifest cannot be read" \
+    hash --check "$dir/nothing" "$model"
+echo "model xxh3:$digest  x" >"$dir/one"
+check "a digest that it has not is" expect 3 "has no xxh64 digests" \
+    hash --algo xxh64 --check "$dir/one" "$model"
+
+manifest ''
+check "a model that is not there is exit code 3" \
+    check_with 3 "cannot be opened" fixtures/nothing.gguf
+
+# ---- manifests of llama-gguf-hash
+
+# In the format of `llama-gguf-hash --all models/names.gguf`; the digests are
+# by xxhsum, sha1sum and sha256sum.
+cat >"$dir/llama" <<'END'
+xxh64     be1279f20c993c48  models/names.gguf:a.weight
+sha1      19ad823217d6e64d23624ba721425bb1da2415c8  models/names.gguf:a.weight
+sha256    4d116713db1fcd25655501d0ab20ccaef04a2fda35cd2d71480429addcdfb102  models/names.gguf:a.weight
+xxh64     124dbdd6422abe8d  models/names.gguf:b.weight
+sha1      31848e65cbf33bbd901cb3db5a46be16e1e446a3  models/names.gguf:b.weight
+sha256    b1290cd43eac8e2fa4ad8d45d9f79f8868fc8a6e08c627c33557814743ffdf3e  models/names.gguf:b.weight
+xxh64     05e0cb4930162209  models/names.gguf:gewicht.äöü.权重.🧠
+sha1      3512823aeb2288dce584cfde957abdb0e94a34da  models/names.gguf:gewicht.äöü.权重.🧠
+sha256    4d5bc6295487a269f3b40912e5c8f838aa810911854875b1c14ef8fc6919f0a7  models/names.gguf:gewicht.äöü.权重.🧠
+xxh64     b2877c54cc04ee4d  models/names.gguf
+sha1      60ecee150408fc92cfdb51f55812ba508280dbbe  models/names.gguf
+sha256    a85b602bc11979581d1c4de6c679e731165e6fe8efc4ac7a52693fe4c36a001a  models/names.gguf
+END
+llama() {
+    cp "$dir/llama" "$dir/manifest"
+    expect "$1" "$2" hash --algo "$3" --check "$dir/manifest" \
+        fixtures/good-names.gguf
+}
+check "a manifest of llama-gguf-hash with xxh64" llama 0 "xxh64 matches" xxh64
+if has_sha256; then
+    check "with sha256" llama 0 "sha256 matches" sha256
+    check "the strongest is taken" expect 0 "sha256 matches" \
+        hash --check "$dir/llama" fixtures/good-names.gguf
+else
+    skip "with sha256" "libcrypto.so.3 is not installed"
+fi
+check "xxh3 it has not" llama 3 "has no xxh3 digests" xxh3
+
+# llama_changed CODE TEXT SED-SCRIPT
+llama_changed() {
+    sed "$3" "$dir/llama" >"$dir/manifest"
+    expect "$1" "$2" hash --algo xxh64 --check "$dir/manifest" \
+        fixtures/good-names.gguf
+}
+check "another digest of a tensor is found" llama_changed 1 \
+    "tensor 'b.weight' is different" 's/124dbdd6422abe8d/124dbdd6422abe8e/'
+check "another digest of the whole is found" llama_changed 1 \
+    "xxh64 of the whole does not match" 's/b2877c54cc04ee4d/b2877c54cc04ee4c/'
+check "a tensor that is gone is found" llama_changed 1 \
+    "tensor 'c.weight' is missing" 's/:b.weight/:c.weight/'
+check "without tensors (--no-layer) the whole is checked" llama_changed 0 \
+    matches '/:/d'
+check "that finds a difference, too" llama_changed 1 "of the whole" \
+    '/:/d; s/b2877c54cc04ee4d/b2877c54cc04ee4c/'
+check "lines about another file are refused" llama_changed 3 \
+    "line 2 of the manifest is not about the file" '2 s/names/numbers/'
+check "one that is cut off is refused" llama_changed 3 \
+    "line 1 of the manifest is not about the file" '$ d; 11 d; 10 d'
+
+# ---- without libcrypto
+
+# The loader finds something else of that name first.
+no_libcrypto() {
+    mkdir "$dir/lib" && echo "no library" >"$dir/lib/libcrypto.so.3"
+    code=0
+    LD_LIBRARY_PATH=$dir/lib "$modelfile" hash --algo sha256 "$model" \
+        >"$dir/out" 2>&1 || code=$?
+    [ "$code" = 3 ] && grep -q "sha256 needs libcrypto.so.3.*libssl3" \
+        "$dir/out" && LD_LIBRARY_PATH=$dir/lib "$modelfile" hash "$model"
+}
+check "sha256 without libcrypto names the package; xxh3 needs none" \
+    no_libcrypto
+finish
