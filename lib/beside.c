@@ -4,6 +4,23 @@
  */
 #include "lib/beside.h"
 
+#include <unistd.h>
+
+static const char *path_of(const struct mf_model *model, struct mf_arena *arena,
+                           const char *name)
+{
+    return mf_path_beside(arena, model->file[0].path,
+                          (struct mf_str){ name, strlen(name) });
+}
+
+bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
+                        const char *name)
+{
+    const char *path = path_of(model, arena, name);
+
+    return path && access(path, F_OK) == 0;
+}
+
 enum mf_status mf_beside_open(struct mf_beside *beside,
                               const struct mf_model *model,
                               struct mf_arena *arena, const char *name)
@@ -15,8 +32,7 @@ enum mf_status mf_beside_open(struct mf_beside *beside,
     if (model->file[0].source.fd < 0)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "there is none: the model is no file");
-    path = mf_path_beside(arena, model->file[0].path,
-                          (struct mf_str){ name, strlen(name) });
+    path = path_of(model, arena, name);
     if (!path ||
         mf_source_open_file(env, path, &beside->source, NULL) != MF_OK ||
         mf_reader_init(&beside->reader, env, &beside->source, NULL, 0) != MF_OK)

@@ -16,6 +16,10 @@ struct mf_beside {
     struct mf_json json;
 };
 
+/* Whether there is a file of that name; false after mf_fail, too. */
+bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
+                        const char *name);
+
 /* The file of that name in the folder of the model's first file, at its first
  * byte.  The path goes into the arena.  Close it, whatever happens. */
 enum mf_status mf_beside_open(struct mf_beside *beside,

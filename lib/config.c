@@ -5,8 +5,10 @@
 #include "lib/config.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/beside.h"
+#include "lib/json_walk.h"
 
 const struct mf_config_row mf_config_rows[MF_CONFIG_COUNT] = {
 #define FIELD(NAME, path, KIND, needed, gguf, TYPE)                            \
@@ -30,7 +32,7 @@ enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
         [MF_KIND_COUNT] = "a whole number from 1 to 4294967295",
         [MF_KIND_NUMBER] = "a number above 0",
         [MF_KIND_TEXT] = "a string of at most 63 bytes",
-        [MF_KIND_FIRST] = "an array of strings of at most 63 bytes",
+        [MF_KIND_ID] = "a whole number from 0 to 4294967295",
     };
 
     return mf_fail(env, MF_ERR_CORRUPT, offset, "'%s' must be %s",
@@ -54,17 +56,18 @@ static enum mf_status take_number(struct reading *reading,
                                   enum mf_json_token token)
 {
     struct mf_config_value *value = &reading->config->value[field];
+    uint64_t least = mf_config_rows[field].kind == MF_KIND_COUNT;
     union mf_number number;
 
     if (token != MF_JSON_NUMBER)
         return wrong_value(reading, field);
     value->type = mf_json_number(reading->json, &value->number);
-    if (mf_config_rows[field].kind == MF_KIND_COUNT
-            ? value->type != MF_VALUE_U64 || value->number.u64 < 1 ||
-                  value->number.u64 > UINT32_MAX
-            : !mf_number_as(value->type, value->number, MF_VALUE_F32,
+    if (mf_config_rows[field].kind == MF_KIND_NUMBER
+            ? !mf_number_as(value->type, value->number, MF_VALUE_F32,
                             &number) ||
-                  !(number.f64 > 0) || isinf(number.f64))
+                  !(number.f64 > 0) || isinf(number.f64)
+            : value->type != MF_VALUE_U64 || value->number.u64 < least ||
+                  value->number.u64 > UINT32_MAX)
         return wrong_value(reading, field);
     value->given = true;
     return MF_OK;
@@ -91,23 +94,6 @@ static enum mf_status take_text(struct reading *reading,
     return MF_OK;
 }
 
-/* The array's first element, if it has one. */
-static enum mf_status take_first(struct reading *reading,
-                                 enum mf_config_field field,
-                                 enum mf_json_token token)
-{
-    if (token != MF_JSON_BEGIN_ARRAY)
-        return wrong_value(reading, field);
-    token = mf_json_next(reading->json);
-    if (token == MF_JSON_ERROR)
-        return failed(reading);
-    if (token == MF_JSON_END_ARRAY)
-        return MF_OK;
-    if (take_text(reading, field, token) != MF_OK)
-        return failed(reading);
-    return mf_json_skip(reading->json, MF_JSON_BEGIN_ARRAY);
-}
-
 static enum mf_status take_value(struct reading *reading,
                                  enum mf_config_field field,
                                  enum mf_json_token token)
@@ -127,8 +113,9 @@ static enum mf_status take_value(struct reading *reading,
         return take_number(reading, field, token);
     case MF_KIND_TEXT:
         return take_text(reading, field, token);
-    case MF_KIND_FIRST:
-        return take_first(reading, field, token);
+    case MF_KIND_ID: /* some have a list of them, of which none is the one */
+        return token == MF_JSON_NUMBER ? take_number(reading, field, token)
+                                       : mf_json_skip(reading->json, token);
     default:
         value->given = true;
         return mf_json_skip(reading->json, token);
@@ -137,93 +124,63 @@ static enum mf_status take_value(struct reading *reading,
 
 /* ---- the file ---- */
 
-static enum mf_config_field find_field(const char *prefix, const char *key)
+static enum mf_config_field find_field(const char *path)
 {
-    size_t size = strlen(prefix);
-
     for (unsigned i = 0; i < MF_CONFIG_COUNT; i++)
-        if (strncmp(mf_config_rows[i].path, prefix, size) == 0 &&
-            strcmp(mf_config_rows[i].path + size, key) == 0)
+        if (strcmp(mf_config_rows[i].path, path) == 0)
             return (enum mf_config_field)i;
     return MF_CONFIG_COUNT;
 }
 
-/* The key just announced, terminated; "" where it is none of ours by its
- * length or a NUL. */
-static enum mf_status take_key(struct reading *reading,
-                               char key[MF_CONFIG_TEXT + 1])
+/* What follows rope_scaling or rope_parameters in the path; NULL for others. */
+static const char *within_rope(const char *path)
 {
-    uint64_t size;
-    bool more;
+    static const char *const names[] = { "rope_scaling", "rope_parameters" };
 
-    if (mf_json_text(reading->json, key, MF_CONFIG_TEXT, &size, &more) != MF_OK)
-        return failed(reading);
-    key[size] = 0;
-    if (more || strlen(key) != size)
-        key[0] = 0;
-    return MF_OK;
+    for (size_t i = 0; i < 2; i++)
+        if (strncmp(path, names[i], strlen(names[i])) == 0 &&
+            (path[strlen(names[i])] == '.' || path[strlen(names[i])] == 0))
+            return path + strlen(names[i]);
+    return NULL;
 }
 
-static enum mf_status read_object(struct reading *reading, const char *prefix);
-
-static enum mf_status read_rope(struct reading *reading, const char *key,
-                                enum mf_json_token token)
+static enum mf_status visit_rope(struct reading *reading, const char *path,
+                                 const char *within, enum mf_json_token token)
 {
-    if (token == MF_JSON_NULL)
-        return MF_OK;
-    if (token != MF_JSON_BEGIN_OBJECT)
-        return mf_fail(reading->env, MF_ERR_CORRUPT,
-                       reading->json->token_offset, "'%s' must be an object",
-                       key);
-    return read_object(reading, "rope.");
-}
-
-static enum mf_status read_member(struct reading *reading, const char *prefix)
-{
-    char key[MF_CONFIG_TEXT + 1];
-    enum mf_json_token token;
+    char *unknown = reading->config->rope_key;
+    char full[MF_PATH_MAX + 8];
     enum mf_config_field field;
 
-    if (take_key(reading, key) != MF_OK)
-        return failed(reading);
-    token = mf_json_next(reading->json);
-    if (token == MF_JSON_ERROR)
-        return failed(reading);
-    if (!*prefix && (strcmp(key, "rope_scaling") == 0 ||
-                     strcmp(key, "rope_parameters") == 0))
-        return read_rope(reading, key, token);
-    field = find_field(prefix, key);
+    if (!*within && token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_NULL)
+        return mf_fail(reading->env, MF_ERR_CORRUPT,
+                       reading->json->token_offset, "'%s' must be an object",
+                       path);
+    if (!*within)
+        return MF_OK;
+    snprintf(full, sizeof(full), "rope%s", within);
+    field = find_field(full);
     if (field < MF_CONFIG_COUNT)
         return take_value(reading, field, token);
-    if (*prefix && !*reading->config->rope_key)
-        strcpy(reading->config->rope_key, *key ? key : "...");
+    if (!*unknown)
+        snprintf(unknown, MF_CONFIG_TEXT + 1, "%.*s", MF_CONFIG_TEXT,
+                 within + 1);
     return mf_json_skip(reading->json, token);
 }
 
-/* To the end of the object that has just begun. */
-static enum mf_status read_object(struct reading *reading, const char *prefix)
+static enum mf_status visit(void *user, const char *path,
+                            enum mf_json_token token)
 {
-    enum mf_json_token token = mf_json_next(reading->json);
+    struct reading *reading = user;
+    const char *within = within_rope(path);
+    enum mf_config_field field = find_field(path);
 
-    for (; token == MF_JSON_KEY; token = mf_json_next(reading->json))
-        if (read_member(reading, prefix) != MF_OK)
-            return failed(reading);
-    return token == MF_JSON_END_OBJECT ? MF_OK : failed(reading);
-}
-
-static enum mf_status read_file(struct reading *reading)
-{
-    enum mf_json_token token = mf_json_next(reading->json);
-
-    if (token == MF_JSON_ERROR)
-        return failed(reading);
-    if (token != MF_JSON_BEGIN_OBJECT)
-        return mf_fail(reading->env, MF_ERR_CORRUPT,
-                       reading->json->token_offset,
-                       "an object must stand here");
-    if (read_object(reading, "") != MF_OK)
-        return failed(reading);
-    return mf_json_next(reading->json) == MF_JSON_END ? MF_OK : failed(reading);
+    if (within)
+        return visit_rope(reading, path, within, token);
+    if (field < MF_CONFIG_COUNT && strncmp(path, "rope.", 5) != 0)
+        return take_value(reading, field, token);
+    return !*path || strcmp(path, "architectures") == 0
+               ? MF_OK
+               : mf_json_skip(reading->json, token);
 }
 
 enum mf_status mf_config_read(struct mf_config *config,
@@ -236,6 +193,6 @@ enum mf_status mf_config_read(struct mf_config *config,
 
     *config = (struct mf_config){ 0 };
     if (status == MF_OK)
-        status = read_file(&reading);
+        status = mf_json_walk(&file.json, visit, &reading);
     return mf_beside_close(&file, status);
 }

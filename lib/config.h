@@ -12,7 +12,7 @@ enum mf_config_kind {
     MF_KIND_COUNT,
     MF_KIND_NUMBER,
     MF_KIND_TEXT,
-    MF_KIND_FIRST,
+    MF_KIND_ID,
     MF_KIND_ANY
 };
 

@@ -12,6 +12,13 @@
 #include "lib/format.h"
 #include "lib/sink.h"
 
+struct mf_entry;
+
+/* Calls each for every event of a value; see mf_values_next. */
+typedef enum mf_status mf_each_event(void *user, const struct mf_value *value);
+typedef enum mf_status mf_tell(struct mf_env *env, const struct mf_entry *entry,
+                               mf_each_event *each, void *user);
+
 struct mf_entry { /* a metadatum */
     struct mf_str key;
     enum mf_value_type type, of; /* as it will be written */
@@ -23,6 +30,7 @@ struct mf_entry { /* a metadatum */
     struct mf_model *from;
     size_t at;
     const void *elements;
+    mf_tell *tell;   /* for other places: elements says which */
     bool typed_text; /* from is text: the value in JSON */
 };
 
@@ -118,10 +126,7 @@ mf_draft_in_order(const struct mf_draft *draft, size_t i)
 
 /* Calls each with the events of an entry's value, as mf_values_next gives
  * them. */
-enum mf_status
-mf_entry_tell(struct mf_env *env, const struct mf_entry *entry,
-              enum mf_status (*each)(void *user, const struct mf_value *value),
-              void *user);
+mf_tell mf_entry_tell;
 
 /* number, of one type, as another; false where that one cannot hold it. */
 bool mf_number_as(enum mf_value_type from, union mf_number number,

@@ -7,8 +7,6 @@
 #include "lib/draft.h"
 #include "lib/model.h"
 
-typedef enum mf_status each_event(void *user, const struct mf_value *value);
-
 /* ---- numbers as other types ---- */
 
 static const struct range {
@@ -113,7 +111,7 @@ bool mf_value_as(const struct mf_value *value, enum mf_value_type to,
 /* ---- telling ---- */
 
 static enum mf_status tell_elements(const struct mf_entry *entry,
-                                    each_event *each, void *user)
+                                    mf_each_event *each, void *user)
 {
     struct mf_value value = { .event = MF_EVENT_BEGIN,
                               .type = MF_VALUE_ARRAY,
@@ -134,7 +132,7 @@ static enum mf_status tell_elements(const struct mf_entry *entry,
 }
 
 static enum mf_status tell_scalar(const struct mf_entry *entry,
-                                  each_event *each, void *user)
+                                  mf_each_event *each, void *user)
 {
     struct mf_value value = { .event = MF_EVENT_ITEM,
                               .type = entry->type,
@@ -145,8 +143,8 @@ static enum mf_status tell_scalar(const struct mf_entry *entry,
 }
 
 static enum mf_status tell_from(struct mf_env *env,
-                                const struct mf_entry *entry, each_event *each,
-                                void *user)
+                                const struct mf_entry *entry,
+                                mf_each_event *each, void *user)
 {
     struct mf_values *values;
     struct mf_value value;
@@ -166,8 +164,10 @@ static enum mf_status tell_from(struct mf_env *env,
 }
 
 enum mf_status mf_entry_tell(struct mf_env *env, const struct mf_entry *entry,
-                             each_event *each, void *user)
+                             mf_each_event *each, void *user)
 {
+    if (entry->tell)
+        return entry->tell(env, entry, each, user);
     if (entry->from)
         return tell_from(env, entry, each, user);
     if (entry->type == MF_VALUE_ARRAY)

@@ -9,6 +9,7 @@
 #include "lib/beside.h"
 #include "lib/config.h"
 #include "lib/rename.h"
+#include "lib/tokenizer.h"
 
 struct hub {
     struct mf_env *env;
@@ -316,7 +317,30 @@ static enum mf_status add_fields(struct hub *hub)
     return add_phi3(hub);
 }
 
-enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model)
+/* The tokenizer, or with lossy none. */
+static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
+{
+    struct mf_draft *draft = hub->draft;
+    struct mf_env *env = hub->env;
+    size_t before = draft->entry_count;
+    struct mf_error error;
+
+    if (mf_tokenizer_add(draft, hub->model, &hub->config) == MF_OK)
+        return MF_OK;
+    error = env->error;
+    if (error.status == MF_ERR_MEMORY)
+        return error.status;
+    mf_clear_error(env);
+    if (!draft->lossy)
+        return mf_fail(env, error.status, error.offset,
+                       "%s; --lossy leaves the tokenizer out", error.message);
+    draft->entry_count = before;
+    ++*left_out;
+    return MF_OK;
+}
+
+enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
+                           size_t *left_out)
 {
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
     struct mf_str name, type;
@@ -330,5 +354,5 @@ enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model)
         return mf_class_refuse(model->env, name.at ? name : type);
     if (check_fields(&hub) != MF_OK || add_fields(&hub) != MF_OK)
         return mf_beside_blame(model->env, "config.json");
-    return MF_OK;
+    return left_out ? add_tokenizer(&hub, left_out) : MF_OK;
 }

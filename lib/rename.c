@@ -256,7 +256,8 @@ static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
 
 /* From metadata under GGUF's keys. */
 static enum mf_status learn(struct mf_renaming *renaming,
-                            struct mf_draft *facts, struct mf_model *model)
+                            struct mf_draft *facts, struct mf_model *model,
+                            size_t *left_out)
 {
     struct mf_str name = architecture_of(facts);
     const struct mf_class *class = name.at ? class_named(name) : NULL;
@@ -264,7 +265,7 @@ static enum mf_status learn(struct mf_renaming *renaming,
     if (name.at && !class)
         return mf_class_refuse(model->env, name);
     if ((!name.at || !find_of(facts, name, ".block_count")) &&
-        mf_hub_read(facts, model) != MF_OK)
+        mf_hub_read(facts, model, left_out) != MF_OK)
         return model->env->error.status;
     name = architecture_of(facts);
     class = class_named(name);
@@ -278,23 +279,23 @@ static enum mf_status learn(struct mf_renaming *renaming,
 
 enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 struct mf_model *model, struct mf_draft *draft,
-                                enum mf_naming to)
+                                enum mf_naming to, size_t *left_out)
 {
     struct mf_draft facts = { 0 };
     enum mf_status status;
-    size_t left_out;
+    size_t unused;
 
     *renaming = (struct mf_renaming){ .to = to, .lossy = draft->lossy };
     if (to == MF_NAMING_KEEP)
         return MF_OK;
     if (draft->format == &mf_format_gguf) {
-        status = learn(renaming, draft, model);
+        status = learn(renaming, draft, model, left_out);
     } else {
         mf_draft_init(&facts, model->env, &mf_format_gguf);
         facts.lossy = true; /* only a few numbers of it are looked at */
-        status = mf_carry_metadata(&facts, model, &left_out);
+        status = mf_carry_metadata(&facts, model, &unused);
         if (status == MF_OK)
-            status = learn(renaming, &facts, model);
+            status = learn(renaming, &facts, model, NULL);
         mf_draft_release(&facts);
     }
     return status == MF_OK ? check_names(renaming, model) : status;

@@ -36,10 +36,11 @@ struct mf_renaming {
 
 /* What it takes to give the model's tensors other names.  draft holds the
  * model's metadata already; what it lacks is read from the files beside the
- * model, and put into it where that is a GGUF file.  All names are checked. */
+ * model, and put into it where that is a GGUF file; metadata that cannot be had
+ * from there is counted in *left_out.  All names are checked. */
 enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 struct mf_model *model, struct mf_draft *draft,
-                                enum mf_naming to);
+                                enum mf_naming to, size_t *left_out);
 
 /* Gives the draft's last tensor its name and its rows their order, or takes it
  * out of the draft. */

@@ -254,8 +254,8 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
     }
     if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
         return draft->env->error.status;
-    if (mf_renaming_init(&outputs->renaming, model, draft, options->names) !=
-        MF_OK)
+    if (mf_renaming_init(&outputs->renaming, model, draft, options->names,
+                         &outputs->left_out) != MF_OK)
         return draft->env->error.status;
     if (draft->floats != MF_TYPE_UNKNOWN &&
         note_file_type(draft, draft->floats) != MF_OK)

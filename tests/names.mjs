@@ -15,6 +15,7 @@ const [fixtures, folder] = process.argv.slice(2);
 const modelfile = process.env.MODELFILE ??
     `${process.env.BUILD ?? "build"}/modelfile`;
 const at = (name) => join(folder, name);
+const llama = join(fixtures, "good-hf-llama");
 
 // ---- running
 
@@ -82,8 +83,16 @@ function made(name, shape, dtype = "BF16") {
     return { name, dtype, shape, bytes };
 }
 
-function hfFolder(name, config, tensors) {
+// config may be text; the tokenizer is the fixture's where none is given.
+function hfFolder(name, config, tensors, tokenizer, tokenizerConfig) {
+    const fixture = (file) => readFileSync(join(llama, file), "utf8");
     mkdirSync(at(name), { recursive: true });
+    writeFileSync(join(at(name), "tokenizer.json"),
+        tokenizer === undefined ? fixture("tokenizer.json") :
+            typeof tokenizer === "string" ? tokenizer :
+                JSON.stringify(tokenizer));
+    writeFileSync(join(at(name), "tokenizer_config.json"), tokenizerConfig ?
+        JSON.stringify(tokenizerConfig) : fixture("tokenizer_config.json"));
     writeFileSync(join(at(name), "config.json"),
         typeof config === "string" ? config : JSON.stringify(config));
     if (tensors)
@@ -135,7 +144,6 @@ function llamaContents(tensors, heads, headsKv) {
 
 // ---- a Llama, there and back
 
-const llama = join(fixtures, "good-hf-llama");
 const llamaTensors = readSafetensors(join(llama, "model.safetensors"));
 const first = converted(llama, at("first.gguf"), "--names", "gguf");
 
@@ -158,6 +166,22 @@ check("config.json becomes metadata", () => same(metadata(first), {
     "llama.vocab_size": ["u32", 24],
     "llama.rope.freq_base": ["f32", 500000],
     "llama.rope.dimension_count": ["u32", 4],
+    "tokenizer.ggml.model": ["string", "gpt2"],
+    "tokenizer.ggml.pre": ["string", "llama-bpe"],
+    "tokenizer.ggml.tokens": ["array", ["!", "\"", "\\", "a", "d", "e", "h",
+        "l", "o", "r", "w", "\u0120", "\u010a", "he", "ll", "hell", "hello",
+        "\u0120w", "or", "\u0120wor", "<|begin_of_text|>",
+        "<|end_of_text|>", "own word", "[PAD23]"]],
+    // 1 normal, 3 control, 4 the user's own, 5 unused
+    "tokenizer.ggml.token_type": ["array",
+        [...Array(20).fill(1), 3, 3, 4, 5]],
+    "tokenizer.ggml.merges": ["array", ["h e", "l l", "he ll", "hell o",
+        "\u0120 w", "o r", "\u0120w or"]],
+    "tokenizer.ggml.bos_token_id": ["u32", 20],
+    "tokenizer.ggml.add_bos_token": ["bool", true],
+    "tokenizer.ggml.eos_token_id": ["u32", 21],
+    "tokenizer.chat_template": ["string", "{% for m in messages %}" +
+        "{{ m['content'] + '\n' }}{% endfor %}"],
 }, "metadata"));
 
 check("there and back, every byte is the same", () => {
@@ -250,7 +274,7 @@ check("blocks of a quantized type move in whole rows", () => {
 const BASE = {
     hidden_size: 8, intermediate_size: 12, max_position_embeddings: 64,
     num_attention_heads: 2, num_key_value_heads: 1, num_hidden_layers: 1,
-    rms_norm_eps: 1e-6, rope_theta: 10000, vocab_size: 4,
+    rms_norm_eps: 1e-6, rope_theta: 10000, vocab_size: 24,
 };
 const block = (...names) => names.map((n) =>
     made(`model.layers.0.${n}.weight`, [8, 8]));
@@ -350,6 +374,94 @@ for (const [name, [change, wanted]] of Object.entries(ROPES))
             same(said[`llama.${key}`], value, key);
     });
 
+// ---- tokenizers
+
+const tokenizer = JSON.parse(readFileSync(join(llama, "tokenizer.json")));
+const QWEN = String.raw`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+` +
+    String.raw`|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`;
+
+// The fixture's tokenizer after change(it).
+function changed(change) {
+    const copy = structuredClone(tokenizer);
+    change(copy);
+    return copy;
+}
+
+const withPattern = (pattern, whole) => changed((t) => {
+    t.pre_tokenizer.pretokenizers[0].pattern.Regex = pattern;
+    t.model.ignore_merges = whole;
+});
+
+const LONG = "x".repeat(10000);
+const TOKENIZERS = {
+    "Qwen's way of cutting": [{ tokenizer: withPattern(QWEN, false) },
+        { "ggml.pre": ["string", "qwen2"] }],
+    "OLMo's way of cutting": [{ tokenizer: changed((t) => {
+        t.model.ignore_merges = false;
+    }) }, { "ggml.pre": ["string", "dbrx"] }],
+    "GPT-2's way of cutting": [{ tokenizer: changed((t) => {
+        t.pre_tokenizer = { type: "ByteLevel", add_prefix_space: false,
+            use_regex: true };
+        delete t.model.ignore_merges;
+    }) }, { "ggml.pre": ["string", "gpt-2"] }],
+    "no template": [{ tokenizer: changed((t) => {
+        t.post_processor = null;
+    }) }, { "ggml.add_bos_token": undefined,
+        "ggml.bos_token_id": ["u32", 20] }],
+    "a token behind the text": [{ tokenizer: changed((t) => {
+        t.post_processor.processors[1].single.push(
+            { SpecialToken: { id: "<|end_of_text|>", type_id: 0 } });
+    }) }, { "ggml.add_bos_token": ["bool", true],
+        "ggml.add_eos_token": ["bool", true] }],
+    "the model before its added tokens": [{ tokenizer: ((t) => ({
+        model: t.model, ...t, added_tokens: undefined, x: 1,
+        ["added_tokens"]: t.added_tokens }))(tokenizer) }, {
+        "ggml.bos_token_id": ["u32", 20] }],
+    "an added token that is in the vocabulary": [{ tokenizer: changed((t) => {
+        t.added_tokens.unshift({ id: 3, content: "a", special: true });
+    }) }, { "ggml.token_type": ["array", [1, 1, 1, 3, ...Array(16).fill(1),
+        3, 3, 4, 5]] }],
+    "tokens, merges and templates longer than a buffer": [{
+        tokenizer: changed((t) => {
+            t.model.vocab = Object.fromEntries(Object.entries(t.model.vocab)
+                .map(([text, id]) => [id === 5 ? LONG : text, id]));
+            t.model.merges = [`${LONG} a`, ["a", LONG], [LONG, "a"]];
+        }),
+        tokenizerConfig: { chat_template: LONG.repeat(20) } },
+    { "ggml.merges": ["array", [`${LONG} a`, `a ${LONG}`, `${LONG} a`]],
+        "chat_template": ["string", LONG.repeat(20)],
+        "ggml.bos_token_id": ["u32", 20] }],
+    "what tokenizer_config.json says": [{ config: { bos_token_id: 1,
+        eos_token_id: 2, pad_token_id: 3, unk_token_id: 99 },
+    tokenizerConfig: { bos_token: "<|begin_of_text|>", add_bos_token: false,
+        add_eos_token: true, eos_token: null, pad_token:
+            { content: "<|end_of_text|>" }, chat_template: null } },
+    { "ggml.bos_token_id": ["u32", 20], "ggml.eos_token_id": ["u32", 2],
+        "ggml.padding_token_id": ["u32", 21],
+        "ggml.unknown_token_id": undefined, "chat_template": undefined,
+        "ggml.add_bos_token": ["bool", false],
+        "ggml.add_eos_token": ["bool", true] }],
+};
+for (const [name, [{ tokenizer: text, config, tokenizerConfig }, wanted]] of
+    Object.entries(TOKENIZERS))
+    check(`tokenizer: ${name}`, () => {
+        const from = hfFolder("tokenizer", { ...LLAMA, bos_token_id: 20,
+            ...config }, OUTER, text, tokenizerConfig);
+        const said = metadata(converted(from, at("tokenizer.gguf"),
+            "--names", "gguf"));
+        for (const [key, value] of Object.entries(wanted))
+            same(said[`tokenizer.${key}`], value, key);
+    });
+
+check("a chat template in a file of its own", () => {
+    const from = hfFolder("jinja", LLAMA, OUTER, undefined,
+        { bos_token: "<|begin_of_text|>" });
+    writeFileSync(join(from, "chat_template.jinja"), "{{ '\u00e4' }}\n");
+    same(metadata(converted(from, at("jinja.gguf"), "--names", "gguf"))[
+        "tokenizer.chat_template"], ["string", "{{ '\u00e4' }}\n"],
+    "template");
+});
+
 // ---- refusals: a sentence, exit code 3, and no file
 
 function refused(name, from, words, ...options) {
@@ -368,7 +480,7 @@ const CONFIGS = {
     "cut": ["{\"hidden_size\":8", /config.json/],
     "empty": ["", /config.json/],
     "more behind it": [JSON.stringify(LLAMA) + "x", /only white space/],
-    "no class": [{ ...BASE }, /does not say 'architectures'/],
+    "no class": [{ ...BASE }, /does not say 'architectures.0'/],
     "a class without a table": [{ ...LLAMA,
         architectures: ["GemmaForCausalLM"] },
     /architecture 'GemmaForCausalLM' has no table; there is one for llama, /],
@@ -403,9 +515,9 @@ const CONFIGS = {
     "an object for a number": [{ ...LLAMA, vocab_size: {} },
         /'vocab_size' must/],
     "a long class": [{ ...LLAMA, architectures: ["L".repeat(100)] },
-        /'architectures' must be an array of strings/],
+        /'architectures.0' must be a string/],
     "a class with a NUL": [{ ...LLAMA,
-        architectures: ["LlamaForCausalLM\0x"] }, /'architectures' must/],
+        architectures: ["LlamaForCausalLM\0x"] }, /'architectures.0' must/],
     "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
     "Llama 3's scaling": [{ ...LLAMA, rope_scaling: { rope_type: "llama3",
         factor: 8 } }, /'rope_type' llama3 is not carried/],
@@ -425,6 +537,104 @@ const CONFIGS = {
 };
 for (const [name, [config, words]] of Object.entries(CONFIGS))
     refused(name, hfFolder("config", config, OUTER), words, ...GGUF);
+
+const single = (t) => t.post_processor.processors[1].single;
+const NOT_CERTAIN = {
+    "SentencePiece's": [(t) => { t.model.byte_fallback = true; },
+        /'model.byte_fallback' true/],
+    "another model": [(t) => { t.model.type = "Unigram"; },
+        /'model.type' 'Unigram'/],
+    "no type": [(t) => { delete t.model.type; }, /does not say 'model.type'/],
+    "another normalizer": [(t) => { t.normalizer = { type: "Prepend",
+        prepend: "\u2581" }; }, /'normalizer.type' 'Prepend'/],
+    "another decoder": [(t) => { t.decoder.type = "WordPiece"; },
+        /'decoder.type'/],
+    "another pattern": [(t) => { t.pre_tokenizer.pretokenizers[0].pattern
+        .Regex += "|x"; }, /no certain name for how its pre_tokenizer cuts/],
+    "a text for a pattern": [(t) => { t.pre_tokenizer.pretokenizers[0]
+        .pattern = { String: " " }; }, /pattern.String' ' '/],
+    "a third step": [(t) => { t.pre_tokenizer.pretokenizers.push(
+        { type: "Digits" }); }, /pretokenizers.2.type' 'Digits'/],
+    "half a step": [(t) => { t.pre_tokenizer.pretokenizers.pop(); },
+        /does not say 'pre_tokenizer.pretokenizers.1/],
+    "a prefix space": [(t) => { t.pre_tokenizer.pretokenizers[1]
+        .add_prefix_space = true; }, /add_prefix_space' true/],
+    "an unknown switch": [(t) => { t.model.turbo = 1; }, /'model.turbo' 1/],
+    "no vocabulary": [(t) => { delete t.model.vocab; },
+        /does not say 'model.vocab'/],
+    "a list of tokens": [(t) => { t.model.vocab = ["a"]; }, /'model.vocab'/],
+    "no merges": [(t) => { delete t.model.merges; },
+        /does not say 'model.merges'/],
+    "merges with spaces": [(t) => { t.model.merges = [["a b", "c"]]; },
+        /merge 0 is not two texts/],
+    "merges of three": [(t) => { t.model.merges = [["a", "b", "c"]]; },
+        /merge 0 is not two texts/],
+    "merges that are numbers": [(t) => { t.model.merges = ["a b", 7]; },
+        /merge 1 is not two texts/],
+    "a gap in the vocabulary": [(t) => { t.model.vocab["\u0120wor"] = 21; },
+        /token 19 of the vocabulary does not stand at its place/],
+    "an id that is text": [(t) => { t.model.vocab["\u0120wor"] = "19"; },
+        /token 19 of the vocabulary/],
+    "an added token by another name": [(t) => { t.added_tokens.unshift(
+        { id: 3, content: "b", special: true }); },
+    /token 3 of the vocabulary has another name/],
+    "added tokens out of order": [(t) => { t.added_tokens.reverse(); },
+        /added token '<|end_of_text|>' has no place/],
+    "an added token past the end": [(t) => { t.added_tokens[2].id = 24; },
+        /has no place: .* 24 of the embedding/],
+    "an added token without an id": [(t) => { delete t.added_tokens[2].id; },
+        /has no place/],
+    "an added token without a name": [(t) => {
+        delete t.added_tokens[2].content;
+    }, /has no place/],
+    "an added token that is none": [(t) => { t.added_tokens.push(7); },
+        /'added_tokens'/],
+    "more tokens than there is room for": [(t) => {
+        t.added_tokens = [];
+        single(t).shift();
+        for (let i = 20; i < 30; i++)
+            t.model.vocab[`t${i}`] = i;
+    }, /30 tokens, the embedding has room for 24/],
+    "another token before the text": [(t) => {
+        single(t)[0].SpecialToken.id = "<|end_of_text|>";
+    }, /texts get '<.end_of_text.>', which is not the bos_token/],
+    "two tokens before the text": [(t) => {
+        single(t).unshift({ SpecialToken: { id: "x", type_id: 0 } });
+    }, /'post_processor'/],
+    "two texts": [(t) => {
+        single(t).push({ Sequence: { id: "B", type_id: 1 } });
+    }, /'post_processor'/],
+    "another template": [(t) => { t.post_processor.type = "Bert"; },
+        /'post_processor.type' 'Bert'/],
+};
+for (const [name, [change, words]] of Object.entries(NOT_CERTAIN))
+    refused(`tokenizer: ${name}`, hfFolder("uncertain", LLAMA, OUTER,
+        changed(change)), words, ...GGUF);
+
+const TEXTS = {
+    "empty": ["", /tokenizer.json/],
+    "cut": ["{\"model\":{\"vocab\":{", /tokenizer.json/],
+    "a list": ["[]", /an object must stand here/],
+    "the vocabulary twice": [JSON.stringify(tokenizer).replace("\"vocab\":",
+        "\"vocab\":{},\"vocab\":"), /'model.vocab'/],
+};
+for (const [name, [text, words]] of Object.entries(TEXTS))
+    refused(`tokenizer.json: ${name}`, hfFolder("uncertain", LLAMA, OUTER,
+        text), words, ...GGUF);
+
+refused("a list of chat templates", hfFolder("uncertain", LLAMA, OUTER,
+    undefined, { chat_template: [{ name: "a", template: "b" }] }),
+/'tokenizer_config.json' .*'chat_template'.* --lossy leaves/, ...GGUF);
+
+check("--lossy leaves a tokenizer out that is not certain", () => {
+    const from = hfFolder("uncertain", LLAMA, OUTER, "[]");
+    const { code, said } = convert(from, at("lossy.gguf"), "--names", "gguf",
+        "--lossy");
+    same([code, /1 metadata left out/.test(said)], [0, true], said);
+    const keys = Object.keys(metadata(at("lossy.gguf")));
+    same(keys.filter((key) => key.startsWith("tokenizer.")), [], "keys");
+    same(keys.includes("llama.block_count"), true, "the other metadata");
+});
 
 const lone = at("lone.safetensors");
 cpSync(join(llama, "model.safetensors"), lone);

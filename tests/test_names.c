@@ -38,7 +38,9 @@ static uint8_t *fixture(const char *name, size_t *size)
     return load(fixture_path(path), size);
 }
 
-static const char *const names[] = { "model.safetensors", "config.json" };
+static const char *const names[] = { "model.safetensors", "config.json",
+                                     "tokenizer.json",
+                                     "tokenizer_config.json" };
 
 static int set_up(void **state)
 {
@@ -130,6 +132,18 @@ static void config_flipped(void **state)
     every_prefix_and_flip("config.json");
 }
 
+static void tokenizer_flipped(void **state)
+{
+    (void)state;
+    every_prefix_and_flip("tokenizer.json");
+}
+
+static void tokenizer_config_flipped(void **state)
+{
+    (void)state;
+    every_prefix_and_flip("tokenizer_config.json");
+}
+
 /* ---- allocations ---- */
 
 /* One try with the heap failing as told; true when it no longer got there. */
@@ -193,6 +207,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(config_flipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokenizer_flipped, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokenizer_config_flipped, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_failed, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(memory_has_none, set_up, tear_down),
