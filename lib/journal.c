@@ -491,5 +491,7 @@ enum mf_status mf_journal_apply(struct mf_env *env, const char *path,
     status = !*journalled ? write_page(env, path, fd, edit)
                           : with_journal(env, real, fd, edit);
     close(fd);
+    for (size_t i = 0; i < edit->count && status == MF_OK; i++)
+        env->io.bytes_written += edit->patch[i].size;
     return status;
 }
