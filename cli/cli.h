@@ -45,6 +45,7 @@ struct options {
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;
     bool duplicates;
+    bool no_data, strict_metadata;
 };
 
 enum option_kind {
@@ -235,6 +236,25 @@ void json_str(struct run *run, const char *key, struct mf_str text);
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_bool(struct run *run, const char *key, bool value);
 
+/* ---- tensors.c ---- */
+
+/* "4096 x 32000" in the file's order. */
+struct shape_text {
+    char at[128];
+};
+struct shape_text shape_text(const struct mf_tensor *tensor);
+
+/* The member "shape", likewise. */
+void shape_json(struct run *run, const struct mf_tensor *tensor);
+
+/* ---- meta.c ---- */
+
+/* "u32", "string[32000]" */
+struct type_text {
+    char at[48];
+};
+struct type_text type_text(const struct mf_meta *meta);
+
 /* ---- totals.c ---- */
 
 #define TOTALS_MAX 64
@@ -283,6 +303,7 @@ void command_dequantize(struct run *run);
 void command_split(struct run *run);
 void command_merge(struct run *run);
 void command_hash(struct run *run);
+void command_diff(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
@@ -298,6 +319,7 @@ extern const struct option dequantize_options[];
 extern const struct option split_options[];
 extern const struct option merge_options[];
 extern const struct option hash_options[];
+extern const struct option diff_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

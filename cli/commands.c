@@ -86,6 +86,12 @@ const struct command commands[] = {
       "modelfile hash --algo sha256 --json model.gguf\n"
       "modelfile hash --duplicates model.gguf\n",
       hash_options, command_hash },
+    { "diff", "", "A B", 2, 2, "what differs between two models",
+      "modelfile diff base.gguf tuned.gguf\n"
+      "modelfile diff model.safetensors model.gguf\n"
+      "modelfile diff --no-data old/ new/           headers only\n"
+      "modelfile diff --json a.gguf b.gguf\n",
+      diff_options, command_diff },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

@@ -17,12 +17,7 @@ const struct option meta_options[] = {
     { 0 },
 };
 
-/* "u32", "string[32000]" */
-struct type_text {
-    char at[48];
-};
-
-static struct type_text type_text(const struct mf_meta *meta)
+struct type_text type_text(const struct mf_meta *meta)
 {
     struct type_text text;
 

@@ -161,8 +161,8 @@ void report_failure(struct run *run, const char *file)
     /* What was printed before comes first on a terminal, too. */
     if (!run->options.json)
         out_flush(&run->out);
-    say_format("modelfile: %s: %s%s\n", shown(file).text, place,
-               error->message);
+    say_format("modelfile: %s%s%s%s\n", file ? shown(file).text : "",
+               file ? ": " : "", place, error->message);
     if (run->options.json)
         error_json(run, code, mf_status_name(error->status), file,
                    error->offset, error->message);

@@ -78,12 +78,7 @@ static bool next(const struct choice *choice, size_t *at,
 
 /* ---- text ---- */
 
-/* "4096 x 32000" in the file's order. */
-struct shape_text {
-    char at[128];
-};
-
-static struct shape_text shape_text(const struct mf_tensor *tensor)
+struct shape_text shape_text(const struct mf_tensor *tensor)
 {
     struct shape_text text;
     char *at = text.at;
@@ -214,16 +209,21 @@ static void list_text(struct run *run, const struct choice *choice,
 
 /* ---- JSON ---- */
 
-static void tensor_json(struct run *run, const struct mf_tensor *tensor)
+void shape_json(struct run *run, const struct mf_tensor *tensor)
 {
-    mf_json_begin(&run->json, '{');
-    json_str(run, "name", tensor->name);
-    json_text(run, "type", tensor->type);
     mf_json_key(&run->json, "shape");
     mf_json_begin(&run->json, '[');
     for (uint32_t i = 0; i < tensor->rank; i++)
         mf_json_u64(&run->json, tensor->dim[i]);
     mf_json_end(&run->json, ']');
+}
+
+static void tensor_json(struct run *run, const struct mf_tensor *tensor)
+{
+    mf_json_begin(&run->json, '{');
+    json_str(run, "name", tensor->name);
+    json_text(run, "type", tensor->type);
+    shape_json(run, tensor);
     json_number(run, "offset", tensor->data.offset);
     json_number(run, "bytes", tensor->data.size);
     json_number(run, "parameters", tensor->parameters);

@@ -809,6 +809,45 @@ MF_API enum mf_status mf_hash_data(struct mf_model *model,
 MF_API enum mf_status mf_find_duplicates(struct mf_model *model,
                                          uint32_t *same);
 
+/* ---- Two models against each other -----------------------------------------
+ */
+
+enum mf_difference_what {
+    MF_ONLY_A = 1,        /* the other has nothing of this name */
+    MF_ONLY_B = 2,        /* likewise */
+    MF_DIFFERS_TYPE = 4,  /* of a tensor; a value's type is part of the value */
+    MF_DIFFERS_SHAPE = 8, /* regarded in one order */
+    MF_DIFFERS_DATA = 16, /* or the value of a metadatum */
+};
+
+struct mf_difference {
+    bool is_tensor; /* else a metadatum */
+    unsigned what;  /* enum mf_difference_what, or-ed */
+    size_t a, b;    /* for mf_tensor_at or mf_meta_at; SIZE_MAX: not there */
+    uint64_t first; /* of MF_DIFFERS_DATA: the first byte of the tensor, or the
+                       first element of an array, that is different; else 0 */
+};
+
+/* All zero is the default. */
+struct mf_diff_options {
+    bool no_data; /* leave tensor data unread */
+};
+
+/* Calls found for everything that is different, in the order of a's metadata,
+ * what only b has, a's tensors, what only b has.  Both models must be of one
+ * env.  NULL options: all defaults.
+ *
+ * Metadata are compared by key as they stand, numbers of models of different
+ * formats by their value, whatever their width.  Tensors' bytes are compared
+ * where type and size agree; both files are read once, by the env's threads, in
+ * buffers of at most 3 MiB together.  MF_ERR_CORRUPT where one of these tensors
+ * is MF_TENSOR_DAMAGED. */
+MF_API enum mf_status
+mf_diff(struct mf_model *a, struct mf_model *b,
+        const struct mf_diff_options *options,
+        void (*found)(void *user, const struct mf_difference *difference),
+        void *user);
+
 #ifdef __cplusplus
 }
 #endif

@@ -138,6 +138,22 @@ is hash-usage-algo hash --algo md5 good-base.gguf
 is hash-usage-duplicates hash --duplicates --algo xxh3 good-base.gguf
 is hash-usage-missing hash --check manifest
 
+is help-diff diff --help
+is diff-same diff --quiet good-base.gguf good-base.gguf
+is diff diff --quiet good-base.gguf good-big-endian.gguf
+is diff-json diff --json good-base.gguf good-big-endian.gguf
+is diff-llama diff --quiet good-llama.gguf bad-llama.gguf
+is diff-no-data diff --quiet --no-data good-base.gguf bad-overlap.gguf
+is diff-formats diff --quiet good-base.gguf good-base.apr
+is diff-escapes diff --quiet bad-name-control.gguf bad-name-utf8.gguf
+is diff-containers diff --quiet good-folder good-sharded
+is diff-damaged diff --quiet good-base.gguf bad-overlap.gguf
+is diff-damaged-json diff --json good-base.gguf bad-overlap.gguf
+is diff-missing diff --quiet good-base.gguf nothing.gguf
+is diff-missing-json diff --json nothing.gguf good-base.gguf
+is diff-usage-one diff good-base.gguf
+is diff-usage-three diff good-base.gguf good-base.gguf good-base.gguf
+
 # ---- what no golden file can show ----
 
 line_is_last() {
@@ -218,7 +234,8 @@ no_raw_bytes() {
     for file in *.gguf *.safetensors *.apr; do
         for command in "detect" "info" "tensors" "meta" "meta --full" \
             "info --json" "tensors --json" "meta --json --full" \
-            "hash" "hash --json" "hash --duplicates"; do
+            "hash" "hash --json" "hash --duplicates" \
+            "diff good-base.gguf" "diff --json good-base.gguf"; do
             # shellcheck disable=SC2086 # the command is words
             "$modelfile" $command "$file" >"$dir/out" 2>&1
             [ $? -le 3 ] || echo "$command $file: exit code"

@@ -58,5 +58,6 @@ for command in detect info "tensors info" "meta list" "hash --threads 1"; do
         same_peak $command "$fixtures/$file"
     done
 done
+same_peak diff --threads 1 "$fixtures/good-llama.gguf" "$fixtures/good-base.gguf"
 same_peak version
 finish

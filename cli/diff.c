@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diff.c - modelfile diff: what differs between two models
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+const struct option diff_options[] = {
+    { "--no-data", OPTION_FLAG, NULL, 0, offsetof(struct options, no_data),
+      "headers only; tensor data is not read" },
+    { "--strict-metadata", OPTION_FLAG, NULL, 0,
+      offsetof(struct options, strict_metadata),
+      "metadata count between models of different formats, too" },
+    OPTIONS_LONG,
+    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
+      "these files only, without the other shards of their models" },
+    { 0 },
+};
+
+enum { A, B, SIDES };
+
+struct diff {
+    struct run *run;
+    struct mf_model *model[SIDES];
+    const char *path[SIDES];
+    size_t keys, tensors; /* that differ */
+    bool tensors_begun;   /* JSON is in the list of tensors */
+};
+
+static const struct word {
+    enum mf_difference_what what;
+    const char *in_json;
+} words[] = {
+    { MF_ONLY_A, "only_a" },     { MF_ONLY_B, "only_b" },
+    { MF_DIFFERS_TYPE, "type" }, { MF_DIFFERS_SHAPE, "shape" },
+    { MF_DIFFERS_DATA, "data" },
+};
+
+/* Where the difference is to be found on that side; SIZE_MAX: not there. */
+static size_t index_of(const struct mf_difference *difference, int side)
+{
+    return side == A ? difference->a : difference->b;
+}
+
+/* The side that has it; of both, A. */
+static int side_of(const struct mf_difference *difference)
+{
+    return difference->what & MF_ONLY_B ? B : A;
+}
+
+/* ---- text ---- */
+
+/* "tensor 'NAME' is " and, where that is so, "only in FILE: " */
+static void begin_line(struct diff *diff, const char *kind, struct mf_str name,
+                       const struct mf_difference *difference)
+{
+    struct out *out = &diff->run->out;
+
+    out_text(out, kind);
+    out_text(out, " '");
+    out_escaped(out, name, "");
+    out_text(out, "' is ");
+    if (difference->what & (MF_ONLY_A | MF_ONLY_B)) {
+        out_text(out, "only in ");
+        out_escaped(out, str_of(diff->path[side_of(difference)]), "");
+        out_text(out, ": ");
+    } else {
+        out_text(out, "different: ");
+    }
+}
+
+/* Its type, where that is not the other's, and its value. */
+static void value_of(struct diff *diff, int side, size_t index,
+                     const char *other_type)
+{
+    struct type_text type;
+    struct mf_meta meta;
+
+    mf_meta_at(diff->model[side], index, &meta);
+    type = type_text(&meta);
+    if (other_type && strcmp(type.at, other_type) != 0)
+        out_format(&diff->run->out, "%s ", type.at);
+    value_text(diff->run, diff->model[side], index, false);
+}
+
+static void meta_text(struct diff *diff, const struct mf_difference *difference)
+{
+    struct out *out = &diff->run->out;
+    int side = side_of(difference);
+    struct mf_meta a, b;
+
+    mf_meta_at(diff->model[side], index_of(difference, side), &a);
+    begin_line(diff, "key", a.key, difference);
+    if (difference->what & MF_DIFFERS_DATA) {
+        mf_meta_at(diff->model[B], difference->b, &b);
+        value_of(diff, A, difference->a, type_text(&b).at);
+        out_text(out, " | ");
+        value_of(diff, B, difference->b, type_text(&a).at);
+        if (a.type == MF_VALUE_ARRAY && b.type == MF_VALUE_ARRAY)
+            out_format(out, ", from element %" PRIu64 " on", difference->first);
+    } else {
+        value_of(diff, side, index_of(difference, side), NULL);
+    }
+    out_text(out, "\n");
+}
+
+static void tensor_text(struct diff *diff,
+                        const struct mf_difference *difference)
+{
+    struct out *out = &diff->run->out;
+    const char *between = "";
+    struct mf_tensor a, b;
+    int side = side_of(difference);
+
+    mf_tensor_at(diff->model[side], index_of(difference, side), &a);
+    begin_line(diff, "tensor", a.name, difference);
+    if (difference->what & (MF_ONLY_A | MF_ONLY_B)) {
+        out_format(out, "%s, %s\n", a.type, shape_text(&a).at);
+        return;
+    }
+    mf_tensor_at(diff->model[B], difference->b, &b);
+    if (difference->what & MF_DIFFERS_TYPE) {
+        out_format(out, "type %s | %s", a.type, b.type);
+        between = ", ";
+    }
+    if (difference->what & MF_DIFFERS_SHAPE) {
+        out_format(out, "%sshape %s | %s", between, shape_text(&a).at,
+                   shape_text(&b).at);
+        between = ", ";
+    }
+    if (difference->what & MF_DIFFERS_DATA && a.data.size == b.data.size)
+        out_format(out, "%sdata from byte %s on", between,
+                   number_text(difference->first).at);
+    else if (difference->what & MF_DIFFERS_DATA)
+        out_format(out, "%s bytes | %s bytes", number_text(a.data.size).at,
+                   number_text(b.data.size).at);
+    out_text(out, "\n");
+}
+
+/* ---- JSON ---- */
+
+static void tensor_json(struct run *run, const struct mf_tensor *tensor)
+{
+    json_text(run, "type", tensor->type);
+    shape_json(run, tensor);
+    json_number(run, "bytes", tensor->data.size);
+}
+
+static void side_json(struct diff *diff, const struct mf_difference *difference,
+                      int side)
+{
+    size_t index = index_of(difference, side);
+    struct mf_tensor tensor;
+
+    mf_json_key(&diff->run->json, side == A ? "a" : "b");
+    if (index == SIZE_MAX) {
+        mf_json_null(&diff->run->json);
+        return;
+    }
+    mf_json_begin(&diff->run->json, '{');
+    if (!difference->is_tensor)
+        value_json(diff->run, diff->model[side], index, false);
+    else if (mf_tensor_at(diff->model[side], index, &tensor))
+        tensor_json(diff->run, &tensor);
+    mf_json_end(&diff->run->json, '}');
+}
+
+static void begin_tensors(struct diff *diff)
+{
+    if (diff->tensors_begun)
+        return;
+    diff->tensors_begun = true;
+    mf_json_end(&diff->run->json, ']');
+    mf_json_key(&diff->run->json, "tensors");
+    mf_json_begin(&diff->run->json, '[');
+}
+
+static void difference_json(struct diff *diff,
+                            const struct mf_difference *difference)
+{
+    struct mf_json_out *json = &diff->run->json;
+    int side = side_of(difference);
+    size_t index = index_of(difference, side);
+    struct mf_tensor tensor;
+    struct mf_meta meta;
+
+    if (difference->is_tensor)
+        begin_tensors(diff);
+    mf_json_begin(json, '{');
+    if (difference->is_tensor &&
+        mf_tensor_at(diff->model[side], index, &tensor))
+        json_str(diff->run, "name", tensor.name);
+    else if (mf_meta_at(diff->model[side], index, &meta))
+        json_str(diff->run, "key", meta.key);
+    mf_json_key(json, "differs");
+    mf_json_begin(json, '[');
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        if (difference->what & words[i].what)
+            mf_json_string(json, words[i].in_json, strlen(words[i].in_json));
+    mf_json_end(json, ']');
+    side_json(diff, difference, A);
+    side_json(diff, difference, B);
+    if (difference->what & MF_DIFFERS_DATA)
+        json_number(diff->run, "first", difference->first);
+    mf_json_end(json, '}');
+}
+
+/* ---- the verdict ---- */
+
+static void found(void *user, const struct mf_difference *difference)
+{
+    struct diff *diff = user;
+
+    *(difference->is_tensor ? &diff->tensors : &diff->keys) += 1;
+    if (diff->run->options.json)
+        difference_json(diff, difference);
+    else if (difference->is_tensor)
+        tensor_text(diff, difference);
+    else
+        meta_text(diff, difference);
+}
+
+/* Formats call the same thing by different keys: between them, metadata are
+ * shown and do not count unless asked to. */
+static bool keys_count(const struct diff *diff)
+{
+    return diff->run->options.strict_metadata ||
+           strcmp(mf_model_info(diff->model[A])->format,
+                  mf_model_info(diff->model[B])->format) == 0;
+}
+
+static void counted(struct out *out, size_t count, const char *what)
+{
+    out_format(out, "%zu %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static void verdict_text(const struct diff *diff, bool same)
+{
+    const struct mf_model_info *info = mf_model_info(diff->model[A]);
+    struct out *out = &diff->run->out;
+    bool equal = diff->keys + diff->tensors == 0;
+
+    out_escaped(out, str_of(diff->path[A]), "");
+    out_text(out, " and ");
+    out_escaped(out, str_of(diff->path[B]), "");
+    out_text(out, same ? " are the same: " : " are different: ");
+    counted(out, equal ? info->metadata_count : diff->keys, "key");
+    out_text(out, equal || keys_count(diff) ? " and " : " (not counted) and ");
+    counted(out, equal ? info->tensor_count : diff->tensors, "tensor");
+    out_text(out, equal ? "" : " differ");
+    out_line(out, diff->run->options.no_data ? ", data not read" : "");
+}
+
+static void compare(struct diff *diff)
+{
+    struct run *run = diff->run;
+    struct mf_diff_options options = { .no_data = run->options.no_data };
+    enum mf_status status;
+    bool same;
+
+    if (run->options.json) {
+        mf_json_key(&run->json, "metadata");
+        mf_json_begin(&run->json, '[');
+    }
+    status = mf_diff(diff->model[A], diff->model[B], &options, found, diff);
+    same = diff->tensors == 0 && (diff->keys == 0 || !keys_count(diff));
+    if (run->options.json) {
+        begin_tensors(diff);
+        mf_json_end(&run->json, ']');
+    }
+    if (status != MF_OK) {
+        report_failure(run, NULL); /* the message says which */
+        return;
+    }
+    if (!same)
+        report_worse(run, EXIT_NO);
+    if (run->options.json)
+        json_bool(run, "same", same);
+    else
+        verdict_text(diff, same);
+}
+
+void command_diff(struct run *run)
+{
+    struct diff diff = { .run = run };
+    bool open = true;
+
+    if (run->options.json)
+        mf_json_begin(&run->json, '{');
+    for (int side = A; side < SIDES && open; side++) {
+        diff.path[side] = run->operand[side];
+        diff.model[side] =
+            inputs_open(run, diff.path[side], MF_SHARDS_AUTO, false);
+        open = diff.model[side] != NULL;
+        if (open && run->options.json)
+            json_str(run, side == A ? "a" : "b", str_of(diff.path[side]));
+    }
+    if (open)
+        compare(&diff);
+    for (int side = A; side < SIDES; side++)
+        mf_close(diff.model[side]);
+    if (run->options.json) {
+        report_json(run);
+        mf_json_end(&run->json, '}');
+        out_text(&run->out, "\n");
+    }
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# diff.t - what counts as different, and the exit code that tells it
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-diff.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+llama=fixtures/good-llama.gguf
+
+# expect CODE TEXT ARGUMENT...: exit code, and a part of what is printed.
+expect() {
+    expected_code=$1 expected_text=$2 code=0
+    shift 2
+    "$modelfile" diff --quiet "$@" >"$dir/out" 2>&1 </dev/null || code=$?
+    [ "$code" = "$expected_code" ] && grep -qF -- "$expected_text" \
+        "$dir/out" && return
+    echo "exit code $code:"
+    cat "$dir/out"
+    return 1
+}
+
+# One byte of a tensor, in the last of its 2,176 bytes.
+size=$(wc -c <"$llama")
+{
+    head -c $((size - 1)) "$llama"
+    printf '\001'
+} >"$dir/flipped.gguf"
+where=$("$modelfile" tensors --json "$llama" | tr '{' '\n' | sed -n \
+    's/^"name":"\([^"]*\)".*"offset":\([0-9]*\),"bytes":\([0-9]*\),.*/\2 \3 \1/p' |
+    sort -n | tail -n 1)
+name=${where##* }
+offset=${where%% *}
+byte=$(echo $((size - 1 - offset)) | sed ':a; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/\1,\2\3/; ta')
+
+check "a model is the same as itself" \
+    expect 0 "are the same: 29 keys and 21 tensors" "$llama" "$llama"
+check "a flipped byte is found where it is" \
+    expect 1 "tensor '$name' is different: data from byte $byte on" \
+    "$llama" "$dir/flipped.gguf"
+check "and nothing else" expect 1 "0 keys and 1 tensor differ" \
+    "$llama" "$dir/flipped.gguf"
+check "by any number of threads" expect 1 "data from byte $byte on" \
+    --threads 3 "$llama" "$dir/flipped.gguf"
+check "--no-data does not look" expect 0 "data not read" --no-data \
+    "$llama" "$dir/flipped.gguf"
+check "in JSON, too" expect 1 '"same":false' --json "$llama" \
+    "$dir/flipped.gguf"
+check "which says so where they are the same" expect 0 '"same":true' --json \
+    "$llama" "$llama"
+
+sed 's/Tiny Llama/Tiny Lhama/' "$llama" >"$dir/renamed.gguf"
+check "within a format, metadata count" \
+    expect 1 "1 key and 0 tensors differ" "$llama" "$dir/renamed.gguf"
+
+# The tensors of good-base.gguf (4 x 2 at 160, 6 at 192) as safetensors, which
+# lists dimensions the other way round, with metadata of its own.
+gguf=fixtures/good-base.gguf
+header='{"__metadata__":{"general.architecture":"ARCHI"},'
+header=$header'"b.weight":{"dtype":"F32","shape":[6],"data_offsets":[0,24]},'
+header=$header'"a.weight":{"dtype":"F32","shape":[2,4],"data_offsets":[24,56]}}'
+# safetensors NAME ARCHITECTURE: five letters of it
+safetensors() {
+    # shellcheck disable=SC2059 # the size in octal digits is an escape
+    {
+        printf "\\$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0"
+        printf %s "$header" | sed "s/ARCHI/$2/"
+        tail -c +193 "$gguf" | head -c 24
+        tail -c +161 "$gguf" | head -c 32
+    } >"$dir/$1"
+}
+safetensors other.safetensors other
+check "another container of the same tensors is the same" \
+    expect 0 "are the same: 1 key (not counted) and 0 tensors differ" \
+    "$gguf" "$dir/other.safetensors"
+check "its metadata are shown" expect 0 \
+    "key 'general.architecture' is different: \"tiny\" | \"other\"" \
+    "$gguf" "$dir/other.safetensors"
+check "and count with --strict-metadata" \
+    expect 1 "1 key and 0 tensors differ" --strict-metadata "$gguf" \
+    "$dir/other.safetensors"
+safetensors third.safetensors third
+check "they count within a format" expect 1 "1 key and 0 tensors differ" \
+    "$dir/other.safetensors" "$dir/third.safetensors"
+
+check "a file that is not there is exit code 3" \
+    expect 3 "cannot be opened" "$gguf" "$dir/nothing"
+check "so is a damaged tensor, with the file's name" \
+    expect 3 "bad-overlap.gguf': tensor" "$gguf" fixtures/bad-overlap.gguf
+check "an option that is not there is exit code 2" \
+    expect 2 "no option" --values "$gguf" "$gguf"
+finish
