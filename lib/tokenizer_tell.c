@@ -229,6 +229,7 @@ static enum mf_status check_token(const struct mf_tokenizer *tokenizer,
                                   const struct mf_added *added)
 {
     uint64_t size, id, count = tokenizer->vocabulary_count;
+    enum mf_json_token token;
     bool more;
 
     if (mf_json_text(part->json, part->piece, sizeof(part->piece), &size,
@@ -237,16 +238,13 @@ static enum mf_status check_token(const struct mf_tokenizer *tokenizer,
     if (added && (more || added->text.size != size ||
                   memcmp(added->text.at, part->piece, (size_t)size) != 0))
         return bad_token(part, count, "has another name as an added token");
-    switch (mf_json_next(part->json)) {
-    case MF_JSON_ERROR:
+    token = mf_json_next(part->json);
+    if (token == MF_JSON_ERROR)
         return failed(part);
-    case MF_JSON_NUMBER:
-        if (mf_json_plain_u64(part->json, &id) && id == count)
-            return MF_OK;
-        /* fall through */
-    default:
-        return bad_token(part, count, "does not stand at its place");
-    }
+    return token == MF_JSON_NUMBER && mf_json_plain_u64(part->json, &id) &&
+                   id == count
+               ? MF_OK
+               : bad_token(part, count, "does not stand at its place");
 }
 
 static enum mf_status check_vocabulary(struct mf_tokenizer *tokenizer,
