@@ -73,6 +73,18 @@ static enum mf_status count_head(struct edit *edit, struct mf_sink *sink)
     return edit->draft.format->out->head(&edit->draft, sink);
 }
 
+/* The room that an earlier writer left, where a key says so. */
+static uint64_t present_reserve(const struct edit *edit)
+{
+    const char *key = edit->draft.format->out->reserve_key;
+    struct mf_meta meta;
+
+    return key && mf_meta_find(edit->model, key, strlen(key), &meta, NULL) &&
+                   meta.type == MF_VALUE_ARRAY && meta.of == MF_VALUE_U8
+               ? meta.count
+               : 0;
+}
+
 /* *fits: the header ends where the data begin, room that is left included. */
 static enum mf_status fit(struct edit *edit, bool *fits)
 {
@@ -83,6 +95,14 @@ static enum mf_status fit(struct edit *edit, bool *fits)
     *fits = false;
     if (edit->draft.alignment != edit->model->info.alignment)
         return MF_OK; /* the tensors themselves would have to move */
+    /* As much as there is, so that nothing else moves; or what is needed. */
+    edit->draft.reserve = present_reserve(edit);
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    if (*fits)
+        return MF_OK;
+    edit->draft.reserve = 0;
     if (count_head(edit, &sink) != MF_OK)
         return edit->env->error.status;
     *fits = sink.offset == room;
