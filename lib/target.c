@@ -78,16 +78,32 @@ static enum mf_status look(struct mf_target *target, struct stat *status,
 
 /* ---- a pipe or a device ---- */
 
+/* Whoever reads a pipe may keep us waiting for ever.  A signal ends the wait;
+ * then the caller says whether to go on. */
+static enum mf_status ask(struct mf_env *env, const struct mf_target *target)
+{
+    const struct mf_env *asked = target->env;
+    struct mf_progress progress = { target->streamed, target->size };
+
+    if (!asked->progress || asked->progress(asked->progress_user, &progress))
+        return MF_OK;
+    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "stopped before the end");
+}
+
 static enum mf_status open_stream(struct mf_target *target)
 {
     target->stream = true;
-    if (strcmp(target->path, "-") == 0)
-        MF_AGAIN(target->fd, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
-    else
-        MF_AGAIN(target->fd,
-                 open(target->real, O_WRONLY | O_CLOEXEC | O_NOCTTY));
-    return target->fd >= 0 ? MF_OK
-                           : fail(target->env, target, MF_NO_OFFSET, "opened");
+    do {
+        if (strcmp(target->path, "-") == 0)
+            target->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        else
+            target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (target->fd >= 0)
+            return MF_OK;
+        if (errno != EINTR)
+            return fail(target->env, target, MF_NO_OFFSET, "opened");
+    } while (ask(target->env, target) == MF_OK);
+    return target->env->error.status;
 }
 
 /* ---- a file ---- */
@@ -214,20 +230,30 @@ static enum mf_status open_file(struct mf_target *target,
     return status == MF_OK ? take_room(target) : status;
 }
 
+/* Also what a shell calls /dev/fd/63: a link to a pipe that has no name of its
+ * own. */
+static bool is_stream(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 ||
+           (stat(path, &status) == 0 &&
+            (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) ||
+             S_ISBLK(status.st_mode)));
+}
+
 /* For what stands there and may be replaced, or for nothing. */
 static enum mf_status open_real(struct mf_target *target)
 {
     struct stat old;
     bool found;
 
-    if (strcmp(target->path, "-") == 0)
+    if (is_stream(target->path))
         return open_stream(target);
     if (follow_links(target) != MF_OK || look(target, &old, &found) != MF_OK)
         return target->env->error.status;
     if (!found)
         return open_file(target, NULL);
-    if (S_ISFIFO(old.st_mode) || S_ISCHR(old.st_mode) || S_ISBLK(old.st_mode))
-        return open_stream(target);
     if (!S_ISREG(old.st_mode)) {
         errno = S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
         return fail(target->env, target, MF_NO_OFFSET, "written");
@@ -273,9 +299,13 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
     while (size > 0) {
         ssize_t wrote;
 
-        MF_AGAIN(wrote, write(target->fd, bytes, size));
-        if (wrote < 0)
+        wrote = write(target->fd, bytes, size);
+        if (wrote < 0 && errno != EINTR)
             return fail(env, target, target->streamed, "written");
+        wrote = wrote < 0 ? 0 : wrote;
+        /* Also what had begun is cut short by a signal. */
+        if ((size_t)wrote < size && ask(env, target) != MF_OK)
+            return env->error.status;
         bytes += wrote;
         size -= (size_t)wrote;
         target->streamed += (uint64_t)wrote;
