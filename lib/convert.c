@@ -84,6 +84,26 @@ static uint64_t bytes_of(const struct mf_outputs *outputs)
     return size;
 }
 
+/* Several files take their places one after the other: a crash between two of
+ * them leaves new ones beside old ones, and where those were the model that is
+ * read, nothing would be left of it. */
+static enum mf_status spare_inputs(const struct mf_outputs *outputs)
+{
+    const struct mf_model *model = outputs->model;
+
+    for (size_t i = 0; outputs->count > 1 && i < outputs->count; i++)
+        for (size_t f = 0; f < model->file_count; f++)
+            if (mf_target_replaces(&outputs->output[i].target,
+                                   &model->file[f].source))
+                return mf_fail(
+                    outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                    "'%s' is a file of the model itself: choose another name",
+                    mf_quote((struct mf_str){ outputs->output[i].path,
+                                              strlen(outputs->output[i].path) })
+                        .text);
+    return MF_OK;
+}
+
 static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
 {
     enum mf_status status = MF_OK;
@@ -95,6 +115,8 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
             mf_target_open(outputs->env, output->path, output->draft.file_size,
                            replace, &output->target);
     }
+    if (status == MF_OK)
+        status = spare_inputs(outputs);
     return status == MF_OK ? open_index(outputs, replace) : status;
 }
 
