@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/journal.h"
+#include "lib/path.h"
 
 /* Linux reads at most 2 GiB less a page at once. */
 #define READ_MAX ((size_t)1 << 30)
@@ -115,10 +116,12 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
 {
     /* O_NONBLOCK: a pipe without a writer must not hang us; it does not
      * matter for regular files. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     struct mf_journal *journal;
     struct stat status;
+    int fd;
 
+    MF_AGAIN(fd, open(path, flags));
     if (fd < 0 || fstat(fd, &status) != 0) {
         int error = errno;
 
