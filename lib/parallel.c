@@ -147,7 +147,7 @@ void mf_crew_release(struct mf_crew *crew)
     *crew = (struct mf_crew){ 0 };
 }
 
-/* What the workers read is the env's; so is the first failure. */
+/* What the workers read and wrote is the env's; so is the first failure. */
 static enum mf_status gather(struct mf_crew *crew)
 {
     const struct mf_worker *first = NULL;
