@@ -220,16 +220,19 @@ void mf_journal_close(struct mf_env *env, struct mf_journal *journal)
 
 /* ---- bringing a change to its end ---- */
 
+/* A write may be the last: each ends where a sector does, so that every sector
+ * is old or new, as belongs() will want it. */
 static bool copy_patch(const struct mf_journal *journal,
                        const struct mf_patch *patch, int fd, uint8_t *chunk)
 {
-    for (uint64_t at = 0; at < patch->size; at += CHUNK) {
+    for (uint64_t at = 0, size; at < patch->size; at += size) {
         uint64_t left = patch->size - at;
-        size_t size = left < CHUNK ? (size_t)left : CHUNK;
 
+        size = CHUNK - (patch->offset + at) % CHUNK;
+        size = size < left ? size : left;
         if (!read_all(journal->fd, patch->old_at + patch->size + at, chunk,
-                      size) ||
-            !write_all(fd, patch->offset + at, chunk, size))
+                      (size_t)size) ||
+            !write_all(fd, patch->offset + at, chunk, (size_t)size))
             return false;
     }
     return true;
