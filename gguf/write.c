@@ -37,6 +37,12 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' has %u dimensions, GGUF takes %d",
                        mf_quote(tensor->name).text, tensor->rank, RANK_MAX);
+    for (uint32_t i = 0; draft->version == 1 && i < tensor->rank; i++)
+        if (tensor->dim[i] > UINT32_MAX)
+            return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                           "tensor '%s' has a dimension of %" PRIu64
+                           ", version 1 of GGUF counts with 32 bits",
+                           mf_quote(tensor->name).text, tensor->dim[i]);
     if (tensor->type != MF_TYPE_UNKNOWN &&
         row % mf_types[tensor->type].block != 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -78,9 +84,25 @@ static enum mf_status take_alignment(struct mf_draft *draft)
     return MF_OK;
 }
 
+/* Version 1 counts with 32 bits; it and version 2 have no byte order but one.
+ */
+static enum mf_status check_version(const struct mf_draft *draft)
+{
+    if (draft->version < 1 || draft->version > 3)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "there is no version %" PRIu32 " of GGUF to write",
+                       draft->version);
+    if (draft->big_endian && draft->version < 3)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian, which version %" PRIu32
+                       " of GGUF cannot be",
+                       draft->version);
+    return MF_OK;
+}
+
 static enum mf_status check(struct mf_draft *draft)
 {
-    if (take_alignment(draft) != MF_OK)
+    if (check_version(draft) != MF_OK || take_alignment(draft) != MF_OK)
         return draft->env->error.status;
     for (size_t i = 0; i < draft->entry_count; i++)
         if (check_entry(draft, &draft->entry[i]) != MF_OK)

@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_write.c - what a file is written with: numbers as other types, sinks,
+ * drafts and their plans
+ */
+#include <math.h>
+
+#include "lib/draft.h"
+#include "tests/scratch.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/* ---- numbers ---- */
+
+static const struct conversion {
+    enum mf_value_type from;
+    int64_t integer; /* of an integer type */
+    double real;     /* of a float */
+    enum mf_value_type to;
+    bool fits;
+} conversions[] = {
+    { MF_VALUE_U64, 255, 0, MF_VALUE_U8, true },
+    { MF_VALUE_U64, 256, 0, MF_VALUE_U8, false },
+    { MF_VALUE_I64, -1, 0, MF_VALUE_U8, false },
+    { MF_VALUE_I64, -1, 0, MF_VALUE_U64, false },
+    { MF_VALUE_U64, -1, 0, MF_VALUE_I64, false }, /* 2^64 - 1 */
+    { MF_VALUE_U64, 127, 0, MF_VALUE_I8, true },
+    { MF_VALUE_U64, 128, 0, MF_VALUE_I8, false },
+    { MF_VALUE_I64, -128, 0, MF_VALUE_I8, true },
+    { MF_VALUE_I64, -129, 0, MF_VALUE_I8, false },
+    { MF_VALUE_I64, INT16_MIN, 0, MF_VALUE_I16, true },
+    { MF_VALUE_I64, INT16_MIN - 1, 0, MF_VALUE_I16, false },
+    { MF_VALUE_I64, INT16_MAX + 1, 0, MF_VALUE_I16, false },
+    { MF_VALUE_I64, UINT16_MAX, 0, MF_VALUE_U16, true },
+    { MF_VALUE_I64, UINT16_MAX + 1, 0, MF_VALUE_U16, false },
+    { MF_VALUE_I64, INT32_MIN, 0, MF_VALUE_I32, true },
+    { MF_VALUE_I64, (int64_t)INT32_MIN - 1, 0, MF_VALUE_I32, false },
+    { MF_VALUE_U64, UINT32_MAX, 0, MF_VALUE_U32, true },
+    { MF_VALUE_U64, (int64_t)UINT32_MAX + 1, 0, MF_VALUE_U32, false },
+    { MF_VALUE_U64, INT64_MAX, 0, MF_VALUE_I64, true },
+    { MF_VALUE_U64, INT64_MIN, 0, MF_VALUE_I64, false }, /* 2^63 */
+    { MF_VALUE_I64, INT64_MIN, 0, MF_VALUE_I64, true },
+    { MF_VALUE_F64, 0, 255, MF_VALUE_U8, true },
+    { MF_VALUE_F64, 0, 255.5, MF_VALUE_U8, false },
+    { MF_VALUE_F64, 0, 256, MF_VALUE_U8, false },
+    { MF_VALUE_F64, 0, -0.0, MF_VALUE_U8, true },
+    { MF_VALUE_F64, 0, -1, MF_VALUE_U64, false },
+    { MF_VALUE_F64, 0, -0x1p63, MF_VALUE_I64, true },
+    { MF_VALUE_F64, 0, 0x1p63, MF_VALUE_I64, false },
+    { MF_VALUE_F64, 0, 0x1p63, MF_VALUE_U64, true },
+    { MF_VALUE_F64, 0, 0x1p64, MF_VALUE_U64, false },
+    { MF_VALUE_F64, 0, NAN, MF_VALUE_U64, false },
+    { MF_VALUE_F64, 0, INFINITY, MF_VALUE_I64, false },
+    { MF_VALUE_F64, 0, 1.5, MF_VALUE_F32, true },
+    { MF_VALUE_F64, 0, NAN, MF_VALUE_F32, true },
+    { MF_VALUE_F32, 0, -INFINITY, MF_VALUE_F64, true },
+    { MF_VALUE_I64, -5, 0, MF_VALUE_F32, true },
+    { MF_VALUE_BOOL, 1, 0, MF_VALUE_BOOL, true },
+    { MF_VALUE_BOOL, 1, 0, MF_VALUE_U8, false },
+    { MF_VALUE_U8, 1, 0, MF_VALUE_BOOL, false },
+    { MF_VALUE_STRING, 0, 0, MF_VALUE_U8, false },
+    { MF_VALUE_NULL, 0, 0, MF_VALUE_F64, false },
+    { MF_VALUE_U8, 0, 0, MF_VALUE_STRING, false },
+};
+
+static bool is_float(enum mf_value_type type)
+{
+    return type == MF_VALUE_F32 || type == MF_VALUE_F64;
+}
+
+static void numbers_as_other_types(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(conversions); i++) {
+        const struct conversion *row = &conversions[i];
+        union mf_number number = { 0 }, out = { .u64 = 77 };
+
+        if (is_float(row->from))
+            number.f64 = row->real;
+        else
+            number.i64 = row->integer;
+        if (mf_number_as(row->from, number, row->to, &out) != row->fits)
+            fail_msg("row %zu", i);
+        if (!row->fits)
+            assert_int_equal(out.u64, 77);
+        else if (!is_float(row->to) && is_float(row->from))
+            assert_true((double)out.i64 == row->real ||
+                        (double)out.u64 == row->real);
+        else if (is_float(row->to) && !isnan(row->real))
+            assert_true(
+                out.f64 ==
+                (is_float(row->from) ? row->real : (double)row->integer));
+    }
+}
+
+static void words_as_numbers(void **state)
+{
+    static const struct {
+        const char *word;
+        enum mf_value_type to;
+        bool fits;
+    } rows[] = {
+        { "nan", MF_VALUE_F32, true },   { "inf", MF_VALUE_F64, true },
+        { "-inf", MF_VALUE_F64, true },  { "nan", MF_VALUE_U32, false },
+        { "NaN", MF_VALUE_F32, false },  { "", MF_VALUE_F32, false },
+        { "1", MF_VALUE_F32, false },    { "infinity", MF_VALUE_F64, false },
+        { "inf", MF_VALUE_BOOL, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_value value = { .type = MF_VALUE_STRING,
+                                  .text = { rows[i].word,
+                                            strlen(rows[i].word) } };
+        union mf_number number;
+
+        if (mf_value_as(&value, rows[i].to, &number) != rows[i].fits)
+            fail_msg("'%s' as %s", rows[i].word,
+                     mf_value_type_name(rows[i].to));
+    }
+}
+
+/* ---- sinks ---- */
+
+struct written {
+    uint8_t bytes[200000];
+    uint64_t next;
+    size_t calls;
+};
+
+static enum mf_status take(void *user, uint64_t offset, const void *bytes,
+                           size_t size)
+{
+    struct written *written = user;
+
+    assert_int_equal(offset, written->next);
+    memcpy(written->bytes + offset, bytes, size);
+    written->next += size;
+    written->calls++;
+    return MF_OK;
+}
+
+static enum mf_status refuse(void *user, uint64_t offset, const void *bytes,
+                             size_t size)
+{
+    (void)offset, (void)bytes, (void)size;
+    ++*(size_t *)user;
+    return MF_ERR_OUTPUT;
+}
+
+/* Fields around the size of the buffer, so that some end in its middle. */
+static void put_fields(struct mf_sink *sink)
+{
+    static uint8_t noise[70000];
+
+    for (size_t i = 0; i < sizeof(noise); i++)
+        noise[i] = (uint8_t)(i * 31 + 7);
+    mf_put_u8(sink, 0x12);
+    mf_put_u16(sink, 0x3456);
+    mf_put_u32(sink, 0x789abcde);
+    mf_put_u64(sink, 0x0123456789abcdef);
+    mf_put(sink, noise, sizeof(sink->buffer) - 16);
+    mf_put(sink, noise, 0);
+    mf_put_u64(sink, 1);
+    mf_put_zeros(sink, 5000);
+    mf_put(sink, noise, sizeof(noise));
+    mf_put_filler(sink, ' ', 30000);
+    mf_put(sink, noise, 1);
+}
+
+static void sinks_write_what_they_count(void **state)
+{
+    static struct mf_sink counter, sink;
+    static struct written written;
+    struct mf_env *env = mf_env_new(NULL);
+    const uint8_t start[] = { 0x12, 0x56, 0x34, 0xde, 0xbc, 0x9a, 0x78, 0xef,
+                              0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01 };
+
+    (void)state;
+    mf_sink_init(&counter, env);
+    put_fields(&counter);
+    mf_sink_init(&sink, env);
+    sink.write = take;
+    sink.user = &written;
+    put_fields(&sink);
+    assert_int_equal(mf_sink_finish(&sink), MF_OK);
+    assert_int_equal(sink.offset, counter.offset);
+    assert_int_equal(written.next, counter.offset);
+    assert_memory_equal(written.bytes, start, sizeof(start));
+    assert_int_equal(written.bytes[counter.offset - 1], 7);
+    assert_int_equal(written.bytes[counter.offset - 2], ' ');
+    assert_true(written.calls <= counter.offset / sizeof(sink.buffer) + 1);
+    mf_env_free(env);
+}
+
+static void sinks_fail_once(void **state)
+{
+    static struct mf_sink sink;
+    struct mf_env *env = mf_env_new(NULL);
+    size_t calls = 0;
+
+    (void)state;
+    mf_sink_init(&sink, env);
+    sink.write = refuse;
+    sink.user = &calls;
+    put_fields(&sink);
+    assert_int_equal(mf_sink_finish(&sink), MF_ERR_OUTPUT);
+    assert_int_equal(calls, 1);
+    mf_env_free(env);
+}
+
+static void big_endian_fields(void **state)
+{
+    static struct mf_sink sink;
+    static struct written written;
+    struct mf_env *env = mf_env_new(NULL);
+    const uint8_t start[] = { 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0x01,
+                              0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };
+
+    (void)state;
+    mf_sink_init(&sink, env);
+    sink.write = take;
+    sink.user = &written;
+    sink.big_endian = true;
+    put_fields(&sink);
+    assert_int_equal(mf_sink_finish(&sink), MF_OK);
+    assert_memory_equal(written.bytes, start, sizeof(start));
+    mf_env_free(env);
+}
+
+/* ---- drafts ---- */
+
+static const uint64_t shape[] = { 32, 1ULL << 62, 1, 1, 1, 1, 1, 1, 1 };
+
+static void add(struct mf_draft *draft, const char *name, uint32_t rank,
+                uint64_t size)
+{
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
+
+    assert_non_null(tensor);
+    tensor->name = (struct mf_str){ name, strlen(name) };
+    tensor->dim = shape;
+    tensor->rank = rank;
+    tensor->type = MF_TYPE_F32;
+    tensor->size = size;
+}
+
+static enum mf_status plan_one(struct mf_env *env,
+                               const struct mf_format *format, const char *name,
+                               uint32_t rank, uint64_t size)
+{
+    struct mf_draft draft;
+    enum mf_status status;
+
+    mf_draft_init(&draft, env, format);
+    mf_clear_error(env);
+    add(&draft, name, rank, size);
+    status = mf_draft_plan(&draft);
+    mf_draft_release(&draft);
+    return status;
+}
+
+static void names_and_ranks(void **state)
+{
+    static const struct {
+        const struct mf_format *format;
+        size_t name, rank;
+    } most[] = { { &mf_format_gguf, 63, 4 },
+                 { &mf_format_apr, 256, 8 },
+                 { &mf_format_safetensors, 1000, 9 } };
+    static char name[1001];
+    struct mf_env *env = mf_env_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(most); i++) {
+        const struct mf_format *format = most[i].format;
+        bool open = format == &mf_format_safetensors; /* has no limits */
+
+        memset(name, 'n', sizeof(name));
+        name[most[i].name] = 0;
+        assert_int_equal(plan_one(env, format, name, 1, 128), MF_OK);
+        name[most[i].name] = 'n';
+        name[most[i].name + 1] = 0;
+        assert_int_equal(plan_one(env, format, open ? "n" : name, 1, 128),
+                         open ? MF_OK : MF_ERR_UNSUPPORTED);
+        assert_int_equal(plan_one(env, format, "n", (uint32_t)most[i].rank, 0),
+                         MF_OK);
+        if (!open) {
+            assert_int_equal(
+                plan_one(env, format, "n", (uint32_t)most[i].rank + 1, 0),
+                MF_ERR_UNSUPPORTED);
+            assert_int_equal(plan_one(env, format, "", 1, 128),
+                             MF_ERR_UNSUPPORTED);
+        }
+    }
+    assert_int_equal(
+        plan_one(env, &mf_format_safetensors, "__metadata__", 1, 128),
+        MF_ERR_UNSUPPORTED);
+    assert_int_equal(plan_one(env, &mf_format_safetensors, "\xff", 1, 128),
+                     MF_ERR_UNSUPPORTED);
+    assert_int_equal(plan_one(env, &mf_format_apr, "\xff", 1, 128),
+                     MF_ERR_UNSUPPORTED);
+    mf_env_free(env);
+}
+
+static void offsets_are_planned(void **state)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_draft draft;
+
+    (void)state;
+    mf_draft_init(&draft, env, &mf_format_gguf);
+    for (size_t i = 0; i < 40; i++) /* the table grows, twice */
+        add(&draft, "t", 1, 33);
+    draft.alignment = 64;
+    assert_int_equal(mf_draft_plan(&draft), MF_OK);
+    for (size_t i = 0; i < 40; i++)
+        assert_int_equal(draft.tensor[i].offset, 64 * i);
+    assert_int_equal(draft.data_size, 64 * 40);
+    assert_int_equal(draft.data_offset % 64, 0);
+    assert_int_equal(draft.file_size, draft.data_offset + draft.data_size);
+    mf_draft_release(&draft);
+    mf_env_free(env);
+}
+
+/* Nearly 2^63 bytes, and more. */
+static void sizes_that_overflow(void **state)
+{
+    static const struct mf_format *const formats[] = { &mf_format_gguf,
+                                                       &mf_format_apr,
+                                                       &mf_format_safetensors };
+    static const uint64_t sizes[] = { INT64_MAX, UINT64_MAX, UINT64_MAX - 31 };
+    struct mf_env *env = mf_env_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        for (size_t k = 0; k < COUNT(sizes); k++)
+            assert_int_equal(plan_one(env, formats[i], "t", 1, sizes[k]),
+                             MF_ERR_LIMIT);
+        assert_int_equal(plan_one(env, formats[i], "t", 1, 1ULL << 62), MF_OK);
+    }
+    mf_env_free(env);
+}
+
+static void versions_of_gguf(void **state)
+{
+    static const struct {
+        uint32_t version;
+        bool big_endian, writable;
+    } rows[] = { { 0, false, true }, { 1, false, true },  { 2, false, true },
+                 { 3, false, true }, { 4, false, false }, { 3, true, true },
+                 { 2, true, false }, { 1, true, false } };
+    struct mf_env *env = mf_env_new(NULL);
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct mf_draft draft;
+
+        mf_draft_init(&draft, env, &mf_format_gguf);
+        draft.version = rows[i].version;
+        draft.big_endian = rows[i].big_endian;
+        mf_clear_error(env);
+        assert_int_equal(mf_draft_plan(&draft),
+                         rows[i].writable ? MF_OK : MF_ERR_UNSUPPORTED);
+        mf_draft_release(&draft);
+    }
+    mf_env_free(env);
+}
+
+/* Version 1 counts with 32 bits. */
+static void dimensions_of_version_1(void **state)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_draft draft;
+
+    (void)state;
+    mf_draft_init(&draft, env, &mf_format_gguf);
+    draft.version = 1;
+    add(&draft, "t", 2, 128);
+    assert_int_equal(mf_draft_plan(&draft), MF_ERR_UNSUPPORTED);
+    mf_draft_release(&draft);
+    mf_env_free(env);
+}
+
+/* ---- values as JSON ---- */
+
+struct text {
+    char at[512];
+    size_t size;
+};
+
+static void append(void *user, const char *at, size_t size)
+{
+    struct text *text = user;
+
+    assert_true(text->size + size < sizeof(text->at));
+    memcpy(text->at + text->size, at, size);
+    text->size += size;
+    text->at[text->size] = 0;
+}
+
+static void is_json(const struct mf_entry *entry, const char *expected)
+{
+    struct text text = { .size = 0 };
+    struct mf_json_out json = { .write = append, .user = &text };
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_draft draft;
+
+    mf_draft_init(&draft, env, &mf_format_apr);
+    assert_int_equal(mf_entry_json(&draft, entry, &json, NULL), MF_OK);
+    assert_string_equal(text.at, expected);
+    mf_draft_release(&draft);
+    mf_env_free(env);
+}
+
+static void doubles_are_known_again(void **state)
+{
+    static const struct {
+        double value;
+        const char *text;
+    } rows[] = {
+        { 1, "1.0" },
+        { -5, "-5.0" },
+        { 0.5, "0.5" },
+        { -0.0, "-0.0" },
+        { 1e300, "1e+300" },
+        { 1e-6, "1e-06" },
+        { 123456789012345, "123456789012345.0" },
+        { NAN, "\"nan\"" },
+        { -INFINITY, "\"-inf\"" },
+        { -1.7976931348623157e308, "-1.7976931348623157e+308" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        is_json(&(struct mf_entry){ .type = MF_VALUE_F64,
+                                    .number.f64 = rows[i].value },
+                rows[i].text);
+    is_json(&(struct mf_entry){ .type = MF_VALUE_F32, .number.f64 = 1 }, "1");
+    is_json(&(struct mf_entry){ .type = MF_VALUE_I8, .number.i64 = -1 }, "-1");
+    is_json(&(struct mf_entry){ .type = MF_VALUE_NULL }, "null");
+}
+
+static void elements_in_memory(void **state)
+{
+    const union mf_number numbers[] = { { .u64 = 1 }, { .u64 = UINT64_MAX } };
+    const struct mf_str words[] = { { "a\"", 2 }, { "", 0 } };
+
+    (void)state;
+    is_json(&(struct mf_entry){ .type = MF_VALUE_ARRAY,
+                                .of = MF_VALUE_U64,
+                                .count = 2,
+                                .elements = numbers },
+            "[1,18446744073709551615]");
+    is_json(&(struct mf_entry){ .type = MF_VALUE_ARRAY,
+                                .of = MF_VALUE_STRING,
+                                .count = 2,
+                                .elements = words },
+            "[\"a\\\"\",\"\"]");
+    is_json(&(struct mf_entry){ .type = MF_VALUE_ARRAY, .of = MF_VALUE_U8 },
+            "[]");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_as_other_types),
+        cmocka_unit_test(words_as_numbers),
+        cmocka_unit_test(sinks_write_what_they_count),
+        cmocka_unit_test(sinks_fail_once),
+        cmocka_unit_test(big_endian_fields),
+        cmocka_unit_test(names_and_ranks),
+        cmocka_unit_test(offsets_are_planned),
+        cmocka_unit_test(sizes_that_overflow),
+        cmocka_unit_test(versions_of_gguf),
+        cmocka_unit_test(dimensions_of_version_1),
+        cmocka_unit_test(doubles_are_known_again),
+        cmocka_unit_test(elements_in_memory),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
