@@ -39,8 +39,9 @@ struct options {
     unsigned progress;     /* enum progress */
     unsigned type;         /* of floats, see convert.c; 0: as they are */
     unsigned to;           /* a format, see convert.c; 0: by the suffix */
-    uint64_t shard_size, shard_tensors, reserve, version; /* 0: not given */
-    unsigned names;                                       /* enum mf_naming */
+    uint64_t shard_size, shard_tensors, reserve; /* 0: not given */
+    unsigned version;                            /* of GGUF; likewise */
+    unsigned names;                              /* enum mf_naming */
     bool force, lossy, dry_run, raw;
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;

@@ -24,7 +24,7 @@ const struct option convert_options[] = {
       "several files, each with at most N tensors" },
     { "--reserve", OPTION_SIZE, "SIZE", 0, offsetof(struct options, reserve),
       "leaves room in the header for later edits in place" },
-    { "--gguf-version", OPTION_COUNT, "2|3", 0,
+    { "--gguf-version", OPTION_CHOICE, "2|3", 2,
       offsetof(struct options, version), "for old readers" },
     { "--lossy", OPTION_FLAG, NULL, 0, offsetof(struct options, lossy),
       "leaves out metadata that the format cannot carry" },
@@ -94,10 +94,16 @@ static void show_json(struct run *run, const char *path,
     json_bool(run, "written", !run->options.dry_run);
 }
 
+/* A model that goes to standard output leaves no room there for words. */
+static bool is_stdout(const char *path)
+{
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 static void convert(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
-    const char *path = run->operand[1];
+    const char *path = is_stdout(run->operand[1]) ? "-" : run->operand[1];
     struct mf_convert_options wishes = {
         .format = formats[options->to],
         .type = types[options->type],
@@ -108,7 +114,7 @@ static void convert(struct run *run, struct mf_model *model)
         .shard_size = options->shard_size,
         .shard_tensors = options->shard_tensors,
         .reserve = options->reserve,
-        .version = (uint32_t)options->version,
+        .version = options->version,
         .names = (enum mf_naming)options->names,
     };
     struct mf_convert_result result;
@@ -119,13 +125,22 @@ static void convert(struct run *run, struct mf_model *model)
     }
     if (options->json)
         show_json(run, path, &result);
-    else if (strcmp(path, "-") != 0)
+    else if (options->dry_run || !is_stdout(path))
         show_text(run, path, &result);
 }
 
 void command_convert(struct run *run)
 {
-    inputs_one(run, false, convert);
+    const struct options *options = &run->options;
+
+    if (is_stdout(run->operand[1]) && options->json && !options->dry_run)
+        report_usage(run, "the model and --json cannot both go to standard "
+                          "output");
+    else if (is_stdout(run->operand[1]) &&
+             (options->shard_size > 0 || options->shard_tensors > 0))
+        report_usage(run, "several files cannot go to standard output");
+    else
+        inputs_one(run, false, convert);
 }
 
 void command_dequantize(struct run *run)
@@ -141,10 +156,10 @@ void command_split(struct run *run)
         report_usage(run, "into what? --max-size SIZE or --max-tensors N");
         return;
     }
-    inputs_one(run, false, convert);
+    command_convert(run);
 }
 
 void command_merge(struct run *run)
 {
-    inputs_one(run, false, convert);
+    command_convert(run);
 }
