@@ -9,100 +9,9 @@
  */
 #include "lib/carry.h"
 
-#include <stdio.h>
+#include <math.h>
 
-static const struct row {
-    const char *gguf, *apr;
-    enum mf_value_type type, of;
-} rows[] = {
-#define KEY(gguf, apr, TYPE)   { gguf, apr, MF_VALUE_##TYPE, MF_VALUE_U8 },
-#define ARRAY(gguf, apr, TYPE) { gguf, apr, MF_VALUE_ARRAY, MF_VALUE_##TYPE },
-#include "lib/carry.def"
-#undef ARRAY
-#undef KEY
-};
-
-struct carry {
-    struct mf_draft *draft;
-    struct mf_model *model;
-    enum mf_values_kind from, to;
-    struct mf_str architecture; /* at NULL: not known */
-};
-
-static bool same_text(struct mf_str text, const char *other)
-{
-    return text.size == strlen(other) && memcmp(text.at, other, text.size) == 0;
-}
-
-/* ---- keys of carry.def ---- */
-
-/* Whether key is the pattern, its "*" standing for the architecture. */
-static bool matches(const struct carry *carry, const char *pattern,
-                    struct mf_str key)
-{
-    struct mf_str name = carry->architecture;
-
-    if (*pattern != '*')
-        return same_text(key, pattern);
-    return name.at && key.size > name.size &&
-           memcmp(key.at, name.at, name.size) == 0 &&
-           same_text(
-               (struct mf_str){ key.at + name.size, key.size - name.size },
-               pattern + 1);
-}
-
-static struct mf_str key_of(const struct carry *carry, const char *pattern)
-{
-    struct mf_str name = carry->architecture,
-                  out = { pattern, strlen(pattern) };
-    char *text;
-
-    if (*pattern != '*')
-        return out;
-    out.size += name.size - 1;
-    text = mf_arena_text(&carry->draft->arena, out.size);
-    if (text) {
-        memcpy(text, name.at, name.size);
-        strcpy(text + name.size, pattern + 1);
-    }
-    out.at = text;
-    return out;
-}
-
-/* A value that carry.def's row speaks of.  What GGUF holds must have its type;
- * what comes from JSON must have a value that fits it. */
-static bool fits_row(const struct row *row, const struct mf_entry *entry,
-                     bool exact)
-{
-    union mf_number number;
-
-    if (row->type == MF_VALUE_ARRAY)
-        return entry->type == MF_VALUE_ARRAY &&
-               (entry->of == row->of ||
-                (!exact &&
-                 (entry->count == 0 || (row->of != MF_VALUE_STRING &&
-                                        entry->of != MF_VALUE_STRING))));
-    return entry->type == row->type ||
-           (!exact &&
-            mf_number_as(entry->type, entry->number, row->type, &number));
-}
-
-static const struct row *row_of(const struct carry *carry,
-                                const struct mf_entry *entry)
-{
-    bool to_apr = carry->to == MF_VALUES_JSON;
-
-    if (carry->from == carry->to || carry->to == MF_VALUES_STRINGS)
-        return NULL;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (matches(carry, to_apr ? rows[i].gguf : rows[i].apr, entry->key) &&
-            (to_apr || *rows[i].gguf != '*' || carry->architecture.at) &&
-            fits_row(&rows[i], entry, to_apr))
-            return &rows[i];
-    return NULL;
-}
-
-/* ---- types in keys ---- */
+/* ---- one metadatum ---- */
 
 /* What a reader of JSON takes such a value for, so that the key need not say
  * it. */
@@ -112,60 +21,17 @@ static bool is_natural(const struct mf_entry *entry)
     enum mf_value_type type = array ? entry->of : entry->type;
 
     if (array && entry->count == 0)
-        return false;
+        return entry->of >= MF_VALUE_NULL; /* of no type in JSON either */
+    if (!array && type == MF_VALUE_F64)
+        return isfinite(entry->number.f64);
+    if (!array && type == MF_VALUE_I64)
+        return entry->number.i64 < 0;
     return type == MF_VALUE_STRING || type == MF_VALUE_BOOL ||
            type == MF_VALUE_U64 || type >= MF_VALUE_NULL;
 }
 
-enum mf_status mf_entry_tell_type(struct mf_draft *draft,
-                                  struct mf_entry *entry)
-{
-    bool array = entry->type == MF_VALUE_ARRAY;
-    enum mf_value_type type = array ? entry->of : entry->type;
-    bool json = type >= MF_VALUE_NULL || type == MF_VALUE_ARRAY;
-    const char *name = json ? "json" : mf_value_type_name(type);
-    const char *brackets = array && !json ? "[]" : "";
-    size_t size = entry->key.size + 1 + strlen(name) + strlen(brackets);
-    char *text = mf_arena_text(&draft->arena, size);
-
-    if (!text)
-        return draft->env->error.status;
-    snprintf(text, size + 1, "%.*s:%s%s", (int)entry->key.size, entry->key.at,
-             name, brackets);
-    entry->key = (struct mf_str){ text, size };
-    return MF_OK;
-}
-
-struct told { /* by a key */
-    struct mf_str name;
-    enum mf_value_type type; /* of an array's elements, or of the value */
-    bool array, json;
-};
-
-static bool read_key(struct mf_str key, struct told *out)
-{
-    size_t colon = key.size;
-
-    while (colon > 0 && key.at[colon - 1] != ':')
-        colon--;
-    if (colon < 2)
-        return false;
-    *out = (struct told){ .name = { key.at, colon - 1 } };
-    key = (struct mf_str){ key.at + colon, key.size - colon };
-    out->array = key.size > 2 && memcmp(key.at + key.size - 2, "[]", 2) == 0;
-    key.size -= out->array ? 2 : 0;
-    out->json = !out->array && same_text(key, "json");
-    for (out->type = MF_VALUE_U8; out->type <= MF_VALUE_F64; out->type++)
-        if (out->type != MF_VALUE_ARRAY &&
-            same_text(key, mf_value_type_name(out->type)))
-            return true;
-    return out->json;
-}
-
-/* ---- one metadatum ---- */
-
 /* The value itself, wherever it is kept. */
-static void take_value(struct mf_entry *entry, const struct carry *carry,
+static void take_value(struct mf_entry *entry, const struct mf_carry *carry,
                        const struct mf_meta *meta, size_t at)
 {
     *entry = (struct mf_entry){ .key = meta->key,
@@ -185,7 +51,7 @@ static void take_value(struct mf_entry *entry, const struct carry *carry,
 
 /* The same of JSON in a string: what it is, and of how much. */
 static enum mf_status take_text(struct mf_entry *entry,
-                                const struct carry *carry,
+                                const struct mf_carry *carry,
                                 const struct mf_meta *meta, size_t at)
 {
     struct mf_values *values;
@@ -202,6 +68,10 @@ static enum mf_status take_text(struct mf_entry *entry,
             entry->type = value.type;
             entry->number = value.number;
             entry->count = value.text.size;
+            /* "nan" is a number that JSON has no digits for. */
+            if (value.type == MF_VALUE_STRING && !value.more &&
+                mf_value_as(&value, MF_VALUE_F64, &entry->number))
+                entry->type = MF_VALUE_F64;
         }
         depth -= value.event == MF_EVENT_END;
         entry->count += depth == 1 && value.event != MF_EVENT_KEY &&
@@ -218,114 +88,74 @@ static enum mf_status take_text(struct mf_entry *entry,
     return status;
 }
 
-/* Gives the entry the type that its key tells; false where its value has
- * another. */
-static bool set_type(struct mf_entry *entry, const struct told *told)
-{
-    struct mf_value word = { .type = MF_VALUE_STRING, .text = entry->text };
-    bool is_float = told->type == MF_VALUE_F32 || told->type == MF_VALUE_F64;
-
-    if (told->json) { /* what it is, it is */
-        entry->of = MF_VALUE_MIXED;
-        return true;
-    }
-    if (told->array) {
-        entry->of = told->type;
-        return entry->type == MF_VALUE_ARRAY;
-    }
-    if (entry->type == MF_VALUE_STRING && is_float) { /* "nan" */
-        entry->type = told->type;
-        return entry->from || mf_value_as(&word, told->type, &entry->number);
-    }
-    if (!mf_number_as(entry->type, entry->number, told->type, &entry->number))
-        return false;
-    entry->type = told->type;
-    return true;
-}
-
-/* A value whose key says its type. */
-static enum mf_status restore(const struct carry *carry,
+/* A value whose key says its type.  Strings of safetensors hold the JSON of it,
+ * except that of a string, which is itself. */
+static enum mf_status restore(const struct mf_carry *carry,
                               const struct mf_meta *meta, size_t at,
-                              const struct told *told, struct mf_entry *entry)
+                              const struct mf_told *told,
+                              struct mf_entry *entry)
 {
+    bool is_string = told->type == MF_VALUE_STRING && !told->array;
+    bool fits = true;
+
     mf_clear_error(carry->draft->env);
-    if (carry->from != MF_VALUES_STRINGS || meta->type != MF_VALUE_STRING)
+    if (carry->from != MF_VALUES_STRINGS || is_string)
         take_value(entry, carry, meta, at);
-    else if (take_text(entry, carry, meta, at) != MF_OK)
+    else if (take_text(entry, carry, meta, at) == MF_ERR_CORRUPT)
+        fits = false;
+    else if (carry->draft->env->error.status != MF_OK)
         return carry->draft->env->error.status;
-    if (!set_type(entry, told))
+    if (!fits || !mf_entry_set_told(entry, told)) {
+        mf_clear_error(carry->draft->env);
         return mf_fail(carry->draft->env, MF_ERR_UNSUPPORTED, meta->span.offset,
                        "'%s' holds another value than its key says",
                        mf_quote(meta->key).text);
+    }
     entry->key = mf_draft_text(carry->draft, told->name);
     return entry->key.at ? MF_OK : carry->draft->env->error.status;
 }
 
-static enum mf_status apply_row(const struct carry *carry,
-                                const struct row *row, struct mf_entry *entry)
+/* exact: the key is GGUF's own and no name that APR has for another. */
+static bool must_tell(const struct mf_carry *carry,
+                      const struct mf_entry *entry, bool exact)
 {
-    bool to_apr = carry->to == MF_VALUES_JSON;
+    struct mf_told told;
 
-    entry->key = to_apr ? (struct mf_str){ row->apr, strlen(row->apr) }
-                        : key_of(carry, row->gguf);
-    if (!entry->key.at)
-        return carry->draft->env->error.status;
-    if (to_apr)
-        return MF_OK;
-    if (row->type == MF_VALUE_ARRAY)
-        entry->of = row->of;
-    else if (row->type != MF_VALUE_STRING)
-        mf_number_as(entry->type, entry->number, row->type, &entry->number);
-    entry->type = row->type;
-    return MF_OK;
-}
-
-static enum mf_status carry_one(const struct carry *carry,
-                                const struct mf_meta *meta, size_t at,
-                                struct mf_entry *entry)
-{
-    const struct row *row;
-    struct told told;
-
-    if (carry->from == carry->to || carry->from == MF_VALUES_TYPED ||
-        !read_key(meta->key, &told))
-        take_value(entry, carry, meta, at);
-    else if (restore(carry, meta, at, &told, entry) != MF_OK)
-        return carry->draft->env->error.status;
-    row = row_of(carry, entry);
-    if (row)
-        return apply_row(carry, row, entry);
-    if (carry->from == carry->to || carry->to == MF_VALUES_TYPED ||
-        (carry->to == MF_VALUES_STRINGS ? entry->type == MF_VALUE_STRING
-                                        : is_natural(entry)))
-        return MF_OK;
-    return mf_entry_tell_type(carry->draft, entry);
+    if (carry->from == carry->to || carry->to == MF_VALUES_TYPED)
+        return false;
+    if (carry->to == MF_VALUES_STRINGS ? entry->type != MF_VALUE_STRING
+                                       : !is_natural(entry))
+        return true;
+    return mf_key_tells(entry->key, &told) ||
+           (exact && mf_is_apr_key(entry->key));
 }
 
 /* What other formats have no place for, and what is made anew. */
-static bool is_dropped(const struct carry *carry, const struct mf_entry *entry)
+static bool is_dropped(const struct mf_carry *carry,
+                       const struct mf_entry *entry, bool exact)
 {
     struct mf_str name = carry->architecture;
     const char *reserve = carry->model->format->out->reserve_key;
 
-    if (reserve && same_text(entry->key, reserve) &&
+    if (reserve && mf_same_text(entry->key, reserve) &&
         entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
         return true; /* room that an earlier writer left */
-    if (carry->from == carry->to || carry->to != MF_VALUES_TYPED)
+    if (carry->from == carry->to || carry->to != MF_VALUES_TYPED || exact)
         return false;
-    if (same_text(entry->key, "model_type") && entry->type == MF_VALUE_STRING &&
-        !entry->from)
+    if (mf_same_text(entry->key, "model_type") &&
+        entry->type == MF_VALUE_STRING && !entry->from)
         return entry->text.size == 0 ||
                (entry->text.size == name.size &&
                 memcmp(entry->text.at, name.at, name.size) == 0);
-    return same_text(entry->key, "total_size") ||
-           same_text(entry->key, "param_count") || entry->type == MF_VALUE_NULL;
+    return mf_same_text(entry->key, "total_size") ||
+           mf_same_text(entry->key, "param_count") ||
+           entry->type == MF_VALUE_NULL;
 }
 
 /* ---- all of it ---- */
 
 /* What a typed format has no type for. */
-static bool cannot_carry(const struct carry *carry,
+static bool cannot_carry(const struct mf_carry *carry,
                          const struct mf_entry *entry)
 {
     enum mf_value_type type =
@@ -338,7 +168,7 @@ static bool cannot_carry(const struct carry *carry,
            (type == MF_VALUE_ARRAY && carry->from != MF_VALUES_TYPED);
 }
 
-static enum mf_status refuse(const struct carry *carry,
+static enum mf_status refuse(const struct mf_carry *carry,
                              const struct mf_entry *entry)
 {
     bool array = entry->type == MF_VALUE_ARRAY;
@@ -351,27 +181,86 @@ static enum mf_status refuse(const struct carry *carry,
                    mf_value_type_name(array ? entry->of : entry->type));
 }
 
-static enum mf_status carry_all(struct carry *carry, size_t *left_out)
+/* One more entry of the draft; what is to be left out comes without a key. */
+static enum mf_status carry_one(const struct mf_carry *carry,
+                                const struct mf_meta *meta, size_t at,
+                                struct mf_entry *entry)
+{
+    bool exact = carry->from == MF_VALUES_TYPED;
+    const struct mf_carry_row *row = NULL;
+    struct mf_told told;
+
+    if (carry->from == carry->to || exact || !mf_key_tells(meta->key, &told)) {
+        take_value(entry, carry, meta, at);
+    } else {
+        if (restore(carry, meta, at, &told, entry) != MF_OK)
+            return carry->draft->env->error.status;
+        exact = carry->from == MF_VALUES_JSON || !mf_told_may_be_json(&told);
+    }
+    if (is_dropped(carry, entry, exact)) {
+        entry->key = (struct mf_str){ NULL, 0 };
+        return MF_OK;
+    }
+    if (!exact || carry->to != MF_VALUES_TYPED)
+        row = mf_carry_row_of(carry, entry);
+    if (row)
+        return mf_carry_row_apply(carry, row, entry);
+    if (must_tell(carry, entry, exact) &&
+        mf_entry_tell_type(carry->draft, entry) != MF_OK)
+        return carry->draft->env->error.status;
+    return cannot_carry(carry, entry) ? refuse(carry, entry) : MF_OK;
+}
+
+static struct mf_str key_at(const void *table, size_t row)
+{
+    const struct mf_draft *draft = table;
+
+    return draft->entry[row].key;
+}
+
+/* Two keys of the one format may mean the same in the other. */
+static enum mf_status add_name(const struct mf_carry *carry,
+                               struct mf_names *names)
+{
+    const struct mf_draft *draft = carry->draft;
+    size_t last = draft->entry_count - 1;
+
+    if (mf_names_add(names, last) == MF_NOT_FOUND)
+        return MF_OK;
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "there would be two values of '%s' in %s: unset one, or "
+                   "leave out the second with --lossy",
+                   mf_quote(draft->entry[last].key).text, draft->format->name);
+}
+
+static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)
 {
     struct mf_draft *draft = carry->draft;
+    struct mf_names names = { .name_at = key_at, .table = draft };
     struct mf_meta meta;
 
+    names.seed = draft->env->hash_seed;
+    if (mf_names_init(&names, &draft->arena, carry->model->index.meta_count) !=
+        MF_OK)
+        return draft->env->error.status;
     for (size_t i = 0; mf_meta_at(carry->model, i, &meta); i++) {
-        struct mf_entry *entry;
+        struct mf_entry *entry = mf_draft_add_entry(draft);
+        enum mf_status status = entry ? carry_one(carry, &meta, i, entry)
+                                      : draft->env->error.status;
 
-        entry = mf_draft_add_entry(draft);
-        if (!entry || carry_one(carry, &meta, i, entry) != MF_OK)
-            return draft->env->error.status;
-        if (is_dropped(carry, entry)) {
+        if (status == MF_OK && !entry->key.at) {
             draft->entry_count--;
             continue;
         }
-        if (!cannot_carry(carry, entry))
-            continue;
-        if (!draft->lossy)
-            return refuse(carry, entry);
-        draft->entry_count--;
-        ++*left_out;
+        if (status == MF_OK && carry->from != carry->to)
+            status = add_name(carry, &names);
+        if (status == MF_ERR_UNSUPPORTED && draft->lossy) {
+            mf_clear_error(draft->env);
+            draft->entry_count--;
+            ++*left_out;
+        } else if (status != MF_OK) {
+            return status;
+        }
     }
     return MF_OK;
 }
@@ -396,7 +285,7 @@ static enum mf_status add_null(struct mf_draft *draft, const char *key)
 }
 
 /* What every APR file says, known or not: aprender asks for it. */
-static enum mf_status complete_apr(const struct carry *carry)
+static enum mf_status complete_apr(const struct mf_carry *carry)
 {
     struct mf_draft *draft = carry->draft;
     struct mf_entry *entry;
@@ -417,13 +306,37 @@ static enum mf_status complete_apr(const struct carry *carry)
     return add_null(draft, "data_license");
 }
 
+/* ggml asks which generation of its types a file holds; the second is the one
+ * that all others here write. */
+static enum mf_status complete_gguf(const struct mf_carry *carry)
+{
+    static const char key[] = "general.quantization_version";
+    const struct mf_index *index = &carry->model->index;
+    struct mf_entry *entry;
+    size_t i = 0;
+
+    while (i < index->tensor_count &&
+           (index->tensor[i].type == MF_TYPE_UNKNOWN ||
+            mf_types[index->tensor[i].type].block == 1))
+        i++;
+    if (i == index->tensor_count || is_known(carry->draft, key))
+        return MF_OK;
+    entry = mf_draft_add_entry(carry->draft);
+    if (!entry)
+        return carry->draft->env->error.status;
+    entry->key = (struct mf_str){ key, strlen(key) };
+    entry->type = MF_VALUE_U32;
+    entry->number.u64 = 2;
+    return MF_OK;
+}
+
 enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
                                  size_t *left_out)
 {
-    struct carry carry = { .draft = draft,
-                           .model = model,
-                           .from = model->format->values,
-                           .to = draft->format->values };
+    struct mf_carry carry = { .draft = draft,
+                              .model = model,
+                              .from = model->format->values,
+                              .to = draft->format->values };
     struct mf_meta fact;
     enum mf_status status;
 
@@ -435,5 +348,8 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
     if (status == MF_OK && carry.to == MF_VALUES_JSON &&
         carry.from != MF_VALUES_JSON)
         status = complete_apr(&carry);
+    if (status == MF_OK && carry.to == MF_VALUES_TYPED &&
+        carry.from != MF_VALUES_TYPED)
+        status = complete_gguf(&carry);
     return status;
 }

@@ -8,15 +8,64 @@
 #include "lib/draft.h"
 #include "lib/model.h"
 
-/* Makes an entry's key tell its type: KEY:TYPE or KEY:TYPE[]; KEY:json for what
- * only JSON has. */
-enum mf_status mf_entry_tell_type(struct mf_draft *draft,
-                                  struct mf_entry *entry);
-
 /* Lists the model's metadata in the draft, under the keys and with the types
  * that the draft's format has for them.  What cannot be carried is an error, or
  * with draft->lossy left out and counted in *left_out. */
 enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
                                  size_t *left_out);
+
+/* ---- told.c: the type of a value in its key ---- */
+
+struct mf_told {
+    struct mf_str name;
+    enum mf_value_type type; /* of an array's elements, or of the value */
+    bool array, json;
+};
+
+/* Makes an entry's key tell its type: KEY:TYPE or KEY:TYPE[]; KEY:json for what
+ * only JSON has. */
+enum mf_status mf_entry_tell_type(struct mf_draft *draft,
+                                  struct mf_entry *entry);
+
+/* False where the key tells no type. */
+bool mf_key_tells(struct mf_str key, struct mf_told *out);
+
+/* Gives the entry the type that its key tells; false where its value has
+ * another. */
+bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told);
+
+/* What JSON tells without a type: such a value in a safetensors file may come
+ * from there. */
+bool mf_told_may_be_json(const struct mf_told *told);
+
+/* ---- carry_row.c: keys that GGUF and APR have under names of their own ----
+ */
+
+struct mf_carry {
+    struct mf_draft *draft;
+    struct mf_model *model;
+    enum mf_values_kind from, to;
+    struct mf_str architecture; /* at NULL: not known */
+};
+
+struct mf_carry_row; /* of carry.def */
+
+/* The row that speaks of the entry; NULL where there is none. */
+const struct mf_carry_row *mf_carry_row_of(const struct mf_carry *carry,
+                                           const struct mf_entry *entry);
+
+/* Gives the entry the key and the type that the other format has for it. */
+enum mf_status mf_carry_row_apply(const struct mf_carry *carry,
+                                  const struct mf_carry_row *row,
+                                  struct mf_entry *entry);
+
+/* Whether a reader of APR's keys takes this one for another, or passes it by:
+ * a key of GGUF that looks like that must tell its type. */
+bool mf_is_apr_key(struct mf_str key);
+
+static inline bool mf_same_text(struct mf_str text, const char *other)
+{
+    return text.size == strlen(other) && memcmp(text.at, other, text.size) == 0;
+}
 
 #endif

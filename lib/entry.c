@@ -214,6 +214,36 @@ static void json_text(struct json_telling *telling,
         mf_json_close_string(telling->json, value->event == MF_EVENT_KEY);
 }
 
+struct digits {
+    char at[40]; /* more than a double has */
+    size_t size;
+};
+
+static void keep_digits(void *user, const char *at, size_t size)
+{
+    struct digits *digits = user;
+
+    for (size_t i = 0; i < size && digits->size + 3 < sizeof(digits->at); i++)
+        digits->at[digits->size++] = at[i];
+}
+
+/* A double is known again by its point or exponent. */
+static void json_double(struct mf_json_out *json, double value)
+{
+    struct digits digits = { .size = 0 };
+    struct mf_json_out plain = { .write = keep_digits, .user = &digits };
+
+    if (!isfinite(value)) {
+        mf_json_f64(json, value);
+        return;
+    }
+    mf_json_f64(&plain, value);
+    if (!memchr(digits.at, '.', digits.size) &&
+        !memchr(digits.at, 'e', digits.size))
+        keep_digits(&digits, ".0", 2);
+    mf_json_digits(json, digits.at, digits.size);
+}
+
 static void json_item(struct json_telling *telling,
                       const struct mf_value *value)
 {
@@ -236,7 +266,7 @@ static void json_item(struct json_telling *telling,
         if (value->text.size > 0) /* digits, as a JSON source has them */
             mf_json_digits(json, value->text.at, value->text.size);
         else
-            mf_json_f64(json, value->number.f64);
+            json_double(json, value->number.f64);
         break;
     default:
         if (is_unsigned(value->type))
