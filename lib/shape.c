@@ -53,6 +53,26 @@ static enum mf_status no_such_type(const struct mf_draft *draft,
                    draft->format->name, mf_record_name(record).text, type);
 }
 
+/* APR has tensors whose bytes are not those that their shape asks for: rows
+ * that are filled up to whole blocks, a scalar without any. */
+static enum mf_status check_size(const struct mf_draft *draft,
+                                 const struct mf_record *record)
+{
+    uint64_t elements, size;
+
+    if (mf_elements(record->dim, record->rank, &elements) &&
+        mf_type_size((enum mf_type)record->type, elements, &size) &&
+        mf_add(size, record->type == MF_TYPE_APR_Q8 && elements > 0 ? 4 : 0,
+               &size) &&
+        size == record->size)
+        return MF_OK;
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "%s cannot carry tensor '%s': its %" PRIu64
+                   " bytes are not those of its shape",
+                   draft->format->name, mf_record_name(record).text,
+                   record->size);
+}
+
 /* Dimensions in the draft's order; in the arena where that is another one. */
 static const uint64_t *dims_of(struct mf_draft *draft,
                                const struct mf_model *model,
@@ -163,9 +183,11 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         return no_such_type(draft, record, fork ? fork : "of an unknown type");
     }
     set_type(draft, tensor);
-    return tensor->type_id != MF_NO_TYPE_ID
+    if (tensor->type_id == MF_NO_TYPE_ID)
+        return no_such_type(draft, record, mf_types[record->type].name);
+    return draft->format == model->format && tensor->type == tensor->from
                ? MF_OK
-               : no_such_type(draft, record, mf_types[record->type].name);
+               : check_size(draft, record);
 }
 
 enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
@@ -202,6 +224,9 @@ static enum mf_status check_model(struct mf_model *model,
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s %s has no tensors that could be copied",
                        model->format->name, model->format->variant);
+    if (!model->info.has_tensors)
+        return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the model was opened without its tensors");
     return MF_OK;
 }
 
@@ -387,7 +412,6 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
     } else {
         draft->version = outputs->output[0].draft.version;
         draft->big_endian = outputs->output[0].draft.big_endian;
-        draft->alignment = outputs->output[0].draft.alignment;
         framework = draft->format == &mf_format_safetensors
                         ? mf_draft_find(&outputs->output[0].draft, "format")
                         : NULL;
