@@ -1,0 +1,555 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# write.t - files that are written: where they go, what they replace, and what
+# is left where they cannot be written
+#
+# Runs as any user.  What needs a mount, another user or strace is skipped
+# where that is refused.
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-write.XXXXXX")
+dir=$(cd "$dir" && pwd -P)
+trap 'chmod -R u+rwx "$dir"; rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+# Another user may not reach the build: the program and a model go along.
+cp "$modelfile" "$dir/modelfile"
+modelfile=$dir/modelfile
+fixtures=$(cd "${FIXTURES:-fixtures}" && pwd)
+model=$dir/model.gguf
+cp "$fixtures/good-many-tensors.gguf" "$model"
+work=$dir/work
+mkdir "$work"
+chmod 777 "$work"
+cd "$work" || exit 1
+sanitized=
+if grep -q __asan_init "$modelfile"; then
+    sanitized=yes
+fi
+
+# ends CODE ARGUMENT...: modelfile ends with that code.
+ends() {
+    wanted=$1
+    shift
+    "$modelfile" "$@" --quiet >"$dir/said" 2>&1
+    got=$?
+    [ "$got" -eq "$wanted" ] && return
+    echo "modelfile $*: exit code $got, not $wanted"
+    cat "$dir/said"
+    return 1
+}
+
+# says PART: what modelfile said last has it.
+says() {
+    grep -q -e "$1" "$dir/said" && return
+    echo "no '$1' in:"
+    cat "$dir/said"
+    return 1
+}
+
+# holds FILE...: the folder has these files and no others.
+holds() {
+    printf '%s\n' "$@" | sort >"$dir/wanted"
+    find . -mindepth 1 ! -type d | sed 's|^\./||' | sort >"$dir/found"
+    [ $# -gt 0 ] || : >"$dir/wanted"
+    diff "$dir/wanted" "$dir/found"
+}
+
+clean() {
+    find . -mindepth 1 -delete
+}
+
+old() {
+    echo "what was there before" >"$1"
+}
+
+still_old() {
+    echo "what was there before" | cmp - "$1"
+}
+
+file_bytes() {
+    "$modelfile" "$@" --dry-run --json |
+        sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p'
+}
+
+# ---- wrong command lines
+
+usage() {
+    ends 2 convert "$model" && ends 2 convert && ends 2 split "$model" o.gguf &&
+        ends 2 convert --to nonsense "$model" o.gguf &&
+        ends 2 convert --gguf-version 1 "$model" o.gguf &&
+        ends 2 convert --gguf-version 4 "$model" o.gguf &&
+        ends 2 convert --shard-size 0 "$model" o.gguf &&
+        ends 2 convert --shard-tensors -1 "$model" o.gguf &&
+        ends 2 convert "$model" o.gguf p.gguf &&
+        ends 2 convert --json "$model" - &&
+        ends 2 split --max-tensors 100 "$model" - &&
+        ends 2 convert --shard-size 1M "$model" /dev/stdout && holds
+}
+check "a wrong command line writes nothing" usage
+
+# ---- places where no file can be
+
+places() {
+    old o.gguf
+    mkdir folder
+    ln -s loop.gguf loop.gguf
+    ends 4 convert "$model" o.gguf && says "exists" && still_old o.gguf &&
+        ends 4 convert "$model" folder && says "folder\|irectory" &&
+        ends 4 convert --force "$model" folder &&
+        ends 4 convert --force "$model" folder/ &&
+        ends 4 convert "$model" . && ends 4 convert "$model" new/ &&
+        ends 4 convert "$model" missing/o.gguf && says "No such" &&
+        ends 4 convert "$model" o.gguf/p.gguf &&
+        ends 4 convert "$model" '' && ends 4 convert --force "$model" '' &&
+        ends 4 convert --force "$model" loop.gguf &&
+        ends 4 split --max-tensors 100 "$model" missing/o.gguf &&
+        still_old o.gguf && holds o.gguf loop.gguf
+}
+check "OUT that cannot be written is an error before any work" places
+clean
+
+one_of_several() {
+    old o-00002-of-00003.gguf
+    ends 4 split --max-tensors 100 "$model" o.gguf &&
+        still_old o-00002-of-00003.gguf && holds o-00002-of-00003.gguf &&
+        ends 0 split --force --max-tensors 100 "$model" o.gguf &&
+        holds o-00001-of-00003.gguf o-00002-of-00003.gguf \
+            o-00003-of-00003.gguf
+}
+check "one of several files that stands there: none is written" one_of_several
+clean
+
+inputs() {
+    old o.gguf
+    ends 3 convert --force missing.gguf o.gguf &&
+        ends 3 convert --force "$fixtures/bad-data-missing.gguf" o.gguf &&
+        says "not copied" &&
+        ends 3 convert --force "$fixtures/bad-magic-fugg.gguf" o.gguf &&
+        ends 3 convert --force "$fixtures/good-llama.gguf" --to apr o.gguf &&
+        still_old o.gguf && holds o.gguf
+}
+check "what cannot be read or carried leaves OUT as it was" inputs
+clean
+
+# ---- users
+
+# As root: somebody who may do nothing; else this user.
+other=
+if [ "$(id -u)" -eq 0 ]; then
+    other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+    $other true 2>/dev/null && $other "$modelfile" version >/dev/null 2>&1 ||
+        other=none
+fi
+
+permissions() {
+    mkdir closed
+    chmod 555 closed
+    old kept.gguf
+    chmod 444 kept.gguf
+    for out in closed/o.gguf kept.gguf; do
+        $other "$modelfile" convert --quiet --force "$model" $out \
+            >"$dir/said" 2>&1
+        [ $? -eq 4 ] && says "denied" || return
+    done
+    still_old kept.gguf && holds kept.gguf
+}
+if [ "$other" = none ]; then
+    skip "no permission" "setpriv cannot become another user"
+else
+    check "no permission for the folder or the file: 4" permissions
+fi
+clean
+
+# ---- OUT is IN, by whatever name
+
+itself() {
+    cp "$model" m.gguf
+    ends 4 convert m.gguf m.gguf && cmp m.gguf "$model" &&
+        ends 0 convert --force m.gguf m.gguf && cmp m.gguf "$model" &&
+        ends 0 convert --force --reserve 4096 m.gguf m.gguf &&
+        ends 0 validate --data --strict m.gguf && holds m.gguf
+}
+check "OUT is IN" itself
+clean
+
+hard_link() {
+    cp "$model" m.gguf
+    ln m.gguf l.gguf
+    ends 4 convert m.gguf l.gguf && cmp m.gguf "$model" &&
+        ends 0 convert --force --to apr m.gguf l.gguf &&
+        cmp m.gguf "$model" && ends 0 validate --data --strict l.gguf &&
+        holds m.gguf l.gguf
+}
+check "OUT is a hard link to IN, which stays" hard_link
+clean
+
+symbolic_link() {
+    cp "$model" m.gguf
+    ln -s m.gguf l.gguf
+    ends 4 convert m.gguf l.gguf && cmp m.gguf "$model" &&
+        ends 0 convert --force --reserve 4096 m.gguf l.gguf &&
+        [ -h l.gguf ] && [ ! -h m.gguf ] &&
+        ends 0 validate --data --strict m.gguf && holds m.gguf l.gguf
+}
+check "OUT is a symbolic link to IN" symbolic_link
+clean
+
+own_shards() {
+    ends 0 split --max-tensors 100 "$model" m.gguf || return
+    cat m-0000?-of-00003.gguf | cksum >"$dir/before"
+    ends 4 split --force --max-tensors 100 m-00001-of-00003.gguf m.gguf &&
+        says "of the model itself" || return
+    cat m-0000?-of-00003.gguf | cksum | cmp - "$dir/before" &&
+        ends 0 merge m-00003-of-00003.gguf whole.gguf && cmp whole.gguf "$model"
+}
+check "several files are not written over those that are read" own_shards
+clean
+
+# ---- links, mode, owner
+
+links() {
+    mkdir a b
+    old b/real.gguf
+    ln -s ../b/real.gguf a/link.gguf
+    ln -s ../b/new.gguf a/dangling.gguf
+    ends 4 convert "$model" a/link.gguf && still_old b/real.gguf &&
+        ends 0 convert --force "$model" a/link.gguf && [ -h a/link.gguf ] &&
+        cmp b/real.gguf "$model" &&
+        ends 0 convert "$model" a/dangling.gguf && [ -h a/dangling.gguf ] &&
+        cmp b/new.gguf "$model" &&
+        holds a/dangling.gguf a/link.gguf b/new.gguf b/real.gguf
+}
+check "a symbolic link is written through, also one that dangles" links
+clean
+
+modes() {
+    (
+        umask 027
+        ends 0 convert "$model" new.gguf
+    ) || return
+    old o.gguf
+    chmod 751 o.gguf
+    ends 0 convert --force "$model" o.gguf || return
+    set -- "$(stat -c %a new.gguf)" "$(stat -c %a o.gguf)"
+    echo "modes $*"
+    [ "$*" = "640 751" ]
+}
+check "a new file gets its mode by the umask, a replaced one keeps it" modes
+clean
+
+owner() {
+    old o.gguf
+    chown 65534:65533 o.gguf
+    chmod 640 o.gguf
+    ends 0 convert --force "$model" o.gguf &&
+        [ "$(stat -c %u:%g:%a o.gguf)" = 65534:65533:640 ]
+}
+if [ "$(id -u)" -eq 0 ] && : >o && chown 65534:65533 o 2>/dev/null; then
+    check "a replaced file keeps its owner" owner
+else
+    skip "a replaced file keeps its owner" "only root may give files away"
+fi
+clean
+
+# ---- pipes and devices
+
+streams() {
+    for to in gguf apr safetensors; do
+        ends 0 convert --to $to "$model" "o.$to" &&
+            "$modelfile" convert --quiet --to $to "$model" - >dash &&
+            cmp dash "o.$to" &&
+            "$modelfile" convert --quiet --to $to "$model" - | cmp - "o.$to" &&
+            "$modelfile" convert --quiet --to $to "$model" /dev/stdout |
+            cmp - "o.$to" &&
+            "$modelfile" convert --quiet --to $to "$model" /dev/fd/3 3>&1 \
+                >/dev/null | cmp - "o.$to" || return
+    done
+}
+check "-, /dev/stdout and /dev/fd/3 get the bytes of the file" streams
+clean
+
+fifo() {
+    mkfifo pipe
+    cat pipe >got &
+    ends 0 convert "$model" pipe && wait && cmp got "$model" && [ -p pipe ]
+}
+check "a FIFO stays one and gets the bytes of the file" fifo
+clean
+
+devices() {
+    ends 0 convert "$model" /dev/null && [ -c /dev/null ] &&
+        ends 4 convert "$model" /dev/full && says "No space" &&
+        [ -c /dev/full ] || return
+    "$modelfile" convert --quiet "$model" - >/dev/full 2>"$dir/said"
+    [ $? -eq 4 ] && says "No space" || return
+    "$modelfile" convert --quiet "$model" - >&- 2>"$dir/said"
+    [ $? -eq 4 ] && holds
+}
+check "a full device, or no standard output, is an error" devices
+
+# Descriptors 0 to 2 are free: no file that is written may get one.
+closed() {
+    "$modelfile" convert "$model" o.gguf <&- >&- 2>&-
+    cmp o.gguf "$model" &&
+        "$modelfile" convert --progress always "$model" p.apr <&- 2>&- >&- ||
+        [ -f p.apr ] && ends 0 validate --data p.apr
+}
+check "without standard input, output and error" closed
+clean
+
+reader_leaves() {
+    {
+        "$modelfile" convert --quiet "$model" - 2>"$dir/said"
+        echo $? >"$dir/code"
+    } | head -c 1 >first
+    # What fits the pipe may be gone before its reader is.
+    [ "$(cat "$dir/code")" -eq 4 ] || [ "$(cat "$dir/code")" -eq 0 ] || return
+    mkfifo pipe
+    head -c 1 pipe >first &
+    ends 4 convert "$dir/large.gguf" pipe && says "roken pipe"
+}
+# A model of 2 MB: larger than any pipe holds.
+"$modelfile" convert --quiet --reserve 2M "$model" "$dir/large.gguf" >/dev/null
+check "a reader that goes away is an error" reader_leaves
+clean
+
+# ---- signals
+
+# A reader that takes nothing keeps the program in the middle of its work.
+stopped() {
+    mkfifo pipe
+    for signal in INT TERM HUP; do
+        sleep 60 <pipe &
+        reader=$!
+        timeout -s $signal 1 "$modelfile" convert --quiet "$dir/large.gguf" \
+            pipe >"$dir/said" 2>&1
+        got=$?
+        kill $reader
+        wait $reader 2>/dev/null
+        echo "SIG$signal: exit code $got"
+        # 124 is timeout's own.
+        [ $got -eq 124 ] && says stopped || return
+    done
+}
+check "SIGINT, SIGTERM and SIGHUP end a wait for a pipe's reader" stopped
+clean
+
+nobody_reads() {
+    mkfifo pipe
+    timeout -s INT 1 "$modelfile" convert --quiet "$model" pipe >"$dir/said" 2>&1
+    [ $? -eq 124 ] && says stopped
+}
+check "SIGINT ends the wait for somebody who opens a pipe" nobody_reads
+clean
+
+# stop_at SIGNAL CODE: while bytes are moved into a file, slowly.
+stop_at() {
+    old o.gguf
+    strace -f -qq -o "$dir/trace" -e trace=copy_file_range,pwrite64 \
+        -e inject=copy_file_range,pwrite64:delay_enter=700000 \
+        env --default-signal=INT "$modelfile" convert --force --quiet \
+        "$dir/noise.gguf" o.gguf >"$dir/said" 2>&1 &
+    tracer=$!
+    child=
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 0.1
+        child=$(cat "/proc/$tracer/task/$tracer/children")
+        [ "$(find . -name '.o.gguf*tmp')" ] && break
+    done
+    # shellcheck disable=SC2086 # a number and a space
+    kill -"$1" $child
+    wait $tracer
+    got=$?
+    echo "SIG$1: exit code $got"
+    [ $got -eq "$2" ] && says stopped && still_old o.gguf && holds o.gguf
+}
+
+# A shell's background jobs have SIGINT ignored, and the program heeds that.
+if ! strace -qq -o "$dir/trace" env --default-signal=INT true 2>/dev/null; then
+    skip "signals while a file is written" "strace is not there or refused"
+else
+    # Several pieces of 8 MiB.
+    "${BUILD_HELPERS:-$OLDPWD/${BUILD:-build}/tests}/filled" f16 40 \
+        "$dir/noise.gguf" >/dev/null
+    for signal in "INT 130" "TERM 143" "HUP 129"; do
+        # shellcheck disable=SC2086 # two words
+        check "SIG${signal% *} ends with ${signal#* } and leaves nothing" \
+            stop_at $signal
+        clean
+    done
+    rm -f "$dir/noise.gguf"
+fi
+
+# ---- limits
+
+file_limit() {
+    old o.gguf
+    (
+        ulimit -f 16 # 8 or 16 KiB
+        ends 4 convert --force "$model" o.gguf && says "arge"
+    ) && still_old o.gguf && holds o.gguf &&
+        (
+            ulimit -f 16
+            ends 4 split --max-tensors 290 "$model" s.gguf
+        ) && holds o.gguf
+}
+check "a limit to the size of files is an error, no death" file_limit
+clean
+
+memory_limit() {
+    old o.gguf
+    ends 5 convert --force --max-memory 64k "$model" o.gguf &&
+        ends 5 convert --force --max-memory 150k --to apr "$model" o.gguf &&
+        ends 0 convert --max-memory 8M --to apr "$model" new.apr &&
+        still_old o.gguf && holds o.gguf new.apr
+}
+check "--max-memory that is too small: 5, and OUT as it was" memory_limit
+clean
+
+dry_run() {
+    for to in gguf apr safetensors; do
+        planned=$(file_bytes convert --to $to "$model" "o.$to")
+        holds || return
+        ends 0 convert --to $to "$model" "o.$to" || return
+        [ "$planned" = "$(stat -c %s "o.$to")" ] || return
+        clean
+    done
+    planned=$(file_bytes split --max-tensors 7 "$model" o.gguf)
+    holds && ends 0 split --max-tensors 7 "$model" o.gguf &&
+        [ "$planned" = "$(cat o-*.gguf | wc -c)" ]
+}
+check "--dry-run says the exact size and writes nothing" dry_run
+clean
+
+# ---- several at once
+
+at_once() {
+    for i in 1 2 3 4; do
+        "$modelfile" convert --force --quiet "$model" o.gguf \
+            >/dev/null 2>&1 &
+    done
+    wait
+    cmp o.gguf "$model" && holds o.gguf || return
+    rm o.gguf
+    for i in 1 2 3 4; do
+        "$modelfile" convert --quiet "$model" o.gguf >/dev/null 2>&1
+        echo $? >"$dir/code.$i" &
+    done
+    wait
+    cmp o.gguf "$model" && holds o.gguf
+}
+check "four that write one OUT at once: it is whole" at_once
+clean
+
+changes() {
+    cp "$dir/large.gguf" in.gguf
+    mkfifo pipe
+    {
+        head -c 1000 >/dev/null
+        touch -d '2001-01-01' in.gguf
+        cat >/dev/null
+    } <pipe &
+    ends 3 convert in.gguf pipe && says "written to"
+    result=$?
+    wait
+    return $result
+}
+check "an input that is written to meanwhile is an error" changes
+clean
+
+# ---- file systems
+
+# mounted OPTIONS COMMAND: in a tmpfs on $work/mnt.
+mounted() {
+    mkdir mnt
+    unshare -m sh -c "mount -t tmpfs -o $1 none mnt && cd mnt && $2"
+}
+
+full() {
+    mounted size=64k "
+        echo 'what was there before' >o.gguf
+        head -c 40000 /dev/zero >filler
+        '$modelfile' convert --quiet --force '$model' o.gguf 2>said
+        echo \$? >'$dir/code'; ls -A >'$dir/files'; cp o.gguf said '$dir'"
+    [ "$(cat "$dir/code")" -eq 4 ] && still_old "$dir/o.gguf" &&
+        says "needs $(stat -c %s "$model") bytes, its file system has [0-9]* left" &&
+        [ "$(tr '\n' ' ' <"$dir/files")" = "filler o.gguf said " ]
+}
+
+inodes() {
+    mounted nr_inodes=3 "
+        echo 'what was there before' >o.gguf; : >filler
+        '$modelfile' convert --quiet --force '$model' o.gguf 2>'$dir/said'
+        echo \$? >'$dir/code'; cp o.gguf '$dir'"
+    [ "$(cat "$dir/code")" -eq 4 ] && says "No space" &&
+        still_old "$dir/o.gguf"
+}
+
+read_only() {
+    mkdir mnt
+    old mnt/o.gguf
+    unshare -m sh -c "mount --bind mnt mnt && mount -o remount,ro,bind mnt &&
+        '$modelfile' convert --quiet --force '$model' mnt/o.gguf 2>'$dir/said'
+        echo \$? >'$dir/code'"
+    [ "$(cat "$dir/code")" -eq 4 ] && says "ead-only" && still_old mnt/o.gguf &&
+        holds mnt/o.gguf
+}
+
+if unshare -m sh -c "mount -t tmpfs none '$work'" 2>/dev/null; then
+    check "a full disk is told before any work, with numbers" full
+    clean
+    check "no room for another name" inodes
+    clean
+    check "a file system that is read-only" read_only
+    clean
+else
+    for name in "a full disk" "no room for another name" "read-only"; do
+        skip "$name" "mounts are refused"
+    done
+fi
+
+# A disk that takes the bytes and then cannot keep them.
+late() {
+    mkdir mnt image
+    unshare -m sh -c "mount -t tmpfs -o size=6M none mnt &&
+        truncate -s 64M mnt/disk && mkfs.ext4 -q mnt/disk &&
+        mount -o loop mnt/disk image && : >'$dir/mounted' &&
+        echo 'what was there before' >image/o.gguf && sync &&
+        '$modelfile' convert --quiet --force --reserve 20M '$model' \
+            image/o.gguf 2>'$dir/said'
+        echo \$? >'$dir/code'; ls -A image >'$dir/files'"  >/dev/null 2>&1
+    [ "$(cat "$dir/code")" -eq 4 ] && says "brought to the disk\|written" &&
+        ! grep -q tmp "$dir/files"
+}
+if command -v mkfs.ext4 >/dev/null 2>&1 && [ -z "$sanitized" ] &&
+    unshare -m sh -c "mkdir p q && mount -t tmpfs none p &&
+        truncate -s 8M p/d && mkfs.ext4 -q p/d && mount -o loop p/d q" \
+        >/dev/null 2>&1; then
+    clean
+    check "a disk that fails when all is written" late
+else
+    skip "a disk that fails when all is written" "loop mounts are refused"
+fi
+clean
+
+immutable() {
+    old o.gguf
+    chattr +i o.gguf || return
+    ends 4 convert --force "$model" o.gguf
+    result=$?
+    chattr -i o.gguf
+    still_old o.gguf && holds o.gguf && return $result
+}
+old o.gguf
+if chattr +i o.gguf 2>/dev/null; then
+    chattr -i o.gguf
+    check "an immutable file" immutable
+else
+    skip "an immutable file" "chattr is refused"
+fi
+clean
+finish
