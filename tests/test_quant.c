@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "lib/quant/fp16.h"
+#include "lib/scan.h"
 #include "tests/quant.h"
 
 #define COLUMNS 4096 /* a multiple of every block */
@@ -198,12 +199,52 @@ static void codecs_stay_in_their_buffers(void **state)
     munmap(out.map, 3 * GUARDED);
 }
 
+/* ---- what is no number ---- */
+
+/* Types whose scales show that a block held a NaN or an infinity. */
+static const enum mf_type shown[] = {
+    MF_TYPE_F32,   MF_TYPE_F16,   MF_TYPE_BF16, MF_TYPE_Q4_0,  MF_TYPE_Q4_1,
+    MF_TYPE_Q5_0,  MF_TYPE_Q5_1,  MF_TYPE_Q8_0, MF_TYPE_TQ1_0, MF_TYPE_TQ2_0,
+    MF_TYPE_MXFP4, MF_TYPE_NVFP4, MF_TYPE_Q1_0, MF_TYPE_Q2_0,
+};
+
+static void check_shown(enum mf_type type, float odd, size_t column)
+{
+    static float row[COLUMNS];
+    static uint8_t bytes[4 * COLUMNS];
+    size_t block = mf_types[type].block;
+    uint64_t count;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        row[i] = near_normal();
+    row[column] = odd;
+    mf_codec_of(mf_isas, type)->encode(row, NULL, bytes, COLUMNS);
+    if (mf_scan(mf_isas, type, false, bytes, quant_row_size(type, COLUMNS),
+                &count) != column / block ||
+        count != 1)
+        fail_msg("%s: %f in column %zu, %zu bad blocks", mf_types[type].name,
+                 odd, column, (size_t)count);
+}
+
+static void what_is_no_number_can_be_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        for (size_t column = 0; column < COLUMNS; column += 101) {
+            check_shown(shown[i], NAN, column);
+            check_shown(shown[i], -NAN, column);
+            check_shown(shown[i], INFINITY, column);
+            check_shown(shown[i], -INFINITY, column);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instruction_sets_agree_on_encoding),
         cmocka_unit_test(instruction_sets_agree_on_decoding),
         cmocka_unit_test(codecs_stay_in_their_buffers),
+        cmocka_unit_test(what_is_no_number_can_be_found),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
