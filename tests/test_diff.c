@@ -2,53 +2,7 @@
  *
  * test_diff.c - what is different between two models, and nothing else
  */
-#include "tests/apr_image.h"
-
-/* ---- what was found ---- */
-
-struct list {
-    struct mf_difference at[64];
-    size_t count;
-};
-
-static void keep(void *user, const struct mf_difference *difference)
-{
-    struct list *list = user;
-
-    if (list->count < COUNT(list->at))
-        list->at[list->count] = *difference;
-    list->count++;
-}
-
-static struct mf_model *open_bytes(struct mf_env *own, const void *bytes,
-                                   size_t size)
-{
-    struct mf_model *model = NULL;
-
-    mf_open_memory(own, "memory", bytes, size, NULL, &model);
-    return model;
-}
-
-static enum mf_status diff(struct mf_model *a, struct mf_model *b, bool data,
-                           struct list *list)
-{
-    struct mf_diff_options options = { .no_data = !data };
-
-    list->count = 0;
-    return mf_diff(a, b, &options, keep, list);
-}
-
-static void expect(const struct list *list, size_t at, unsigned what, size_t a,
-                   size_t b, uint64_t first)
-{
-    const struct mf_difference *found = &list->at[at];
-
-    assert_true(at < list->count);
-    if (found->what != what || found->a != a || found->b != b ||
-        found->first != first)
-        fail_msg("%zu: %u of %zu and %zu at %" PRIu64, at, found->what,
-                 found->a, found->b, found->first);
-}
+#include "tests/differences.h"
 
 /* ---- every fixture ---- */
 
@@ -89,13 +43,13 @@ static void fixtures_are_the_same_as_themselves(void **state)
 
 /* The other way round, everything is found again, on the other side. */
 static void check_mirrored(const char *name, size_t at, const struct list *one,
-                           const struct list *other)
+                           const struct list *back)
 {
     size_t sides[2] = { 0 };
 
-    if (one->count != other->count)
+    if (one->count != back->count)
         fail_msg("%s, byte %zu: %zu differences, %zu the other way", name, at,
-                 one->count, other->count);
+                 one->count, back->count);
     if (one->count > COUNT(one->at))
         return;
     for (size_t i = 0; i < one->count; i++) {
@@ -103,13 +57,13 @@ static void check_mirrored(const char *name, size_t at, const struct list *one,
         size_t k = 0;
 
         while (k < one->count &&
-               (other->at[k].is_tensor != found->is_tensor ||
-                other->at[k].a != found->b || other->at[k].b != found->a))
+               (back->at[k].is_tensor != found->is_tensor ||
+                back->at[k].a != found->b || back->at[k].b != found->a))
             k++;
         assert_true(k < one->count);
-        assert_int_equal(other->at[k].first, found->first);
+        assert_int_equal(back->at[k].first, found->first);
         sides[0] += (found->what & MF_ONLY_A) != 0;
-        sides[1] += (other->at[k].what & MF_ONLY_B) != 0;
+        sides[1] += (back->at[k].what & MF_ONLY_B) != 0;
     }
     assert_int_equal(sides[0], sides[1]);
 }
@@ -122,7 +76,7 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     for (size_t at = 0; a && at < size; at++) {
-        struct list one, other;
+        struct list one, back;
         struct mf_model *b;
 
         copy[at] = bytes[at] ^ 0x01;
@@ -130,9 +84,9 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
         if (b) {
             enum mf_status status = diff(a, b, true, &one);
 
-            assert_int_equal(diff(b, a, true, &other), status);
+            assert_int_equal(diff(b, a, true, &back), status);
             if (status == MF_OK)
-                check_mirrored(name, at, &one, &other);
+                check_mirrored(name, at, &one, &back);
         }
         mf_close(b);
         copy[at] = bytes[at];
@@ -145,222 +99,6 @@ static void sides_are_alike(void **state)
 {
     (void)state;
     each_fixture("good-", flip_bytes);
-}
-
-/* ---- metadata of one value, in GGUF and in JSON ---- */
-
-struct bytes {
-    uint8_t at[65536];
-    size_t size;
-};
-
-static struct bytes gguf, other;
-
-static void add(struct bytes *bytes, const void *from, size_t size)
-{
-    assert_true(size <= sizeof(bytes->at) - bytes->size);
-    memcpy(bytes->at + bytes->size, from, size);
-    bytes->size += size;
-}
-
-static void add_number(struct bytes *bytes, uint64_t number, size_t size)
-{
-    add(bytes, &number, size);
-}
-
-static void add_string(struct bytes *bytes, const char *text)
-{
-    add_number(bytes, strlen(text), 8);
-    add(bytes, text, strlen(text));
-}
-
-static void begin_gguf(struct bytes *bytes, uint64_t tensors, uint64_t keys)
-{
-    bytes->size = 0;
-    add(bytes, "GGUF", 4);
-    add_number(bytes, 3, 4);
-    add_number(bytes, tensors, 8);
-    add_number(bytes, keys, 8);
-}
-
-/* A GGUF file with a key "k" of that type, a number of so many bytes. */
-static void put_gguf(struct bytes *bytes, enum mf_value_type type,
-                     uint64_t number, size_t size)
-{
-    begin_gguf(bytes, 0, 1);
-    add_string(bytes, "k");
-    add_number(bytes, type, 4);
-    add_number(bytes, number, size);
-}
-
-/* The same in APR, whose metadata are JSON. */
-static void put_json(const char *value)
-{
-    static char text[65536];
-
-    snprintf(text, sizeof(text), "{\"k\":%s}", value);
-    begin(ROW_MAJOR, 0, text);
-    end(0);
-}
-
-/* gguf against the APR file, or against another GGUF file. */
-static void diff_gguf(struct list *list, bool with_json)
-{
-    struct mf_model *a = open_bytes(env, gguf.at, gguf.size);
-    struct mf_model *b =
-        with_json ? open_image("json") : open_bytes(env, other.at, other.size);
-
-    assert_non_null(a);
-    assert_non_null(b);
-    assert_int_equal(diff(a, b, true, list), MF_OK);
-    mf_close(b);
-    mf_close(a);
-}
-
-static void numbers_compare_by_value_between_formats(void **state)
-{
-    static const struct {
-        enum mf_value_type type;
-        uint64_t bits;
-        size_t size;
-        const char *json;
-        bool equal;
-    } rows[] = {
-        { MF_VALUE_U8, 200, 1, "200", true },
-        { MF_VALUE_U8, 200, 1, "201", false },
-        { MF_VALUE_I8, 0xff, 1, "-1", true },
-        { MF_VALUE_U8, 0xff, 1, "-1", false },
-        { MF_VALUE_U64, UINT64_MAX, 8, "18446744073709551615", true },
-        { MF_VALUE_U64, UINT64_MAX, 8, "-1", false },
-        { MF_VALUE_I64, UINT64_MAX, 8, "18446744073709551615", false },
-        { MF_VALUE_I64, 7, 8, "7", true },
-        { MF_VALUE_F32, 0x3dcccccd, 4, "0.1", true },
-        { MF_VALUE_F32, 0x3dcccccd, 4, "0.1000001", false },
-        { MF_VALUE_F32, 0x40000000, 4, "2", true },
-        { MF_VALUE_U32, 2, 4, "2.0", true },
-        { MF_VALUE_U32, 2, 4, "2.5", false },
-        { MF_VALUE_F64, 0x3fb999999999999a, 8, "0.1", true },
-        { MF_VALUE_BOOL, 1, 1, "true", true },
-        { MF_VALUE_BOOL, 1, 1, "false", false },
-        { MF_VALUE_BOOL, 1, 1, "1", false },
-        { MF_VALUE_U32, 1, 4, "\"1\"", false },
-        { MF_VALUE_U32, 0, 4, "null", false },
-        { MF_VALUE_U32, 1, 4, "[1]", false },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        struct list list;
-
-        put_gguf(&gguf, rows[i].type, rows[i].bits, rows[i].size);
-        put_json(rows[i].json);
-        diff_gguf(&list, true);
-        if (list.count != !rows[i].equal)
-            fail_msg("row %zu: %s", i, rows[i].json);
-        if (!rows[i].equal)
-            expect(&list, 0, MF_DIFFERS_DATA, 0, 0, 0);
-    }
-}
-
-static void width_counts_within_a_format(void **state)
-{
-    struct list list;
-
-    (void)state;
-    put_gguf(&gguf, MF_VALUE_U32, 5, 4);
-    put_gguf(&other, MF_VALUE_U32, 5, 4);
-    diff_gguf(&list, false);
-    assert_int_equal(list.count, 0);
-    put_gguf(&other, MF_VALUE_U64, 5, 8);
-    diff_gguf(&list, false);
-    assert_int_equal(list.count, 1);
-    put_gguf(&gguf, MF_VALUE_F32, 0x7fc00000, 4); /* no number equals itself */
-    put_gguf(&other, MF_VALUE_F32, 0x7fc00000, 4);
-    diff_gguf(&list, false);
-    assert_int_equal(list.count, 0);
-    put_gguf(&gguf, MF_VALUE_F32, 0, 4);
-    put_gguf(&other, MF_VALUE_F32, 0x80000000, 4);
-    diff_gguf(&list, false);
-    assert_int_equal(list.count, 1);
-}
-
-/* Longer than what is kept, told in other pieces by each format. */
-static void long_texts_are_compared_whole(void **state)
-{
-    enum { CHARACTERS = 9000 };
-    static char text[2 * CHARACTERS + 1], json[6 * CHARACTERS + 3];
-    struct list list;
-
-    (void)state;
-    for (size_t i = 0; i < CHARACTERS; i++) {
-        memcpy(text + 2 * i, "\xc3\xa9", 3);
-        memcpy(json + 1 + 6 * i, "\\u00e9", 6);
-    }
-    json[0] = json[6 * CHARACTERS + 1] = '"';
-    for (int turn = 0; turn < 3; turn++) {
-        begin_gguf(&gguf, 0, 1);
-        add_string(&gguf, "k");
-        add_number(&gguf, MF_VALUE_STRING, 4);
-        add_string(&gguf, text);
-        if (turn == 1)
-            gguf.at[gguf.size - 1] ^= 1;
-        put_json(json);
-        if (turn == 2) { /* one character less */
-            json[6 * CHARACTERS - 5] = '"';
-            json[6 * CHARACTERS - 4] = 0;
-            put_json(json);
-        }
-        diff_gguf(&list, true);
-        assert_int_equal(list.count, turn > 0);
-    }
-}
-
-static void first_element_is_told(void **state)
-{
-    static const struct {
-        const char *json;
-        uint64_t first;
-    } rows[] = {
-        { "[1,2,3]", UINT64_MAX },
-        { "[2,2,3]", 0 },
-        { "[1,2,4]", 2 },
-        { "[1,2]", 2 },
-        { "[]", 0 },
-        { "[1,2,3,4]", 3 },
-        { "[1,\"2\",3]", 1 },
-        { "[1,[2],3]", 1 },
-    };
-    struct list list;
-
-    (void)state;
-    begin_gguf(&gguf, 0, 1);
-    add_string(&gguf, "k");
-    add_number(&gguf, MF_VALUE_ARRAY, 4);
-    add_number(&gguf, MF_VALUE_U32, 4);
-    add_number(&gguf, 3, 8);
-    for (uint32_t i = 1; i <= 3; i++)
-        add_number(&gguf, i, 4);
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        put_json(rows[i].json);
-        diff_gguf(&list, true);
-        assert_int_equal(list.count, rows[i].first != UINT64_MAX);
-        if (list.count > 0)
-            expect(&list, 0, MF_DIFFERS_DATA, 0, 0, rows[i].first);
-    }
-}
-
-static void keys_of_one_side_are_told(void **state)
-{
-    struct list list;
-
-    (void)state;
-    put_gguf(&gguf, MF_VALUE_U32, 5, 4);
-    begin(ROW_MAJOR, 0, "{\"l\":1,\"k\":5,\"m\":2}");
-    end(0);
-    diff_gguf(&list, true);
-    assert_int_equal(list.count, 2);
-    expect(&list, 0, MF_ONLY_B, SIZE_MAX, 0, 0);
-    expect(&list, 1, MF_ONLY_B, SIZE_MAX, 2, 0);
 }
 
 /* ---- tensors, in GGUF and in safetensors ---- */
@@ -541,11 +279,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(fixtures_are_the_same_as_themselves),
         WITH_ENV(sides_are_alike),
-        WITH_ENV(numbers_compare_by_value_between_formats),
-        WITH_ENV(width_counts_within_a_format),
-        WITH_ENV(long_texts_are_compared_whole),
-        WITH_ENV(first_element_is_told),
-        WITH_ENV(keys_of_one_side_are_told),
         WITH_ENV(shapes_compare_in_one_order),
         WITH_ENV(types_and_data_are_compared),
         WITH_ENV(data_may_be_left_unread),
