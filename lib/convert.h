@@ -22,6 +22,15 @@ struct mf_output {
     struct mf_target target;
 };
 
+/* How much each column of a tensor matters, for encoders that want to know. */
+struct mf_weights {
+    /* count numbers of the tensor of that name; *found false where there are
+     * none.  NULL: of no tensor. */
+    enum mf_status (*read)(void *user, struct mf_str name, float *out,
+                           size_t count, bool *found);
+    void *user;
+};
+
 /* All files of a conversion. */
 struct mf_outputs {
     struct mf_env *env;
@@ -35,6 +44,7 @@ struct mf_outputs {
     char *index_path;
     struct mf_target index;
     size_t left_out; /* metadata that could not be carried */
+    struct mf_weights weights;
     /* What recoding did to the numbers, by the type that they have now; NULL:
      * not asked. */
     struct mf_deviation *deviation;

@@ -36,6 +36,8 @@ struct transfer {
     const struct mf_isa *isa;
     struct piece *piece;
     size_t count;
+    float *weights; /* of the tensor whose pieces were added last */
+    size_t weight_count, weight_room;
 };
 
 static enum mf_status out_of_bounds(struct mf_env *env,
@@ -239,6 +241,58 @@ static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
     return output->target.stream ? add(transfer, piece) : MF_OK;
 }
 
+/* Room for count weights.  Pieces that use those of another tensor are done
+ * before. */
+static enum mf_status make_weights(struct transfer *transfer, size_t count)
+{
+    struct mf_env *env = transfer->crew->env;
+    float *moved;
+
+    if (transfer->weight_count > 0 && run(transfer) != MF_OK)
+        return env->error.status;
+    transfer->weight_count = 0;
+    if (count <= transfer->weight_room)
+        return MF_OK;
+    moved = mf_resize(env, transfer->weights,
+                      transfer->weight_room * sizeof(*moved),
+                      count * sizeof(*moved));
+    if (!moved)
+        return env->error.status;
+    transfer->weights = moved;
+    transfer->weight_room = count;
+    return MF_OK;
+}
+
+/* A tensor of more than two dimensions is several matrices, each with weights
+ * of its own. */
+static enum mf_status load_weights(struct transfer *transfer,
+                                   const struct mf_draft_tensor *tensor,
+                                   bool fastest_first,
+                                   struct mf_recoding *recoding)
+{
+    const struct mf_weights *from = &transfer->outputs->weights;
+    uint64_t elements = 0, rows, count;
+    bool found;
+
+    if (!from->read || tensor->rank < 2 || recoding->columns < 2)
+        return MF_OK;
+    mf_elements(tensor->dim, tensor->rank, &elements);
+    rows = tensor->dim[fastest_first ? 1 : tensor->rank - 2];
+    count = rows > 0 ? elements / rows : 0;
+    if (count == 0 || count > SIZE_MAX / sizeof(float))
+        return MF_OK;
+    if (make_weights(transfer, (size_t)count) != MF_OK ||
+        from->read(from->user, tensor->name, transfer->weights, (size_t)count,
+                   &found) != MF_OK)
+        return transfer->crew->env->error.status;
+    if (!found)
+        return MF_OK;
+    transfer->weight_count = (size_t)count;
+    recoding->weights = transfer->weights;
+    recoding->matrix = rows;
+    return MF_OK;
+}
+
 static enum mf_status transfer_tensor(struct transfer *transfer,
                                       struct mf_output *output,
                                       const struct mf_draft_tensor *tensor)
@@ -264,6 +318,9 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     if (piece.span.size / piece.recoding.in * piece.recoding.out !=
         tensor->size)
         return out_of_bounds(model->env, &piece);
+    if (load_weights(transfer, tensor, output->draft.format->fastest_first,
+                     &piece.recoding) != MF_OK)
+        return model->env->error.status;
     return add(transfer, piece);
 }
 
@@ -343,6 +400,8 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                      : transfer_output(&transfer, &outputs->output[i]);
     if (status == MF_OK)
         status = run(&transfer);
+    mf_release(outputs->env, transfer.weights,
+               transfer.weight_room * sizeof(*transfer.weights));
     mf_release(outputs->env, transfer.piece, PIECES * sizeof(*transfer.piece));
     return status;
 }
