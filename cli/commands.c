@@ -64,6 +64,7 @@ const struct command commands[] = {
     { "convert", "", "IN OUT", 2, 2, "the same model in another format",
       "modelfile convert model.safetensors model.gguf\n"
       "modelfile convert model.gguf model.apr\n"
+      "modelfile convert Llama-3-8B/ model.gguf --names gguf\n"
       "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
       "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
       convert_options, command_convert },

@@ -1,0 +1,105 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# convert_docs.t - the tables of docs/convert.md are those of the program
+#
+# Each stands behind "<!-- FILE -->"; `UPDATE=1 tests/convert_docs.t` writes
+# them anew.
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+page=docs/convert.md
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-docs.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+# fields FILE MACRO...: the arguments of the file's rows of these macros, a row
+# a line, between tabs, without quotes.
+fields() {
+    file=$1
+    shift
+    for macro; do
+        sed -n "s/^$macro(\\(.*\\))\$/\\1/p" "$file"
+    done | sed 's/, */	/g; s/"//g; s/	*$//'
+}
+
+# Keys that GGUF and APR both have.
+carry_table() {
+    echo "| GGUF | type | APR |"
+    echo "|---|---|---|"
+    {
+        fields lib/carry.def KEY | sed 's/$/	/'
+        fields lib/carry.def ARRAY | sed 's/$/	[]/'
+    } | awk -F '\t' '{
+        print "| `" $1 "` | " tolower($3) $4 " | `" $2 "` |"
+    }'
+}
+
+class_table() {
+    echo "| \`architectures\` in config.json | \`model_type\` | \`general.architecture\` |"
+    echo "|---|---|---|"
+    fields lib/rename.def CLASS | awk -F '\t' '{
+        print "| `" $1 "` | `" $2 "` | `" $3 "` |"
+    }'
+}
+
+name_table() {
+    echo "| llama.cpp | Hugging Face | rows | families |"
+    echo "|---|---|---|---|"
+    fields lib/rename.def TENSOR | awk -F '\t' '
+        function shown(block, before, name) {
+            return name == "" ? "" : "`" (block ? before : "") name "`"
+        }
+        BEGIN {
+            word["KEEP"] = "stay"
+            word["Q"] = "change places, by heads"
+            word["K"] = "change places, by heads for keys"
+            word["DROP"] = "left out"
+            word["LOSE"] = "left out with `--lossy`"
+        }
+        {
+            gsub(/ \| /, ", ", $5)
+            print "| " shown($3, "blk.N.", $1) " | " \
+                shown($3, "model.layers.N.", $2) " | " word[$4] " | " \
+                tolower($5) " |"
+        }'
+}
+
+config_table() {
+    echo "| config.json | GGUF | type |"
+    echo "|---|---|---|"
+    fields lib/config.def FIELD | awk -F '\t' '$5 != "" {
+        print "| `" $2 "` | `" $5 "` | " tolower($6) " |"
+    }'
+}
+
+# The table that follows a mark of the page.
+on_page() {
+    awk -v mark="<!-- $1 -->" '
+        $0 == mark { inside = 1; next }
+        inside && !/^\|/ { exit }
+        inside' "$page"
+}
+
+# same MARK TABLE: or, with UPDATE, made the same.
+same() {
+    "$2" >"$dir/table"
+    if [ -n "${UPDATE:-}" ]; then
+        awk -v mark="<!-- $1 -->" -v table="$dir/table" '
+            inside && /^\|/ { next }
+            { inside = 0; print }
+            $0 == mark {
+                inside = 1
+                while ((getline line <table) > 0) print line
+            }' "$page" >"$dir/page"
+        cp "$dir/page" "$page"
+    fi
+    [ "$(wc -l <"$dir/table")" -gt 4 ] || echo "no rows"
+    on_page "$1" | diff - "$dir/table"
+}
+
+check_empty "keys of GGUF and APR" same "lib/carry.def" carry_table
+check_empty "classes that have a table" same "lib/rename.def: CLASS" class_table
+check_empty "names of tensors" same "lib/rename.def: TENSOR" name_table
+check_empty "fields of config.json" same "lib/config.def" config_table
+finish
