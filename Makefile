@@ -235,6 +235,7 @@ fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%) ## runs the kept corpus and
 bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_INIT= add peers)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
 
 $(BUILD)/tests/bench_quant: $(BUILD)/tests/bench_quant.o $(LIB_OBJ)
 	$(call say,LINK,$@)
