@@ -305,6 +305,8 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                            .span = { record->offset, record->size },
                            .to = output->draft.data_offset + tensor->offset };
 
+    if (tensor->size == 0 && record->size == 0)
+        return MF_OK; /* rows of no numbers: nothing to divide by */
     if (tensor->from == tensor->type)
         return tensor->size == record->size ? add(transfer, piece)
                                             : out_of_bounds(model->env, &piece);
