@@ -52,6 +52,10 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index);
 enum mf_status apr_read_metadata(struct mf_reader *reader,
                                  struct mf_index *index, struct mf_span span);
 
+/* Whether aprender takes a value of that type, as JSON has it, under the key.
+ */
+bool apr_key_takes(struct mf_str key, enum mf_value_type type);
+
 /* Whether known objects of the metadata have their fields, after an open. */
 enum mf_status apr_check_fields(struct mf_reader *reader,
                                 struct mf_index *index);

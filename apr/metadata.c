@@ -35,10 +35,14 @@ static const struct known known[] = {
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(*known))
 
+static bool same_key(struct mf_str key, const char *other)
+{
+    return key.size == strlen(other) && memcmp(key.at, other, key.size) == 0;
+}
+
 static bool is(const struct mf_meta *meta, const char *key)
 {
-    return meta->key.size == strlen(key) &&
-           memcmp(meta->key.at, key, meta->key.size) == 0;
+    return same_key(meta->key, key);
 }
 
 /* True where key is the row's own or one of its aliases. */
@@ -52,9 +56,9 @@ static bool means(const struct known *row, const struct mf_meta *meta)
     return false;
 }
 
-static enum kind kind_of(const struct mf_meta *meta)
+static enum kind kind_of(enum mf_value_type type)
 {
-    switch (meta->type) {
+    switch (type) {
     case MF_VALUE_STRING:
         return TEXT;
     case MF_VALUE_U64:
@@ -71,13 +75,21 @@ static enum kind kind_of(const struct mf_meta *meta)
     }
 }
 
+bool apr_key_takes(struct mf_str key, enum mf_value_type type)
+{
+    for (size_t row = 0; row < KNOWN_COUNT; row++)
+        if (same_key(key, known[row].key))
+            return kind_of(type) & known[row].kind;
+    return true;
+}
+
 /* seen: for each row the first metadatum that meant it, or NULL. */
 static void check_entry(struct mf_index *index, const struct mf_meta *meta,
                         size_t row, size_t *seen)
 {
     const struct mf_meta *first;
 
-    if (is(meta, known[row].key) && !(kind_of(meta) & known[row].kind))
+    if (is(meta, known[row].key) && !(kind_of(meta->type) & known[row].kind))
         mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
                       meta->span.offset,
                       "'%s' is of type %s, with which aprender refuses the "

@@ -22,15 +22,25 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
             draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
             "the name of tensor '%s' has %zu bytes, APR takes 1 to %d",
             mf_quote(tensor->name).text, tensor->name.size, NAME_MAX_SIZE);
-    if (!mf_text_is_utf8(tensor->name.at, tensor->name.size))
+    if (!mf_text_is_utf8(tensor->name.at, tensor->name.size) ||
+        memchr(tensor->name.at, 0, tensor->name.size))
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the name of tensor '%s' is not UTF-8",
+                       "the name of tensor '%s' is not UTF-8 or holds a NUL",
+                       mf_quote(tensor->name).text);
+    if (tensor->type_id > UINT8_MAX)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' is JSON, for which an index has no number",
                        mf_quote(tensor->name).text);
     if (tensor->rank > RANK_MAX)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' has %u dimensions, APR takes %d",
                        mf_quote(tensor->name).text, tensor->rank, RANK_MAX);
     return MF_OK;
+}
+
+static bool admits(const struct mf_entry *entry)
+{
+    return apr_key_takes(entry->key, entry->type);
 }
 
 static bool earlier_name(const void *table, uint32_t a, uint32_t b)
@@ -202,6 +212,7 @@ const struct mf_format_out apr_out = {
     .alignment = 64,
     .pads_last = true,
     .has_crc = true,
+    .admits = admits,
     .check = check,
     .head = head,
 };

@@ -33,6 +33,11 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
 
     if (tensor->name.size == 0 || tensor->name.size > NAME_MAX_SIZE)
         return refuse_name(draft, tensor);
+    if (memchr(tensor->name.at, 0, tensor->name.size) ||
+        !mf_text_is_utf8(tensor->name.at, tensor->name.size))
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'%s' can be no tensor's name in GGUF",
+                       mf_quote(tensor->name).text);
     if (tensor->rank > RANK_MAX)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' has %u dimensions, GGUF takes %d",
@@ -53,14 +58,26 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
     return MF_OK;
 }
 
+/* Keys are printable ASCII. */
+static bool admits(const struct mf_entry *entry)
+{
+    enum mf_value_type type =
+        entry->type == MF_VALUE_ARRAY ? entry->of : entry->type;
+
+    for (size_t i = 0; i < entry->key.size; i++)
+        if (entry->key.at[i] < ' ' || entry->key.at[i] > '~')
+            return false;
+    return type <= MF_VALUE_F64 && entry->key.size > 0 &&
+           entry->key.size <= MF_NAME_MAX;
+}
+
 static enum mf_status check_entry(const struct mf_draft *draft,
                                   const struct mf_entry *entry)
 {
     enum mf_value_type type =
         entry->type == MF_VALUE_ARRAY ? entry->of : entry->type;
 
-    if (type <= MF_VALUE_F64 && entry->key.size > 0 &&
-        entry->key.size <= MF_NAME_MAX)
+    if (admits(entry))
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "GGUF cannot carry '%s', which is %s%s",
@@ -369,6 +386,7 @@ const struct mf_format_out gguf_out = {
     .pads_last = true,
     .reserve_key = KEY_RESERVE,
     .reserve_cost = reserve_cost,
+    .admits = admits,
     .check = check,
     .head = head,
 };

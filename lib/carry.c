@@ -115,6 +115,13 @@ static enum mf_status restore(const struct mf_carry *carry,
     return entry->key.at ? MF_OK : carry->draft->env->error.status;
 }
 
+static bool admits(const struct mf_carry *carry, const struct mf_entry *entry)
+{
+    const struct mf_format_out *out = carry->draft->format->out;
+
+    return !out->admits || out->admits(entry);
+}
+
 /* exact: the key is GGUF's own and no name that APR has for another. */
 static bool must_tell(const struct mf_carry *carry,
                       const struct mf_entry *entry, bool exact)
@@ -126,7 +133,7 @@ static bool must_tell(const struct mf_carry *carry,
     if (carry->to == MF_VALUES_STRINGS ? entry->type != MF_VALUE_STRING
                                        : !is_natural(entry))
         return true;
-    return mf_key_tells(entry->key, &told) ||
+    return !admits(carry, entry) || mf_key_tells(entry->key, &told) ||
            (exact && mf_is_apr_key(entry->key));
 }
 
@@ -154,7 +161,7 @@ static bool is_dropped(const struct mf_carry *carry,
 
 /* ---- all of it ---- */
 
-/* What a typed format has no type for. */
+/* What a typed format has no type for, or no such key. */
 static bool cannot_carry(const struct mf_carry *carry,
                          const struct mf_entry *entry)
 {
@@ -164,7 +171,7 @@ static bool cannot_carry(const struct mf_carry *carry,
     if (carry->to != MF_VALUES_TYPED)
         return entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_ARRAY &&
                carry->from == MF_VALUES_TYPED;
-    return type > MF_VALUE_F64 ||
+    return type > MF_VALUE_F64 || !admits(carry, entry) ||
            (type == MF_VALUE_ARRAY && carry->from != MF_VALUES_TYPED);
 }
 

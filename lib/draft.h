@@ -90,6 +90,10 @@ struct mf_format_out {
     const char *reserve_key;
     uint64_t (*reserve_cost)(const struct mf_draft *draft);
 
+    /* Whether readers take a value of this type under this key; NULL: always.
+     */
+    bool (*admits)(const struct mf_entry *entry);
+
     /* Before the plan: whether the format can carry all that is listed.  May
      * set the alignment, and order the tensors. */
     enum mf_status (*check)(struct mf_draft *draft);

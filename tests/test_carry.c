@@ -345,6 +345,23 @@ static void values_unlike_their_keys(void **state)
     }
 }
 
+/* Keys that GGUF cannot have; values that aprender would refuse the file for.
+ */
+static void keys_that_do_not_fit(void **state)
+{
+    (void)state;
+    safetensors_save("{\"__metadata__\":{\"k\\u00e9y\":\"1\",\"\":\"2\",\"b\":"
+                     "\"3\",\"num_layers\":\"x\"},\"t\":{\"dtype\":\"F32\","
+                     "\"shape\":[1],\"data_offsets\":[0,4]}}",
+                     4, scratch_path("keys.safetensors"));
+    refuse("keys.safetensors", "o.gguf", "'k");
+    leave_out("keys.safetensors", "o.gguf", 2);
+    has("o.gguf", "b", MF_VALUE_STRING);
+    must_convert(env, scratch_path("keys.safetensors"), scratch_path("o.apr"),
+                 &usual);
+    has("o.apr", "num_layers:string", MF_VALUE_STRING);
+}
+
 static void arrays_within_arrays(void **state)
 {
     const char *from = fixture_path("good-array-nested.gguf");
@@ -400,6 +417,7 @@ int main(void)
         cmocka_unit_test(told_types),
         cmocka_unit_test(two_values_of_one_key),
         cmocka_unit_test(values_unlike_their_keys),
+        cmocka_unit_test(keys_that_do_not_fit),
         cmocka_unit_test(arrays_within_arrays),
         cmocka_unit_test(objects),
         cmocka_unit_test(text_that_is_not_utf8),

@@ -115,8 +115,7 @@ static bool has_rule(const struct mf_model *model, const char *rule)
 static bool is_of_gguf_alone(const char *rule)
 {
     static const char *const rules[] = { "MODEL-ARCHITECTURE", "MODEL-KEY",
-                                         "GGUF-DIM-ZERO", "GGUF-KEY-CHARS",
-                                         "GGUF-KEY-STYLE" };
+                                         "GGUF-DIM-ZERO", "GGUF-KEY-STYLE" };
 
     for (size_t i = 0; i < COUNT(rules); i++)
         if (strcmp(rule, rules[i]) == 0)
@@ -169,6 +168,7 @@ static const struct refusal {
     { "good-llama.gguf", "apr", "q8_0" },
     { "good-llama.gguf", "safetensors", "q8_0" },
     { "good-metadata.apr", "gguf", "of type object" },
+    { "good-metadata.safetensors", "gguf", "'k\xc3\xa9y'" },
     { "good-rank-10.safetensors", "gguf", "10 dimensions" },
     { "good-rank-10.safetensors", "apr", "10 dimensions" },
     { "good-realizar-q4k.apr", "gguf", "of type object" },
@@ -452,9 +452,24 @@ static void room_is_left_once(void **state)
 
 /* ---- tensors that other formats cannot have ---- */
 
+/* As aprender may write it: a scalar's entry in the index, and no bytes. */
+static void empty_scalar(const char *path)
+{
+    size_t size, entry = 0;
+    uint8_t *bytes = load(path, &size);
+
+    for (size_t i = 0; i < 8; i++) /* where the index is */
+        entry += (size_t)bytes[24 + i] << 8 * i;
+    assert_memory_equal(bytes + entry, "\1\0s", 3);
+    memset(bytes + entry + 3 + 1 + 1 + 8, 0, 8); /* type, rank, offset */
+    save(path, bytes, size);
+    free(bytes);
+}
+
 static void odd_tensors(void **state)
 {
     const struct mf_convert_options usual = { .replace = true };
+    const struct mf_convert_options halves = { .replace = true, .type = "f16" };
 
     (void)state;
     safetensors_save("{\"a.name.of.more.than.sixty.three.bytes.which.is.longer."
@@ -465,6 +480,64 @@ static void odd_tensors(void **state)
                 &usual, MF_ERR_UNSUPPORTED, "GGUF takes 1 to 63");
     must_convert(env, scratch_path("long.safetensors"), scratch_path("o.apr"),
                  &usual);
+    safetensors_save("{\"a\\u0000b\":{\"dtype\":\"F32\",\"shape\":[1],"
+                     "\"data_offsets\":[0,4]}}",
+                     4, scratch_path("nul.safetensors"));
+    must_refuse(env, scratch_path("nul.safetensors"), scratch_path("o.gguf"),
+                &usual, MF_ERR_UNSUPPORTED, "no tensor's name");
+    must_refuse(env, scratch_path("nul.safetensors"), scratch_path("o.apr"),
+                &usual, MF_ERR_UNSUPPORTED, "holds a NUL");
+    safetensors_save("{\"s\":{\"dtype\":\"F32\",\"shape\":[],"
+                     "\"data_offsets\":[0,4]}}",
+                     4, scratch_path("s.safetensors"));
+    must_convert(env, scratch_path("s.safetensors"), scratch_path("s.apr"),
+                 &usual);
+    empty_scalar(scratch_path("s.apr"));
+    must_refuse(env, scratch_path("s.apr"), scratch_path("o.gguf"), &usual,
+                MF_ERR_UNSUPPORTED, "are not those of its shape");
+    must_refuse(env, scratch_path("s.apr"), scratch_path("o.safetensors"),
+                &halves, MF_ERR_UNSUPPORTED, "are not those of its shape");
+    must_convert(env, scratch_path("s.apr"), scratch_path("o.apr"), &usual);
+    empty_scratch();
+}
+
+/* An index has no number for APR's tensors of JSON. */
+static void json_tensors(void **state)
+{
+    const struct mf_convert_options roomy = { .reserve = 100 };
+
+    (void)state;
+    must_refuse(env, fixture_path("good-json-index.apr"), scratch_path("o.apr"),
+                &roomy, MF_ERR_UNSUPPORTED, "is JSON");
+    assert_int_equal(empty_scratch(), 0);
+}
+
+/* A matrix of three rows without numbers. */
+static void rows_of_nothing(void **state)
+{
+    const struct mf_convert_options floats = { .type = "f32",
+                                               .dequantize = true };
+    static struct image image;
+    struct mf_model *model;
+    struct mf_tensor tensor;
+
+    (void)state;
+    gguf_start(&image);
+    image_text(&image, "t", 1);
+    image_int(&image, 2, 4);
+    image_int(&image, 0, 8);
+    image_int(&image, 3, 8);
+    image_int(&image, 8, 4); /* q8_0 */
+    image_int(&image, 0, 8);
+    while (image.size % 32 != 0)
+        image_int(&image, 0, 1);
+    image_save(&image, scratch_path("in.gguf"));
+    must_convert(env, scratch_path("in.gguf"), scratch_path("o.gguf"), &floats);
+    model = open_model(scratch_path("o.gguf"));
+    assert_true(mf_tensor_at(model, 0, &tensor));
+    assert_string_equal(tensor.type, "f32");
+    assert_int_equal(tensor.data.size, 0);
+    mf_close(model);
     empty_scratch();
 }
 
@@ -692,6 +765,8 @@ int main(void)
         cmocka_unit_test(own_shards_are_spared),
         cmocka_unit_test(room_is_left_once),
         cmocka_unit_test(odd_tensors),
+        cmocka_unit_test(json_tensors),
+        cmocka_unit_test(rows_of_nothing),
         cmocka_unit_test(damaged_models),
         cmocka_unit_test(without_its_tensors),
         cmocka_unit_test(every_allocation_failed),
