@@ -55,7 +55,7 @@ SONAME   := libmodelfile.so.0
 
 # A format is a folder; nothing else names it here.
 FORMATS  := gguf safetensors apr
-FUZZ_NAMES := $(FORMATS) json
+FUZZ_NAMES := $(FORMATS) json convert
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
@@ -196,24 +196,28 @@ check: ## tests under sanitizers with both compilers, warnings as errors, layout
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san CFLAGS="-O1 -g"
 
-# ---- fuzzing: one target per format, and the JSON tokenizer
+# ---- fuzzing: one target per format, the JSON tokenizer, and writing
 
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-$(BUILD)/tests/replay-%: tests/fuzz/open.c $(BUILD)/libmodelfile.a
+# Opening narrowed to one format, or writing what opens.
+fuzz_source = tests/fuzz/$(if $(filter convert,$(1)),convert,open).c
+
+.SECONDEXPANSION:
+$(BUILD)/tests/replay-%: $$(call fuzz_source,$$*) $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/fuzz-%: tests/fuzz/open.c $(wildcard lib/*.c $(FORMATS:%=%/*.c)) \
+$(BUILD)/fuzz-%: $$(call fuzz_source,$$*) $(wildcard lib/*.c $(FORMATS:%=%/*.c)) \
     $(CODEC_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -lm -o $@
 
-fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json"
+fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json convert"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \

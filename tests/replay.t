@@ -7,7 +7,7 @@ set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 
-for target in gguf safetensors apr json; do
+for target in gguf safetensors apr json convert; do
     check "$target" "${BUILD:-build}/tests/replay-$target" \
         "tests/fuzz/corpus/$target" fixtures
 done

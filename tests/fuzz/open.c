@@ -4,7 +4,7 @@
  *
  * -DFORMAT=gguf|safetensors|apr|json narrows it to one format, so that the
  * fuzzer does not spend its time on magics (json: the tokenizer alone).
- * -DREPLAY adds a main which runs files and folders given as arguments.
+ * -DREPLAY adds a main, see replay.h.
  *
  * Beside crashes and sanitizer reports it stops on a broken promise: something
  * left on the heap, or more of it used than 32 times the bytes read.
@@ -16,6 +16,7 @@
 #include "lib/digest.h"
 #include "lib/json.h"
 #include "lib/modelfile.h"
+#include "tests/fuzz/replay.h"
 
 #ifndef FORMAT
 #define FORMAT gguf
@@ -164,58 +165,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(copy);
     return 0;
 }
-
-#ifdef REPLAY
-#include <dirent.h>
-
-static size_t replayed;
-
-static void replay_file(const char *path)
-{
-    FILE *file = fopen(path, "rb");
-    uint8_t *bytes = malloc((size_t)1 << 24);
-    size_t size;
-
-    if (!file || !bytes) {
-        perror(path);
-        exit(1);
-    }
-    size = fread(bytes, 1, (size_t)1 << 24, file);
-    LLVMFuzzerTestOneInput(bytes, size);
-    replayed++;
-    free(bytes);
-    fclose(file);
-}
-
-/* One level: a corpus has no folders within. */
-static void replay(const char *path)
-{
-    DIR *folder = opendir(path);
-    struct dirent *entry;
-    char name[1024];
-
-    if (!folder) {
-        replay_file(path);
-        return;
-    }
-    while ((entry = readdir(folder)) != NULL) {
-        DIR *inner;
-
-        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-        inner = opendir(name);
-        if (inner)
-            closedir(inner);
-        else
-            replay_file(name);
-    }
-    closedir(folder);
-}
-
-int main(int argc, char **argv)
-{
-    for (int i = 1; i < argc; i++)
-        replay(argv[i]);
-    printf("%s: %zu inputs replayed\n", TEXT(FORMAT), replayed);
-    return replayed == 0;
-}
-#endif
