@@ -72,6 +72,14 @@ export function ask(command, file, ...options) {
     return { code: status, said: exact(text) };
 }
 
+// run(ARGUMENT...): the exit code alone.
+export function run(...words) {
+    const { status, error } = spawnSync(modelfile, words, { timeout: 60000 });
+    if (error)
+        throw error;
+    return status;
+}
+
 // answer(COMMAND, FILE, OPTION...): the same where it must succeed.
 export function answer(command, file, ...options) {
     const { code, said } = ask(command, file, "--one-file", ...options);
