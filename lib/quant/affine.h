@@ -9,7 +9,6 @@
 #ifndef MF_LIB_QUANT_AFFINE_H
 #define MF_LIB_QUANT_AFFINE_H
 
-#include "lib/quant/round.h"
 #include "lib/quant/rows.h"
 
 #define MF_AFFINE_SIZE 32 /* elements of a block, at most */

@@ -11,7 +11,6 @@
 #include "lib/quant/nibbles.h"
 
 #define MF_IQ4_SIZE  32
-#define MF_IQ4_LEAST 1e-15f /* a block of nothing larger counts as zeros */
 #define MF_IQ4_TRIES 7
 
 static const float mf_iq4_values[16] = {
@@ -104,29 +103,12 @@ static inline void mf_iq4_sums(const struct mf_iq4 *search,
     *sum_v2 = v2;
 }
 
-static inline void mf_iq4_find_farthest(struct mf_iq4 *search)
-{
-    struct mf_row most = { { { 0 } } }, farthest = most;
-
-    for (size_t i = 0; i < MF_IQ4_SIZE; i++)
-        for (int s = 0; s < SIDES; s++) {
-            mf_floats x = search->x[i].side[s], far = mf_lanes_abs(x);
-            mf_ints farther = far > most.side[s];
-
-            most.side[s] = mf_lanes_select(farther, far, most.side[s]);
-            farthest.side[s] = mf_lanes_select(farther, x, farthest.side[s]);
-        }
-    for (int s = 0; s < SIDES; s++)
-        search->farthest.side[s] = mf_lanes_select(
-            most.side[s] < MF_IQ4_LEAST, mf_lanes_all(NAN), farthest.side[s]);
-}
-
 static inline void mf_iq4_begin(struct mf_iq4 *search)
 {
     const mf_floats zero = { 0 };
     struct mf_row inverse, xv, v2;
 
-    mf_iq4_find_farthest(search);
+    search->farthest = mf_rows_farthest(search->x, MF_IQ4_SIZE);
     for (int s = 0; s < SIDES; s++)
         inverse.side[s] = 1.0f / (-search->farthest.side[s] / mf_iq4_values[0]);
     mf_iq4_sums(search, &inverse, &xv, &v2);
@@ -176,12 +158,9 @@ static inline void mf_iq4_search(struct mf_k_batch *batch, size_t first)
     mf_iq4_begin(&search);
     for (int i = -MF_IQ4_TRIES; i <= MF_IQ4_TRIES; i++)
         mf_iq4_try(&search, (float)i + mf_iq4_values[0]);
-    for (int s = 0; s < SIDES; s++) {
-        mf_floats farthest = search.farthest.side[s];
-
-        search.scale.side[s] = mf_lanes_select(
-            farthest == farthest, search.scale.side[s], mf_lanes_all(0.0f));
-    }
+    for (int s = 0; s < SIDES; s++)
+        search.scale.side[s] =
+            mf_lanes_if_any(search.farthest.side[s], search.scale.side[s]);
     mf_row_store(batch->scale + first, search.scale);
 }
 

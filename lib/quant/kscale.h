@@ -15,6 +15,7 @@ static inline void mf_k_search_scale(struct mf_k_batch *batch, size_t first,
     struct mf_scale search;
 
     search.top = top;
+    search.finite = true;
     search.x = x;
     search.weight = weight;
     mf_scale_search(&search);

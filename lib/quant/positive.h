@@ -8,11 +8,9 @@
 #ifndef MF_LIB_QUANT_POSITIVE_H
 #define MF_LIB_QUANT_POSITIVE_H
 
-#include "lib/quant/round.h"
 #include "lib/quant/rows.h"
 
-#define MF_POSITIVE_SIZE  16
-#define MF_POSITIVE_LEAST 1e-15f /* what is less counts as zero */
+#define MF_POSITIVE_SIZE 16
 
 struct mf_positive {
     size_t size;
@@ -149,7 +147,7 @@ static inline void mf_positive_search(struct mf_positive *p)
             max.side[s] = mf_lanes_max(max.side[s], p->x[i].side[s]);
     best = mf_positive_guess(p, max);
     for (int s = 0; s < SIDES; s++) {
-        mf_ints none = (max.side[s] < mf_lanes_all(MF_POSITIVE_LEAST));
+        mf_ints none = (max.side[s] < mf_lanes_all(MF_LEAST));
         mf_floats scale;
 
         mf_positive_begin(p, s, best.side[s]);

@@ -3,8 +3,7 @@
  * q2_k.c - Q2_K: sixteen blocks of 16 codes of 2 bits
  *
  * A super-block: for each block a byte, its scale below, its minimum above; 64
- * bytes of codes; a half for scales, a half for minimums.  Every 128 codes have
- * 32 bytes: byte i holds codes i, 32 + i, 64 + i and 96 + i, the first lowest.
+ * bytes of codes (mf_k_write_2bit); a half for scales, a half for minimums.
  */
 #include "lib/quant/kaffine.h"
 #include "lib/quant/quant.h"
@@ -67,13 +66,7 @@ static void write_block(const struct mf_k_batch *batch, size_t i,
     for (size_t j = 0; j < 16; j++)
         mf_k_affine_codes(batch, 16 * i + j, scale[j], minimum[j], 3.0f,
                           code + 16 * j);
-    for (size_t j = 0; j < MF_K; j += 128)
-        for (size_t k = 0; k < 32; k++) {
-            const uint8_t *c = code + j + k;
-
-            out[CODES + j / 4 + k] =
-                (uint8_t)(c[0] | c[32] << 2 | c[64] << 4 | c[96] << 6);
-        }
+    mf_k_write_2bit(code, out + CODES);
 }
 
 static const struct mf_k_affine type = {

@@ -62,7 +62,7 @@ static bool write_scales(const float *scale, uint8_t *out)
             most = fabsf(scale[i]);
             farthest = scale[i];
         }
-    if (most < MF_SCALE_LEAST)
+    if (most < MF_LEAST)
         return false;
     inverse = -128.0f / farthest;
     mf_store_scale(out + UNIT, 1.0f / inverse);

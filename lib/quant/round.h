@@ -34,16 +34,23 @@ static inline mf_floats mf_lanes_round(mf_floats value)
     return value + MF_ROUND;
 }
 
-/* The same for any value.  Out of range it is what the last 23 bits of the sum
+/* The same for any number.  Out of range it is what the last 23 bits of the sum
  * happen to hold: so it is in the reference, whose searches come to such
- * values.  A NaN is 0. */
+ * values. */
+static inline mf_floats mf_lanes_round_far(mf_floats value)
+{
+    mf_ints sum = (mf_ints)mf_lanes_round(value);
+
+    return (mf_floats)((sum & 0x007fffff) | 0x4b000000);
+}
+
+/* The same; a NaN is 0. */
 static inline mf_floats mf_lanes_round_any(mf_floats value)
 {
     mf_ints number = value == value;
-    mf_floats sum =
-        mf_lanes_round(mf_lanes_select(number, value, mf_lanes_all(0.0f)));
 
-    return (mf_floats)(((mf_ints)sum & 0x007fffff) | 0x4b000000);
+    return mf_lanes_round_far(
+        mf_lanes_select(number, value, mf_lanes_all(0.0f)));
 }
 
 /* What one of these has made, between low and high; of a NaN, low. */

@@ -10,7 +10,7 @@
 #ifndef MF_LIB_QUANT_ROWS_H
 #define MF_LIB_QUANT_ROWS_H
 
-#include "lib/quant/lanes.h"
+#include "lib/quant/round.h"
 
 /* One vector's additions wait for each other; those of a second one fill the
  * gaps. */
@@ -100,6 +100,36 @@ static inline void mf_rows_load(struct mf_row *out,
     for (size_t at = 0; at < count; at += MF_TURN)
         for (size_t lane = 0; lane < ABREAST; lane += MF_TURN)
             mf_rows_turn((float *)(out + at) + lane, from + lane, at);
+}
+
+#define MF_LEAST 1e-15f /* a block of nothing larger counts as zeros */
+
+/* The first element of each block that is farthest from 0; of a block that
+ * counts as zeros a NaN, of which no search makes anything. */
+static inline struct mf_row mf_rows_farthest(const struct mf_row *x,
+                                             size_t count)
+{
+    struct mf_row most = { { { 0 } } }, farthest = most;
+
+    for (size_t i = 0; i < count; i++)
+        for (int s = 0; s < SIDES; s++) {
+            mf_floats value = x[i].side[s], far = mf_lanes_abs(value);
+            mf_ints farther = far > most.side[s];
+
+            most.side[s] = mf_lanes_select(farther, far, most.side[s]);
+            farthest.side[s] =
+                mf_lanes_select(farther, value, farthest.side[s]);
+        }
+    for (int s = 0; s < SIDES; s++)
+        farthest.side[s] = mf_lanes_select(most.side[s] < MF_LEAST,
+                                           mf_lanes_all(NAN), farthest.side[s]);
+    return farthest;
+}
+
+/* 0 where the farthest is none. */
+static inline mf_floats mf_lanes_if_any(mf_floats farthest, mf_floats scale)
+{
+    return mf_lanes_select(farthest == farthest, scale, mf_lanes_all(0.0f));
 }
 
 #endif

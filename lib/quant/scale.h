@@ -9,23 +9,21 @@
 #ifndef MF_LIB_QUANT_SCALE_H
 #define MF_LIB_QUANT_SCALE_H
 
-#include "lib/quant/round.h"
 #include "lib/quant/rows.h"
 
-#define MF_SCALE_SIZE  16     /* elements of a block */
-#define MF_SCALE_LEAST 1e-15f /* a block of nothing larger counts as zeros */
+#define MF_SCALE_SIZE 16 /* elements of a block */
 
 /* A block in each lane.  Codes found are those of code_scale * x; in a block
  * that counts as zeros that is a NaN, and codes are -top. */
 struct mf_scale {
     float top;
+    bool finite; /* x is, so none leaves the range of mf_lanes_round */
     const struct mf_row *x, *weight;
     struct mf_row weighted_x[MF_SCALE_SIZE], farthest;
     struct mf_row scale, code_scale; /* what is found */
     struct mf_row gain; /* by how much its error is less than that of 0 */
 };
 
-/* No element is so far out that it would leave the range of mf_lanes_round. */
 static inline void mf_scale_sums(const struct mf_scale *search,
                                  const struct mf_row *code_scale,
                                  struct mf_row *sum_xl, struct mf_row *sum_l2)
@@ -35,8 +33,9 @@ static inline void mf_scale_sums(const struct mf_scale *search,
     for (size_t i = 0; i < MF_SCALE_SIZE; i++)
         for (int s = 0; s < SIDES; s++) {
             mf_floats y = code_scale->side[s] * search->x[i].side[s];
-            mf_floats l = mf_lanes_clamp_round(mf_lanes_round(y), -search->top,
-                                               search->top - 1);
+            mf_floats l = mf_lanes_clamp_round(
+                search->finite ? mf_lanes_round(y) : mf_lanes_round_any(y),
+                -search->top, search->top - 1);
 
             xl.side[s] += search->weighted_x[i].side[s] * l;
             l2.side[s] += search->weight[i].side[s] * l * l;
@@ -45,30 +44,16 @@ static inline void mf_scale_sums(const struct mf_scale *search,
     *sum_l2 = l2;
 }
 
-static inline void mf_scale_find_farthest(struct mf_scale *search)
-{
-    struct mf_row most = { { { 0 } } }, farthest = most;
-
-    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
-        for (int s = 0; s < SIDES; s++) {
-            mf_floats x = search->x[i].side[s], far = mf_lanes_abs(x);
-            mf_ints farther = far > most.side[s];
-
-            search->weighted_x[i].side[s] = search->weight[i].side[s] * x;
-            most.side[s] = mf_lanes_select(farther, far, most.side[s]);
-            farthest.side[s] = mf_lanes_select(farther, x, farthest.side[s]);
-        }
-    for (int s = 0; s < SIDES; s++)
-        search->farthest.side[s] = mf_lanes_select(
-            most.side[s] < MF_SCALE_LEAST, mf_lanes_all(NAN), farthest.side[s]);
-}
-
 static inline void mf_scale_begin(struct mf_scale *search)
 {
     const mf_floats zero = { 0 };
     struct mf_row xl, l2;
 
-    mf_scale_find_farthest(search);
+    search->farthest = mf_rows_farthest(search->x, MF_SCALE_SIZE);
+    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
+        for (int s = 0; s < SIDES; s++)
+            search->weighted_x[i].side[s] =
+                search->weight[i].side[s] * search->x[i].side[s];
     for (int s = 0; s < SIDES; s++)
         search->code_scale.side[s] = -search->top / search->farthest.side[s];
     mf_scale_sums(search, &search->code_scale, &xl, &l2);
@@ -109,12 +94,9 @@ static inline void mf_scale_search(struct mf_scale *search)
     for (int i = -9; i <= 9; i++)
         if (i != 0)
             mf_scale_try(search, search->top + 0.1f * (float)i);
-    for (int s = 0; s < SIDES; s++) {
-        mf_floats farthest = search->farthest.side[s];
-
-        search->scale.side[s] = mf_lanes_select(
-            farthest == farthest, search->scale.side[s], mf_lanes_all(0.0f));
-    }
+    for (int s = 0; s < SIDES; s++)
+        search->scale.side[s] =
+            mf_lanes_if_any(search->farthest.side[s], search->scale.side[s]);
 }
 
 #endif

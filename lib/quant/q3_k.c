@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * q3_k.c - Q3_K: sixteen blocks of 16 codes of 3 bits
+ *
+ * A super-block: 32 bytes of third bits, where bit i of byte j is that of code
+ * 32 * i + j; 64 bytes with the other two (mf_k_write_2bit); 12 bytes with what
+ * each block multiplies a half by, less 32; that half.  Of the 12 bytes, 0 to 7
+ * have the lower four bits, those of block i + 8 above those of block i; bytes
+ * 8 to 11 have the upper two, those of block i, i + 4, i + 8 and i + 12 going
+ * up.
+ */
+#include "lib/quant/kscale.h"
+#include "lib/quant/quant.h"
+#include "lib/quant/refine.h"
+
+enum { LOW = 32, MULTIPLES = 96, UNIT = 108, BLOCK = 110 };
+
+/* ---- layout */
+
+static void block_scales(const uint8_t *block, float scale[16])
+{
+    const uint8_t *at = block + MULTIPLES;
+    float unit = mf_load_scale(block + UNIT);
+
+    for (int i = 0; i < 16; i++) {
+        int low = at[i % 8] >> 4 * (i / 8) & 15;
+        int high = at[8 + i % 4] >> 2 * (i / 4) & 3;
+
+        scale[i] = unit * (float)((low | high << 4) - 32);
+    }
+}
+
+static void write_multiples(const uint8_t multiple[16], uint8_t *at)
+{
+    memset(at, 0, 12);
+    for (int i = 0; i < 16; i++) {
+        at[i % 8] |= (uint8_t)((multiple[i] & 15) << 4 * (i / 8));
+        at[8 + i % 4] |= (uint8_t)(multiple[i] >> 4 << 2 * (i / 4));
+    }
+}
+
+static void decode_part(const uint8_t *low, const uint8_t *high, int shift,
+                        const float scale[8], float *out)
+{
+    for (size_t i = 0; i < 32; i += MF_LANES) {
+        mf_ints bits = mf_ints_of_u8(low + i);
+        mf_ints third = mf_ints_of_u8(high + i) >> shift;
+
+        for (size_t j = 0; j < 4; j++, bits >>= 2, third >>= 1) {
+            mf_ints code = (bits & 3) | (third & 1) << 2;
+
+            mf_lanes_store(out + 32 * j + i,
+                           scale[2 * j + i / 16] * mf_lanes_of(code - 4));
+        }
+    }
+}
+
+static void decode(const uint8_t *restrict blocks, float *restrict out,
+                   size_t columns)
+{
+    for (; columns; columns -= MF_K, blocks += BLOCK, out += MF_K) {
+        float scale[16];
+
+        block_scales(blocks, scale);
+        decode_part(blocks + LOW, blocks, 0, scale, out);
+        decode_part(blocks + LOW + 32, blocks, 4, scale + 8, out + 128);
+    }
+}
+
+static void write_codes(const uint8_t code[MF_K], uint8_t *out)
+{
+    mf_k_write_2bit(code, out + LOW);
+    memset(out, 0, 32);
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < 32; j++)
+            out[j] |= (uint8_t)(code[32 * i + j] >> 2 << i);
+}
+
+/* ---- without weights */
+
+/* Scales become multiples, of which the one farthest from 0 is -32. */
+static void write_plain_scales(const float scale[16], uint8_t *out)
+{
+    float most = 0.0f, farthest = 0.0f, inverse;
+    uint8_t multiple[16] = { 0 };
+
+    for (int i = 0; i < 16; i++)
+        if (fabsf(scale[i]) > most) {
+            most = fabsf(scale[i]);
+            farthest = scale[i];
+        }
+    inverse = -32.0f / farthest;
+    for (int i = 0; farthest != 0 && i < 16; i++) {
+        int32_t by = (int8_t)mf_k_round(inverse * scale[i]);
+
+        multiple[i] = (uint8_t)((by < -32 ? -32 : by > 31 ? 31 : by) + 32);
+    }
+    write_multiples(multiple, out + MULTIPLES);
+    mf_store_scale(out + UNIT, farthest != 0 ? 1.0f / inverse : 0.0f);
+}
+
+static void write_plain_block(const struct mf_k_batch *batch, size_t i,
+                              const struct mf_refined *found, uint8_t *out)
+{
+    float scale[16];
+    uint8_t code[MF_K];
+
+    write_plain_scales(batch->scale + 16 * i, out);
+    block_scales(out, scale);
+    for (size_t j = 0; j < 16; j++)
+        if (scale[j] != 0)
+            mf_k_scale_codes(batch, 16 * i + j, scale[j], 4.0f, code + 16 * j);
+        else
+            mf_refined_codes(found, 16 * i + j, code + 16 * j);
+    write_codes(code, out);
+}
+
+static void encode_plain(const float *row, uint8_t *blocks, size_t columns)
+{
+    struct mf_k_batch batch;
+    struct mf_refined found[16 * MF_LANES / ABREAST];
+
+    mf_k_begin(&batch, row, NULL, 16, 16);
+    for (size_t left = columns / MF_K; left; left -= batch.count) {
+        mf_k_advance(&batch, left, MF_LANES);
+        mf_refine_search(&batch, found);
+        for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)
+            write_plain_block(&batch, i, found, blocks);
+    }
+}
+
+/* ---- with weights */
+
+static void search_weighted(struct mf_k_batch *batch)
+{
+    struct mf_row x[MF_SCALE_SIZE], weight[MF_SCALE_SIZE];
+
+    mf_k_square_sums(batch);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->square_sum[i] = 2.0f * batch->square_sum[i] / MF_K;
+    for (size_t i = 0; i < 16 * batch->count; i += ABREAST) {
+        struct mf_row sum = { { { 0 } } };
+
+        mf_k_load(batch, i, batch->row, x);
+        mf_k_weigh(batch, i, x, weight);
+        for (size_t j = 0; j < MF_SCALE_SIZE; j++)
+            for (int s = 0; s < SIDES; s++)
+                sum.side[s] += weight[j].side[s];
+        mf_row_store(batch->weight + i, sum);
+        mf_k_search_scale(batch, i, 4.0f, x, weight);
+    }
+}
+
+/* Rows of a number of each block, a super-block in each lane. */
+static void load_supers(const struct mf_k_batch *batch, const float *values,
+                        struct mf_row rows[16])
+{
+    const float *from[ABREAST];
+
+    for (size_t i = 0; i < ABREAST; i++)
+        from[i] = values + 16 * (i < batch->count ? i : 0);
+    mf_rows_load(rows, from, 16);
+}
+
+/* The multiples of all super-blocks, and what they are multiples of. */
+static void find_multiples(const struct mf_k_batch *batch, float unit[ABREAST],
+                           uint8_t multiple[ABREAST][16])
+{
+    struct mf_row x[16], weight[16];
+    struct mf_scale search;
+
+    load_supers(batch, batch->scale, x);
+    load_supers(batch, batch->weight, weight);
+    search.top = 32.0f;
+    search.finite = false; /* a sum may have been too large */
+    search.x = x;
+    search.weight = weight;
+    mf_scale_search(&search);
+    mf_row_store(unit, search.scale);
+    for (size_t i = 0; i < 16; i++) {
+        float codes[ABREAST];
+
+        for (int s = 0; s < SIDES; s++) {
+            mf_floats y = search.code_scale.side[s] * x[i].side[s];
+
+            y = mf_lanes_round_any(y);
+            y = mf_lanes_clamp_round(y, -32.0f, 31.0f) + 32.0f;
+            mf_lanes_store(codes + s * MF_LANES,
+                           mf_lanes_if_any(search.farthest.side[s], y));
+        }
+        for (size_t j = 0; j < ABREAST; j++)
+            multiple[j][i] = (uint8_t)codes[j];
+    }
+}
+
+static void encode_weighted(const float *row, const float *weights,
+                            uint8_t *blocks, size_t columns)
+{
+    struct mf_k_batch batch;
+    uint8_t multiple[ABREAST][16], code[MF_K];
+    float unit[ABREAST], scale[16];
+
+    mf_k_begin(&batch, row, weights, 16, 16);
+    for (size_t left = columns / MF_K; left; left -= batch.count) {
+        mf_k_advance(&batch, left, ABREAST);
+        search_weighted(&batch);
+        find_multiples(&batch, unit, multiple);
+        for (size_t i = 0; i < batch.count; i++, blocks += BLOCK) {
+            write_multiples(multiple[i], blocks + MULTIPLES);
+            mf_store_scale(blocks + UNIT, mf_one_nan(unit[i]));
+            block_scales(blocks, scale);
+            for (size_t j = 0; j < 16; j++)
+                mf_k_scale_codes(&batch, 16 * i + j, scale[j], 4.0f,
+                                 code + 16 * j);
+            write_codes(code, blocks);
+        }
+    }
+}
+
+static void encode(const float *restrict row, const float *restrict weights,
+                   uint8_t *restrict blocks, size_t columns)
+{
+    if (weights)
+        encode_weighted(row, weights, blocks, columns);
+    else
+        encode_plain(row, blocks, columns);
+}
+
+const struct mf_codec MF_CODEC(q3_k) = { decode, encode };
