@@ -40,6 +40,23 @@ enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
                    wanted[mf_config_rows[field].kind]);
 }
 
+enum mf_status mf_config_missing(struct mf_env *env, enum mf_config_field field)
+{
+    return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET, "it does not say '%s'",
+                   mf_config_rows[field].path);
+}
+
+enum mf_status mf_config_refuse(struct mf_env *env, const char *key,
+                                const char *value)
+{
+    struct mf_str name = { key, strlen(key) }, said = { value, strlen(value) };
+
+    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "'%s'%s%s is not carried into GGUF, and without it the "
+                   "model would be another one",
+                   mf_quote(name).text, *value ? " " : "", mf_quote(said).text);
+}
+
 static enum mf_status wrong_value(const struct reading *reading,
                                   enum mf_config_field field)
 {

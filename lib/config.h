@@ -61,4 +61,10 @@ enum mf_status mf_config_read(struct mf_config *config,
 enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
                                uint64_t offset);
 
+/* That a field is needed, and that a key, or its value, would be lost. */
+enum mf_status mf_config_missing(struct mf_env *env,
+                                 enum mf_config_field field);
+enum mf_status mf_config_refuse(struct mf_env *env, const char *key,
+                                const char *value);
+
 #endif

@@ -51,7 +51,8 @@ struct mf_draft_tensor {
     uint32_t type_id; /* the format's number */
     uint64_t size;    /* bytes */
     uint64_t offset;  /* from the data's start, once planned */
-    size_t record;    /* the model's tensor that it is */
+    size_t record;    /* the model's tensor that it is, or: */
+    const struct mf_source *made; /* its bytes, which the model does not have */
     struct mf_rows rows;
 };
 

@@ -9,6 +9,7 @@
 #include "lib/beside.h"
 #include "lib/config.h"
 #include "lib/rename.h"
+#include "lib/rope.h"
 #include "lib/tokenizer.h"
 
 struct hub {
@@ -39,51 +40,6 @@ static struct mf_str text_of(const struct hub *hub, enum mf_config_field field)
                         : (struct mf_str){ NULL, 0 };
 }
 
-static enum mf_status missing(const struct hub *hub, enum mf_config_field field)
-{
-    return mf_fail(hub->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                   "it does not say '%s'", mf_config_rows[field].path);
-}
-
-/* How positions are stretched: "" for not at all. */
-static const char *rope_type(const struct hub *hub)
-{
-    const struct mf_config_value *value =
-        &hub->config.value[MF_CONFIG_ROPE_TYPE];
-
-    if (!value->given)
-        value = &hub->config.value[MF_CONFIG_ROPE_KIND];
-    return !value->given || strcmp(value->text, "default") == 0 ? ""
-                                                                : value->text;
-}
-
-static enum mf_status refuse_key(const struct hub *hub, const char *key,
-                                 const char *value)
-{
-    struct mf_str name = { key, strlen(key) }, said = { value, strlen(value) };
-
-    return mf_fail(hub->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'%s'%s%s is not carried into GGUF, and without it the "
-                   "model would be another one",
-                   mf_quote(name).text, *value ? " " : "", mf_quote(said).text);
-}
-
-static enum mf_status check_rope(const struct hub *hub)
-{
-    const char *type = rope_type(hub), *key = hub->config.rope_key;
-    bool linear = strcmp(type, "linear") == 0, yarn = strcmp(type, "yarn") == 0;
-
-    if (*type && !linear && !yarn)
-        return refuse_key(hub, "rope_type", type);
-    if (*key)
-        return refuse_key(hub, key, "");
-    if (*type && !given(hub, MF_CONFIG_ROPE_FACTOR))
-        return missing(hub, MF_CONFIG_ROPE_FACTOR);
-    if (yarn && !given(hub, MF_CONFIG_ROPE_ORIGINAL))
-        return missing(hub, MF_CONFIG_ROPE_ORIGINAL);
-    return MF_OK;
-}
-
 static bool is_phi3(const struct hub *hub)
 {
     return strcmp(hub->class->gguf, "phi3") == 0;
@@ -98,19 +54,21 @@ static enum mf_status check_fields(struct hub *hub)
                                                 : partial->number.u64 == 1);
 
     if (!hub->class)
-        return missing(hub, MF_CONFIG_CLASS);
+        return mf_config_missing(hub->env, MF_CONFIG_CLASS);
     if (given(hub, MF_CONFIG_QUANTIZATION))
-        return refuse_key(hub, mf_config_rows[MF_CONFIG_QUANTIZATION].path, "");
+        return mf_config_refuse(
+            hub->env, mf_config_rows[MF_CONFIG_QUANTIZATION].path, "");
     for (unsigned i = 0; i < MF_CONFIG_COUNT; i++)
         if (mf_config_rows[i].needed && !given(hub, (enum mf_config_field)i))
-            return missing(hub, (enum mf_config_field)i);
+            return mf_config_missing(hub->env, (enum mf_config_field)i);
     if (!given(hub, MF_CONFIG_HEADS_KV) && !hub->class->kv_is_heads)
-        return missing(hub, MF_CONFIG_HEADS_KV);
+        return mf_config_missing(hub->env, MF_CONFIG_HEADS_KV);
     if (is_phi3(hub) && !given(hub, MF_CONFIG_ORIGINAL))
-        return missing(hub, MF_CONFIG_ORIGINAL);
+        return mf_config_missing(hub->env, MF_CONFIG_ORIGINAL);
     if (!whole && !is_phi3(hub))
-        return refuse_key(hub, mf_config_rows[MF_CONFIG_PARTIAL].path, "");
-    return check_rope(hub);
+        return mf_config_refuse(hub->env,
+                                mf_config_rows[MF_CONFIG_PARTIAL].path, "");
+    return mf_rope_check(hub->env, &hub->config, hub->class);
 }
 
 /* ---- into the draft ---- */
@@ -258,15 +216,15 @@ static enum mf_status add_rope_dimensions(struct hub *hub)
 
 static enum mf_status add_rope(struct hub *hub)
 {
-    const char *type = rope_type(hub);
+    const char *type = mf_rope_type(&hub->config);
     struct mf_str text = { type, strlen(type) };
 
     if (!given(hub, MF_CONFIG_THETA) && given(hub, MF_CONFIG_ROPE_THETA) &&
         add_number(hub, "*.rope.freq_base", MF_VALUE_F32,
                    &hub->config.value[MF_CONFIG_ROPE_THETA]) != MF_OK)
         return failed(hub);
-    if (!*type)
-        return MF_OK;
+    if (!*type || strcmp(type, "llama3") == 0)
+        return MF_OK; /* the latter is a tensor */
     if (add_text(hub, "*.rope.scaling.type", text) != MF_OK ||
         add_number(hub, "*.rope.scaling.factor", MF_VALUE_F32,
                    &hub->config.value[MF_CONFIG_ROPE_FACTOR]) != MF_OK)
@@ -340,7 +298,7 @@ static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
 }
 
 enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
-                           size_t *left_out)
+                           struct mf_hub_result *result)
 {
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
     struct mf_str name, type;
@@ -354,5 +312,9 @@ enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
         return mf_class_refuse(model->env, name.at ? name : type);
     if (check_fields(&hub) != MF_OK || add_fields(&hub) != MF_OK)
         return mf_beside_blame(model->env, "config.json");
-    return left_out ? add_tokenizer(&hub, left_out) : MF_OK;
+    if (!result)
+        return MF_OK;
+    if (mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
+        return mf_beside_blame(model->env, "config.json");
+    return add_tokenizer(&hub, &result->left_out);
 }

@@ -8,11 +8,17 @@
 #include "lib/draft.h"
 #include "lib/model.h"
 
+struct mf_hub_result {
+    size_t left_out; /* metadata that could not be had, with lossy */
+    size_t tensors;  /* that were added to the draft */
+};
+
 /* Adds to the draft, a GGUF file, what the files beside the model say and the
  * draft does not: general.architecture, and what it needs.  What a reader of
- * the GGUF file would not be told in full is refused; a tokenizer is left out
- * and counted where draft->lossy says so.  left_out NULL: no tokenizer. */
+ * the GGUF file would not be told in full is refused, a tokenizer only where
+ * draft->lossy does not say otherwise.  result NULL: no tokenizer and no
+ * tensors are wanted. */
 enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
-                           size_t *left_out);
+                           struct mf_hub_result *result);
 
 #endif

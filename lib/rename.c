@@ -257,7 +257,7 @@ static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
 /* From metadata under GGUF's keys. */
 static enum mf_status learn(struct mf_renaming *renaming,
                             struct mf_draft *facts, struct mf_model *model,
-                            size_t *left_out)
+                            struct mf_hub_result *result)
 {
     struct mf_str name = architecture_of(facts);
     const struct mf_class *class = name.at ? class_named(name) : NULL;
@@ -265,7 +265,7 @@ static enum mf_status learn(struct mf_renaming *renaming,
     if (name.at && !class)
         return mf_class_refuse(model->env, name);
     if ((!name.at || !find_of(facts, name, ".block_count")) &&
-        mf_hub_read(facts, model, left_out) != MF_OK)
+        mf_hub_read(facts, model, result) != MF_OK)
         return model->env->error.status;
     name = architecture_of(facts);
     class = class_named(name);
@@ -281,6 +281,7 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 struct mf_model *model, struct mf_draft *draft,
                                 enum mf_naming to, size_t *left_out)
 {
+    struct mf_hub_result result = { 0 };
     struct mf_draft facts = { 0 };
     enum mf_status status;
     size_t unused;
@@ -289,7 +290,9 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
     if (to == MF_NAMING_KEEP)
         return MF_OK;
     if (draft->format == &mf_format_gguf) {
-        status = learn(renaming, draft, model, left_out);
+        status = learn(renaming, draft, model, &result);
+        *left_out += result.left_out;
+        renaming->made = result.tensors;
     } else {
         mf_draft_init(&facts, model->env, &mf_format_gguf);
         facts.lossy = true; /* only a few numbers of it are looked at */

@@ -32,6 +32,7 @@ struct mf_renaming {
     bool lossy;
     size_t dropped; /* tensors that have no place under the other names */
     size_t lost;    /* those of them that stand nowhere else */
+    size_t made;    /* tensors that the model does not have */
 };
 
 /* What it takes to give the model's tensors other names.  draft holds the

@@ -261,7 +261,8 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
     }
     return split ? add_split(draft, number, outputs->count,
                              outputs->model->index.tensor_count -
-                                 outputs->renaming.dropped)
+                                 outputs->renaming.dropped +
+                                 outputs->renaming.made)
                  : MF_OK;
 }
 

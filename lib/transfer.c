@@ -293,6 +293,20 @@ static enum mf_status load_weights(struct transfer *transfer,
     return MF_OK;
 }
 
+/* Bytes that the model does not have. */
+static enum mf_status transfer_made(struct transfer *transfer,
+                                    struct mf_output *output,
+                                    const struct mf_draft_tensor *tensor)
+{
+    struct piece piece = { .output = output,
+                           .source = tensor->made,
+                           .tensor = tensor,
+                           .span = { 0, tensor->made->size },
+                           .to = output->draft.data_offset + tensor->offset };
+
+    return add(transfer, piece);
+}
+
 static enum mf_status transfer_tensor(struct transfer *transfer,
                                       struct mf_output *output,
                                       const struct mf_draft_tensor *tensor)
@@ -339,7 +353,8 @@ static enum mf_status transfer_output(struct transfer *transfer,
 
         status = fill(transfer, output, at, start);
         if (status == MF_OK)
-            status = transfer_tensor(transfer, output, tensor);
+            status = tensor->made ? transfer_made(transfer, output, tensor)
+                                  : transfer_tensor(transfer, output, tensor);
         at = start + tensor->size;
     }
     if (status == MF_OK)

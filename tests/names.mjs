@@ -374,6 +374,53 @@ for (const [name, [change, wanted]] of Object.entries(ROPES))
             same(said[`llama.${key}`], value, key);
     });
 
+const LLAMA3 = { rope_type: "llama3", factor: 8, low_freq_factor: 1,
+    high_freq_factor: 4, original_max_position_embeddings: 8192 };
+
+// As the paper has it: frequencies whose wave is longer than the text that the
+// model was trained on are stretched, short ones are not.
+function llama3Factors(theta, width, { factor, low_freq_factor: low,
+    high_freq_factor: high, original_max_position_embeddings: length }) {
+    return Array.from({ length: width / 2 }, (_, i) => {
+        const wave = 2 * Math.PI * theta ** (2 * i / width);
+        const smooth = (length / wave - low) / (high - low);
+        return wave < length / high ? 1 : wave > length / low ? factor :
+            1 / ((1 - smooth) / factor + smooth);
+    });
+}
+
+check("Llama 3's scaling becomes a tensor", () => {
+    for (const [config, theta, width, options] of [
+        [{ rope_theta: 500000, head_dim: 128 }, 500000, 128, []],
+        [{ rope_theta: undefined, hidden_size: 160 }, 10000, 80,
+            ["--shard-tensors", "1"]]]) {
+        const from = hfFolder("llama3", { ...LLAMA, ...config,
+            rope_scaling: LLAMA3 }, OUTER);
+        converted(from, at("llama3.gguf"), "--names", "gguf", ...options);
+        const file = options.length ? at("llama3-00001-of-00002.gguf") :
+            at("llama3.gguf");
+        const { tensors } = answer("tensors info", file);
+        const { type, shape, offset, bytes } = tensors.find(
+            ({ name }) => name === "rope_freqs.weight");
+        same([type, shape, bytes], ["f32", [width / 2], width * 2], "shape");
+        const data = new Float32Array(new Uint8Array(readFileSync(file)
+            .subarray(offset, offset + bytes)).buffer);
+        llama3Factors(theta, width, LLAMA3).forEach((wanted, i) =>
+            same(Math.abs(data[i] - wanted) <= wanted * 2e-6, true,
+                `number ${i} is ${data[i]}, not ${wanted}`));
+        same(metadata(file)["llama.rope.scaling.type"], undefined, "type");
+        same(convert(file, at("llama3-again.gguf")).code, 0,
+            "the whole is a model");
+    }
+    // A model that has it keeps its own.
+    const own = [made("token_embd.weight", [24, 8]),
+        made("rope_freqs.weight", [2], "F32")];
+    converted(hfFolder("llama3", { ...LLAMA, rope_scaling: LLAMA3 }, own),
+        at("llama3-own.gguf"), "--names", "gguf");
+    same(contents(at("llama3-own.gguf"))["rope_freqs.weight"].sha256,
+        sha256(own[1].bytes), "its own");
+});
+
 // ---- tokenizers
 
 const tokenizer = JSON.parse(readFileSync(join(llama, "tokenizer.json")));
@@ -519,8 +566,23 @@ const CONFIGS = {
     "a class with a NUL": [{ ...LLAMA,
         architectures: ["LlamaForCausalLM\0x"] }, /'architectures.0' must/],
     "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
-    "Llama 3's scaling": [{ ...LLAMA, rope_scaling: { rope_type: "llama3",
-        factor: 8 } }, /'rope_type' llama3 is not carried/],
+    "half of Llama 3's scaling": [{ ...LLAMA, rope_scaling: {
+        ...LLAMA3, high_freq_factor: undefined } },
+    /does not say 'rope.high_freq_factor'/],
+    "Llama 3's scaling of nothing": [{ ...LLAMA, rope_scaling: {
+        ...LLAMA3, high_freq_factor: 1 } }, /cannot be stretched/],
+    "Llama 3's scaling of one element": [{ ...LLAMA, head_dim: 1,
+        rope_scaling: LLAMA3 }, /cannot be stretched/],
+    "Llama 3's scaling of a huge head": [{ ...LLAMA, head_dim: 4000000000,
+        rope_scaling: LLAMA3 }, /cannot be stretched/],
+    "Llama 3's scaling of a Qwen": [{ ...LLAMA, rope_scaling: LLAMA3,
+        architectures: ["Qwen2ForCausalLM"] },
+    /'rope_type' llama3 is not carried/],
+    "Llama 3's fields of others": [{ ...LLAMA, rope_scaling: { type: "linear",
+        factor: 2, low_freq_factor: 1 } },
+    /'rope.low_freq_factor' is not carried/],
+    "scaling of another kind": [{ ...LLAMA, rope_scaling: { type: "dynamic",
+        factor: 2 } }, /'rope_type' dynamic is not carried/],
     "sections of positions": [{ ...LLAMA, rope_scaling: { type: "default",
         mrope_section: [1, 2] } }, /'mrope_section' is not carried/],
     "scaling without a factor": [{ ...LLAMA,
