@@ -507,7 +507,8 @@ struct mf_convert_options {
     const char *format; /* "gguf", "apr", "safetensors"; NULL: what the path's
                            suffix says, else that of the model */
     const char *type;   /* of tensors of floats: "f32", "f16", "bf16"; the
-                           latter two of matrices only.  NULL: as they are */
+                           latter two of matrices only, norms and biases are
+                           then f32 in GGUF.  NULL: as they are */
     bool dequantize;    /* blocks, too, become that type */
     bool replace;       /* a file that stands there already */
     bool lossy;         /* what cannot be carried is left out */

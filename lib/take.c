@@ -77,7 +77,8 @@ static bool is_quantized(enum mf_type type)
 }
 
 /* The type that a tensor of floats is wished to have.  Narrow ones are for
- * matrices: norms and biases stay, as in all of llama.cpp. */
+ * matrices.  Norms and biases stay, and in GGUF become f32: ggml adds and
+ * multiplies with nothing else. */
 static enum mf_type wished_type(const struct mf_draft *draft,
                                 const struct mf_draft_tensor *tensor)
 {
@@ -90,6 +91,9 @@ static enum mf_type wished_type(const struct mf_draft *draft,
     if (draft->floats != MF_TYPE_UNKNOWN &&
         (tensor->rank > 1 || draft->floats == MF_TYPE_F32))
         return draft->floats;
+    if (draft->floats != MF_TYPE_UNKNOWN && draft->format->fastest_first &&
+        type != MF_TYPE_F64)
+        return MF_TYPE_F32;
     return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
                                                                          : type;
 }
