@@ -338,7 +338,8 @@ static enum mf_status set_rows(const struct mf_renaming *renaming,
     uint64_t columns = tensor->rank != 2 ? 1
                        : fastest_first   ? tensor->dim[0]
                                          : tensor->dim[1];
-    const struct mf_type_row *type = &mf_types[tensor->type];
+    /* Rows move before they become another type. */
+    const struct mf_type_row *type = &mf_types[tensor->from];
     uint64_t row_size;
 
     if (heads == 0)
@@ -348,9 +349,8 @@ static enum mf_status set_rows(const struct mf_renaming *renaming,
                        keys ? "heads for keys" : "heads",
                        mf_quote(tensor->name).text);
     if (tensor->rank < 1 || tensor->rank > 2 || tensor->size == 0 ||
-        tensor->type == MF_TYPE_UNKNOWN || columns % type->block != 0 ||
+        tensor->from == MF_TYPE_UNKNOWN || columns % type->block != 0 ||
         !mf_mul(columns / type->block, type->bytes, &row_size) ||
-        tensor->size % row_size != 0 || tensor->size / row_size != rows ||
         rows % heads != 0 || rows / heads % 2 != 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "--names: the %" PRIu64 " rows of tensor '%s' are not "

@@ -754,4 +754,16 @@ check("what stands nowhere else is left out only when asked", () => {
         ["model.embed_tokens.weight", "model.norm.weight"], "tensors");
 });
 
+check("rows move in the type that they have, and then become another", () => {
+    for (const type of ["f32", "f16", "bf16"]) {
+        const folder = join(fixtures, "good-hf-llama");
+        converted(folder, at("both.gguf"), "--names", "gguf", "--type", type,
+            "--force");
+        converted(folder, at("names.gguf"), "--names", "gguf", "--force");
+        converted(at("names.gguf"), at("then.gguf"), "--type", type, "--force");
+        same(readFileSync(at("both.gguf")).equals(
+            readFileSync(at("then.gguf"))), true, type);
+    }
+});
+
 finish();
