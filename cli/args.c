@@ -186,6 +186,20 @@ static bool set_size(struct run *run, const struct option *option,
     return true;
 }
 
+static bool add_text(struct run *run, const struct option *option,
+                     const char *value, void *place)
+{
+    struct text_list *list = place;
+
+    if (list->count == LIST_MAX) {
+        report_usage(run, "'%s' is given more than %d times", option->name,
+                     LIST_MAX);
+        return false;
+    }
+    list->at[list->count++] = value;
+    return true;
+}
+
 /* value: what follows "=", or NULL.  *used says whether the next argument was
  * taken as the value. */
 static bool set_option(struct run *run, const struct option *option,
@@ -212,6 +226,8 @@ static bool set_option(struct run *run, const struct option *option,
         *(const char **)place = value;
         return true;
     }
+    if (option->kind == OPTION_LIST)
+        return add_text(run, option, value, place);
     if (option->kind == OPTION_SIZE)
         return set_size(run, option, value, place);
     return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)

@@ -23,6 +23,13 @@ enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
 
+#define LIST_MAX 64
+
+struct text_list {
+    const char *at[LIST_MAX];
+    size_t count;
+};
+
 /* Everything that options can say; all zero is the default. */
 struct options {
     bool json, quiet, stats, help;
@@ -43,6 +50,9 @@ struct options {
     unsigned version;                            /* of GGUF; likewise */
     unsigned names;                              /* enum mf_naming */
     bool force, lossy, dry_run, raw;
+    const char *imatrix, *output_type, *embedding_type, *prune_layers;
+    struct text_list tensor_types, overrides, include_weights, exclude_weights;
+    bool pure, allow_requantize, leave_output, keep_split, report;
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;
     bool duplicates;
@@ -55,7 +65,8 @@ enum option_kind {
                       `first` on */
     OPTION_COUNT,  /* a number from 1 on: sets a uint64_t */
     OPTION_SIZE,   /* bytes, as in 64M or 1.5GiB: sets a uint64_t */
-    OPTION_TEXT    /* anything: sets a const char pointer */
+    OPTION_TEXT,   /* anything: sets a const char pointer */
+    OPTION_LIST    /* anything, several times: adds to a struct text_list */
 };
 
 struct option {
@@ -63,8 +74,8 @@ struct option {
     enum option_kind kind;
     const char *choices; /* "size|name|offset"; else what to call the value */
     unsigned first;
-    size_t place; /* in struct options */
-    const char *help;
+    size_t place;     /* in struct options */
+    const char *help; /* NULL: another name for what help lists already */
 };
 
 /* What commands with long work have, and what those that write have. */
@@ -300,6 +311,7 @@ void command_tensors_stats(struct run *run);
 void command_tensors_export(struct run *run);
 void command_meta_set(struct run *run);
 void command_convert(struct run *run);
+void command_quantize(struct run *run);
 void command_dequantize(struct run *run);
 void command_split(struct run *run);
 void command_merge(struct run *run);
@@ -316,6 +328,7 @@ extern const struct option tensors_stats_options[];
 extern const struct option tensors_export_options[];
 extern const struct option meta_set_options[];
 extern const struct option convert_options[];
+extern const struct option quantize_options[];
 extern const struct option dequantize_options[];
 extern const struct option split_options[];
 extern const struct option merge_options[];

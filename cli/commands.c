@@ -68,6 +68,13 @@ const struct command commands[] = {
       "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
       "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
       convert_options, command_convert },
+    { "quantize", "", "IN OUT TYPE", 3, 3, "smaller weights",
+      "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
+      "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix matrix.gguf\n"
+      "modelfile quantize model.gguf - Q6_K --dry-run\n"
+      "modelfile quantize model.gguf out.gguf Q4_K_M "
+      "--tensor-type attn_v=q8_0\n",
+      quantize_options, command_quantize },
     { "dequantize", "", "IN OUT", 2, 2, "blocks back to floats",
       "modelfile dequantize model-q8_0.gguf model-f32.gguf\n"
       "modelfile dequantize model.gguf model.safetensors --type bf16\n",

@@ -29,6 +29,8 @@ static void option_lines(struct run *run, const struct option *option)
     for (; option && option->name; option++) {
         size_t taken = strlen(option->name);
 
+        if (!option->help)
+            continue;
         out_text(&run->out, "  ");
         out_text(&run->out, option->name);
         if (option->choices) {

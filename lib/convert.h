@@ -61,6 +61,17 @@ enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count);
 
+/* The format that a file is to have: that of a name, else (NULL) what the
+ * path's suffix says, else the model's.  NULL after mf_fail. */
+const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
+                                      const char *name);
+
+/* No files yet; then as many as that, with their paths and empty drafts. */
+void mf_outputs_init(struct mf_outputs *outputs, struct mf_model *model);
+enum mf_status mf_outputs_make(struct mf_outputs *outputs,
+                               const struct mf_format *format, const char *path,
+                               size_t count, bool shards);
+
 /* Says what goes where, all offsets fixed; nothing is written yet. */
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,

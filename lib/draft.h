@@ -53,6 +53,8 @@ struct mf_draft_tensor {
     uint64_t offset;  /* from the data's start, once planned */
     size_t record;    /* the model's tensor that it is, or: */
     const struct mf_source *made; /* its bytes, which the model does not have */
+    struct mf_str weights; /* what the importance matrix calls it; at NULL: it
+                              has no entry there */
     struct mf_rows rows;
 };
 
@@ -67,7 +69,9 @@ struct mf_draft {
     enum mf_type floats; /* that tensors of floats become; MF_TYPE_UNKNOWN: they
                             stay */
     bool dequantize;     /* blocks become that, too */
-    bool lossy; /* text that a format cannot hold as it is may be escaped */
+    bool any_type; /* what is listed may have a type that the format cannot
+                      carry: it will get another */
+    bool lossy;    /* text that a format cannot hold as it is may be escaped */
     struct mf_arena arena; /* what was copied */
     struct mf_entry *entry;
     size_t entry_count, entry_room;

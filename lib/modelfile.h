@@ -576,6 +576,84 @@ MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                                    const struct mf_edit_options *options,
                                    struct mf_edit_result *out);
 
+/* One type for all tensors whose name a pattern is found in. */
+struct mf_tensor_type {
+    const char *pattern; /* a regular expression, as JavaScript has them */
+    const char *type;    /* "q8_0" */
+};
+
+/* What becomes of the tensors of a model that is quantized.  type is all that
+ * must be set. */
+struct mf_quantize_options {
+    /* A mix of mf_mix_at, in any case ("Q4_K_M", "q4_k_m"), or its number; or a
+     * tensor type in small letters ("q4_k"), which then is that of every tensor
+     * that would be quantized. */
+    const char *type;
+    bool pure;             /* one type for all, also with a mix */
+    bool leave_output;     /* output.weight stays as it is */
+    bool allow_requantize; /* of what is quantized already */
+    bool keep_split;       /* as many files as the model has */
+    bool report;           /* measure what it does to the numbers */
+    const char *output_type, *embedding_type;  /* NULL: what the mix says */
+    const struct mf_tensor_type *tensor_types; /* the first that fits */
+    size_t tensor_type_count;
+    /* An importance matrix: a file of llama-imatrix, old or new; NULL: none. Of
+     * its entries those whose name holds none of exclude, or one of include:
+     * either or. */
+    const char *imatrix;
+    const char *const *include, *const *exclude;
+    size_t include_count, exclude_count;
+    /* Blocks that are left out; those behind them move up. */
+    const uint32_t *prune;
+    size_t prune_count;
+    const struct mf_edit *edits; /* of the metadata, in their order */
+    size_t edit_count;
+};
+
+struct mf_mix_info {
+    const char *name;   /* "Q4_K_M" */
+    uint32_t file_type; /* general.file_type */
+    const char *type;   /* of most tensors; "" where all stay as they are */
+    bool needs_imatrix;
+};
+
+/* The mixes that llama-quantize knows, index from 0 until false. */
+MF_API bool mf_mix_at(size_t index, struct mf_mix_info *out);
+
+#define MF_QUANTIZED_MAX 64
+
+/* Tensors of one type in a quantized model. */
+struct mf_quantized {
+    const char *name; /* "q4_k" */
+    size_t tensors;   /* 0: there is none of this type */
+    uint64_t parameters, bytes;
+    /* Of those numbers that became another type, where a report was asked for;
+     * measured 0: none. */
+    uint64_t measured;
+    double rmse, worst, cosine; /* against what they were */
+};
+
+struct mf_quantize_result {
+    const char *format;
+    size_t file_count;
+    uint64_t file_size; /* all files together */
+    size_t changed;     /* tensors that have another type */
+    size_t fallbacks;   /* that could not have the one the mix says, for their
+                           rows are no whole blocks of it */
+    size_t weighted;    /* that the importance matrix tells of */
+    size_t left_out;    /* metadata that could not be carried */
+    struct mf_quantized type[MF_QUANTIZED_MAX];
+};
+
+/* Writes the model with smaller weights, as llama-quantize does, byte for byte.
+ * how says where to and whether at all: its format (GGUF, or APR where that can
+ * carry the types), replace, lossy, dry_run, reserve; NULL: all defaults.  out
+ * may be NULL. */
+MF_API enum mf_status mf_quantize(struct mf_model *model, const char *path,
+                                  const struct mf_quantize_options *options,
+                                  const struct mf_convert_options *how,
+                                  struct mf_quantize_result *out);
+
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
  *

@@ -22,23 +22,20 @@ static const struct mf_format *format_by_suffix(const char *path)
     return NULL;
 }
 
-static const struct mf_format *
-choose_format(struct mf_model *model, const char *path,
-              const struct mf_convert_options *options)
+const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
+                                      const char *name)
 {
     const struct mf_format *format;
 
-    if (!options->format) {
+    if (!name) {
         format = format_by_suffix(path);
         return format ? format : mf_format_to_write(model->format->name);
     }
-    format = mf_format_to_write(options->format);
+    format = mf_format_to_write(name);
     if (!format)
         mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                 "there is no format '%s' that can be written",
-                mf_quote(
-                    (struct mf_str){ options->format, strlen(options->format) })
-                    .text);
+                mf_quote((struct mf_str){ name, strlen(name) }).text);
     return format;
 }
 
@@ -320,8 +317,17 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
     return MF_OK;
 }
 
-static enum mf_status make_outputs(struct mf_outputs *outputs,
-                                   const struct mf_format *format, size_t count)
+void mf_outputs_init(struct mf_outputs *outputs, struct mf_model *model)
+{
+    *outputs = (struct mf_outputs){ .env = model->env,
+                                    .model = model,
+                                    .index = MF_TARGET_NONE };
+    mf_arena_init(&outputs->arena, model->env);
+}
+
+enum mf_status mf_outputs_make(struct mf_outputs *outputs,
+                               const struct mf_format *format, const char *path,
+                               size_t count, bool shards)
 {
     outputs->output = mf_alloc(outputs->env, count * sizeof(*outputs->output));
     if (!outputs->output)
@@ -331,7 +337,7 @@ static enum mf_status make_outputs(struct mf_outputs *outputs,
         outputs->output[i] = (struct mf_output){ .target = MF_TARGET_NONE };
         mf_draft_init(&outputs->output[i].draft, outputs->env, format);
     }
-    return MF_OK;
+    return name_outputs(outputs, format, path, shards);
 }
 
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
@@ -339,13 +345,11 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                struct mf_outputs *out)
 {
     struct mf_env *env = model->env;
-    const struct mf_format *format = choose_format(model, path, options);
+    const struct mf_format *format =
+        mf_format_for(model, path, options->format);
     size_t first = 0, count;
 
-    *out = (struct mf_outputs){ .env = env,
-                                .model = model,
-                                .index = MF_TARGET_NONE };
-    mf_arena_init(&out->arena, env);
+    mf_outputs_init(out, model);
     if (!format || check_model(model, format) != MF_OK)
         return env->error.status;
     if (sharded(options) && !format->shards)
@@ -355,8 +359,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (count > 99999)
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu shards are more than their names can count", count);
-    if (make_outputs(out, format, count) != MF_OK ||
-        name_outputs(out, format, path, sharded(options)) != MF_OK)
+    if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
         return env->error.status;
     out->verbatim = is_verbatim(model, format, options);
     if (out->verbatim) {

@@ -138,8 +138,9 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         tensor->rank = 1;
         tensor->dim = &one;
     }
-    if (draft->format == model->format && record->type == MF_TYPE_UNKNOWN)
-        return MF_OK; /* whatever it is, it stays what it is */
+    if (draft->any_type ||
+        (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
+        return MF_OK; /* whatever it is, it stays what it is, for now */
     if (record->type == MF_TYPE_UNKNOWN) {
         fork = model->format->type_name
                    ? model->format->type_name(record->type_id)

@@ -274,7 +274,8 @@ static enum mf_status load_weights(struct transfer *transfer,
     uint64_t elements = 0, rows, count;
     bool found;
 
-    if (!from->read || tensor->rank < 2 || recoding->columns < 2)
+    if (!from->read || !tensor->weights.at || tensor->rank < 2 ||
+        recoding->columns < 2)
         return MF_OK;
     mf_elements(tensor->dim, tensor->rank, &elements);
     rows = tensor->dim[fastest_first ? 1 : tensor->rank - 2];
@@ -282,8 +283,8 @@ static enum mf_status load_weights(struct transfer *transfer,
     if (count == 0 || count > SIZE_MAX / sizeof(float))
         return MF_OK;
     if (make_weights(transfer, (size_t)count) != MF_OK ||
-        from->read(from->user, tensor->name, transfer->weights, (size_t)count,
-                   &found) != MF_OK)
+        from->read(from->user, tensor->weights, transfer->weights,
+                   (size_t)count, &found) != MF_OK)
         return transfer->crew->env->error.status;
     if (!found)
         return MF_OK;
@@ -327,6 +328,9 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     if (!mf_recoding_init(model->env, transfer->isa, tensor,
                           output->draft.format->fastest_first, &piece.recoding))
         return model->env->error.status;
+    if (transfer->outputs->deviation)
+        piece.recoding.check =
+            mf_codec_of(transfer->isa, (enum mf_type)tensor->type);
     piece.span.offset += piece.recoding.prefix;
     piece.span.size -= piece.span.size < piece.recoding.prefix
                            ? piece.span.size

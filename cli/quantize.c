@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * quantize.c - modelfile quantize: smaller weights
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define PLACE(member) 0, offsetof(struct options, member)
+
+/* Names behind the first of each are llama-quantize's, so that its users'
+ * scripts go on working. */
+const struct option quantize_options[] = {
+    { "--imatrix", OPTION_TEXT, "FILE", PLACE(imatrix),
+      "an importance matrix of llama-imatrix, old or new" },
+    { "--include-weights", OPTION_LIST, "TEXT", PLACE(include_weights),
+      "of its entries only those whose name holds TEXT" },
+    { "--exclude-weights", OPTION_LIST, "TEXT", PLACE(exclude_weights),
+      "of its entries none whose name holds TEXT" },
+    { "--tensor-type", OPTION_LIST, "PATTERN=TYPE", PLACE(tensor_types),
+      "another type for tensors whose name has the pattern" },
+    { "--output-type", OPTION_TEXT, "TYPE", PLACE(output_type),
+      "of output.weight" },
+    { "--output-tensor-type", OPTION_TEXT, "TYPE", PLACE(output_type), NULL },
+    { "--embedding-type", OPTION_TEXT, "TYPE", PLACE(embedding_type),
+      "of token_embd.weight" },
+    { "--token-embedding-type", OPTION_TEXT, "TYPE", PLACE(embedding_type),
+      NULL },
+    { "--pure", OPTION_FLAG, NULL, PLACE(pure), "one type for all tensors" },
+    { "--leave-output", OPTION_FLAG, NULL, PLACE(leave_output),
+      "output.weight stays as it is" },
+    { "--leave-output-tensor", OPTION_FLAG, NULL, PLACE(leave_output), NULL },
+    { "--allow-requantize", OPTION_FLAG, NULL, PLACE(allow_requantize),
+      "also of tensors that are quantized already" },
+    { "--override-kv", OPTION_LIST, "KEY=TYPE:VALUE", PLACE(overrides),
+      "changes metadata; TYPE is int, float, bool or str" },
+    { "--prune-layers", OPTION_TEXT, "N,N,...", PLACE(prune_layers),
+      "leaves out blocks; those behind them move up" },
+    { "--keep-split", OPTION_FLAG, NULL, PLACE(keep_split),
+      "as many files as IN has" },
+    { "--report", OPTION_FLAG, NULL, PLACE(report),
+      "how far the numbers have come from what they were" },
+    { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
+      "format; OUT's suffix if not given" },
+    OPTIONS_WRITE,
+    { 0 },
+};
+
+#define EDITS_MAX  LIST_MAX
+#define LAYERS_MAX 1024
+
+struct wishes {
+    struct mf_quantize_options options;
+    struct mf_tensor_type tensor_type[LIST_MAX];
+    struct mf_edit edit[EDITS_MAX];
+    uint32_t prune[LAYERS_MAX];
+};
+
+/* ---- what is wished for ---- */
+
+static bool take_tensor_types(struct run *run, struct wishes *wishes)
+{
+    const struct text_list *list = &run->options.tensor_types;
+
+    for (size_t i = 0; i < list->count; i++) {
+        char *text = (char *)list->at[i]; /* an argument: ours to cut */
+        char *equals = strrchr(text, '=');
+
+        if (!equals || equals == text || !equals[1]) {
+            report_usage(run,
+                         "'--tensor-type' cannot be '%.100s'; it is "
+                         "PATTERN=TYPE",
+                         text);
+            return false;
+        }
+        *equals = 0;
+        wishes->tensor_type[i] =
+            (struct mf_tensor_type){ .pattern = text, .type = equals + 1 };
+    }
+    wishes->options.tensor_types = wishes->tensor_type;
+    wishes->options.tensor_type_count = list->count;
+    return true;
+}
+
+/* The types are those that llama.cpp's loader overrides with. */
+static bool take_override(struct mf_edit *edit, char *text)
+{
+    char *equals = strchr(text, '='), *value, *end = NULL;
+
+    if (!equals || equals == text)
+        return false;
+    *equals = 0;
+    *edit = (struct mf_edit){ .key = text };
+    value = strchr(equals + 1, ':');
+    if (!value)
+        return false;
+    *value++ = 0;
+    if (strcmp(equals + 1, "str") == 0) {
+        edit->type = MF_VALUE_STRING;
+        edit->text = str_of(value);
+        return true;
+    }
+    if (strcmp(equals + 1, "bool") == 0) {
+        edit->type = MF_VALUE_BOOL;
+        edit->number.boolean = strcmp(value, "true") == 0;
+        return edit->number.boolean || strcmp(value, "false") == 0;
+    }
+    if (strcmp(equals + 1, "int") == 0) {
+        long long number = strtoll(value, &end, 10);
+
+        /* llama-quantize writes an integer as 32 bits without a sign. */
+        edit->type = MF_VALUE_U32;
+        edit->number.u64 = (uint32_t)number;
+        return *value && !*end && number >= INT32_MIN && number <= UINT32_MAX;
+    }
+    edit->type = MF_VALUE_F32;
+    edit->number.f64 = (double)(float)strtod(value, &end);
+    return strcmp(equals + 1, "float") == 0 && *value && !*end;
+}
+
+static bool take_overrides(struct run *run, struct wishes *wishes)
+{
+    const struct text_list *list = &run->options.overrides;
+
+    for (size_t i = 0; i < list->count; i++) {
+        char shown[128];
+
+        strncpy(shown, list->at[i], sizeof(shown) - 1);
+        shown[sizeof(shown) - 1] = 0;
+        if (!take_override(&wishes->edit[i], (char *)list->at[i])) {
+            report_usage(run,
+                         "'--override-kv' cannot be '%s'; it is "
+                         "KEY=int:7, float:0.5, bool:true or str:text",
+                         shown);
+            return false;
+        }
+    }
+    wishes->options.edits = wishes->edit;
+    wishes->options.edit_count = list->count;
+    return true;
+}
+
+static bool take_layers(struct run *run, struct wishes *wishes)
+{
+    const char *text = run->options.prune_layers;
+    size_t count = 0;
+
+    while (text && *text) {
+        char *end;
+        unsigned long number = strtoul(text, &end, 10);
+
+        if (end == text || (*end && *end != ',') || number > UINT32_MAX ||
+            count == LAYERS_MAX) {
+            report_usage(run,
+                         "'--prune-layers' cannot be '%.60s'; it is a "
+                         "list of numbers such as 20,21",
+                         run->options.prune_layers);
+            return false;
+        }
+        wishes->prune[count++] = (uint32_t)number;
+        text = *end ? end + 1 : end;
+    }
+    wishes->options.prune = wishes->prune;
+    wishes->options.prune_count = count;
+    return true;
+}
+
+static bool take_wishes(struct run *run, struct wishes *wishes)
+{
+    const struct options *options = &run->options;
+
+    wishes->options = (struct mf_quantize_options){
+        .type = run->operand[2],
+        .pure = options->pure,
+        .leave_output = options->leave_output,
+        .allow_requantize = options->allow_requantize,
+        .keep_split = options->keep_split,
+        .report = options->report,
+        .output_type = options->output_type,
+        .embedding_type = options->embedding_type,
+        .imatrix = options->imatrix,
+        .include = options->include_weights.at,
+        .include_count = options->include_weights.count,
+        .exclude = options->exclude_weights.at,
+        .exclude_count = options->exclude_weights.count,
+    };
+    return take_tensor_types(run, wishes) && take_overrides(run, wishes) &&
+           take_layers(run, wishes);
+}
+
+/* ---- what came of it ---- */
+
+static void row_text(struct run *run, const struct mf_quantized *type)
+{
+    struct out *out = &run->out;
+
+    out_column(out, str_of(type->name), 10, false);
+    out_format(out, "%8zu %19s %17s", type->tensors,
+               number_text(type->parameters).at, number_text(type->bytes).at);
+    if (type->measured > 0)
+        out_format(out, " %11.4g %11.4g %11.8f", type->rmse, type->worst,
+                   type->cosine);
+    out_text(out, "\n");
+}
+
+static void show_text(struct run *run, const char *path,
+                      const struct mf_quantize_result *result)
+{
+    struct out *out = &run->out;
+
+    out_text(out, "type       tensors          parameters             bytes");
+    out_line(out, run->options.report && !run->options.dry_run
+                      ? "        RMSE       worst      cosine"
+                      : "");
+    for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)
+        if (result->type[i].tensors > 0)
+            row_text(run, &result->type[i]);
+    if (result->fallbacks > 0)
+        out_format(out,
+                   "%zu tensor%s got another type than the mix says: rows that "
+                   "are no whole blocks\n",
+                   result->fallbacks, result->fallbacks == 1 ? "" : "s");
+    out_escaped(out, str_of(path), "");
+    out_format(out, ": %s, %s", result->format,
+               size_text(result->file_size).at);
+    if (result->file_count > 1)
+        out_format(out, " in %zu files", result->file_count);
+    out_line(out, run->options.dry_run ? " (nothing was written)" : "");
+}
+
+static void json_double(struct run *run, const char *key, double value)
+{
+    mf_json_key(&run->json, key);
+    mf_json_f64(&run->json, value);
+}
+
+static void row_json(struct run *run, const struct mf_quantized *type)
+{
+    mf_json_key(&run->json, type->name);
+    mf_json_begin(&run->json, '{');
+    json_number(run, "tensors", type->tensors);
+    json_number(run, "parameters", type->parameters);
+    json_number(run, "bytes", type->bytes);
+    if (type->measured > 0) {
+        json_double(run, "rmse", type->rmse);
+        json_double(run, "max_error", type->worst);
+        json_double(run, "cosine", type->cosine);
+    }
+    mf_json_end(&run->json, '}');
+}
+
+static void show_json(struct run *run, const char *path,
+                      const struct mf_quantize_result *result)
+{
+    json_str(run, "output", str_of(path));
+    json_text(run, "format", result->format);
+    json_number(run, "file_count", result->file_count);
+    json_number(run, "file_bytes", result->file_size);
+    json_number(run, "changed", result->changed);
+    json_number(run, "fallbacks", result->fallbacks);
+    json_number(run, "weighted", result->weighted);
+    json_bool(run, "written", !run->options.dry_run);
+    mf_json_key(&run->json, "types");
+    mf_json_begin(&run->json, '{');
+    for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)
+        if (result->type[i].tensors > 0)
+            row_json(run, &result->type[i]);
+    mf_json_end(&run->json, '}');
+}
+
+static void quantize(struct run *run, struct mf_model *model)
+{
+    static const char *const formats[] = { NULL, "gguf", "apr" };
+    static struct wishes wishes;
+    static struct mf_quantize_result result;
+    const struct options *options = &run->options;
+    const char *path = run->operand[1];
+    struct mf_convert_options how = { .format = formats[options->to],
+                                      .replace = options->force,
+                                      .dry_run = options->dry_run };
+
+    if (!take_wishes(run, &wishes))
+        return;
+    if (mf_quantize(model, path, &wishes.options, &how, &result) != MF_OK)
+        report_failure(run, run->operand[0]);
+    else if (options->json)
+        show_json(run, path, &result);
+    else if (strcmp(path, "-") != 0 || options->dry_run)
+        show_text(run, path, &result);
+}
+
+void command_quantize(struct run *run)
+{
+    inputs_one(run, false, quantize);
+}

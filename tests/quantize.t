@@ -1,0 +1,136 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# quantize.t - smaller weights: the reference's bytes, the same on any machine
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
+filled=$(realpath "${BUILD:-build}/tests/filled")
+golden=${CONFORMANCE:-../shared}/golden/e2e
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-quantize.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+code_of() {
+    code=0
+    "$@" >"$dir/out" 2>"$dir/err" || code=$?
+}
+
+"$filled" f16 2 "$dir/f16.gguf"
+
+# ---- the same everywhere
+
+same() {
+    "$modelfile" quantize --quiet --threads 1 "$dir/f16.gguf" "$dir/one.gguf" \
+        "$1" >"$dir/out" || return 1
+    for threads in 2 3 7; do
+        "$modelfile" quantize --quiet --force --threads "$threads" \
+            "$dir/f16.gguf" "$dir/more.gguf" "$1" >"$dir/out" &&
+            cmp "$dir/one.gguf" "$dir/more.gguf" || return 1
+    done
+    MODELFILE_ISA=portable "$modelfile" quantize --quiet --force \
+        "$dir/f16.gguf" "$dir/more.gguf" "$1" >"$dir/out" &&
+        cmp "$dir/one.gguf" "$dir/more.gguf" &&
+        "$modelfile" validate --quiet --strict --data "$dir/one.gguf" \
+            >"$dir/out" && rm "$dir/one.gguf"
+}
+for type in Q4_K_M Q8_0 IQ4_XS q5_k tq2_0 mxfp4; do
+    check "$type: the same bytes for any number of threads, and portably" \
+        same "$type"
+done
+
+# ---- what is said beforehand is what comes
+
+foretold() {
+    size=$("$modelfile" quantize --dry-run --json "$dir/f16.gguf" \
+        "$dir/dry.gguf" Q6_K 2>/dev/null |
+        sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p')
+    [ ! -e "$dir/dry.gguf" ] &&
+        "$modelfile" quantize --quiet "$dir/f16.gguf" "$dir/dry.gguf" Q6_K \
+            >"$dir/out" && [ "$(stat -c %s "$dir/dry.gguf")" = "$size" ]
+}
+check "--dry-run tells the exact size and writes nothing" foretold
+
+reported() {
+    "$modelfile" quantize --report --json --force "$dir/f16.gguf" \
+        "$dir/dry.gguf" q8_0 2>/dev/null |
+        grep -q '"q8_0":{[^}]*"rmse":[0-9.e-]*,"max_error":[0-9.e-]*,"cosine":0\.99'
+}
+check "--report says how far the numbers have come" reported
+
+pattern() {
+    "$modelfile" quantize --quiet --force --tensor-type 't3\.=q8_0' \
+        "$dir/f16.gguf" "$dir/p.gguf" q4_k >"$dir/out" || return 1
+    "$modelfile" tensors --json "$dir/p.gguf" 2>/dev/null |
+        grep -o '"type":"[a-z0-9_]*"' | sort | uniq -c | tr -s ' ' \
+        >"$dir/types"
+    printf ' 7 "type":"q4_k"\n 1 "type":"q8_0"\n' | cmp - "$dir/types"
+}
+check "--tensor-type is for tensors whose name has the pattern" pattern
+
+to_apr() {
+    "$modelfile" quantize --quiet "$dir/f16.gguf" "$dir/o.apr" Q6_K \
+        >"$dir/out" && "$modelfile" validate --quiet --data "$dir/o.apr" \
+        >"$dir/out"
+}
+check "into APR, which can carry q6_k" to_apr
+
+# ---- refusals
+
+refused() {
+    code_of "$modelfile" quantize "$@"
+    [ "$code" = "$want" ] && [ ! -e "$dir/no.gguf" ] && [ ! -e "$dir/no.apr" ]
+}
+want=3
+check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
+check "what is quantized already" refused "$dir/p.gguf" "$dir/no.gguf" q4_k
+check "a type that APR cannot carry" refused "$dir/f16.gguf" "$dir/no.apr" q5_k
+check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
+check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
+    "$dir/f16.gguf" "$dir/no.gguf" q4_k
+want=2
+check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
+    "$dir/no.gguf" q4_k
+check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
+want=4
+check "a folder that is not there" refused "$dir/f16.gguf" "$dir/no/no.gguf" q4_k
+
+# ---- the real llama-quantize
+
+if [ ! -f "$golden/files.tsv" ]; then
+    skip "whole files as the real llama-quantize writes them" \
+        "$golden is not there"
+    finish
+    exit
+fi
+grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
+
+as_the_tool() {
+    # The matrix's path stands in the file as it was given.
+    # shellcheck disable=SC2086 # options are words
+    (cd "$golden" && "$modelfile" quantize --quiet "$source.gguf" \
+        "$dir/o.gguf" "$type" $options) >"$dir/out" 2>"$dir/err" || return 1
+    [ "$(sha256sum <"$dir/o.gguf" | cut -d' ' -f1)" = "$sum" ]
+}
+
+# The encoders of iq1 to iq3 are not there, and that is said.
+not_yet() {
+    # shellcheck disable=SC2086 # options are words
+    (cd "$golden" && "$modelfile" quantize --quiet "$source.gguf" \
+        "$dir/o.gguf" "$type" $options) >"$dir/out" 2>"$dir/err" && return 1
+    grep -qE 'iq[123][a-z_]* cannot be encoded here' "$dir/err"
+}
+
+while IFS='	' read -r source type options _ sum _ _; do
+    [ "$options" != - ] || options=
+    rm -f "$dir/o.gguf"
+    case $type in
+    IQ1* | IQ2* | IQ3*)
+        check "$source $type $options is refused" not_yet ;;
+    *)
+        check "$source $type $options: the tool's bytes" as_the_tool ;;
+    esac
+done <"$dir/rows"
+
+finish
