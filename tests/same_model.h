@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * same_model.h - whether one model is the other in another file or format
+ */
+#ifndef TESTS_SAME_MODEL_H
+#define TESTS_SAME_MODEL_H
+
+#include <sys/stat.h>
+
+#include "tests/scratch.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+static const char *const formats[] = { "gguf", "apr", "safetensors" };
+static struct mf_env *env;
+
+static inline int start(void **state)
+{
+    env = mf_env_new(NULL);
+    return env ? make_scratch(state) : -1;
+}
+
+static inline int stop(void **state)
+{
+    mf_env_free(env);
+    return remove_scratch(state);
+}
+
+static inline struct mf_model *open_model(const char *path)
+{
+    struct mf_model *model;
+
+    if (mf_open(env, path, NULL, &model) != MF_OK)
+        fail_msg("%s: %s", path, mf_env_error(env)->message);
+    return model;
+}
+
+static inline const char *output(const char *stem, const char *format)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s.%s", stem, format);
+    return scratch_path(name);
+}
+
+/* ---- the same model ---- */
+
+static inline void same_bytes(const struct mf_model *a,
+                              const struct mf_tensor *of_a,
+                              const struct mf_model *b,
+                              const struct mf_tensor *of_b)
+{
+    struct mf_shard shard[2];
+    FILE *file[2];
+
+    assert_true(mf_shard_at(a, of_a->shard, &shard[0]));
+    assert_true(mf_shard_at(b, of_b->shard, &shard[1]));
+    for (int i = 0; i < 2; i++) {
+        file[i] = fopen(shard[i].path, "rb");
+        assert_non_null(file[i]);
+        assert_int_equal(
+            fseek(file[i], (long)(i ? of_b : of_a)->data.offset, SEEK_SET), 0);
+    }
+    for (uint64_t at = 0; at < of_a->data.size; at++) {
+        int byte = getc(file[0]);
+
+        if (byte == EOF || byte != getc(file[1]))
+            fail_msg("byte %" PRIu64 " of '%s' differs", at, of_a->name.at);
+    }
+    fclose(file[0]);
+    fclose(file[1]);
+}
+
+/* Elements behind each other stay so, whichever way a format counts. */
+static inline bool same_shape(const struct mf_model *a,
+                              const struct mf_tensor *of_a,
+                              const struct mf_model *b,
+                              const struct mf_tensor *of_b)
+{
+    bool turned =
+        mf_model_info(a)->fastest_first != mf_model_info(b)->fastest_first;
+
+    if (of_a->rank + of_b->rank == 1) /* a scalar in GGUF */
+        return of_a->parameters == 1 && of_b->parameters == 1;
+    for (uint32_t i = 0; i < of_a->rank && of_a->rank == of_b->rank; i++)
+        if (of_a->dim[i] != of_b->dim[turned ? of_a->rank - 1 - i : i])
+            return false;
+    return of_a->rank == of_b->rank;
+}
+
+static inline void same_tensors(const struct mf_model *a,
+                                const struct mf_model *b)
+{
+    struct mf_tensor of_a, of_b;
+
+    assert_int_equal(mf_model_info(a)->tensor_count,
+                     mf_model_info(b)->tensor_count);
+    for (size_t i = 0; mf_tensor_at(a, i, &of_a); i++) {
+        if (!mf_tensor_find(b, of_a.name.at, of_a.name.size, &of_b, NULL))
+            fail_msg("tensor '%s' is gone", of_a.name.at);
+        if (strcmp(of_a.type, of_b.type) != 0 ||
+            of_a.data.size != of_b.data.size || !same_shape(a, &of_a, b, &of_b))
+            fail_msg("tensor '%s' is another", of_a.name.at);
+        same_bytes(a, &of_a, b, &of_b);
+    }
+}
+
+/* ---- nothing new is wrong ---- */
+
+static inline bool has_rule(const struct mf_model *model, const char *rule)
+{
+    struct mf_finding finding;
+
+    return find_rule(model, rule, &finding);
+}
+
+/* What the model did not have to have before: its format did not ask. */
+static inline bool is_of_gguf_alone(const char *rule)
+{
+    static const char *const rules[] = { "MODEL-ARCHITECTURE", "MODEL-KEY",
+                                         "GGUF-DIM-ZERO", "GGUF-KEY-STYLE" };
+
+    for (size_t i = 0; i < COUNT(rules); i++)
+        if (strcmp(rule, rules[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Numbers for each layer have no key in APR: they tell their type, and no rule
+ * of models finds them. */
+static inline bool is_of_apr_alone(const char *path, const char *rule)
+{
+    return strcmp(path, "good-uneven.gguf") == 0 &&
+           strcmp(rule, "MODEL-KEY") == 0;
+}
+
+static inline void nothing_new(const char *path, const struct mf_model *from,
+                               struct mf_model *to)
+{
+    bool into_gguf = strcmp(mf_model_info(to)->format, "gguf") == 0 &&
+                     strcmp(mf_model_info(from)->format, "gguf") != 0;
+    struct mf_finding finding;
+
+    assert_int_equal(mf_validate_data(to), MF_OK);
+    for (size_t i = 0; mf_finding_at(to, i, &finding); i++)
+        if (finding.severity != MF_NOTE && !has_rule(from, finding.rule) &&
+            !(into_gguf && is_of_gguf_alone(finding.rule)) &&
+            !is_of_apr_alone(path, finding.rule))
+            fail_msg("%s: %s: %s", path, finding.rule, finding.message);
+}
+
+#endif
