@@ -71,12 +71,13 @@ static void help_all(struct run *run)
 {
     struct out *out = &run->out;
 
-    out_text(out, "modelfile - look into model files without reading their "
-                  "weights\n\n"
-                  "  modelfile info model.gguf\n"
-                  "  modelfile tensors model.safetensors --top 10\n"
-                  "  modelfile meta get model.apr architecture\n\n"
-                  "commands:\n");
+    out_text(
+        out,
+        "modelfile - look into, check, convert and quantize model files\n\n"
+        "  modelfile info model.gguf\n"
+        "  modelfile tensors model.safetensors --top 10\n"
+        "  modelfile meta get model.apr architecture\n\n"
+        "commands:\n");
     for (const struct command *command = commands; command->name; command++) {
         size_t taken =
             width(command->name, command->sub) + 1 + strlen(command->operands);
