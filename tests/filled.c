@@ -28,7 +28,7 @@ static const struct type {
 static void put(FILE *file, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        putc((int)(value >> 8 * i & 0xff), file);
+        putc(i < 8 ? (int)(value >> 8 * i & 0xff) : 0, file);
 }
 
 static void put_string(FILE *file, const char *text)

@@ -268,7 +268,7 @@ static void names_and_ranks(void **state)
     } most[] = { { &mf_format_gguf, 63, 4 },
                  { &mf_format_apr, 256, 8 },
                  { &mf_format_safetensors, 1000, 9 } };
-    static char name[1001];
+    static char name[1002];
     struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
