@@ -261,6 +261,17 @@ static bool finish(const struct mf_journal *journal, int fd, const char *path,
     return result;
 }
 
+void mf_journal_forget(const char *real)
+{
+    char name[JOURNAL_PATH];
+    int result;
+
+    if (strlen(real) >= PATH_MAX)
+        return;
+    journal_path(real, name);
+    MF_AGAIN(result, unlink(name)); /* mostly there is none */
+}
+
 /* A lock that others respect who edit; -1 where the file may not be written,
  * or is being edited. */
 static int open_locked(const char *path)

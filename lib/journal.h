@@ -40,6 +40,10 @@ void mf_journal_close(struct mf_env *env, struct mf_journal *journal);
 bool mf_journal_cover(const struct mf_journal *journal, uint64_t offset,
                       uint8_t *buffer, size_t size);
 
+/* Takes away the journal of a file that is no more, for another has taken its
+ * place at the end of that path. */
+void mf_journal_forget(const char *real);
+
 /* How an edit gets its new bytes: fill writes all of a patch's, in order,
  * through put. */
 typedef enum mf_status mf_journal_put(void *user, const void *bytes,

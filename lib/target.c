@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "lib/digest.h"
+#include "lib/journal.h"
 #include "lib/path.h"
 
 #if defined(__linux__)
@@ -452,6 +453,7 @@ static enum mf_status commit(struct mf_target *target)
     if (take_place(target) != 0)
         return fail(target->env, target, MF_NO_OFFSET, "put into its place");
     *target->temporary = 0;
+    mf_journal_forget(target->real);
     MF_AGAIN(result, fsync(target->folder));
     if (result != 0 && errno != EINVAL) /* some file systems cannot */
         return fail(target->env, target, MF_NO_OFFSET,

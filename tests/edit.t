@@ -263,4 +263,15 @@ stale() {
 }
 check "the journal of another file is refused" stale
 
+replaced() {
+    fresh
+    strace -f -o /dev/null -e inject=unlink:signal=KILL:when=1 "$modelfile" \
+        meta set --quiet "$model" general.name=new >/dev/null 2>&1
+    [ -e "$model.modelfile-edit" ] || return 1
+    "$modelfile" convert --quiet --force fixtures/good-base.gguf "$model" \
+        >/dev/null && [ ! -e "$model.modelfile-edit" ] &&
+        cmp -s fixtures/good-base.gguf "$model"
+}
+check "a file that is replaced takes its journal along" replaced
+
 finish
