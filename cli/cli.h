@@ -56,7 +56,7 @@ struct options {
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;
     bool duplicates;
-    bool no_data, strict_metadata;
+    bool no_data, values, strict_metadata;
 };
 
 enum option_kind {
@@ -246,6 +246,7 @@ void textfile_release(struct run *run, struct textfile *file);
 void json_text(struct run *run, const char *key, const char *text);
 void json_str(struct run *run, const char *key, struct mf_str text);
 void json_number(struct run *run, const char *key, uint64_t number);
+void json_double(struct run *run, const char *key, double number);
 void json_bool(struct run *run, const char *key, bool value);
 
 /* ---- tensors.c ---- */

@@ -98,6 +98,7 @@ const struct command commands[] = {
       "modelfile diff base.gguf tuned.gguf\n"
       "modelfile diff model.safetensors model.gguf\n"
       "modelfile diff --no-data old/ new/           headers only\n"
+      "modelfile diff --values model.gguf model-q8_0.gguf\n"
       "modelfile diff --json a.gguf b.gguf\n",
       diff_options, command_diff },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",

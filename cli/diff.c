@@ -10,6 +10,8 @@
 const struct option diff_options[] = {
     { "--no-data", OPTION_FLAG, NULL, 0, offsetof(struct options, no_data),
       "headers only; tensor data is not read" },
+    { "--values", OPTION_FLAG, NULL, 0, offsetof(struct options, values),
+      "decodes tensors that differ and says how far apart they are" },
     { "--strict-metadata", OPTION_FLAG, NULL, 0,
       offsetof(struct options, strict_metadata),
       "metadata count between models of different formats, too" },
@@ -106,6 +108,42 @@ static void meta_text(struct diff *diff, const struct mf_difference *difference)
     out_text(out, "\n");
 }
 
+/* ", NaN in A alone: 3", where there are any */
+static void odd_text(struct out *out, uint64_t count, const char *what)
+{
+    if (count > 0)
+        out_format(out, ", %s alone: %s", what, number_text(count).at);
+}
+
+/* A line of its own: how far apart the numbers are. */
+static void values_text(struct diff *diff, struct mf_str name,
+                        const struct mf_difference *difference)
+{
+    const struct mf_value_errors *values = difference->values;
+    struct out *out = &diff->run->out;
+
+    if (!values && !difference->no_values)
+        return;
+    out_text(out, "tensor '");
+    out_escaped(out, name, "");
+    if (!values) {
+        out_format(out, "' has values that are not compared: %s\n",
+                   difference->no_values);
+        return;
+    }
+    out_format(out,
+               "' is off by at most %.6g, relatively %.6g; RMSE %.6g, cosine "
+               "%.9g",
+               values->max_absolute, values->max_relative, values->rmse,
+               values->cosine);
+    odd_text(out, values->from_zero, "zero in A");
+    odd_text(out, values->nan_a, "NaN in A");
+    odd_text(out, values->nan_b, "NaN in B");
+    odd_text(out, values->inf_a, "Inf in A");
+    odd_text(out, values->inf_b, "Inf in B");
+    out_text(out, "\n");
+}
+
 static void tensor_text(struct diff *diff,
                         const struct mf_difference *difference)
 {
@@ -137,6 +175,7 @@ static void tensor_text(struct diff *diff,
         out_format(out, "%s bytes | %s bytes", number_text(a.data.size).at,
                    number_text(b.data.size).at);
     out_text(out, "\n");
+    values_text(diff, a.name, difference);
 }
 
 /* ---- JSON ---- */
@@ -165,6 +204,31 @@ static void side_json(struct diff *diff, const struct mf_difference *difference,
     else if (mf_tensor_at(diff->model[side], index, &tensor))
         tensor_json(diff->run, &tensor);
     mf_json_end(&diff->run->json, '}');
+}
+
+static void values_json(struct run *run, const struct mf_difference *difference)
+{
+    const struct mf_value_errors *values = difference->values;
+
+    if (!values && !difference->no_values)
+        return;
+    mf_json_key(&run->json, "values");
+    mf_json_begin(&run->json, '{');
+    if (values) {
+        json_number(run, "finite", values->count);
+        json_double(run, "max_abs", values->max_absolute);
+        json_double(run, "max_rel", values->max_relative);
+        json_double(run, "rmse", values->rmse);
+        json_double(run, "cosine", values->cosine);
+        json_number(run, "zero_a", values->from_zero);
+        json_number(run, "nan_a", values->nan_a);
+        json_number(run, "nan_b", values->nan_b);
+        json_number(run, "inf_a", values->inf_a);
+        json_number(run, "inf_b", values->inf_b);
+    } else {
+        json_text(run, "refused", difference->no_values);
+    }
+    mf_json_end(&run->json, '}');
 }
 
 static void begin_tensors(struct diff *diff)
@@ -204,6 +268,7 @@ static void difference_json(struct diff *diff,
     side_json(diff, difference, B);
     if (difference->what & MF_DIFFERS_DATA)
         json_number(diff->run, "first", difference->first);
+    values_json(diff->run, difference);
     mf_json_end(json, '}');
 }
 
@@ -256,7 +321,8 @@ static void verdict_text(const struct diff *diff, bool same)
 static void compare(struct diff *diff)
 {
     struct run *run = diff->run;
-    struct mf_diff_options options = { .no_data = run->options.no_data };
+    struct mf_diff_options options = { .no_data = run->options.no_data,
+                                       .values = run->options.values };
     enum mf_status status;
     bool same;
 
@@ -287,6 +353,10 @@ void command_diff(struct run *run)
     struct diff diff = { .run = run };
     bool open = true;
 
+    if (run->options.values && run->options.no_data) {
+        report_usage(run, "'--values' does not go with '--no-data'");
+        return;
+    }
     if (run->options.json)
         mf_json_begin(&run->json, '{');
     for (int side = A; side < SIDES && open; side++) {

@@ -230,12 +230,6 @@ static void show_text(struct run *run, const char *path,
     out_line(out, run->options.dry_run ? " (nothing was written)" : "");
 }
 
-static void json_double(struct run *run, const char *key, double value)
-{
-    mf_json_key(&run->json, key);
-    mf_json_f64(&run->json, value);
-}
-
 static void row_json(struct run *run, const struct mf_quantized *type)
 {
     mf_json_key(&run->json, type->name);

@@ -321,6 +321,12 @@ void json_number(struct run *run, const char *key, uint64_t number)
     mf_json_u64(&run->json, number);
 }
 
+void json_double(struct run *run, const char *key, double number)
+{
+    mf_json_key(&run->json, key);
+    mf_json_f64(&run->json, number);
+}
+
 void json_bool(struct run *run, const char *key, bool value)
 {
     mf_json_key(&run->json, key);

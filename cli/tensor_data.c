@@ -39,12 +39,6 @@ static void stats_text(struct run *run, const struct mf_tensor *tensor,
                stats->l2, stats->zeros, stats->nans, stats->infinities);
 }
 
-static void json_double(struct run *run, const char *key, double value)
-{
-    mf_json_key(&run->json, key);
-    mf_json_f64(&run->json, value);
-}
-
 static void stats_json(struct run *run, const struct mf_tensor *tensor,
                        const struct mf_tensor_stats *stats)
 {

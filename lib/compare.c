@@ -24,8 +24,7 @@ static size_t half(const struct mf_worker *worker)
     return (worker->buffer_size - MF_PAGE) / 2 / MF_PAGE * MF_PAGE;
 }
 
-/* There are two files that an error may be about. */
-static enum mf_status blame(struct mf_env *env, const struct mf_file *file)
+enum mf_status mf_file_blame(struct mf_env *env, const struct mf_file *file)
 {
     struct mf_error error = env->error;
 
@@ -36,11 +35,12 @@ static enum mf_status blame(struct mf_env *env, const struct mf_file *file)
         error.message);
 }
 
-static enum mf_status check_readable(struct mf_model *model, uint32_t tensor)
+enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
 {
     if (mf_tensor_readable(model, tensor) == MF_OK)
         return MF_OK;
-    return blame(model->env, &model->file[model->index.tensor[tensor].shard]);
+    return mf_file_blame(model->env,
+                         &model->file[model->index.tensor[tensor].shard]);
 }
 
 /* The piece at offset into the room from `at` on; NULL after mf_fail. */
@@ -53,7 +53,7 @@ static const uint8_t *read_piece(struct mf_worker *worker,
     if (mf_source_read(&worker->env, &file->source, offset, bytes, size) ==
         MF_OK)
         return bytes;
-    blame(&worker->env, file);
+    mf_file_blame(&worker->env, file);
     return NULL;
 }
 
@@ -123,8 +123,8 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
     for (size_t i = 0; i < count; i++) {
         uint64_t size = record[pair[i].a].size;
 
-        if (check_readable(a, pair[i].a) != MF_OK ||
-            check_readable(b, pair[i].b) != MF_OK)
+        if (mf_compare_readable(a, pair[i].a) != MF_OK ||
+            mf_compare_readable(b, pair[i].b) != MF_OK)
             return a->env->error.status;
         work = size > UINT64_MAX - work ? UINT64_MAX : work + size;
         largest = size > largest ? size : largest;

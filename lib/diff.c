@@ -15,6 +15,8 @@ struct diff {
     struct mf_model *a, *b;
     struct mf_pair *pair; /* tensors whose bytes are compared, in a's order */
     size_t pair_count;
+    struct mf_valued *valued; /* whose numbers are, likewise */
+    size_t valued_count;
     void (*found)(void *user, const struct mf_difference *difference);
     void *user;
 };
@@ -129,32 +131,84 @@ static enum mf_status compare_data(struct diff *diff)
     return mf_compare(diff->a, diff->b, diff->pair, diff->pair_count);
 }
 
+/* What is different of tensor number i of a; *pair is the first of its, or of a
+ * later tensor's, and goes on to the next. */
+static struct mf_difference compare_tensor(const struct diff *diff, size_t i,
+                                           size_t *pair)
+{
+    const struct mf_record *record = &diff->a->index.tensor[i];
+    const struct mf_index *b = &diff->b->index;
+    struct mf_difference found = { .is_tensor = true,
+                                   .a = i,
+                                   .b = find(b, record) };
+
+    if (find(&diff->a->index, record) != i)
+        return found;
+    if (found.b == MF_NOT_FOUND)
+        found.what = MF_ONLY_A;
+    else
+        found.what = compare_entries(diff, record, &b->tensor[found.b]);
+    if (*pair < diff->pair_count && diff->pair[*pair].a == i) {
+        uint64_t first = diff->pair[(*pair)++].first;
+
+        if (first < record->size) {
+            found.what |= MF_DIFFERS_DATA;
+            found.first = first;
+        }
+    }
+    return found;
+}
+
+static bool worth_decoding(const struct mf_difference *found)
+{
+    return found->what & (MF_DIFFERS_TYPE | MF_DIFFERS_DATA) &&
+           !(found->what & MF_DIFFERS_SHAPE);
+}
+
+static enum mf_status compare_values(struct diff *diff)
+{
+    size_t pair = 0;
+
+    for (size_t i = 0; i < diff->a->index.tensor_count; i++) {
+        struct mf_difference found = compare_tensor(diff, i, &pair);
+
+        if (worth_decoding(&found))
+            diff->valued[diff->valued_count++] =
+                (struct mf_valued){ .a = (uint32_t)found.a,
+                                    .b = (uint32_t)found.b };
+    }
+    return mf_diff_values(diff->a, diff->b, diff->valued, diff->valued_count);
+}
+
+static void tell_values(const struct diff *diff, const struct mf_valued *valued,
+                        struct mf_difference *difference)
+{
+    struct mf_error why;
+
+    if (valued->decoded) {
+        difference->values = &valued->apart.errors;
+        tell(diff, difference);
+        return;
+    }
+    mf_values_decodable(diff->a, diff->b, valued);
+    why = diff->a->env->error;
+    mf_clear_error(diff->a->env);
+    difference->no_values = why.message;
+    tell(diff, difference);
+}
+
 static void diff_tensors(const struct diff *diff)
 {
     const struct mf_index *a = &diff->a->index, *b = &diff->b->index;
-    const struct mf_pair *pair = diff->pair;
-    const struct mf_pair *end = pair ? pair + diff->pair_count : NULL;
+    size_t pair = 0, valued = 0;
 
     for (size_t i = 0; i < a->tensor_count; i++) {
-        const struct mf_record *record = &a->tensor[i];
-        struct mf_difference found = { .is_tensor = true,
-                                       .a = i,
-                                       .b = find(b, record) };
+        struct mf_difference found = compare_tensor(diff, i, &pair);
 
-        if (find(a, record) != i)
-            continue;
-        if (found.b == MF_NOT_FOUND)
-            found.what = MF_ONLY_A;
+        if (diff->valued && worth_decoding(&found))
+            tell_values(diff, &diff->valued[valued++], &found);
         else
-            found.what = compare_entries(diff, record, &b->tensor[found.b]);
-        if (pair != end && pair->a == i) {
-            if (pair->first < record->size) {
-                found.what |= MF_DIFFERS_DATA;
-                found.first = pair->first;
-            }
-            pair++;
-        }
-        tell(diff, &found);
+            tell(diff, &found);
     }
     for (size_t i = 0; i < b->tensor_count; i++) {
         struct mf_difference found = {
@@ -177,20 +231,28 @@ enum mf_status mf_diff(struct mf_model *a, struct mf_model *b,
 {
     struct mf_env *env = a->env;
     struct diff diff = { .a = a, .b = b, .found = found, .user = user };
-    size_t size = (a->index.tensor_count + 1) * sizeof(*diff.pair);
+    size_t tensors = a->index.tensor_count + 1;
     enum mf_status status;
 
     mf_clear_error(env);
     if (b->env != env)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "two models can be compared where they share an env");
+    if (options && options->no_data && options->values)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "values cannot be compared without data");
     status = diff_metadata(&diff);
     if (status == MF_OK && !(options && options->no_data)) {
-        diff.pair = mf_alloc(env, size);
+        diff.pair = mf_alloc(env, tensors * sizeof(*diff.pair));
         status = diff.pair ? compare_data(&diff) : env->error.status;
+    }
+    if (status == MF_OK && options && options->values) {
+        diff.valued = mf_alloc(env, tensors * sizeof(*diff.valued));
+        status = diff.valued ? compare_values(&diff) : env->error.status;
     }
     if (status == MF_OK)
         diff_tensors(&diff);
-    mf_release(env, diff.pair, size);
+    mf_release(env, diff.valued, tensors * sizeof(*diff.valued));
+    mf_release(env, diff.pair, tensors * sizeof(*diff.pair));
     return status;
 }

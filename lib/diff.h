@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.h - metadata of one model against those of another
+ * diff.h - metadata and numbers of one model against those of another
  */
 #ifndef MF_LIB_DIFF_H
 #define MF_LIB_DIFF_H
 
 #include "lib/model.h"
+#include "lib/recode.h"
 
 /* Whether metadatum a of one model and b of the other have the same value;
  * where they have not, *first is the first element that differs (0 unless both
@@ -13,5 +14,27 @@
 enum mf_status mf_meta_equal(struct mf_model *of_a, size_t a,
                              struct mf_model *of_b, size_t b, bool *equal,
                              uint64_t *first);
+
+/* How far numbers are apart: sums while they are looked at, then `errors`. */
+struct mf_apart {
+    struct mf_deviation deviation; /* of those that are finite on both sides */
+    struct mf_value_errors errors;
+};
+
+/* Tensor a of one model and tensor b of the other, of one shape. */
+struct mf_valued {
+    uint32_t a, b;
+    bool decoded; /* else they cannot be, and apart is nothing */
+    struct mf_apart apart;
+};
+
+/* Fills in the pairs, of which all but a and b is zero.  Both models belong to
+ * one env.  MF_ERR_CORRUPT where a tensor is MF_TENSOR_DAMAGED. */
+enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
+                              struct mf_valued *pair, size_t count);
+
+/* Fails where the two cannot be decoded, with a sentence that says why. */
+enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
+                                   const struct mf_valued *pair);
 
 #endif

@@ -319,8 +319,7 @@ struct mf_tensor_stats {
 };
 
 /* Decodes tensors, on all threads and in bounded memory, and says what their
- * numbers are like: out[i] is of tensor number index[i].  The only look at a
- * model that decodes. */
+ * numbers are like: out[i] is of tensor number index[i]. */
 MF_API enum mf_status mf_tensors_stats(struct mf_model *model,
                                        const size_t *index, size_t count,
                                        struct mf_tensor_stats *out);
@@ -899,17 +898,39 @@ enum mf_difference_what {
     MF_DIFFERS_DATA = 16, /* or the value of a metadatum */
 };
 
+/* How far the numbers of a tensor are from the other's, both decoded to floats
+ * of 32 bits: what these do not tell apart is equal here, and a double that is
+ * none of them is infinite. */
+struct mf_value_errors {
+    uint64_t count; /* numbers that are finite in both; of these: */
+    double max_absolute;
+    double max_relative; /* to a's number, where that is not 0 */
+    double rmse;         /* the root of the mean squared error */
+    double cosine;       /* of the angle between both; where one has zeros only
+                            it is 0, where both have it is 1 */
+    uint64_t from_zero;  /* 0 in a and not in b: they have no relative error */
+    /* Of the others, on that side alone.  An infinity against that of the other
+     * sign is on either. */
+    uint64_t nan_a, nan_b, inf_a, inf_b;
+};
+
 struct mf_difference {
     bool is_tensor; /* else a metadatum */
     unsigned what;  /* enum mf_difference_what, or-ed */
     size_t a, b;    /* for mf_tensor_at or mf_meta_at; SIZE_MAX: not there */
     uint64_t first; /* of MF_DIFFERS_DATA: the first byte of the tensor, or the
                        first element of an array, that is different; else 0 */
+    /* Where values were asked for, of a tensor that has the other's shape;
+     * until found returns.  Else both are NULL. */
+    const struct mf_value_errors *values;
+    const char *no_values; /* a sentence: why they cannot be compared */
 };
 
 /* All zero is the default. */
 struct mf_diff_options {
     bool no_data; /* leave tensor data unread */
+    bool values;  /* decode tensors that differ, and say how far apart they are;
+                     not with no_data */
 };
 
 /* Calls found for everything that is different, in the order of a's metadata,
@@ -919,8 +940,9 @@ struct mf_diff_options {
  * Metadata are compared by key as they stand, numbers of models of different
  * formats by their value, whatever their width.  Tensors' bytes are compared
  * where type and size agree; both files are read once, by the env's threads, in
- * buffers of at most 3 MiB together.  MF_ERR_CORRUPT where one of these tensors
- * is MF_TENSOR_DAMAGED. */
+ * buffers of at most 3 MiB together.  With values, tensors of one shape whose
+ * types or bytes differ are read once more, likewise.  MF_ERR_CORRUPT where a
+ * tensor that is to be read is MF_TENSOR_DAMAGED. */
 MF_API enum mf_status
 mf_diff(struct mf_model *a, struct mf_model *b,
         const struct mf_diff_options *options,

@@ -8,7 +8,6 @@
 #include "lib/recode.h"
 
 #include <assert.h>
-#include <math.h>
 
 /* Parts of the buffer begin on a cache line, so three of them may take as many
  * bytes less one more. */
@@ -92,18 +91,8 @@ size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size)
 static void compare(const float *before, const float *after, size_t count,
                     struct mf_deviation *deviation)
 {
-    for (size_t i = 0; i < count; i++) {
-        double a = (double)before[i], b = (double)after[i];
-        float apart = fabsf(before[i] - after[i]);
-
-        deviation->error2 += (a - b) * (a - b);
-        deviation->before2 += a * a;
-        deviation->after2 += b * b;
-        deviation->product += a * b;
-        if (apart > deviation->worst)
-            deviation->worst = apart;
-    }
-    deviation->count += count;
+    for (size_t i = 0; i < count; i++)
+        mf_deviation_count(deviation, before[i], after[i]);
 }
 
 void mf_deviation_add(struct mf_deviation *sum, const struct mf_deviation *more)

@@ -5,13 +5,15 @@
 #ifndef MF_LIB_RECODE_H
 #define MF_LIB_RECODE_H
 
+#include <math.h>
+
 #include "lib/codecs.h"
 #include "lib/draft.h"
 
 /* How far numbers have come from what they were. */
 struct mf_deviation {
     double error2, before2, after2, product; /* sums of squares and products */
-    float worst;
+    double worst;
     uint64_t count;
 };
 
@@ -50,6 +52,21 @@ static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
 const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
                          size_t rows, uint64_t first,
                          struct mf_deviation *deviation);
+
+/* Adds a number: what it was, and what it has become. */
+static inline void mf_deviation_count(struct mf_deviation *sum, float before,
+                                      float after)
+{
+    double a = (double)before, b = (double)after, apart = fabs(a - b);
+
+    sum->error2 += apart * apart;
+    sum->before2 += a * a;
+    sum->after2 += b * b;
+    sum->product += a * b;
+    if (apart > sum->worst)
+        sum->worst = apart;
+    sum->count++;
+}
 
 /* Adds what was found elsewhere. */
 void mf_deviation_add(struct mf_deviation *sum,

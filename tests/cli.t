@@ -149,6 +149,9 @@ is diff-escapes diff --quiet bad-name-control.gguf bad-name-utf8.gguf
 is diff-containers diff --quiet good-folder good-sharded
 is diff-damaged diff --quiet good-base.gguf bad-overlap.gguf
 is diff-damaged-json diff --json good-base.gguf bad-overlap.gguf
+is diff-values diff --quiet --values good-base.gguf good-big-endian.gguf
+is diff-values-json diff --json --values good-base.gguf good-big-endian.gguf
+is diff-values-no-data diff --values --no-data good-base.gguf good-base.gguf
 is diff-missing diff --quiet good-base.gguf nothing.gguf
 is diff-missing-json diff --json nothing.gguf good-base.gguf
 is diff-usage-one diff good-base.gguf

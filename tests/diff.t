@@ -93,5 +93,58 @@ check "a file that is not there is exit code 3" \
 check "so is a damaged tensor, with the file's name" \
     expect 3 "bad-overlap.gguf': tensor" "$gguf" fixtures/bad-overlap.gguf
 check "an option that is not there is exit code 2" \
-    expect 2 "no option" --values "$gguf" "$gguf"
+    expect 2 "no option" --value "$gguf" "$gguf"
+
+# ---- the numbers ----
+
+# floats NAME TYPE BYTES DATA: "t" of four numbers, its data as printf takes it.
+floats() {
+    text="{\"t\":{\"dtype\":\"$2\",\"shape\":[4],\"data_offsets\":[0,$3]}}"
+    # shellcheck disable=SC2059 # both are escapes
+    {
+        printf "\\$(printf %o ${#text})\\0\\0\\0\\0\\0\\0\\0"
+        printf %s "$text"
+        printf "$4"
+    } >"$dir/$1.safetensors"
+}
+# 1 -2 0 4, 1 -2.5 3 3, the first with a NaN and an infinity, and no numbers
+floats four F32 16 '\0\0\200\77\0\0\0\300\0\0\0\0\0\0\200\100'
+floats half F16 8 '\0\74\0\301\0\102\0\102'
+floats odd F16 8 '\0\74\0\300\1\176\0\174'
+floats bool BOOL 4 '\0\1\1\0'
+
+check "numbers of different types are compared" expect 1 \
+    "tensor 't' is off by at most 3, relatively 0.25; RMSE 1.60078, cosine 0.781685699, zero in A alone: 1" \
+    --values "$dir/four.safetensors" "$dir/half.safetensors"
+check "the line that says so stands behind the difference" \
+    [ "$(sed -n 1p "$dir/out")" = "tensor 't' is different: type f32 | f16" ]
+check "in JSON, too" expect 1 \
+    '"values":{"finite":4,"max_abs":3,"max_rel":0.25,"rmse":1.6007810593582121,"cosine":0.7816856' \
+    --values --json "$dir/four.safetensors" "$dir/half.safetensors"
+check "what is none on one side is counted" expect 1 \
+    "relatively 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
+    --values "$dir/four.safetensors" "$dir/odd.safetensors"
+check "numbers of no type that is decoded are not" expect 1 \
+    "tensor 't' has values that are not compared: '$dir/bool.safetensors': tensor 't': bool cannot be decoded here" \
+    --values "$dir/four.safetensors" "$dir/bool.safetensors"
+check "equal tensors have no such line" expect 0 "are the same" --values \
+    "$dir/four.safetensors" "$dir/four.safetensors"
+check "nothing of it is printed" \
+    [ "$(wc -l <"$dir/out")" -eq 1 ]
+check "--no-data is at odds with it" expect 2 "does not go with '--no-data'" \
+    --values --no-data "$llama" "$llama"
+
+# Of blocks that became floats nothing is lost, and not much of floats that
+# became half as long: bf16 has 8 bits.
+"$modelfile" dequantize --quiet --type f32 "$llama" "$dir/floats.gguf" >"$dir/log"
+"$modelfile" dequantize --quiet --type bf16 "$llama" "$dir/halves.gguf" >"$dir/log"
+worst() {
+    "$modelfile" diff --quiet --values "$1" "$2" |
+        sed -n 's/.*is off by .* relatively \([^;]*\);.*/\1/p' | sort -g | tail -n 1
+}
+check "dequantized blocks are what they were" \
+    [ "$(worst "$llama" "$dir/floats.gguf")" = 0 ]
+check "bf16 is off by 1/256 at most" sh -c \
+    "echo '$(worst "$dir/floats.gguf" "$dir/halves.gguf")' |
+        awk '{ exit !(\$1 > 0.001 && \$1 <= 1 / 256) }'"
 finish

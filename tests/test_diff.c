@@ -2,6 +2,8 @@
  *
  * test_diff.c - what is different between two models, and nothing else
  */
+#include <math.h>
+
 #include "tests/differences.h"
 
 /* ---- every fixture ---- */
@@ -213,6 +215,87 @@ static void data_may_be_left_unread(void **state)
     mf_close(a);
 }
 
+/* ---- APR: one scale before a whole tensor, however it is cut ---- */
+
+enum { NUMBERS = 200 * 1027 };
+
+static void put_apr(uint8_t dtype, const void *bytes, size_t size)
+{
+    begin(ROW_MAJOR, 1, "{}");
+    put_entry(&(struct entry){ "t", dtype, 2, { 200, 1027 }, 0, size });
+    end(size);
+    memcpy(image.at + (image.size - (size + 63) / 64 * 64), bytes, size);
+}
+
+static void keep_values(void *user, const struct mf_difference *difference)
+{
+    struct mf_value_errors *errors = user;
+
+    assert_non_null(difference->values);
+    *errors = *difference->values;
+}
+
+static void keep_reason(void *user, const struct mf_difference *difference)
+{
+    assert_null(difference->values);
+    assert_non_null(difference->no_values);
+    snprintf(user, 320, "%s", difference->no_values);
+}
+
+static void a_scale_is_that_of_all_parts(void **state)
+{
+    static uint8_t q8[4 + NUMBERS], first[1 << 20];
+    static float f32[NUMBERS];
+    struct mf_diff_options options = { .values = true };
+    struct mf_value_errors errors = { 0 };
+    struct mf_model *a, *b;
+
+    (void)state;
+    memcpy(q8, &(float){ 0.5F }, 4);
+    for (int i = 0; i < NUMBERS; i++) {
+        q8[4 + i] = (uint8_t)(i % 255 - 127);
+        f32[i] = (float)(i % 255 - 127) / 2;
+    }
+    f32[NUMBERS - 1] += 3;
+    put_apr(129, q8, sizeof(q8));
+    memcpy(first, image.at, image.size);
+    a = open_bytes(env, first, image.size);
+    put_apr(0, f32, sizeof(f32));
+    b = open_image("f32");
+    assert_int_equal(mf_diff(a, b, &options, keep_values, &errors), MF_OK);
+    assert_int_equal(errors.count, NUMBERS);
+    assert_true(errors.max_absolute == 3);
+    assert_true(fabs(errors.rmse * errors.rmse * NUMBERS - 9) < 1e-9);
+    mf_close(b);
+    mf_close(a);
+}
+
+/* aprender writes tensors that have neither dimensions nor data. */
+static void of_nothing_no_number_is_read(void **state)
+{
+    static uint8_t first[4096];
+    struct mf_diff_options options = { .values = true };
+    struct mf_model *a, *b;
+    char why[320] = "";
+
+    (void)state;
+    begin(ROW_MAJOR, 1, "{}");
+    put_entry(&(struct entry){ .name = "t" });
+    end(0);
+    memcpy(first, image.at, image.size);
+    a = open_bytes(env, first, image.size);
+    begin(ROW_MAJOR, 1, "{}");
+    put_entry(&(struct entry){ .name = "t", .size = 4 });
+    end(4);
+    b = open_image("scalar");
+    assert_int_equal(mf_diff(a, b, &options, keep_reason, why), MF_OK);
+    assert_string_equal(why, "one has 0 numbers, the other 1");
+    assert_int_equal(mf_diff(b, a, &options, keep_reason, why), MF_OK);
+    assert_string_equal(why, "one has 1 numbers, the other 0");
+    mf_close(b);
+    mf_close(a);
+}
+
 /* ---- what cannot be ---- */
 
 static void what_cannot_be_is_refused(void **state)
@@ -282,6 +365,8 @@ int main(void)
         WITH_ENV(shapes_compare_in_one_order),
         WITH_ENV(types_and_data_are_compared),
         WITH_ENV(data_may_be_left_unread),
+        WITH_ENV(a_scale_is_that_of_all_parts),
+        WITH_ENV(of_nothing_no_number_is_read),
         WITH_ENV(what_cannot_be_is_refused),
         cmocka_unit_test(every_allocation_failed),
     };
