@@ -15,7 +15,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/made"
 check "the program that writes fixtures runs" "$build/fixtures/make" "$dir/made"
 check "it writes every committed byte, and nothing else" \
-    diff -r --exclude='make*' --exclude=.gitattributes --exclude=quant \
+    diff -r --exclude='make*' --exclude=.gitattributes --exclude=quant --exclude=mix \
         fixtures "$dir/made"
 
 # Faults in what `info` does not read, such as the tensor data.

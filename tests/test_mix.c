@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_mix.c - every tensor gets the type that llama-quantize gives it
+ *
+ * fixtures/mix/models.txt describes models, expected.tsv what llama-quantize
+ * made of them.
+ */
+#include <ctype.h>
+
+#include "tests/mix.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/* ---- fixtures/mix ---- */
+
+/* The letter of each type in expected.tsv. */
+static char letter_of(uint32_t type)
+{
+    static const struct letter {
+        const char *name;
+        char letter;
+    } letters[] = {
+        { "q4_0", 'a' },    { "q4_1", 'b' },   { "q5_0", 'c' },
+        { "q5_1", 'd' },    { "q8_0", 'e' },   { "q2_k", 'f' },
+        { "q3_k", 'g' },    { "q4_k", 'h' },   { "q5_k", 'i' },
+        { "q6_k", 'j' },    { "iq1_s", 'k' },  { "iq1_m", 'l' },
+        { "iq2_xxs", 'm' }, { "iq2_xs", 'n' }, { "iq2_s", 'o' },
+        { "iq3_xxs", 'p' }, { "iq3_s", 'q' },  { "iq4_nl", 'r' },
+        { "iq4_xs", 's' },  { "tq1_0", 't' },  { "tq2_0", 'u' },
+        { "f32", 'F' },     { "f16", 'H' },    { "bf16", 'B' },
+    };
+
+    for (size_t i = 0; i < COUNT(letters); i++)
+        if (strcmp(mf_types[type].name, letters[i].name) == 0)
+            return letters[i].letter;
+    return '?';
+}
+
+/* "3a" for "aaa", from three on. */
+static void shorten(const char *letters, char *out)
+{
+    for (size_t same; *letters; letters += same) {
+        same = 1;
+        while (letters[same] == letters[0])
+            same++;
+        if (same > 2)
+            out += sprintf(out, "%zu%c", same, letters[0]);
+        else
+            for (size_t i = 0; i < same; i++)
+                *out++ = letters[0];
+    }
+    *out = 0;
+}
+
+static void types_of(const struct plan *plan, char *out)
+{
+    char letters[1024];
+    size_t count = plan->draft.tensor_count;
+
+    assert_true(count < sizeof(letters));
+    for (size_t i = 0; i < count; i++)
+        letters[i] = letter_of(plan->draft.tensor[i].type);
+    letters[count] = 0;
+    shorten(letters, out);
+}
+
+static void check_row(const char *model, const char *mix, bool weighted,
+                      const char *expected)
+{
+    struct mf_quantize_options wishes = { .type = mix };
+    char got[2048] = "!", matrix[512];
+    struct plan plan;
+
+    strcpy(matrix, scratch_path("matrix.dat"));
+    if (weighted)
+        wishes.imatrix = matrix;
+    if (make_plan(&plan, scratch_path("model.gguf"), &wishes) == MF_OK)
+        types_of(&plan, got);
+    if (strcmp(got, expected) != 0)
+        fail_msg("%s as %s %s importance matrix is\n%s\nnot\n%s\n%s", model,
+                 mix, weighted ? "with" : "without", got, expected,
+                 message_of(&plan));
+    drop_plan(&plan);
+}
+
+static void types_are_those_of_llama_quantize(void **state)
+{
+    FILE *file = fopen(fixture_path("mix/expected.tsv"), "r");
+    char line[4096], model[64], mix[16], weights[16], types[2048];
+    char made[64] = "";
+    size_t rows = 0;
+
+    (void)state;
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        if (line[0] == '#')
+            continue;
+        assert_int_equal(
+            sscanf(line, "%63s %15s %15s %2047s", model, mix, weights, types),
+            4);
+        if (strcmp(model, made) != 0)
+            make_model(model, scratch_path("model.gguf"),
+                       scratch_path("matrix.dat"));
+        strcpy(made, model);
+        check_row(model, mix, strcmp(weights, "imatrix") == 0, types);
+        rows++;
+    }
+    fclose(file);
+    assert_int_equal(rows, 11 * 33 * 2);
+}
+
+/* ---- what is asked for ---- */
+
+static struct plan plan_of(const char *model,
+                           const struct mf_quantize_options *wishes)
+{
+    struct plan plan;
+
+    make_model(model, scratch_path("model.gguf"), scratch_path("matrix.dat"));
+    if (make_plan(&plan, scratch_path("model.gguf"), wishes) != MF_OK)
+        fail_msg("%s as %s: %s", model, wishes->type, message_of(&plan));
+    return plan;
+}
+
+static void refuse(const char *model, const struct mf_quantize_options *wishes,
+                   enum mf_status status, const char *message)
+{
+    struct plan plan;
+
+    make_model(model, scratch_path("model.gguf"), NULL);
+    assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), wishes),
+                     status);
+    if (!strstr(message_of(&plan), message))
+        fail_msg("the message is: %s", message_of(&plan));
+    drop_plan(&plan);
+}
+
+static void mixes_have_names_and_numbers(void **state)
+{
+    struct mf_quantize_options wishes = { .type = NULL };
+    struct mf_mix_info mix;
+    struct plan plan;
+    char name[16], matrix[512];
+
+    (void)state;
+    strcpy(matrix, scratch_path("m.dat"));
+    wishes.imatrix = matrix;
+    make_model("tied", scratch_path("model.gguf"), wishes.imatrix);
+    for (size_t i = 0; mf_mix_at(i, &mix); i++) {
+        for (size_t c = 0; c <= strlen(mix.name); c++) /* "q4_k_M" */
+            name[c] = (char)(c < 4 ? tolower(mix.name[c]) : mix.name[c]);
+        wishes.type = strcmp(mix.name, "COPY") == 0 ? "copy" : name;
+        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &wishes),
+                         MF_OK);
+        if (mix.type[0])
+            assert_string_equal(mf_types[plan.result.type].name, mix.type);
+        drop_plan(&plan);
+        snprintf(name, sizeof(name), "%u", mix.file_type);
+        wishes.type = name;
+        assert_int_equal(make_plan(&plan, scratch_path("model.gguf"), &wishes),
+                         MF_OK);
+        assert_int_equal(plan.result.file_type, mix.file_type);
+        drop_plan(&plan);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        wishes.type = (const char *[]){ "", "Q4_K_X", "4", "1024", "i32" }[i];
+        refuse("tied", &wishes, MF_ERR_ARGUMENT, "neither a mix");
+    }
+}
+
+static void a_type_in_small_letters_is_for_all(void **state)
+{
+    struct plan plan =
+        plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k" });
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "output.weight"), "q4_k");
+    assert_string_equal(planned_type(&plan, "token_embd.weight"), "q4_k");
+    assert_string_equal(planned_type(&plan, "blk.0.ffn_down.weight"), "q4_k");
+    assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
+    assert_int_equal(plan.result.file_type, 15);
+    drop_plan(&plan);
+    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "Q4_K" });
+    assert_string_equal(planned_type(&plan, "output.weight"), "q6_k");
+    assert_int_equal(plan.result.file_type, 15);
+    drop_plan(&plan);
+}
+
+static void tensors_come_by_block_and_name(void **state)
+{
+    struct plan plan =
+        plan_of("grouped", &(struct mf_quantize_options){ .type = "Q8_0" });
+    uint64_t block = 0, next, end = 0;
+
+    (void)state;
+    for (size_t i = 0; i < plan.draft.tensor_count; i++) {
+        const struct mf_draft_tensor *tensor = &plan.draft.tensor[i];
+        const struct mf_draft_tensor *last = i > 0 ? tensor - 1 : NULL;
+
+        if (i < 3)
+            assert_false(mf_block_of(tensor->name, &next));
+        else
+            assert_true(mf_block_of(tensor->name, &next));
+        if (i < 4)
+            next = block;
+        assert_true(next >= block);
+        if (last && next == block && i != 3)
+            assert_true(strcmp(last->name.at, tensor->name.at) < 0);
+        assert_int_equal(tensor->offset, end);
+        end = (tensor->offset + tensor->size + 31) / 32 * 32;
+        block = next;
+    }
+    assert_int_equal(block, 15);
+    drop_plan(&plan);
+}
+
+static void users_types_go_first(void **state)
+{
+    const struct mf_tensor_type types[] = {
+        { "BLK\\.(0|1)\\.ffn_down", "Q8_0" },
+        { "ffn_(down|up)", "q5_1" },
+        { "token_embd|output", "f16" },
+    };
+    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+                                          .tensor_types = types,
+                                          .tensor_type_count = COUNT(types),
+                                          .output_type = "q8_0",
+                                          .embedding_type = "IQ4_NL" };
+    struct plan plan = plan_of("grouped", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "blk.1.ffn_down.weight"), "q8_0");
+    assert_string_equal(planned_type(&plan, "blk.10.ffn_down.weight"), "q5_1");
+    assert_string_equal(planned_type(&plan, "blk.2.ffn_up.weight"), "q5_1");
+    assert_string_equal(planned_type(&plan, "blk.2.ffn_gate.weight"), "q4_k");
+    assert_string_equal(planned_type(&plan, "output.weight"), "q8_0");
+    assert_string_equal(planned_type(&plan, "token_embd.weight"), "iq4_nl");
+    assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
+    drop_plan(&plan);
+    wishes.type = "COPY";
+    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "COPY changes no type");
+    wishes =
+        (struct mf_quantize_options){ .type = "Q4_0", .output_type = "i32" };
+    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is no type");
+}
+
+static void rows_that_are_not_whole_blocks(void **state)
+{
+    struct mf_quantize_options wishes = { .type = "Q4_K_S", .pure = true };
+    struct plan plan = plan_of("odder-rows", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "token_embd.weight"), "q5_0");
+    assert_string_equal(planned_type(&plan, "blk.0.attn_q.weight"), "f16");
+    assert_string_equal(planned_type(&plan, "blk.0.attn_v.weight"), "q4_k");
+    assert_int_equal(plan.result.fallbacks, 5);
+    drop_plan(&plan);
+    wishes.type = "Q4_0";
+    refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
+           "tensor 'blk.0.attn_q.weight' cannot be q4_0: its rows of 80");
+}
+
+static void what_is_quantized_stays(void **state)
+{
+    struct mf_quantize_options wishes = { .type = "Q8_0" };
+    struct plan plan = plan_of("quantized", &wishes);
+
+    (void)state;
+    assert_int_equal(plan.result.changed, 0);
+    drop_plan(&plan);
+    wishes.type = "Q4_0";
+    refuse("quantized", &wishes, MF_ERR_ARGUMENT,
+           "tensor 'output.weight' is q8_0 already");
+    wishes.leave_output = true;
+    refuse("quantized", &wishes, MF_ERR_ARGUMENT,
+           "tensor 'token_embd.weight' is q8_0 already");
+    wishes.allow_requantize = true;
+    plan = plan_of("quantized", &wishes);
+    assert_string_equal(planned_type(&plan, "output.weight"), "q8_0");
+    assert_string_equal(planned_type(&plan, "blk.0.ffn_up.weight"), "q4_0");
+    drop_plan(&plan);
+    refuse("integers", &wishes, MF_ERR_UNSUPPORTED,
+           "tensor 'blk.0.qweight' is i32");
+}
+
+static void some_stay_whatever_they_are(void **state)
+{
+    struct mf_quantize_options wishes = { .type = "q8_0" };
+    struct plan plan = plan_of("all-kept", &wishes);
+
+    (void)state;
+    for (size_t i = 0; i < plan.draft.tensor_count; i++)
+        if (plan.draft.tensor[i].type != MF_TYPE_F16)
+            fail_msg("%s does not stay", plan.draft.tensor[i].name.at);
+    drop_plan(&plan);
+}
+
+static const char *type_in(const char *architecture, const char *mix,
+                           const char *name)
+{
+    char key[64];
+    struct mf_edit edits[] = {
+        { .key = "general.architecture", .type = MF_VALUE_STRING },
+        { .key = key, .type = MF_VALUE_U32, .number.u64 = 80 },
+    };
+    struct mf_quantize_options wishes = { .type = mix,
+                                          .edits = edits,
+                                          .edit_count = 2 };
+    struct plan plan;
+    const char *type;
+
+    edits[0].text = (struct mf_str){ architecture, strlen(architecture) };
+    snprintf(key, sizeof(key), "%s.block_count", architecture);
+    plan = plan_of("grouped", &wishes);
+    type = planned_type(&plan, name);
+    drop_plan(&plan);
+    return type;
+}
+
+/* The 65B model: as many blocks, but each head has its own keys and values. */
+static void heads_that_share_nothing(void **state)
+{
+    const struct mf_edit edits[] = {
+        { .key = "llama.block_count", .type = MF_VALUE_U32, .number.u64 = 80 },
+        { .key = "llama.attention.head_count_kv", .unset = true },
+    };
+    struct mf_quantize_options wishes = { .type = "Q3_K_S",
+                                          .edits = edits,
+                                          .edit_count = 2 };
+    struct plan plan = plan_of("grouped", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "blk.8.attn_v.weight"), "q3_k");
+    drop_plan(&plan);
+}
+
+/* As models of llama.cpp's list are known to be. */
+static void architectures_differ(void **state)
+{
+    static const char *const tied[] = {
+        "bert",   "bitnet", "cohere2",      "command-r",  "gemma",
+        "gemma2", "gptj",   "jina-bert-v2", "nomic-bert", "openelm"
+    };
+    static const char *const large[] = { "llama", "deci", "olmo", "qwen2",
+                                         "qwen2vl" };
+    const char *embedding = "token_embd.weight", *output = "output.weight";
+    const char *values = "blk.8.attn_v.weight";
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(tied); i++) {
+        assert_string_equal(type_in(tied[i], "Q4_K_M", embedding), "q6_k");
+        assert_string_equal(type_in(tied[i], "Q4_K_M", output), "q4_k");
+    }
+    assert_string_equal(type_in("unknown", "Q4_K_M", embedding), "q4_k");
+    assert_string_equal(type_in("unknown", "Q4_K_M", output), "q6_k");
+    for (size_t i = 0; i < COUNT(large); i++)
+        assert_string_equal(type_in(large[i], "Q3_K_S", values), "q5_k");
+    assert_string_equal(type_in("unknown", "Q3_K_S", values), "q3_k");
+}
+
+static void copies_say_what_the_model_is(void **state)
+{
+    struct mf_quantize_options wishes = { .type = "COPY" };
+    struct plan plan = plan_of("grouped", &wishes);
+
+    (void)state;
+    assert_int_equal(plan.result.file_type, 1024 + 1); /* f16, a guess */
+    assert_int_equal(plan.result.changed, 0);
+    drop_plan(&plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_are_those_of_llama_quantize),
+        cmocka_unit_test(mixes_have_names_and_numbers),
+        cmocka_unit_test(a_type_in_small_letters_is_for_all),
+        cmocka_unit_test(tensors_come_by_block_and_name),
+        cmocka_unit_test(users_types_go_first),
+        cmocka_unit_test(rows_that_are_not_whole_blocks),
+        cmocka_unit_test(what_is_quantized_stays),
+        cmocka_unit_test(some_stay_whatever_they_are),
+        cmocka_unit_test(architectures_differ),
+        cmocka_unit_test(heads_that_share_nothing),
+        cmocka_unit_test(copies_say_what_the_model_is),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_pattern.c - regular expressions are found where they are, and only there
+ *
+ * Held against those of the C library, which are not quite of the same kind,
+ * where a pattern means the same to both.
+ */
+#include <regex.h>
+
+#include "lib/pattern.h"
+#include "tests/support.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+static struct mf_env *env;
+static struct mf_pattern pattern;
+
+static bool found(const char *text, const char *name)
+{
+    if (mf_pattern_init(&pattern, env, text) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    return mf_pattern_found(&pattern, (struct mf_str){ name, strlen(name) });
+}
+
+/* ---- against others ---- */
+
+static const char *const names[] = {
+    "",
+    "a",
+    "b",
+    "ab",
+    "aab",
+    "abab",
+    "blk.0.ffn_down.weight",
+    "blk.10.ffn_down.weight",
+    "blk.31.attn_v.weight",
+    "token_embd.weight",
+    "output.weight",
+    "output_norm.weight",
+    "x-[y]{2}\\z^$",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaac",
+};
+
+static const char *const both[] = {
+    "a",
+    "ab|b",
+    "^a",
+    "b$",
+    "^$",
+    "^(a|b)*$",
+    "^(ab)+$",
+    "^(a|ab)(b|)$",
+    "a{2}",
+    "^a{1,2}b",
+    "^a{0,1}b$",
+    "(a*)*c",
+    "(a|a)*b",
+    "(aa|aaa)*c$",
+    "^(a{2,}){3,}c$",
+    "a?a?a?a?a?a?a?a?a?a?a?a?aaaaaaaaaaaac",
+    "blk\\.[0-9]\\.",
+    "blk\\.(1[0-9]|2[0-9]|3[01])\\..*v\\.weight$",
+    "ffn_(down|up)|attn_v",
+    "[^a-z_.0-9]",
+    "[a-c-]",
+    "\\[y\\]\\{2\\}",
+    "\\\\z\\^\\$",
+    "^.{21}$",
+    "(^|t)o",
+    "(put|embd)(_norm)?\\.w",
+    "((((a))))",
+    "()",
+    "^()*$",
+};
+
+static void they_are_found_as_others_find_them(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(both); i++) {
+        regex_t other;
+
+        assert_int_equal(regcomp(&other, both[i], REG_EXTENDED | REG_NOSUB), 0);
+        for (size_t n = 0; n < COUNT(names); n++) {
+            bool theirs = regexec(&other, names[n], 0, NULL, 0) == 0;
+
+            if (found(both[i], names[n]) != theirs)
+                fail_msg("'%s' in '%s': %d is expected", both[i], names[n],
+                         theirs);
+        }
+        regfree(&other);
+    }
+}
+
+/* ---- what others lack ---- */
+
+static void they_know_the_words_of_ecmascript(void **state)
+{
+    (void)state;
+    assert_true(found("\\d+\\.ffn", "blk.10.ffn"));
+    assert_false(found("\\d\\.ffn", "blk.x.ffn"));
+    assert_true(found("^\\w+\\.\\w+$", "output.weight"));
+    assert_false(found("\\W", "output_1"));
+    assert_true(found("^\\D+$", "output"));
+    assert_true(found("a\\sb\\Sc", "a b.c"));
+    assert_true(found("[\\d_]x[^\\w]", "1x."));
+    assert_true(found("\\bnorm\\b", "a.norm.b"));
+    assert_false(found("\\bnorm\\b", "a_norm.b"));
+    assert_true(found("\\Bnorm", "a_norm.b"));
+    assert_true(found("(?:ab)+?c", "ababc"));
+    assert_true(found("a.*?c??$", "abc"));
+    assert_true(found("\\x41\\x2e\\t", "A.\t"));
+    assert_true(found("[[:digit:][:punct:]]{3}", "a1.2"));
+    assert_false(found(".", "\n"));
+    assert_true(found("a\\/b\\-c", "a/b-c"));
+    assert_true(found("}]", "}]"));
+}
+
+static void capital_letters_are_small_ones(void **state)
+{
+    (void)state;
+    assert_true(found("ATTN_[V-V]", "attn_v"));
+    assert_false(found("attn_v", "ATTN_V"));
+}
+
+static void a_name_may_hold_anything(void **state)
+{
+    static const char name[] = { 'a', 0, (char)0xff, 'b' };
+
+    (void)state;
+    assert_int_equal(mf_pattern_init(&pattern, env, "^a[^b]{2}b$"), MF_OK);
+    assert_true(
+        mf_pattern_found(&pattern, (struct mf_str){ name, sizeof(name) }));
+    assert_int_equal(mf_pattern_init(&pattern, env, "\\xff"), MF_OK);
+    assert_true(
+        mf_pattern_found(&pattern, (struct mf_str){ name, sizeof(name) }));
+}
+
+/* ---- what is none ---- */
+
+static void refuse(const char *text, const char *message)
+{
+    mf_env_free(env);
+    env = mf_env_new(NULL);
+    assert_int_equal(mf_pattern_init(&pattern, env, text), MF_ERR_ARGUMENT);
+    if (!strstr(mf_env_error(env)->message, message))
+        fail_msg("'%s': %s", text, mf_env_error(env)->message);
+}
+
+static void what_is_none_is_refused(void **state)
+{
+    static const struct refusal {
+        const char *text, *message;
+    } rows[] = {
+        { "(a", "ends within a group at its character 3" },
+        { "a)", "has a bracket that closes nothing at its character 2" },
+        { "[a", "ends within a set" },
+        { "[]", "has an empty set" },
+        { "[b-a]", "has a range that goes backwards" },
+        { "[[:word:]]", "has a set that is not known" },
+        { "*a", "repeats nothing" },
+        { "a|+", "repeats nothing" },
+        { "a**", "repeats nothing" },
+        { "a{", "has a repetition without a number" },
+        { "a{3,2}", "has a repetition that makes no sense" },
+        { "a{1", "has a repetition that makes no sense" },
+        { "a{99999999999}", "repeats too often" },
+        { "a\\", "ends within an escape" },
+        { "(a)\\1", "has an escape that is not known" },
+        { "(?=a)", "has a group that is not known" },
+        { "(a{100}){100}", "is too long" },
+        { "((((a{9}){9}){9}){9}){9}", "is too long" },
+    };
+    char deep[256];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++)
+        refuse(rows[i].text, rows[i].message);
+    memset(deep, '(', sizeof(deep) - 1);
+    deep[sizeof(deep) - 1] = 0;
+    refuse(deep, "has too many groups in each other");
+}
+
+/* Any prefix, and any byte for another, is a pattern or is refused. */
+static void nothing_breaks_them(void **state)
+{
+    static const char text[] = "^(?:a|[b-d\\w]{2,3}?|\\.x*)+|[^[:alpha:]]\\b$";
+    char copy[sizeof(text)];
+
+    (void)state;
+    for (size_t at = 0; at < sizeof(text); at++)
+        for (unsigned byte = 0; byte < 256; byte++) {
+            memcpy(copy, text, sizeof(text));
+            copy[at] = (char)byte;
+            mf_env_free(env);
+            env = mf_env_new(NULL);
+            if (mf_pattern_init(&pattern, env, copy) != MF_OK)
+                continue;
+            for (size_t n = 0; n < COUNT(names); n++)
+                mf_pattern_found(&pattern,
+                                 (struct mf_str){ names[n], strlen(names[n]) });
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_are_found_as_others_find_them),
+        cmocka_unit_test(they_know_the_words_of_ecmascript),
+        cmocka_unit_test(capital_letters_are_small_ones),
+        cmocka_unit_test(a_name_may_hold_anything),
+        cmocka_unit_test(what_is_none_is_refused),
+        cmocka_unit_test(nothing_breaks_them),
+    };
+    int failed;
+
+    env = mf_env_new(NULL);
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+    mf_env_free(env);
+    return failed;
+}
