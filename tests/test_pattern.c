@@ -187,7 +187,7 @@ static void nothing_breaks_them(void **state)
     char copy[sizeof(text)];
 
     (void)state;
-    for (size_t at = 0; at < sizeof(text); at++)
+    for (size_t at = 0; at + 1 < sizeof(text); at++)
         for (unsigned byte = 0; byte < 256; byte++) {
             memcpy(copy, text, sizeof(text));
             copy[at] = (char)byte;
