@@ -14,7 +14,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX2__)
+/* Who works on more than eight columns at a time, or on blocks side by side,
+ * defines MF_WIDE_LANES before it includes this. */
+#if defined(__AVX512BW__) && defined(MF_WIDE_LANES)
+#include <immintrin.h>
+#define MF_LANES 16
+#elif defined(__AVX2__)
 #include <immintrin.h>
 #define MF_LANES 8
 #elif defined(__SSE2__)
@@ -42,7 +47,9 @@ static inline void mf_lanes_store(float *at, mf_floats lanes)
 
 static inline mf_floats mf_lanes_all(float value)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_floats)_mm512_set1_ps(value);
+#elif MF_LANES == 8
     return (mf_floats)_mm256_set1_ps(value);
 #else
     return (mf_floats){ value, value, value, value };
@@ -51,17 +58,40 @@ static inline mf_floats mf_lanes_all(float value)
 
 static inline mf_ints mf_ints_all(int32_t value)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_ints)_mm512_set1_epi32(value);
+#elif MF_LANES == 8
     return (mf_ints)_mm256_set1_epi32(value);
 #else
     return (mf_ints){ value, value, value, value };
 #endif
 }
 
+/* Bit i is lane i's highest. */
+static inline uint32_t mf_lanes_signs(mf_ints lanes)
+{
+#if MF_LANES == 16
+    return _mm512_cmplt_epi32_mask((__m512i)lanes, _mm512_setzero_si512());
+#elif MF_LANES == 8
+    return (uint32_t)_mm256_movemask_ps((__m256)lanes);
+#elif defined(__SSE2__)
+    return (uint32_t)_mm_movemask_ps((__m128)lanes);
+#else
+    uint32_t bits = 0;
+
+    for (int i = 0; i < MF_LANES; i++)
+        bits |= (uint32_t)lanes[i] >> 31 << i;
+    return bits;
+#endif
+}
+
 /* a where all bits of the mask are set, b where none is. */
 static inline mf_floats mf_lanes_select(mf_ints mask, mf_floats a, mf_floats b)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_floats)_mm512_mask_blend_ps((__mmask16)mf_lanes_signs(mask),
+                                           (__m512)b, (__m512)a);
+#elif MF_LANES == 8
     return (mf_floats)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
 #else
     return (mf_floats)(((mf_ints)a & mask) | ((mf_ints)b & ~mask));
@@ -71,7 +101,9 @@ static inline mf_floats mf_lanes_select(mf_ints mask, mf_floats a, mf_floats b)
 /* a > b ? a : b, so b where one of them is a NaN. */
 static inline mf_floats mf_lanes_max(mf_floats a, mf_floats b)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_floats)_mm512_max_ps((__m512)a, (__m512)b);
+#elif MF_LANES == 8
     return (mf_floats)_mm256_max_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
     return (mf_floats)_mm_max_ps((__m128)a, (__m128)b);
@@ -83,7 +115,9 @@ static inline mf_floats mf_lanes_max(mf_floats a, mf_floats b)
 /* a < b ? a : b, so b where one of them is a NaN. */
 static inline mf_floats mf_lanes_min(mf_floats a, mf_floats b)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_floats)_mm512_min_ps((__m512)a, (__m512)b);
+#elif MF_LANES == 8
     return (mf_floats)_mm256_min_ps((__m256)a, (__m256)b);
 #elif defined(__SSE2__)
     return (mf_floats)_mm_min_ps((__m128)a, (__m128)b);
@@ -94,7 +128,9 @@ static inline mf_floats mf_lanes_min(mf_floats a, mf_floats b)
 
 static inline mf_ints mf_ints_max(mf_ints a, mf_ints b)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_ints)_mm512_max_epi32((__m512i)a, (__m512i)b);
+#elif MF_LANES == 8
     return (mf_ints)_mm256_max_epi32((__m256i)a, (__m256i)b);
 #else
     mf_ints mask = a > b;
@@ -106,7 +142,9 @@ static inline mf_ints mf_ints_max(mf_ints a, mf_ints b)
 /* The largest of all lanes. */
 static inline int32_t mf_ints_most(mf_ints lanes)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return _mm512_reduce_max_epi32((__m512i)lanes);
+#elif MF_LANES == 8
     __m128i half = _mm_max_epi32(_mm256_castsi256_si128((__m256i)lanes),
                                  _mm256_extracti128_si256((__m256i)lanes, 1));
 
@@ -122,25 +160,11 @@ static inline int32_t mf_ints_most(mf_ints lanes)
 #endif
 }
 
-/* Bit i is lane i's highest. */
-static inline uint32_t mf_lanes_signs(mf_ints lanes)
-{
-#if defined(__AVX2__)
-    return (uint32_t)_mm256_movemask_ps((__m256)lanes);
-#elif defined(__SSE2__)
-    return (uint32_t)_mm_movemask_ps((__m128)lanes);
-#else
-    uint32_t bits = 0;
-
-    for (int i = 0; i < MF_LANES; i++)
-        bits |= (uint32_t)lanes[i] >> 31 << i;
-    return bits;
-#endif
-}
-
 static inline mf_floats mf_lanes_root(mf_floats lanes)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    return (mf_floats)_mm512_sqrt_ps((__m512)lanes);
+#elif MF_LANES == 8
     return (mf_floats)_mm256_sqrt_ps((__m256)lanes);
 #elif defined(__SSE2__)
     return (mf_floats)_mm_sqrt_ps((__m128)lanes);
@@ -167,7 +191,12 @@ static inline mf_floats mf_lanes_of(mf_ints lanes)
 /* All bits of lane i set where bit first + i of the word is. */
 static inline mf_ints mf_ints_of_bits(uint32_t word, int first)
 {
-#if MF_LANES == 8
+#if MF_LANES == 16
+    const mf_ints probe = (mf_ints){
+        1,   2,   4,    8,    16,   32,   64,    128,
+        256, 512, 1024, 2048, 4096, 8192, 16384, 32768
+    } << first;
+#elif MF_LANES == 8
     const mf_ints probe = (mf_ints){ 1, 2, 4, 8, 16, 32, 64, 128 } << first;
 #else
     const mf_ints probe = (mf_ints){ 1, 2, 4, 8 } << first;
@@ -179,7 +208,11 @@ static inline mf_ints mf_ints_of_bits(uint32_t word, int first)
 /* Bytes of 0 to 255, a lane each. */
 static inline mf_ints mf_ints_of_u8(const uint8_t *at)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+
+    return (mf_ints)_mm512_cvtepu8_epi32(bytes);
+#elif MF_LANES == 8
     __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)at);
 
     return (mf_ints)_mm256_cvtepu8_epi32(bytes);
@@ -198,7 +231,11 @@ static inline mf_ints mf_ints_of_u8(const uint8_t *at)
 /* Bytes of -128 to 127. */
 static inline mf_ints mf_ints_of_i8(const uint8_t *at)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+
+    return (mf_ints)_mm512_cvtepi8_epi32(bytes);
+#elif MF_LANES == 8
     __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)at);
 
     return (mf_ints)_mm256_cvtepi8_epi32(bytes);
@@ -221,7 +258,10 @@ static inline mf_ints mf_ints_of_i8(const uint8_t *at)
 /* 16 integers of 0 to 255 become bytes. */
 static inline void mf_u8_of_ints(const mf_ints *lanes, uint8_t *out)
 {
-#if defined(__AVX2__)
+#if MF_LANES == 16
+    _mm_storeu_si128((__m128i *)(void *)out,
+                     _mm512_cvtepi32_epi8((__m512i)lanes[0]));
+#elif MF_LANES == 8
     __m256i words = _mm256_packus_epi32((__m256i)lanes[0], (__m256i)lanes[1]);
     __m256i bytes = _mm256_packus_epi16(words, words);
     /* Packing stays within halves of 16 bytes: fours lie 0 2 0 2, 1 3 1 3. */

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#define MF_WIDE_LANES
 #include "lib/quant/lanes.h"
 
 static inline mf_floats mf_lanes_abs(mf_floats a)
