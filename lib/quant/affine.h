@@ -64,7 +64,7 @@ static inline bool mf_affine_near(const struct mf_affine_block *block,
     const mf_floats most = mf_lanes_all(MF_NEAR);
     bool near = true;
 
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats low = block->min.side[s] - minimum->side[s];
         mf_floats high = block->max.side[s] - minimum->side[s];
 
@@ -83,7 +83,7 @@ static inline void mf_affine_codes(const struct mf_affine_trials *trials,
     struct mf_row l1 = { { { 0 } } }, l2 = { { { 0 } } }, xl = { { { 0 } } };
 
     for (size_t i = 0; i < block->size; i++)
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats x = block->x[i].side[s];
             mf_floats y = trial->code_scale.side[s] * (x - minimum->side[s]);
             mf_floats l = mf_affine_code(trials, near ? mf_lanes_round(y)
@@ -125,7 +125,7 @@ static inline void mf_affine_errors(const struct mf_affine_trials *trials,
     struct mf_row error = { { { 0 } } };
 
     for (size_t i = 0; i < block->size; i++)
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats fit = trial->scale.side[s] * trial->code[i].side[s];
             mf_floats off = fit + trial->minimum.side[s] - block->x[i].side[s];
 
@@ -140,19 +140,19 @@ static inline void mf_affine_try(const struct mf_affine_trials *trials,
                                  float room, struct mf_affine *best)
 {
     struct mf_affine_trial trial;
-    mf_ints better[SIDES];
+    mf_ints better[MF_SIDES];
 
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         trial.code_scale.side[s] =
             room / (block->max.side[s] - best->minimum.side[s]);
     if (mf_affine_near(block, &trial.code_scale, &best->minimum))
         mf_affine_codes(trials, block, &best->minimum, true, &trial);
     else
         mf_affine_codes(trials, block, &best->minimum, false, &trial);
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         better[s] = mf_affine_solve(block, s, &trial);
     mf_affine_errors(trials, block, &trial);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_ints yes = better[s] & (trial.error.side[s] < best->error.side[s]);
 
         best->code_scale.side[s] = mf_lanes_select(
@@ -213,7 +213,7 @@ static inline void mf_affine_search(const struct mf_affine_trials *trials,
                                     struct mf_affine_block *block,
                                     struct mf_affine *best)
 {
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         mf_affine_begin(trials, block, s, best);
     for (int i = 0; i < trials->count; i++)
         mf_affine_try(trials, block,

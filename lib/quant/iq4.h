@@ -90,7 +90,7 @@ static inline void mf_iq4_sums(const struct mf_iq4 *search,
     struct mf_row xv = { { { 0 } } }, v2 = { { { 0 } } };
 
     for (size_t i = 0; i < MF_IQ4_SIZE; i++)
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats x = search->x[i].side[s];
             mf_ints code = mf_iq4_code(inverse->side[s] * x);
             mf_floats v = mf_lanes_look_up(mf_iq4_values, code);
@@ -109,10 +109,10 @@ static inline void mf_iq4_begin(struct mf_iq4 *search)
     struct mf_row inverse, xv, v2;
 
     search->farthest = mf_rows_farthest(search->x, MF_IQ4_SIZE);
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         inverse.side[s] = 1.0f / (-search->farthest.side[s] / mf_iq4_values[0]);
     mf_iq4_sums(search, &inverse, &xv, &v2);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats scale = xv.side[s] / v2.side[s];
 
         scale = mf_lanes_select(v2.side[s] > zero, scale, zero);
@@ -125,10 +125,10 @@ static inline void mf_iq4_try(struct mf_iq4 *search, float value)
 {
     struct mf_row inverse, xv, v2;
 
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         inverse.side[s] = value / search->farthest.side[s];
     mf_iq4_sums(search, &inverse, &xv, &v2);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats gain = search->gain.side[s];
         mf_floats scale = xv.side[s] / v2.side[s];
         mf_ints better =
@@ -143,22 +143,22 @@ static inline void mf_iq4_try(struct mf_iq4 *search, float value)
 
 /* Scales of the blocks from number first on.  The element farthest from 0 is
  * given the first value, and numbers around it. */
-static inline void mf_iq4_search(struct mf_k_batch *batch, size_t first)
+static inline void mf_iq4_search(struct mf_batch *batch, size_t first)
 {
     struct mf_row x[MF_IQ4_SIZE], weight[MF_IQ4_SIZE];
     struct mf_iq4 search;
 
     search.x = x;
     search.weight = weight;
-    mf_k_load(batch, first, batch->row, x);
+    mf_batch_load(batch, first, batch->row, x);
     if (batch->weights)
-        mf_k_weigh(batch, first, x, weight);
+        mf_batch_weigh(batch, first, x, weight);
     else
-        mf_k_squares(batch, x, weight);
+        mf_batch_squares(batch, x, weight);
     mf_iq4_begin(&search);
     for (int i = -MF_IQ4_TRIES; i <= MF_IQ4_TRIES; i++)
         mf_iq4_try(&search, (float)i + mf_iq4_values[0]);
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         search.scale.side[s] =
             mf_lanes_if_any(search.farthest.side[s], search.scale.side[s]);
     mf_row_store(batch->scale + first, search.scale);

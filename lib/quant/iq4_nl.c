@@ -19,15 +19,15 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 static void encode(const float *restrict row, const float *restrict weights,
                    uint8_t *restrict blocks, size_t columns)
 {
-    struct mf_k_batch batch;
+    struct mf_batch batch;
 
-    mf_k_begin(&batch, row, weights, MF_IQ4_SIZE, 1);
+    mf_batch_begin(&batch, row, weights, MF_IQ4_SIZE, 1);
     for (size_t left = columns / MF_IQ4_SIZE; left; left -= batch.count) {
-        mf_k_advance(&batch, left, ABREAST);
+        mf_batch_advance(&batch, left, MF_ABREAST);
         if (weights)
-            mf_k_square_sums(&batch);
+            mf_batch_square_sums(&batch);
         for (size_t i = 0; weights && i < batch.count; i++)
-            batch.square_sum[i] *= 2.0f / MF_IQ4_SIZE;
+            batch.variance[i] *= 2.0f / MF_IQ4_SIZE;
         mf_iq4_search(&batch, 0);
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK) {
             float scale = batch.scale[i];

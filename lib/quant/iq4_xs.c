@@ -28,7 +28,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 }
 
 /* Super-block number i of the batch. */
-static void write_block(const struct mf_k_batch *batch, size_t i, uint8_t *out)
+static void write_block(const struct mf_batch *batch, size_t i, uint8_t *out)
 {
     const float *scale = batch->scale + 8 * i;
     float most = 0.0f, farthest = 0.0f, unit, inverse;
@@ -63,16 +63,16 @@ static void write_block(const struct mf_k_batch *batch, size_t i, uint8_t *out)
 static void encode(const float *restrict row, const float *restrict weights,
                    uint8_t *restrict blocks, size_t columns)
 {
-    struct mf_k_batch batch;
+    struct mf_batch batch;
 
-    mf_k_begin(&batch, row, weights, MF_IQ4_SIZE, 8);
+    mf_batch_begin(&batch, row, weights, MF_IQ4_SIZE, 8);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_k_advance(&batch, left, MF_LANES);
+        mf_batch_advance(&batch, left, MF_LANES);
         if (weights)
-            mf_k_square_sums(&batch);
+            mf_batch_square_sums(&batch);
         for (size_t i = 0; weights && i < batch.count; i++)
-            batch.square_sum[i] *= 2.0f / MF_K;
-        for (size_t i = 0; i < 8 * batch.count; i += ABREAST)
+            batch.variance[i] *= 2.0f / MF_K;
+        for (size_t i = 0; i < 8 * batch.count; i += MF_ABREAST)
             mf_iq4_search(&batch, i);
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)
             write_block(&batch, i, blocks);

@@ -39,7 +39,7 @@ static inline void mf_6bit_load(const uint8_t *at, float scale[8],
 }
 
 /* Writes these of super-block number i, and finds its codes. */
-static inline void mf_6bit_write(const struct mf_k_batch *batch, size_t i,
+static inline void mf_6bit_write(const struct mf_batch *batch, size_t i,
                                  const struct mf_k_multiples *found, float top,
                                  uint8_t *out, uint8_t code[MF_K])
 {

@@ -15,8 +15,8 @@
 /* Of each super-block a number, and by how much its blocks multiply that: to
  * scales in the first MF_LANES of these, to minimums in the others. */
 struct mf_k_multiples {
-    float unit[ABREAST];
-    uint8_t code[ABREAST][MF_K_BLOCKS];
+    float unit[MF_ABREAST];
+    uint8_t code[MF_ABREAST][MF_BATCH_BLOCKS];
 };
 
 /* What is constant in a codec, and so to the compiler once all is inline. */
@@ -31,7 +31,7 @@ struct mf_k_affine {
                          super-block's mean square, plus the square of x */
     struct mf_affine_trials plain, weighted;
     /* Writes super-block number i. */
-    void (*write)(const struct mf_k_batch *batch, size_t i,
+    void (*write)(const struct mf_batch *batch, size_t i,
                   const struct mf_k_multiples *found, uint8_t *out);
 };
 
@@ -45,20 +45,20 @@ static inline void mf_k_weigh_plain(const struct mf_k_affine *type,
 
     if (type->mean)
         for (size_t i = 0; i < type->block_size; i++)
-            for (int s = 0; s < SIDES; s++)
+            for (int s = 0; s < MF_SIDES; s++)
                 add.side[s] += x[i].side[s] * x[i].side[s];
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         add.side[s] = mf_lanes_root(add.side[s] / (float)type->block_size);
     for (size_t i = 0; i < type->block_size; i++)
-        for (int s = 0; s < SIDES; s++)
+        for (int s = 0; s < MF_SIDES; s++)
             weight[i].side[s] = add.side[s] + mf_lanes_abs(x[i].side[s]);
 }
 
-static inline void mf_k_keep(struct mf_k_batch *batch, size_t first,
+static inline void mf_k_keep(struct mf_batch *batch, size_t first,
                              const struct mf_affine_block *block,
                              struct mf_affine *found)
 {
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         found->minimum.side[s] = -found->minimum.side[s];
     mf_row_store(batch->scale + first, found->scale);
     mf_row_store(batch->minimum + first, found->minimum);
@@ -69,7 +69,7 @@ static inline void mf_k_keep(struct mf_k_batch *batch, size_t first,
 
 /* The minimums that the batch holds are what is taken away: not below 0. */
 static inline void mf_k_affine_search(const struct mf_k_affine *type,
-                                      struct mf_k_batch *batch)
+                                      struct mf_batch *batch)
 {
     struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
     struct mf_affine_block block;
@@ -79,13 +79,13 @@ static inline void mf_k_affine_search(const struct mf_k_affine *type,
     block.x = x;
     block.weight = weight;
     if (batch->weights)
-        mf_k_square_sums(batch);
+        mf_batch_square_sums(batch);
     for (size_t i = 0; batch->weights && i < batch->count; i++)
-        batch->square_sum[i] = type->importance * batch->square_sum[i] / MF_K;
-    for (size_t i = 0; i < batch->count * batch->block_count; i += ABREAST) {
-        mf_k_load(batch, i, batch->row, x);
+        batch->variance[i] = type->importance * batch->variance[i] / MF_K;
+    for (size_t i = 0; i < batch->count * batch->block_count; i += MF_ABREAST) {
+        mf_batch_load(batch, i, batch->row, x);
         if (batch->weights) {
-            mf_k_weigh(batch, i, x, weight);
+            mf_batch_weigh(batch, i, x, weight);
             mf_affine_search(&type->weighted, &block, &found);
         } else {
             mf_k_weigh_plain(type, x, weight);
@@ -122,7 +122,7 @@ static inline float mf_k_plain_multiple(const struct mf_k_affine *type,
 }
 
 static inline void mf_k_plain_multiples(const struct mf_k_affine *type,
-                                        const struct mf_k_batch *batch,
+                                        const struct mf_batch *batch,
                                         struct mf_k_multiples *out)
 {
     size_t count = batch->block_count;
@@ -137,9 +137,25 @@ static inline void mf_k_plain_multiples(const struct mf_k_affine *type,
     }
 }
 
+/* Rows of what the batch holds for each block, one super-block in each lane of
+ * a side. */
+static inline void mf_k_load_sides(const struct mf_batch *batch,
+                                   const float *side0, const float *side1,
+                                   struct mf_row *rows)
+{
+    const float *from[MF_ABREAST];
+
+    for (size_t i = 0; i < MF_LANES; i++) {
+        from[i] = side0 + batch->block_count * (i < batch->count ? i : 0);
+        from[MF_LANES + i] =
+            side1 + batch->block_count * (i < batch->count ? i : 0);
+    }
+    mf_rows_load(rows, from, batch->block_count);
+}
+
 /* Those that err least where the weights are. */
 static inline void mf_k_fit_multiples(const struct mf_k_affine *type,
-                                      const struct mf_k_batch *batch,
+                                      const struct mf_batch *batch,
                                       struct mf_k_multiples *out)
 {
     struct mf_row x[MF_POSITIVE_SIZE], weight[MF_POSITIVE_SIZE];
@@ -154,10 +170,10 @@ static inline void mf_k_fit_multiples(const struct mf_k_affine *type,
     mf_positive_search(&fit);
     mf_row_store(out->unit, fit.scale);
     for (size_t j = 0; j < batch->block_count; j++) {
-        float code[ABREAST];
+        float code[MF_ABREAST];
 
         mf_row_store(code, fit.code[j]);
-        for (size_t i = 0; i < ABREAST; i++)
+        for (size_t i = 0; i < MF_ABREAST; i++)
             out->code[i][j] = mf_k_byte((int32_t)code[i], type->weighted_bound);
     }
 }
@@ -165,7 +181,7 @@ static inline void mf_k_fit_multiples(const struct mf_k_affine *type,
 /* ---- codes of the elements */
 
 /* Of block number i.  Where its scale is 0 they are those of the search. */
-static inline void mf_k_affine_codes(const struct mf_k_batch *batch, size_t i,
+static inline void mf_k_affine_codes(const struct mf_batch *batch, size_t i,
                                      float scale, float minimum, float top,
                                      uint8_t *codes)
 {
@@ -187,12 +203,13 @@ static inline void mf_k_affine_encode(const struct mf_k_affine *type,
                                       const float *row, const float *weights,
                                       uint8_t *blocks, size_t columns)
 {
-    struct mf_k_batch batch;
+    struct mf_batch batch;
     struct mf_k_multiples found;
 
-    mf_k_begin(&batch, row, weights, type->block_size, MF_K / type->block_size);
+    mf_batch_begin(&batch, row, weights, type->block_size,
+                   MF_K / type->block_size);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_k_advance(&batch, left, MF_LANES);
+        mf_batch_advance(&batch, left, MF_LANES);
         mf_k_affine_search(type, &batch);
         if (weights)
             mf_k_fit_multiples(type, &batch, &found);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * kscale.h - super-blocks whose blocks have a scale each: Q3_K and Q6_K
+ * kscale.h - super-blocks of 16 blocks that have a scale each: Q3_K and Q6_K
  */
 #ifndef MF_LIB_QUANT_KSCALE_H
 #define MF_LIB_QUANT_KSCALE_H
@@ -8,12 +8,15 @@
 #include "lib/quant/kblock.h"
 #include "lib/quant/scale.h"
 
-static inline void mf_k_search_scale(struct mf_k_batch *batch, size_t first,
+#define MF_K_SCALE_SIZE 16 /* elements of a block */
+
+static inline void mf_k_search_scale(struct mf_batch *batch, size_t first,
                                      float top, const struct mf_row *x,
                                      const struct mf_row *weight)
 {
     struct mf_scale search;
 
+    search.size = MF_K_SCALE_SIZE;
     search.top = top;
     search.finite = true;
     search.x = x;
@@ -25,12 +28,12 @@ static inline void mf_k_search_scale(struct mf_k_batch *batch, size_t first,
 
 /* Codes, plus top, of block number i.  Where its scale is 0 they are those of
  * the search. */
-static inline void mf_k_scale_codes(const struct mf_k_batch *batch, size_t i,
+static inline void mf_k_scale_codes(const struct mf_batch *batch, size_t i,
                                     float scale, float top, uint8_t *codes)
 {
-    const float *row = batch->row + i * MF_SCALE_SIZE;
+    const float *row = batch->row + i * MF_K_SCALE_SIZE;
 
-    for (size_t j = 0; j < MF_SCALE_SIZE; j += MF_LANES) {
+    for (size_t j = 0; j < MF_K_SCALE_SIZE; j += MF_LANES) {
         mf_floats x = mf_lanes_load(row + j);
 
         x = scale != 0 ? mf_lanes_round_any(x / scale)

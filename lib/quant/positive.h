@@ -45,7 +45,7 @@ static inline struct mf_row mf_positive_error(const struct mf_positive *p,
 {
     struct mf_row error;
 
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats scale = 1.0f / code_scale.side[s];
         mf_floats sum = { 0 };
 
@@ -68,16 +68,16 @@ static inline struct mf_row mf_positive_guess(const struct mf_positive *p,
 {
     struct mf_row best, least, code_scale, error;
 
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         best.side[s] = p->top / max.side[s];
     least = mf_positive_error(p, true, best);
     for (int i = -4; i <= 4; i++) {
         if (i == 0)
             continue;
-        for (int s = 0; s < SIDES; s++)
+        for (int s = 0; s < MF_SIDES; s++)
             code_scale.side[s] = (0.1f * (float)i + p->top) / max.side[s];
         error = mf_positive_error(p, false, code_scale);
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_ints better = (error.side[s] < least.side[s]);
 
             least.side[s] =
@@ -143,10 +143,10 @@ static inline void mf_positive_search(struct mf_positive *p)
     struct mf_row max = { { { 0 } } }, best;
 
     for (size_t i = 0; i < p->size; i++)
-        for (int s = 0; s < SIDES; s++)
+        for (int s = 0; s < MF_SIDES; s++)
             max.side[s] = mf_lanes_max(max.side[s], p->x[i].side[s]);
     best = mf_positive_guess(p, max);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_ints none = (max.side[s] < mf_lanes_all(MF_LEAST));
         mf_floats scale;
 

@@ -50,7 +50,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-static void write_block(const struct mf_k_batch *batch, size_t i,
+static void write_block(const struct mf_batch *batch, size_t i,
                         const struct mf_k_multiples *found, uint8_t *out)
 {
     const uint8_t *scales = found->code[i];

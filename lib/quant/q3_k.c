@@ -99,7 +99,7 @@ static void write_plain_scales(const float scale[16], uint8_t *out)
     mf_store_scale(out + UNIT, farthest != 0 ? 1.0f / inverse : 0.0f);
 }
 
-static void write_plain_block(const struct mf_k_batch *batch, size_t i,
+static void write_plain_block(const struct mf_batch *batch, size_t i,
                               const struct mf_refined *found, uint8_t *out)
 {
     float scale[16];
@@ -117,12 +117,12 @@ static void write_plain_block(const struct mf_k_batch *batch, size_t i,
 
 static void encode_plain(const float *row, uint8_t *blocks, size_t columns)
 {
-    struct mf_k_batch batch;
-    struct mf_refined found[16 * MF_LANES / ABREAST];
+    struct mf_batch batch;
+    struct mf_refined found[16 * MF_LANES / MF_ABREAST];
 
-    mf_k_begin(&batch, row, NULL, 16, 16);
+    mf_batch_begin(&batch, row, NULL, 16, 16);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_k_advance(&batch, left, MF_LANES);
+        mf_batch_advance(&batch, left, MF_LANES);
         mf_refine_search(&batch, found);
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)
             write_plain_block(&batch, i, found, blocks);
@@ -131,20 +131,20 @@ static void encode_plain(const float *row, uint8_t *blocks, size_t columns)
 
 /* ---- with weights */
 
-static void search_weighted(struct mf_k_batch *batch)
+static void search_weighted(struct mf_batch *batch)
 {
-    struct mf_row x[MF_SCALE_SIZE], weight[MF_SCALE_SIZE];
+    struct mf_row x[MF_K_SCALE_SIZE], weight[MF_K_SCALE_SIZE];
 
-    mf_k_square_sums(batch);
+    mf_batch_square_sums(batch);
     for (size_t i = 0; i < batch->count; i++)
-        batch->square_sum[i] = 2.0f * batch->square_sum[i] / MF_K;
-    for (size_t i = 0; i < 16 * batch->count; i += ABREAST) {
+        batch->variance[i] = 2.0f * batch->variance[i] / MF_K;
+    for (size_t i = 0; i < 16 * batch->count; i += MF_ABREAST) {
         struct mf_row sum = { { { 0 } } };
 
-        mf_k_load(batch, i, batch->row, x);
-        mf_k_weigh(batch, i, x, weight);
-        for (size_t j = 0; j < MF_SCALE_SIZE; j++)
-            for (int s = 0; s < SIDES; s++)
+        mf_batch_load(batch, i, batch->row, x);
+        mf_batch_weigh(batch, i, x, weight);
+        for (size_t j = 0; j < MF_K_SCALE_SIZE; j++)
+            for (int s = 0; s < MF_SIDES; s++)
                 sum.side[s] += weight[j].side[s];
         mf_row_store(batch->weight + i, sum);
         mf_k_search_scale(batch, i, 4.0f, x, weight);
@@ -152,25 +152,26 @@ static void search_weighted(struct mf_k_batch *batch)
 }
 
 /* Rows of a number of each block, a super-block in each lane. */
-static void load_supers(const struct mf_k_batch *batch, const float *values,
+static void load_supers(const struct mf_batch *batch, const float *values,
                         struct mf_row rows[16])
 {
-    const float *from[ABREAST];
+    const float *from[MF_ABREAST];
 
-    for (size_t i = 0; i < ABREAST; i++)
+    for (size_t i = 0; i < MF_ABREAST; i++)
         from[i] = values + 16 * (i < batch->count ? i : 0);
     mf_rows_load(rows, from, 16);
 }
 
 /* The multiples of all super-blocks, and what they are multiples of. */
-static void find_multiples(const struct mf_k_batch *batch, float unit[ABREAST],
-                           uint8_t multiple[ABREAST][16])
+static void find_multiples(const struct mf_batch *batch, float unit[MF_ABREAST],
+                           uint8_t multiple[MF_ABREAST][16])
 {
     struct mf_row x[16], weight[16];
     struct mf_scale search;
 
     load_supers(batch, batch->scale, x);
     load_supers(batch, batch->weight, weight);
+    search.size = 16;
     search.top = 32.0f;
     search.finite = false; /* a sum may have been too large */
     search.x = x;
@@ -178,9 +179,9 @@ static void find_multiples(const struct mf_k_batch *batch, float unit[ABREAST],
     mf_scale_search(&search);
     mf_row_store(unit, search.scale);
     for (size_t i = 0; i < 16; i++) {
-        float codes[ABREAST];
+        float codes[MF_ABREAST];
 
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats y = search.code_scale.side[s] * x[i].side[s];
 
             y = mf_lanes_round_any(y);
@@ -188,7 +189,7 @@ static void find_multiples(const struct mf_k_batch *batch, float unit[ABREAST],
             mf_lanes_store(codes + s * MF_LANES,
                            mf_lanes_if_any(search.farthest.side[s], y));
         }
-        for (size_t j = 0; j < ABREAST; j++)
+        for (size_t j = 0; j < MF_ABREAST; j++)
             multiple[j][i] = (uint8_t)codes[j];
     }
 }
@@ -196,13 +197,13 @@ static void find_multiples(const struct mf_k_batch *batch, float unit[ABREAST],
 static void encode_weighted(const float *row, const float *weights,
                             uint8_t *blocks, size_t columns)
 {
-    struct mf_k_batch batch;
-    uint8_t multiple[ABREAST][16], code[MF_K];
-    float unit[ABREAST], scale[16];
+    struct mf_batch batch;
+    uint8_t multiple[MF_ABREAST][16], code[MF_K];
+    float unit[MF_ABREAST], scale[16];
 
-    mf_k_begin(&batch, row, weights, 16, 16);
+    mf_batch_begin(&batch, row, weights, 16, 16);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_k_advance(&batch, left, ABREAST);
+        mf_batch_advance(&batch, left, MF_ABREAST);
         search_weighted(&batch);
         find_multiples(&batch, unit, multiple);
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK) {

@@ -87,7 +87,7 @@ static void write_codes(const uint8_t *code, uint8_t *low, uint8_t *high)
 }
 
 /* Super-block number i of the batch. */
-static void write_block(const struct mf_k_batch *batch, size_t i, uint8_t *out)
+static void write_block(const struct mf_batch *batch, size_t i, uint8_t *out)
 {
     float scale[16];
     uint8_t code[MF_K];
@@ -105,18 +105,18 @@ static void write_block(const struct mf_k_batch *batch, size_t i, uint8_t *out)
 static void encode(const float *restrict row, const float *restrict weights,
                    uint8_t *restrict blocks, size_t columns)
 {
-    struct mf_row x[MF_SCALE_SIZE], weight[MF_SCALE_SIZE];
-    struct mf_k_batch batch;
+    struct mf_row x[MF_K_SCALE_SIZE], weight[MF_K_SCALE_SIZE];
+    struct mf_batch batch;
 
-    mf_k_begin(&batch, row, weights, 16, 16);
+    mf_batch_begin(&batch, row, weights, 16, 16);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_k_advance(&batch, left, MF_LANES);
-        for (size_t i = 0; i < 16 * batch.count; i += ABREAST) {
-            mf_k_load(&batch, i, batch.row, x);
+        mf_batch_advance(&batch, left, MF_LANES);
+        for (size_t i = 0; i < 16 * batch.count; i += MF_ABREAST) {
+            mf_batch_load(&batch, i, batch.row, x);
             if (weights)
-                mf_k_load(&batch, i, batch.weights, weight);
+                mf_batch_load(&batch, i, batch.weights, weight);
             else
-                mf_k_squares(&batch, x, weight);
+                mf_batch_squares(&batch, x, weight);
             mf_k_search_scale(&batch, i, 32.0f, x, weight);
         }
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)

@@ -16,8 +16,8 @@
 
 /* What is found for blocks that are abreast. */
 struct mf_refined {
-    float scale[ABREAST];
-    uint8_t code[MF_REFINE_SIZE][ABREAST]; /* plus 4 */
+    float scale[MF_ABREAST];
+    uint8_t code[MF_REFINE_SIZE][MF_ABREAST]; /* plus 4 */
     uint32_t moved; /* bit i: a code of block i was, in the last round */
 };
 
@@ -81,73 +81,73 @@ static inline mf_ints mf_refine_move(struct mf_refine *refine, size_t i, int s,
 static inline uint32_t mf_refine_rounds(struct mf_refine *refine, int rounds,
                                         struct mf_refine_sums *result)
 {
-    struct mf_refine_sums sums[SIDES];
+    struct mf_refine_sums sums[MF_SIDES];
     uint32_t moved = 1;
 
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         sums[s] = mf_refine_begin(refine, s);
     for (int round = 0; moved != 0 && round < rounds; round++) {
-        mf_ints where[SIDES] = { { 0 } };
+        mf_ints where[MF_SIDES] = { { 0 } };
 
         for (size_t i = 0; i < MF_REFINE_SIZE; i++)
-            for (int s = 0; s < SIDES; s++)
+            for (int s = 0; s < MF_SIDES; s++)
                 where[s] |= mf_refine_move(refine, i, s, &sums[s]);
         moved = 0;
-        for (int s = 0; s < SIDES; s++)
+        for (int s = 0; s < MF_SIDES; s++)
             moved |= mf_lanes_signs(where[s]) << s * MF_LANES;
     }
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         result[s] = sums[s];
     return moved;
 }
 
-static inline void mf_refine_blocks(const float *const from[ABREAST],
+static inline void mf_refine_blocks(const float *const from[MF_ABREAST],
                                     int rounds, struct mf_refined *out)
 {
     struct mf_refine refine;
-    struct mf_refine_sums sums[SIDES];
+    struct mf_refine_sums sums[MF_SIDES];
     struct mf_row scale;
 
     mf_rows_load(refine.x, from, MF_REFINE_SIZE);
     refine.farthest = mf_rows_farthest(refine.x, MF_REFINE_SIZE);
     out->moved = mf_refine_rounds(&refine, rounds, sums);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         scale.side[s] = mf_lanes_select(
             sums[s].l2 > 0.0f, sums[s].xl / sums[s].l2, mf_lanes_all(0.0f));
         scale.side[s] = mf_lanes_if_any(refine.farthest.side[s], scale.side[s]);
     }
     mf_row_store(out->scale, scale);
     for (size_t i = 0; i < MF_REFINE_SIZE; i++)
-        for (int s = 0; s < SIDES; s++)
+        for (int s = 0; s < MF_SIDES; s++)
             mf_lanes_store_bytes(&out->code[i][s * MF_LANES],
                                  refine.code[i].side[s] + 4.0f);
 }
 
 /* ---- all blocks of a batch */
 
-static inline void mf_refine_point(const struct mf_k_batch *batch,
+static inline void mf_refine_point(const struct mf_batch *batch,
                                    const uint16_t *blocks, size_t count,
-                                   const float *from[ABREAST])
+                                   const float *from[MF_ABREAST])
 {
-    for (size_t i = 0; i < ABREAST; i++)
+    for (size_t i = 0; i < MF_ABREAST; i++)
         from[i] =
             batch->row + MF_REFINE_SIZE * blocks[i < count ? i : count - 1];
 }
 
 /* Starts again with blocks of which a code was moved, all rounds. */
-static inline void mf_refine_again(const struct mf_k_batch *batch,
+static inline void mf_refine_again(const struct mf_batch *batch,
                                    const uint16_t *blocks, size_t count,
                                    struct mf_refined *groups)
 {
-    const float *from[ABREAST];
+    const float *from[MF_ABREAST];
     struct mf_refined found;
 
-    for (size_t at = 0; at < count; at += ABREAST) {
+    for (size_t at = 0; at < count; at += MF_ABREAST) {
         mf_refine_point(batch, blocks + at, count - at, from);
         mf_refine_blocks(from, MF_REFINE_ROUNDS, &found);
-        for (size_t i = 0; i < ABREAST && at + i < count; i++) {
-            struct mf_refined *group = &groups[blocks[at + i] / ABREAST];
-            size_t place = blocks[at + i] % ABREAST;
+        for (size_t i = 0; i < MF_ABREAST && at + i < count; i++) {
+            struct mf_refined *group = &groups[blocks[at + i] / MF_ABREAST];
+            size_t place = blocks[at + i] % MF_ABREAST;
 
             group->scale[place] = found.scale[i];
             for (size_t j = 0; j < MF_REFINE_SIZE; j++)
@@ -158,27 +158,27 @@ static inline void mf_refine_again(const struct mf_k_batch *batch,
 
 /* Four in five blocks of a usual model have no code to be moved.  So one round
  * is done with all of them, and the others with those that need them. */
-static inline void mf_refine_search(struct mf_k_batch *batch,
+static inline void mf_refine_search(struct mf_batch *batch,
                                     struct mf_refined *groups)
 {
     uint16_t blocks[16 * MF_LANES], moved[16 * MF_LANES];
     size_t count = 16 * batch->count, moved_count = 0;
-    const float *from[ABREAST];
+    const float *from[MF_ABREAST];
 
     for (size_t i = 0; i < count; i++)
         blocks[i] = (uint16_t)i;
-    for (size_t at = 0; at < count; at += ABREAST) {
-        struct mf_refined *group = &groups[at / ABREAST];
+    for (size_t at = 0; at < count; at += MF_ABREAST) {
+        struct mf_refined *group = &groups[at / MF_ABREAST];
 
         mf_refine_point(batch, blocks + at, count - at, from);
         mf_refine_blocks(from, 1, group);
-        for (size_t i = 0; i < ABREAST && at + i < count; i++)
+        for (size_t i = 0; i < MF_ABREAST && at + i < count; i++)
             if (group->moved >> i & 1)
                 moved[moved_count++] = blocks[at + i];
     }
     mf_refine_again(batch, moved, moved_count, groups);
-    for (size_t i = 0; i < count; i += ABREAST)
-        memcpy(batch->scale + i, groups[i / ABREAST].scale,
+    for (size_t i = 0; i < count; i += MF_ABREAST)
+        memcpy(batch->scale + i, groups[i / MF_ABREAST].scale,
                sizeof(groups->scale));
 }
 
@@ -186,10 +186,10 @@ static inline void mf_refine_search(struct mf_k_batch *batch,
 static inline void mf_refined_codes(const struct mf_refined *groups, size_t i,
                                     uint8_t *out)
 {
-    const struct mf_refined *group = &groups[i / ABREAST];
+    const struct mf_refined *group = &groups[i / MF_ABREAST];
 
     for (size_t j = 0; j < MF_REFINE_SIZE; j++)
-        out[j] = group->code[j][i % ABREAST];
+        out[j] = group->code[j][i % MF_ABREAST];
 }
 
 #endif

@@ -14,12 +14,12 @@
 
 /* One vector's additions wait for each other; those of a second one fill the
  * gaps. */
-#define SIDES   2
-#define ABREAST (SIDES * MF_LANES)
+#define MF_SIDES   2
+#define MF_ABREAST (MF_SIDES * MF_LANES)
 
 /* Of each block that is abreast, one element. */
 struct mf_row {
-    mf_floats side[SIDES];
+    mf_floats side[MF_SIDES];
 };
 
 static inline struct mf_row mf_row_load(const float *at)
@@ -38,7 +38,7 @@ static inline void mf_row_store(float *at, struct mf_row row)
 #if defined(__AVX2__)
 
 /* Element at + i of the block from[j] becomes element j of row i, for MF_TURN
- * of both.  Rows lie ABREAST apart. */
+ * of both.  Rows lie MF_ABREAST apart. */
 #define MF_TURN 8
 
 static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
@@ -58,9 +58,9 @@ static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
         four[i + 3] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0xee);
     }
     for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps(out + i * ABREAST,
+        _mm256_storeu_ps(out + i * MF_ABREAST,
                          _mm256_permute2f128_ps(four[i], four[i + 4], 0x20));
-        _mm256_storeu_ps(out + (i + 4) * ABREAST,
+        _mm256_storeu_ps(out + (i + 4) * MF_ABREAST,
                          _mm256_permute2f128_ps(four[i], four[i + 4], 0x31));
     }
 }
@@ -77,7 +77,7 @@ static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
         row[i] = _mm_loadu_ps(from[i] + at);
     _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
     for (int i = 0; i < 4; i++)
-        _mm_storeu_ps(out + i * ABREAST, row[i]);
+        _mm_storeu_ps(out + i * MF_ABREAST, row[i]);
 }
 
 #else
@@ -88,17 +88,18 @@ static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
 {
     for (int i = 0; i < 4; i++)
         for (int lane = 0; lane < 4; lane++)
-            out[i * ABREAST + lane] = from[lane][at + (size_t)i];
+            out[i * MF_ABREAST + lane] = from[lane][at + (size_t)i];
 }
 
 #endif
 
 /* Rows 0 to count - 1, a multiple of 8, of the blocks at from. */
 static inline void mf_rows_load(struct mf_row *out,
-                                const float *const from[ABREAST], size_t count)
+                                const float *const from[MF_ABREAST],
+                                size_t count)
 {
     for (size_t at = 0; at < count; at += MF_TURN)
-        for (size_t lane = 0; lane < ABREAST; lane += MF_TURN)
+        for (size_t lane = 0; lane < MF_ABREAST; lane += MF_TURN)
             mf_rows_turn((float *)(out + at) + lane, from + lane, at);
 }
 
@@ -112,7 +113,7 @@ static inline struct mf_row mf_rows_farthest(const struct mf_row *x,
     struct mf_row most = { { { 0 } } }, farthest = most;
 
     for (size_t i = 0; i < count; i++)
-        for (int s = 0; s < SIDES; s++) {
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats value = x[i].side[s], far = mf_lanes_abs(value);
             mf_ints farther = far > most.side[s];
 
@@ -120,7 +121,7 @@ static inline struct mf_row mf_rows_farthest(const struct mf_row *x,
             farthest.side[s] =
                 mf_lanes_select(farther, value, farthest.side[s]);
         }
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         farthest.side[s] = mf_lanes_select(most.side[s] < MF_LEAST,
                                            mf_lanes_all(NAN), farthest.side[s]);
     return farthest;

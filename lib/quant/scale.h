@@ -2,7 +2,8 @@
  *
  * scale.h - the search for a scale: x = scale * code
  *
- * What Q3_K and Q6_K share.  Codes go from -top to top - 1.  A first guess
+ * What Q3_K, Q6_K and, with weights, Q4_0 and Q5_0 share.  Codes go from -top
+ * to top - 1.  A first guess
  * makes the element that is farthest from 0 a -top; trials make it a little
  * less or more.
  */
@@ -11,11 +12,12 @@
 
 #include "lib/quant/rows.h"
 
-#define MF_SCALE_SIZE 16 /* elements of a block */
+#define MF_SCALE_SIZE 32 /* elements of a block, at most */
 
 /* A block in each lane.  Codes found are those of code_scale * x; in a block
  * that counts as zeros that is a NaN, and codes are -top. */
 struct mf_scale {
+    size_t size; /* elements */
     float top;
     bool finite; /* x is, so none leaves the range of mf_lanes_round */
     const struct mf_row *x, *weight;
@@ -30,8 +32,8 @@ static inline void mf_scale_sums(const struct mf_scale *search,
 {
     struct mf_row xl = { { { 0 } } }, l2 = { { { 0 } } };
 
-    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
-        for (int s = 0; s < SIDES; s++) {
+    for (size_t i = 0; i < search->size; i++)
+        for (int s = 0; s < MF_SIDES; s++) {
             mf_floats y = code_scale->side[s] * search->x[i].side[s];
             mf_floats l = mf_lanes_clamp_round(
                 search->finite ? mf_lanes_round(y) : mf_lanes_round_any(y),
@@ -49,15 +51,15 @@ static inline void mf_scale_begin(struct mf_scale *search)
     const mf_floats zero = { 0 };
     struct mf_row xl, l2;
 
-    search->farthest = mf_rows_farthest(search->x, MF_SCALE_SIZE);
-    for (size_t i = 0; i < MF_SCALE_SIZE; i++)
-        for (int s = 0; s < SIDES; s++)
+    search->farthest = mf_rows_farthest(search->x, search->size);
+    for (size_t i = 0; i < search->size; i++)
+        for (int s = 0; s < MF_SIDES; s++)
             search->weighted_x[i].side[s] =
                 search->weight[i].side[s] * search->x[i].side[s];
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         search->code_scale.side[s] = -search->top / search->farthest.side[s];
     mf_scale_sums(search, &search->code_scale, &xl, &l2);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats scale = xl.side[s] / l2.side[s];
 
         scale = mf_lanes_select(l2.side[s] == zero, zero, scale);
@@ -70,10 +72,10 @@ static inline void mf_scale_try(struct mf_scale *search, float top)
 {
     struct mf_row code_scale, xl, l2;
 
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         code_scale.side[s] = -top / search->farthest.side[s];
     mf_scale_sums(search, &code_scale, &xl, &l2);
-    for (int s = 0; s < SIDES; s++) {
+    for (int s = 0; s < MF_SIDES; s++) {
         mf_floats gain = search->gain.side[s];
         mf_floats scale = xl.side[s] / l2.side[s];
         mf_ints better =
@@ -94,7 +96,7 @@ static inline void mf_scale_search(struct mf_scale *search)
     for (int i = -9; i <= 9; i++)
         if (i != 0)
             mf_scale_try(search, search->top + 0.1f * (float)i);
-    for (int s = 0; s < SIDES; s++)
+    for (int s = 0; s < MF_SIDES; s++)
         search->scale.side[s] =
             mf_lanes_if_any(search->farthest.side[s], search->scale.side[s]);
 }
