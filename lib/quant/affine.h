@@ -2,14 +2,15 @@
  *
  * affine.h - the search for a scale and a minimum: x = scale * code + minimum
  *
- * What Q2_K, Q4_K and Q5_K share.  A first guess spans the block from its least
- * to its largest element.  Then trials stretch that a little, each solving for
- * the scale and minimum that suit its codes best.
+ * What Q2_K, Q4_K, Q5_K and, with weights, Q4_1 and Q5_1 share.  A first guess
+ * spans the block from its least to its largest element.  Then trials stretch
+ * that a little, each solving for the scale and minimum that suit its codes
+ * best.
  */
 #ifndef MF_LIB_QUANT_AFFINE_H
 #define MF_LIB_QUANT_AFFINE_H
 
-#include "lib/quant/rows.h"
+#include "lib/quant/batch.h"
 
 #define MF_AFFINE_SIZE 32 /* elements of a block, at most */
 
@@ -169,7 +170,7 @@ static inline void mf_affine_try(const struct mf_affine_trials *trials,
 }
 
 /* The sums over the block, and the first guess. */
-static inline void mf_affine_begin(const struct mf_affine_trials *trials,
+static inline void mf_affine_first(const struct mf_affine_trials *trials,
                                    struct mf_affine_block *block, int s,
                                    struct mf_affine *best)
 {
@@ -206,19 +207,38 @@ static inline void mf_affine_begin(const struct mf_affine_trials *trials,
     best->error.side[s] = error;
 }
 
-/* A block of equal elements, none above 0, comes out with scale 0 and codes 0:
- * it divides by 0, what comes of that rounds to 0, and so the determinant is
- * never positive. */
+static inline void mf_affine_begin(struct mf_affine_block *block, size_t size,
+                                   const struct mf_row *x,
+                                   const struct mf_row *weight)
+{
+    block->size = size;
+    block->x = x;
+    block->weight = weight;
+}
+
+/* Blocks of the batch, from number first on; its minimums are what is taken
+ * away, so not below 0.  A block of equal elements, none above 0, comes out
+ * with scale 0 and codes 0: it divides by 0, what comes of that rounds to 0,
+ * and so the determinant is never positive. */
 static inline void mf_affine_search(const struct mf_affine_trials *trials,
                                     struct mf_affine_block *block,
-                                    struct mf_affine *best)
+                                    struct mf_batch *batch, size_t first)
 {
+    struct mf_affine best;
+
     for (int s = 0; s < MF_SIDES; s++)
-        mf_affine_begin(trials, block, s, best);
+        mf_affine_first(trials, block, s, &best);
     for (int i = 0; i < trials->count; i++)
         mf_affine_try(trials, block,
                       trials->first + trials->step * (float)i + trials->top,
-                      best);
+                      &best);
+    for (int s = 0; s < MF_SIDES; s++)
+        best.minimum.side[s] = -best.minimum.side[s];
+    mf_row_store(batch->scale + first, best.scale);
+    mf_row_store(batch->minimum + first, best.minimum);
+    mf_row_store(batch->code_scale + first, best.code_scale);
+    mf_row_store(batch->code_minimum + first, best.code_minimum);
+    mf_row_store(batch->weight + first, block->sum_w);
 }
 
 #endif

@@ -83,6 +83,15 @@ static inline void mf_batch_square_sums(struct mf_batch *batch)
     }
 }
 
+static inline float mf_mean_square(const float *row, size_t columns)
+{
+    float sum = 0;
+
+    for (size_t i = 0; i < columns; i++)
+        sum += row[i] * row[i];
+    return sum / (float)columns;
+}
+
 /* Weights of the matrix, times the root of the variance plus the square of x.
  */
 static inline void mf_batch_weigh(const struct mf_batch *batch, size_t first,

@@ -54,30 +54,13 @@ static inline void mf_k_weigh_plain(const struct mf_k_affine *type,
             weight[i].side[s] = add.side[s] + mf_lanes_abs(x[i].side[s]);
 }
 
-static inline void mf_k_keep(struct mf_batch *batch, size_t first,
-                             const struct mf_affine_block *block,
-                             struct mf_affine *found)
-{
-    for (int s = 0; s < MF_SIDES; s++)
-        found->minimum.side[s] = -found->minimum.side[s];
-    mf_row_store(batch->scale + first, found->scale);
-    mf_row_store(batch->minimum + first, found->minimum);
-    mf_row_store(batch->code_scale + first, found->code_scale);
-    mf_row_store(batch->code_minimum + first, found->code_minimum);
-    mf_row_store(batch->weight + first, block->sum_w);
-}
-
-/* The minimums that the batch holds are what is taken away: not below 0. */
 static inline void mf_k_affine_search(const struct mf_k_affine *type,
                                       struct mf_batch *batch)
 {
     struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
     struct mf_affine_block block;
-    struct mf_affine found;
 
-    block.size = type->block_size;
-    block.x = x;
-    block.weight = weight;
+    mf_affine_begin(&block, type->block_size, x, weight);
     if (batch->weights)
         mf_batch_square_sums(batch);
     for (size_t i = 0; batch->weights && i < batch->count; i++)
@@ -86,12 +69,11 @@ static inline void mf_k_affine_search(const struct mf_k_affine *type,
         mf_batch_load(batch, i, batch->row, x);
         if (batch->weights) {
             mf_batch_weigh(batch, i, x, weight);
-            mf_affine_search(&type->weighted, &block, &found);
+            mf_affine_search(&type->weighted, &block, batch, i);
         } else {
             mf_k_weigh_plain(type, x, weight);
-            mf_affine_search(&type->plain, &block, &found);
+            mf_affine_search(&type->plain, &block, batch, i);
         }
-        mf_k_keep(batch, i, &block, &found);
     }
 }
 

@@ -16,11 +16,7 @@ static inline void mf_k_search_scale(struct mf_batch *batch, size_t first,
 {
     struct mf_scale search;
 
-    search.size = MF_K_SCALE_SIZE;
-    search.top = top;
-    search.finite = true;
-    search.x = x;
-    search.weight = weight;
+    mf_scale_begin(&search, MF_K_SCALE_SIZE, top, x, weight);
     mf_scale_search(&search);
     mf_row_store(batch->scale + first, search.scale);
     mf_row_store(batch->code_scale + first, search.code_scale);

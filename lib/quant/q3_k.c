@@ -171,11 +171,8 @@ static void find_multiples(const struct mf_batch *batch, float unit[MF_ABREAST],
 
     load_supers(batch, batch->scale, x);
     load_supers(batch, batch->weight, weight);
-    search.size = 16;
-    search.top = 32.0f;
+    mf_scale_begin(&search, 16, 32.0f, x, weight);
     search.finite = false; /* a sum may have been too large */
-    search.x = x;
-    search.weight = weight;
     mf_scale_search(&search);
     mf_row_store(unit, search.scale);
     for (size_t i = 0; i < 16; i++) {

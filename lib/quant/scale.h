@@ -19,7 +19,7 @@
 struct mf_scale {
     size_t size; /* elements */
     float top;
-    bool finite; /* x is, so none leaves the range of mf_lanes_round */
+    bool finite; /* x is, so that none leaves the range of mf_lanes_round */
     const struct mf_row *x, *weight;
     struct mf_row weighted_x[MF_SCALE_SIZE], farthest;
     struct mf_row scale, code_scale; /* what is found */
@@ -46,7 +46,7 @@ static inline void mf_scale_sums(const struct mf_scale *search,
     *sum_l2 = l2;
 }
 
-static inline void mf_scale_begin(struct mf_scale *search)
+static inline void mf_scale_first(struct mf_scale *search)
 {
     const mf_floats zero = { 0 };
     struct mf_row xl, l2;
@@ -90,9 +90,20 @@ static inline void mf_scale_try(struct mf_scale *search, float top)
     }
 }
 
+static inline void mf_scale_begin(struct mf_scale *search, size_t size,
+                                  float top, const struct mf_row *x,
+                                  const struct mf_row *weight)
+{
+    search->size = size;
+    search->top = top;
+    search->finite = true;
+    search->x = x;
+    search->weight = weight;
+}
+
 static inline void mf_scale_search(struct mf_scale *search)
 {
-    mf_scale_begin(search);
+    mf_scale_first(search);
     for (int i = -9; i <= 9; i++)
         if (i != 0)
             mf_scale_try(search, search->top + 0.1f * (float)i);

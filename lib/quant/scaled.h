@@ -8,9 +8,10 @@
 #ifndef MF_LIB_QUANT_SCALED_H
 #define MF_LIB_QUANT_SCALED_H
 
+#include "lib/quant/batch.h"
 #include "lib/quant/extremes.h"
 #include "lib/quant/nibbles.h"
-#include "lib/quant/search.h"
+#include "lib/quant/scale.h"
 
 /* What is constant in a codec, and so to the compiler once all is inline. */
 struct mf_scaled {
@@ -68,28 +69,50 @@ static inline void mf_scaled_encode(const struct mf_scaled *type,
     }
 }
 
+/* Numbers of a block with those of the search. */
+static inline void mf_scaled_found(const struct mf_scaled *type,
+                                   const float *row, float code_scale,
+                                   uint8_t *out)
+{
+    float zero = (float)type->zero;
+    mf_ints numbers[32 / MF_LANES];
+
+    for (size_t i = 0; i < 32 / MF_LANES; i++) {
+        mf_floats x = mf_lanes_load(row + i * MF_LANES);
+
+        x = mf_lanes_clamp_round(mf_lanes_round(code_scale * x), -zero,
+                                 zero - 1);
+        numbers[i] = mf_lanes_truncate(x + zero);
+    }
+    type->store(numbers, out);
+}
+
 static inline void mf_scaled_encode_weighted(const struct mf_scaled *type,
                                              const float *row,
                                              const float *weights,
                                              uint8_t *blocks, size_t columns)
 {
-    float mean_square = mf_mean_square(row, columns);
-    mf_ints numbers[32], block[32 / MF_LANES];
-    struct mf_blocks_32 b;
+    float variance = mf_mean_square(row, columns);
+    struct mf_row x[32], weight[32];
+    struct mf_batch batch;
+    struct mf_scale search;
 
-    for (size_t left = columns / 32, count; left > 0; left -= count) {
-        mf_floats scales;
-
-        count = left < MF_LANES ? left : MF_LANES;
-        mf_blocks_load(&b, row, weights, count, mean_square);
-        scales = mf_search_scale(&b, (float)type->zero, numbers);
-        for (size_t i = 0; i < count; i++, blocks += type->bytes) {
-            mf_store_scale(blocks, scales[i]);
-            mf_blocks_numbers(numbers, i, block);
-            type->store(block, blocks + 2);
+    mf_batch_begin(&batch, row, weights, 32, 1);
+    mf_scale_begin(&search, 32, (float)type->zero, x, weight);
+    for (size_t left = columns / 32; left > 0; left -= batch.count) {
+        mf_batch_advance(&batch, left, MF_ABREAST);
+        for (size_t i = 0; i < batch.count; i++)
+            batch.variance[i] = variance;
+        mf_batch_load(&batch, 0, batch.row, x);
+        mf_batch_weigh(&batch, 0, x, weight);
+        mf_scale_search(&search);
+        mf_row_store(batch.scale, search.scale);
+        mf_row_store(batch.code_scale, search.code_scale);
+        for (size_t i = 0; i < batch.count; i++, blocks += type->bytes) {
+            mf_store_scale(blocks, mf_one_nan(batch.scale[i]));
+            mf_scaled_found(type, batch.row + 32 * i, batch.code_scale[i],
+                            blocks + 2);
         }
-        row += 32 * count;
-        weights += 32 * count;
     }
 }
 

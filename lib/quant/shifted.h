@@ -7,9 +7,10 @@
 #ifndef MF_LIB_QUANT_SHIFTED_H
 #define MF_LIB_QUANT_SHIFTED_H
 
+#include "lib/quant/affine.h"
+#include "lib/quant/batch.h"
 #include "lib/quant/extremes.h"
 #include "lib/quant/nibbles.h"
-#include "lib/quant/search.h"
 
 /* What is constant in a codec, and so to the compiler once all is inline. */
 struct mf_shifted {
@@ -70,29 +71,50 @@ static inline void mf_shifted_encode(const struct mf_shifted *type,
     }
 }
 
+/* Numbers of a block with those of the search. */
+static inline void mf_shifted_found(const struct mf_shifted *type,
+                                    const float *row, float code_scale,
+                                    float code_minimum, uint8_t *out)
+{
+    mf_ints numbers[32 / MF_LANES];
+
+    for (size_t i = 0; i < 32 / MF_LANES; i++) {
+        mf_floats x = mf_lanes_load(row + i * MF_LANES) - code_minimum;
+
+        x = mf_lanes_clamp_round(mf_lanes_round_any(code_scale * x), 0,
+                                 type->most);
+        numbers[i] = mf_lanes_truncate(x);
+    }
+    type->store(numbers, out);
+}
+
 static inline void mf_shifted_encode_weighted(const struct mf_shifted *type,
                                               const float *row,
                                               const float *weights,
                                               uint8_t *blocks, size_t columns)
 {
-    float mean_square = mf_mean_square(row, columns);
-    mf_ints numbers[32], block[32 / MF_LANES];
-    struct mf_blocks_32 b;
+    const struct mf_affine_trials trials = { type->most, -0.9f, 0.05f, 37,
+                                             false };
+    float variance = mf_mean_square(row, columns);
+    struct mf_row x[32], weight[32];
+    struct mf_batch batch;
+    struct mf_affine_block block;
 
-    for (size_t left = columns / 32, count; left > 0; left -= count) {
-        struct mf_line line;
-
-        count = left < MF_LANES ? left : MF_LANES;
-        mf_blocks_load(&b, row, weights, count, mean_square);
-        line = mf_search_line(&b, type->most, numbers);
-        for (size_t i = 0; i < count; i++, blocks += type->bytes) {
-            mf_store_scale(blocks, line.scale[i]);
-            mf_store_scale(blocks + 2, line.minimum[i]);
-            mf_blocks_numbers(numbers, i, block);
-            type->store(block, blocks + 4);
+    mf_batch_begin(&batch, row, weights, 32, 1);
+    mf_affine_begin(&block, 32, x, weight);
+    for (size_t left = columns / 32; left > 0; left -= batch.count) {
+        mf_batch_advance(&batch, left, MF_ABREAST);
+        for (size_t i = 0; i < batch.count; i++)
+            batch.variance[i] = variance;
+        mf_batch_load(&batch, 0, batch.row, x);
+        mf_batch_weigh(&batch, 0, x, weight);
+        mf_affine_search(&trials, &block, &batch, 0);
+        for (size_t i = 0; i < batch.count; i++, blocks += type->bytes) {
+            mf_store_scale(blocks, mf_one_nan(batch.scale[i]));
+            mf_store_scale(blocks + 2, mf_one_nan(-batch.minimum[i]));
+            mf_shifted_found(type, batch.row + 32 * i, batch.code_scale[i],
+                             batch.code_minimum[i], blocks + 4);
         }
-        row += 32 * count;
-        weights += 32 * count;
     }
 }
 
