@@ -26,7 +26,18 @@ struct mf_scale {
     struct mf_row gain; /* by how much its error is less than that of 0 */
 };
 
-static inline void mf_scale_sums(const struct mf_scale *search,
+/* The code of a scaled element.  The lower bound is only asked for where that
+ * may round to less: where the farthest element is given half a code more. */
+static inline mf_floats mf_scale_code(const struct mf_scale *search, bool low,
+                                      mf_floats y)
+{
+    y = search->finite ? mf_lanes_round(y) : mf_lanes_round_any(y);
+    if (low || !search->finite)
+        y = mf_lanes_max(y, mf_lanes_all(MF_ROUND - search->top));
+    return mf_lanes_min(y, mf_lanes_all(MF_ROUND + search->top - 1)) - MF_ROUND;
+}
+
+static inline void mf_scale_sums(const struct mf_scale *search, bool low,
                                  const struct mf_row *code_scale,
                                  struct mf_row *sum_xl, struct mf_row *sum_l2)
 {
@@ -35,9 +46,7 @@ static inline void mf_scale_sums(const struct mf_scale *search,
     for (size_t i = 0; i < search->size; i++)
         for (int s = 0; s < MF_SIDES; s++) {
             mf_floats y = code_scale->side[s] * search->x[i].side[s];
-            mf_floats l = mf_lanes_clamp_round(
-                search->finite ? mf_lanes_round(y) : mf_lanes_round_any(y),
-                -search->top, search->top - 1);
+            mf_floats l = mf_scale_code(search, low, y);
 
             xl.side[s] += search->weighted_x[i].side[s] * l;
             l2.side[s] += search->weight[i].side[s] * l * l;
@@ -58,7 +67,7 @@ static inline void mf_scale_first(struct mf_scale *search)
                 search->weight[i].side[s] * search->x[i].side[s];
     for (int s = 0; s < MF_SIDES; s++)
         search->code_scale.side[s] = -search->top / search->farthest.side[s];
-    mf_scale_sums(search, &search->code_scale, &xl, &l2);
+    mf_scale_sums(search, false, &search->code_scale, &xl, &l2);
     for (int s = 0; s < MF_SIDES; s++) {
         mf_floats scale = xl.side[s] / l2.side[s];
 
@@ -68,13 +77,17 @@ static inline void mf_scale_first(struct mf_scale *search)
     }
 }
 
-static inline void mf_scale_try(struct mf_scale *search, float top)
+/* The farthest element is given more than -top. */
+static inline void mf_scale_try(struct mf_scale *search, float more)
 {
     struct mf_row code_scale, xl, l2;
 
     for (int s = 0; s < MF_SIDES; s++)
-        code_scale.side[s] = -top / search->farthest.side[s];
-    mf_scale_sums(search, &code_scale, &xl, &l2);
+        code_scale.side[s] = -(search->top + more) / search->farthest.side[s];
+    if (more < 0.45f)
+        mf_scale_sums(search, false, &code_scale, &xl, &l2);
+    else
+        mf_scale_sums(search, true, &code_scale, &xl, &l2);
     for (int s = 0; s < MF_SIDES; s++) {
         mf_floats gain = search->gain.side[s];
         mf_floats scale = xl.side[s] / l2.side[s];
@@ -106,7 +119,7 @@ static inline void mf_scale_search(struct mf_scale *search)
     mf_scale_first(search);
     for (int i = -9; i <= 9; i++)
         if (i != 0)
-            mf_scale_try(search, search->top + 0.1f * (float)i);
+            mf_scale_try(search, 0.1f * (float)i);
     for (int s = 0; s < MF_SIDES; s++)
         search->scale.side[s] =
             mf_lanes_if_any(search->farthest.side[s], search->scale.side[s]);
