@@ -7,7 +7,7 @@
  * taken back by a later success.
  */
 #if defined(__linux__)
-#define _GNU_SOURCE /* fallocate, copy_file_range, renameat2 */
+#define _GNU_SOURCE /* calls that only Linux has */
 #endif
 #include "lib/target.h"
 
@@ -325,6 +325,26 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
     return MF_OK;
 }
 
+/* So much may wait to go to the disk.  What the threads wrote goes there while
+ * they work on, so that little is left for the fsync at the end, which alone
+ * decides whether all went well. */
+#define BEHIND ((uint64_t)16 * 1024 * 1024)
+
+static void write_behind(struct mf_env *env, struct mf_target *target,
+                         uint64_t size)
+{
+    uint64_t before =
+        atomic_fetch_add_explicit(&target->written, size, memory_order_relaxed);
+
+    env->io.bytes_written += size;
+#if defined(SYNC_FILE_RANGE_WRITE)
+    if (before / BEHIND != (before + size) / BEHIND)
+        sync_file_range(target->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+#else
+    (void)before;
+#endif
+}
+
 enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
                                uint64_t offset, const void *bytes, size_t size)
 {
@@ -347,7 +367,7 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
         from += wrote;
         offset += (uint64_t)wrote;
         size -= (size_t)wrote;
-        env->io.bytes_written += (uint64_t)wrote;
+        write_behind(env, target, (uint64_t)wrote);
     }
     return MF_OK;
 }
@@ -369,7 +389,7 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     if (moved <= 0)
         return 0;
     env->io.bytes_read += (uint64_t)moved;
-    env->io.bytes_written += (uint64_t)moved;
+    write_behind(env, target, (uint64_t)moved);
     return (size_t)moved;
 #else
     (void)env, (void)target, (void)offset, (void)source, (void)from, (void)size;

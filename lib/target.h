@@ -10,6 +10,8 @@
 #ifndef MF_LIB_TARGET_H
 #define MF_LIB_TARGET_H
 
+#include <stdatomic.h>
+
 #include "lib/source.h"
 
 struct mf_target {
@@ -23,6 +25,7 @@ struct mf_target {
     uint64_t streamed;  /* of a stream: so many bytes have gone */
     uint32_t crc;       /* of a stream: theirs */
     bool stream, replace;
+    atomic_uint_fast64_t written; /* not of a stream: by all threads */
 };
 
 /* For size bytes, whose room is taken now.  replace: something may stand there
