@@ -100,7 +100,7 @@ static inline void image_put(struct image *image, const void *bytes,
 static inline void image_int(struct image *image, uint64_t value, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        image_put(image, &(uint8_t){ i < 8 ? (uint8_t)(value >> 8 * i) : 0 },
+        image_put(image, &(uint8_t){ (uint8_t)(i < 8 ? value >> 8 * i : 0) },
                   1);
 }
 
