@@ -292,7 +292,8 @@ static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
 
     mf_draft_init(draft, edit->env, model->format);
     draft->version = model->info.version;
-    draft->alignment = model->info.alignment;
+    /* Not the model's: the key that says it may be what goes away. */
+    draft->alignment = model->format->out->alignment;
     draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
     draft->mode = model->part[0].mode;
     if (mf_carry_metadata(draft, model, &left_out) != MF_OK ||

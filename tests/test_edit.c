@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_edit.c - edits of a file's metadata by the library
+ */
+#include "tests/scratch.h"
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+static struct mf_env *env;
+
+static int start(void **state)
+{
+    env = mf_env_new(NULL);
+    return env ? make_scratch(state) : -1;
+}
+
+static int stop(void **state)
+{
+    mf_env_free(env);
+    return remove_scratch(state);
+}
+
+/* ---- files and edits ---- */
+
+#define TENSORS 5
+
+static struct mf_edit text_edit(const char *key, const char *text)
+{
+    return (struct mf_edit){ .key = key,
+                             .type = MF_VALUE_STRING,
+                             .text = { text, strlen(text) } };
+}
+
+static struct mf_edit number_edit(const char *key, enum mf_value_type type,
+                                  uint64_t number)
+{
+    return (struct mf_edit){ .key = key,
+                             .type = type,
+                             .number = { .u64 = number } };
+}
+
+static struct mf_edit unset_edit(const char *key)
+{
+    return (struct mf_edit){ .key = key, .unset = true };
+}
+
+/* Tensors of odd sizes, each of other bytes.  alignment 0: the usual one, which
+ * no key says.  text: of a key whose length decides how much an edit moves. */
+static void write_aligned(const char *path, uint64_t alignment,
+                          const char *text, uint64_t reserve)
+{
+    struct mf_writer_options options = { .format = "gguf",
+                                         .reserve = reserve,
+                                         .replace = true };
+    struct mf_edit name = text_edit("general.name", text);
+    struct mf_edit key =
+        number_edit("general.alignment", MF_VALUE_U32, alignment);
+    struct mf_writer *writer;
+    uint8_t bytes[TENSORS * 7];
+
+    assert_int_equal(mf_writer_new(env, &options, &writer), MF_OK);
+    if (alignment > 0)
+        assert_int_equal(mf_writer_set(writer, &key), MF_OK);
+    assert_int_equal(mf_writer_set(writer, &name), MF_OK);
+    for (unsigned i = 0; i < TENSORS; i++) {
+        struct mf_new_tensor tensor = {
+            .name = { &"abcde"[i], 1 },
+            .type = "i8",
+            .rank = 1,
+            .dim = (const uint64_t[]){ 7 * i + 1 },
+        };
+
+        assert_int_equal(mf_writer_add(writer, &tensor, NULL), MF_OK);
+    }
+    assert_int_equal(mf_writer_open(writer, path), MF_OK);
+    for (unsigned i = 0; i < TENSORS; i++) {
+        memset(bytes, (int)i + 1, 7 * i + 1);
+        assert_int_equal(mf_writer_push(writer, bytes, 7 * i + 1), MF_OK);
+    }
+    assert_int_equal(mf_writer_commit(writer), MF_OK);
+    mf_writer_free(writer);
+}
+
+static struct mf_edit_result edit_file(const char *path, struct mf_edit edit)
+{
+    struct mf_edit_result result = { 0 };
+
+    if (mf_edit_file(env, path, &edit, 1, NULL, &result) != MF_OK)
+        fail_msg("%s: %s", edit.key, mf_env_error(env)->message);
+    return result;
+}
+
+/* The tensors are those that write_aligned wrote, and lie as the file says. */
+static void check_tensors(const char *path, uint64_t alignment)
+{
+    struct mf_model *model;
+    struct mf_tensor tensor;
+    size_t size;
+    uint8_t *bytes = load(path, &size);
+
+    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    assert_int_equal(mf_model_info(model)->alignment, alignment);
+    assert_int_equal(mf_model_info(model)->tensor_count, TENSORS);
+    for (unsigned i = 0; i < TENSORS; i++) {
+        assert_true(mf_tensor_at(model, i, &tensor));
+        assert_int_equal(tensor.data.size, 7 * i + 1);
+        assert_int_equal(tensor.data.offset % alignment, 0);
+        for (uint64_t k = 0; k < tensor.data.size; k++)
+            if (bytes[tensor.data.offset + k] != i + 1)
+                fail_msg("tensor %u has other bytes", i);
+    }
+    mf_close(model);
+    free(bytes);
+}
+
+/* ---- alignments ---- */
+
+/* Longer than a page: what moves it needs a journal. */
+static char long_text[9000];
+
+static void from_one_to_another(uint64_t from, uint64_t to, const char *text,
+                                uint64_t reserve)
+{
+    const char *path = scratch_path("aligned.gguf");
+    uint64_t was = from > 0 ? from : 32, is = to > 0 ? to : 32;
+    struct mf_edit edit =
+        to > 0 ? number_edit("general.alignment", MF_VALUE_U32, to)
+               : unset_edit("general.alignment");
+    struct mf_edit_result result;
+
+    write_aligned(path, from, text, reserve);
+    check_tensors(path, was);
+    result = edit_file(path, edit);
+    check_tensors(path, is);
+    if (was != is)
+        assert_false(result.in_place);
+    /* The key may come or go where nothing moves, given the room. */
+    if (was == is && reserve > 0) {
+        assert_true(result.in_place);
+        assert_int_equal(result.journalled, from != to && text == long_text);
+    }
+    result = edit_file(path, text_edit("general.name", "other"));
+    check_tensors(path, is);
+}
+
+static void alignments(void **state)
+{
+    (void)state;
+    memset(long_text, 'x', sizeof(long_text) - 1);
+    /* 4 stands for no key. */
+    for (uint64_t from = 4; from <= 4096; from *= 2)
+        for (uint64_t to = 4; to <= 4096; to *= 2) {
+            bool comes_or_goes = from == 4 || to == 4 || from == to;
+            unsigned ways = comes_or_goes                      ? 4
+                            : from == 2 * to || 2 * from == to ? 1
+                                                               : 0;
+
+            for (unsigned way = 0; way < ways; way++)
+                from_one_to_another(from > 4 ? from : 0, to > 4 ? to : 0,
+                                    way & 1 ? long_text : "name",
+                                    way & 2 ? 300 : 0);
+        }
+}
+
+/* Several edits: what counts is where they lead. */
+static void alignment_there_and_back(void **state)
+{
+    const char *path = scratch_path("aligned.gguf");
+    struct mf_edit edits[] = {
+        unset_edit("general.alignment"),
+        number_edit("general.alignment", MF_VALUE_U32, 256),
+    };
+    struct mf_edit_result result;
+
+    (void)state;
+    write_aligned(path, 64, "name", 0);
+    assert_int_equal(mf_edit_file(env, path, edits, 2, NULL, &result), MF_OK);
+    check_tensors(path, 256);
+    edits[1].number.u64 = 64;
+    write_aligned(path, 64, "name", 0);
+    assert_int_equal(mf_edit_file(env, path, edits, 2, NULL, &result), MF_OK);
+    assert_true(result.in_place);
+    check_tensors(path, 64);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(alignments),
+        cmocka_unit_test(alignment_there_and_back),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, start, stop);
+}
