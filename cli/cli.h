@@ -139,6 +139,8 @@ struct run {
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;
+    bool
+        answering; /* an object of --json is open: an error is a member of it */
     int code;      /* the worst exit code so far */
     uint64_t size; /* of all files looked at */
     struct timespec started;
@@ -174,6 +176,9 @@ void report_no(struct run *run, const char *format, ...)
 /* An input of another kind than a model cannot be read. */
 void report_input(struct run *run, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* mf_resize said no while such a file was read. */
+void report_memory(struct run *run, const char *file);
 
 void report_worse(struct run *run, int code);
 

@@ -82,6 +82,7 @@ void report_worse(struct run *run, int code)
 
 /* ---- errors ---- */
 
+/* The member "error" of an object that is open. */
 static void error_json(struct run *run, int code, const char *status,
                        const char *file, uint64_t offset, const char *message)
 {
@@ -105,6 +106,21 @@ static void error_json(struct run *run, int code, const char *status,
     mf_json_end(json, '}');
 }
 
+/* The same as an object of its own, unless the command has begun one. */
+static void error_object(struct run *run, int code, const char *status,
+                         const char *file, const char *message)
+{
+    if (!run->options.json)
+        return;
+    if (!run->answering)
+        mf_json_begin(&run->json, '{');
+    error_json(run, code, status, file, MF_NO_OFFSET, message);
+    if (run->answering)
+        return;
+    mf_json_end(&run->json, '}');
+    out_line(&run->out, "");
+}
+
 void report_usage(struct run *run, const char *format, ...)
 {
     char text[1024];
@@ -115,13 +131,7 @@ void report_usage(struct run *run, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_USAGE);
     say_format("modelfile: %s\n", shown(text).text);
-    if (!run->options.json)
-        return;
-    mf_json_begin(&run->json, '{');
-    error_json(run, EXIT_USAGE, "argument", NULL, MF_NO_OFFSET,
-               shown(text).text);
-    mf_json_end(&run->json, '}');
-    out_line(&run->out, "");
+    error_object(run, EXIT_USAGE, "argument", NULL, shown(text).text);
 }
 
 void report_no(struct run *run, const char *format, ...)
@@ -134,6 +144,8 @@ void report_no(struct run *run, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_NO);
     say_format("modelfile: %s\n", shown(text).text);
+    if (run->answering)
+        error_object(run, EXIT_NO, "argument", NULL, shown(text).text);
 }
 
 static int code_of(const struct run *run, const struct mf_error *error)
@@ -168,6 +180,17 @@ void report_failure(struct run *run, const char *file)
                    error->offset, error->message);
 }
 
+void report_memory(struct run *run, const char *file)
+{
+    const struct mf_error *error = mf_env_error(run->env);
+    int code = code_of(run, error);
+
+    report_worse(run, code);
+    say_format("modelfile: %s: %s\n", shown(file).text, error->message);
+    error_object(run, code, mf_status_name(error->status), file,
+                 error->message);
+}
+
 void report_input(struct run *run, const char *file, const char *format, ...)
 {
     char text[512];
@@ -178,12 +201,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_INPUT);
     say_format("modelfile: %s: %s\n", shown(file).text, text);
-    if (!run->options.json)
-        return;
-    mf_json_begin(&run->json, '{');
-    error_json(run, EXIT_INPUT, "io", file, MF_NO_OFFSET, text);
-    mf_json_end(&run->json, '}');
-    out_line(&run->out, "");
+    error_object(run, EXIT_INPUT, "io", file, text);
 }
 
 /* ---- what it has cost ---- */

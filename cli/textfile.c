@@ -12,7 +12,7 @@
 /* Much more than a million tensors or findings take. */
 #define SIZE_LIMIT ((size_t)256 * 1024 * 1024)
 
-/* Twice the room; false with errno set. */
+/* Twice the room; false with errno set: of ENOMEM run->env says more. */
 static bool grow(struct run *run, struct textfile *file, size_t *room)
 {
     size_t more = *room ? *room * 2 : 64 * 1024;
@@ -54,7 +54,9 @@ bool textfile_read(struct run *run, const char *path, const char *what,
     int fd = open(inputs_path(path), O_RDONLY | O_CLOEXEC);
     bool done = fd >= 0 && read_all(run, fd, &file, &room);
 
-    if (!done)
+    if (!done && fd >= 0 && errno == ENOMEM)
+        report_memory(run, path);
+    else if (!done)
         report_input(run, path, "%s cannot be read: %s", what, strerror(errno));
     if (fd >= 0)
         close(fd);

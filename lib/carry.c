@@ -9,26 +9,7 @@
  */
 #include "lib/carry.h"
 
-#include <math.h>
-
 /* ---- one metadatum ---- */
-
-/* What a reader of JSON takes such a value for, so that the key need not say
- * it. */
-static bool is_natural(const struct mf_entry *entry)
-{
-    bool array = entry->type == MF_VALUE_ARRAY;
-    enum mf_value_type type = array ? entry->of : entry->type;
-
-    if (array && entry->count == 0)
-        return entry->of >= MF_VALUE_NULL; /* of no type in JSON either */
-    if (!array && type == MF_VALUE_F64)
-        return isfinite(entry->number.f64);
-    if (!array && type == MF_VALUE_I64)
-        return entry->number.i64 < 0;
-    return type == MF_VALUE_STRING || type == MF_VALUE_BOOL ||
-           type == MF_VALUE_U64 || type >= MF_VALUE_NULL;
-}
 
 /* The value itself, wherever it is kept. */
 static void take_value(struct mf_entry *entry, const struct mf_carry *carry,
@@ -131,7 +112,7 @@ static bool must_tell(const struct mf_carry *carry,
     if (carry->from == carry->to || carry->to == MF_VALUES_TYPED)
         return false;
     if (carry->to == MF_VALUES_STRINGS ? entry->type != MF_VALUE_STRING
-                                       : !is_natural(entry))
+                                       : !mf_entry_is_natural(entry))
         return true;
     return !admits(carry, entry) || mf_key_tells(entry->key, &told) ||
            (exact && mf_is_apr_key(entry->key));

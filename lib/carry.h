@@ -22,6 +22,10 @@ struct mf_told {
     bool array, json;
 };
 
+/* What a reader of JSON takes such a value for, so that the key need not say
+ * it. */
+bool mf_entry_is_natural(const struct mf_entry *entry);
+
 /* Makes an entry's key tell its type: KEY:TYPE or KEY:TYPE[]; KEY:json for what
  * only JSON has. */
 enum mf_status mf_entry_tell_type(struct mf_draft *draft,
@@ -37,6 +41,18 @@ bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told);
 /* What JSON tells without a type: such a value in a safetensors file may come
  * from there. */
 bool mf_told_may_be_json(const struct mf_told *told);
+
+/* ---- edits.c: what a program or a user wants of the metadata ---- */
+
+/* Metadata of the draft as the edits want it; an edit of what is not there is
+ * no error. */
+enum mf_status mf_draft_edit(struct mf_draft *draft,
+                             const struct mf_edit *edits, size_t count);
+
+/* The entry of that name, whether its key tells a type or not; NULL where there
+ * is none. */
+struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
+                                     const char *name);
 
 /* ---- carry_row.c: keys that GGUF and APR have under names of their own ----
  */

@@ -50,11 +50,6 @@ struct mf_outputs {
     struct mf_deviation *deviation;
 };
 
-/* Metadata of the draft as the edits want it; an edit of what is not there is
- * no error. */
-enum mf_status mf_draft_edit(struct mf_draft *draft,
-                             const struct mf_edit *edits, size_t count);
-
 /* Lists tensors of the model, under other names where there is a renaming. */
 enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,

@@ -9,47 +9,6 @@
 #include "lib/convert.h"
 #include "lib/journal.h"
 
-/* ---- the metadata as it is to be ---- */
-
-static void set_value(struct mf_entry *entry, const struct mf_edit *edit)
-{
-    entry->type = edit->type;
-    entry->of = edit->of;
-    entry->number = edit->number;
-    entry->text = edit->text;
-    entry->count =
-        edit->type == MF_VALUE_STRING ? edit->text.size : edit->count;
-    entry->elements = edit->elements;
-    entry->from = NULL;
-    entry->typed_text = false;
-}
-
-enum mf_status mf_draft_edit(struct mf_draft *draft,
-                             const struct mf_edit *edits, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct mf_entry *entry = mf_draft_find(draft, edits[i].key);
-
-        if (edits[i].unset) {
-            if (entry)
-                mf_draft_remove(draft, entry);
-            continue;
-        }
-        if (!entry) {
-            entry = mf_draft_add_entry(draft);
-            if (!entry)
-                return draft->env->error.status;
-            entry->key = (struct mf_str){ edits[i].key, strlen(edits[i].key) };
-        }
-        set_value(entry, &edits[i]);
-        if (draft->format->values == MF_VALUES_STRINGS &&
-            entry->type != MF_VALUE_STRING &&
-            mf_entry_tell_type(draft, entry) != MF_OK)
-            return draft->env->error.status;
-    }
-    return MF_OK;
-}
-
 /* ---- whether it fits ---- */
 
 struct edit {

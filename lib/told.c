@@ -5,9 +5,25 @@
  * Where JSON or a string would not let a value's type be known again, the key
  * says it: "llama.block_count:u32", "tokenizer.ids:i32[]".
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "lib/carry.h"
+
+bool mf_entry_is_natural(const struct mf_entry *entry)
+{
+    bool array = entry->type == MF_VALUE_ARRAY;
+    enum mf_value_type type = array ? entry->of : entry->type;
+
+    if (array && entry->count == 0)
+        return entry->of >= MF_VALUE_NULL; /* of no type in JSON either */
+    if (!array && type == MF_VALUE_F64)
+        return isfinite(entry->number.f64);
+    if (!array && type == MF_VALUE_I64)
+        return entry->number.i64 < 0;
+    return type == MF_VALUE_STRING || type == MF_VALUE_BOOL ||
+           type == MF_VALUE_U64 || type >= MF_VALUE_NULL;
+}
 
 enum mf_status mf_entry_tell_type(struct mf_draft *draft,
                                   struct mf_entry *entry)

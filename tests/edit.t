@@ -76,8 +76,57 @@ from_file() {
 }
 check "@FILE is what a file holds, of an array a line each" from_file
 
+# Zeros in front are no other base; what a float cannot hold a double may.
+numbers() {
+    fresh
+    "$modelfile" meta set --quiet "$model" llama.context_length=010 a.n=08 \
+        a.i:i8=-010 a.x:u32=0x10 a.f=1e39 a.small:f32=1e-60 >/dev/null &&
+        [ "$(value llama.context_length) $(value a.n) $(value a.i)" = \
+            "10 8 -10" ] &&
+        [ "$(value a.x) $(value a.f) $(value a.small)" = "16 1e+39 0" ]
+}
+check "numbers are decimal, and are held or refused" numbers
+
+# Text goes on behind a NUL; a number does not.
+with_nul() {
+    fresh
+    printf 'a\0b\nc\0d\n' >"$dir/text"
+    code_of "$modelfile" meta set --quiet "$model" "a.n:u32[]=@$dir/text"
+    [ "$code" = 2 ] && cmp -s "$model" "$base" &&
+        "$modelfile" meta set --quiet "$model" "a.s=@$dir/text" \
+            "a.t:string[]=@$dir/text" >/dev/null &&
+        "$modelfile" meta get --json "$model" a.s 2>/dev/null |
+        grep -q '"value":"a\\u0000b\\nc\\u0000d"' &&
+        "$modelfile" meta get --json "$model" a.t 2>/dev/null |
+        grep -q '"value":\["a\\u0000b","c\\u0000d"\]'
+}
+check "@FILE may hold NUL bytes" with_nul
+
+fresh
+code_of "$modelfile" meta set --max-memory 64M "$model" a.s=@/dev/zero
+endless() {
+    [ "$code" = 5 ] && cmp -s "$model" "$base"
+}
+check "@FILE without an end is stopped by --max-memory" endless
+
+# One document, whatever is wrong.
+in_json() {
+    fresh
+    for each in "set k:u8=256 2" "set k 2" "set k=@$dir/nothing 3" \
+        "unset no.such.key 1"; do
+        # shellcheck disable=SC2086 # three words
+        set -- $each
+        code_of "$modelfile" meta "$1" --json "$model" "$2"
+        [ "$code" = "$3" ] && [ "$(wc -l <"$dir/out")" = 1 ] &&
+            grep -q "^{\"file\":\"[^\"]*\",\"error\":{\"code\":$3,\"status\":[^{]*},\"run\":{[^{]*}}\$" \
+                "$dir/out" || return 1
+    done
+}
+check "with --json an error is a member of the answer" in_json
+
 for wrong in a.b:u8=256 a.b:u8=-1 a.b:i8=128 a.b:bool=maybe a.b:f32=x =5 key \
-    'a.b:i32[]=1,x' llama.context_length=many; do
+    'a.b:i32[]=1,x' llama.context_length=many a.b:f32=1e39 a.b=-1e400 \
+    'a.b:f32= 1' a.b:foo=1 'a.b:u32[][]=1' a.b:=1 :u32=1; do
     fresh
     code_of "$modelfile" meta set "$model" general.name=x "$wrong"
     refused() {
@@ -173,6 +222,41 @@ other_formats() {
 }
 check "APR (its checksums, too) and safetensors are edited in place" \
     other_formats
+
+# What key:TYPE means where the format's keys tell types; a key stands once.
+entry() {
+    "$modelfile" meta list --json "$1" "$2" 2>/dev/null |
+        grep -o '"key":.*' | sed 's/\],"run".*//; s/,"truncated":[a-z]*//'
+}
+
+told() {
+    st=$dir/o.safetensors apr=$dir/o.apr
+    "$modelfile" dequantize --quiet --force fixtures/good-llama.gguf \
+        "$dir/floats.gguf" >/dev/null || return 1
+    for format in apr safetensors; do
+        "$modelfile" convert --quiet --force "$dir/floats.gguf" \
+            "$dir/o.$format" >/dev/null || return 1
+    done
+    "$modelfile" meta set --quiet "$st" llama.block_count:u32=2 x.q:u32=1 \
+        x.q:u32=2 x.r:i8=3 x.r:u8=4 x.s:f32=1 x.t:u8=1 x.t:string=x >/dev/null &&
+        "$modelfile" meta set --quiet "$st" llama.context_length=77 x.q=9 \
+            x.s=inf >/dev/null && sound "$st" &&
+        [ "$(entry "$st" '*.block_count*')" = \
+            '"key":"llama.block_count:u32","type":"string","value":"2"}' ] ||
+        return 1
+    [ "$(entry "$st" 'x.*')" = '"key":"x.q:u32","type":"string","value":"9"},{"key":"x.r:u8","type":"string","value":"4"},{"key":"x.s:f32","type":"string","value":"\"inf\""},{"key":"x.t","type":"string","value":"x"}' ] &&
+        [ "$(entry "$st" '*.context_length*')" = \
+            '"key":"llama.context_length:u32","type":"string","value":"77"}' ] &&
+        "$modelfile" meta unset --quiet "$st" x.q >/dev/null &&
+        [ -z "$(entry "$st" x.q\*)" ] || return 1
+    "$modelfile" meta set --quiet "$apr" x.q:f32=nan x.r:u32=7 x.s:u64=8 \
+        x.t:f64=0.5 num_layers:u32=2 x.u:u8[]= >/dev/null &&
+        "$modelfile" meta set --quiet "$apr" x.r=9 num_heads=4 >/dev/null &&
+        sound "$apr" &&
+        [ "$(entry "$apr" 'x.*')" = '"key":"x.q:f32","type":"string","value":"nan"},{"key":"x.r:u32","type":"u64","value":9},{"key":"x.s","type":"u64","value":8},{"key":"x.t","type":"f64","value":0.5},{"key":"x.u:u8[]","type":"array","of":"null","count":0,"value":[]}' ] &&
+        [ "$(entry "$apr" 'num_[hl]*')" = '"key":"num_layers","type":"u64","value":2},{"key":"num_heads","type":"u64","value":4}' ]
+}
+check "where keys tell types, a value keeps its key or gets that of convert" told
 
 dry() {
     fresh
