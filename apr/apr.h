@@ -56,6 +56,9 @@ enum mf_status apr_read_metadata(struct mf_reader *reader,
  */
 bool apr_key_takes(struct mf_str key, enum mf_value_type type);
 
+/* Whether aprender or realizar know the key. */
+bool apr_key_owned(struct mf_str key);
+
 /* Whether known objects of the metadata have their fields, after an open. */
 enum mf_status apr_check_fields(struct mf_reader *reader,
                                 struct mf_index *index);

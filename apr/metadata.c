@@ -46,12 +46,12 @@ static bool is(const struct mf_meta *meta, const char *key)
 }
 
 /* True where key is the row's own or one of its aliases. */
-static bool means(const struct known *row, const struct mf_meta *meta)
+static bool means(const struct known *row, struct mf_str key)
 {
-    if (is(meta, row->key))
+    if (same_key(key, row->key))
         return true;
     for (size_t i = 0; row->alias[i]; i++)
-        if (is(meta, row->alias[i]))
+        if (same_key(key, row->alias[i]))
             return true;
     return false;
 }
@@ -81,6 +81,14 @@ bool apr_key_takes(struct mf_str key, enum mf_value_type type)
         if (same_key(key, known[row].key))
             return kind_of(type) & known[row].kind;
     return true;
+}
+
+bool apr_key_owned(struct mf_str key)
+{
+    for (size_t row = 0; row < KNOWN_COUNT; row++)
+        if (means(&known[row], key))
+            return true;
+    return false;
 }
 
 /* seen: for each row the first metadatum that meant it, or NULL. */
@@ -114,7 +122,7 @@ static void check_known(struct mf_index *index)
 
     for (size_t i = 0; i < index->meta_count; i++)
         for (size_t row = 0; row < KNOWN_COUNT; row++)
-            if (means(&known[row], &index->meta[i])) {
+            if (means(&known[row], index->meta[i].key)) {
                 check_entry(index, &index->meta[i], row, seen);
                 break;
             }

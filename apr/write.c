@@ -213,6 +213,7 @@ const struct mf_format_out apr_out = {
     .pads_last = true,
     .has_crc = true,
     .admits = admits,
+    .owns = apr_key_owned,
     .check = check,
     .head = head,
 };

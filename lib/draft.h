@@ -99,6 +99,10 @@ struct mf_format_out {
      */
     bool (*admits)(const struct mf_entry *entry);
 
+    /* Whether the key is the format's own, so that its readers know the type;
+     * NULL: there are none. */
+    bool (*owns)(struct mf_str key);
+
     /* Before the plan: whether the format can carry all that is listed.  May
      * set the alignment, and order the tensors. */
     enum mf_status (*check)(struct mf_draft *draft);

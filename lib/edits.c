@@ -48,7 +48,13 @@ static bool says_type(const struct mf_edit *edit)
            told.type == (array ? edit->of : edit->type);
 }
 
-/* Of APR's own keys everybody knows the type. */
+/* Of the format's own keys everybody knows the type. */
+static bool is_own(const struct mf_draft *draft, struct mf_str key)
+{
+    return mf_is_apr_key(key) ||
+           (draft->format->out->owns && draft->format->out->owns(key));
+}
+
 static bool must_say_type(const struct mf_draft *draft,
                           const struct mf_entry *entry)
 {
@@ -58,7 +64,7 @@ static bool must_say_type(const struct mf_draft *draft,
     if (draft->format->values == MF_VALUES_STRINGS)
         return entry->type != MF_VALUE_STRING || misleads;
     return misleads ||
-           (!mf_entry_is_natural(entry) && !mf_is_apr_key(entry->key));
+           (!mf_entry_is_natural(entry) && !is_own(draft, entry->key));
 }
 
 /* The entry that the edit sets, and the key that it is to have. */

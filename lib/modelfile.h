@@ -687,7 +687,8 @@ MF_API enum mf_status mf_writer_new(struct mf_env *env,
 /* NULL is allowed. */
 MF_API void mf_writer_free(struct mf_writer *writer);
 
-/* Before open.  Everything is copied. */
+/* Before open.  Everything is copied.  Where the format's values have no such
+ * type (APR, safetensors), the key tells it: "KEY:u32". */
 MF_API enum mf_status mf_writer_set(struct mf_writer *writer,
                                     const struct mf_edit *value);
 

@@ -168,11 +168,9 @@ static void check_tensors(const struct mf_model *model, const char *path)
     free(bytes);
 }
 
-/* With the types that they were given; JSON, of which APR's metadata are, has
- * fewer. */
+/* With the types that they were given. */
 static void check_values(struct mf_model *model)
 {
-    bool typed = strcmp(mf_model_info(model)->format, "apr") != 0;
     struct mf_meta meta;
 
     for (size_t i = 0; i < COUNT(values); i++) {
@@ -180,8 +178,6 @@ static void check_values(struct mf_model *model)
 
         if (!mf_meta_find(model, value->key, strlen(value->key), &meta, NULL))
             fail_msg("%s is missing", value->key);
-        if (!typed && value->type != MF_VALUE_STRING)
-            continue;
         assert_int_equal(meta.type, value->type);
         if (value->type == MF_VALUE_ARRAY) {
             assert_int_equal(meta.of, value->of);
@@ -231,7 +227,7 @@ static void every_format(void **state)
         mf_writer_free(writer);
         check_file(env, path);
         assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-        if (strcmp(formats[i], "safetensors") == 0) {
+        if (strcmp(formats[i], "gguf") != 0) {
             assert_int_equal(mf_convert(model, back, NULL, NULL), MF_OK);
             mf_close(model);
             assert_int_equal(mf_open(env, back, NULL, &model), MF_OK);
