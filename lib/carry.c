@@ -38,6 +38,7 @@ static enum mf_status take_text(struct mf_entry *entry,
     struct mf_values *values;
     struct mf_value value;
     unsigned depth = 0;
+    uint32_t seen = 0; /* types of elements */
     enum mf_status status = mf_values_open_text(carry->model, at, &values);
 
     if (status != MF_OK)
@@ -55,11 +56,15 @@ static enum mf_status take_text(struct mf_entry *entry,
                 entry->type = MF_VALUE_F64;
         }
         depth -= value.event == MF_EVENT_END;
-        entry->count += depth == 1 && value.event != MF_EVENT_KEY &&
-                        value.event != MF_EVENT_END && !value.more;
+        if (depth == 1 && value.event != MF_EVENT_KEY &&
+            value.event != MF_EVENT_END && !value.more) {
+            entry->count++;
+            seen |= mf_type_bit(value.type, value.number);
+        }
         depth += value.event == MF_EVENT_BEGIN;
     }
     mf_values_close(values);
+    entry->of = mf_common_type(seen);
     if (entry->type == MF_VALUE_ARRAY || entry->type == MF_VALUE_OBJECT ||
         entry->type == MF_VALUE_STRING) {
         entry->from = carry->model;
@@ -114,27 +119,29 @@ static bool must_tell(const struct mf_carry *carry,
     if (carry->to == MF_VALUES_STRINGS ? entry->type != MF_VALUE_STRING
                                        : !mf_entry_is_natural(entry))
         return true;
-    return !admits(carry, entry) || mf_key_tells(entry->key, &told) ||
-           (exact && mf_is_apr_key(entry->key));
+    if (!admits(carry, entry) || mf_key_tells(entry->key, &told))
+        return true;
+    /* A model_type beside an architecture comes from APR, and returns. */
+    if (mf_is_model_type(entry) && carry->architecture.at)
+        return exact && mf_carry_is_plain_type(carry, entry);
+    return exact && mf_is_apr_key(entry->key);
 }
 
 /* What other formats have no place for, and what is made anew. */
 static bool is_dropped(const struct mf_carry *carry,
                        const struct mf_entry *entry, bool exact)
 {
-    struct mf_str name = carry->architecture;
     const char *reserve = carry->model->format->out->reserve_key;
 
     if (reserve && mf_same_text(entry->key, reserve) &&
         entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
         return true; /* room that an earlier writer left */
+    if (carry->from == MF_VALUES_JSON && carry->to == MF_VALUES_STRINGS)
+        return !exact && mf_carry_is_filler(carry, entry);
     if (carry->from == carry->to || carry->to != MF_VALUES_TYPED || exact)
         return false;
-    if (mf_same_text(entry->key, "model_type") &&
-        entry->type == MF_VALUE_STRING && !entry->from)
-        return entry->text.size == 0 ||
-               (entry->text.size == name.size &&
-                memcmp(entry->text.at, name.at, name.size) == 0);
+    if (mf_is_model_type(entry))
+        return mf_carry_is_plain_type(carry, entry);
     return mf_same_text(entry->key, "total_size") ||
            mf_same_text(entry->key, "param_count") ||
            entry->type == MF_VALUE_NULL;
@@ -169,6 +176,13 @@ static enum mf_status refuse(const struct mf_carry *carry,
                    mf_value_type_name(array ? entry->of : entry->type));
 }
 
+/* Numbers that GGUF types and JSON does not: "[1,-2]", "[0.5]". */
+static bool is_real(const struct mf_entry *entry)
+{
+    return entry->type == MF_VALUE_ARRAY && entry->count > 0 &&
+           (entry->of == MF_VALUE_I64 || entry->of == MF_VALUE_F64);
+}
+
 /* One more entry of the draft; what is to be left out comes without a key. */
 static enum mf_status carry_one(const struct mf_carry *carry,
                                 const struct mf_meta *meta, size_t at,
@@ -180,9 +194,11 @@ static enum mf_status carry_one(const struct mf_carry *carry,
 
     if (carry->from == carry->to || exact || !mf_key_tells(meta->key, &told)) {
         take_value(entry, carry, meta, at);
+        entry->digits = carry->from == MF_VALUES_JSON && is_real(entry);
     } else {
         if (restore(carry, meta, at, &told, entry) != MF_OK)
             return carry->draft->env->error.status;
+        entry->digits = told.json && is_real(entry);
         exact = carry->from == MF_VALUES_JSON || !mf_told_may_be_json(&told);
     }
     if (is_dropped(carry, entry, exact)) {
@@ -253,47 +269,6 @@ static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)
     return MF_OK;
 }
 
-static bool is_known(const struct mf_draft *draft, const char *key)
-{
-    return mf_draft_find(draft, key) != NULL;
-}
-
-static enum mf_status add_null(struct mf_draft *draft, const char *key)
-{
-    struct mf_entry *entry;
-
-    if (is_known(draft, key))
-        return MF_OK;
-    entry = mf_draft_add_entry(draft);
-    if (!entry)
-        return draft->env->error.status;
-    entry->key = (struct mf_str){ key, strlen(key) };
-    entry->type = MF_VALUE_NULL;
-    return MF_OK;
-}
-
-/* What every APR file says, known or not: aprender asks for it. */
-static enum mf_status complete_apr(const struct mf_carry *carry)
-{
-    struct mf_draft *draft = carry->draft;
-    struct mf_entry *entry;
-
-    if (!is_known(draft, "model_type")) {
-        entry = mf_draft_add_entry(draft);
-        if (!entry)
-            return draft->env->error.status;
-        entry->key = (struct mf_str){ "model_type", strlen("model_type") };
-        entry->type = MF_VALUE_STRING;
-        entry->text = carry->architecture.at ? carry->architecture
-                                             : (struct mf_str){ "", 0 };
-        entry->count = entry->text.size;
-    }
-    if (add_null(draft, "license") != MF_OK ||
-        add_null(draft, "data_source") != MF_OK)
-        return draft->env->error.status;
-    return add_null(draft, "data_license");
-}
-
 /* ggml asks which generation of its types a file holds; the second is the one
  * that all others here write. */
 static enum mf_status complete_gguf(const struct mf_carry *carry)
@@ -307,7 +282,7 @@ static enum mf_status complete_gguf(const struct mf_carry *carry)
            (index->tensor[i].type == MF_TYPE_UNKNOWN ||
             mf_types[index->tensor[i].type].block == 1))
         i++;
-    if (i == index->tensor_count || is_known(carry->draft, key))
+    if (i == index->tensor_count || mf_draft_find(carry->draft, key))
         return MF_OK;
     entry = mf_draft_add_entry(carry->draft);
     if (!entry)
@@ -335,9 +310,12 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
     status = carry_all(&carry, left_out);
     if (status == MF_OK && carry.to == MF_VALUES_JSON &&
         carry.from != MF_VALUES_JSON)
-        status = complete_apr(&carry);
+        status = mf_carry_complete_apr(&carry);
     if (status == MF_OK && carry.to == MF_VALUES_TYPED &&
-        carry.from != MF_VALUES_TYPED)
-        status = complete_gguf(&carry);
+        carry.from != MF_VALUES_TYPED) {
+        status = mf_carry_name_architecture(&carry);
+        if (status == MF_OK)
+            status = complete_gguf(&carry);
+    }
     return status;
 }

@@ -79,6 +79,25 @@ enum mf_status mf_carry_row_apply(const struct mf_carry *carry,
  * a key of GGUF that looks like that must tell its type. */
 bool mf_is_apr_key(struct mf_str key);
 
+/* ---- carry_apr.c: what every APR file says ---- */
+
+bool mf_is_model_type(const struct mf_entry *entry);
+
+/* A model_type that tells no more than the architecture does. */
+bool mf_carry_is_plain_type(const struct mf_carry *carry,
+                            const struct mf_entry *entry);
+
+/* What mf_carry_complete_apr says again when this comes back from strings. */
+bool mf_carry_is_filler(const struct mf_carry *carry,
+                        const struct mf_entry *entry);
+
+/* What every APR file says, known or not: aprender asks for it. */
+enum mf_status mf_carry_complete_apr(const struct mf_carry *carry);
+
+/* GGUF knows a model's kind by one key alone: APR's model_type must not get
+ * lost where it stands for it. */
+enum mf_status mf_carry_name_architecture(const struct mf_carry *carry);
+
 static inline bool mf_same_text(struct mf_str text, const char *other)
 {
     return text.size == strlen(other) && memcmp(text.at, other, text.size) == 0;

@@ -32,6 +32,7 @@ struct mf_entry { /* a metadatum */
     const void *elements;
     mf_tell *tell;   /* for other places: elements says which */
     bool typed_text; /* from is text: the value in JSON */
+    bool digits;     /* an array whose digits alone say its type, in JSON */
 };
 
 /* How the rows of a tensor change places: those of each head are two halves in

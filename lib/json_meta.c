@@ -39,6 +39,12 @@ type_of(struct mf_json *json, enum mf_json_token token, union mf_number *number)
 
 _Static_assert(MF_VALUE_MIXED < 31, "one bit for each type");
 
+uint32_t mf_type_bit(enum mf_value_type type, union mf_number number)
+{
+    return type == MF_VALUE_U64 && number.u64 > INT64_MAX ? BIT_LARGE
+                                                          : UINT32_C(1) << type;
+}
+
 static uint32_t type_bit(struct mf_json *json, enum mf_json_token token)
 {
     union mf_number number = { 0 };
@@ -49,13 +55,10 @@ static uint32_t type_bit(struct mf_json *json, enum mf_json_token token)
     if (token == MF_JSON_NUMBER && strpbrk(json->digits, ".eE"))
         return BIT(F64);
     type = type_of(json, token, &number);
-    if (type == MF_VALUE_U64 && number.u64 > INT64_MAX)
-        return BIT_LARGE;
-    return UINT32_C(1) << type;
+    return mf_type_bit(type, number);
 }
 
-/* The one type that all elements can be read as. */
-static enum mf_value_type common_type(uint32_t seen)
+enum mf_value_type mf_common_type(uint32_t seen)
 {
     const uint32_t numbers = BIT(U64) | BIT_LARGE | BIT(I64) | BIT(F64);
 
@@ -93,7 +96,7 @@ static enum mf_status look_over(struct mf_json *json, struct mf_meta *meta)
             return json->reader->env->error.status;
     }
     if (meta->type == MF_VALUE_ARRAY)
-        meta->of = common_type(seen);
+        meta->of = mf_common_type(seen);
     return MF_OK;
 }
 

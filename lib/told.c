@@ -15,6 +15,8 @@ bool mf_entry_is_natural(const struct mf_entry *entry)
     bool array = entry->type == MF_VALUE_ARRAY;
     enum mf_value_type type = array ? entry->of : entry->type;
 
+    if (entry->digits)
+        return true;
     if (array && entry->count == 0)
         return entry->of >= MF_VALUE_NULL; /* of no type in JSON either */
     if (!array && type == MF_VALUE_F64)
@@ -30,7 +32,8 @@ enum mf_status mf_entry_tell_type(struct mf_draft *draft,
 {
     bool array = entry->type == MF_VALUE_ARRAY;
     enum mf_value_type type = array ? entry->of : entry->type;
-    bool json = type >= MF_VALUE_NULL || type == MF_VALUE_ARRAY;
+    bool json =
+        type >= MF_VALUE_NULL || type == MF_VALUE_ARRAY || entry->digits;
     const char *name = json ? "json" : mf_value_type_name(type);
     const char *brackets = array && !json ? "[]" : "";
     size_t size = entry->key.size + 1 + strlen(name) + strlen(brackets);
@@ -69,10 +72,8 @@ bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told)
     struct mf_value word = { .type = MF_VALUE_STRING, .text = entry->text };
     bool is_float = told->type == MF_VALUE_F32 || told->type == MF_VALUE_F64;
 
-    if (told->json) { /* what it is, it is */
-        entry->of = MF_VALUE_MIXED;
+    if (told->json) /* what it is, it is */
         return true;
-    }
     if (told->array) {
         entry->of = told->type;
         return entry->type == MF_VALUE_ARRAY;

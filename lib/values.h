@@ -56,6 +56,11 @@ enum mf_status mf_json_value_next(struct mf_values *values,
 enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
                             struct mf_arena *arena, struct mf_meta *meta);
 
+/* What an element is, as a bit; and the one type that all elements can be read
+ * as whose bits were seen. */
+uint32_t mf_type_bit(enum mf_value_type type, union mf_number number);
+enum mf_value_type mf_common_type(uint32_t seen);
+
 /* The key just announced, terminated, in the arena; refused above MF_NAME_MAX.
  */
 enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
