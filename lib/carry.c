@@ -269,20 +269,24 @@ static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)
     return MF_OK;
 }
 
+bool mf_has_blocks(const struct mf_index *index)
+{
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (index->tensor[i].type != MF_TYPE_UNKNOWN &&
+            mf_types[index->tensor[i].type].block > 1)
+            return true;
+    return false;
+}
+
 /* ggml asks which generation of its types a file holds; the second is the one
  * that all others here write. */
 static enum mf_status complete_gguf(const struct mf_carry *carry)
 {
     static const char key[] = "general.quantization_version";
-    const struct mf_index *index = &carry->model->index;
     struct mf_entry *entry;
-    size_t i = 0;
 
-    while (i < index->tensor_count &&
-           (index->tensor[i].type == MF_TYPE_UNKNOWN ||
-            mf_types[index->tensor[i].type].block == 1))
-        i++;
-    if (i == index->tensor_count || mf_draft_find(carry->draft, key))
+    if (!mf_has_blocks(&carry->model->index) ||
+        mf_draft_find(carry->draft, key))
         return MF_OK;
     entry = mf_draft_add_entry(carry->draft);
     if (!entry)

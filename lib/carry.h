@@ -14,6 +14,9 @@
 enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
                                  size_t *left_out);
 
+/* Whether a tensor has a type of blocks. */
+bool mf_has_blocks(const struct mf_index *index);
+
 /* ---- told.c: the type of a value in its key ---- */
 
 struct mf_told {

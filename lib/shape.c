@@ -70,8 +70,8 @@ static enum mf_status note_file_type(struct mf_draft *draft, enum mf_type type)
     struct mf_edit edit = { .key = "general.file_type", .type = MF_VALUE_U32 };
 
     edit.number.u64 = type == MF_TYPE_F32 ? 0 : type == MF_TYPE_F16 ? 1 : 32;
-    return mf_draft_find(draft, edit.key) ? mf_draft_edit(draft, &edit, 1)
-                                          : MF_OK;
+    return mf_draft_find_named(draft, edit.key) ? mf_draft_edit(draft, &edit, 1)
+                                                : MF_OK;
 }
 
 /* The type of floats that is wished for. */
@@ -117,6 +117,7 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
                          &outputs->left_out) != MF_OK)
         return draft->env->error.status;
     if (draft->floats != MF_TYPE_UNKNOWN &&
+        (draft->dequantize || !mf_has_blocks(&model->index)) &&
         note_file_type(draft, draft->floats) != MF_OK)
         return draft->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);

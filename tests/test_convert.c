@@ -272,6 +272,40 @@ static void without_its_tensors(void **state)
     assert_int_equal(empty_scratch(), 0);
 }
 
+static void expect_number(struct mf_env *env, const char *path, const char *key,
+                          uint64_t number)
+{
+    struct mf_model *model;
+    struct mf_meta meta;
+
+    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_true(mf_meta_find(model, key, strlen(key), &meta, NULL));
+    assert_int_equal(meta.number.u64, number);
+    mf_close(model);
+}
+
+/* What the file says of its types is left alone where blocks stay blocks: 7 is
+ * Q8_0, 32 is BF16. */
+static void file_type(void **state)
+{
+    const struct mf_convert_options floats = { .type = "bf16",
+                                               .replace = true };
+    const struct mf_convert_options all = { .type = "bf16",
+                                            .dequantize = true,
+                                            .replace = true };
+    struct mf_env *env = mf_env_new(NULL);
+    const char *from = fixture_path("good-llama.gguf");
+
+    (void)state;
+    must_convert(env, from, scratch_path("o.gguf"), &floats);
+    expect_number(env, scratch_path("o.gguf"), "general.file_type", 7);
+    must_convert(env, from, scratch_path("o.gguf"), &all);
+    expect_number(env, scratch_path("o.gguf"), "general.file_type", 32);
+    must_convert(env, from, scratch_path("o.apr"), &all);
+    expect_number(env, scratch_path("o.apr"), "general.file_type:u32", 32);
+    mf_env_free(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(rows_of_nothing),
         cmocka_unit_test(damaged_models),
         cmocka_unit_test(without_its_tensors),
+        cmocka_unit_test(file_type),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
