@@ -8,6 +8,7 @@
  */
 #include "lib/convert.h"
 #include "lib/journal.h"
+#include "lib/preview.h"
 
 /* ---- whether it fits ---- */
 
@@ -220,6 +221,24 @@ static enum mf_status edit_in_place(struct edit *edit, const char *path,
 
 /* ---- all of it ---- */
 
+/* Whether all that is wrong is what metadata say, which an edit may mend: the
+ * file was understood all the same. */
+static bool can_be_mended(const struct mf_model *model)
+{
+    static const enum mf_rule rules[] = { MF_RULE_META_DUPLICATE,
+                                          MF_RULE_GGUF_SPLIT,
+                                          MF_RULE_APR_METADATA_TYPE,
+                                          MF_RULE_APR_METADATA_FIELD };
+    struct mf_finding finding;
+    size_t count = 0;
+
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++)
+            count += finding.severity == MF_ERROR &&
+                     strcmp(finding.rule, mf_rules[rules[k]].id) == 0;
+    return count == model->info.error_count;
+}
+
 static enum mf_status check(const struct edit *edit)
 {
     const struct mf_model *model = edit->model;
@@ -228,7 +247,7 @@ static enum mf_status check(const struct edit *edit)
         return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s %s cannot be written", model->format->name,
                        model->format->variant);
-    if (model->info.error_count > 0)
+    if (!can_be_mended(model))
         return mf_fail(edit->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the file has %zu error%s and is not edited; modelfile "
                        "validate tells which",
@@ -261,6 +280,18 @@ static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
     return keep_tensors(edit);
 }
 
+/* Where everything lies afterwards. */
+static enum mf_status plan(struct edit *edit, bool in_place, uint64_t reserve)
+{
+    if (!in_place) {
+        edit->draft.reserve = reserve;
+        return mf_draft_plan(&edit->draft);
+    }
+    edit->draft.data_offset = edit->model->part[0].data_offset;
+    edit->draft.file_size = edit->model->info.file_size;
+    return MF_OK;
+}
+
 static enum mf_status edit_model(struct edit *edit, const char *path,
                                  const struct mf_edit *edits, size_t count,
                                  const struct mf_edit_options *options,
@@ -278,7 +309,11 @@ static enum mf_status edit_model(struct edit *edit, const char *path,
     if (check(edit) != MF_OK || start(edit, edits, count) != MF_OK ||
         fit(edit, &fits) != MF_OK)
         return edit->env->error.status;
-    if (fits && options->reserve == 0)
+    fits = fits && options->reserve == 0;
+    if (plan(edit, fits, options->reserve) != MF_OK ||
+        mf_preview_check(&edit->draft, path) != MF_OK)
+        return edit->env->error.status;
+    if (fits)
         return edit_in_place(edit, path, options->dry_run, out);
     if (mf_convert(edit->model, path, &wishes, &result) != MF_OK)
         return edit->env->error.status;

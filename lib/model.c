@@ -124,28 +124,36 @@ enum mf_status mf_open(struct mf_env *env, const char *path,
                   out);
 }
 
+enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
+                                    const struct mf_source *source,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out)
+{
+    struct mf_model *model = model_new(env, options);
+    struct mf_source kept = *source;
+    enum mf_status status;
+
+    if (!model)
+        return env->error.status;
+    kept.name = keep_path(model, name);
+    status = kept.name ? mf_model_add_source(model, &kept, kept.name)
+                       : env->error.status;
+    if (status == MF_OK && !model->format->parse)
+        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                         "this lists other files, which memory does not have");
+    return settle(model, status, out);
+}
+
 enum mf_status mf_open_memory(struct mf_env *env, const char *name,
                               const void *bytes, size_t size,
                               const struct mf_open_options *options,
                               struct mf_model **out)
 {
-    struct mf_model *model;
     struct mf_source source;
-    const char *kept;
-    enum mf_status status;
 
     mf_clear_error(env);
-    model = model_new(env, options);
-    if (!model)
-        return env->error.status;
-    kept = keep_path(model, name);
-    mf_source_open_memory(kept, bytes, size, &source);
-    status =
-        kept ? mf_model_add_source(model, &source, kept) : env->error.status;
-    if (status == MF_OK && !model->format->parse)
-        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                         "this lists other files, which memory does not have");
-    return settle(model, status, out);
+    mf_source_open_memory(name, bytes, size, &source);
+    return mf_model_open_source(env, name, &source, options, out);
 }
 
 void mf_close(struct mf_model *model)

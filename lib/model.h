@@ -35,6 +35,12 @@ const struct mf_format *mf_format_of(struct mf_env *env,
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
 
+/* A file of its own that the source gives; name is copied. */
+enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
+                                    const struct mf_source *source,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out);
+
 /* Brings the counts in info up to date, in validate.c. */
 void mf_model_count_findings(struct mf_model *model);
 

@@ -568,7 +568,8 @@ struct mf_edit_result {
  * the old one, only the bytes of it that differ are written: within one page at
  * once, else by a journal beside the file, PATH.modelfile-edit, which mf_open
  * brings to its end after a crash.  Else the file is written anew, as by
- * mf_convert.  No model of the file may be open in this env.  options and out
+ * mf_convert.  MF_ERR_UNSUPPORTED, and nothing is done, where mf_validate would
+ * find more errors of a kind than before.  No model of the file may be open in this env.  options and out
  * may be NULL. */
 MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                                    const struct mf_edit *edits, size_t count,

@@ -9,6 +9,7 @@ void mf_sink_init(struct mf_sink *sink, struct mf_env *env)
     /* Not the buffer: nothing of it is handed on that was not put. */
     sink->env = env;
     sink->write = NULL;
+    sink->span = NULL;
     sink->user = NULL;
     sink->offset = sink->end = 0;
     sink->filled = 0;
@@ -67,6 +68,13 @@ void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
     uint8_t some[4096];
 
     if (!sink->write) {
+        sink->offset += span.size;
+        return;
+    }
+    if (sink->span) {
+        hand_on(sink);
+        if (sink->status == MF_OK)
+            sink->status = sink->span(sink->user, sink->offset, source, span);
         sink->offset += span.size;
         return;
     }

@@ -18,6 +18,9 @@ struct mf_sink {
     /* NULL: the bytes are only counted */
     enum mf_status (*write)(void *user, uint64_t offset, const void *bytes,
                             size_t size);
+    /* Where it is there, it gets a file's bytes as what they are, unread. */
+    enum mf_status (*span)(void *user, uint64_t offset,
+                           const struct mf_source *source, struct mf_span span);
     void *user;
     uint64_t offset; /* of the next byte */
     uint64_t end;    /* of the header, before its padding */

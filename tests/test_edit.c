@@ -185,11 +185,106 @@ static void alignment_there_and_back(void **state)
     check_tensors(path, 64);
 }
 
+/* ---- errors ---- */
+
+static size_t errors_in(const char *path)
+{
+    struct mf_model *model;
+    size_t count;
+
+    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_validate(model), MF_OK);
+    count = mf_model_info(model)->error_count;
+    mf_close(model);
+    return count;
+}
+
+static void copy_fixture(const char *name)
+{
+    size_t size;
+    uint8_t *bytes = load(fixture_path(name), &size);
+
+    save(scratch_path(name), bytes, size);
+    free(bytes);
+}
+
+static void must_not_edit(const char *path, struct mf_edit edit,
+                          uint64_t reserve, const char *rule)
+{
+    struct mf_edit_options options = { .reserve = reserve };
+    size_t size, now_size;
+    uint8_t *bytes = load(path, &size), *now;
+
+    if (mf_edit_file(env, path, &edit, 1, &options, NULL) !=
+            MF_ERR_UNSUPPORTED ||
+        !strstr(mf_env_error(env)->message, rule))
+        fail_msg("%s of %s: %s", edit.key, path, mf_env_error(env)->message);
+    now = load(path, &now_size);
+    assert_int_equal(now_size, size);
+    assert_memory_equal(now, bytes, size);
+    free(bytes);
+    free(now);
+}
+
+/* In place and anew: nothing is written that mf_validate calls an error. */
+static void no_edit_makes_an_error(void **state)
+{
+    const char *gguf = scratch_path("aligned.gguf");
+    char apr[512];
+
+    (void)state;
+    copy_fixture("good-metadata.apr");
+    snprintf(apr, sizeof(apr), "%s", scratch_path("good-metadata.apr"));
+    for (uint64_t reserve = 0; reserve <= 100; reserve += 100) {
+        write_aligned(gguf, 0, "name", 100);
+        must_not_edit(gguf, number_edit("split.count", MF_VALUE_U16, 3),
+                      reserve, "GGUF-SPLIT");
+        must_not_edit(apr, number_edit("architecture", MF_VALUE_U64, 4),
+                      reserve, "APR-METADATA-TYPE");
+        must_not_edit(apr, text_edit("quantization", "int4"), reserve,
+                      "APR-METADATA-TYPE");
+    }
+    /* Long values are looked at where they lie. */
+    write_aligned(gguf, 0, long_text, 100);
+    must_not_edit(gguf, number_edit("split.count", MF_VALUE_U16, 3), 0,
+                  "GGUF-SPLIT");
+    edit_file(gguf, number_edit("a", MF_VALUE_U16, 3));
+    check_tensors(gguf, 32);
+}
+
+/* Errors that are there already stay, or are mended. */
+static void errors_can_be_mended(void **state)
+{
+    static const struct {
+        const char *file, *key;
+        size_t before;
+    } rows[] = {
+        { "bad-key-duplicate.gguf", "tiny.value", 1 },
+        { "bad-metadata-duplicate.apr", "name", 1 },
+        { "bad-metadata-type.apr", "hidden_size", 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const char *path;
+
+        copy_fixture(rows[i].file);
+        path = scratch_path(rows[i].file);
+        assert_int_equal(errors_in(path), rows[i].before);
+        edit_file(path, text_edit(rows[i].key, ""));
+        assert_int_equal(errors_in(path), rows[i].before);
+        edit_file(path, unset_edit(rows[i].key));
+        assert_int_equal(errors_in(path), rows[i].before - 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alignments),
         cmocka_unit_test(alignment_there_and_back),
+        cmocka_unit_test(no_edit_makes_an_error),
+        cmocka_unit_test(errors_can_be_mended),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
