@@ -172,6 +172,9 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
 
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, least);
+    if (status == MF_OK && !outputs->verbatim &&
+        outputs->output->draft.format->out->has_crc)
+        status = mf_outputs_check_sums(outputs, &crew);
     if (status == MF_OK)
         status = open_targets(outputs, replace);
     if (status == MF_OK && outputs->output->target.stream)

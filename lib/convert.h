@@ -84,6 +84,11 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
 /* Writes them all; nothing stands at any path before all is on the disk. */
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);
 
+/* Before a file with a checksum becomes another one with a checksum: whether it
+ * fits its bytes, so that damage stays known.  Reads them all. */
+enum mf_status mf_outputs_check_sums(const struct mf_outputs *outputs,
+                                     struct mf_crew *crew);
+
 /* Header, padding and checksum of one that is open. */
 enum mf_status mf_output_head(struct mf_output *output);
 enum mf_status mf_output_foot(struct mf_output *output, struct mf_crew *crew);

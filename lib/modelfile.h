@@ -569,8 +569,8 @@ struct mf_edit_result {
  * once, else by a journal beside the file, PATH.modelfile-edit, which mf_open
  * brings to its end after a crash.  Else the file is written anew, as by
  * mf_convert.  MF_ERR_UNSUPPORTED, and nothing is done, where mf_validate would
- * find more errors of a kind than before.  No model of the file may be open in this env.  options and out
- * may be NULL. */
+ * find more errors of a kind than before.  No model of the file may be open in
+ * this env.  options and out may be NULL. */
 MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                                    const struct mf_edit *edits, size_t count,
                                    const struct mf_edit_options *options,

@@ -278,6 +278,48 @@ static void errors_can_be_mended(void **state)
     }
 }
 
+static size_t data_errors_in(const char *path)
+{
+    struct mf_model *model;
+    size_t count;
+
+    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    count = mf_model_info(model)->error_count;
+    mf_close(model);
+    return count;
+}
+
+/* A checksum that does not fit tells of damage: it is not made to fit. */
+static void damage_stays_known(void **state)
+{
+    struct mf_convert_options roomy = { .reserve = 100 };
+    struct mf_edit_options anew = { .reserve = 100 };
+    struct mf_edit edit = text_edit("a", "1");
+    struct mf_edit_result result;
+    const char *path;
+
+    (void)state;
+    copy_fixture("bad-footer.apr");
+    path = scratch_path("bad-footer.apr");
+    assert_int_equal(data_errors_in(path), 1);
+    assert_int_equal(mf_edit_file(env, path, &edit, 1, &anew, NULL),
+                     MF_ERR_CORRUPT);
+    assert_true(same_files(path, fixture_path("bad-footer.apr")));
+    must_refuse(env, path, scratch_path("o.apr"), &roomy, MF_ERR_CORRUPT,
+                "checksum");
+    assert_int_equal(access(scratch_path("o.apr"), F_OK), -1);
+    result = edit_file(path, text_edit("name", ""));
+    assert_true(result.in_place);
+    assert_int_equal(data_errors_in(path), 1);
+
+    copy_fixture("good-metadata.apr");
+    assert_int_equal(mf_edit_file(env, scratch_path("good-metadata.apr"), &edit,
+                                  1, &anew, NULL),
+                     MF_OK);
+    assert_int_equal(data_errors_in(scratch_path("good-metadata.apr")), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +327,7 @@ int main(void)
         cmocka_unit_test(alignment_there_and_back),
         cmocka_unit_test(no_edit_makes_an_error),
         cmocka_unit_test(errors_can_be_mended),
+        cmocka_unit_test(damage_stays_known),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
