@@ -290,6 +290,42 @@ static size_t data_errors_in(const char *path)
     return count;
 }
 
+/* Whichever allocation fails: the old file, or the new one, and nothing else.
+ * The long value is not in memory. */
+static void every_allocation_fails(void **state)
+{
+    struct mf_edit edit = text_edit("general.description", "x");
+    char path[512];
+
+    (void)state;
+    empty_scratch();
+    snprintf(path, sizeof(path), "%s", scratch_path("aligned.gguf"));
+    for (unsigned way = 0; way < 4; way++) {
+        struct mf_edit_options options = { .reserve = way / 2 };
+        enum mf_status status = MF_ERR_MEMORY;
+
+        write_aligned(scratch_path("old"), 0, long_text, 100);
+        write_aligned(path, 0, long_text, 100);
+        for (uint64_t k = 1; status != MF_OK; k++) {
+            struct test_heap heap = { .fail_at = k, .fail_after = way % 2 };
+            struct mf_env *own = test_env(&heap);
+
+            if (!own)
+                continue;
+            status = mf_edit_file(own, path, &edit, 1, &options, NULL);
+            mf_env_free(own);
+            assert_int_equal(heap.live, 0);
+            check_tensors(path,
+                          32); /* brings what a journal holds to its end */
+            if (status != MF_OK && !same_files(path, scratch_path("old")))
+                write_aligned(path, 0, long_text, 100);
+            assert_true(k < 1000);
+        }
+        assert_false(same_files(path, scratch_path("old")));
+        assert_int_equal(empty_scratch(), 2);
+    }
+}
+
 /* A checksum that does not fit tells of damage: it is not made to fit. */
 static void damage_stays_known(void **state)
 {
@@ -327,6 +363,7 @@ int main(void)
         cmocka_unit_test(alignment_there_and_back),
         cmocka_unit_test(no_edit_makes_an_error),
         cmocka_unit_test(errors_can_be_mended),
+        cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(damage_stays_known),
     };
 
