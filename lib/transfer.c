@@ -28,6 +28,8 @@ struct piece {
     uint64_t to;       /* in the target */
     struct mf_recoding recoding;
     struct mf_deviation deviation;
+    bool looked_at; /* its numbers are not written, but compared: */
+    float largest;
 };
 
 struct transfer {
@@ -38,6 +40,7 @@ struct transfer {
     size_t count;
     float *weights; /* of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
+    float largest; /* of the tensor whose numbers were looked at */
 };
 
 static enum mf_status out_of_bounds(struct mf_env *env,
@@ -140,6 +143,24 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     return MF_OK;
 }
 
+/* Rows of the tensor, from that one on, into the worker's buffer. */
+static enum mf_status read_rows(struct mf_worker *worker,
+                                const struct piece *piece, uint64_t first,
+                                size_t rows)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+
+    if (recoding->prefix > 0 &&
+        mf_source_read(&worker->env, piece->source,
+                       piece->span.offset - recoding->prefix, worker->buffer,
+                       recoding->prefix) != MF_OK)
+        return worker->env.error.status;
+    return read_part(worker, piece, first * recoding->in,
+                     mf_recoding_room(recoding, worker->buffer),
+                     (size_t)mf_numbers_size(recoding->from, numbers));
+}
+
 /* Rows as they are become rows as they will be, some at a time. */
 static enum mf_status recode_piece(struct mf_worker *worker,
                                    struct piece *piece)
@@ -147,28 +168,29 @@ static enum mf_status recode_piece(struct mf_worker *worker,
     const struct mf_recoding *recoding = &piece->recoding;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
     uint64_t first = piece->at / recoding->in;
-    uint64_t count = piece->size / recoding->in;
+    uint64_t count = mf_recoding_count(recoding, piece->size);
 
     for (uint64_t done = 0; done < count; done += some) {
-        uint8_t *room = mf_recoding_room(recoding, worker->buffer);
         const uint8_t *result;
+        size_t size;
 
         some = count - done < most ? (size_t)(count - done) : most;
-        if (recoding->prefix > 0 &&
-            mf_source_read(&worker->env, piece->source,
-                           piece->span.offset - recoding->prefix,
-                           worker->buffer, recoding->prefix) != MF_OK)
+        if (read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
-        if (read_part(worker, piece, piece->at + done * recoding->in, room,
-                      some * recoding->in) != MF_OK)
-            return worker->env.error.status;
+        if (piece->looked_at) {
+            piece->largest = mf_recode_largest(recoding, worker->buffer, some,
+                                               first + done, piece->largest);
+            continue;
+        }
         result = mf_recode(recoding, worker->buffer, some, first + done,
                            &piece->deviation);
+        size = (size_t)mf_numbers_size(
+            recoding->to, mf_recoding_numbers(recoding, first + done, some));
         if (mf_target_write(&worker->env, &piece->output->target,
                             piece->to + done * recoding->out, result,
-                            some * recoding->out) != MF_OK)
+                            size) != MF_OK)
             return worker->env.error.status;
-        mf_worker_done(worker, some * recoding->out);
+        mf_worker_done(worker, size);
     }
     return MF_OK;
 }
@@ -201,7 +223,9 @@ static enum mf_status run(struct transfer *transfer)
     for (size_t i = 0; i < count && status == MF_OK; i++) {
         const struct piece *piece = &transfer->piece[i];
 
-        if (piece->recoding.check)
+        if (piece->looked_at)
+            transfer->largest = fmaxf(transfer->largest, piece->largest);
+        else if (piece->recoding.check)
             mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
                              &piece->deviation);
     }
@@ -294,6 +318,28 @@ static enum mf_status load_weights(struct transfer *transfer,
     return MF_OK;
 }
 
+/* One scale for a whole tensor: all of it is read before any of it is written.
+ */
+static enum mf_status write_scale(struct transfer *transfer,
+                                  struct piece *piece)
+{
+    struct mf_env *env = transfer->crew->env;
+    struct piece look = *piece;
+    float scale;
+
+    look.looked_at = true;
+    if (run(transfer) != MF_OK)
+        return env->error.status;
+    transfer->largest = 0;
+    if (add(transfer, look) != MF_OK || run(transfer) != MF_OK)
+        return env->error.status;
+    scale = transfer->largest > 0 ? transfer->largest / 127 : 1;
+    piece->recoding.largest = transfer->largest;
+    piece->to += sizeof(scale);
+    return mf_target_write(env, &piece->output->target,
+                           piece->to - sizeof(scale), &scale, sizeof(scale));
+}
+
 /* Bytes that the model does not have. */
 static enum mf_status transfer_made(struct transfer *transfer,
                                     struct mf_output *output,
@@ -319,6 +365,7 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                            .tensor = tensor,
                            .span = { record->offset, record->size },
                            .to = output->draft.data_offset + tensor->offset };
+    uint64_t in, out;
 
     if (tensor->size == 0 && record->size == 0)
         return MF_OK; /* rows of no numbers: nothing to divide by */
@@ -335,11 +382,13 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     piece.span.size -= piece.span.size < piece.recoding.prefix
                            ? piece.span.size
                            : piece.recoding.prefix;
-    if (piece.span.size / piece.recoding.in * piece.recoding.out !=
-        tensor->size)
+    if (!mf_recoding_sizes(&piece.recoding, &in, &out) ||
+        in != piece.span.size || out + piece.recoding.head != tensor->size)
         return out_of_bounds(model->env, &piece);
     if (load_weights(transfer, tensor, output->draft.format->fastest_first,
                      &piece.recoding) != MF_OK)
+        return model->env->error.status;
+    if (piece.recoding.head > 0 && write_scale(transfer, &piece) != MF_OK)
         return model->env->error.status;
     return add(transfer, piece);
 }

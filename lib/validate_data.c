@@ -51,10 +51,9 @@ struct look {
 /* The scale of apr_q8 stands once, before the whole tensor. */
 static size_t head_size(const struct piece *piece)
 {
-    return piece->record->type == MF_TYPE_APR_Q8 && piece->done == 0 &&
-                   piece->size >= 4
-               ? 4
-               : 0;
+    size_t head = mf_type_head((enum mf_type)piece->record->type);
+
+    return piece->done == 0 && piece->size >= head ? head : 0;
 }
 
 static void look_at_tensor(const struct look *look, const uint8_t *bytes,
