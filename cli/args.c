@@ -251,6 +251,20 @@ static bool take_option(struct run *run, const char *argument, const char *next,
     return set_option(run, option, value, next, used);
 }
 
+/* The operand that no command but one has, and that stands for an option. */
+static bool take_last(struct run *run)
+{
+    const struct option *option = run->command->options;
+    bool used;
+
+    while (option && option->name && option->name[0] == '-')
+        option++;
+    if (!option || !option->name || run->operand_count < run->command->most)
+        return true;
+    return set_option(run, option, run->operand[--run->operand_count], NULL,
+                      &used);
+}
+
 bool args_parse(struct run *run, int count, char **arguments)
 {
     bool options_over = false;
@@ -283,5 +297,7 @@ bool args_parse(struct run *run, int count, char **arguments)
                      run->operand[run->command->most], run->command->name,
                      *run->command->sub ? " " : "", run->command->sub,
                      run->command->operands);
+    else if (run->operand_count > run->command->least)
+        return take_last(run);
     return run->code == EXIT_DONE;
 }

@@ -70,7 +70,8 @@ enum option_kind {
 };
 
 struct option {
-    const char *name; /* "--sort"; NULL ends a list */
+    const char *name; /* "--sort"; NULL ends a list.  One without a hyphen is
+                         set by the last operand, if all are there */
     enum option_kind kind;
     const char *choices; /* "size|name|offset"; else what to call the value */
     unsigned first;

@@ -45,6 +45,7 @@ const struct option quantize_options[] = {
     { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
       "format; OUT's suffix if not given" },
     OPTIONS_WRITE,
+    { "THREADS", OPTION_COUNT, "N", PLACE(threads), NULL },
     { 0 },
 };
 

@@ -14,6 +14,10 @@
 enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
                                  size_t *left_out);
 
+/* Gives an edit of a typed format's metadatum the key that this has in the
+ * draft. */
+enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit);
+
 /* ---- told.c: the type of a value in its key ---- */
 
 struct mf_told {

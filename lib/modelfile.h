@@ -614,6 +614,7 @@ struct mf_mix_info {
     uint32_t file_type; /* general.file_type */
     const char *type;   /* of most tensors; "" where all stay as they are */
     bool needs_imatrix;
+    bool available; /* this library has an encoder for that type */
 };
 
 /* The mixes that llama-quantize knows, index from 0 until false. */

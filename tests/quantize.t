@@ -61,7 +61,7 @@ check "--report says how far the numbers have come" reported
 
 pattern() {
     "$modelfile" quantize --quiet --force --tensor-type 't3\.=q8_0' \
-        "$dir/f16.gguf" "$dir/p.gguf" q4_k >"$dir/out" || return 1
+        --pure "$dir/f16.gguf" "$dir/p.gguf" q4_k >"$dir/out" || return 1
     "$modelfile" tensors --json "$dir/p.gguf" 2>/dev/null |
         grep -o '"type":"[a-z0-9_]*"' | sort | uniq -c | tr -s ' ' \
         >"$dir/types"
@@ -75,6 +75,15 @@ to_apr() {
         >"$dir/out"
 }
 check "into APR, which can carry q6_k" to_apr
+
+pruned() {
+    "$modelfile" quantize --quiet --force --prune-layers 0 \
+        --allow-requantize fixtures/good-llama.gguf "$dir/l.apr" F16 \
+        >"$dir/out" &&
+        [ "$("$modelfile" meta "$dir/l.apr" num_layers 2>"$dir/err" |
+            tr -s ' ' | cut -d' ' -f3)" = 1 ]
+}
+check "into APR without a block" pruned
 
 # ---- refusals
 
@@ -92,6 +101,8 @@ check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
+check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
+    q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
 want=4
 check "a folder that is not there" refused "$dir/f16.gguf" "$dir/no/no.gguf" q4_k
@@ -104,6 +115,19 @@ if [ ! -f "$golden/files.tsv" ]; then
     finish
     exit
 fi
+
+# The types of one mix are the same whatever the format that is written.
+like_gguf() {
+    for out in l.gguf l.apr; do
+        "$modelfile" quantize --quiet --json --force "$golden/llama-f16.gguf" \
+            "$dir/$out" Q4_K_M 2>/dev/null |
+            sed 's/.*"types"/"types"/; s/,"run".*//' \
+                >"$dir/$out.types" || return 1
+    done
+    cmp "$dir/l.gguf.types" "$dir/l.apr.types"
+}
+check "into APR with the types that GGUF gets" like_gguf
+
 grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 
 as_the_tool() {
