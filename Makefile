@@ -162,6 +162,12 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
 
+# The symbol is there before the archive is looked at.
+$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
+    $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
+
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
 	$(call say,LINK,$@)
@@ -180,7 +186,7 @@ test: ## installs what is missing, builds, and runs every test
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" \

@@ -40,6 +40,24 @@ for type in Q4_K_M Q8_0 IQ4_XS q5_k tq2_0 mxfp4; do
         same "$type"
 done
 
+little_memory() {
+    for threads in 1 7; do
+        "$modelfile" quantize --force --threads "$threads" --max-memory 300k \
+            "$dir/f16.gguf" "$dir/more.gguf" Q4_K_M >"$dir/out" 2>"$dir/err" &&
+            cmp "$dir/q4.gguf" "$dir/more.gguf" || return 1
+        awk '/^peak heap/ { found = $4 == "KiB" && $3 < 300 }
+            END { exit !found }' "$dir/err" || return 1
+    done
+}
+too_little_memory() {
+    code_of "$modelfile" quantize --max-memory 100k "$dir/f16.gguf" \
+        "$dir/no.gguf" Q4_K_M
+    [ "$code" = 5 ] && [ ! -e "$dir/no.gguf" ]
+}
+"$modelfile" quantize --quiet "$dir/f16.gguf" "$dir/q4.gguf" Q4_K_M >"$dir/out"
+check "--max-memory makes buffers smaller, and fewer" little_memory
+check "or says that it is too little" too_little_memory
+
 # ---- what is said beforehand is what comes
 
 foretold() {
