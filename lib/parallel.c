@@ -53,6 +53,11 @@ static size_t workers_for(const struct mf_env *env, uint64_t work)
     return least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
 }
 
+size_t mf_env_threads(const struct mf_env *env)
+{
+    return workers_for(env, UINT64_MAX);
+}
+
 static size_t buffer_for(size_t workers, uint64_t piece, size_t at_least)
 {
     size_t share = least(MF_CREW_MEMORY / workers, BUFFER_MAX);
