@@ -4,22 +4,22 @@
  */
 #include "cli/bench.h"
 
-#define ROUNDS_MAX 10000
+#define ROUNDS_MAX 1000
 #define SIZE_MOST  ((uint64_t)1 << 40)
 
 const struct option bench_options[] = {
     { "--type", OPTION_LIST, "TYPE", 0, offsetof(struct options, types),
-      "of the numbers; all if not given; may be repeated" },
+      "kernels of which; all if not given; may be repeated" },
     { "--isa", OPTION_TEXT, "NAME", 0, offsetof(struct options, isa),
-      "one instruction set: portable, avx2 or avx512" },
+      "kernels of one instruction set: portable, avx2, avx512" },
     { "--threads", OPTION_COUNT, "N", 0, offsetof(struct options, threads),
-      "beside one alone; one per processor if not given" },
+      "and kernels on one, too; one per processor if not given" },
     { "--rounds", OPTION_COUNT, "N", 0, offsetof(struct options, rounds),
-      "how often each is measured; 5 if not given" },
+      "how often each is measured; 7 if not given" },
     { "--size", OPTION_SIZE, "SIZE", 0, offsetof(struct options, floats),
-      "of the floats that kernels work on; 64MiB if not given" },
+      "of the kernels' floats; 64MiB if not given" },
     { "--quantize", OPTION_LIST, "TYPE", 0, offsetof(struct options, mixes),
-      "MODEL to which; Q8_0, Q6_K and Q4_K_M if not given" },
+      "MODEL to it; Q8_0, Q6_K and Q4_K_M if not given" },
     { "--csv", OPTION_FLAG, NULL, 0, offsetof(struct options, csv),
       "lines of comma-separated values instead of tables" },
     { 0 },
@@ -109,6 +109,26 @@ void bench_times(struct bench_row *row, double *times, size_t count)
 
 /* ---- the command ---- */
 
+static bool kernels_are_known(struct run *run)
+{
+    const struct text_list *types = &run->options.types;
+    struct mf_kernel kernel;
+
+    for (size_t i = 0; i < types->count; i++)
+        if (!mf_kernel_find(types->at[i], NULL, &kernel)) {
+            report_usage(run,
+                         "'--type' cannot be '%.60s'; it is a type that can "
+                         "be decoded, such as q4_k",
+                         types->at[i]);
+            return false;
+        }
+    if (!run->options.isa || mf_kernel_find("f32", run->options.isa, &kernel))
+        return true;
+    report_usage(run, "'--isa' cannot be '%.60s'; no such one runs here",
+                 run->options.isa);
+    return false;
+}
+
 static bool is_usable(struct run *run)
 {
     const struct options *options = &run->options;
@@ -123,7 +143,7 @@ static bool is_usable(struct run *run)
     else if (run->operand_count == 0 && options->mixes.count > 0)
         report_usage(run, "'--quantize' what? MODEL is missing");
     else
-        return bench_kernels_known(run);
+        return kernels_are_known(run);
     return false;
 }
 
@@ -162,7 +182,7 @@ void command_bench(struct run *run)
     if (!is_usable(run))
         return;
     if (options->rounds == 0)
-        options->rounds = 5;
+        options->rounds = 7;
     if (options->mixes.count == 0)
         options->mixes = (struct text_list){ { "Q8_0", "Q6_K", "Q4_K_M" }, 3 };
     if (run->operand_count > 0)

@@ -28,6 +28,11 @@ struct bench_row {
 
 enum bench_table { BENCH_KERNELS, BENCH_MODEL, BENCH_PEERS };
 
+/* A round has as many operations as are done in so many nanoseconds, but at
+ * least one; on models no more than that in all rounds together. */
+#define BENCH_ROUND 10000000
+#define BENCH_RUNS  1000
+
 /* ---- bench.c ---- */
 
 /* Nanoseconds of the wall clock. */
@@ -61,8 +66,6 @@ void bench_csv_heading(struct run *run);
 
 /* ---- bench_kernels.c ---- */
 
-/* False after report_usage: no such type or instruction set. */
-bool bench_kernels_known(struct run *run);
 void bench_kernels(struct run *run);
 
 /* ---- bench_model.c, bench_peers.c ---- */
@@ -71,10 +74,6 @@ void bench_kernels(struct run *run);
 struct bench_folder {
     char path[4096 - 32], ours[4096], theirs[4096];
 };
-
-/* Small operations are repeated for so long, but not more often than that. */
-#define BENCH_TIME 200000000
-#define BENCH_RUNS 1000
 
 /* True while another run is wanted. */
 bool bench_goes_on(const struct run *run, size_t runs, uint64_t started);

@@ -4,7 +4,7 @@
  * memcpy
  *
  * An operation is a batch: BATCH_ROWS rows of COLUMNS numbers.  A round is as
- * many of them as fill ROUND_TIME, shared between the threads, one after the
+ * many of them as fill BENCH_ROUND, shared between the threads, one after the
  * other through buffers that no cache holds; where a round ends the next one
  * goes on.
  */
@@ -13,9 +13,9 @@
 #define COLUMNS       ((size_t)4096) /* the width of a model of 7B */
 #define BATCH_ROWS    ((size_t)4)
 #define BATCH         (BATCH_ROWS * COLUMNS)
-#define ROUND_TIME    2e7
 #define ROUND_MOST    8192
 #define NOISE_BATCHES ((size_t)16) /* of numbers; then they come again */
+#define LINE          ((size_t)64)
 #define DEFAULT_SIZE  ((uint64_t)64 * 1024 * 1024)
 
 enum work { SET, COPY, ENCODE, ENCODE_WEIGHTED, DECODE, WORKS };
@@ -47,9 +47,10 @@ struct bench {
     size_t batches;
     float *floats, *weights;
     uint8_t *blocks;
-    size_t blocks_size;
     struct stretch *stretch; /* ROUND_MOST */
     size_t position;         /* the next batch */
+    uint8_t *memory;         /* of all these */
+    size_t memory_size;
 };
 
 struct round {
@@ -121,7 +122,7 @@ static double run_round(struct round *round, const struct team *team,
 /* So many batches take as long as a round should. */
 static size_t count_for(double taken, size_t batches, size_t threads)
 {
-    double count = ROUND_TIME / taken * (double)batches;
+    double count = BENCH_ROUND / taken * (double)batches;
 
     if (count > ROUND_MOST)
         return ROUND_MOST;
@@ -287,27 +288,6 @@ static bool measure_all(struct bench *bench)
     return true;
 }
 
-bool bench_kernels_known(struct run *run)
-{
-    const struct text_list *types = &run->options.types;
-    struct mf_kernel kernel;
-
-    for (size_t i = 0; i < types->count; i++)
-        if (!mf_kernel_find(types->at[i], NULL, &kernel)) {
-            report_usage(run,
-                         "'--type' cannot be '%.60s'; it is a type that can "
-                         "be decoded, such as q4_k",
-                         types->at[i]);
-            return false;
-        }
-    if (!run->options.isa || mf_kernel_find("f32", run->options.isa, &kernel))
-        return true;
-    report_usage(run, "'--isa' cannot be '%.60s'; the best here is %s",
-                 run->options.isa,
-                 mf_kernel_find("f32", NULL, &kernel) ? kernel.isa : "none");
-    return false;
-}
-
 /* ---- memory ---- */
 
 /* Bytes of the longest row of a type that is wanted. */
@@ -352,46 +332,48 @@ static size_t batches_for(uint64_t size, size_t threads)
                     NOISE_BATCHES);
 }
 
+/* The next size bytes of the memory, up to the end of their cache line: the
+ * library's own buffers begin on one, too. */
+static void *carve(uint8_t **at, size_t size)
+{
+    uint8_t *part = *at;
+
+    *at += (size + LINE - 1) / LINE * LINE;
+    return part;
+}
+
 static bool take_memory(struct bench *bench)
 {
-    struct mf_env *env = bench->run->env;
-    uint64_t size = bench->run->options.floats;
+    uint64_t wanted = bench->run->options.floats;
     size_t threads = bench->team[bench->team_count - 1].threads;
+    size_t floats, blocks;
+    uint8_t *at;
 
-    bench->batches = batches_for(size > 0 ? size : DEFAULT_SIZE, threads);
-    bench->blocks_size = bench->batches * BATCH_ROWS * longest_row(bench->run);
-    bench->floats =
-        mf_resize(env, NULL, 0, bench->batches * BATCH * sizeof(float));
-    if (bench->floats)
-        bench->weights = mf_resize(env, NULL, 0, COLUMNS * sizeof(float));
-    if (bench->weights)
-        bench->stretch =
-            mf_resize(env, NULL, 0, ROUND_MOST * sizeof(*bench->stretch));
-    if (bench->stretch)
-        bench->blocks = mf_resize(env, NULL, 0, bench->blocks_size);
-    if (!bench->blocks) {
+    bench->batches = batches_for(wanted > 0 ? wanted : DEFAULT_SIZE, threads);
+    floats = bench->batches * BATCH * sizeof(float);
+    blocks = bench->batches * BATCH_ROWS * longest_row(bench->run);
+    bench->memory_size = floats + blocks + COLUMNS * sizeof(float) +
+                         ROUND_MOST * sizeof(*bench->stretch) + 4 * LINE;
+    bench->memory = mf_resize(bench->run->env, NULL, 0, bench->memory_size);
+    if (!bench->memory) {
         report_failure(bench->run, NULL);
         return false;
     }
     /* Pages that were never written to would be one and the same. */
-    memset(bench->blocks, 1, bench->blocks_size);
+    memset(bench->memory, 1, bench->memory_size);
+    at = bench->memory + (LINE - (uintptr_t)bench->memory % LINE);
+    bench->floats = carve(&at, floats);
+    bench->weights = carve(&at, COLUMNS * sizeof(float));
+    bench->stretch = carve(&at, ROUND_MOST * sizeof(*bench->stretch));
+    bench->blocks = carve(&at, blocks);
     fill_floats(bench);
     return true;
 }
 
 static void release(struct bench *bench)
 {
-    struct mf_env *env = bench->run->env;
-
-    if (bench->blocks)
-        mf_resize(env, bench->blocks, bench->blocks_size, 0);
-    if (bench->stretch)
-        mf_resize(env, bench->stretch, ROUND_MOST * sizeof(*bench->stretch), 0);
-    if (bench->weights)
-        mf_resize(env, bench->weights, COLUMNS * sizeof(float), 0);
-    if (bench->floats)
-        mf_resize(env, bench->floats, bench->batches * BATCH * sizeof(float),
-                  0);
+    if (bench->memory)
+        mf_resize(bench->run->env, bench->memory, bench->memory_size, 0);
     for (size_t i = 0; i < bench->team_count; i++)
         bench_env_free(bench->run, bench->team[i].env);
 }

@@ -17,7 +17,8 @@
 bool bench_goes_on(const struct run *run, size_t runs, uint64_t started)
 {
     return runs < run->options.rounds ||
-           (bench_now() - started < BENCH_TIME && runs < BENCH_RUNS);
+           (bench_now() - started < run->options.rounds * BENCH_ROUND &&
+            runs < BENCH_RUNS);
 }
 
 /* ---- a folder below $TMPDIR ---- */
@@ -185,8 +186,11 @@ void bench_model(struct run *run, struct mf_model *model)
     }
     if (make_folder(run, &folder)) {
         time_all(run, mf_model_info(model)->file_size, folder.ours, times);
-        bench_peers(run, &folder, times, room);
+        if (progress_signal() == 0)
+            bench_peers(run, &folder, times, room);
         remove_folder(run, &folder);
     }
+    if (progress_signal() != 0) /* whoever was at work when it came */
+        report_worse(run, EXIT_SIGNAL + progress_signal());
     mf_resize(run->env, times, size, 0);
 }

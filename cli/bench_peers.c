@@ -278,6 +278,4 @@ void bench_peers(struct run *run, const struct bench_folder *folder,
     for (size_t i = 0; quantize && i < mixes->count; i++)
         compare_quantize(run, quantize, mixes->at[i], folder, times, room);
     bench_end(run);
-    if (progress_signal() != 0)
-        report_worse(run, EXIT_SIGNAL + progress_signal());
 }
