@@ -245,12 +245,8 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
 
-$(BUILD)/tests/bench_quant: $(BUILD)/tests/bench_quant.o $(LIB_OBJ)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lcmocka $(LIBZ) -lm -o $@
-
-bench-quant: $(BUILD)/tests/bench_quant ## speed of every codec on every instruction set (KIB=65536 of floats, TYPE=)
-	@$(BUILD)/tests/bench_quant $(or $(KIB),65536) $(TYPE)
+bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
+	@$(BUILD)/modelfile bench $(ARGS)
 
 metrics: ## lengths of functions and files; fails above 70 lines
 	@sh tests/metrics.sh

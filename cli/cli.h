@@ -57,6 +57,10 @@ struct options {
     const char *check;
     bool duplicates;
     bool no_data, values, strict_metadata;
+    bool csv;
+    const char *isa;
+    struct text_list types, mixes;
+    uint64_t rounds, floats; /* 0: not given */
 };
 
 enum option_kind {
@@ -140,8 +144,9 @@ struct run {
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;
-    int code;      /* the worst exit code so far */
-    uint64_t size; /* of all files looked at */
+    int code;                     /* the worst exit code so far */
+    uint64_t size;                /* of all files looked at */
+    struct mf_io_stats elsewhere; /* with envs that are gone */
     struct timespec started;
     struct timespec progress_at; /* when it was told last */
     bool progress_shown;         /* and stands on the terminal */
@@ -175,6 +180,9 @@ void report_no(struct run *run, const char *format, ...)
 /* An input of another kind than a model cannot be read. */
 void report_input(struct run *run, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* An output cannot be written.  In JSON a member of the object that is open. */
+void report_output(struct run *run, const char *file, const char *why);
 
 void report_worse(struct run *run, int code);
 
@@ -319,6 +327,7 @@ void command_split(struct run *run);
 void command_merge(struct run *run);
 void command_hash(struct run *run);
 void command_diff(struct run *run);
+void command_bench(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
@@ -336,6 +345,7 @@ extern const struct option split_options[];
 extern const struct option merge_options[];
 extern const struct option hash_options[];
 extern const struct option diff_options[];
+extern const struct option bench_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

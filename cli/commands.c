@@ -101,6 +101,13 @@ const struct command commands[] = {
       "modelfile diff --values model.gguf model-q8_0.gguf\n"
       "modelfile diff --json a.gguf b.gguf\n",
       diff_options, command_diff },
+    { "bench", "", "[MODEL]", 0, 1,
+      "how fast this machine is at the library's work",
+      "modelfile bench --type q4_k --type q8_0\n"
+      "modelfile bench --csv >figures.csv     every type and instruction set\n"
+      "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
+      "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench model.gguf\n",
+      bench_options, command_bench },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

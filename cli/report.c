@@ -186,6 +186,17 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     out_line(&run->out, "");
 }
 
+void report_output(struct run *run, const char *file, const char *why)
+{
+    report_worse(run, EXIT_OUTPUT);
+    if (!run->options.json)
+        out_flush(&run->out);
+    say_format("modelfile: %s: %s\n", shown(file).text, why);
+    if (run->options.json)
+        error_json(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file,
+                   MF_NO_OFFSET, why);
+}
+
 /* ---- what it has cost ---- */
 
 struct cost {
@@ -213,8 +224,8 @@ static struct cost cost_of(const struct run *run)
         cost.allocations = process.allocations;
     }
     cost.resident = (uint64_t)usage.ru_maxrss * 1024;
-    cost.read = io.bytes_read;
-    cost.written = io.bytes_written;
+    cost.read = io.bytes_read + run->elsewhere.bytes_read;
+    cost.written = io.bytes_written + run->elsewhere.bytes_written;
     cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
                    (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;
     return cost;

@@ -45,6 +45,14 @@ bool mf_isa_runs(const struct mf_isa *isa)
     return true;
 }
 
+const char *mf_isa_at(size_t index)
+{
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        if (mf_isa_runs(isa) && index-- == 0)
+            return isa->name;
+    return NULL;
+}
+
 static const struct mf_isa *refuse(struct mf_env *env, const char *name,
                                    const char *why)
 {

@@ -768,6 +768,50 @@ struct mf_format_info {
 MF_API bool mf_type_at(size_t index, struct mf_type_info *out);
 MF_API bool mf_format_at(size_t index, struct mf_format_info *out);
 
+/* ---- Floats into blocks, and back -----------------------------------------
+ */
+
+/* The loops of one tensor type for one instruction set.  They allocate nothing,
+ * keep nothing and cannot fail; any number of threads may call them at once.
+ * Every instruction set gives the same bytes.
+ *
+ * columns is a multiple of block.  Blocks of that many numbers take prefix +
+ * columns / block * size bytes; no side need be aligned, and the sides must not
+ * overlap.  A tensor whose prefix is 0 is decoded whole or in parts. */
+struct mf_kernel {
+    const char *type, *isa; /* "q4_k", "avx2" */
+    uint32_t block, size;   /* numbers and bytes of a block */
+    uint32_t prefix;        /* bytes before the blocks: "apr_q8" alone has them,
+                               one scale for all */
+    void (*decode)(const uint8_t *blocks, float *out, size_t columns);
+    /* A whole row at a time: some types look at its mean square.  weights say
+     * how much each column matters (an importance matrix); NULL: all alike.
+     * Types that have no use for them do not read them.  NULL for types that
+     * are decoded only. */
+    void (*encode)(const float *row, const float *weights, uint8_t *blocks,
+                   size_t columns);
+};
+
+/* The instruction sets that run on this processor, from the plainest
+ * ("portable") to the best; NULL past the last. */
+MF_API const char *mf_isa_at(size_t index);
+
+/* False (out untouched) where the type is not known or not decoded, or the
+ * instruction set does not run here.  isa NULL: the best. */
+MF_API bool mf_kernel_find(const char *type, const char *isa,
+                           struct mf_kernel *out);
+
+/* As many threads as share long work of this env. */
+MF_API size_t mf_env_threads(const struct mf_env *env);
+
+/* Calls task once for each index below count, by the env's threads: in any
+ * order, and several at once.  Returns when all have returned; MF_ERR_STOPPED
+ * where the env's progress function, which is told of tasks instead of bytes,
+ * ended it. */
+MF_API enum mf_status mf_share(struct mf_env *env, size_t count,
+                               void (*task)(void *user, size_t index),
+                               void *user);
+
 /* ---- Text and JSON ------------------------------------------------------- */
 
 /* Bytes of text (from at, of size) that can go to a terminal or a log as they

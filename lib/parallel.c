@@ -69,6 +69,11 @@ static size_t workers_for(const struct mf_env *env, uint64_t work,
     return threads > 0 ? threads : 1;
 }
 
+size_t mf_env_threads(const struct mf_env *env)
+{
+    return workers_for(env, UINT64_MAX, 0);
+}
+
 static size_t buffer_for(const struct mf_env *env, size_t workers,
                          uint64_t piece, size_t at_least)
 {

@@ -157,6 +157,11 @@ is diff-missing-json diff --json nothing.gguf good-base.gguf
 is diff-usage-one diff good-base.gguf
 is diff-usage-three diff good-base.gguf good-base.gguf good-base.gguf
 
+is help-bench bench --help
+is bench-usage-type bench --type q9_0
+is bench-usage-isa bench --isa sse2 --json good-base.gguf
+is bench-missing bench --quiet nothing.gguf
+
 # ---- what no golden file can show ----
 
 line_is_last() {
