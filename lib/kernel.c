@@ -34,7 +34,7 @@ bool mf_kernel_find(const char *type, const char *isa, struct mf_kernel *out)
         .isa = set->name,
         .block = mf_types[row].block,
         .size = mf_types[row].bytes,
-        .prefix = row == MF_TYPE_APR_Q8 ? sizeof(float) : 0,
+        .prefix = (unsigned)mf_type_head((enum mf_type)row),
         .decode = codec->decode,
         .encode = codec->encode,
     };
