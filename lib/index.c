@@ -89,6 +89,7 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
                          claimed, MF_TENSORS_MAX);
     if (seen == 0 || more == 0)
         return MF_OK;
+    index->tensor_claimed = index->tensor_count + claimed;
     if (room > index->tensor_room) {
         moved = mf_resize(index->env, index->tensor,
                           index->tensor_room * sizeof(*moved),
@@ -107,13 +108,22 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
     return mf_arena_reserve(&index->arena, (size_t)text);
 }
 
+/* As many as are claimed is enough. */
+static size_t most_tensors(const struct mf_index *index)
+{
+    return index->tensor_claimed > index->tensor_count &&
+                   index->tensor_claimed < MF_TENSORS_MAX
+               ? (size_t)index->tensor_claimed
+               : MF_TENSORS_MAX;
+}
+
 enum mf_status mf_index_add(struct mf_index *index,
                             const struct mf_record *record)
 {
     void *table = index->tensor;
 
     if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
-                  sizeof(*record), 16, MF_TENSORS_MAX) != MF_OK)
+                  sizeof(*record), 16, most_tensors(index)) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
     index->tensor[index->tensor_count] = *record;

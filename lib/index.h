@@ -64,7 +64,8 @@ struct mf_index {
     size_t meta_count, meta_room;
     struct mf_record *tensor;
     size_t tensor_count, tensor_room;
-    uint32_t *by_offset; /* NULL: the order of the table */
+    uint64_t tensor_claimed; /* by all shards so far */
+    uint32_t *by_offset;     /* NULL: the order of the table */
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
     size_t finding_count, finding_room;
