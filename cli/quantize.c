@@ -42,6 +42,9 @@ const struct option quantize_options[] = {
       "as many files as IN has" },
     { "--report", OPTION_FLAG, NULL, PLACE(report),
       "how far the numbers have come from what they were" },
+    { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
+      offsetof(struct options, names),
+      "tensors as llama.cpp or Hugging Face names and orders them" },
     { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
       "format; OUT's suffix if not given" },
     OPTIONS_WRITE,
@@ -273,6 +276,7 @@ static void quantize(struct run *run, struct mf_model *model)
     const struct options *options = &run->options;
     const char *path = run->operand[1];
     struct mf_convert_options how = { .format = formats[options->to],
+                                      .names = (enum mf_naming)options->names,
                                       .replace = options->force,
                                       .dry_run = options->dry_run };
 

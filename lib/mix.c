@@ -210,11 +210,11 @@ static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
     }
     if (mf_mix_type(mix, tensor, fastest_first, &type) != MF_OK)
         return mix->env->error.status;
-    if ((uint32_t)type == tensor->from) {
+    if ((uint32_t)type == tensor->type) {
         tensor->weights.at = NULL;
         return MF_OK;
     }
-    result->changed++;
+    result->changed += (uint32_t)type != tensor->from;
     if (change(mix, draft, tensor, type, imatrix) != MF_OK)
         return mix->env->error.status;
     result->weighted += tensor->weights.at != NULL;

@@ -68,6 +68,9 @@ struct mf_mix {
 enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
                            const struct mf_quantize_options *options);
 
+/* True of the mix that changes no type. */
+bool mf_mix_is_copy(const char *name);
+
 /* Refuses a mix that needs an importance matrix where there is none. */
 enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix);
 

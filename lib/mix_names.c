@@ -101,6 +101,11 @@ static size_t find_mix(const char *name)
     return MF_NOT_FOUND;
 }
 
+bool mf_mix_is_copy(const char *name)
+{
+    return find_mix(name) == NUMBER_COPY;
+}
+
 /* A number as one writes it: that of COPY is F32's, which is found first. */
 static size_t find_mix_number(const char *digits)
 {

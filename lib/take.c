@@ -130,6 +130,9 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         tensor->rank = 1;
         tensor->dim = &one;
     }
+    if (draft->any_type && draft->floats != MF_TYPE_UNKNOWN &&
+        record->type != MF_TYPE_UNKNOWN)
+        set_type(draft, tensor);
     if (draft->any_type ||
         (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
         return MF_OK; /* whatever it is, it stays what it is, for now */

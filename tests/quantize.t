@@ -103,6 +103,17 @@ pruned() {
 }
 check "into APR without a block" pruned
 
+# In one step what convert and quantize do in two.
+from_hf() {
+    "$modelfile" convert --quiet --names gguf --type f32 "$1" \
+        "$dir/hf.gguf" >"$dir/out" &&
+        "$modelfile" quantize --quiet "$dir/hf.gguf" "$dir/two.gguf" "$2" \
+            >"$dir/out" &&
+        "$modelfile" quantize --quiet --names gguf "$1" "$dir/one.gguf" "$2" \
+            >"$dir/out" && cmp "$dir/one.gguf" "$dir/two.gguf"
+}
+check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
+
 # ---- refusals
 
 refused() {
@@ -145,6 +156,14 @@ like_gguf() {
     cmp "$dir/l.gguf.types" "$dir/l.apr.types"
 }
 check "into APR with the types that GGUF gets" like_gguf
+
+from_hf_rows() {
+    rm -f "$dir"/one.gguf "$dir"/two.gguf "$dir"/hf.gguf
+    "$modelfile" convert --quiet --names hf "$golden/llama-f16.gguf" \
+        "$dir/hf.safetensors" >"$dir/out" &&
+        from_hf "$dir/hf.safetensors" Q4_K_M
+}
+check "rows that change places, too" from_hf_rows
 
 grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 
