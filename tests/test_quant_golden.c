@@ -326,5 +326,6 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
+    say_what_runs();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
