@@ -20,7 +20,7 @@ const struct option validate_options[] = {
       "leaves out what FILE, an earlier text report, has" },
     { "--max-findings", OPTION_COUNT, "N", 0,
       offsetof(struct options, max_findings),
-      "shows at most N of each file; all are counted" },
+      "shows at most N of each file, 1000 if not given; all are counted" },
     { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
       "this file only, without the other shards of its model" },
     { "--rules", OPTION_FLAG, NULL, 0, offsetof(struct options, rules),
