@@ -147,6 +147,7 @@ struct run {
     int code;                     /* the worst exit code so far */
     uint64_t size;                /* of all files looked at */
     struct mf_io_stats elsewhere; /* with envs that are gone */
+    size_t findings_kept;         /* of each model; 0: as the library likes */
     struct timespec started;
     struct timespec progress_at; /* when it was told last */
     bool progress_shown;         /* and stands on the terminal */
@@ -173,6 +174,9 @@ void report_usage(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void report_failure(struct run *run, const char *file);
 
+/* There is no memory for an env, be it for --max-memory. */
+void report_start(struct run *run);
+
 /* The answer is no: a sentence on standard error, exit code 1. */
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -183,6 +187,9 @@ void report_input(struct run *run, const char *file, const char *format, ...)
 
 /* An output cannot be written.  In JSON a member of the object that is open. */
 void report_output(struct run *run, const char *file, const char *why);
+
+/* A sentence on standard error about what is passed over; no failure. */
+void report_remark(struct run *run, const char *path, const char *text);
 
 void report_worse(struct run *run, int code);
 
@@ -218,12 +225,14 @@ void dialect_text(struct out *out, const char *variant, uint32_t version,
  * can be read at any place. */
 const char *inputs_path(const char *operand);
 
-/* Calls show for every model that the operands name: files, folders and globs.
- * In JSON it is called with an object open and "file" written, or an array of
- * such objects is. */
+/* Calls show for every model that the operands name: files, globs, and folders
+ * with all that is in them; fail (report_failure, or what reports it in another
+ * form) where a folder cannot be read or holds none, with the env's error.  In
+ * JSON both are called with an object open, which may be one of an array. */
 void inputs_each(struct run *run,
                  void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards));
+                              enum mf_shards shards),
+                 void (*fail)(struct run *run, const char *path));
 
 /* The one model of a command that takes a FILE: opens it and calls show. */
 void inputs_one(struct run *run, bool metadata_only,

@@ -268,9 +268,9 @@ void command_hash(struct run *run)
         report_usage(run, "'--duplicates' goes with neither '--check' nor "
                           "'--algo'");
     else if (options->duplicates)
-        inputs_each(run, show_duplicates);
+        inputs_each(run, show_duplicates, report_failure);
     else if (options->check)
         hash_check(run);
     else
-        inputs_each(run, show_digests);
+        inputs_each(run, show_digests, report_failure);
 }

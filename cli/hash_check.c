@@ -301,6 +301,6 @@ void hash_check(struct run *run)
     if (!manifest_read(run, run->options.check, &manifest))
         return;
     if (choose_kind(run))
-        inputs_each(run, show);
+        inputs_each(run, show, report_failure);
     manifest_release(run, &manifest);
 }

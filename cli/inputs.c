@@ -32,7 +32,8 @@ static bool is_glob(const char *operand)
 struct each {
     struct run *run;
     void (*show)(struct run *run, const char *path, enum mf_shards shards);
-    size_t shown;
+    void (*fail)(struct run *run, const char *path);
+    size_t shown; /* or failed */
 };
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
@@ -56,17 +57,43 @@ static enum mf_status show_found(void *user, const char *path,
     return MF_OK;
 }
 
-static void fail_operand(struct each *each, const char *operand)
+static void fail_one(struct each *each, const char *path)
 {
     struct run *run = each->run;
 
     if (run->options.json)
         mf_json_begin(&run->json, '{');
-    report_failure(run, operand);
+    each->fail(run, path);
     if (run->options.json) {
         report_json(run);
         mf_json_end(&run->json, '}');
     }
+    each->shown++;
+}
+
+static enum mf_status show_tree(void *user, const char *folder, bool link);
+
+/* Its models, then those of the folders in it. */
+static void show_all_of(struct each *each, const char *folder)
+{
+    struct mf_env *env = each->run->env;
+
+    if (mf_folder_list(env, folder, show_found, each) != MF_OK ||
+        mf_folder_folders(env, folder, show_tree, each) != MF_OK)
+        fail_one(each, folder);
+}
+
+/* A link may lead back to where we come from. */
+static enum mf_status show_tree(void *user, const char *folder, bool link)
+{
+    struct each *each = user;
+
+    if (link)
+        report_remark(each->run, folder,
+                      "a symbolic link to a folder, which is not followed");
+    else
+        show_all_of(each, folder);
+    return MF_OK;
 }
 
 static void show_folder(struct each *each, const char *folder)
@@ -74,12 +101,11 @@ static void show_folder(struct each *each, const char *folder)
     size_t before = each->shown;
     struct mf_model *model;
 
-    if (mf_folder_list(each->run->env, folder, show_found, each) != MF_OK)
-        fail_operand(each, folder);
-    else if (each->shown == before &&
-             /* which says that there is none, in the library's words */
-             mf_open(each->run->env, folder, NULL, &model) != MF_OK)
-        fail_operand(each, folder);
+    show_all_of(each, folder);
+    if (each->shown == before &&
+        /* which says that there is none, in the library's words */
+        mf_open(each->run->env, folder, NULL, &model) != MF_OK)
+        fail_one(each, folder);
 }
 
 static void show_operand(struct each *each, const char *operand)
@@ -105,9 +131,10 @@ static void show_glob(struct each *each, const char *pattern)
 
 void inputs_each(struct run *run,
                  void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards))
+                              enum mf_shards shards),
+                 void (*fail)(struct run *run, const char *path))
 {
-    struct each each = { .run = run, .show = show };
+    struct each each = { .run = run, .show = show, .fail = fail };
     bool many = run->operand_count > 1;
 
     for (size_t i = 0; i < run->operand_count; i++)
@@ -132,7 +159,8 @@ static enum mf_status try_open(struct run *run, const char *path,
     struct mf_open_options options = { .metadata_only = metadata_only,
                                        .shards = run->options.one_file
                                                      ? MF_SHARDS_ALONE
-                                                     : shards };
+                                                     : shards,
+                                       .findings_max = run->findings_kept };
     enum mf_status status = mf_open(run->env, inputs_path(path), &options, out);
 
     if (status == MF_OK)

@@ -71,10 +71,15 @@ static bool make_env(void)
     options.progress_user = &run;
     run.progress_at = run.started;
     run.env = mf_env_new(&options);
-    if (!run.env)
-        report_usage(&run, "there is no memory to start with");
+    if (!run.env) {
+        report_start(&run);
+        return false;
+    }
     progress_catch_signals();
-    return run.env != NULL;
+    if (run.options.help || mf_isa_check(run.env) == MF_OK)
+        return true;
+    report_usage(&run, "%s", mf_env_error(run.env)->message);
+    return false;
 }
 
 static int execute(int count, char **arguments)
@@ -116,7 +121,8 @@ static int finish(int code)
             return EXIT_OUTPUT; /* nobody is left to be told */
         return EXIT_OUTPUT;
     }
-    if (!run.out.closed && run.size + (uint64_t)code > 0 && code != EXIT_USAGE)
+    if (run.env && !run.out.closed && run.size + (uint64_t)code > 0 &&
+        code != EXIT_USAGE)
         report_close(&run);
     return code;
 }

@@ -105,6 +105,20 @@ static void error_json(struct run *run, int code, const char *status,
     mf_json_end(json, '}');
 }
 
+/* Before there is a model: a document of its own. */
+static void report_alone(struct run *run, int code, const char *status,
+                         const char *text)
+{
+    report_worse(run, code);
+    say_format("modelfile: %s\n", shown(text).text);
+    if (!run->options.json)
+        return;
+    mf_json_begin(&run->json, '{');
+    error_json(run, code, status, NULL, MF_NO_OFFSET, shown(text).text);
+    mf_json_end(&run->json, '}');
+    out_line(&run->out, "");
+}
+
 void report_usage(struct run *run, const char *format, ...)
 {
     char text[1024];
@@ -113,15 +127,17 @@ void report_usage(struct run *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    report_worse(run, EXIT_USAGE);
-    say_format("modelfile: %s\n", shown(text).text);
-    if (!run->options.json)
-        return;
-    mf_json_begin(&run->json, '{');
-    error_json(run, EXIT_USAGE, "argument", NULL, MF_NO_OFFSET,
-               shown(text).text);
-    mf_json_end(&run->json, '}');
-    out_line(&run->out, "");
+    report_alone(run, EXIT_USAGE, "argument", text);
+}
+
+void report_start(struct run *run)
+{
+    if (run->options.max_memory > 0)
+        report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT),
+                     "'--max-memory' leaves no memory to start with");
+    else
+        report_alone(run, EXIT_INPUT, mf_status_name(MF_ERR_MEMORY),
+                     "the system has no memory to start with");
 }
 
 void report_no(struct run *run, const char *format, ...)
@@ -134,6 +150,13 @@ void report_no(struct run *run, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_NO);
     say_format("modelfile: %s\n", shown(text).text);
+}
+
+void report_remark(struct run *run, const char *path, const char *text)
+{
+    if (!run->options.json)
+        out_flush(&run->out);
+    say_format("modelfile: %s: %s\n", shown(path).text, text);
 }
 
 static int code_of(const struct run *run, const struct mf_error *error)

@@ -12,7 +12,7 @@
 
 void mf_index_init(struct mf_index *index, struct mf_env *env)
 {
-    *index = (struct mf_index){ .env = env };
+    *index = (struct mf_index){ .env = env, .findings_max = MF_FINDINGS_MAX };
     mf_arena_init(&index->arena, env);
 }
 
@@ -165,13 +165,13 @@ static void keep(struct mf_index *index, struct mf_finding finding,
     void *table = index->finding;
 
     index->count_of[finding.severity]++;
-    if (index->finding_count == MF_FINDINGS_MAX || index->status != MF_OK)
+    if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
     finding.shard = index->shard;
     finding.message = sentence(index, format, arguments);
     if (!finding.message || make_room(index->env, &table, index->finding_count,
                                       &index->finding_room, sizeof(finding), 8,
-                                      MF_FINDINGS_MAX) != MF_OK) {
+                                      index->findings_max) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }

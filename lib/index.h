@@ -68,7 +68,7 @@ struct mf_index {
     uint32_t *by_offset;     /* NULL: the order of the table */
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
-    size_t finding_count, finding_room;
+    size_t finding_count, finding_room, findings_max;
     size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
     /* the shard that is being read */
     struct mf_part *part;

@@ -61,6 +61,12 @@ static const struct mf_isa *refuse(struct mf_env *env, const char *name,
     return NULL;
 }
 
+enum mf_status mf_isa_check(struct mf_env *env)
+{
+    mf_clear_error(env);
+    return mf_isa_choose(env) ? MF_OK : mf_env_error(env)->status;
+}
+
 const struct mf_isa *mf_isa_choose(struct mf_env *env)
 {
     const char *wanted = getenv("MODELFILE_ISA");

@@ -91,13 +91,16 @@ enum mf_status {
 
 /* message: one sentence without a full stop, printable UTF-8 (bytes of a file
  * are escaped in it), naming the value found and the bound it broke.
- * offset: where in the file, or MF_NO_OFFSET. */
+ * offset: where in the file, or MF_NO_OFFSET.
+ * shard: the name of the file beside the one that was opened in which offset
+ * lies, terminated; "" where it is that one itself. */
 struct mf_error {
     enum mf_status status;
     uint64_t offset;
     char message[320];
     const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
                          fault, else "" */
+    char shard[256];
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
@@ -166,6 +169,10 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 /* Every model of the env must be closed before.  NULL is allowed. */
 MF_API void mf_env_free(struct mf_env *env);
 
+/* MF_ERR_ARGUMENT where the environment's MODELFILE_ISA names no instruction
+ * set that runs here; calls that would use it end likewise. */
+MF_API enum mf_status mf_isa_check(struct mf_env *env);
+
 /* The last failure of this env; status MF_OK where there was none.  Valid
  * until the next call with this env. */
 MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
@@ -216,6 +223,7 @@ enum mf_shards {
 struct mf_open_options {
     bool metadata_only; /* leave the tensor index unread where it is apart */
     enum mf_shards shards;
+    size_t findings_max; /* kept, more are counted; 0: MF_FINDINGS_MAX */
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors
@@ -443,7 +451,7 @@ enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
 /* "note", "warning", "error". */
 MF_API const char *mf_severity_name(enum mf_severity severity);
 
-#define MF_FINDINGS_MAX 1000 /* kept; more are only counted */
+#define MF_FINDINGS_MAX 1000 /* kept where mf_open is not told otherwise */
 
 struct mf_finding {
     const char *rule; /* "TENSOR-BOUNDS": stable, static */
@@ -742,15 +750,21 @@ MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 
 /* ---- What a folder holds ------------------------------------------------- */
 
-/* Calls found for every model in a folder (not its subfolders), in the order
- * of names: once per split model, with a path and a way for mf_open.  Files
- * that are no model are passed over.  A status other than MF_OK from found
- * ends the listing and is returned. */
+/* Calls found for every model in a folder (not in the folders in it), in the
+ * order of names: once per split model, with a path and a way for mf_open.
+ * Files that are no model, and names that begin with a dot, are passed over.  A
+ * status other than MF_OK from found ends the listing and is returned. */
 MF_API enum mf_status
 mf_folder_list(struct mf_env *env, const char *folder,
                enum mf_status (*found)(void *user, const char *path,
                                        enum mf_shards shards),
                void *user);
+
+/* The same for the folders in a folder; link: it is a symbolic link to one. */
+MF_API enum mf_status mf_folder_folders(
+    struct mf_env *env, const char *folder,
+    enum mf_status (*found)(void *user, const char *path, bool link),
+    void *user);
 
 /* ---- What this library knows --------------------------------------------- */
 

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "lib/model.h"
 
@@ -29,6 +29,19 @@ const char *mf_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* A model that names a shard which is not there, or is no file, is itself at
+ * fault; not so where the system will not let us see. */
+static bool is_missing(const char *path, const struct mf_error *error)
+{
+    struct stat status;
+
+    if (error->status != MF_ERR_IO && error->status != MF_ERR_ARGUMENT)
+        return false;
+    if (stat(path, &status) != 0)
+        return errno == ENOENT;
+    return !S_ISREG(status.st_mode);
+}
+
 /* An error while reading a shard that the user did not name says which. */
 enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
 {
@@ -37,13 +50,14 @@ enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
     struct mf_quoted quoted = mf_quote((struct mf_str){ name, strlen(name) });
 
     mf_clear_error(env);
-    /* A model that names a shard which is not there is itself at fault. */
-    if (error.status == MF_ERR_IO && access(path, F_OK) != 0 && errno == ENOENT)
+    if (is_missing(path, &error))
         return mf_refuse(env, MF_RULE_SHARD_MISSING, error.offset,
                          "shard '%s': %s", quoted.text, error.message);
     mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
             error.message);
     env->error.rule = error.rule;
+    if (strlen(name) < sizeof(env->error.shard))
+        memcpy(env->error.shard, name, strlen(name) + 1);
     return error.status;
 }
 

@@ -42,11 +42,13 @@ bool mf_shard_name_match(const char *path, struct mf_shard_name *out)
 static void start_over(struct mf_model *model)
 {
     bool metadata_only = model->index.metadata_only;
+    size_t findings_max = model->index.findings_max;
 
     while (model->file_count > 0)
         mf_source_close(&model->file[--model->file_count].source);
     mf_index_release(&model->index);
     model->index.metadata_only = metadata_only;
+    model->index.findings_max = findings_max;
     model->format = NULL;
 }
 
