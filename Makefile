@@ -147,12 +147,19 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
 deps: ## installs what building needs (Debian)
 	@sh tests/install_deps.sh build
 
-demo: ## installs what is missing, builds, and looks at a small model
+demo: ## installs what is missing, builds, and looks at, converts and quantizes a small model
 	@sh tests/install_deps.sh build
 	@$(MAKE) --no-print-directory all
-	@for command in "detect" "info" "tensors info" "meta list"; do \
-	    echo; echo "$$ modelfile $$command fixtures/good-llama.gguf"; \
-	    $(BUILD)/modelfile $$command fixtures/good-llama.gguf || exit 1; \
+	@mkdir -p $(BUILD)/demo
+	@model=fixtures/good-llama.gguf; out=$(BUILD)/demo/llama; \
+	for command in "info $$model" "tensors info $$model" \
+	    "validate --data $$model" \
+	    "dequantize --force $$model $$out-f16.gguf --type f16" \
+	    "convert --force $$out-f16.gguf $$out.safetensors" \
+	    "quantize --force --report $$out-f16.gguf $$out-q4_0.gguf Q4_0" \
+	    "diff $$out-f16.gguf $$out.safetensors"; do \
+	    echo; echo "$$ modelfile $$command"; \
+	    $(BUILD)/modelfile $$command || exit; \
 	done
 
 # ---- tests
