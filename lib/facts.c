@@ -98,6 +98,28 @@ static bool find_key(const struct mf_model *model, const char *key,
     return mf_meta_find(model, full, size, out, at);
 }
 
+bool mf_model_detail_key(const struct mf_model *model, int fact,
+                         struct mf_str *key, struct mf_meta *out)
+{
+    const struct mf_fact_row *row = model->format->facts;
+    const char *first = NULL;
+
+    for (; row && row->key; row++) {
+        if (row->fact != fact)
+            continue;
+        if (find_key(model, row->key, out, NULL)) {
+            *key = out->key;
+            return true;
+        }
+        first = first ? first : row->key;
+    }
+    /* Without the architecture: that says MODEL-ARCHITECTURE. */
+    first = first ? first : mf_detail_name(fact);
+    first = *first == '*' ? first + strlen("*.") : first;
+    *key = (struct mf_str){ first, strlen(first) };
+    return false;
+}
+
 /* A file type that is a number becomes the name of the mix. */
 static bool name_file_type(const struct mf_model *model, struct mf_meta *meta)
 {
