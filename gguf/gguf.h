@@ -36,6 +36,9 @@ enum mf_type gguf_type_of(uint32_t id);
  * MF_TYPE_UNKNOWN where it tells nothing. */
 enum mf_type gguf_file_type_of(uint64_t file_type);
 
+/* The name of such a mix, guessed or not; NULL where it is none. */
+const char *gguf_file_type_name(uint64_t file_type);
+
 /* The name of a removed or a fork's type; NULL where id is neither. */
 const char *gguf_fork_type(uint32_t id, bool *removed);
 

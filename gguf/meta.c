@@ -8,6 +8,7 @@
 #include "gguf/gguf.h"
 
 #define ALIGNMENT_DEFAULT 32
+#define ALIGNMENT_USUAL   ((uint64_t)1 << 20) /* a strict reader's largest */
 
 struct walk {
     struct mf_reader *reader;
@@ -15,7 +16,9 @@ struct walk {
     struct mf_meta *meta; /* the entry that is being read */
     uint32_t version;
     bool aligned;               /* general.alignment was met */
-    bool has_number, has_count; /* split.no and split.count were met */
+    bool has_number, has_count; /* split.no and split.count are numbers */
+    uint64_t split_at;          /* where one of them stands */
+    bool split_noted;           /* that one of them is none */
 };
 
 static enum mf_status ends(struct walk *walk)
@@ -24,6 +27,16 @@ static enum mf_status ends(struct walk *walk)
 }
 
 /* ---- keys ---- */
+
+/* A key's parts stand between dots, and none is empty. */
+static bool has_empty_part(struct mf_str key)
+{
+    for (size_t i = 0; i < key.size; i++)
+        if (key.at[i] == '.' &&
+            (i == 0 || i + 1 == key.size || key.at[i + 1] == '.'))
+            return true;
+    return false;
+}
 
 static void check_key(struct walk *walk, uint64_t offset)
 {
@@ -44,6 +57,10 @@ static void check_key(struct walk *walk, uint64_t offset)
     else if (!styled)
         mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
                       "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
+                      mf_quote(key).text);
+    else if (has_empty_part(key))
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
+                      "key '%s' has nothing before, behind or between its dots",
                       mf_quote(key).text);
 }
 
@@ -288,15 +305,35 @@ static enum mf_status take_alignment(struct walk *walk)
                          "general.alignment is %" PRIu64 ", neither a power of "
                          "two nor a multiple of 8",
                          value);
-    if (!power || value < 8)
+    if (!power || value < 8 || value > ALIGNMENT_USUAL)
         mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
                       meta->span.offset,
                       "general.alignment is %" PRIu64
-                      "; not every reader takes less than 8 or what is no "
-                      "power of two",
+                      "; not every reader takes less than 8, more than 2^20 "
+                      "or what is no power of two",
                       value);
     walk->index->part->alignment = value;
     return MF_OK;
+}
+
+/* split.no or split.count; false where it is no number from 0 on. */
+static bool take_split(struct walk *walk, uint64_t *out)
+{
+    const struct mf_meta *meta = walk->meta;
+
+    walk->split_at = meta->span.offset;
+    if (mf_meta_natural(meta, out))
+        return true;
+    walk->split_noted = true;
+    if (mf_meta_integer(meta))
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT,
+                      meta->span.offset, "%s is %" PRId64 ", no shard is",
+                      meta->key.at, meta->number.i64);
+    else
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT,
+                      meta->span.offset, "%s is of type %s, a number is needed",
+                      meta->key.at, mf_value_type_name(meta->type));
+    return false;
 }
 
 static enum mf_status take_special(struct walk *walk)
@@ -307,9 +344,9 @@ static enum mf_status take_special(struct walk *walk)
     if (is(meta, "general.alignment"))
         return take_alignment(walk);
     if (is(meta, "split.no"))
-        walk->has_number = mf_meta_natural(meta, &part->split_number);
+        walk->has_number = take_split(walk, &part->split_number);
     else if (is(meta, "split.count"))
-        walk->has_count = mf_meta_natural(meta, &part->split_count);
+        walk->has_count = take_split(walk, &part->split_count);
     else if (is(meta, "split.tensors.count"))
         mf_meta_natural(meta, &part->split_tensors);
     return MF_OK;
@@ -319,15 +356,17 @@ static void settle_split(struct walk *walk)
 {
     struct mf_part *part = walk->index->part;
 
-    if (!walk->has_number && !walk->has_count)
-        return;
     part->is_split = walk->has_number && walk->has_count &&
                      part->split_number < part->split_count;
-    if (!part->is_split)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, MF_NO_OFFSET,
+    if (walk->has_number && walk->has_count && !part->is_split)
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, walk->split_at,
                       "split.no %" PRIu64 " and split.count %" PRIu64
                       " name no shard",
                       part->split_number, part->split_count);
+    else if (walk->has_number != walk->has_count && !walk->split_noted)
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, walk->split_at,
+                      "there is no %s, and so no shard is named",
+                      walk->has_number ? "split.count" : "split.no");
 }
 
 /* ---- the list ---- */

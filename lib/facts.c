@@ -50,12 +50,6 @@ const char *mf_fact_name(enum mf_fact fact)
                                           : "unknown";
 }
 
-static bool is_integer(enum mf_value_type type)
-{
-    return (type <= MF_VALUE_I32) || type == MF_VALUE_U64 ||
-           type == MF_VALUE_I64;
-}
-
 /* A fact that is text must be text; a number may also be a list of numbers,
  * and a vocabulary's size the length of a list. */
 static bool fits(int fact, const struct mf_meta *meta)
@@ -66,13 +60,13 @@ static bool fits(int fact, const struct mf_meta *meta)
     case MF_FACT_LICENSE:
         return meta->type == MF_VALUE_STRING && meta->text.at;
     case MF_FACT_FILE_TYPE:
-        return is_integer(meta->type) ||
+        return mf_meta_integer(meta) ||
                (meta->type == MF_VALUE_STRING && meta->text.at);
     case MF_DETAIL_NORM_EPSILON:
     case MF_DETAIL_RMS_EPSILON:
         return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
     default:
-        return is_integer(meta->type) || meta->type == MF_VALUE_ARRAY;
+        return mf_meta_integer(meta) || meta->type == MF_VALUE_ARRAY;
     }
 }
 

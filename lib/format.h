@@ -16,6 +16,7 @@
 #include "lib/sort.h"
 #include "lib/text.h"
 #include "lib/values.h"
+#include "lib/vocabulary.h"
 
 #define MF_HEAD_SIZE 64
 
@@ -126,6 +127,9 @@ struct mf_format {
  * read. */
 const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key);
+
+/* A metadatum that is an integer. */
+bool mf_meta_integer(const struct mf_meta *meta);
 
 /* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
 bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);

@@ -20,6 +20,12 @@ const struct mf_meta *mf_index_meta(const struct mf_index *index,
     return row == MF_NOT_FOUND ? NULL : &index->meta[row];
 }
 
+bool mf_meta_integer(const struct mf_meta *meta)
+{
+    return meta->type <= MF_VALUE_I32 || meta->type == MF_VALUE_U64 ||
+           meta->type == MF_VALUE_I64;
+}
+
 bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
 {
     if (!meta)

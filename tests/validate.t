@@ -69,7 +69,7 @@ check "the complete findings of all fixtures, and where" \
 
 # Found in memory by tests/test_apr_*.c, or too large for a fixture.
 elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
-APR-V1-UNPACKED ST-FIELD-UNKNOWN GGUF-SPLIT"
+APR-V1-UNPACKED ST-FIELD-UNKNOWN"
 
 without_fixture() {
     while read -r rule; do
