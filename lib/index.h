@@ -38,14 +38,19 @@ struct mf_record {    /* one tensor */
     uint8_t rank, flags;
 };
 
-struct mf_part {          /* one shard */
-    uint64_t data_offset; /* tensor offsets count from here */
-    uint64_t data_end;    /* no tensor reaches past this */
-    uint64_t alignment;   /* of tensor offsets; 1: none */
-    size_t first, count;  /* its tensors */
-    bool is_split;        /* the file says that it is number of of */
-    bool has_footer;      /* the file's last 4 bytes are its CRC-32 */
-    uint32_t mode;        /* what else the format's header says; its business */
+struct mf_part {              /* one shard */
+    uint64_t data_offset;     /* tensor offsets count from here */
+    uint64_t data_end;        /* no tensor reaches past this */
+    uint64_t alignment;       /* of tensor offsets; 1: none */
+    size_t first, count;      /* its tensors */
+    bool is_split;            /* the file says that it is number of of */
+    bool has_footer;          /* the file's last 4 bytes are its CRC-32 */
+    enum mf_rule footer_rule; /* broken where they are another one */
+    struct mf_span room[2];   /* padding before the data, in the order of the
+                                 file, which should be zeros; size 0: none */
+    struct mf_span behind;    /* what follows the last tensor's padding, where
+                                 mf_validate has to look at it; size 0: none */
+    uint32_t mode; /* what else the format's header says; its business */
     uint64_t split_number, split_count, split_tensors;
 };
 

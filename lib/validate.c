@@ -6,6 +6,7 @@
  * Here they are held against each other.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/architecture.h"
@@ -85,6 +86,58 @@ static enum mf_status revisit(struct mf_model *model)
     return status;
 }
 
+/* ---- behind the data ---- */
+
+#define LOOK 4096 /* bytes that are worth a look: no writer pads to more */
+
+static bool all_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static void note_behind(struct mf_index *index, struct mf_span span,
+                        const uint8_t *bytes)
+{
+    char text[8 * 3 + 1] = "", plain[8 + 1] = "";
+    size_t size = span.size < 8 ? (size_t)span.size : 8;
+
+    for (size_t i = 0; i < size; i++) {
+        snprintf(text + 3 * i, 4, " %02x", bytes[i]);
+        plain[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? (char)bytes[i] : '.';
+    }
+    mf_index_note(index, MF_WARNING, MF_RULE_DATA_GAP, span.offset,
+                  "%" PRIu64 " bytes before the file's end belong to no "
+                  "tensor; they begin with%s (%s)",
+                  span.size, text, plain);
+}
+
+/* Zeros up to the alignment are padding, of whoever added it. */
+static enum mf_status check_behind(struct mf_model *model)
+{
+    uint8_t bytes[LOOK];
+
+    for (size_t i = 0; i < model->file_count; i++) {
+        const struct mf_part *part = &model->part[i];
+        struct mf_span span = part->behind;
+        size_t size = span.size < LOOK ? (size_t)span.size : LOOK;
+
+        if (size == 0)
+            continue;
+        if (mf_source_read(model->env, &model->file[i].source, span.offset,
+                           bytes, size) != MF_OK)
+            return model->env->error.status;
+        model->index.shard = (uint32_t)i;
+        if (span.size > part->alignment || size < span.size ||
+            !all_zero(bytes, size))
+            note_behind(&model->index, span, bytes);
+    }
+    model->index.shard = 0;
+    return MF_OK;
+}
+
 enum mf_status mf_validate(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
@@ -95,7 +148,7 @@ enum mf_status mf_validate(struct mf_model *model)
     model->validated = true;
     index->shard = 0;
     check_finite(index);
-    if (revisit(model) != MF_OK)
+    if (check_behind(model) != MF_OK || revisit(model) != MF_OK)
         return model->env->error.status;
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);

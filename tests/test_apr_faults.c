@@ -16,6 +16,7 @@ static const struct fault faults[] = {
     { "bad-dtype-15.apr", "APR-DTYPE", MF_ERROR, 0x12c },
     { "bad-elements-overflow.apr", "TENSOR-OVERFLOW", MF_ERROR, 0x12c },
     { "bad-flags-undefined.apr", "APR-FLAGS", MF_WARNING, 0x6 },
+    { "bad-gap.apr", "DATA-GAP", MF_WARNING, 0x140 },
     { "bad-metadata-alias.apr", "APR-METADATA-ALIAS", MF_WARNING, 0x7b },
     { "bad-metadata-duplicate.apr", "META-DUPLICATE", MF_ERROR, 0x58 },
     { "bad-metadata-type.apr", "APR-METADATA-TYPE", MF_ERROR, 0x63 },
@@ -25,6 +26,7 @@ static const struct fault faults[] = {
     { "bad-name-utf8.apr", "APR-NAME", MF_ERROR, 0x12c },
     { "bad-offset-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x1180 },
     { "bad-offset-unaligned.apr", "TENSOR-ALIGNMENT", MF_WARNING, 0x100 },
+    { "bad-offset-unaligned.apr", "DATA-GAP", MF_WARNING, 0x180 },
     { "bad-offset-wrap.apr", "TENSOR-BOUNDS", MF_ERROR, 0x12c },
     { "bad-order.apr", "APR-INDEX-ORDER", MF_ERROR, 0x12c },
     { "bad-overlap.apr", "TENSOR-OVERLAP", MF_ERROR, 0x180 },
@@ -110,6 +112,9 @@ static const char *const silent[] = {
     "bad-metadata-field.apr",
     "good-realizar-q4k.apr",
     "bad-footer.apr",
+    "bad-lengths-0.apr",
+    "bad-padding.apr",
+    "bad-scale.apr",
     "bad-shapes.apr",
 };
 

@@ -15,7 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 # Faults that only the tensor data shows.
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
-bad-data-fnuz.safetensors "
+bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
+bad-scale.apr "
 
 number() {
     grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
