@@ -49,8 +49,8 @@ enum mf_status gguf_read_tensors(struct mf_reader *reader,
                                  struct mf_index *index, uint64_t count);
 void gguf_validate(struct mf_index *index, const struct mf_part *parts,
                    size_t part_count);
-enum mf_status gguf_check_texts(struct mf_reader *reader,
-                                struct mf_index *index);
+enum mf_status gguf_revisit(struct mf_reader *reader, struct mf_index *index,
+                            const struct mf_meta *rows, size_t count);
 extern const struct mf_format_out gguf_out; /* in write.c */
 enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out);
 

@@ -347,8 +347,9 @@ static enum mf_status take_special(struct walk *walk)
         walk->has_number = take_split(walk, &part->split_number);
     else if (is(meta, "split.count"))
         walk->has_count = take_split(walk, &part->split_count);
-    else if (is(meta, "split.tensors.count"))
-        mf_meta_natural(meta, &part->split_tensors);
+    else if (is(meta, "split.tensors.count") &&
+             mf_meta_natural(meta, &part->split_tensors))
+        part->split_at = meta->span.offset;
     return MF_OK;
 }
 

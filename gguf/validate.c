@@ -8,10 +8,10 @@
  * scores of u8 read as f32 have been a reading past the end. */
 static const struct mf_vocabulary vocabulary = {
     .array = {
-        { "tokenizer.ggml.tokens", MF_TAKES(MF_VALUE_STRING), "string" },
-        { "tokenizer.ggml.scores", MF_TAKES(MF_VALUE_F32), "f32" },
-        { "tokenizer.ggml.token_type", MF_TAKES(MF_VALUE_I32), "i32" },
-        { "tokenizer.ggml.merges", MF_TAKES(MF_VALUE_STRING), "string" },
+        { "tokenizer.ggml.tokens", MF_TAKES(MF_VALUE_STRING), "string", false },
+        { "tokenizer.ggml.scores", MF_TAKES(MF_VALUE_F32), "f32", true },
+        { "tokenizer.ggml.token_type", MF_TAKES(MF_VALUE_I32), "i32", true },
+        { "tokenizer.ggml.merges", MF_TAKES(MF_VALUE_STRING), "string", false },
     },
     .ids = "tokenizer.ggml.",
     .length = MF_RULE_GGUF_TOKENS_LENGTH,

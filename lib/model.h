@@ -71,6 +71,10 @@ const char *mf_base_name(const char *path);
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name);
 
+/* Holds the metadata of later shards against the first one's, for mf_validate,
+ * in shard_meta.c. */
+enum mf_status mf_shards_check_metadata(struct mf_model *model);
+
 /* ---- split.c ---- */
 
 /* PREFIX-00002-of-00005SUFFIX, the last component of a path. */

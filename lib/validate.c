@@ -49,11 +49,13 @@ bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
     }
 }
 
-static void check_finite(struct mf_index *index)
+static void check_finite(struct mf_index *index, const struct mf_meta *rows,
+                         size_t count)
 {
-    for (size_t i = 0; i < index->meta_count; i++) {
-        const struct mf_meta *meta = &index->meta[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_meta *meta = &rows[i];
 
+        index->shard = meta->shard;
         if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
             !isfinite(meta->number.f64))
             mf_index_note(
@@ -61,6 +63,7 @@ static void check_finite(struct mf_index *index)
                 "'%s' is %s", mf_quote(meta->key).text,
                 isnan(meta->number.f64) ? "not a number" : "infinite");
     }
+    index->shard = 0;
 }
 
 void mf_model_count_findings(struct mf_model *model)
@@ -70,19 +73,39 @@ void mf_model_count_findings(struct mf_model *model)
     model->info.note_count = model->index.count_of[MF_NOTE];
 }
 
-static enum mf_status revisit(struct mf_model *model)
+/* The rows of one shard again. */
+static enum mf_status revisit_rows(struct mf_model *model,
+                                   const struct mf_meta *rows, size_t count)
 {
     struct mf_reader reader;
     enum mf_status status;
 
-    if (!model->format->revisit || model->index.meta_count == 0)
+    if (!model->format->revisit || count == 0)
         return MF_OK;
-    status =
-        mf_reader_init(&reader, model->env, &model->file[0].source, NULL, 0);
+    model->index.shard = rows->shard;
+    status = mf_reader_init(&reader, model->env,
+                            &model->file[rows->shard].source, NULL, 0);
     reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
     if (status == MF_OK)
-        status = model->format->revisit(&reader, &model->index);
+        status = model->format->revisit(&reader, &model->index, rows, count);
     mf_reader_release(&reader);
+    model->index.shard = 0;
+    return status;
+}
+
+static enum mf_status revisit(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    enum mf_status status = revisit_rows(model, index->meta, index->meta_count);
+
+    for (size_t i = 0, next; i < index->later_count && status == MF_OK;
+         i = next) {
+        next = i + 1;
+        while (next < index->later_count &&
+               index->later[next].shard == index->later[i].shard)
+            next++;
+        status = revisit_rows(model, index->later + i, next - i);
+    }
     return status;
 }
 
@@ -147,7 +170,10 @@ enum mf_status mf_validate(struct mf_model *model)
         return MF_OK;
     model->validated = true;
     index->shard = 0;
-    check_finite(index);
+    check_finite(index, index->meta, index->meta_count);
+    check_finite(index, index->later, index->later_count);
+    if (mf_shards_check_metadata(model) != MF_OK)
+        return model->env->error.status;
     if (check_behind(model) != MF_OK || revisit(model) != MF_OK)
         return model->env->error.status;
     if (model->format->validate)

@@ -11,7 +11,7 @@
 
 #include "lib/format.h"
 
-enum { TOKENS, SCORES, TYPES };
+enum { TOKENS }; /* their row */
 
 static void check_array(struct mf_index *index,
                         const struct mf_vocabulary *vocabulary, size_t row)
@@ -31,7 +31,7 @@ static void check_array(struct mf_index *index,
                       is_array ? "an array of" : "of type",
                       mf_value_type_name(is_array ? meta->of : meta->type),
                       vocabulary->array[row].expects);
-    if ((row == SCORES || row == TYPES) && is_array && tokens &&
+    if (vocabulary->array[row].for_each && is_array && tokens &&
         tokens->type == MF_VALUE_ARRAY && meta->count != tokens->count)
         mf_index_note(index, MF_WARNING, vocabulary->length, meta->span.offset,
                       "%s has %" PRIu64 " elements, there are %" PRIu64

@@ -11,11 +11,12 @@
 
 /* Where a format keeps a tokenizer. */
 struct mf_vocabulary {
-    /* Tokens; scores and types, as many as tokens; merges. */
+    /* Tokens, scores, types, merges. */
     struct {
         const char *key;
         uint32_t takes;      /* types of elements: bits of MF_TAKES */
         const char *expects; /* the same in words */
+        bool for_each;       /* as many as tokens */
     } array[4];
     const char *ids; /* keys of special tokens: between this and "_token_id" */
     enum mf_rule length, type, id; /* that are broken */

@@ -37,6 +37,9 @@ static const struct fault faults[] = {
     { "bad-trailing.apr", "APR-TRAILING", MF_WARNING, 0x1d8 },
     { "bad-v1-compression.apr", "APR-V1-COMPRESSION", MF_ERROR, 0x14 },
     { "bad-v1-footer.apr", "APR-V1-CRC", MF_ERROR, 0x124 },
+    { "bad-v1-metadata-none.apr", "APR-V1-METADATA", MF_ERROR, 0x20 },
+    { "bad-v1-metadata-utf8.apr", "APR-V1-METADATA", MF_WARNING, 0x5b },
+    { "bad-v1-metadata-utf8.apr", "APR-V1-METADATA", MF_WARNING, 0xd8 },
     { "bad-v1-payload-past-end.apr", "APR-V1-SIZE", MF_ERROR, 0x8 },
     { "bad-v1-quality.apr", "APR-V1-QUALITY", MF_WARNING, 0x16 },
     { "bad-v1-trailing.apr", "APR-V1-SIZE", MF_ERROR, 0x8 },
@@ -115,6 +118,9 @@ static const char *const silent[] = {
     "bad-lengths-0.apr",
     "bad-padding.apr",
     "bad-scale.apr",
+    "bad-members-duplicate.apr",
+    "bad-shard.apr",
+    "bad-tokens.apr",
     "bad-shapes.apr",
 };
 
