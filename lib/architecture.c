@@ -225,6 +225,17 @@ static bool is_model(const struct mf_index *index)
             memcmp(type->text.at, "model", type->text.size) == 0);
 }
 
+/* Where nothing is known, APR's model_type is empty, but must be there: only
+ * the key that is meant for the name must have one. */
+static bool names_none(const struct mf_format *format,
+                       const struct mf_meta *name)
+{
+    const char *key = format->facts[0].key;
+
+    return name->text.size == 0 && name->key.size == strlen(key) &&
+           memcmp(name->key.at, key, name->key.size) == 0;
+}
+
 void mf_architecture_check(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
@@ -237,7 +248,7 @@ void mf_architecture_check(struct mf_model *model)
     if (!has_key(model->format, MF_FACT_BLOCK_COUNT) || !is_model(index))
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
-        name.text.size == 0) {
+        names_none(model->format, &name)) {
         mf_index_note(index, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
                       MF_NO_OFFSET, "the metadata names no architecture");
         return;

@@ -414,7 +414,7 @@ static void sizes_of_the_metadata(void **state)
 {
     (void)state;
     MAKE("", 8);
-    expect_rules("no metadata", "");
+    expect_rules("no metadata", "APR-V1-METADATA ");
     MAKE("\x80", 8);
     expect_rules("an empty map", "");
     MAKE("\x81\xa1v\x01\x00", 8);
