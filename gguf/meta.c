@@ -7,18 +7,12 @@
  */
 #include "gguf/gguf.h"
 
-#define ALIGNMENT_DEFAULT 32
-#define ALIGNMENT_USUAL   ((uint64_t)1 << 20) /* a strict reader's largest */
-
 struct walk {
     struct mf_reader *reader;
     struct mf_index *index;
     struct mf_meta *meta; /* the entry that is being read */
     uint32_t version;
-    bool aligned;               /* general.alignment was met */
-    bool has_number, has_count; /* split.no and split.count are numbers */
-    uint64_t split_at;          /* where one of them stands */
-    bool split_noted;           /* that one of them is none */
+    struct gguf_special special;
 };
 
 static enum mf_status ends(struct walk *walk)
@@ -277,99 +271,6 @@ static enum mf_status read_array(struct walk *walk)
     return status;
 }
 
-/* ---- keys that the reader itself needs ---- */
-
-static bool is(const struct mf_meta *meta, const char *key)
-{
-    return meta->key.size == strlen(key) &&
-           memcmp(meta->key.at, key, meta->key.size) == 0;
-}
-
-static enum mf_status take_alignment(struct walk *walk)
-{
-    const struct mf_meta *meta = walk->meta;
-    uint64_t value = meta->number.u64;
-    bool power = value != 0 && (value & (value - 1)) == 0;
-
-    if (walk->aligned)
-        return MF_OK; /* twice: the first one counts, see META-DUPLICATE */
-    walk->aligned = true;
-    if (meta->type != MF_VALUE_U32)
-        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
-                         meta->span.offset,
-                         "general.alignment is of type %s, u32 is required",
-                         mf_value_type_name(meta->type));
-    if (!power && (value == 0 || value % 8 != 0))
-        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
-                         meta->span.offset,
-                         "general.alignment is %" PRIu64 ", neither a power of "
-                         "two nor a multiple of 8",
-                         value);
-    if (!power || value < 8 || value > ALIGNMENT_USUAL)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
-                      meta->span.offset,
-                      "general.alignment is %" PRIu64
-                      "; not every reader takes less than 8, more than 2^20 "
-                      "or what is no power of two",
-                      value);
-    walk->index->part->alignment = value;
-    return MF_OK;
-}
-
-/* split.no or split.count; false where it is no number from 0 on. */
-static bool take_split(struct walk *walk, uint64_t *out)
-{
-    const struct mf_meta *meta = walk->meta;
-
-    walk->split_at = meta->span.offset;
-    if (mf_meta_natural(meta, out))
-        return true;
-    walk->split_noted = true;
-    if (mf_meta_integer(meta))
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT,
-                      meta->span.offset, "%s is %" PRId64 ", no shard is",
-                      meta->key.at, meta->number.i64);
-    else
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT,
-                      meta->span.offset, "%s is of type %s, a number is needed",
-                      meta->key.at, mf_value_type_name(meta->type));
-    return false;
-}
-
-static enum mf_status take_special(struct walk *walk)
-{
-    struct mf_part *part = walk->index->part;
-    const struct mf_meta *meta = walk->meta;
-
-    if (is(meta, "general.alignment"))
-        return take_alignment(walk);
-    if (is(meta, "split.no"))
-        walk->has_number = take_split(walk, &part->split_number);
-    else if (is(meta, "split.count"))
-        walk->has_count = take_split(walk, &part->split_count);
-    else if (is(meta, "split.tensors.count") &&
-             mf_meta_natural(meta, &part->split_tensors))
-        part->split_at = meta->span.offset;
-    return MF_OK;
-}
-
-static void settle_split(struct walk *walk)
-{
-    struct mf_part *part = walk->index->part;
-
-    part->is_split = walk->has_number && walk->has_count &&
-                     part->split_number < part->split_count;
-    if (walk->has_number && walk->has_count && !part->is_split)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, walk->split_at,
-                      "split.no %" PRIu64 " and split.count %" PRIu64
-                      " name no shard",
-                      part->split_number, part->split_count);
-    else if (walk->has_number != walk->has_count && !walk->split_noted)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, walk->split_at,
-                      "there is no %s, and so no shard is named",
-                      walk->has_number ? "split.count" : "split.no");
-}
-
 /* ---- the list ---- */
 
 static enum mf_status read_value(struct walk *walk)
@@ -401,14 +302,14 @@ enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
                          .index = index,
                          .version = index->kind.version };
 
-    index->part->alignment = ALIGNMENT_DEFAULT;
+    index->part->alignment = GGUF_ALIGNMENT;
     for (; count > 0; count--) {
         walk.meta = mf_index_add_meta(index);
         if (!walk.meta || read_key(&walk) != MF_OK ||
             read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
-            take_special(&walk) != MF_OK)
+            gguf_take_special(index, walk.meta, &walk.special) != MF_OK)
             return reader->env->error.status;
     }
-    settle_split(&walk);
+    gguf_settle_split(index, &walk.special);
     return MF_OK;
 }

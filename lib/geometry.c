@@ -10,12 +10,6 @@
 #include "lib/index.h"
 #include "lib/sort.h"
 
-/* The tensors in the order of their data, shard by shard. */
-static struct mf_record *in_order(const struct mf_index *index, size_t at)
-{
-    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
-}
-
 static void damage(struct mf_record *record)
 {
     record->flags |= MF_TENSOR_DAMAGED;
@@ -233,7 +227,7 @@ static void infer_sizes(struct mf_index *index)
     uint64_t next = part->data_end, here = next;
 
     for (size_t i = part->first + part->count; i-- > part->first;) {
-        struct mf_record *record = in_order(index, i);
+        struct mf_record *record = mf_in_order(index, i);
 
         if (record->offset < here)
             next = here;
@@ -332,7 +326,7 @@ static void check_order(struct mf_index *index, enum mf_layout layout)
     struct mf_record *last = NULL;
 
     for (size_t i = part->first; i < part->first + part->count; i++) {
-        struct mf_record *record = in_order(index, i);
+        struct mf_record *record = mf_in_order(index, i);
         uint64_t end = record->offset + record->size;
 
         if (record->size == 0 && layout == MF_LAYOUT_TILED)

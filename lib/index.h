@@ -88,6 +88,13 @@ struct mf_index {
     enum mf_status status; /* of the first finding that found no memory */
 };
 
+/* The tensors in the order of their data, shard by shard. */
+static inline struct mf_record *mf_in_order(const struct mf_index *index,
+                                            size_t at)
+{
+    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
+}
+
 void mf_index_init(struct mf_index *index, struct mf_env *env);
 void mf_index_release(struct mf_index *index);
 

@@ -267,21 +267,16 @@ static enum mf_status cut_tensor(struct look *look,
     return cut(look, span, stride, &like);
 }
 
-static const struct mf_record *in_order(const struct mf_index *index, size_t at)
-{
-    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
-}
-
 /* Padding up to the alignment; what is longer is a gap, and told as such.  In a
  * tiled layout nothing lies between, and a footer is no padding. */
 static enum mf_status cut_padding(struct look *look, size_t at,
                                   const struct mf_part *part)
 {
-    const struct mf_record *record = in_order(look->index, at);
+    const struct mf_record *record = mf_in_order(look->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
     uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER : 0)
-                         : in_order(look->index, at + 1)->offset;
+                         : mf_in_order(look->index, at + 1)->offset;
     struct piece like = { .kind = PIECE_PADDING,
                           .record = record,
                           .shard = record->shard };
@@ -333,7 +328,7 @@ static enum mf_status cut_shard(struct look *look, uint32_t shard)
     for (size_t i = 0; i < ROOMS && status == MF_OK; i++)
         status = cut_room(look, shard, part->room[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
-        status = cut_tensor(look, in_order(look->index, part->first + i));
+        status = cut_tensor(look, mf_in_order(look->index, part->first + i));
         if (status == MF_OK)
             status = cut_padding(look, part->first + i, part);
     }
