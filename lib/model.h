@@ -45,6 +45,11 @@ bool mf_model_detail(const struct mf_model *model, int fact,
                      struct mf_meta *out, size_t *at);
 const char *mf_detail_name(int fact);
 
+/* The key that a fact has in this file, and its value whatever that is; false
+ * where there is none: *key is then the one that it should have. */
+bool mf_model_detail_key(const struct mf_model *model, int fact,
+                         struct mf_str *key, struct mf_meta *out);
+
 /* ---- shards.c ---- */
 
 /* Opens path as the next shard of the model and reads its header. */
@@ -65,6 +70,10 @@ const char *mf_base_name(const char *path);
 /* A path with the same folder as path and another name, in the arena. */
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name);
+
+/* Holds the metadata of later shards against the first one's, for mf_validate,
+ * in shard_meta.c. */
+enum mf_status mf_shards_check_metadata(struct mf_model *model);
 
 /* ---- split.c ---- */
 

@@ -87,6 +87,11 @@ static enum mf_status make_room(struct mf_model *model)
     return MF_OK;
 }
 
+static const char *byte_order_name(enum mf_byte_order order)
+{
+    return order == MF_BIG_ENDIAN ? "big-endian" : "little-endian";
+}
+
 /* What detection said of this file, held against the first one's. */
 static enum mf_status accept_kind(struct mf_model *model,
                                   const struct mf_format *format,
@@ -112,6 +117,14 @@ static enum mf_status accept_kind(struct mf_model *model,
         return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 0,
                          "this is a %s file, the other shards are %s",
                          kind->format, model->format->name);
+    } else if (kind->byte_order != model->index.kind.byte_order ||
+               kind->version != model->index.kind.version) {
+        return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 4,
+                         "this is %s of version %" PRIu32 ", the shards "
+                         "before it are %s of version %" PRIu32,
+                         byte_order_name(kind->byte_order), kind->version,
+                         byte_order_name(model->index.kind.byte_order),
+                         model->index.kind.version);
     }
     return MF_OK;
 }
@@ -129,6 +142,7 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
     index->part = &model->part[at];
     *index->part = (struct mf_part){ .data_end = source->size,
                                      .alignment = 1,
+                                     .split_at = MF_NO_OFFSET,
                                      .first = index->tensor_count };
     status = mf_reader_init(&reader, model->env, source, head->at, head->size);
     if (status == MF_OK)

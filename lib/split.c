@@ -120,11 +120,23 @@ static void check_split_total(struct mf_model *model)
 {
     const struct mf_part *first = &model->part[0];
 
-    if (model->index.metadata_only ||
-        first->split_tensors == model->index.tensor_count)
+    if (model->index.metadata_only)
         return;
+    for (size_t i = 1; i < model->file_count; i++) {
+        if (model->part[i].split_tensors == first->split_tensors)
+            continue;
+        model->index.shard = (uint32_t)i;
+        mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                      model->part[i].split_at,
+                      "split.tensors.count is %" PRIu64
+                      ", the first shard says %" PRIu64,
+                      model->part[i].split_tensors, first->split_tensors);
+    }
     model->index.shard = 0;
-    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS, MF_NO_OFFSET,
+    if (first->split_tensors == model->index.tensor_count)
+        return;
+    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                  first->split_at,
                   "the shards hold %zu tensors, split.tensors.count says "
                   "%" PRIu64,
                   model->index.tensor_count, first->split_tensors);

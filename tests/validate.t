@@ -15,7 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 # Faults that only the tensor data shows.
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
-bad-data-fnuz.safetensors "
+bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
+bad-scale.apr "
 
 number() {
     grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
@@ -69,7 +70,7 @@ check "the complete findings of all fixtures, and where" \
 
 # Found in memory by tests/test_apr_*.c, or too large for a fixture.
 elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
-APR-V1-UNPACKED ST-FIELD-UNKNOWN GGUF-SPLIT"
+APR-V1-UNPACKED ST-FIELD-UNKNOWN"
 
 without_fixture() {
     while read -r rule; do
