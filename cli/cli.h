@@ -220,6 +220,11 @@ void inputs_each(struct run *run,
 void inputs_one(struct run *run, bool metadata_only,
                 void (*show)(struct run *run, struct mf_model *model));
 
+/* The same for one that is written anew: any shard stands for all of them, also
+ * where only an index or the names of the files say so. */
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model));
+
 /* Opens as the options say; NULL after report_failure. */
 struct mf_model *inputs_open(struct run *run, const char *path,
                              enum mf_shards shards, bool metadata_only);

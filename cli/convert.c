@@ -140,14 +140,14 @@ void command_convert(struct run *run)
              (options->shard_size > 0 || options->shard_tensors > 0))
         report_usage(run, "several files cannot go to standard output");
     else
-        inputs_one(run, false, convert);
+        inputs_whole(run, convert);
 }
 
 void command_dequantize(struct run *run)
 {
     if (run->options.type == 0)
         run->options.type = 1;
-    inputs_one(run, false, convert);
+    inputs_whole(run, convert);
 }
 
 void command_split(struct run *run)

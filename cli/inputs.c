@@ -157,14 +157,15 @@ struct mf_model *inputs_open(struct run *run, const char *path,
     return NULL;
 }
 
-void inputs_one(struct run *run, bool metadata_only,
-                void (*show)(struct run *run, struct mf_model *model))
+static void show_model(struct run *run, enum mf_shards shards,
+                       bool metadata_only,
+                       void (*show)(struct run *run, struct mf_model *model))
 {
     struct mf_model *model;
 
     if (run->options.json)
         mf_json_begin(&run->json, '{');
-    model = inputs_open(run, run->operand[0], MF_SHARDS_AUTO, metadata_only);
+    model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model) {
         if (run->options.json)
             json_str(run, "file", str_of(run->operand[0]));
@@ -176,4 +177,16 @@ void inputs_one(struct run *run, bool metadata_only,
         mf_json_end(&run->json, '}');
         out_text(&run->out, "\n");
     }
+}
+
+void inputs_one(struct run *run, bool metadata_only,
+                void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_AUTO, metadata_only, show);
+}
+
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_BY_NAME, false, show);
 }

@@ -287,5 +287,5 @@ static void quantize(struct run *run, struct mf_model *model)
 
 void command_quantize(struct run *run)
 {
-    inputs_one(run, false, quantize);
+    inputs_whole(run, quantize);
 }

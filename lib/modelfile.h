@@ -209,7 +209,10 @@ enum mf_shards {
     MF_SHARDS_AUTO,   /* all shards of a split GGUF; an index.json's; a folder's
                        */
     MF_SHARDS_ALONE,  /* this file only */
-    MF_SHARDS_BY_NAME /* also safetensors shards, by "-00001-of-00005" */
+    MF_SHARDS_BY_NAME /* also safetensors shards: those of the index.json beside
+                         that lists the file, else, by "-00001-of-00005", those
+                         that its name counts.  For whoever writes the model
+                         anew: nothing of it is left out */
 };
 
 /* All zero is the default. */

@@ -210,6 +210,65 @@ own_shards() {
 check "several files are not written over those that are read" own_shards
 clean
 
+# ---- shards that do not say what they are a part of
+
+# same_tensors FILE: all of the model's, and no others.
+same_tensors() {
+    "$modelfile" hash --quiet "$model" >"$dir/manifest" &&
+        ends 0 hash --check "$dir/manifest" "$1"
+}
+
+st_split() {
+    ends 0 convert "$model" w.safetensors &&
+        ends 0 split --max-tensors 100 w.safetensors m && rm w.safetensors
+}
+
+st_index() {
+    st_split && ends 0 merge m-00002-of-00003.safetensors o.safetensors &&
+        same_tensors o.safetensors &&
+        ends 0 convert m-00003-of-00003.safetensors o.gguf &&
+        same_tensors o.gguf &&
+        ends 0 split --max-tensors 150 m-00001-of-00003.safetensors n.gguf &&
+        same_tensors n-00001-of-00002.gguf || return
+    # As nobody's rule has it.
+    for i in 1 2 3; do
+        mv m-0000$i-of-00003.safetensors "m-0000$i-of-000003.safetensors"
+    done
+    sed 's/of-00003/of-000003/g' m.safetensors.index.json >x
+    mv x other.safetensors.index.json
+    rm m.safetensors.index.json
+    ends 0 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        same_tensors o.safetensors || return
+    cp other.safetensors.index.json a.safetensors.index.json
+    ends 3 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        says "'a.safetensors.index.json' and 'other.safetensors.index.json'" &&
+        echo "{" >a.safetensors.index.json &&
+        ends 3 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        says "'a.safetensors.index.json' beside it, which may list it" &&
+        same_tensors o.safetensors
+}
+check "a shard of safetensors stands for all that its index lists" st_index
+clean
+
+st_names() {
+    st_split && rm m.safetensors.index.json &&
+        ends 0 merge m-00002-of-00003.safetensors o.safetensors &&
+        same_tensors o.safetensors && rm o.safetensors \
+            m-00001-of-00003.safetensors || return
+    for command in merge convert "split --max-tensors 9" dequantize; do
+        # shellcheck disable=SC2086 # an option of its own
+        ends 3 $command m-00002-of-00003.safetensors o.safetensors &&
+            says "shard 'm-00001-of-00003.safetensors'" || return
+    done
+    ends 3 quantize m-00002-of-00003.safetensors o.gguf q8_0 &&
+        says "shard 'm-00001-of-00003.safetensors'" &&
+        ends 0 validate m-00002-of-00003.safetensors &&
+        ends 0 tensors m-00002-of-00003.safetensors &&
+        holds m-00002-of-00003.safetensors m-00003-of-00003.safetensors
+}
+check "without an index, for all that its name counts, or none" st_names
+clean
+
 # ---- links, mode, owner
 
 links() {
