@@ -209,6 +209,13 @@ void dialect_text(struct out *out, const char *variant, uint32_t version,
  * can be read at any place. */
 const char *inputs_path(const char *operand);
 
+/* What to write to for an operand: "-" for standard output by whatever name,
+ * also where that is a file.  A file that goes there leaves no room for words;
+ * output_fits is false, after report_usage, where JSON should go there, too. */
+const char *output_path(const char *operand);
+bool output_is_stdout(const char *operand);
+bool output_fits(struct run *run, const char *operand);
+
 /* Calls show for every model that the operands name: files, folders and globs.
  * In JSON it is called with an object open and "file" written, or an array of
  * such objects is. */
@@ -232,6 +239,9 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 /* The same without a word: the error stays with run->env. */
 enum mf_status inputs_try(struct run *run, const char *path,
                           enum mf_shards shards, struct mf_model **out);
+
+/* False after report_usage where an operand is no file that can be changed. */
+bool inputs_editable(struct run *run, const char *operand);
 
 /* ---- textfile.c ---- */
 
