@@ -260,6 +260,7 @@ void textfile_release(struct run *run, struct textfile *file);
 
 void json_text(struct run *run, const char *key, const char *text);
 void json_str(struct run *run, const char *key, struct mf_str text);
+void json_hex(struct run *run, struct mf_str text); /* only the value */
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_double(struct run *run, const char *key, double number);
 void json_bool(struct run *run, const char *key, bool value);
