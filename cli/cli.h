@@ -154,6 +154,11 @@ extern const struct option common_options[];
  * wrong. */
 bool args_parse(struct run *run, int count, char **arguments);
 
+/* Whether an argument is an option ("-" is a file, "--" ends them), and whether
+ * the one behind it is its value, for whichever command has it. */
+bool args_is_option(const char *argument);
+bool args_takes_next(const char *argument);
+
 /* The candidate that is nearest to a mistyped word; NULL where none is near.
  * next gives the candidates one by one, then NULL. */
 const char *args_nearest(const char *word, const char *(*next)(void *state),
