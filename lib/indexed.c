@@ -7,6 +7,7 @@
  * every index of the folder is asked whether it lists the file.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,12 +108,27 @@ static enum mf_status two_of_them(struct mf_env *env, const char *a,
                    mf_quote((struct mf_str){ second, strlen(second) }).text);
 }
 
+/* *out: the index that lists the file, be it this one. */
+static enum mf_status consider(struct mf_model *model, const char *path,
+                               const char *name, const char **out)
+{
+    const char *file = mf_base_name(path);
+    const char *index = mf_path_beside(&model->paths, path,
+                                       (struct mf_str){ name, strlen(name) });
+    bool lists = false;
+
+    if (!index || ask(model->env, index, (struct mf_str){ file, strlen(file) },
+                      &lists) != MF_OK)
+        return model->env->error.status;
+    if (lists && *out)
+        return two_of_them(model->env, *out, index);
+    *out = lists ? index : *out;
+    return MF_OK;
+}
+
 enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
                                    const char **out)
 {
-    struct mf_env *env = model->env;
-    const char *file = mf_base_name(path);
-    struct mf_str wanted = { file, strlen(file) };
     int folder = mf_open_folder(path);
     DIR *stream = folder < 0 ? NULL : fdopendir(folder);
     enum mf_status status = MF_OK;
@@ -124,20 +140,15 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
             close(folder);
         return MF_OK;
     }
+    errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
-        struct mf_str name = { entry->d_name, strlen(entry->d_name) };
-        const char *index;
-        bool lists = false;
-
-        if (!is_index_name(entry->d_name))
-            continue;
-        index = mf_path_beside(&model->paths, path, name);
-        status = index ? ask(env, index, wanted, &lists) : env->error.status;
-        if (lists && *out)
-            status = two_of_them(env, *out, index);
-        if (lists)
-            *out = index;
+        if (is_index_name(entry->d_name))
+            status = consider(model, path, entry->d_name, out);
+        errno = 0;
     }
+    if (status == MF_OK && errno != 0)
+        status = mf_fail(model->env, MF_ERR_IO, MF_NO_OFFSET,
+                         "cannot read the folder: %s", strerror(errno));
     closedir(stream);
     return status;
 }

@@ -208,21 +208,34 @@ static uint64_t room_left(int fd)
     return mf_mul(blocks, status.f_frsize, &room) ? room : UINT64_MAX;
 }
 
-/* A full disk is found out now, not after an hour; and by asking, for what is
- * taken in vain is missed meanwhile by whoever else writes there. */
-static enum mf_status take_room(struct mf_target *target)
+/* By asking: what is taken in vain is missed meanwhile by whoever else writes
+ * there. */
+static enum mf_status check_room(const struct mf_target *target,
+                                 const char *what, uint64_t size)
 {
     uint64_t room = room_left(target->fd);
+
+    if (size <= room)
+        return MF_OK;
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "%s'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64 " left",
+        what,
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        size, room);
+}
+
+enum mf_status mf_target_check_more(const struct mf_target *target,
+                                    uint64_t size)
+{
+    return target->stream ? MF_OK : check_room(target, "what goes with ", size);
+}
+
+/* A full disk is found out now, not after an hour. */
+static enum mf_status take_room(struct mf_target *target)
+{
     int result;
 
-    if (target->size > room)
-        return mf_fail(
-            target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-            "'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64
-            " left",
-            mf_quote((struct mf_str){ target->path, strlen(target->path) })
-                .text,
-            target->size, room);
     if (target->size == 0)
         return MF_OK;
 #if defined(__linux__)
@@ -250,6 +263,8 @@ static enum mf_status open_file(struct mf_target *target,
         status = open_temporary(target);
     if (status == MF_OK && old)
         status = inherit(target, old);
+    if (status == MF_OK)
+        status = check_room(target, "", target->size);
     return status == MF_OK ? take_room(target) : status;
 }
 

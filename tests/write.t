@@ -614,11 +614,16 @@ little_room() {
         stat -f -c '%f %S' image >'$dir/free' &&
         '$modelfile' convert --quiet --reserve 90M '$model' image/o.gguf \
             2>'$dir/said'
-        echo \$? >'$dir/code'; ls -A image >'$dir/files'" >/dev/null 2>&1
+        echo \$? >'$dir/code'; ls -A image >'$dir/files'
+        '$modelfile' split --quiet --max-size 8M '$dir/noise.gguf' image/p \
+            2>'$dir/said.split'
+        echo \$? >>'$dir/code'; ls -A image >>'$dir/files'" >/dev/null 2>&1
     read -r blocks size <"$dir/free" && [ "$blocks" -gt 1000 ] &&
-        [ "$(cat "$dir/code")" -eq 4 ] &&
+        [ "$(tr '\n' ' ' <"$dir/code")" = "4 4 " ] &&
         says "its file system has $((blocks * size)) left" &&
-        [ "$(cat "$dir/files")" = lost+found ]
+        mv "$dir/said.split" "$dir/said" &&
+        says "what goes with 'image/p-00001-of-0000[0-9].gguf' needs" &&
+        [ "$(sort -u "$dir/files")" = lost+found ]
 }
 
 # A disk that takes the bytes and then cannot keep them.
@@ -639,7 +644,9 @@ if command -v mkfs.ext4 >/dev/null 2>&1 && [ -z "$sanitized" ] &&
         truncate -s 8M p/d && mkfs.ext4 -q p/d && mount -o loop p/d q" \
         >/dev/null 2>&1; then
     clean
+    "$filled" f16 40 "$dir/noise.gguf" >/dev/null
     check "a disk with too little room says how much it has" little_room
+    rm -f "$dir/noise.gguf"
     clean
     check "a disk that fails when all is written" late
 else
