@@ -14,8 +14,7 @@ enum mf_status mf_writer_wrong_stage(const struct mf_writer *writer,
 {
     static const char *const why[] = {
         [MF_WRITER_LISTING] = "the writer is not open yet",
-        [MF_WRITER_PLANNED] = "what goes into the file is settled, and the "
-                              "writer is not open yet",
+        [MF_WRITER_PLANNED] = "what goes into the file is settled: open it",
         [MF_WRITER_OPEN] = "the header of this file is written already",
         [MF_WRITER_DONE] = "this file is finished already",
         [MF_WRITER_FAILED] = "this writer has failed: only a new one can go on",
