@@ -205,6 +205,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 
 const struct mf_format_out apr_out = {
     .version = 2,
+    .oldest = 2,
     .alignment = 64,
     .pads_last = true,
     .has_crc = true,

@@ -265,6 +265,22 @@ static bool take_last(struct run *run)
                       &used);
 }
 
+bool args_is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != 0 &&
+           strcmp(argument, "--") != 0;
+}
+
+bool args_takes_next(const char *argument)
+{
+    size_t size = strlen(argument);
+    const struct option *option = find_option(common_options, argument, size);
+
+    for (const struct command *each = commands; !option && each->name; each++)
+        option = find_option(each->options, argument, size);
+    return option && option->kind != OPTION_FLAG;
+}
+
 bool args_parse(struct run *run, int count, char **arguments)
 {
     bool options_over = false;
@@ -273,10 +289,10 @@ bool args_parse(struct run *run, int count, char **arguments)
         char *argument = arguments[i];
         bool used = false;
 
-        if (options_over || argument[0] != '-' || argument[1] == 0) {
-            run->operand[run->operand_count++] = argument;
-        } else if (strcmp(argument, "--") == 0) {
+        if (!options_over && strcmp(argument, "--") == 0) {
             options_over = true;
+        } else if (options_over || !args_is_option(argument)) {
+            run->operand[run->operand_count++] = argument;
         } else {
             if (!take_option(run, argument,
                              i + 1 < count ? arguments[i + 1] : NULL, &used))

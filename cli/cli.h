@@ -161,6 +161,11 @@ extern const struct option common_options[];
  * wrong. */
 bool args_parse(struct run *run, int count, char **arguments);
 
+/* Whether an argument is an option ("-" is a file, "--" ends them), and whether
+ * the one behind it is its value, for whichever command has it. */
+bool args_is_option(const char *argument);
+bool args_takes_next(const char *argument);
+
 /* The candidate that is nearest to a mistyped word; NULL where none is near.
  * next gives the candidates one by one, then NULL. */
 const char *args_nearest(const char *word, const char *(*next)(void *state),
@@ -225,6 +230,13 @@ void dialect_text(struct out *out, const char *variant, uint32_t version,
  * can be read at any place. */
 const char *inputs_path(const char *operand);
 
+/* What to write to for an operand: "-" for standard output by whatever name,
+ * also where that is a file.  A file that goes there leaves no room for words;
+ * output_fits is false, after report_usage, where JSON should go there, too. */
+const char *output_path(const char *operand);
+bool output_is_stdout(const char *operand);
+bool output_fits(struct run *run, const char *operand);
+
 /* Calls show for every model that the operands name: files, globs, and folders
  * with all that is in them; fail (report_failure, or what reports it in another
  * form) where a folder cannot be read or holds none, with the env's error.  In
@@ -238,6 +250,11 @@ void inputs_each(struct run *run,
 void inputs_one(struct run *run, bool metadata_only,
                 void (*show)(struct run *run, struct mf_model *model));
 
+/* The same for one that is written anew: any shard stands for all of them, also
+ * where only an index or the names of the files say so. */
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model));
+
 /* Opens as the options say; NULL after report_failure. */
 struct mf_model *inputs_open(struct run *run, const char *path,
                              enum mf_shards shards, bool metadata_only);
@@ -245,6 +262,9 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 /* The same without a word: the error stays with run->env. */
 enum mf_status inputs_try(struct run *run, const char *path,
                           enum mf_shards shards, struct mf_model **out);
+
+/* False after report_usage where an operand is no file that can be changed. */
+bool inputs_editable(struct run *run, const char *operand);
 
 /* ---- textfile.c ---- */
 
@@ -263,6 +283,7 @@ void textfile_release(struct run *run, struct textfile *file);
 
 void json_text(struct run *run, const char *key, const char *text);
 void json_str(struct run *run, const char *key, struct mf_str text);
+void json_hex(struct run *run, struct mf_str text); /* only the value */
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_double(struct run *run, const char *key, double number);
 void json_bool(struct run *run, const char *key, bool value);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.c - the models that operands name: files, folders, globs
+ * inputs.c - what operands name: files, folders, globs, standard output
  */
 #include <glob.h>
 #include <string.h>
@@ -11,6 +11,32 @@
 const char *inputs_path(const char *operand)
 {
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
+}
+
+bool output_is_stdout(const char *operand)
+{
+    static const char *const names[] = { "-", "/dev/stdout", "/dev/fd/1",
+                                         "/proc/self/fd/1" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(operand, names[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *output_path(const char *operand)
+{
+    return output_is_stdout(operand) ? "-" : operand;
+}
+
+bool output_fits(struct run *run, const char *operand)
+{
+    if (!output_is_stdout(operand) || !run->options.json ||
+        run->options.dry_run)
+        return true;
+    report_usage(run, "what is written and --json cannot both go to standard "
+                      "output");
+    return false;
 }
 
 static bool is_folder(const char *path)
@@ -185,14 +211,15 @@ struct mf_model *inputs_open(struct run *run, const char *path,
     return NULL;
 }
 
-void inputs_one(struct run *run, bool metadata_only,
-                void (*show)(struct run *run, struct mf_model *model))
+static void show_model(struct run *run, enum mf_shards shards,
+                       bool metadata_only,
+                       void (*show)(struct run *run, struct mf_model *model))
 {
     struct mf_model *model;
 
     if (run->options.json)
         mf_json_begin(&run->json, '{');
-    model = inputs_open(run, run->operand[0], MF_SHARDS_AUTO, metadata_only);
+    model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model) {
         if (run->options.json)
             json_str(run, "file", str_of(run->operand[0]));
@@ -204,4 +231,30 @@ void inputs_one(struct run *run, bool metadata_only,
         mf_json_end(&run->json, '}');
         out_text(&run->out, "\n");
     }
+}
+
+void inputs_one(struct run *run, bool metadata_only,
+                void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_AUTO, metadata_only, show);
+}
+
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_BY_NAME, false, show);
+}
+
+bool inputs_editable(struct run *run, const char *operand)
+{
+    if (strcmp(operand, "-") == 0)
+        report_usage(run, "standard input cannot be changed: name the file");
+    else if (is_folder(operand))
+        report_usage(run,
+                     "'%.200s' is a folder: name the file that is to be "
+                     "changed",
+                     operand);
+    else
+        return true;
+    return false;
 }

@@ -193,6 +193,7 @@ tell(const struct listing *listing,
     for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
         const struct entry *entry = &listing->entry[listing->order[i]];
         bool again = before && same_model(before, entry->name);
+        struct mf_shard_name shard;
 
         before = entry->name;
         /* Sorted by name, shards of a model stand one behind the other. */
@@ -200,8 +201,8 @@ tell(const struct listing *listing,
             continue;
         status =
             found(user, entry->path,
-                  ends_with(entry->name, ".safetensors") ? MF_SHARDS_BY_NAME
-                                                         : MF_SHARDS_AUTO);
+                  mf_shard_name_match(entry->name, &shard) ? MF_SHARDS_BY_NAME
+                                                           : MF_SHARDS_AUTO);
     }
     return status;
 }

@@ -79,7 +79,8 @@ struct mf_format {
     const char *name, *variant, *suffix, *description;
     enum mf_layout layout;
     enum mf_values_kind values;
-    bool shards; /* there is a convention for models of several files */
+    bool shards;   /* there is a convention for models of several files */
+    bool unmarked; /* and a file of these does not say that it is one */
     bool fastest_first;
 
     /* True where the bytes are this format's (also when it can tell no more

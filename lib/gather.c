@@ -69,6 +69,7 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
         return MF_OK;
     if (model->part[0].is_split && model->part[0].split_count > 1)
         return mf_model_gather_split(model, path);
-    return shards == MF_SHARDS_BY_NAME ? mf_model_gather_named(model, path)
-                                       : MF_OK;
+    return shards == MF_SHARDS_BY_NAME && model->format->unmarked
+               ? mf_model_gather_named(model, path)
+               : MF_OK;
 }

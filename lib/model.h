@@ -89,7 +89,8 @@ struct mf_shard_name {
 bool mf_shard_name_match(const char *path, struct mf_shard_name *out);
 
 /* path is open as the only file; its other shards are opened, too.  split: it
- * says itself that it is a shard.  named: its name may say so. */
+ * says itself that it is a shard.  named: an index.json beside it or, where
+ * there is none, its name may say so. */
 enum mf_status mf_model_gather_split(struct mf_model *model, const char *path);
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 
@@ -97,6 +98,13 @@ enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 
 /* path is open as the only file and lists others, which are opened instead. */
 enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
+
+/* ---- indexed.c ---- */
+
+/* The path of the index.json beside path that lists it, in the arena; NULL
+ * where none does. */
+enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
+                                   const char **out);
 
 /* ---- gather.c ---- */
 

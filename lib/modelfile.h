@@ -216,7 +216,10 @@ enum mf_shards {
     MF_SHARDS_AUTO,   /* all shards of a split GGUF; an index.json's; a folder's
                        */
     MF_SHARDS_ALONE,  /* this file only */
-    MF_SHARDS_BY_NAME /* also safetensors shards, by "-00001-of-00005" */
+    MF_SHARDS_BY_NAME /* also safetensors shards: those of the index.json beside
+                         that lists the file, else, by "-00001-of-00005", those
+                         that its name counts.  For whoever writes the model
+                         anew: nothing of it is left out */
 };
 
 /* All zero is the default. */
@@ -683,7 +686,7 @@ struct mf_writer;
 
 struct mf_writer_options {
     const char *format; /* "gguf", "apr", "safetensors" */
-    uint32_t version;   /* 0: the usual one */
+    uint32_t version;   /* 0: the usual one; of GGUF 2 or 3, of APR 2 */
     uint64_t reserve;   /* as in struct mf_convert_options */
     bool replace;       /* likewise */
     bool big_endian;    /* GGUF */
@@ -718,7 +721,9 @@ MF_API enum mf_status mf_writer_add(struct mf_writer *writer,
                                     const struct mf_new_tensor *tensor,
                                     size_t *index);
 
-/* Fixes all offsets, takes the room, writes the header. */
+/* Fixes all offsets, takes the room, writes the header.  Refused where two
+ * tensors have one name, or two values one key (as by taking the metadata of
+ * two models).  Where the path cannot be written, another one may be tried. */
 MF_API enum mf_status mf_writer_open(struct mf_writer *writer,
                                      const char *path);
 
@@ -739,13 +744,16 @@ MF_API enum mf_status mf_writer_fill(struct mf_writer *writer,
                                      mf_produce *produce, void *user);
 
 /* Bytes of any tensor, in any order, from any thread; env is that thread's own.
- * Each byte once.  A pipe or a device takes bytes by push or fill alone. */
+ * Each byte once.  Refused for a pipe or a device, which takes bytes by push or
+ * fill alone. */
 MF_API enum mf_status mf_writer_write_at(struct mf_writer *writer,
                                          struct mf_env *env, size_t index,
                                          uint64_t offset, const void *bytes,
                                          size_t size);
 
-/* Refused where a tensor has not got all its bytes. */
+/* Refused where a tensor has not been given each of its bytes once; what is
+ * missing may be given then.  After any other failure the writer can only be
+ * freed. */
 MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 
 /* ---- What a folder holds ------------------------------------------------- */

@@ -168,7 +168,14 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path)
 {
     struct mf_shard_name name;
+    const char *index;
 
+    if (mf_model_find_index(model, path, &index) != MF_OK)
+        return model->env->error.status;
+    if (index) {
+        start_over(model);
+        return mf_model_open_path(model, index, MF_SHARDS_AUTO);
+    }
     return mf_shard_name_match(path, &name)
                ? open_pattern(model, path, &name, false)
                : MF_OK;

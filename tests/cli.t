@@ -64,6 +64,13 @@ is usage-missing info
 is usage-many meta get good-base.gguf a b
 is usage-json info --json
 
+is options-first --quiet meta list good-base.gguf
+is options-between meta --quiet list good-base.gguf
+is options-first-value --top 1 --color=never --quiet tensors good-base.gguf
+is options-first-help --quiet --help meta set
+is options-first-none --quiet
+is options-first-typo --quiet infoo good-base.gguf
+
 is detect detect --quiet good-base.gguf good-big-endian.gguf good-base.apr \
     good-v1.apr good-base.safetensors good-sharded unsupported-html.gguf \
     unsupported-presentar.apr
