@@ -147,12 +147,19 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
 deps: ## installs what building needs (Debian)
 	@sh tests/install_deps.sh build
 
-demo: ## installs what is missing, builds, and looks at a small model
+demo: ## installs what is missing, builds, and looks at, converts and quantizes a small model
 	@sh tests/install_deps.sh build
 	@$(MAKE) --no-print-directory all
-	@for command in "detect" "info" "tensors info" "meta list"; do \
-	    echo; echo "$$ modelfile $$command fixtures/good-llama.gguf"; \
-	    $(BUILD)/modelfile $$command fixtures/good-llama.gguf || exit 1; \
+	@mkdir -p $(BUILD)/demo
+	@model=fixtures/good-llama.gguf; out=$(BUILD)/demo/llama; \
+	for command in "info $$model" "tensors info $$model" \
+	    "validate --data $$model" \
+	    "dequantize --force $$model $$out-f16.gguf --type f16" \
+	    "convert --force $$out-f16.gguf $$out.safetensors" \
+	    "quantize --force --report $$out-f16.gguf $$out-q4_0.gguf Q4_0" \
+	    "diff $$out-f16.gguf $$out.safetensors"; do \
+	    echo; echo "$$ modelfile $$command"; \
+	    $(BUILD)/modelfile $$command || exit; \
 	done
 
 # ---- tests
@@ -161,6 +168,12 @@ demo: ## installs what is missing, builds, and looks at a small model
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
+
+# The symbol is there before the archive is looked at.
+$(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
+    $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
@@ -180,7 +193,7 @@ test: ## installs what is missing, builds, and runs every test
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" \
@@ -239,12 +252,8 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
 
-$(BUILD)/tests/bench_quant: $(BUILD)/tests/bench_quant.o $(LIB_OBJ)
-	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lcmocka $(LIBZ) -lm -o $@
-
-bench-quant: $(BUILD)/tests/bench_quant ## speed of every codec on every instruction set (KIB=65536 of floats, TYPE=)
-	@$(BUILD)/tests/bench_quant $(or $(KIB),65536) $(TYPE)
+bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
+	@$(BUILD)/modelfile bench $(ARGS)
 
 metrics: ## lengths of functions and files; fails above 70 lines
 	@sh tests/metrics.sh

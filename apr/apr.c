@@ -145,6 +145,37 @@ static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
     return true;
 }
 
+/* ---- the tokenizer ---- */
+
+#define NUMBERS                                                                \
+    (MF_TAKES(MF_VALUE_U64) | MF_TAKES(MF_VALUE_I64) |                         \
+     MF_TAKES(MF_VALUE_F64) | MF_TAKES(MF_VALUE_MIXED) |                       \
+     MF_TAKES(MF_VALUE_NULL))
+#define STRINGS (MF_TAKES(MF_VALUE_STRING) | MF_TAKES(MF_VALUE_NULL))
+
+/* JSON tells integers from others one by one; an empty array is one of nulls.
+ * aprender writes fewer scores than tokens. */
+static const struct mf_vocabulary vocabulary = {
+    .array = {
+        { "tokenizer.vocabulary", STRINGS, "string", false },
+        { "tokenizer.scores", NUMBERS, "numbers", false },
+        { "tokenizer.token_type", NUMBERS, "numbers", true },
+        { "tokenizer.merges", STRINGS, "string", false },
+    },
+    .ids = "tokenizer.",
+    .length = MF_RULE_APR_TOKENS,
+    .type = MF_RULE_APR_TOKENS,
+    .id = MF_RULE_APR_TOKENS,
+};
+
+static void validate(struct mf_index *index, const struct mf_part *parts,
+                     size_t part_count)
+{
+    (void)parts;
+    (void)part_count;
+    mf_vocabulary_check(index, &vocabulary);
+}
+
 /* ---- the rows ---- */
 
 static const struct mf_fact_row facts[] = {
@@ -197,7 +228,8 @@ const struct mf_format mf_format_apr = {
     .values = MF_VALUES_JSON,
     .probe = probe,
     .parse = apr_parse,
-    .revisit = apr_check_fields,
+    .revisit = apr_revisit,
+    .validate = validate,
     .value_next = mf_json_value_next,
     .type_name = apr_type_name,
     .type_id = apr_type_id,

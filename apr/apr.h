@@ -59,9 +59,10 @@ bool apr_key_takes(struct mf_str key, enum mf_value_type type);
 /* Whether aprender or realizar know the key. */
 bool apr_key_owned(struct mf_str key);
 
-/* Whether known objects of the metadata have their fields, after an open. */
-enum mf_status apr_check_fields(struct mf_reader *reader,
-                                struct mf_index *index);
+/* Whether known objects of the metadata have their fields, and no object a key
+ * twice; after an open. */
+enum mf_status apr_revisit(struct mf_reader *reader, struct mf_index *index,
+                           const struct mf_meta *rows, size_t count);
 
 /* The packed index between the reader's place and its limit; *end is where it
  * ended. */

@@ -32,11 +32,9 @@ static bool flat_size(enum mf_type type, uint64_t elements, uint64_t *out)
 {
     const struct mf_type_row *row = &mf_types[type];
 
-    /* A scale of 4 bytes before the whole tensor. */
-    if (type == MF_TYPE_APR_Q8)
-        return mf_add(elements, elements > 0 ? 4 : 0, out);
     return mf_mul(elements / row->block + (elements % row->block != 0),
-                  row->bytes, out);
+                  row->bytes, out) &&
+           mf_add(*out, elements > 0 ? mf_type_head(type) : 0, out);
 }
 
 /* Each row padded to whole blocks, as the 2-D K-quants are stored. */

@@ -13,6 +13,7 @@ struct head {
     union mf_number number;
     uint64_t size; /* bytes of a string, elements of an array, members of a
                       map */
+    bool text;     /* a string that must be UTF-8 */
 };
 
 static uint64_t take_be(struct mf_reader *reader, unsigned bytes)
@@ -51,6 +52,11 @@ static struct head number_of(enum mf_value_type type, uint64_t bits)
 static struct head sized(enum mf_value_type type, uint64_t size)
 {
     return (struct head){ .type = type, .size = size };
+}
+
+static struct head text_of(uint64_t size)
+{
+    return (struct head){ .type = MF_VALUE_STRING, .size = size, .text = true };
 }
 
 /* 0xc0 to 0xdf: the type is in the byte, everything else behind it. */
@@ -98,7 +104,7 @@ static struct head take_long(struct mf_reader *reader, uint8_t byte)
     case 0xd9:
     case 0xda:
     case 0xdb:
-        return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xd9)));
+        return text_of(take_be(reader, 1u << (byte - 0xd9)));
     case 0xdc:
     case 0xdd:
         return sized(MF_VALUE_ARRAY, take_be(reader, 2u << (byte - 0xdc)));
@@ -123,7 +129,7 @@ static struct head take_head(struct mf_reader *reader)
     if (byte < 0xa0)
         return sized(MF_VALUE_ARRAY, byte & 0x0f);
     if (byte < 0xc0)
-        return sized(MF_VALUE_STRING, byte & 0x1f);
+        return text_of(byte & 0x1f);
     if (byte >= 0xe0) {
         struct head head = { .type = MF_VALUE_I64 };
 
@@ -155,10 +161,28 @@ static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
     return MF_OK;
 }
 
+static void note_text(struct mf_index *index, uint64_t offset)
+{
+    mf_index_note(index, MF_WARNING, MF_RULE_APR_V1_METADATA, offset,
+                  "a text of the metadata is not UTF-8");
+}
+
+static void pass_text(struct mf_reader *reader, struct mf_index *index,
+                      const struct head *head)
+{
+    uint64_t offset = mf_reader_offset(reader);
+    bool has_nul;
+
+    if (!head->text)
+        mf_skip(reader, head->size);
+    else if (!mf_pass_text(reader, head->size, &has_nul))
+        note_text(index, offset);
+}
+
 /* Passes over the elements of head, which has just been taken.  of: the type
  * that all elements of an array have, else MF_VALUE_MIXED. */
-static enum mf_status pass(struct mf_reader *reader, const struct head *head,
-                           enum mf_value_type *of)
+static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
+                           const struct head *head, enum mf_value_type *of)
 {
     uint64_t left[MF_NESTING_MAX];
     unsigned depth = 1;
@@ -179,7 +203,7 @@ static enum mf_status pass(struct mf_reader *reader, const struct head *head,
             *of = first || *of == element.type ? element.type : MF_VALUE_MIXED;
         first = false;
         if (element.type == MF_VALUE_STRING) {
-            mf_skip(reader, element.size);
+            pass_text(reader, index, &element);
         } else if (element.size > 0) {
             if (depth == MF_NESTING_MAX)
                 return mf_refuse(
@@ -193,15 +217,19 @@ static enum mf_status pass(struct mf_reader *reader, const struct head *head,
 }
 
 static enum mf_status take_text(struct mf_reader *reader,
-                                struct mf_arena *arena, uint64_t size,
+                                struct mf_index *index, const struct head *head,
                                 struct mf_str *out)
 {
-    char *text = mf_arena_text(arena, (size_t)size);
+    uint64_t offset = mf_reader_offset(reader);
+    size_t size = (size_t)head->size;
+    char *text = mf_arena_text(&index->arena, size);
 
     if (!text)
         return reader->env->error.status;
-    mf_take_bytes(reader, text, (size_t)size);
-    *out = (struct mf_str){ text, (size_t)size };
+    mf_take_bytes(reader, text, size);
+    *out = (struct mf_str){ text, size };
+    if (head->text && !mf_text_is_utf8(text, size))
+        note_text(index, offset);
     return MF_OK;
 }
 
@@ -217,7 +245,7 @@ static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, offset,
                          "a metadata key is no string of at most %d bytes",
                          MF_NAME_MAX);
-    return take_text(reader, &index->arena, head.size, &meta->key);
+    return take_text(reader, index, &head, &meta->key);
 }
 
 static enum mf_status read_value(struct mf_reader *reader,
@@ -233,11 +261,11 @@ static enum mf_status read_value(struct mf_reader *reader,
     meta->number = head.number;
     meta->count = head.size;
     if (head.type == MF_VALUE_STRING && head.size <= MF_TEXT_KEPT)
-        status = take_text(reader, &index->arena, head.size, &meta->text);
+        status = take_text(reader, index, &head, &meta->text);
     else if (head.type == MF_VALUE_STRING)
-        mf_skip(reader, head.size);
+        pass_text(reader, index, &head);
     else if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
-        status = pass(reader, &head, &meta->of);
+        status = pass(reader, index, &head, &meta->of);
     meta->span.size = mf_reader_offset(reader) - meta->span.offset;
     return status;
 }
@@ -248,8 +276,11 @@ enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
     uint64_t start = mf_reader_offset(reader);
     struct head head;
 
-    if (start == end)
+    if (start == end) {
+        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
+                      "there is no metadata, not even an empty map");
         return MF_OK;
+    }
     if (take_checked(reader, &head) != MF_OK)
         return reader->env->error.status;
     if (head.type != MF_VALUE_OBJECT)

@@ -111,6 +111,18 @@ static enum mf_status check_compression(struct mf_reader *reader,
     return MF_OK;
 }
 
+/* What the sections, which are in order, leave free between them. */
+static void set_room(struct mf_part *part, const struct apr_header *header,
+                     uint64_t index_end)
+{
+    uint64_t metadata_end = header->metadata.offset + header->metadata.size;
+
+    part->room[0] =
+        (struct mf_span){ metadata_end, header->index_offset - metadata_end };
+    part->room[1] =
+        (struct mf_span){ index_end, header->data_offset - index_end };
+}
+
 static void check_order(struct mf_index *index, const struct apr_header *header,
                         uint64_t index_end, uint64_t size)
 {
@@ -130,6 +142,8 @@ static void check_order(struct mf_index *index, const struct apr_header *header,
                       " on overlap or are out of order",
                       header->metadata.offset, metadata_end,
                       header->index_offset, index_end, header->data_offset);
+    else
+        set_room(index->part, header, index_end);
 }
 
 /* Behind the last tensor, padded or not, stands a footer of 4 bytes or
@@ -152,6 +166,7 @@ static void check_trailing(struct mf_index *index, uint64_t size)
     mf_align_up(end, ALIGNMENT, &padded);
     padded -= end;
     index->part->has_footer = rest == padded + 4 || (rest == 4 && padded != 4);
+    index->part->footer_rule = MF_RULE_APR_FOOTER;
     if (rest == 0 || rest == 4 || rest == padded || rest == padded + 4)
         return;
     mf_index_note(index, MF_WARNING, MF_RULE_APR_TRAILING, start + end,

@@ -88,8 +88,11 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index)
     uint32_t stored, computed;
     const uint8_t *bytes;
 
-    if (size > MF_WINDOW)
+    if (size > MF_WINDOW) {
+        index->part->has_footer = true; /* for mf_validate_data */
+        index->part->footer_rule = MF_RULE_APR_V1_CRC;
         return;
+    }
     mf_reader_seek(reader, 0);
     bytes = mf_take(reader, (size_t)size - CRC_SIZE);
     if (!bytes)

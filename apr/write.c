@@ -118,13 +118,9 @@ static enum mf_status put_metadata(const struct mf_draft *draft,
 
 static bool is_quantized(const struct mf_draft *draft)
 {
-    for (size_t i = 0; i < draft->tensor_count; i++) {
-        uint32_t type = draft->tensor[i].type;
-
-        if (type != MF_TYPE_UNKNOWN &&
-            (mf_types[type].block > 1 || type == MF_TYPE_APR_Q8))
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (mf_type_is_quantized((enum mf_type)draft->tensor[i].type))
             return true;
-    }
     return false;
 }
 
@@ -209,6 +205,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 
 const struct mf_format_out apr_out = {
     .version = 2,
+    .oldest = 2,
     .alignment = 64,
     .pads_last = true,
     .has_crc = true,

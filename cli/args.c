@@ -251,6 +251,36 @@ static bool take_option(struct run *run, const char *argument, const char *next,
     return set_option(run, option, value, next, used);
 }
 
+/* The operand that no command but one has, and that stands for an option. */
+static bool take_last(struct run *run)
+{
+    const struct option *option = run->command->options;
+    bool used;
+
+    while (option && option->name && option->name[0] == '-')
+        option++;
+    if (!option || !option->name || run->operand_count < run->command->most)
+        return true;
+    return set_option(run, option, run->operand[--run->operand_count], NULL,
+                      &used);
+}
+
+bool args_is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != 0 &&
+           strcmp(argument, "--") != 0;
+}
+
+bool args_takes_next(const char *argument)
+{
+    size_t size = strlen(argument);
+    const struct option *option = find_option(common_options, argument, size);
+
+    for (const struct command *each = commands; !option && each->name; each++)
+        option = find_option(each->options, argument, size);
+    return option && option->kind != OPTION_FLAG;
+}
+
 bool args_parse(struct run *run, int count, char **arguments)
 {
     bool options_over = false;
@@ -259,10 +289,10 @@ bool args_parse(struct run *run, int count, char **arguments)
         char *argument = arguments[i];
         bool used = false;
 
-        if (options_over || argument[0] != '-' || argument[1] == 0) {
-            run->operand[run->operand_count++] = argument;
-        } else if (strcmp(argument, "--") == 0) {
+        if (!options_over && strcmp(argument, "--") == 0) {
             options_over = true;
+        } else if (options_over || !args_is_option(argument)) {
+            run->operand[run->operand_count++] = argument;
         } else {
             if (!take_option(run, argument,
                              i + 1 < count ? arguments[i + 1] : NULL, &used))
@@ -283,5 +313,7 @@ bool args_parse(struct run *run, int count, char **arguments)
                      run->operand[run->command->most], run->command->name,
                      *run->command->sub ? " " : "", run->command->sub,
                      run->command->operands);
+    else if (run->operand_count > run->command->least)
+        return take_last(run);
     return run->code == EXIT_DONE;
 }

@@ -2,39 +2,209 @@
  *
  * baseline.c - findings that are known and accepted: the text report of an
  * earlier run
+ *
+ * Lines are compared as they were printed, so a path is never taken apart.
+ * They are found by a hash without a secret: whoever could make them collide
+ * wrote the baseline.
  */
 #include <string.h>
 
 #include "cli/validate.h"
 
+/* ---- lines of a report ---- */
+
+/* Whether text goes on with a rule and its place: "TENSOR-ROW at 0x40: ". */
+static bool is_rule(const char *text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
+    size_t size = strspn(text, letters), digits;
+
+    if (size == 0)
+        return false;
+    text += size;
+    if (strncmp(text, " at 0x", 6) == 0) {
+        digits = strspn(text + 6, "0123456789abcdef");
+        text += digits > 0 ? 6 + digits : 0;
+    }
+    return strncmp(text, ": ", 2) == 0;
+}
+
+static bool is_finding(const char *line)
+{
+    for (const char *at = line; (at = strstr(at, ": ")) != NULL; at++)
+        for (int severity = MF_NOTE; severity <= MF_ERROR; severity++) {
+            const char *name = mf_severity_name((enum mf_severity)severity);
+            size_t size = strlen(name);
+
+            if (strncmp(at + 2, name, size) == 0 && at[2 + size] == ' ' &&
+                is_rule(at + 2 + size + 1))
+                return true;
+        }
+    return false;
+}
+
+/* What else a report says of a file. */
+static bool is_remark(const char *line)
+{
+    return strstr(line, ", header checked, data ") ||
+           strstr(line, UNSHOWN_WORDS);
+}
+
+/* ---- finding one ---- */
+
+/* FNV-1a of 64 bits. */
+static uint64_t hash(const char *at, size_t size)
+{
+    uint64_t sum = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ (unsigned char)at[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+/* Where a line is, or the empty slot where it would be. */
+static uint32_t *find(const struct baseline *baseline, const char *line,
+                      size_t size)
+{
+    size_t at = (size_t)hash(line, size) & (baseline->slot_count - 1);
+
+    for (;; at = (at + 1) & (baseline->slot_count - 1)) {
+        uint32_t *slot = &baseline->slot[at];
+        const char *other;
+
+        if (*slot == 0)
+            return slot;
+        other = baseline->file.text + (*slot - 1);
+        if (strncmp(other, line, size) == 0 && other[size] == 0)
+            return slot;
+    }
+}
+
+/* ---- reading ---- */
+
+/* Ends the line that begins at text, whatever system it comes from; returns
+ * what follows.  *whole: there was no NUL in it. */
+static char *end_line(char *text, const char *end, bool *whole)
+{
+    char *stop = memchr(text, '\n', (size_t)(end - text));
+    char *next = stop ? stop + 1 : text + (end - text);
+
+    stop = stop ? stop : next;
+    *stop = 0;
+    *whole = strlen(text) == (size_t)(stop - text);
+    if (stop > text && stop[-1] == '\r')
+        stop[-1] = 0;
+    return next;
+}
+
+static bool take_lines(struct run *run, const char *path,
+                       struct baseline *baseline)
+{
+    const struct textfile *file = &baseline->file;
+    const char *end = file->text + file->size;
+    size_t number = 1;
+    bool whole;
+
+    for (char *line = file->text, *next; line < end; line = next, number++) {
+        next = end_line(line, end, &whole);
+        if (whole && is_finding(line)) {
+            *find(baseline, line, strlen(line)) =
+                (uint32_t)(line - file->text) + 1;
+        } else if (!whole || (*line && *line != '#' && !is_remark(line))) {
+            report_usage(run,
+                         "'--baseline' wants the text report of an earlier "
+                         "run: line %zu of '%.200s' is none of such a report",
+                         number, path);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Slots for all lines, at most half of them in use. */
+static bool make_slots(struct run *run, struct baseline *baseline)
+{
+    const struct textfile *file = &baseline->file;
+    size_t count = 2;
+
+    baseline->line_count = 1;
+    for (size_t i = 0; i < file->size; i++)
+        baseline->line_count += file->text[i] == '\n';
+    while (count / 2 < baseline->line_count)
+        count *= 2;
+    baseline->slot =
+        mf_resize(run->env, NULL, 0, count * sizeof(*baseline->slot));
+    if (!baseline->slot)
+        return false;
+    baseline->slot_count = count;
+    memset(baseline->slot, 0, count * sizeof(*baseline->slot));
+    return true;
+}
+
 bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
 {
-    struct textfile *file = &baseline->file;
-
-    if (!textfile_read(run, path, "the baseline", file))
+    if (!textfile_read(run, path, "the baseline", &baseline->file))
         return false;
-    for (size_t i = 0; i < file->size; i++)
-        if (file->text[i] == '\n')
-            file->text[i] = 0;
-    return true;
+    if (!make_slots(run, baseline)) {
+        report_failure(run, path);
+    } else if (take_lines(run, path, baseline)) {
+        return true;
+    }
+    baseline_release(run, baseline);
+    return false;
 }
 
 void baseline_release(struct run *run, struct baseline *baseline)
 {
     textfile_release(run, &baseline->file);
+    mf_resize(run->env, baseline->slot,
+              baseline->slot_count * sizeof(*baseline->slot), 0);
+    gather_release(run, &baseline->key);
+    *baseline = (struct baseline){ 0 };
 }
 
-bool baseline_has(const struct baseline *baseline, const char *line)
+/* ---- asking ---- */
+
+struct key { /* of a finding: its line as it is printed */
+    struct run *run;
+    struct gathered *text;
+    bool whole; /* no memory was refused */
+};
+
+static void add(void *user, const char *text)
 {
-    const struct textfile *file = &baseline->file;
-    size_t size = strlen(line), at = 0;
+    struct key *key = user;
+    size_t left = strlen(text);
+    char escape[12];
 
-    while (at < file->size) {
-        size_t here = strlen(file->text + at);
+    while (left > 0 && key->whole) {
+        size_t clean = mf_text_clean(text, left);
 
-        if (here == size && memcmp(file->text + at, line, size) == 0)
+        if (clean > 0) {
+            key->whole = gather(key->run, key->text, text, clean);
+        } else {
+            clean = mf_text_escape(text, left, escape);
+            key->whole = gather(key->run, key->text, escape, strlen(escape));
+        }
+        text += clean;
+        left -= clean;
+    }
+}
+
+bool baseline_has(struct run *run, struct baseline *baseline,
+                  const struct result *result)
+{
+    struct result other = *result;
+    struct key key = { .run = run, .text = &baseline->key, .whole = true };
+
+    if (!baseline->slot)
+        return false;
+    for (int severity = MF_NOTE; severity <= MF_ERROR; severity++) {
+        baseline->key.size = 0;
+        other.finding.severity = (enum mf_severity)severity;
+        finding_line(&other, add, &key);
+        if (key.whole && *find(baseline, key.text->at, key.text->size) != 0)
             return true;
-        at += here + 1;
     }
     return false;
 }

@@ -57,6 +57,10 @@ struct options {
     const char *check;
     bool duplicates;
     bool no_data, values, strict_metadata;
+    bool csv;
+    const char *isa;
+    struct text_list types, mixes;
+    uint64_t rounds, floats; /* 0: not given */
 };
 
 enum option_kind {
@@ -70,7 +74,8 @@ enum option_kind {
 };
 
 struct option {
-    const char *name; /* "--sort"; NULL ends a list */
+    const char *name; /* "--sort"; NULL ends a list.  One without a hyphen is
+                         set by the last operand, if all are there */
     enum option_kind kind;
     const char *choices; /* "size|name|offset"; else what to call the value */
     unsigned first;
@@ -139,10 +144,12 @@ struct run {
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;
-    bool
-        answering; /* an object of --json is open: an error is a member of it */
-    int code;      /* the worst exit code so far */
-    uint64_t size; /* of all files looked at */
+    /* An object of --json is open: an error is a member of it. */
+    bool answering;
+    int code;                     /* the worst exit code so far */
+    uint64_t size;                /* of all files looked at */
+    struct mf_io_stats elsewhere; /* with envs that are gone */
+    size_t findings_kept;         /* of each model; 0: as the library likes */
     struct timespec started;
     struct timespec progress_at; /* when it was told last */
     bool progress_shown;         /* and stands on the terminal */
@@ -155,6 +162,11 @@ extern const struct option common_options[];
 /* Takes options and operands out of the arguments; false after telling what is
  * wrong. */
 bool args_parse(struct run *run, int count, char **arguments);
+
+/* Whether an argument is an option ("-" is a file, "--" ends them), and whether
+ * the one behind it is its value, for whichever command has it. */
+bool args_is_option(const char *argument);
+bool args_takes_next(const char *argument);
 
 /* The candidate that is nearest to a mistyped word; NULL where none is near.
  * next gives the candidates one by one, then NULL. */
@@ -169,6 +181,9 @@ void report_usage(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void report_failure(struct run *run, const char *file);
 
+/* There is no memory for an env, be it for --max-memory. */
+void report_start(struct run *run);
+
 /* The answer is no: a sentence on standard error, exit code 1. */
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -179,6 +194,12 @@ void report_input(struct run *run, const char *file, const char *format, ...)
 
 /* mf_resize said no while such a file was read. */
 void report_memory(struct run *run, const char *file);
+
+/* An output cannot be written.  In JSON a member of the object that is open. */
+void report_output(struct run *run, const char *file, const char *why);
+
+/* A sentence on standard error about what is passed over; no failure. */
+void report_remark(struct run *run, const char *path, const char *text);
 
 void report_worse(struct run *run, int code);
 
@@ -214,16 +235,30 @@ void dialect_text(struct out *out, const char *variant, uint32_t version,
  * can be read at any place. */
 const char *inputs_path(const char *operand);
 
-/* Calls show for every model that the operands name: files, folders and globs.
- * In JSON it is called with an object open and "file" written, or an array of
- * such objects is. */
+/* What to write to for an operand: "-" for standard output by whatever name,
+ * also where that is a file.  A file that goes there leaves no room for words;
+ * output_fits is false, after report_usage, where JSON should go there, too. */
+const char *output_path(const char *operand);
+bool output_is_stdout(const char *operand);
+bool output_fits(struct run *run, const char *operand);
+
+/* Calls show for every model that the operands name: files, globs, and folders
+ * with all that is in them; fail (report_failure, or what reports it in another
+ * form) where a folder cannot be read or holds none, with the env's error.  In
+ * JSON both are called with an object open, which may be one of an array. */
 void inputs_each(struct run *run,
                  void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards));
+                              enum mf_shards shards),
+                 void (*fail)(struct run *run, const char *path));
 
 /* The one model of a command that takes a FILE: opens it and calls show. */
 void inputs_one(struct run *run, bool metadata_only,
                 void (*show)(struct run *run, struct mf_model *model));
+
+/* The same for one that is written anew: any shard stands for all of them, also
+ * where only an index or the names of the files say so. */
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model));
 
 /* Opens as the options say; NULL after report_failure. */
 struct mf_model *inputs_open(struct run *run, const char *path,
@@ -232,6 +267,9 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 /* The same without a word: the error stays with run->env. */
 enum mf_status inputs_try(struct run *run, const char *path,
                           enum mf_shards shards, struct mf_model **out);
+
+/* False after report_usage where an operand is no file that can be changed. */
+bool inputs_editable(struct run *run, const char *operand);
 
 /* ---- textfile.c ---- */
 
@@ -250,6 +288,7 @@ void textfile_release(struct run *run, struct textfile *file);
 
 void json_text(struct run *run, const char *key, const char *text);
 void json_str(struct run *run, const char *key, struct mf_str text);
+void json_hex(struct run *run, struct mf_str text); /* only the value */
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_double(struct run *run, const char *key, double number);
 void json_bool(struct run *run, const char *key, bool value);
@@ -323,6 +362,7 @@ void command_split(struct run *run);
 void command_merge(struct run *run);
 void command_hash(struct run *run);
 void command_diff(struct run *run);
+void command_bench(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
 
@@ -340,6 +380,7 @@ extern const struct option split_options[];
 extern const struct option merge_options[];
 extern const struct option hash_options[];
 extern const struct option diff_options[];
+extern const struct option bench_options[];
 
 /* Help for one command, for `help COMMAND` and `COMMAND --help`. */
 void help_command(struct run *run, const struct command *command);

@@ -68,7 +68,7 @@ const struct command commands[] = {
       "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
       "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
       convert_options, command_convert },
-    { "quantize", "", "IN OUT TYPE", 3, 3, "smaller weights",
+    { "quantize", "", "IN OUT TYPE [THREADS]", 3, 4, "smaller weights",
       "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
       "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix matrix.gguf\n"
       "modelfile quantize model.gguf - Q6_K --dry-run\n"
@@ -101,6 +101,13 @@ const struct command commands[] = {
       "modelfile diff --values model.gguf model-q8_0.gguf\n"
       "modelfile diff --json a.gguf b.gguf\n",
       diff_options, command_diff },
+    { "bench", "", "[MODEL]", 0, 1,
+      "how fast this machine is at the library's work",
+      "modelfile bench --type q4_k --type q8_0\n"
+      "modelfile bench --csv >figures.csv     every type and instruction set\n"
+      "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
+      "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench model.gguf\n",
+      bench_options, command_bench },
     { "help", "", "[COMMAND]", 0, 2, "this list, or how to use a command",
       "modelfile help tensors info\n", NULL, command_help },
     { "version", "", "", 0, 0, "version, formats and tensor types",

@@ -94,16 +94,10 @@ static void show_json(struct run *run, const char *path,
     json_bool(run, "written", !run->options.dry_run);
 }
 
-/* A model that goes to standard output leaves no room there for words. */
-static bool is_stdout(const char *path)
-{
-    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
-}
-
 static void convert(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
-    const char *path = is_stdout(run->operand[1]) ? "-" : run->operand[1];
+    const char *path = output_path(run->operand[1]);
     struct mf_convert_options wishes = {
         .format = formats[options->to],
         .type = types[options->type],
@@ -125,7 +119,7 @@ static void convert(struct run *run, struct mf_model *model)
     }
     if (options->json)
         show_json(run, path, &result);
-    else if (options->dry_run || !is_stdout(path))
+    else if (options->dry_run || !output_is_stdout(path))
         show_text(run, path, &result);
 }
 
@@ -133,21 +127,18 @@ void command_convert(struct run *run)
 {
     const struct options *options = &run->options;
 
-    if (is_stdout(run->operand[1]) && options->json && !options->dry_run)
-        report_usage(run, "the model and --json cannot both go to standard "
-                          "output");
-    else if (is_stdout(run->operand[1]) &&
-             (options->shard_size > 0 || options->shard_tensors > 0))
+    if (output_is_stdout(run->operand[1]) &&
+        (options->shard_size > 0 || options->shard_tensors > 0))
         report_usage(run, "several files cannot go to standard output");
-    else
-        inputs_one(run, false, convert);
+    else if (output_fits(run, run->operand[1]))
+        inputs_whole(run, convert);
 }
 
 void command_dequantize(struct run *run)
 {
     if (run->options.type == 0)
         run->options.type = 1;
-    inputs_one(run, false, convert);
+    command_convert(run);
 }
 
 void command_split(struct run *run)

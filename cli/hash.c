@@ -78,6 +78,22 @@ static void line_text(void *user, size_t tensor, const char *text, size_t size)
     out_bytes(&lines->run->out, text, size);
 }
 
+/* As the names of tensors are: the line ends where it should, and says the same
+ * name when it is read. */
+static void path_text(struct out *out, const char *path)
+{
+    for (;;) {
+        size_t plain = strcspn(path, "\\");
+
+        out_escaped(out, (struct mf_str){ path, plain }, "");
+        path += plain;
+        if (!*path)
+            return;
+        out_text(out, "\\\\");
+        path++;
+    }
+}
+
 static void digests_json(struct run *run, const struct mf_model *model,
                          const struct digests *digests)
 {
@@ -112,7 +128,7 @@ static void digests_show(struct run *run, const char *path,
     } else {
         out_format(&run->out, "model %s:%s  ", info->name,
                    hex_text(digests->model, info->size).at);
-        out_escaped(&run->out, str_of(path), "");
+        path_text(&run->out, path);
         out_text(&run->out, "\n");
     }
 }
@@ -165,39 +181,62 @@ static void link_groups(struct groups *groups)
     }
 }
 
-static void group_show(struct run *run, const struct groups *groups,
-                       uint32_t first)
+/* Names that JSON cannot say are escaped; then all are given as hexadecimal
+ * digits, too. */
+static void group_json(struct run *run, const struct groups *groups,
+                       uint32_t first, bool hex)
 {
     struct mf_json_out *json = &run->json;
     struct mf_tensor tensor;
+    bool clean = true;
+    uint32_t i = first;
 
-    mf_tensor_at(groups->model, first, &tensor);
-    if (run->options.json) {
-        mf_json_begin(json, '{');
-        json_number(run, "bytes", tensor.data.size);
-        mf_json_key(json, "tensors");
-        mf_json_begin(json, '[');
-    } else {
-        out_format(&run->out, "%s bytes each\n",
-                   number_text(tensor.data.size).at);
-    }
-    for (uint32_t i = first;;) {
-        if (run->options.json) {
-            mf_json_string(json, tensor.name.at, tensor.name.size);
-        } else {
-            out_text(&run->out, "  ");
-            out_escaped(&run->out, tensor.name, "");
-            out_text(&run->out, "\n");
-        }
-        i = groups->next[i];
-        if (i == 0)
-            break;
+    mf_json_key(json, hex ? "tensors_hex" : "tensors");
+    mf_json_begin(json, '[');
+    do {
         mf_tensor_at(groups->model, i, &tensor);
+        clean = clean && mf_text_is_utf8(tensor.name.at, tensor.name.size);
+        if (hex)
+            json_hex(run, tensor.name);
+        else
+            mf_json_string(json, tensor.name.at, tensor.name.size);
+    } while ((i = groups->next[i]) != 0);
+    mf_json_end(json, ']');
+    if (!hex && !clean)
+        group_json(run, groups, first, true);
+}
+
+static void group_text(struct run *run, const struct groups *groups,
+                       uint32_t first)
+{
+    struct mf_tensor tensor;
+    uint32_t i = first;
+
+    do {
+        mf_tensor_at(groups->model, i, &tensor);
+        if (i == first)
+            out_format(&run->out, "%s bytes each\n",
+                       number_text(tensor.data.size).at);
+        out_text(&run->out, "  ");
+        out_escaped(&run->out, tensor.name, "");
+        out_text(&run->out, "\n");
+    } while ((i = groups->next[i]) != 0);
+}
+
+static void group_show(struct run *run, const struct groups *groups,
+                       uint32_t first)
+{
+    struct mf_tensor tensor;
+
+    if (!run->options.json) {
+        group_text(run, groups, first);
+        return;
     }
-    if (run->options.json) {
-        mf_json_end(json, ']');
-        mf_json_end(json, '}');
-    }
+    mf_tensor_at(groups->model, first, &tensor);
+    mf_json_begin(&run->json, '{');
+    json_number(run, "bytes", tensor.data.size);
+    group_json(run, groups, first, false);
+    mf_json_end(&run->json, '}');
 }
 
 static void groups_show(struct run *run, const char *path,
@@ -268,9 +307,9 @@ void command_hash(struct run *run)
         report_usage(run, "'--duplicates' goes with neither '--check' nor "
                           "'--algo'");
     else if (options->duplicates)
-        inputs_each(run, show_duplicates);
+        inputs_each(run, show_duplicates, report_failure);
     else if (options->check)
         hash_check(run);
     else
-        inputs_each(run, show_digests);
+        inputs_each(run, show_digests, report_failure);
 }

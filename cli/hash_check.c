@@ -24,6 +24,7 @@ struct check {
     bool has_tensors;          /* there are entries of tensors, too */
     bool *named;               /* of each tensor: there is one */
     size_t different, missing, extra;
+    size_t contradicted; /* line that says otherwise of the model; 0: none */
 };
 
 /* ---- which entries ---- */
@@ -70,27 +71,60 @@ static void take_entries(struct check *check, size_t whole)
     check->whole = manifest.entry + whole;
 }
 
+static bool same_name(const struct entry *entry, struct mf_str name)
+{
+    return entry->name.size == name.size &&
+           memcmp(entry->name.at, name.at, name.size) == 0;
+}
+
+/* One line says what the other does. */
+static bool same_entry(const struct entry *a, const struct entry *b)
+{
+    size_t digits = strcspn(a->hex, " ");
+
+    return a->kind == b->kind && same_name(a, b->name) &&
+           digits == strcspn(b->hex, " ") &&
+           strncasecmp(a->hex, b->hex, digits) == 0;
+}
+
+/* The entries up to whole say of the model what its entries do.  In a manifest
+ * of llama-gguf-hash those of tensors are the same ones. */
+static bool same_entries(const struct check *check, size_t whole)
+{
+    struct check other = { .run = check->run };
+
+    if (manifest.foreign)
+        return same_entry(check->whole, &manifest.entry[whole]);
+    take_entries(&other, whole);
+    for (size_t i = 0; i < check->count && check->count == other.count; i++)
+        if (!same_entry(&check->entry[i], &other.entry[i]))
+            return false;
+    return check->count == other.count;
+}
+
 /* The only model of the manifest, whatever it is called, or the one with the
- * name of this file; false where there is none. */
+ * name of this file; false where there is none, or where two are not the same.
+ */
 static bool choose_entries(struct check *check)
 {
-    size_t models = 0, size = strlen(check->path);
+    size_t models = 0;
+    bool named = false;
 
     for (size_t i = 0; i < manifest.count; i++) {
         const struct entry *entry = &manifest.entry[i];
-        bool ends = entry->whole && concerns(entry);
+        bool fits = same_name(entry, str_of(check->path));
 
-        if (!ends)
+        if (!entry->whole || !concerns(entry))
             continue;
-        if (models++ == 0)
-            take_entries(check, i);
-        if (entry->name.size == size &&
-            memcmp(entry->name.at, check->path, size) == 0) {
-            take_entries(check, i);
-            return true;
+        if (named && fits && !same_entries(check, i)) {
+            check->contradicted = entry->line;
+            return false;
         }
+        if (models++ == 0 || (fits && !named))
+            take_entries(check, i);
+        named = named || fits;
     }
-    return models == 1;
+    return named || models == 1;
 }
 
 /* Finds the tensors that entries name. */
@@ -284,8 +318,15 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     if (run->options.json)
         json_str(run, "file", str_of(path));
     if (!choose_entries(&check)) {
-        report_no(run, "%s: the manifest has no %s of a model with this name",
-                  path, kind.name);
+        if (check.contradicted > 0)
+            report_no(run,
+                      "%s: lines %zu and %zu of the manifest, and what stands "
+                      "before them, contradict each other",
+                      path, check.whole->line, check.contradicted);
+        else
+            report_no(run,
+                      "%s: the manifest has no %s of a model with this name",
+                      path, kind.name);
         if (run->options.json)
             json_bool(run, "match", false);
         return;
@@ -301,6 +342,6 @@ void hash_check(struct run *run)
     if (!manifest_read(run, run->options.check, &manifest))
         return;
     if (choose_kind(run))
-        inputs_each(run, show);
+        inputs_each(run, show, report_failure);
     manifest_release(run, &manifest);
 }

@@ -55,6 +55,28 @@ static void example_lines(struct run *run, const char *examples)
     }
 }
 
+/* The words that TYPE may be. */
+static void mix_lines(struct run *run)
+{
+    const size_t width = 76;
+    size_t taken = width;
+    struct mf_mix_info mix;
+
+    out_text(&run->out, "\nTYPE is a mix of llama-quantize:");
+    for (size_t i = 0; mf_mix_at(i, &mix); i++) {
+        if (!mix.available)
+            continue;
+        taken += 1 + strlen(mix.name);
+        if (taken > width) {
+            out_text(&run->out, "\n ");
+            taken = 2 + strlen(mix.name);
+        }
+        out_format(&run->out, " %s", mix.name);
+    }
+    out_text(&run->out, "\nor the type of all tensors, such as mxfp4, nvfp4, "
+                        "apr_q4, apr_q8\n");
+}
+
 void help_command(struct run *run, const struct command *command)
 {
     name_text(run, command);
@@ -62,7 +84,10 @@ void help_command(struct run *run, const struct command *command)
     example_lines(run, command->examples);
     out_text(&run->out, "\nusage: modelfile ");
     name_text(run, command);
-    out_format(&run->out, " %s\n\noptions:\n", command->operands);
+    out_format(&run->out, " %s\n", command->operands);
+    if (command->execute == command_quantize)
+        mix_lines(run);
+    out_text(&run->out, "\noptions:\n");
     option_lines(run, command->options);
     option_lines(run, common_options);
 }

@@ -284,5 +284,5 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 
 void command_info(struct run *run)
 {
-    inputs_each(run, show);
+    inputs_each(run, show, report_failure);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.c - the models that operands name: files, folders, globs
+ * inputs.c - what operands name: files, folders, globs, standard output
  */
 #include <glob.h>
 #include <string.h>
@@ -11,6 +11,32 @@
 const char *inputs_path(const char *operand)
 {
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
+}
+
+bool output_is_stdout(const char *operand)
+{
+    static const char *const names[] = { "-", "/dev/stdout", "/dev/fd/1",
+                                         "/proc/self/fd/1" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(operand, names[i]) == 0)
+            return true;
+    return false;
+}
+
+const char *output_path(const char *operand)
+{
+    return output_is_stdout(operand) ? "-" : operand;
+}
+
+bool output_fits(struct run *run, const char *operand)
+{
+    if (!output_is_stdout(operand) || !run->options.json ||
+        run->options.dry_run)
+        return true;
+    report_usage(run, "what is written and --json cannot both go to standard "
+                      "output");
+    return false;
 }
 
 static bool is_folder(const char *path)
@@ -32,7 +58,8 @@ static bool is_glob(const char *operand)
 struct each {
     struct run *run;
     void (*show)(struct run *run, const char *path, enum mf_shards shards);
-    size_t shown;
+    void (*fail)(struct run *run, const char *path);
+    size_t shown; /* or failed */
 };
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
@@ -56,17 +83,43 @@ static enum mf_status show_found(void *user, const char *path,
     return MF_OK;
 }
 
-static void fail_operand(struct each *each, const char *operand)
+static void fail_one(struct each *each, const char *path)
 {
     struct run *run = each->run;
 
     if (run->options.json)
         mf_json_begin(&run->json, '{');
-    report_failure(run, operand);
+    each->fail(run, path);
     if (run->options.json) {
         report_json(run);
         mf_json_end(&run->json, '}');
     }
+    each->shown++;
+}
+
+static enum mf_status show_tree(void *user, const char *folder, bool link);
+
+/* Its models, then those of the folders in it. */
+static void show_all_of(struct each *each, const char *folder)
+{
+    struct mf_env *env = each->run->env;
+
+    if (mf_folder_list(env, folder, show_found, each) != MF_OK ||
+        mf_folder_folders(env, folder, show_tree, each) != MF_OK)
+        fail_one(each, folder);
+}
+
+/* A link may lead back to where we come from. */
+static enum mf_status show_tree(void *user, const char *folder, bool link)
+{
+    struct each *each = user;
+
+    if (link)
+        report_remark(each->run, folder,
+                      "a symbolic link to a folder, which is not followed");
+    else
+        show_all_of(each, folder);
+    return MF_OK;
 }
 
 static void show_folder(struct each *each, const char *folder)
@@ -74,12 +127,11 @@ static void show_folder(struct each *each, const char *folder)
     size_t before = each->shown;
     struct mf_model *model;
 
-    if (mf_folder_list(each->run->env, folder, show_found, each) != MF_OK)
-        fail_operand(each, folder);
-    else if (each->shown == before &&
-             /* which says that there is none, in the library's words */
-             mf_open(each->run->env, folder, NULL, &model) != MF_OK)
-        fail_operand(each, folder);
+    show_all_of(each, folder);
+    if (each->shown == before &&
+        /* which says that there is none, in the library's words */
+        mf_open(each->run->env, folder, NULL, &model) != MF_OK)
+        fail_one(each, folder);
 }
 
 static void show_operand(struct each *each, const char *operand)
@@ -105,9 +157,10 @@ static void show_glob(struct each *each, const char *pattern)
 
 void inputs_each(struct run *run,
                  void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards))
+                              enum mf_shards shards),
+                 void (*fail)(struct run *run, const char *path))
 {
-    struct each each = { .run = run, .show = show };
+    struct each each = { .run = run, .show = show, .fail = fail };
     bool many = run->operand_count > 1;
 
     for (size_t i = 0; i < run->operand_count; i++)
@@ -132,7 +185,8 @@ static enum mf_status try_open(struct run *run, const char *path,
     struct mf_open_options options = { .metadata_only = metadata_only,
                                        .shards = run->options.one_file
                                                      ? MF_SHARDS_ALONE
-                                                     : shards };
+                                                     : shards,
+                                       .findings_max = run->findings_kept };
     enum mf_status status = mf_open(run->env, inputs_path(path), &options, out);
 
     if (status == MF_OK)
@@ -157,14 +211,15 @@ struct mf_model *inputs_open(struct run *run, const char *path,
     return NULL;
 }
 
-void inputs_one(struct run *run, bool metadata_only,
-                void (*show)(struct run *run, struct mf_model *model))
+static void show_model(struct run *run, enum mf_shards shards,
+                       bool metadata_only,
+                       void (*show)(struct run *run, struct mf_model *model))
 {
     struct mf_model *model;
 
     if (run->options.json)
         mf_json_begin(&run->json, '{');
-    model = inputs_open(run, run->operand[0], MF_SHARDS_AUTO, metadata_only);
+    model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model) {
         if (run->options.json)
             json_str(run, "file", str_of(run->operand[0]));
@@ -176,4 +231,30 @@ void inputs_one(struct run *run, bool metadata_only,
         mf_json_end(&run->json, '}');
         out_text(&run->out, "\n");
     }
+}
+
+void inputs_one(struct run *run, bool metadata_only,
+                void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_AUTO, metadata_only, show);
+}
+
+void inputs_whole(struct run *run,
+                  void (*show)(struct run *run, struct mf_model *model))
+{
+    show_model(run, MF_SHARDS_BY_NAME, false, show);
+}
+
+bool inputs_editable(struct run *run, const char *operand)
+{
+    if (strcmp(operand, "-") == 0)
+        report_usage(run, "standard input cannot be changed: name the file");
+    else if (is_folder(operand))
+        report_usage(run,
+                     "'%.200s' is a folder: name the file that is to be "
+                     "changed",
+                     operand);
+    else
+        return true;
+    return false;
 }

@@ -11,8 +11,9 @@
 
 /* Text within an attribute or an element.  It is clean for a terminal by now,
  * or becomes so here, which leaves no character that XML forbids. */
-static void put(struct run *run, const char *text)
+static void put(void *user, const char *text)
 {
+    struct run *run = user;
     static const struct {
         char character;
         const char *entity;
@@ -50,41 +51,58 @@ static void open_case(struct run *run, const char *path, const char *name)
 }
 
 static void finding_case(struct run *run, const struct verdict *verdict,
-                         const struct mf_finding *finding)
+                         const struct result *result)
 {
-    const char *element = !verdict->readable              ? "error"
+    const struct mf_finding *finding = &result->finding;
+    const char *element = verdict->refused                ? "error"
                           : finding->severity == MF_ERROR ? "failure"
                                                           : "system-out";
-    char line[1024];
 
-    finding_line(verdict->path, finding, line, sizeof(line));
-    open_case(run, verdict->path,
-              *finding->rule ? finding->rule : "cannot be read");
+    open_case(run, result->path,
+              verdict->refused ? "cannot be read" : finding->rule);
     out_format(&run->out, "      <%s", element);
     if (strcmp(element, "system-out") != 0) {
         out_text(&run->out, " message=\"");
         put(run, finding->message);
-        out_format(&run->out, "\" type=\"%s\"", finding->rule);
+        out_format(&run->out, "\" type=\"%s\"",
+                   verdict->refused ? verdict->refused : finding->rule);
     }
     out_text(&run->out, ">");
-    put(run, line);
+    finding_line(result, put, run);
     out_format(&run->out, "</%s>\n    </testcase>\n", element);
+}
+
+/* A suite does not pass because its errors are not shown. */
+static void unshown_case(struct run *run, const struct verdict *verdict)
+{
+    bool failed = verdict->unshown.of[MF_ERROR] > 0;
+
+    open_case(run, verdict->path, "not shown");
+    out_text(&run->out, failed ? "      <failure message=\"there are errors "
+                                 "that are not shown\" type=\"not shown\">"
+                               : "      <system-out>");
+    unshown_line(verdict, put, run);
+    out_text(&run->out, failed ? "</failure>\n" : "</system-out>\n");
+    out_text(&run->out, "    </testcase>\n");
 }
 
 static void file(struct run *run, const struct verdict *verdict)
 {
-    size_t failures = 0;
+    bool unshown = tally_sum(&verdict->unshown) > 0;
+    size_t count = verdict->count + unshown;
+    size_t failures = verdict->unshown.of[MF_ERROR] > 0;
 
-    for (size_t i = 0; verdict->readable && i < verdict->count; i++)
-        failures += verdict->finding[i].severity == MF_ERROR;
+    for (size_t i = 0; !verdict->refused && i < verdict->count; i++)
+        failures += verdict->result[i].finding.severity == MF_ERROR;
     out_text(&run->out, "  <testsuite name=\"");
     put(run, verdict->path);
     out_format(&run->out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
-               verdict->count > 0 ? verdict->count : 1, failures,
-               !verdict->readable);
+               count > 0 ? count : 1, failures, verdict->refused != NULL);
     for (size_t i = 0; i < verdict->count; i++)
-        finding_case(run, verdict, &verdict->finding[i]);
-    if (verdict->count == 0) {
+        finding_case(run, verdict, &verdict->result[i]);
+    if (unshown)
+        unshown_case(run, verdict);
+    if (count == 0) {
         open_case(run, verdict->path, "valid");
         out_text(&run->out, "    </testcase>\n");
     }

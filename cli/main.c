@@ -71,24 +71,50 @@ static bool make_env(void)
     options.progress_user = &run;
     run.progress_at = run.started;
     run.env = mf_env_new(&options);
-    if (!run.env)
-        report_usage(&run, "there is no memory to start with");
+    if (!run.env) {
+        report_start(&run);
+        return false;
+    }
     progress_catch_signals();
-    return run.env != NULL;
+    if (run.options.help || mf_isa_check(run.env) == MF_OK)
+        return true;
+    report_usage(&run, "%s", mf_env_error(run.env)->message);
+    return false;
+}
+
+/* Moves the first word from at on that is neither an option nor the value of
+ * one to at; the others keep their order.  False where there is none. */
+static bool word_first(int at, int count, char **arguments)
+{
+    char *word;
+    int i = at;
+
+    while (i < count && args_is_option(arguments[i]) &&
+           (at > 0 || command_name(arguments[i]) == arguments[i]))
+        i += args_takes_next(arguments[i]) ? 2 : 1;
+    if (i >= count || strcmp(arguments[i], "--") == 0)
+        return false;
+    word = arguments[i];
+    memmove(arguments + at + 1, arguments + at,
+            (size_t)(i - at) * sizeof(*arguments));
+    arguments[at] = word;
+    return true;
 }
 
 static int execute(int count, char **arguments)
 {
-    const char *name = count > 0 ? command_name(arguments[0]) : "help";
-    const char *sub = count > 1 ? arguments[1] : "";
-    int words;
+    const char *name = "help", *sub = "";
+    int words = 0;
 
+    /* Options may stand before the command, too. */
+    if (word_first(0, count, arguments) || count > 0)
+        name = command_name(arguments[words++]);
+    if (word_first(1, count, arguments))
+        sub = arguments[1];
     run.command = command_find(name, sub);
     if (!run.command)
         return no_command(name);
-    words = 1 + (*run.command->sub && strcmp(run.command->sub, sub) == 0);
-    if (words > count)
-        words = count;
+    words += *run.command->sub && strcmp(run.command->sub, sub) == 0;
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) || !make_env())
         return run.code;
@@ -116,7 +142,8 @@ static int finish(int code)
             return EXIT_OUTPUT; /* nobody is left to be told */
         return EXIT_OUTPUT;
     }
-    if (!run.out.closed && run.size + (uint64_t)code > 0 && code != EXIT_USAGE)
+    if (run.env && !run.out.closed && run.size + (uint64_t)code > 0 &&
+        code != EXIT_USAGE)
         report_close(&run);
     return code;
 }

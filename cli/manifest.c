@@ -139,7 +139,7 @@ static const char *parse_line(char *at, char *end, bool *foreign,
     if (strncmp(at, "  ", 2) != 0)
         return "has no two spaces behind its digest";
     entry->name = (struct mf_str){ at + 2, (size_t)(end - (at + 2)) };
-    if (!*foreign && !entry->whole && !unescape(&entry->name, at + 2))
+    if (!*foreign && !unescape(&entry->name, at + 2))
         return "has a backslash in its name that means nothing";
     return NULL;
 }

@@ -102,6 +102,8 @@ void command_meta_set(struct run *run)
                                .held = held,
                                .count = run->operand_count - 1 };
 
+    if (!inputs_editable(run, editing.path))
+        return;
     if (editing.count > EDITS_MAX) {
         report_usage(run, "at most %d keys can be changed at once", EDITS_MAX);
         return;

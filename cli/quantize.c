@@ -42,9 +42,13 @@ const struct option quantize_options[] = {
       "as many files as IN has" },
     { "--report", OPTION_FLAG, NULL, PLACE(report),
       "how far the numbers have come from what they were" },
+    { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
+      offsetof(struct options, names),
+      "tensors as llama.cpp or Hugging Face names and orders them" },
     { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
       "format; OUT's suffix if not given" },
     OPTIONS_WRITE,
+    { "THREADS", OPTION_COUNT, "N", PLACE(threads), NULL },
     { 0 },
 };
 
@@ -270,8 +274,9 @@ static void quantize(struct run *run, struct mf_model *model)
     static struct wishes wishes;
     static struct mf_quantize_result result;
     const struct options *options = &run->options;
-    const char *path = run->operand[1];
+    const char *path = output_path(run->operand[1]);
     struct mf_convert_options how = { .format = formats[options->to],
+                                      .names = (enum mf_naming)options->names,
                                       .replace = options->force,
                                       .dry_run = options->dry_run };
 
@@ -281,11 +286,12 @@ static void quantize(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
     else if (options->json)
         show_json(run, path, &result);
-    else if (strcmp(path, "-") != 0 || options->dry_run)
+    else if (!output_is_stdout(path) || options->dry_run)
         show_text(run, path, &result);
 }
 
 void command_quantize(struct run *run)
 {
-    inputs_one(run, false, quantize);
+    if (output_fits(run, run->operand[1]))
+        inputs_whole(run, quantize);
 }

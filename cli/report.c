@@ -121,6 +121,15 @@ static void error_object(struct run *run, int code, const char *status,
     out_line(&run->out, "");
 }
 
+/* Not of a model. */
+static void report_alone(struct run *run, int code, const char *status,
+                         const char *text)
+{
+    report_worse(run, code);
+    say_format("modelfile: %s\n", shown(text).text);
+    error_object(run, code, status, NULL, shown(text).text);
+}
+
 void report_usage(struct run *run, const char *format, ...)
 {
     char text[1024];
@@ -129,9 +138,17 @@ void report_usage(struct run *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    report_worse(run, EXIT_USAGE);
-    say_format("modelfile: %s\n", shown(text).text);
-    error_object(run, EXIT_USAGE, "argument", NULL, shown(text).text);
+    report_alone(run, EXIT_USAGE, "argument", text);
+}
+
+void report_start(struct run *run)
+{
+    if (run->options.max_memory > 0)
+        report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT),
+                     "'--max-memory' leaves no memory to start with");
+    else
+        report_alone(run, EXIT_INPUT, mf_status_name(MF_ERR_MEMORY),
+                     "the system has no memory to start with");
 }
 
 void report_no(struct run *run, const char *format, ...)
@@ -146,6 +163,13 @@ void report_no(struct run *run, const char *format, ...)
     say_format("modelfile: %s\n", shown(text).text);
     if (run->answering)
         error_object(run, EXIT_NO, "argument", NULL, shown(text).text);
+}
+
+void report_remark(struct run *run, const char *path, const char *text)
+{
+    if (!run->options.json)
+        out_flush(&run->out);
+    say_format("modelfile: %s: %s\n", shown(path).text, text);
 }
 
 static int code_of(const struct run *run, const struct mf_error *error)
@@ -204,6 +228,17 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     error_object(run, EXIT_INPUT, "io", file, text);
 }
 
+void report_output(struct run *run, const char *file, const char *why)
+{
+    report_worse(run, EXIT_OUTPUT);
+    if (!run->options.json)
+        out_flush(&run->out);
+    say_format("modelfile: %s: %s\n", shown(file).text, why);
+    if (run->options.json)
+        error_json(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file,
+                   MF_NO_OFFSET, why);
+}
+
 /* ---- what it has cost ---- */
 
 struct cost {
@@ -231,8 +266,8 @@ static struct cost cost_of(const struct run *run)
         cost.allocations = process.allocations;
     }
     cost.resident = (uint64_t)usage.ru_maxrss * 1024;
-    cost.read = io.bytes_read;
-    cost.written = io.bytes_written;
+    cost.read = io.bytes_read + run->elsewhere.bytes_read;
+    cost.written = io.bytes_written + run->elsewhere.bytes_written;
     cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
                    (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;
     return cost;
@@ -311,18 +346,10 @@ void json_text(struct run *run, const char *key, const char *text)
     mf_json_string(&run->json, text, strlen(text));
 }
 
-/* What JSON cannot say is escaped, and also given as hexadecimal digits. */
-void json_str(struct run *run, const char *key, struct mf_str text)
+void json_hex(struct run *run, struct mf_str text)
 {
     static const char digits[] = "0123456789abcdef";
-    char hex_key[64];
 
-    mf_json_key(&run->json, key);
-    mf_json_string(&run->json, text.at, text.size);
-    if (mf_text_is_utf8(text.at, text.size))
-        return;
-    snprintf(hex_key, sizeof(hex_key), "%s_hex", key);
-    mf_json_key(&run->json, hex_key);
     mf_json_open_string(&run->json);
     for (size_t i = 0; i < text.size; i++) {
         unsigned char byte = (unsigned char)text.at[i];
@@ -331,6 +358,20 @@ void json_str(struct run *run, const char *key, struct mf_str text)
         mf_json_piece(&run->json, pair, 2);
     }
     mf_json_close_string(&run->json, false);
+}
+
+/* What JSON cannot say is escaped, and also given as hexadecimal digits. */
+void json_str(struct run *run, const char *key, struct mf_str text)
+{
+    char hex_key[64];
+
+    mf_json_key(&run->json, key);
+    mf_json_string(&run->json, text.at, text.size);
+    if (mf_text_is_utf8(text.at, text.size))
+        return;
+    snprintf(hex_key, sizeof(hex_key), "%s_hex", key);
+    mf_json_key(&run->json, hex_key);
+    json_hex(run, text);
 }
 
 void json_number(struct run *run, const char *key, uint64_t number)

@@ -86,8 +86,8 @@ static void uri(struct run *run, const char *path)
     mf_json_close_string(&run->json, false);
 }
 
-static void location(struct run *run, const char *path,
-                     const struct mf_finding *finding)
+/* offset: MF_NO_OFFSET for the file as a whole. */
+static void location(struct run *run, const char *path, uint64_t offset)
 {
     struct mf_json_out *json = &run->json;
 
@@ -100,10 +100,10 @@ static void location(struct run *run, const char *path,
     mf_json_begin(json, '{');
     uri(run, path);
     mf_json_end(json, '}');
-    if (finding->offset <= INT64_MAX) {
+    if (offset <= INT64_MAX) {
         mf_json_key(json, "region");
         mf_json_begin(json, '{');
-        json_number(run, "byteOffset", finding->offset);
+        json_number(run, "byteOffset", offset);
         mf_json_end(json, '}');
     }
     mf_json_end(json, '}');
@@ -111,19 +111,99 @@ static void location(struct run *run, const char *path,
     mf_json_end(json, ']');
 }
 
+/* ---- what is not about a model ---- */
+
+/* Files that could not be read, and what is not shown, are told in the
+ * invocation, which comes last.  Until then each is here as three texts with
+ * their NULs: level, path, sentence. */
+static struct gathered told_later;
+
+struct later {
+    struct run *run;
+    size_t before;
+    bool whole; /* no memory was refused */
+};
+
+static void add(void *user, const char *text)
+{
+    struct later *later = user;
+
+    later->whole =
+        later->whole && gather(later->run, &told_later, text, strlen(text));
+}
+
+static void add_end(struct later *later)
+{
+    later->whole = later->whole && gather(later->run, &told_later, "", 1);
+}
+
+static struct later begin_later(struct run *run, const char *level,
+                                const char *path)
+{
+    struct later later = { run, told_later.size, true };
+
+    add(&later, level);
+    add_end(&later);
+    add(&later, path);
+    add_end(&later);
+    return later;
+}
+
+/* A half is of no use; the exit code and standard error tell as well. */
+static void end_later(struct later *later)
+{
+    add_end(later);
+    if (!later->whole)
+        told_later.size = later->before;
+}
+
+static void notifications(struct run *run)
+{
+    struct mf_json_out *json = &run->json;
+    const char *at = told_later.at;
+    const char *end = at ? at + told_later.size : NULL;
+
+    mf_json_key(json, "toolExecutionNotifications");
+    mf_json_begin(json, '[');
+    while (at != end) {
+        const char *level = at, *path = level + strlen(level) + 1;
+        const char *text = path + strlen(path) + 1;
+
+        mf_json_begin(json, '{');
+        json_text(run, "level", level);
+        text_object(run, "message", text);
+        location(run, path, MF_NO_OFFSET);
+        mf_json_end(json, '}');
+        at = text + strlen(text) + 1;
+    }
+    mf_json_end(json, ']');
+}
+
 static void file(struct run *run, const struct verdict *verdict)
 {
     struct mf_json_out *json = &run->json;
+    struct later later;
 
-    for (size_t i = 0; verdict->readable && i < verdict->count; i++) {
-        const struct mf_finding *finding = &verdict->finding[i];
+    if (verdict->refused) {
+        later = begin_later(run, "error", verdict->path);
+        finding_line(&verdict->result[0], add, &later);
+        end_later(&later);
+        return;
+    }
+    for (size_t i = 0; i < verdict->count; i++) {
+        const struct mf_finding *finding = &verdict->result[i].finding;
 
         mf_json_begin(json, '{');
         json_text(run, "ruleId", finding->rule);
         json_text(run, "level", mf_severity_name(finding->severity));
         text_object(run, "message", finding->message);
-        location(run, verdict->path, finding);
+        location(run, verdict->result[i].path, finding->offset);
         mf_json_end(json, '}');
+    }
+    if (tally_sum(&verdict->unshown) > 0) {
+        later = begin_later(run, "warning", verdict->path);
+        unshown_line(verdict, add, &later);
+        end_later(&later);
     }
 }
 
@@ -136,12 +216,14 @@ static void end(struct run *run)
     mf_json_begin(json, '[');
     mf_json_begin(json, '{');
     json_bool(run, "executionSuccessful", run->code < EXIT_USAGE);
+    notifications(run);
     mf_json_end(json, '}');
     mf_json_end(json, ']');
     mf_json_end(json, '}');
     mf_json_end(json, ']');
     mf_json_end(json, '}');
     out_text(&run->out, "\n");
+    gather_release(run, &told_later);
 }
 
 const struct report_form report_sarif = { begin, file, end };

@@ -129,7 +129,7 @@ void command_tensors_stats(struct run *run)
 
 static void export_tensor(struct run *run, struct mf_model *model)
 {
-    const char *name = run->operand[1], *path = run->operand[2];
+    const char *name = run->operand[1], *path = output_path(run->operand[2]);
     struct mf_export_options options = { .raw = run->options.raw,
                                          .replace = run->options.force };
     struct mf_tensor tensor;
@@ -152,5 +152,6 @@ static void export_tensor(struct run *run, struct mf_model *model)
 
 void command_tensors_export(struct run *run)
 {
-    inputs_one(run, false, export_tensor);
+    if (output_fits(run, run->operand[2]))
+        inputs_one(run, false, export_tensor);
 }

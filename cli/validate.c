@@ -5,7 +5,6 @@
 #include "cli/validate.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
@@ -21,7 +20,7 @@ const struct option validate_options[] = {
       "leaves out what FILE, an earlier text report, has" },
     { "--max-findings", OPTION_COUNT, "N", 0,
       offsetof(struct options, max_findings),
-      "shows at most N of each file; all are counted" },
+      "shows at most N of each file, 1000 if not given; all are counted" },
     { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
       "this file only, without the other shards of its model" },
     { "--rules", OPTION_FLAG, NULL, 0, offsetof(struct options, rules),
@@ -33,98 +32,32 @@ const struct option validate_options[] = {
 };
 
 static struct baseline baseline;
-static struct mf_finding list[MF_FINDINGS_MAX];
-
-/* ---- the verdict ---- */
-
-void finding_line(const char *path, const struct mf_finding *finding, char *out,
-                  size_t size)
-{
-    char place[32] = "";
-
-    if (finding->offset != MF_NO_OFFSET)
-        snprintf(place, sizeof(place), " at 0x%" PRIx64, finding->offset);
-    snprintf(out, size, "%s: %s %s%s: %s", path,
-             mf_severity_name(finding->severity), finding->rule, place,
-             finding->message);
-}
-
-/* Adds a finding unless the baseline has it. */
-static void take(const struct run *run, struct verdict *verdict,
-                 struct mf_finding finding)
-{
-    char line[1024];
-
-    if (run->options.strict && finding.severity == MF_WARNING)
-        finding.severity = MF_ERROR;
-    finding_line(verdict->path, &finding, line, sizeof(line));
-    if (baseline.file.text && baseline_has(&baseline, line)) {
-        verdict->accepted++;
-        *(finding.severity == MF_ERROR     ? &verdict->errors
-          : finding.severity == MF_WARNING ? &verdict->warnings
-                                           : &verdict->notes) -= 1;
-        return;
-    }
-    if (run->options.max_findings == 0 ||
-        verdict->count < run->options.max_findings)
-        list[verdict->count++] = finding;
-}
-
-/* Worst first, else in the order in which they were met. */
-static void judge_model(const struct run *run, const struct mf_model *model,
-                        struct verdict *verdict)
-{
-    const struct mf_model_info *info = mf_model_info(model);
-    struct mf_finding finding;
-
-    verdict->errors = info->error_count;
-    verdict->warnings = info->warning_count;
-    verdict->notes = info->note_count;
-    verdict->tensors = info->tensor_count;
-    if (run->options.strict) {
-        verdict->errors += verdict->warnings;
-        verdict->warnings = 0;
-    }
-    for (int severity = MF_ERROR; severity >= MF_NOTE; severity--)
-        for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-            if (finding.severity == (enum mf_severity)severity)
-                take(run, verdict, finding);
-}
-
-/* Bytes that cannot be read on are a finding; bytes that cannot be had are
- * none. */
-static void judge_error(const struct run *run, struct verdict *verdict)
-{
-    const struct mf_error *error = mf_env_error(run->env);
-    struct mf_finding finding = { .rule = error->rule,
-                                  .severity = MF_ERROR,
-                                  .offset = error->offset,
-                                  .message = error->message };
-
-    verdict->readable = *error->rule != 0;
-    verdict->errors = 1;
-    if (verdict->readable)
-        take(run, verdict, finding);
-    else
-        list[verdict->count++] = finding;
-}
 
 /* ---- text and JSON ---- */
+
+static void put_escaped(void *user, const char *text)
+{
+    out_escaped(user, str_of(text), "");
+}
 
 static void show_text(struct run *run, const struct verdict *verdict)
 {
     struct out *out = &run->out;
-    char line[1024];
+    const size_t *found = verdict->found.of;
 
+    if (verdict->refused)
+        return; /* standard error has it */
     for (size_t i = 0; i < verdict->count; i++) {
-        finding_line(verdict->path, &verdict->finding[i], line, sizeof(line));
-        out_escaped(out, str_of(line), "");
+        finding_line(&verdict->result[i], put_escaped, out);
         out_text(out, "\n");
     }
+    unshown_line(verdict, put_escaped, out);
+    if (tally_sum(&verdict->unshown) > 0)
+        out_text(out, "\n");
     out_escaped(out, str_of(verdict->path), "");
-    out_format(out, ": %zu error%s, %zu warning%s", verdict->errors,
-               verdict->errors == 1 ? "" : "s", verdict->warnings,
-               verdict->warnings == 1 ? "" : "s");
+    out_format(out, ": %zu error%s, %zu warning%s", found[MF_ERROR],
+               found[MF_ERROR] == 1 ? "" : "s", found[MF_WARNING],
+               found[MF_WARNING] == 1 ? "" : "s");
     if (verdict->accepted > 0)
         out_format(out, ", %zu accepted by the baseline", verdict->accepted);
     out_format(out, "; %" PRIu64 " tensor%s, header checked, data %s\n",
@@ -132,8 +65,9 @@ static void show_text(struct run *run, const struct verdict *verdict)
                verdict->data ? "checked" : "not read");
 }
 
-static void finding_json(struct run *run, const struct mf_finding *finding)
+static void finding_json(struct run *run, const struct result *result)
 {
+    const struct mf_finding *finding = &result->finding;
     struct mf_json_out *json = &run->json;
 
     mf_json_begin(json, '{');
@@ -150,7 +84,12 @@ static void finding_json(struct run *run, const struct mf_finding *finding)
         mf_json_key(json, "tensor");
         mf_json_null(json);
     }
-    json_number(run, "shard", finding->shard);
+    json_str(run, "path", str_of(result->path));
+    mf_json_key(json, "shard");
+    if (finding->shard == NO_SHARD)
+        mf_json_null(json);
+    else
+        mf_json_u64(json, finding->shard);
     json_text(run, "message", finding->message);
     mf_json_end(json, '}');
 }
@@ -159,18 +98,21 @@ static void show_json(struct run *run, const struct verdict *verdict)
 {
     struct mf_json_out *json = &run->json;
 
+    if (verdict->refused)
+        return; /* an object "error" has it */
     json_str(run, "file", str_of(verdict->path));
-    json_bool(run, "valid", verdict->errors == 0);
+    json_bool(run, "valid", verdict->found.of[MF_ERROR] == 0);
     json_text(run, "level", verdict->data ? "data" : "header");
-    json_number(run, "errors", verdict->errors);
-    json_number(run, "warnings", verdict->warnings);
-    json_number(run, "notes", verdict->notes);
+    json_number(run, "errors", verdict->found.of[MF_ERROR]);
+    json_number(run, "warnings", verdict->found.of[MF_WARNING]);
+    json_number(run, "notes", verdict->found.of[MF_NOTE]);
     json_number(run, "accepted", verdict->accepted);
+    json_number(run, "not_shown", tally_sum(&verdict->unshown));
     json_number(run, "tensor_count", verdict->tensors);
     mf_json_key(json, "findings");
     mf_json_begin(json, '[');
     for (size_t i = 0; i < verdict->count; i++)
-        finding_json(run, &verdict->finding[i]);
+        finding_json(run, &verdict->result[i]);
     mf_json_end(json, ']');
 }
 
@@ -245,29 +187,65 @@ static void explain(struct run *run, const char *id)
 
 /* ---- the command ---- */
 
-static void show(struct run *run, const char *path, enum mf_shards shards)
+/* model NULL: the error of the env is the verdict. */
+static void judge(struct run *run, const char *path,
+                  const struct mf_model *model)
 {
     struct verdict verdict = { .path = path,
-                               .finding = list,
-                               .readable = true };
+                               .data = model && run->options.data };
+
+    verdict_make(run, model, &baseline, &verdict);
+    if (verdict.refused)
+        report_failure(run, path);
+    else if (verdict.found.of[MF_ERROR] > 0)
+        report_worse(run, EXIT_NO);
+    form_of(run)->file(run, &verdict);
+    verdict_release(run, &verdict);
+}
+
+static void show(struct run *run, const char *path, enum mf_shards shards)
+{
     struct mf_model *model = NULL;
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
         status =
             run->options.data ? mf_validate_data(model) : mf_validate(model);
-    verdict.data = status == MF_OK && run->options.data;
-    if (status == MF_OK)
-        judge_model(run, model, &verdict);
-    else
-        judge_error(run, &verdict);
-    if (!verdict.readable)
-        report_failure(run, path);
-    else if (verdict.errors > 0)
-        report_worse(run, EXIT_NO);
-    if (verdict.readable || run->options.form > FORM_JSON)
-        form_of(run)->file(run, &verdict);
+    judge(run, path, status == MF_OK ? model : NULL);
     mf_close(model);
+}
+
+static void show_failure(struct run *run, const char *path)
+{
+    judge(run, path, NULL);
+}
+
+/* Each finding that the baseline accepts leaves room for another one. */
+static size_t findings_to_keep(const struct run *run)
+{
+    size_t most = verdict_limit(run);
+
+    if (most < MF_FINDINGS_MAX)
+        most = MF_FINDINGS_MAX;
+    return baseline.line_count < SIZE_MAX - most ? most + baseline.line_count
+                                                 : SIZE_MAX;
+}
+
+/* --rules and --explain look at no file. */
+static void tell_rules(struct run *run)
+{
+    const struct options *options = &run->options;
+    const char *option = options->rules ? "--rules" : "--explain";
+
+    if (run->operand_count > 0)
+        report_usage(run, "'%s' looks at no file, and '%.200s' is given",
+                     option, run->operand[0]);
+    else if (options->rules && options->explain)
+        report_usage(run, "'--rules' and '--explain' do not go together");
+    else if (options->rules)
+        list_rules(run);
+    else
+        explain(run, options->explain);
 }
 
 void command_validate(struct run *run)
@@ -278,10 +256,7 @@ void command_validate(struct run *run)
         run->options.form = FORM_JSON;
     run->options.json = options->form == FORM_JSON;
     if (options->rules || options->explain) {
-        if (options->rules)
-            list_rules(run);
-        else
-            explain(run, options->explain);
+        tell_rules(run);
         return;
     }
     if (run->operand_count == 0) {
@@ -291,9 +266,10 @@ void command_validate(struct run *run)
     }
     if (options->baseline && !baseline_read(run, options->baseline, &baseline))
         return;
+    run->findings_kept = findings_to_keep(run);
     if (form_of(run)->begin)
         form_of(run)->begin(run);
-    inputs_each(run, show);
+    inputs_each(run, show, show_failure);
     if (form_of(run)->end)
         form_of(run)->end(run);
     baseline_release(run, &baseline);

@@ -7,15 +7,44 @@
 
 #include "cli/cli.h"
 
+/* The shard of a finding in a file that could not be read on: it never got a
+ * number. */
+#define NO_SHARD UINT32_MAX
+
+struct gathered { /* text that grows */
+    char *at;     /* not terminated */
+    size_t size, room;
+};
+
+/* False after an error of the env. */
+bool gather(struct run *run, struct gathered *text, const char *at,
+            size_t size);
+void gather_release(struct run *run, struct gathered *text);
+
+struct result {
+    struct mf_finding finding;
+    const char *path; /* the file in which its offset lies; without an offset
+                         what was asked about */
+};
+
+/* Of each severity. */
+struct tally {
+    size_t of[MF_ERROR + 1];
+};
+
 struct verdict {
     const char *path;
-    const struct mf_finding *finding; /* worst first; known ones left out */
-    size_t count;                     /* of these, --max-findings regarded */
-    size_t errors, warnings, notes;   /* shown or not; --strict regarded */
-    size_t accepted;                  /* left out, for the baseline has them */
+    struct result *result; /* worst first; known ones left out */
+    size_t count, room;
+    struct tally found;   /* without known ones; --strict regarded */
+    struct tally unshown; /* of these, by --max-findings */
+    size_t accepted;      /* left out, for the baseline has them */
     uint64_t tensors;
-    bool data;     /* was read */
-    bool readable; /* the bytes could be had; else finding[0] says why not */
+    bool data;           /* was read */
+    const char *refused; /* "io": the bytes could not be had, and result[0]
+                            says why; else NULL */
+    struct result only;  /* of what could not be opened */
+    struct gathered beside;
 };
 
 /* A form of report: begin once, file for each, end once. */
@@ -27,22 +56,47 @@ struct report_form {
 
 extern const struct report_form report_sarif, report_junit;
 
-/* The line in which text reports a finding, terminated; also what a baseline
- * holds. */
-void finding_line(const char *path, const struct mf_finding *finding, char *out,
-                  size_t size);
+/* ---- verdict.c ---- */
+
+struct baseline;
+
+/* Of what was found in a model; NULL: the env's error is the verdict. */
+void verdict_make(struct run *run, const struct mf_model *model,
+                  struct baseline *baseline, struct verdict *verdict);
+void verdict_release(struct run *run, struct verdict *verdict);
+
+/* How many findings of a file are shown. */
+size_t verdict_limit(const struct run *run);
+
+size_t tally_sum(const struct tally *tally);
+
+/* The line in which text reports a finding, piece by piece: parts of it must
+ * be escaped yet. */
+typedef void put_text(void *user, const char *text);
+void finding_line(const struct result *result, put_text *put, void *user);
+
+/* Likewise what says that findings are not shown; nothing where all are. */
+#define UNSHOWN_WORDS ": not shown: "
+void unshown_line(const struct verdict *verdict, put_text *put, void *user);
 
 /* ---- baseline.c ---- */
 
 struct baseline {
-    struct textfile file; /* each line terminated */
+    struct textfile file;
+    uint32_t *slot; /* where in it a line of a finding begins, and 1 */
+    size_t slot_count, line_count;
+    struct gathered key;
 };
 
 /* False after report_failure or report_usage. */
 bool baseline_read(struct run *run, const char *path,
                    struct baseline *baseline);
 void baseline_release(struct run *run, struct baseline *baseline);
-bool baseline_has(const struct baseline *baseline, const char *line);
+
+/* Whether a line has this rule, file, place and message.  The severity may be
+ * another one: --strict makes it so. */
+bool baseline_has(struct run *run, struct baseline *baseline,
+                  const struct result *result);
 
 /* The paragraph of docs/rules.md for a rule; NULL where there is none. */
 const char *rule_text(const char *id);

@@ -97,7 +97,7 @@ enum mf_type gguf_file_type_of(uint64_t file_type)
     }
 }
 
-static const char *file_type_name(uint64_t file_type)
+const char *gguf_file_type_name(uint64_t file_type)
 {
     /* Set where a converter guessed the type. */
     const uint64_t guessed = 1024;
@@ -161,11 +161,11 @@ const struct mf_format mf_format_gguf = {
     .probe = probe,
     .parse = gguf_parse,
     .validate = gguf_validate,
-    .revisit = gguf_check_texts,
+    .revisit = gguf_revisit,
     .value_next = gguf_value_next,
     .type_name = type_name,
     .type_id = type_id,
-    .file_type_name = file_type_name,
+    .file_type_name = gguf_file_type_name,
     .out = &gguf_out,
     .facts = facts,
 };

@@ -36,18 +36,37 @@ enum mf_type gguf_type_of(uint32_t id);
  * MF_TYPE_UNKNOWN where it tells nothing. */
 enum mf_type gguf_file_type_of(uint64_t file_type);
 
+/* The name of such a mix, guessed or not; NULL where it is none. */
+const char *gguf_file_type_name(uint64_t file_type);
+
 /* The name of a removed or a fork's type; NULL where id is neither. */
 const char *gguf_fork_type(uint32_t id, bool *removed);
 
 enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index);
+/* What was met of the keys that the reader itself needs; begins as all zero. */
+struct gguf_special {
+    bool aligned;               /* general.alignment was met */
+    bool has_number, has_count; /* split.no and split.count are numbers */
+    uint64_t split_at;          /* where one of them stands */
+    bool split_noted;           /* that one of them is none */
+};
+
+#define GGUF_ALIGNMENT 32 /* where general.alignment is missing */
+
+/* Looks at a metadatum that was just read; at the end, at all of them. */
+enum mf_status gguf_take_special(struct mf_index *index,
+                                 const struct mf_meta *meta,
+                                 struct gguf_special *special);
+void gguf_settle_split(struct mf_index *index,
+                       const struct gguf_special *special);
 enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
                               uint64_t count);
 enum mf_status gguf_read_tensors(struct mf_reader *reader,
                                  struct mf_index *index, uint64_t count);
 void gguf_validate(struct mf_index *index, const struct mf_part *parts,
                    size_t part_count);
-enum mf_status gguf_check_texts(struct mf_reader *reader,
-                                struct mf_index *index);
+enum mf_status gguf_revisit(struct mf_reader *reader, struct mf_index *index,
+                            const struct mf_meta *rows, size_t count);
 extern const struct mf_format_out gguf_out; /* in write.c */
 enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out);
 

@@ -7,15 +7,12 @@
  */
 #include "gguf/gguf.h"
 
-#define ALIGNMENT_DEFAULT 32
-
 struct walk {
     struct mf_reader *reader;
     struct mf_index *index;
     struct mf_meta *meta; /* the entry that is being read */
     uint32_t version;
-    bool aligned;               /* general.alignment was met */
-    bool has_number, has_count; /* split.no and split.count were met */
+    struct gguf_special special;
 };
 
 static enum mf_status ends(struct walk *walk)
@@ -24,6 +21,16 @@ static enum mf_status ends(struct walk *walk)
 }
 
 /* ---- keys ---- */
+
+/* A key's parts stand between dots, and none is empty. */
+static bool has_empty_part(struct mf_str key)
+{
+    for (size_t i = 0; i < key.size; i++)
+        if (key.at[i] == '.' &&
+            (i == 0 || i + 1 == key.size || key.at[i + 1] == '.'))
+            return true;
+    return false;
+}
 
 static void check_key(struct walk *walk, uint64_t offset)
 {
@@ -44,6 +51,10 @@ static void check_key(struct walk *walk, uint64_t offset)
     else if (!styled)
         mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
                       "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
+                      mf_quote(key).text);
+    else if (has_empty_part(key))
+        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
+                      "key '%s' has nothing before, behind or between its dots",
                       mf_quote(key).text);
 }
 
@@ -260,76 +271,6 @@ static enum mf_status read_array(struct walk *walk)
     return status;
 }
 
-/* ---- keys that the reader itself needs ---- */
-
-static bool is(const struct mf_meta *meta, const char *key)
-{
-    return meta->key.size == strlen(key) &&
-           memcmp(meta->key.at, key, meta->key.size) == 0;
-}
-
-static enum mf_status take_alignment(struct walk *walk)
-{
-    const struct mf_meta *meta = walk->meta;
-    uint64_t value = meta->number.u64;
-    bool power = value != 0 && (value & (value - 1)) == 0;
-
-    if (walk->aligned)
-        return MF_OK; /* twice: the first one counts, see META-DUPLICATE */
-    walk->aligned = true;
-    if (meta->type != MF_VALUE_U32)
-        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
-                         meta->span.offset,
-                         "general.alignment is of type %s, u32 is required",
-                         mf_value_type_name(meta->type));
-    if (!power && (value == 0 || value % 8 != 0))
-        return mf_refuse(walk->reader->env, MF_RULE_GGUF_ALIGNMENT,
-                         meta->span.offset,
-                         "general.alignment is %" PRIu64 ", neither a power of "
-                         "two nor a multiple of 8",
-                         value);
-    if (!power || value < 8)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
-                      meta->span.offset,
-                      "general.alignment is %" PRIu64
-                      "; not every reader takes less than 8 or what is no "
-                      "power of two",
-                      value);
-    walk->index->part->alignment = value;
-    return MF_OK;
-}
-
-static enum mf_status take_special(struct walk *walk)
-{
-    struct mf_part *part = walk->index->part;
-    const struct mf_meta *meta = walk->meta;
-
-    if (is(meta, "general.alignment"))
-        return take_alignment(walk);
-    if (is(meta, "split.no"))
-        walk->has_number = mf_meta_natural(meta, &part->split_number);
-    else if (is(meta, "split.count"))
-        walk->has_count = mf_meta_natural(meta, &part->split_count);
-    else if (is(meta, "split.tensors.count"))
-        mf_meta_natural(meta, &part->split_tensors);
-    return MF_OK;
-}
-
-static void settle_split(struct walk *walk)
-{
-    struct mf_part *part = walk->index->part;
-
-    if (!walk->has_number && !walk->has_count)
-        return;
-    part->is_split = walk->has_number && walk->has_count &&
-                     part->split_number < part->split_count;
-    if (!part->is_split)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_SPLIT, MF_NO_OFFSET,
-                      "split.no %" PRIu64 " and split.count %" PRIu64
-                      " name no shard",
-                      part->split_number, part->split_count);
-}
-
 /* ---- the list ---- */
 
 static enum mf_status read_value(struct walk *walk)
@@ -361,14 +302,14 @@ enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
                          .index = index,
                          .version = index->kind.version };
 
-    index->part->alignment = ALIGNMENT_DEFAULT;
+    index->part->alignment = GGUF_ALIGNMENT;
     for (; count > 0; count--) {
         walk.meta = mf_index_add_meta(index);
         if (!walk.meta || read_key(&walk) != MF_OK ||
             read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
-            take_special(&walk) != MF_OK)
+            gguf_take_special(index, walk.meta, &walk.special) != MF_OK)
             return reader->env->error.status;
     }
-    settle_split(&walk);
+    gguf_settle_split(index, &walk.special);
     return MF_OK;
 }

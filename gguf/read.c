@@ -30,6 +30,9 @@ static enum mf_status place_data(struct mf_reader *reader,
                          "the data cannot begin on a multiple of %" PRIu64
                          " behind offset %" PRIu64,
                          index->part->alignment, end);
+    if (index->part->data_offset <= reader->source->size)
+        index->part->room[0] =
+            (struct mf_span){ end, index->part->data_offset - end };
     return MF_OK;
 }
 

@@ -64,6 +64,28 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                      mf_quote(name).text);
 }
 
+/* A tensor without elements.  Beside a 0, no product tells that another
+ * dimension is none. */
+static void check_empty(struct mf_index *index, const struct mf_record *record)
+{
+    uint32_t zero = 0, large = 0;
+
+    while (zero < record->rank && record->dim[zero] != 0)
+        zero++;
+    while (large < record->rank && record->dim[large] <= INT64_MAX)
+        large++;
+    if (zero == record->rank)
+        return;
+    mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_DIM_ZERO,
+                     record->entry, "dimension %u of tensor '%s' is 0", zero,
+                     mf_record_name(record).text);
+    if (large < record->rank)
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
+            "dimension %u of tensor '%s' is %" PRIu64 ", more than 2^63 - 1",
+            large, mf_record_name(record).text, record->dim[large]);
+}
+
 static void check_shape(struct mf_index *index, const struct mf_record *record)
 {
     if (record->rank > RANK_ALLOWED)
@@ -75,13 +97,7 @@ static void check_shape(struct mf_index *index, const struct mf_record *record)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_RANK,
                          record->entry, "tensor '%s' has no dimensions",
                          mf_record_name(record).text);
-    for (uint32_t i = 0; i < record->rank; i++)
-        if (record->dim[i] == 0) {
-            mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_DIM_ZERO,
-                             record->entry, "dimension %u of tensor '%s' is 0",
-                             i, mf_record_name(record).text);
-            break;
-        }
+    check_empty(index, record);
 }
 
 static void check_type(struct mf_index *index, const struct mf_record *record)

@@ -6,67 +6,18 @@
 
 /* Readers look for these arrays by name, and take their elements for granted:
  * scores of u8 read as f32 have been a reading past the end. */
-static const struct {
-    const char *key;
-    enum mf_value_type of;
-    bool as_long_as_tokens;
-} arrays[] = {
-    { "tokenizer.ggml.tokens", MF_VALUE_STRING, false },
-    { "tokenizer.ggml.scores", MF_VALUE_F32, true },
-    { "tokenizer.ggml.token_type", MF_VALUE_I32, true },
-    { "tokenizer.ggml.merges", MF_VALUE_STRING, false },
+static const struct mf_vocabulary vocabulary = {
+    .array = {
+        { "tokenizer.ggml.tokens", MF_TAKES(MF_VALUE_STRING), "string", false },
+        { "tokenizer.ggml.scores", MF_TAKES(MF_VALUE_F32), "f32", true },
+        { "tokenizer.ggml.token_type", MF_TAKES(MF_VALUE_I32), "i32", true },
+        { "tokenizer.ggml.merges", MF_TAKES(MF_VALUE_STRING), "string", false },
+    },
+    .ids = "tokenizer.ggml.",
+    .length = MF_RULE_GGUF_TOKENS_LENGTH,
+    .type = MF_RULE_GGUF_TOKENS_TYPE,
+    .id = MF_RULE_GGUF_TOKENS_ID,
 };
-
-static void check_array(struct mf_index *index, const struct mf_meta *meta,
-                        size_t row, const struct mf_meta *tokens)
-{
-    if (meta->type != MF_VALUE_ARRAY || meta->of != arrays[row].of)
-        mf_index_note(
-            index, MF_WARNING, MF_RULE_GGUF_TOKENS_TYPE, meta->span.offset,
-            "%s is %s %s, readers expect an array of %s", arrays[row].key,
-            meta->type == MF_VALUE_ARRAY ? "an array of" : "of type",
-            mf_value_type_name(meta->type == MF_VALUE_ARRAY ? meta->of
-                                                            : meta->type),
-            mf_value_type_name(arrays[row].of));
-    if (arrays[row].as_long_as_tokens && tokens && meta->count != tokens->count)
-        mf_index_note(
-            index, MF_WARNING, MF_RULE_GGUF_TOKENS_LENGTH, meta->span.offset,
-            "%s has %" PRIu64 " elements, there are %" PRIu64 " tokens",
-            arrays[row].key, meta->count, tokens->count);
-}
-
-static bool is_token_id(struct mf_str key)
-{
-    static const char head[] = "tokenizer.ggml.", tail[] = "_token_id";
-
-    return key.size > sizeof(head) + sizeof(tail) - 2 &&
-           memcmp(key.at, head, sizeof(head) - 1) == 0 &&
-           memcmp(key.at + key.size - (sizeof(tail) - 1), tail,
-                  sizeof(tail) - 1) == 0;
-}
-
-static void check_tokens(struct mf_index *index)
-{
-    const struct mf_meta *tokens = mf_index_meta(index, arrays[0].key);
-    uint64_t id;
-
-    for (size_t row = 0; row < sizeof(arrays) / sizeof(*arrays); row++) {
-        const struct mf_meta *meta = mf_index_meta(index, arrays[row].key);
-
-        if (meta)
-            check_array(index, meta, row, tokens);
-    }
-    for (size_t i = 0; tokens && i < index->meta_count; i++) {
-        const struct mf_meta *meta = &index->meta[i];
-
-        if (is_token_id(meta->key) && mf_meta_natural(meta, &id) &&
-            id >= tokens->count)
-            mf_index_note(
-                index, MF_WARNING, MF_RULE_GGUF_TOKENS_ID, meta->span.offset,
-                "%s is %" PRIu64 ", the last of %" PRIu64 " tokens is %" PRIu64,
-                mf_quote(meta->key).text, id, tokens->count, tokens->count - 1);
-    }
-}
 
 /* ---- names ---- */
 
@@ -116,34 +67,69 @@ static void check_cut_names(struct mf_index *index)
 
 /* ---- types ---- */
 
-/* The tensors of a mix that its rows allow: a row that is no multiple of the
- * block is stored in another type, but not in f32. */
+/* How much of a model could have a type, and how much has it: matrices whose
+ * rows are whole blocks. */
+struct share {
+    uint64_t plain;      /* tensors of f32, whatever their shape */
+    uint64_t could, has; /* matrices */
+    uint64_t could_elements,
+        has_elements; /* or their elements, as far as 2^64 */
+};
+
+static struct share share_of(const struct mf_index *index, enum mf_type type)
+{
+    struct share out = { 0 };
+
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t elements;
+
+        out.plain += record->type == MF_TYPE_F32;
+        if (record->rank < 2 || record->dim[0] % mf_types[type].block != 0 ||
+            !mf_elements(record->dim, record->rank, &elements) ||
+            !mf_add(out.could_elements, elements, &out.could_elements))
+            continue;
+        out.could++;
+        out.has += record->type == type;
+        out.has_elements += record->type == type ? elements : 0;
+    }
+    return out;
+}
+
+/* A mix has many types: that of its name is at least a quarter of the matrices,
+ * or of their elements where experts are few and large. */
+#define MIX_SHARE 4
+
+static bool is_of_type(struct share share, size_t tensors)
+{
+    /* Rows that fit no block are stored in another type, but not in f32. */
+    if (share.could == 0)
+        return tensors == 0 || share.plain < tensors;
+    return share.has >=
+               share.could / MIX_SHARE + (share.could % MIX_SHARE > 0) ||
+           share.has_elements > share.could_elements / MIX_SHARE;
+}
+
 static void check_file_type(struct mf_index *index)
 {
     const struct mf_meta *meta = mf_index_meta(index, "general.file_type");
-    enum mf_type expected = MF_TYPE_UNKNOWN;
-    size_t could = 0, plain = 0;
+    enum mf_type expected;
     uint64_t value;
 
-    if (mf_meta_natural(meta, &value))
-        expected = gguf_file_type_of(value);
-    if (expected == MF_TYPE_UNKNOWN)
+    if (!mf_meta_natural(meta, &value))
         return;
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-
-        if (record->type == expected)
-            return;
-        plain += record->type == MF_TYPE_F32;
-        could +=
-            record->rank >= 2 && record->dim[0] % mf_types[expected].block == 0;
-    }
-    if (could > 0 || (plain > 0 && plain == index->tensor_count))
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_FILE_TYPE,
-                      meta->span.offset,
-                      "general.file_type is %" PRIu64
-                      ", for which tensors are %s; none is",
-                      value, mf_types[expected].name);
+    if (!gguf_file_type_name(value))
+        mf_index_note(
+            index, MF_NOTE, MF_RULE_GGUF_FILE_TYPE, meta->span.offset,
+            "general.file_type is %" PRIu64 ", which is not known here", value);
+    expected = gguf_file_type_of(value);
+    if (expected == MF_TYPE_UNKNOWN ||
+        is_of_type(share_of(index, expected), index->tensor_count))
+        return;
+    mf_index_note(index, MF_WARNING, MF_RULE_GGUF_FILE_TYPE, meta->span.offset,
+                  "general.file_type is %" PRIu64 ", for which matrices are "
+                  "%s, and few or none are",
+                  value, mf_types[expected].name);
 }
 
 static void check_quantization_version(struct mf_index *index)
@@ -214,7 +200,7 @@ void gguf_validate(struct mf_index *index, const struct mf_part *parts,
                    size_t part_count)
 {
     index->shard = 0;
-    check_tokens(index);
+    mf_vocabulary_check(index, &vocabulary);
     check_cut_names(index);
     check_file_type(index);
     check_quantization_version(index);

@@ -382,6 +382,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 
 const struct mf_format_out gguf_out = {
     .version = 3,
+    .oldest = 2,
     .alignment = 32,
     .pads_last = true,
     .reserve_key = KEY_RESERVE,

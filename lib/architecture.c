@@ -19,26 +19,100 @@ static bool has_key(const struct mf_format *format, int fact)
     return false;
 }
 
+/* Numbers that may differ from block to block. */
+static bool may_be_array(int fact)
+{
+    return fact == MF_FACT_HEAD_COUNT || fact == MF_FACT_HEAD_COUNT_KV ||
+           fact == MF_FACT_FEED_FORWARD_LENGTH;
+}
+
+static void note_no_number(struct mf_index *index, const struct mf_meta *meta)
+{
+    mf_index_note(index, MF_WARNING, MF_RULE_MODEL_KEY, meta->span.offset,
+                  "'%s' is of type %s, a number is needed",
+                  mf_quote(meta->key).text, mf_value_type_name(meta->type));
+}
+
+/* There is a value of the right type; of a length or count it must be one. */
+static void check_number(struct mf_index *index, int fact,
+                         const struct mf_meta *meta)
+{
+    enum mf_rule rule =
+        fact == MF_FACT_BLOCK_COUNT ? MF_RULE_MODEL_BLOCKS : MF_RULE_MODEL_KEY;
+    uint64_t value;
+
+    if (meta->type == MF_VALUE_ARRAY) {
+        if (!may_be_array(fact))
+            note_no_number(index, meta);
+        return;
+    }
+    if (meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64 ||
+        fact == MF_FACT_HEAD_COUNT) /* see check_heads */
+        return;
+    if (!mf_meta_natural(meta, &value))
+        mf_index_note(index, MF_WARNING, rule, meta->span.offset,
+                      "'%s' is %" PRId64 ", it must be above 0",
+                      mf_quote(meta->key).text, meta->number.i64);
+    else if (value == 0)
+        mf_index_note(index, MF_WARNING, rule, meta->span.offset,
+                      "'%s' is 0, it must be above 0",
+                      mf_quote(meta->key).text);
+}
+
 static void check_keys(struct mf_model *model, const struct mf_family *family)
 {
     struct mf_meta meta;
+    struct mf_str key;
 
-    for (int fact = 0; fact < MF_DETAIL_COUNT; fact++)
-        if ((family->keys >> fact & 1) && has_key(model->format, fact) &&
-            !mf_model_detail(model, fact, &meta, NULL))
+    for (int fact = 0; fact < MF_DETAIL_COUNT; fact++) {
+        if (!(family->keys >> fact & 1) || !has_key(model->format, fact))
+            continue;
+        if (mf_model_detail(model, fact, &meta, NULL))
+            check_number(&model->index, fact, &meta);
+        else if (mf_model_detail_key(model, fact, &key, &meta))
+            note_no_number(&model->index, &meta);
+        else
             mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_KEY,
                           MF_NO_OFFSET, "the metadata does not say %s",
-                          mf_detail_name(fact));
+                          mf_quote(key).text);
+    }
+}
+
+/* Readers want as many numbers as there are blocks. */
+static void check_arrays(struct mf_model *model,
+                         const struct mf_lengths *lengths)
+{
+    struct mf_meta meta;
+
+    for (int fact = 0; fact < MF_FACT_COUNT; fact++)
+        if (may_be_array(fact) && mf_model_detail(model, fact, &meta, NULL) &&
+            meta.type == MF_VALUE_ARRAY && meta.count != lengths->blocks)
+            mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+                          meta.span.offset,
+                          "'%s' has %" PRIu64 " numbers, the block count "
+                          "is %" PRIu64,
+                          mf_quote(meta.key).text, meta.count, lengths->blocks);
+}
+
+/* Where the metadata says how many blocks there are. */
+static uint64_t block_count_at(const struct mf_model *model)
+{
+    struct mf_meta meta;
+
+    return mf_model_fact(model, MF_FACT_BLOCK_COUNT, &meta, NULL)
+               ? meta.span.offset
+               : MF_NO_OFFSET;
 }
 
 static void check_block_count(struct mf_model *model,
                               const struct mf_lengths *lengths)
 {
     if (lengths->blocks > MF_BLOCKS_MAX)
-        mf_index_note(
-            &model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS, MF_NO_OFFSET,
-            "the metadata says %" PRIu64 " blocks, more than any model has",
-            lengths->blocks);
+        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+                      block_count_at(model),
+                      "the metadata says %" PRIu64
+                      " blocks, more than any model has",
+                      lengths->blocks);
 }
 
 static void check_heads(struct mf_model *model,
@@ -57,6 +131,11 @@ static void check_heads(struct mf_model *model,
                       "%" PRIu64 " heads and %" PRIu64
                       " of keys and values do not fit each other",
                       heads, heads_kv);
+    else if (mf_model_fact(model, MF_FACT_HEAD_COUNT_KV, &length, NULL) &&
+             length.type != MF_VALUE_ARRAY && heads_kv == 0)
+        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_HEADS,
+                      length.span.offset,
+                      "%" PRIu64 " heads and none of keys and values", heads);
     else if (!mf_model_fact(model, MF_FACT_KEY_LENGTH, &length, NULL) &&
              embedding % heads != 0)
         mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_HEADS,
@@ -84,10 +163,10 @@ static void check_blocks(struct mf_model *model,
 {
     uint64_t blocks = lengths->blocks, spare = lengths->predicted;
 
-    if (blocks == 0 || seen == 0 ||
-        (seen > blocks ? seen - blocks : blocks - seen) <= spare)
+    if (blocks == 0 || (seen > blocks ? seen - blocks : blocks - seen) <= spare)
         return;
-    mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS, MF_NO_OFFSET,
+    mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+                  block_count_at(model),
                   "the metadata says %" PRIu64 " blocks, names of tensors say "
                   "%" PRIu64,
                   blocks, seen);
@@ -128,6 +207,7 @@ static enum mf_status check_known(struct mf_model *model,
         return MF_OK;
     }
     check_keys(model, family);
+    check_arrays(model, lengths);
     if (is_whole(model)) {
         check_blocks(model, lengths, shapes.blocks_seen);
         mf_shapes_check_parts(model, family, lengths, &shapes);
@@ -145,6 +225,17 @@ static bool is_model(const struct mf_index *index)
             memcmp(type->text.at, "model", type->text.size) == 0);
 }
 
+/* Where nothing is known, APR's model_type is empty, but must be there: only
+ * the key that is meant for the name must have one. */
+static bool names_none(const struct mf_format *format,
+                       const struct mf_meta *name)
+{
+    const char *key = format->facts[0].key;
+
+    return name->text.size == 0 && name->key.size == strlen(key) &&
+           memcmp(name->key.at, key, name->key.size) == 0;
+}
+
 void mf_architecture_check(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
@@ -156,7 +247,8 @@ void mf_architecture_check(struct mf_model *model)
     /* Only of formats whose metadata is no matter of taste. */
     if (!has_key(model->format, MF_FACT_BLOCK_COUNT) || !is_model(index))
         return;
-    if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL)) {
+    if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
+        names_none(model->format, &name)) {
         mf_index_note(index, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
                       MF_NO_OFFSET, "the metadata names no architecture");
         return;

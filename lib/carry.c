@@ -278,6 +278,36 @@ bool mf_has_blocks(const struct mf_index *index)
     return false;
 }
 
+/* What carry_one does with the metadatum that the edit sets, or takes out. */
+enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit)
+{
+    const struct mf_entry *architecture = mf_draft_find(draft, "architecture");
+    struct mf_carry carry = { .draft = draft,
+                              .from = MF_VALUES_TYPED,
+                              .to = draft->format->values };
+    struct mf_entry entry = { .key = { edit->key, strlen(edit->key) },
+                              .type = edit->type,
+                              .of = edit->of,
+                              .number = edit->number,
+                              .text = edit->text };
+    const struct mf_carry_row *row;
+
+    if (carry.from == carry.to)
+        return MF_OK;
+    if (architecture && architecture->type == MF_VALUE_STRING)
+        carry.architecture = architecture->text;
+    row = mf_carry_row_of(&carry, &entry);
+    if (row) {
+        if (mf_carry_row_apply(&carry, row, &entry) != MF_OK)
+            return draft->env->error.status;
+    } else if (must_tell(&carry, &entry, true) &&
+               mf_entry_tell_type(draft, &entry) != MF_OK) {
+        return draft->env->error.status;
+    }
+    edit->key = mf_draft_text(draft, entry.key).at;
+    return edit->key ? MF_OK : draft->env->error.status;
+}
+
 /* ggml asks which generation of its types a file holds; the second is the one
  * that all others here write. */
 static enum mf_status complete_gguf(const struct mf_carry *carry)

@@ -35,7 +35,7 @@ enum { A, B, SIDES };
 /* Where the numbers of one side come from. */
 struct side {
     const struct mf_file *file;
-    const struct mf_type_row *type;
+    enum mf_type type;
     uint64_t offset;
     const struct mf_codec *codec;
     size_t prefix;  /* as in struct mf_recoding */
@@ -60,7 +60,7 @@ struct looking {
 
 static uint64_t size_of(const struct side *side, uint64_t numbers)
 {
-    return numbers / side->type->block * side->type->bytes;
+    return mf_numbers_size(side->type, numbers);
 }
 
 /* ---- in a thread ---- */
@@ -220,12 +220,10 @@ static bool side_of(struct mf_model *model, size_t index,
                 mf_record_name(record).text);
     else if (mf_recoding_init(model->env, isa, &tensor,
                               model->info.fastest_first, &recoding)) {
-        out->type = &mf_types[record->type];
+        out->type = recoding.from;
         out->codec = recoding.decode;
         out->prefix = recoding.prefix;
-        if (record->size > out->prefix)
-            out->count = (record->size - out->prefix) / out->type->bytes *
-                         out->type->block;
+        out->count = record->size > 0 ? recoding.count : 0;
         return true;
     }
     mf_file_blame(model->env, out->file);

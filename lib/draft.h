@@ -86,7 +86,8 @@ struct mf_draft {
 
 /* How a format is written: a part of its row. */
 struct mf_format_out {
-    uint32_t version;   /* the usual one */
+    uint32_t version;   /* the usual one, which is the newest */
+    uint32_t oldest;    /* that a program may ask for */
     uint64_t alignment; /* of tensors, the usual one */
     bool pads_last;     /* the last tensor, too, reaches to the alignment */
     bool has_crc;       /* the file ends with the CRC-32 of all before it */

@@ -79,6 +79,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.status = MF_OK;
     env->error.offset = MF_NO_OFFSET;
     env->error.message[0] = 0;
+    env->error.shard[0] = 0;
     env->error.rule = "";
 }
 

@@ -50,12 +50,6 @@ const char *mf_fact_name(enum mf_fact fact)
                                           : "unknown";
 }
 
-static bool is_integer(enum mf_value_type type)
-{
-    return (type <= MF_VALUE_I32) || type == MF_VALUE_U64 ||
-           type == MF_VALUE_I64;
-}
-
 /* A fact that is text must be text; a number may also be a list of numbers,
  * and a vocabulary's size the length of a list. */
 static bool fits(int fact, const struct mf_meta *meta)
@@ -66,13 +60,13 @@ static bool fits(int fact, const struct mf_meta *meta)
     case MF_FACT_LICENSE:
         return meta->type == MF_VALUE_STRING && meta->text.at;
     case MF_FACT_FILE_TYPE:
-        return is_integer(meta->type) ||
+        return mf_meta_integer(meta) ||
                (meta->type == MF_VALUE_STRING && meta->text.at);
     case MF_DETAIL_NORM_EPSILON:
     case MF_DETAIL_RMS_EPSILON:
         return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
     default:
-        return is_integer(meta->type) || meta->type == MF_VALUE_ARRAY;
+        return mf_meta_integer(meta) || meta->type == MF_VALUE_ARRAY;
     }
 }
 
@@ -96,6 +90,28 @@ static bool find_key(const struct mf_model *model, const char *key,
     memcpy(full + before, architecture.text.at, architecture.text.size);
     memcpy(full + before + architecture.text.size, star + 1, strlen(star + 1));
     return mf_meta_find(model, full, size, out, at);
+}
+
+bool mf_model_detail_key(const struct mf_model *model, int fact,
+                         struct mf_str *key, struct mf_meta *out)
+{
+    const struct mf_fact_row *row = model->format->facts;
+    const char *first = NULL;
+
+    for (; row && row->key; row++) {
+        if (row->fact != fact)
+            continue;
+        if (find_key(model, row->key, out, NULL)) {
+            *key = out->key;
+            return true;
+        }
+        first = first ? first : row->key;
+    }
+    /* Without the architecture: that says MODEL-ARCHITECTURE. */
+    first = first ? first : mf_detail_name(fact);
+    first = *first == '*' ? first + strlen("*.") : first;
+    *key = (struct mf_str){ first, strlen(first) };
+    return false;
 }
 
 /* A file type that is a number becomes the name of the mix. */

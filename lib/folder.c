@@ -7,7 +7,9 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/model.h"
 #include "lib/sort.h"
@@ -17,6 +19,7 @@
 struct entry {
     const char *path; /* folder and name, in the arena */
     const char *name; /* its last component */
+    bool link;        /* a symbolic one */
 };
 
 struct listing {
@@ -25,6 +28,7 @@ struct listing {
     struct entry *entry;
     size_t count, room;
     uint32_t *order;
+    bool folders; /* are wanted, not models */
 };
 
 static bool ends_with(const char *name, const char *suffix)
@@ -36,31 +40,36 @@ static bool ends_with(const char *name, const char *suffix)
 
 static bool is_model_name(const char *name)
 {
-    if (name[0] == '.')
-        return false;
     for (size_t i = 0; mf_formats[i]; i++)
         if (ends_with(name, mf_formats[i]->suffix))
             return true;
     return false;
 }
 
-static enum mf_status add_entry(struct listing *listing, const char *folder,
-                                const char *name)
+static enum mf_status make_room(struct listing *listing)
 {
     size_t room = listing->room ? listing->room * 2 : 16;
-    size_t size = strlen(folder), slash = size > 0 && folder[size - 1] != '/';
     struct entry *moved;
+
+    if (listing->count < listing->room)
+        return MF_OK;
+    moved = mf_resize(listing->env, listing->entry,
+                      listing->room * sizeof(*moved), room * sizeof(*moved));
+    if (!moved)
+        return listing->env->error.status;
+    listing->entry = moved;
+    listing->room = room;
+    return MF_OK;
+}
+
+static enum mf_status add_entry(struct listing *listing, const char *folder,
+                                const char *name, bool link)
+{
+    size_t size = strlen(folder), slash = size > 0 && folder[size - 1] != '/';
     char *path;
 
-    if (listing->count == listing->room) {
-        moved =
-            mf_resize(listing->env, listing->entry,
-                      listing->room * sizeof(*moved), room * sizeof(*moved));
-        if (!moved)
-            return listing->env->error.status;
-        listing->entry = moved;
-        listing->room = room;
-    }
+    if (make_room(listing) != MF_OK)
+        return listing->env->error.status;
     path = mf_arena_text(&listing->arena, size + slash + strlen(name));
     if (!path)
         return listing->env->error.status;
@@ -68,8 +77,32 @@ static enum mf_status add_entry(struct listing *listing, const char *folder,
     memcpy(path + size, "/", slash);
     memcpy(path + size + slash, name, strlen(name));
     listing->entry[listing->count++] =
-        (struct entry){ path, path + size + slash };
+        (struct entry){ path, path + size + slash, link };
     return MF_OK;
+}
+
+/* A folder that has a model's name is a folder.  A model that leads nowhere
+ * stays: opening it says why. */
+static enum mf_status consider(struct listing *listing, const char *folder,
+                               int fd, const char *name)
+{
+    struct stat status, itself;
+    bool found, link;
+
+    if (name[0] == '.' || (!listing->folders && !is_model_name(name)))
+        return MF_OK;
+    found = fstatat(fd, name, &status, 0) == 0;
+    if (!found && listing->folders && errno != ENOENT && errno != ELOOP)
+        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "cannot look at '%s' in the folder: %s",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text,
+                       strerror(errno));
+    if ((found && S_ISDIR(status.st_mode)) != listing->folders)
+        return MF_OK;
+    link = listing->folders &&
+           fstatat(fd, name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISLNK(itself.st_mode);
+    return add_entry(listing, folder, name, link);
 }
 
 static enum mf_status read_folder(struct listing *listing, const char *folder)
@@ -83,8 +116,7 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
                        "cannot open the folder: %s", strerror(errno));
     errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
-        if (is_model_name(entry->d_name))
-            status = add_entry(listing, folder, entry->d_name);
+        status = consider(listing, folder, dirfd(stream), entry->d_name);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
@@ -161,6 +193,7 @@ tell(const struct listing *listing,
     for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
         const struct entry *entry = &listing->entry[listing->order[i]];
         bool again = before && same_model(before, entry->name);
+        struct mf_shard_name shard;
 
         before = entry->name;
         /* Sorted by name, shards of a model stand one behind the other. */
@@ -168,10 +201,28 @@ tell(const struct listing *listing,
             continue;
         status =
             found(user, entry->path,
-                  ends_with(entry->name, ".safetensors") ? MF_SHARDS_BY_NAME
-                                                         : MF_SHARDS_AUTO);
+                  mf_shard_name_match(entry->name, &shard) ? MF_SHARDS_BY_NAME
+                                                           : MF_SHARDS_AUTO);
     }
     return status;
+}
+
+/* Reads the folder, names in order; release whatever it returns. */
+static enum mf_status list(struct listing *listing, const char *folder)
+{
+    enum mf_status status;
+
+    mf_clear_error(listing->env);
+    mf_arena_init(&listing->arena, listing->env);
+    status = read_folder(listing, folder);
+    return status == MF_OK ? sort_entries(listing) : status;
+}
+
+static void release(struct listing *listing)
+{
+    mf_release(listing->env, listing->entry,
+               listing->room * sizeof(*listing->entry));
+    mf_arena_release(&listing->arena);
 }
 
 enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
@@ -181,16 +232,28 @@ enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
                               void *user)
 {
     struct listing listing = { .env = env };
-    enum mf_status status;
+    enum mf_status status = list(&listing, folder);
 
-    mf_clear_error(env);
-    mf_arena_init(&listing.arena, env);
-    status = read_folder(&listing, folder);
-    if (status == MF_OK)
-        status = sort_entries(&listing);
     if (status == MF_OK)
         status = tell(&listing, found, user);
-    mf_release(env, listing.entry, listing.room * sizeof(*listing.entry));
-    mf_arena_release(&listing.arena);
+    release(&listing);
+    return status;
+}
+
+enum mf_status mf_folder_folders(struct mf_env *env, const char *folder,
+                                 enum mf_status (*found)(void *user,
+                                                         const char *path,
+                                                         bool link),
+                                 void *user)
+{
+    struct listing listing = { .env = env, .folders = true };
+    enum mf_status status = list(&listing, folder);
+
+    for (size_t i = 0; i < listing.count && status == MF_OK; i++) {
+        const struct entry *entry = &listing.entry[listing.order[i]];
+
+        status = found(user, entry->path, entry->link);
+    }
+    release(&listing);
     return status;
 }

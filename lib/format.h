@@ -12,10 +12,12 @@
 #include "lib/digest.h"
 #include "lib/index.h"
 #include "lib/json.h"
+#include "lib/json_members.h"
 #include "lib/reader.h"
 #include "lib/sort.h"
 #include "lib/text.h"
 #include "lib/values.h"
+#include "lib/vocabulary.h"
 
 #define MF_HEAD_SIZE 64
 
@@ -77,7 +79,8 @@ struct mf_format {
     const char *name, *variant, *suffix, *description;
     enum mf_layout layout;
     enum mf_values_kind values;
-    bool shards; /* there is a convention for models of several files */
+    bool shards;   /* there is a convention for models of several files */
+    bool unmarked; /* and a file of these does not say that it is one */
     bool fastest_first;
 
     /* True where the bytes are this format's (also when it can tell no more
@@ -102,9 +105,11 @@ struct mf_format {
     void (*validate)(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count);
 
-    /* Reads again, for mf_validate, what of the first file's metadata parse
-     * has passed over.  NULL where parse looks at all there is. */
-    enum mf_status (*revisit)(struct mf_reader *reader, struct mf_index *index);
+    /* Reads again, for mf_validate, what parse has passed over of so many rows
+     * of metadata, which are of one file.  NULL where parse looks at all there
+     * is. */
+    enum mf_status (*revisit)(struct mf_reader *reader, struct mf_index *index,
+                              const struct mf_meta *rows, size_t count);
 
     /* One event of a value; see mf_values_next. */
     enum mf_status (*value_next)(struct mf_values *values,
@@ -126,6 +131,9 @@ struct mf_format {
  * read. */
 const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key);
+
+/* A metadatum that is an integer. */
+bool mf_meta_integer(const struct mf_meta *meta);
 
 /* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
 bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);

@@ -40,9 +40,9 @@ static enum mf_status open_folder(struct mf_model *model, const char *path)
     if (mf_folder_list(model->env, path, count_model, &only) != MF_OK)
         return model->env->error.status;
     if (only.count == 0)
-        return mf_refuse(
-            model->env, MF_RULE_FILE_FORMAT, MF_NO_OFFSET,
-            "this folder holds no .gguf, .safetensors or .apr file");
+        /* No rule: there are no bytes that could break one. */
+        return mf_fail(model->env, MF_ERR_FORMAT, MF_NO_OFFSET,
+                       "this folder holds no .gguf, .safetensors or .apr file");
     if (only.count > 1)
         return mf_fail(
             model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
@@ -69,6 +69,7 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
         return MF_OK;
     if (model->part[0].is_split && model->part[0].split_count > 1)
         return mf_model_gather_split(model, path);
-    return shards == MF_SHARDS_BY_NAME ? mf_model_gather_named(model, path)
-                                       : MF_OK;
+    return shards == MF_SHARDS_BY_NAME && model->format->unmarked
+               ? mf_model_gather_named(model, path)
+               : MF_OK;
 }

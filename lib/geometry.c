@@ -5,14 +5,10 @@
  * Looks at the tensors shard by shard, after all headers were read.  No byte of
  * tensor data is needed for any of this.
  */
+#include <stdio.h>
+
 #include "lib/index.h"
 #include "lib/sort.h"
-
-/* The tensors in the order of their data, shard by shard. */
-static struct mf_record *in_order(const struct mf_index *index, size_t at)
-{
-    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
-}
 
 static void damage(struct mf_record *record)
 {
@@ -28,6 +24,26 @@ static bool whole_rows(const struct mf_record *record)
     return block == 1 || (record->rank > 0 && record->dim[0] % block == 0);
 }
 
+/* "4096 x 32 x 0", of which a message has room for eight. */
+struct shape_text {
+    char text[200];
+};
+
+static struct shape_text shape_of(const struct mf_record *record)
+{
+    struct shape_text out = { "" };
+    size_t used = 0;
+
+    /* 8 numbers of 20 digits, " x " between them, " ..." and an end: 186. */
+    for (unsigned i = 0; i < record->rank && i < 8; i++)
+        used +=
+            (size_t)snprintf(out.text + used, sizeof(out.text) - used,
+                             "%s%" PRIu64, i > 0 ? " x " : "", record->dim[i]);
+    if (record->rank > 8)
+        snprintf(out.text + used, sizeof(out.text) - used, " ...");
+    return out;
+}
+
 /* Bytes that the shape asks for; false (with a finding) where it cannot be. */
 static bool expected_size(struct mf_index *index, struct mf_record *record,
                           enum mf_layout layout, uint64_t *out)
@@ -36,10 +52,11 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
     uint64_t elements;
 
     if (!mf_elements(record->dim, record->rank, &elements)) {
-        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
-                         record->entry,
-                         "the shape of tensor '%s' has more than 2^63 elements",
-                         mf_record_name(record).text);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
+            "the shape of tensor '%s', %s in %s, has more than "
+            "2^63 elements",
+            mf_record_name(record).text, shape_of(record).text, type->name);
         return false;
     }
     if (layout == MF_LAYOUT_PADDED && !whole_rows(record)) {
@@ -54,9 +71,10 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
     if (!mf_type_size((enum mf_type)record->type, elements, out)) {
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
                          record->entry,
-                         "%" PRIu64 " elements of tensor '%s' are no whole "
-                         "number of bytes in %s, or more than 2^63",
-                         elements, mf_record_name(record).text, type->name);
+                         "the %" PRIu64 " elements of tensor '%s', %s in %s, "
+                         "are no whole number of bytes, or more than 2^63",
+                         elements, mf_record_name(record).text,
+                         shape_of(record).text, type->name);
         return false;
     }
     return true;
@@ -209,7 +227,7 @@ static void infer_sizes(struct mf_index *index)
     uint64_t next = part->data_end, here = next;
 
     for (size_t i = part->first + part->count; i-- > part->first;) {
-        struct mf_record *record = in_order(index, i);
+        struct mf_record *record = mf_in_order(index, i);
 
         if (record->offset < here)
             next = here;
@@ -235,14 +253,30 @@ static void note_overlap(struct mf_index *index, struct mf_record *first,
 
 /* Bytes between one tensor and the next that belong to neither. */
 static void note_gap(struct mf_index *index, enum mf_layout layout,
-                     uint64_t from, uint64_t to, const char *before_what)
+                     uint64_t from, const struct mf_record *next)
 {
-    if (layout == MF_LAYOUT_FREE)
-        return;
-    mf_index_note(index, layout == MF_LAYOUT_TILED ? MF_ERROR : MF_WARNING,
-                  MF_RULE_DATA_GAP, from,
-                  "%" PRIu64 " bytes before %s belong to no tensor", to - from,
-                  before_what);
+    mf_index_note_of(index, next,
+                     layout == MF_LAYOUT_TILED ? MF_ERROR : MF_WARNING,
+                     MF_RULE_DATA_GAP, from,
+                     "%" PRIu64 " bytes before tensor '%s' belong to no tensor",
+                     next->offset - from, mf_record_name(next).text);
+}
+
+/* The same behind the last tensor.  Where zeros may stand, somebody must look:
+ * see mf_validate. */
+static void settle_end(struct mf_index *index, enum mf_layout layout,
+                       uint64_t from)
+{
+    struct mf_part *part = index->part;
+    uint64_t size = part->data_end - from;
+
+    if (layout == MF_LAYOUT_PADDED)
+        part->behind = (struct mf_span){ from, size };
+    else if (layout == MF_LAYOUT_TILED)
+        mf_index_note(index, MF_ERROR, MF_RULE_DATA_GAP, from,
+                      "%" PRIu64 " bytes before the file's end belong to no "
+                      "tensor",
+                      size);
 }
 
 /* Where the data may go on after a tensor that ends at end. */
@@ -251,7 +285,7 @@ static uint64_t next_place(const struct mf_part *part, enum mf_layout layout,
 {
     uint64_t padded;
 
-    if (layout != MF_LAYOUT_PADDED ||
+    if (layout == MF_LAYOUT_TILED ||
         !mf_align_up(end - part->data_offset, part->alignment, &padded) ||
         !mf_add(part->data_offset, padded, &padded))
         return end;
@@ -292,7 +326,7 @@ static void check_order(struct mf_index *index, enum mf_layout layout)
     struct mf_record *last = NULL;
 
     for (size_t i = part->first; i < part->first + part->count; i++) {
-        struct mf_record *record = in_order(index, i);
+        struct mf_record *record = mf_in_order(index, i);
         uint64_t end = record->offset + record->size;
 
         if (record->size == 0 && layout == MF_LAYOUT_TILED)
@@ -302,8 +336,7 @@ static void check_order(struct mf_index *index, enum mf_layout layout)
         if (last && record->offset < covered)
             note_overlap(index, last, covered, record);
         else if (record->offset > place && gaps_count)
-            note_gap(index, layout, place, record->offset,
-                     mf_record_name(record).text);
+            note_gap(index, layout, place, record);
         if (end > covered) {
             covered = end;
             last = record;
@@ -311,7 +344,7 @@ static void check_order(struct mf_index *index, enum mf_layout layout)
         place = next_place(part, layout, covered);
     }
     if (place < part->data_end && gaps_count)
-        note_gap(index, layout, place, part->data_end, "the file's end");
+        settle_end(index, layout, place);
 }
 
 static void check_part(struct mf_index *index, enum mf_layout layout)

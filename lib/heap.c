@@ -16,6 +16,7 @@
 struct mf_chunk {
     struct mf_chunk *next;
     size_t used, size; /* of bytes */
+    size_t total;      /* size of this one and of all before */
     _Alignas(max_align_t) char bytes[];
 };
 
@@ -149,7 +150,11 @@ static struct mf_chunk *add_chunk(struct mf_arena *arena, size_t size)
     else
         chunk = mf_alloc(arena->env, sizeof(*chunk) + size);
     if (chunk) {
-        *chunk = (struct mf_chunk){ .next = arena->chunk, .size = size };
+        *chunk = (struct mf_chunk){
+            .next = arena->chunk,
+            .size = size,
+            .total = size + (arena->chunk ? arena->chunk->total : 0),
+        };
         arena->chunk = chunk;
     }
     return chunk;
@@ -160,14 +165,18 @@ enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size)
     return add_chunk(arena, size) ? MF_OK : arena->env->error.status;
 }
 
-/* size bytes, the first on a multiple of alignment (a power of two). */
+/* size bytes, the first on a multiple of alignment (a power of two).  Chunks
+ * grow with what there is, so that very much is not very many chunks. */
 static void *take(struct mf_arena *arena, size_t size, size_t alignment)
 {
     struct mf_chunk *chunk = arena->chunk;
     size_t at = chunk ? (chunk->used + alignment - 1) & ~(alignment - 1) : 0;
 
     if (!chunk || at > chunk->size || chunk->size - at < size) {
-        chunk = add_chunk(arena, size > CHUNK_SIZE ? size : CHUNK_SIZE);
+        size_t more = chunk ? chunk->total / 8 : 0;
+
+        more = more > CHUNK_SIZE ? more : CHUNK_SIZE;
+        chunk = add_chunk(arena, size > more ? size : more);
         at = 0;
     }
     if (!chunk)

@@ -12,7 +12,7 @@
 
 void mf_index_init(struct mf_index *index, struct mf_env *env)
 {
-    *index = (struct mf_index){ .env = env };
+    *index = (struct mf_index){ .env = env, .findings_max = MF_FINDINGS_MAX };
     mf_arena_init(&index->arena, env);
 }
 
@@ -21,6 +21,7 @@ void mf_index_release(struct mf_index *index)
     struct mf_env *env = index->env;
 
     mf_release(env, index->meta, index->meta_room * sizeof(*index->meta));
+    mf_release(env, index->later, index->later_room * sizeof(*index->later));
     mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));
@@ -56,17 +57,18 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
 
 struct mf_meta *mf_index_add_meta(struct mf_index *index)
 {
-    struct mf_meta *meta = &index->passing;
-    void *table = index->meta;
+    bool first = index->shard == 0;
+    size_t *count = first ? &index->meta_count : &index->later_count;
+    size_t *room = first ? &index->meta_room : &index->later_room;
+    void *table = first ? index->meta : index->later;
+    struct mf_meta *meta;
 
-    if (index->shard == 0) {
-        /* 64 keys are more than most models have. */
-        if (make_room(index->env, &table, index->meta_count, &index->meta_room,
-                      sizeof(*meta), 64, MF_META_MAX) != MF_OK)
-            return NULL;
-        index->meta = table;
-        meta = &index->meta[index->meta_count++];
-    }
+    /* 64 keys are more than most models have; shards have 3. */
+    if (make_room(index->env, &table, *count, room, sizeof(*meta),
+                  first ? 64 : 8, MF_META_MAX) != MF_OK)
+        return NULL;
+    *(first ? &index->meta : &index->later) = table;
+    meta = (struct mf_meta *)table + (*count)++;
     *meta = (struct mf_meta){ .shard = index->shard };
     return meta;
 }
@@ -89,6 +91,7 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
                          claimed, MF_TENSORS_MAX);
     if (seen == 0 || more == 0)
         return MF_OK;
+    index->tensor_claimed = index->tensor_count + claimed;
     if (room > index->tensor_room) {
         moved = mf_resize(index->env, index->tensor,
                           index->tensor_room * sizeof(*moved),
@@ -107,13 +110,22 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
     return mf_arena_reserve(&index->arena, (size_t)text);
 }
 
+/* As many as are claimed is enough. */
+static size_t most_tensors(const struct mf_index *index)
+{
+    return index->tensor_claimed > index->tensor_count &&
+                   index->tensor_claimed < MF_TENSORS_MAX
+               ? (size_t)index->tensor_claimed
+               : MF_TENSORS_MAX;
+}
+
 enum mf_status mf_index_add(struct mf_index *index,
                             const struct mf_record *record)
 {
     void *table = index->tensor;
 
     if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
-                  sizeof(*record), 16, MF_TENSORS_MAX) != MF_OK)
+                  sizeof(*record), 16, most_tensors(index)) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
     index->tensor[index->tensor_count] = *record;
@@ -155,13 +167,13 @@ static void keep(struct mf_index *index, struct mf_finding finding,
     void *table = index->finding;
 
     index->count_of[finding.severity]++;
-    if (index->finding_count == MF_FINDINGS_MAX || index->status != MF_OK)
+    if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
     finding.shard = index->shard;
     finding.message = sentence(index, format, arguments);
     if (!finding.message || make_room(index->env, &table, index->finding_count,
                                       &index->finding_room, sizeof(finding), 8,
-                                      MF_FINDINGS_MAX) != MF_OK) {
+                                      index->findings_max) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }
@@ -211,18 +223,36 @@ static struct mf_str tensor_name(const void *table, size_t row)
     return (struct mf_str){ record->name, record->name_size };
 }
 
-static void note_repeated_key(struct mf_index *index, size_t first,
-                              size_t second)
+/* Arrays and long strings, which lie in the file, are never known to be the
+ * same. */
+bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b)
 {
-    const struct mf_meta *meta = index->meta;
+    if (a->type != b->type || a->count != b->count)
+        return false;
+    if (a->type == MF_VALUE_STRING)
+        return a->text.at && b->text.at &&
+               memcmp(a->text.at, b->text.at, a->text.size) == 0;
+    return a->type == MF_VALUE_NULL ||
+           (a->type != MF_VALUE_ARRAY && a->type != MF_VALUE_OBJECT &&
+            a->number.u64 == b->number.u64);
+}
 
-    index->shard = 0;
-    mf_index_note(index, MF_ERROR, MF_RULE_META_DUPLICATE,
-                  meta[second].span.offset,
-                  "key '%s' stands twice, with values at %#" PRIx64
-                  " and %#" PRIx64 "; the first one counts",
-                  mf_quote(meta[second].key).text, meta[first].span.offset,
-                  meta[second].span.offset);
+void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
+                            const struct mf_meta *second)
+{
+    bool lies = first->type == MF_VALUE_ARRAY ||
+                first->type == MF_VALUE_OBJECT ||
+                (first->type == MF_VALUE_STRING && !first->text.at);
+
+    index->shard = second->shard;
+    mf_index_note(index, MF_ERROR, MF_RULE_META_DUPLICATE, second->span.offset,
+                  "key '%s' stands twice, with %s at %#" PRIx64 " and %#" PRIx64
+                  "; the first one counts",
+                  mf_quote(second->key).text,
+                  mf_meta_same(first, second)           ? "the same value"
+                  : lies && first->type == second->type ? "values"
+                                                        : "different values",
+                  first->span.offset, second->span.offset);
 }
 
 static void note_repeated_tensor(struct mf_index *index, size_t first,
@@ -263,7 +293,7 @@ enum mf_status mf_index_build_names(struct mf_index *index)
         return index->env->error.status;
     for (size_t i = 0; i < index->meta_count; i++)
         if ((first = mf_names_add(&index->meta_names, i)) != MF_NOT_FOUND)
-            note_repeated_key(index, first, i);
+            mf_index_note_repeated(index, &index->meta[first], &index->meta[i]);
     for (size_t i = 0; i < index->tensor_count; i++)
         if ((first = mf_names_add(&index->tensor_names, i)) != MF_NOT_FOUND)
             note_repeated_tensor(index, first, i);

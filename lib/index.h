@@ -38,15 +38,21 @@ struct mf_record {    /* one tensor */
     uint8_t rank, flags;
 };
 
-struct mf_part {          /* one shard */
-    uint64_t data_offset; /* tensor offsets count from here */
-    uint64_t data_end;    /* no tensor reaches past this */
-    uint64_t alignment;   /* of tensor offsets; 1: none */
-    size_t first, count;  /* its tensors */
-    bool is_split;        /* the file says that it is number of of */
-    bool has_footer;      /* the file's last 4 bytes are its CRC-32 */
-    uint32_t mode;        /* what else the format's header says; its business */
+struct mf_part {              /* one shard */
+    uint64_t data_offset;     /* tensor offsets count from here */
+    uint64_t data_end;        /* no tensor reaches past this */
+    uint64_t alignment;       /* of tensor offsets; 1: none */
+    size_t first, count;      /* its tensors */
+    bool is_split;            /* the file says that it is number of of */
+    bool has_footer;          /* the file's last 4 bytes are its CRC-32 */
+    enum mf_rule footer_rule; /* broken where they are another one */
+    struct mf_span room[2];   /* padding before the data, in the order of the
+                                 file, which should be zeros; size 0: none */
+    struct mf_span behind;    /* what follows the last tensor's padding, where
+                                 mf_validate has to look at it; size 0: none */
+    uint32_t mode; /* what else the format's header says; its business */
     uint64_t split_number, split_count, split_tensors;
+    uint64_t split_at; /* where it says split_tensors; MF_NO_OFFSET: nowhere */
 };
 
 /* How a format lays tensor data out: what mf_index_check holds it against. */
@@ -64,29 +70,39 @@ struct mf_index {
     size_t meta_count, meta_room;
     struct mf_record *tensor;
     size_t tensor_count, tensor_room;
-    uint32_t *by_offset; /* NULL: the order of the table */
+    uint64_t tensor_claimed; /* by all shards so far */
+    uint32_t *by_offset;     /* NULL: the order of the table */
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
-    size_t finding_count, finding_room;
+    size_t finding_count, finding_room, findings_max;
     size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
     /* the shard that is being read */
     struct mf_part *part;
     uint32_t shard;
-    struct mf_meta passing; /* where metadata of later shards goes */
-    bool metadata_only;     /* the caller wants no tensors */
+    /* metadata of later shards: only checked */
+    struct mf_meta *later;
+    size_t later_count, later_room;
+    bool metadata_only; /* the caller wants no tensors */
     /* what the format says of the file (from the first shard) */
     struct mf_detection kind;
     bool reversed; /* dimensions the other way round than the format's */
     enum mf_status status; /* of the first finding that found no memory */
 };
 
+/* The tensors in the order of their data, shard by shard. */
+static inline struct mf_record *mf_in_order(const struct mf_index *index,
+                                            size_t at)
+{
+    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
+}
+
 void mf_index_init(struct mf_index *index, struct mf_env *env);
 void mf_index_release(struct mf_index *index);
 
 /* ---- for formats, while they parse ---- */
 
-/* A new row, all zero, shard set; NULL after mf_fail.  Rows of the first
- * shard are kept in order, those of later ones pass by. */
+/* A new row, all zero, shard set; NULL after mf_fail.  Those of later shards
+ * stand apart: they are held against the first one's, and never shown. */
 struct mf_meta *mf_index_add_meta(struct mf_index *index);
 
 /* The file claims `claimed` tensors; `seen` of them, whose names take
@@ -124,6 +140,13 @@ struct mf_quoted mf_record_name(const struct mf_record *record);
  * alignment, order, overlap.  Offsets become absolute. */
 enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
                               size_t part_count, enum mf_layout layout);
+
+/* True where both are certainly the same value. */
+bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b);
+
+/* Of one shard, the same key twice. */
+void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
+                            const struct mf_meta *second);
 
 /* Name tables; repeated names are found here. */
 enum mf_status mf_index_build_names(struct mf_index *index);

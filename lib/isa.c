@@ -45,12 +45,26 @@ bool mf_isa_runs(const struct mf_isa *isa)
     return true;
 }
 
+const char *mf_isa_at(size_t index)
+{
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        if (mf_isa_runs(isa) && index-- == 0)
+            return isa->name;
+    return NULL;
+}
+
 static const struct mf_isa *refuse(struct mf_env *env, const char *name,
                                    const char *why)
 {
     mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s', %s",
             mf_quote((struct mf_str){ name, strlen(name) }).text, why);
     return NULL;
+}
+
+enum mf_status mf_isa_check(struct mf_env *env)
+{
+    mf_clear_error(env);
+    return mf_isa_choose(env) ? MF_OK : mf_env_error(env)->status;
 }
 
 const struct mf_isa *mf_isa_choose(struct mf_env *env)

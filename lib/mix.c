@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "lib/carry.h"
+
 /* ---- the order ---- */
 
 bool mf_block_of(struct mf_str name, uint64_t *out)
@@ -89,13 +91,14 @@ static enum mf_status put_in_order(struct mf_draft *draft,
  * marked as a guess. */
 #define GUESSED 1024
 
-static uint32_t copied_file_type(struct mf_draft *const *drafts, size_t count)
+static uint32_t copied_file_type(struct mf_draft *const *drafts, size_t count,
+                                 const struct mf_draft *facts)
 {
     size_t of[MF_TYPE_COUNT] = { 0 }, most = 0;
     enum mf_type type = MF_TYPE_F32;
 
-    if (mf_draft_find(drafts[0], "general.file_type"))
-        return (uint32_t)mf_draft_number(drafts[0], "general.file_type");
+    if (mf_draft_find(facts, "general.file_type"))
+        return (uint32_t)mf_draft_number(facts, "general.file_type");
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
             uint32_t from = drafts[i]->tensor[t].from;
@@ -109,11 +112,6 @@ static uint32_t copied_file_type(struct mf_draft *const *drafts, size_t count)
 }
 
 /* ---- a tensor ---- */
-
-static bool is_quantized(enum mf_type type)
-{
-    return mf_types[type].block > 1 || type == MF_TYPE_APR_Q8;
-}
 
 static bool is_float(enum mf_type type)
 {
@@ -132,7 +130,7 @@ static enum mf_status check_source(const struct mf_mix *mix,
 
     if (known && is_float(from))
         return MF_OK;
-    if (!known || !is_quantized(from))
+    if (!known || !mf_type_is_quantized(from))
         return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' is %s and cannot be quantized",
                        mf_quote(tensor->name).text, name);
@@ -204,20 +202,19 @@ static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
                              struct mf_mix_result *result)
 {
     bool fastest_first = draft->format->fastest_first;
-    uint64_t row = tensor->dim[fastest_first ? 0 : tensor->rank - 1];
     enum mf_type type;
 
     if (!mf_mix_takes(mix, tensor, fastest_first)) {
         tensor->weights.at = NULL;
         return MF_OK;
     }
-    if (mf_mix_type(mix, tensor->name, row, &type) != MF_OK)
+    if (mf_mix_type(mix, tensor, fastest_first, &type) != MF_OK)
         return mix->env->error.status;
-    if ((uint32_t)type == tensor->from) {
+    if ((uint32_t)type == tensor->type) {
         tensor->weights.at = NULL;
         return MF_OK;
     }
-    result->changed++;
+    result->changed += (uint32_t)type != tensor->from;
     if (change(mix, draft, tensor, type, imatrix) != MF_OK)
         return mix->env->error.status;
     result->weighted += tensor->weights.at != NULL;
@@ -234,9 +231,10 @@ static void find_weights(struct mf_draft *draft,
             draft->tensor[i].weights = draft->tensor[i].name;
 }
 
-/* Everything but the types. */
+/* Everything but the types.  facts: the metadata as GGUF has them. */
 static enum mf_status prepare(struct mf_mix *mix,
                               struct mf_draft *const *drafts, size_t count,
+                              struct mf_draft *facts,
                               const struct mf_model *model,
                               const struct mf_imatrix *imatrix)
 {
@@ -248,13 +246,16 @@ static enum mf_status prepare(struct mf_mix *mix,
         find_weights(drafts[i], imatrix); /* before names change */
     }
     if (mix->copy)
-        mix->file_type = copied_file_type(drafts, count);
-    if (mf_mix_metadata(drafts[0], options, imatrix, mix->file_type) != MF_OK)
+        mix->file_type = copied_file_type(drafts, count, facts);
+    if (mf_mix_metadata(drafts[0], options, imatrix, mix->file_type) != MF_OK ||
+        (facts != drafts[0] &&
+         mf_mix_metadata(facts, options, imatrix, mix->file_type) != MF_OK))
         return mix->env->error.status;
     /* llama-quantize, too, takes the numbers of the whole model. */
-    mf_mix_learn(mix, drafts[0], imatrix != NULL);
+    mf_mix_learn(mix, facts, imatrix != NULL);
     if (options->prune_count > 0 &&
-        mf_prune(drafts, count, options->prune, options->prune_count) != MF_OK)
+        mf_prune(drafts, count, facts, options->prune, options->prune_count) !=
+            MF_OK)
         return mix->env->error.status;
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++)
@@ -262,8 +263,29 @@ static enum mf_status prepare(struct mf_mix *mix,
     return count > 1 ? mf_mix_split(drafts, count) : MF_OK;
 }
 
+/* The metadata as GGUF would have them, whatever is written. */
+static enum mf_status prepare_with_facts(struct mf_mix *mix,
+                                         struct mf_draft *const *drafts,
+                                         size_t count, struct mf_model *model,
+                                         const struct mf_imatrix *imatrix)
+{
+    struct mf_draft facts = { 0 };
+    enum mf_status status;
+    size_t unused;
+
+    if (drafts[0]->format == &mf_format_gguf)
+        return prepare(mix, drafts, count, drafts[0], model, imatrix);
+    mf_draft_init(&facts, mix->env, &mf_format_gguf);
+    facts.lossy = true; /* only a few numbers of it are looked at */
+    status = mf_carry_metadata(&facts, model, &unused);
+    if (status == MF_OK)
+        status = prepare(mix, drafts, count, &facts, model, imatrix);
+    mf_draft_release(&facts);
+    return status;
+}
+
 enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
-                            const struct mf_model *model,
+                            struct mf_model *model,
                             const struct mf_quantize_options *options,
                             const struct mf_imatrix *imatrix,
                             struct mf_mix_result *out)
@@ -275,7 +297,7 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
         imatrix = NULL; /* what was kept of it is nothing */
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
         mf_mix_need(&mix, imatrix != NULL) != MF_OK ||
-        prepare(&mix, drafts, count, model, imatrix) != MF_OK)
+        prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++)

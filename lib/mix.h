@@ -22,16 +22,20 @@ struct mf_mix_result {
     enum mf_type type;  /* of most; MF_TYPE_UNKNOWN: all stay */
 };
 
-/* The drafts, GGUF, list tensors and metadata of a model: all of it in the
+/* The drafts list tensors and metadata of a model: all of it in the
  * first one or, with keep_split, the tensors of each shard in one of its own,
  * with the metadata in the first.  Brings their tensors into the order that
  * llama-quantize writes, gives each its type, size and weights, and leaves the
  * metadata as llama-quantize does.  imatrix: NULL for none. */
 enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
-                            const struct mf_model *model,
+                            struct mf_model *model,
                             const struct mf_quantize_options *options,
                             const struct mf_imatrix *imatrix,
                             struct mf_mix_result *out);
+
+/* Of files whose tensors have a type that general.file_type has no number for.
+ */
+#define MF_NO_FILE_TYPE UINT32_MAX
 
 /* ---- mix.c ---- */
 
@@ -64,6 +68,9 @@ struct mf_mix {
 enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
                            const struct mf_quantize_options *options);
 
+/* True of the mix that changes no type. */
+bool mf_mix_is_copy(const char *name);
+
 /* Refuses a mix that needs an importance matrix where there is none. */
 enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix);
 
@@ -72,8 +79,9 @@ uint32_t mf_mix_file_type(enum mf_type type);
 
 /* ---- mix_type.c ---- */
 
-/* What metadata tell of the model, and then each tensor's name. */
-void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *draft,
+/* What metadata tell of the model, as GGUF has them, and then each tensor's
+ * name. */
+void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
                   bool has_imatrix);
 void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
@@ -81,10 +89,10 @@ void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 bool mf_mix_takes(const struct mf_mix *mix,
                   const struct mf_draft_tensor *tensor, bool fastest_first);
 
-/* The type of the next tensor, whose rows have so many elements: to be asked of
- * each that is taken, in order. */
-enum mf_status mf_mix_type(struct mf_mix *mix, struct mf_str name, uint64_t row,
-                           enum mf_type *out);
+/* The type of the next tensor: to be asked of each that is taken, in order. */
+enum mf_status mf_mix_type(struct mf_mix *mix,
+                           const struct mf_draft_tensor *tensor,
+                           bool fastest_first, enum mf_type *out);
 
 bool mf_mix_is_embedding(struct mf_str name);
 
@@ -101,6 +109,11 @@ struct mf_entry *mf_draft_find_of(const struct mf_draft *draft,
 /* The number that it is, or the first of a list; 0 where there is none. */
 uint64_t mf_draft_number(const struct mf_draft *draft, const char *key);
 
+/* The number under that key, at the end; where the draft's format has another
+ * key for it, under that. */
+enum mf_status mf_draft_put_number(struct mf_draft *draft, const char *key,
+                                   enum mf_value_type type, uint64_t number);
+
 /* The metadata as llama-quantize leaves them. */
 enum mf_status mf_mix_metadata(struct mf_draft *draft,
                                const struct mf_quantize_options *options,
@@ -113,8 +126,9 @@ enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count);
 /* ---- prune.c ---- */
 
 /* Leaves out blocks, and moves up the others: tensors and what metadata say of
- * each block. */
+ * each block.  facts as for mf_mix_learn. */
 enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
-                        const uint32_t *blocks, size_t block_count);
+                        const struct mf_draft *facts, const uint32_t *blocks,
+                        size_t block_count);
 
 #endif

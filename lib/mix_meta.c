@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "lib/carry.h"
 #include "lib/convert.h"
 #include "lib/mix.h"
 
@@ -76,17 +77,28 @@ uint64_t mf_draft_number(const struct mf_draft *draft, const char *key)
 /* The value at the end, wherever it stood. */
 static enum mf_status put_last(struct mf_draft *draft, struct mf_edit edit)
 {
-    struct mf_edit both[2] = { { .key = edit.key, .unset = true }, edit };
+    struct mf_edit both[2];
 
+    if (mf_carry_edit(draft, &edit) != MF_OK)
+        return draft->env->error.status;
+    both[0] = (struct mf_edit){ .key = edit.key, .unset = true };
+    both[1] = edit;
     return mf_draft_edit(draft, both, edit.unset ? 1 : 2);
 }
 
-static enum mf_status put_number(struct mf_draft *draft, const char *key,
-                                 enum mf_value_type type, uint64_t number)
+enum mf_status mf_draft_put_number(struct mf_draft *draft, const char *key,
+                                   enum mf_value_type type, uint64_t number)
 {
     return put_last(
         draft,
         (struct mf_edit){ .key = key, .type = type, .number.u64 = number });
+}
+
+static enum mf_status unset(struct mf_draft *draft, const char *key,
+                            enum mf_value_type type)
+{
+    return put_last(
+        draft, (struct mf_edit){ .key = key, .type = type, .unset = true });
 }
 
 static enum mf_status put_text(struct mf_draft *draft, const char *key,
@@ -109,12 +121,12 @@ static enum mf_status note_imatrix(struct mf_draft *draft, const char *path,
         (imatrix->dataset.size > 0 &&
          put_text(draft, "quantize.imatrix.dataset", imatrix->dataset) !=
              MF_OK) ||
-        put_number(draft, "quantize.imatrix.entries_count", MF_VALUE_I32,
-                   imatrix->count) != MF_OK)
+        mf_draft_put_number(draft, "quantize.imatrix.entries_count",
+                            MF_VALUE_I32, imatrix->count) != MF_OK)
         return draft->env->error.status;
     return imatrix->chunks > 0
-               ? put_number(draft, "quantize.imatrix.chunks_count",
-                            MF_VALUE_I32, imatrix->chunks)
+               ? mf_draft_put_number(draft, "quantize.imatrix.chunks_count",
+                                     MF_VALUE_I32, imatrix->chunks)
                : MF_OK;
 }
 
@@ -123,17 +135,17 @@ enum mf_status mf_mix_metadata(struct mf_draft *draft,
                                const struct mf_imatrix *imatrix,
                                uint32_t file_type)
 {
-    static const struct mf_edit whole[] = {
-        { .key = "split.no", .unset = true },
-        { .key = "split.count", .unset = true },
-        { .key = "split.tensors.count", .unset = true },
-    };
+    static const char file_key[] = "general.file_type";
 
-    if (put_number(draft, "general.quantization_version", MF_VALUE_U32,
-                   QUANTIZATION_VERSION) != MF_OK ||
-        put_number(draft, "general.file_type", MF_VALUE_U32, file_type) !=
+    if (mf_draft_put_number(draft, "general.quantization_version", MF_VALUE_U32,
+                            QUANTIZATION_VERSION) != MF_OK ||
+        (file_type == MF_NO_FILE_TYPE
+             ? unset(draft, file_key, MF_VALUE_U32)
+             : mf_draft_put_number(draft, file_key, MF_VALUE_U32, file_type)) !=
             MF_OK ||
-        mf_draft_edit(draft, whole, sizeof(whole) / sizeof(*whole)) != MF_OK)
+        unset(draft, "split.no", MF_VALUE_U16) != MF_OK ||
+        unset(draft, "split.count", MF_VALUE_U16) != MF_OK ||
+        unset(draft, "split.tensors.count", MF_VALUE_I32) != MF_OK)
         return draft->env->error.status;
     for (size_t i = 0; i < options->edit_count; i++)
         if (put_last(draft, options->edits[i]) != MF_OK)
@@ -148,11 +160,12 @@ enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count)
     for (size_t i = 0; i < count; i++)
         tensors += drafts[i]->tensor_count;
     for (size_t i = 0; i < count; i++)
-        if (put_number(drafts[i], "split.no", MF_VALUE_U16, i) != MF_OK ||
-            put_number(drafts[i], "split.count", MF_VALUE_U16, count) !=
+        if (mf_draft_put_number(drafts[i], "split.no", MF_VALUE_U16, i) !=
                 MF_OK ||
-            put_number(drafts[i], "split.tensors.count", MF_VALUE_I32,
-                       tensors) != MF_OK)
+            mf_draft_put_number(drafts[i], "split.count", MF_VALUE_U16,
+                                count) != MF_OK ||
+            mf_draft_put_number(drafts[i], "split.tensors.count", MF_VALUE_I32,
+                                tensors) != MF_OK)
             return drafts[i]->env->error.status;
     return MF_OK;
 }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "lib/codecs.h"
 #include "lib/mix.h"
 
 /* ---- the tables ---- */
@@ -54,8 +55,13 @@ static const struct file_of {
 
 bool mf_mix_at(size_t index, struct mf_mix_info *out)
 {
+    const struct mf_codec *codec;
+
     if (index >= MIX_COUNT)
         return false;
+    codec = mixes[index].type == MF_TYPE_UNKNOWN
+                ? NULL
+                : mf_codec_of(mf_isas, mixes[index].type);
     *out = (struct mf_mix_info){
         .name = mixes[index].name,
         .file_type = mixes[index].file_type,
@@ -63,6 +69,7 @@ bool mf_mix_at(size_t index, struct mf_mix_info *out)
                     ? ""
                     : mf_types[mixes[index].type].name,
         .needs_imatrix = mixes[index].imatrix,
+        .available = codec ? codec->encode != NULL : true,
     };
     return true;
 }
@@ -94,6 +101,11 @@ static size_t find_mix(const char *name)
     return MF_NOT_FOUND;
 }
 
+bool mf_mix_is_copy(const char *name)
+{
+    return find_mix(name) == NUMBER_COPY;
+}
+
 /* A number as one writes it: that of COPY is F32's, which is found first. */
 static size_t find_mix_number(const char *digits)
 {
@@ -113,21 +125,18 @@ static size_t find_mix_number(const char *digits)
 }
 
 /* The types that tensors can become; NULL for others. */
-static const struct file_of *find_type(const char *name, bool any_case)
+static const struct file_of *find_type(const char *name)
 {
-    for (size_t i = 0; i < COUNT(files_of); i++) {
-        const char *known = mf_types[files_of[i].type].name;
-
-        if (any_case ? same_but_case(known, name) : strcmp(known, name) == 0)
+    for (size_t i = 0; i < COUNT(files_of); i++)
+        if (same_but_case(mf_types[files_of[i].type].name, name))
             return &files_of[i];
-    }
     return NULL;
 }
 
 static enum mf_status take_type(struct mf_env *env, const char *name,
                                 enum mf_type *out)
 {
-    const struct file_of *found = name ? find_type(name, true) : NULL;
+    const struct file_of *found = name ? find_type(name) : NULL;
 
     *out = found ? found->type : MF_TYPE_UNKNOWN;
     if (name && !found)
@@ -141,16 +150,19 @@ static enum mf_status take_type(struct mf_env *env, const char *name,
 
 static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
 {
-    const struct file_of *type = find_type(name, false);
+    const struct file_of *type = NULL;
 
-    mix->row = type ? MF_NOT_FOUND : find_mix(name);
-    if (!type && mix->row == MF_NOT_FOUND)
+    mix->row = find_mix(name);
+    if (mix->row == MF_NOT_FOUND)
         mix->row = find_mix_number(name);
-    if (!type && mix->row == MF_NOT_FOUND)
-        return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'%s' is neither a mix, as Q4_K_M is, nor a type, as "
-                       "q4_k is",
-                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    if (mix->row == MF_NOT_FOUND) {
+        type = find_type(name);
+        if (!type)
+            return mf_fail(
+                mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "'%s' is neither a mix, as Q4_K_M is, nor a type, as mxfp4 is",
+                mf_quote((struct mf_str){ name, strlen(name) }).text);
+    }
     mix->type = type ? type->type : mixes[mix->row].type;
     mix->file_type = type ? type->number : mixes[mix->row].file_type;
     mix->copy = mix->type == MF_TYPE_UNKNOWN;

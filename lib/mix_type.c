@@ -16,16 +16,21 @@ enum number {
 #undef PLAIN
 };
 
+/* The last mixes share a bit: no rule tells one of them from the others. */
+#define BIT_MAX            30
+#define BIT_NUMBER(number) ((number) < BIT_MAX ? (number) : BIT_MAX)
+
 /* One bit each, for the column of rules. */
 enum bit {
-#define MIX(NAME, ...) NAME = 1 << NUMBER_##NAME,
+#define MIX(NAME, ...) NAME = 1 << BIT_NUMBER(NUMBER_##NAME),
 #include "lib/mix.def"
 #undef MIX
     LOW = IQ1_S | IQ1_M | IQ2_XXS | IQ2_XS | IQ2_S | IQ2_M,
-    ALL = (1 << NUMBER_F16) - 1 /* the first mix without rules */
+    ALL = INT32_MAX
 };
 
 enum part {
+    ANY,
     OTHER,
     OUTPUT,
     EMBEDDING,
@@ -61,8 +66,9 @@ enum fact {
     FIRST_4 = 1 << 11,
     EIGHTH = 1 << 12, /* in the first one */
     SIXTEENTH = 1 << 13,
-    MIDDLE = 1 << 14,   /* neither in the first eighth nor in the last */
-    MORE_BITS = 1 << 15 /* in one of these, or a third one between them */
+    MIDDLE = 1 << 14,    /* neither in the first eighth nor in the last */
+    MORE_BITS = 1 << 15, /* in one of these, or a third one between them */
+    SEVERAL = 1 << 16    /* matrices in one tensor, as experts are */
 };
 
 static const struct rule {
@@ -156,16 +162,16 @@ static void learn_numbers(struct mf_mix *mix, const struct mf_draft *draft,
         mix->facts |= MODEL_70B;
 }
 
-void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *draft,
+void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
                   bool has_imatrix)
 {
-    const struct mf_entry *entry = mf_draft_find(draft, "general.architecture");
+    const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
     struct mf_str architecture = { "", 0 };
 
     if (entry && entry->type == MF_VALUE_STRING && entry->text.at)
         architecture = entry->text;
     mix->facts = has_imatrix ? IMATRIX : NO_IMATRIX;
-    learn_numbers(mix, draft, architecture);
+    learn_numbers(mix, facts, architecture);
     mix->facts |= is(architecture, "falcon") ? FALCON : NOT_FALCON;
     mix->facts |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
     if (mix->experts >= 4)
@@ -260,7 +266,7 @@ static enum mf_status forward_place(const struct mf_mix *mix,
 {
     uint64_t i = (*counter)++, block;
 
-    if (mix->experts > 1 && !(LOW >> mix->row & 1)) {
+    if (mix->experts > 1 && !(LOW >> BIT_NUMBER(mix->row) & 1)) {
         if (!mf_block_of(name, &block) || block >= mix->blocks)
             return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                            "tensor '%s' is in none of the model's %" PRIu64
@@ -290,11 +296,19 @@ static enum mf_status place(struct mf_mix *mix, enum part part,
     }
 }
 
+static bool is_for(const struct rule *rule, const struct mf_mix *mix,
+                   enum part part, unsigned facts)
+{
+    return (rule->part == part || rule->part == ANY) &&
+           rule->mixes >> BIT_NUMBER(mix->row) & 1 &&
+           (rule->when & ~facts) == 0;
+}
+
 static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
-                                 uint64_t row, enum mf_type *out)
+                                 uint64_t row, bool several, enum mf_type *out)
 {
     enum part part = part_of(mix, name);
-    unsigned facts = mix->facts;
+    unsigned facts = mix->facts | (several ? SEVERAL : 0);
 
     if (row % mf_types[mix->type].block != 0)
         facts |= ODD;
@@ -305,8 +319,7 @@ static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
         return MF_OK;
     }
     for (size_t i = 0; i < COUNT(rules); i++)
-        if (rules[i].part == part && rules[i].mixes >> mix->row & 1 &&
-            (rules[i].when & ~facts) == 0) {
+        if (is_for(&rules[i], mix, part, facts)) {
             *out = rules[i].type;
             break;
         }
@@ -335,7 +348,7 @@ static void asked_type(const struct mf_mix *mix, struct mf_str name,
 static enum mf_status fitting_type(struct mf_mix *mix, struct mf_str name,
                                    uint64_t row, enum mf_type *type)
 {
-    if (row % mf_types[*type].block == 0)
+    if (row % mf_types[*type].block == 0 || mf_type_flows(*type))
         return MF_OK;
     for (size_t i = 0; i < COUNT(fallbacks); i++)
         if (fallbacks[i].type == *type) {
@@ -352,13 +365,18 @@ static enum mf_status fitting_type(struct mf_mix *mix, struct mf_str name,
                    mf_types[*type].block);
 }
 
-enum mf_status mf_mix_type(struct mf_mix *mix, struct mf_str name, uint64_t row,
-                           enum mf_type *out)
+enum mf_status mf_mix_type(struct mf_mix *mix,
+                           const struct mf_draft_tensor *tensor,
+                           bool fastest_first, enum mf_type *out)
 {
+    uint32_t rank = tensor->rank;
+    uint64_t row = tensor->dim[fastest_first ? 0 : rank - 1];
+    bool several = rank > 2 && tensor->dim[fastest_first ? 2 : rank - 3] > 1;
+    struct mf_str name = tensor->name;
     enum mf_type type = mix->type;
 
     if (mix->row < NUMBER_F16 && !mix->options->pure &&
-        mixed_type(mix, name, row, &type) != MF_OK)
+        mixed_type(mix, name, row, several, &type) != MF_OK)
         return mix->env->error.status;
     asked_type(mix, name, &type);
     *out = type;

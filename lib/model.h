@@ -51,6 +51,11 @@ bool mf_model_detail(const struct mf_model *model, int fact,
                      struct mf_meta *out, size_t *at);
 const char *mf_detail_name(int fact);
 
+/* The key that a fact has in this file, and its value whatever that is; false
+ * where there is none: *key is then the one that it should have. */
+bool mf_model_detail_key(const struct mf_model *model, int fact,
+                         struct mf_str *key, struct mf_meta *out);
+
 /* ---- shards.c ---- */
 
 /* Opens path as the next shard of the model and reads its header. */
@@ -72,6 +77,10 @@ const char *mf_base_name(const char *path);
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name);
 
+/* Holds the metadata of later shards against the first one's, for mf_validate,
+ * in shard_meta.c. */
+enum mf_status mf_shards_check_metadata(struct mf_model *model);
+
 /* ---- split.c ---- */
 
 /* PREFIX-00002-of-00005SUFFIX, the last component of a path. */
@@ -86,7 +95,8 @@ struct mf_shard_name {
 bool mf_shard_name_match(const char *path, struct mf_shard_name *out);
 
 /* path is open as the only file; its other shards are opened, too.  split: it
- * says itself that it is a shard.  named: its name may say so. */
+ * says itself that it is a shard.  named: an index.json beside it or, where
+ * there is none, its name may say so. */
 enum mf_status mf_model_gather_split(struct mf_model *model, const char *path);
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 
@@ -94,6 +104,13 @@ enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 
 /* path is open as the only file and lists others, which are opened instead. */
 enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
+
+/* ---- indexed.c ---- */
+
+/* The path of the index.json beside path that lists it, in the arena; NULL
+ * where none does. */
+enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
+                                   const char **out);
 
 /* ---- gather.c ---- */
 

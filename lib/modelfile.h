@@ -91,13 +91,16 @@ enum mf_status {
 
 /* message: one sentence without a full stop, printable UTF-8 (bytes of a file
  * are escaped in it), naming the value found and the bound it broke.
- * offset: where in the file, or MF_NO_OFFSET. */
+ * offset: where in the file, or MF_NO_OFFSET.
+ * shard: the name of the file beside the one that was opened in which offset
+ * lies, terminated; "" where it is that one itself. */
 struct mf_error {
     enum mf_status status;
     uint64_t offset;
     char message[320];
     const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
                          fault, else "" */
+    char shard[256];
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
@@ -166,6 +169,10 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 /* Every model of the env must be closed before.  NULL is allowed. */
 MF_API void mf_env_free(struct mf_env *env);
 
+/* MF_ERR_ARGUMENT where the environment's MODELFILE_ISA names no instruction
+ * set that runs here; calls that would use it end likewise. */
+MF_API enum mf_status mf_isa_check(struct mf_env *env);
+
 /* The last failure of this env; status MF_OK where there was none.  Valid
  * until the next call with this env. */
 MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
@@ -209,13 +216,17 @@ enum mf_shards {
     MF_SHARDS_AUTO,   /* all shards of a split GGUF; an index.json's; a folder's
                        */
     MF_SHARDS_ALONE,  /* this file only */
-    MF_SHARDS_BY_NAME /* also safetensors shards, by "-00001-of-00005" */
+    MF_SHARDS_BY_NAME /* also safetensors shards: those of the index.json beside
+                         that lists the file, else, by "-00001-of-00005", those
+                         that its name counts.  For whoever writes the model
+                         anew: nothing of it is left out */
 };
 
 /* All zero is the default. */
 struct mf_open_options {
     bool metadata_only; /* leave the tensor index unread where it is apart */
     enum mf_shards shards;
+    size_t findings_max; /* kept, more are counted; 0: MF_FINDINGS_MAX */
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors
@@ -443,7 +454,7 @@ enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
 /* "note", "warning", "error". */
 MF_API const char *mf_severity_name(enum mf_severity severity);
 
-#define MF_FINDINGS_MAX 1000 /* kept; more are only counted */
+#define MF_FINDINGS_MAX 1000 /* kept where mf_open is not told otherwise */
 
 struct mf_finding {
     const char *rule; /* "TENSOR-BOUNDS": stable, static */
@@ -615,6 +626,7 @@ struct mf_mix_info {
     uint32_t file_type; /* general.file_type */
     const char *type;   /* of most tensors; "" where all stay as they are */
     bool needs_imatrix;
+    bool available; /* this library has an encoder for that type */
 };
 
 /* The mixes that llama-quantize knows, index from 0 until false. */
@@ -675,7 +687,7 @@ struct mf_writer;
 
 struct mf_writer_options {
     const char *format; /* "gguf", "apr", "safetensors" */
-    uint32_t version;   /* 0: the usual one */
+    uint32_t version;   /* 0: the usual one; of GGUF 2 or 3, of APR 2 */
     uint64_t reserve;   /* as in struct mf_convert_options */
     bool replace;       /* likewise */
     bool big_endian;    /* GGUF */
@@ -711,7 +723,9 @@ MF_API enum mf_status mf_writer_add(struct mf_writer *writer,
                                     const struct mf_new_tensor *tensor,
                                     size_t *index);
 
-/* Fixes all offsets, takes the room, writes the header. */
+/* Fixes all offsets, takes the room, writes the header.  Refused where two
+ * tensors have one name, or two values one key (as by taking the metadata of
+ * two models).  Where the path cannot be written, another one may be tried. */
 MF_API enum mf_status mf_writer_open(struct mf_writer *writer,
                                      const char *path);
 
@@ -732,26 +746,35 @@ MF_API enum mf_status mf_writer_fill(struct mf_writer *writer,
                                      mf_produce *produce, void *user);
 
 /* Bytes of any tensor, in any order, from any thread; env is that thread's own.
- * Each byte once.  A pipe or a device takes bytes by push or fill alone. */
+ * Each byte once.  Refused for a pipe or a device, which takes bytes by push or
+ * fill alone. */
 MF_API enum mf_status mf_writer_write_at(struct mf_writer *writer,
                                          struct mf_env *env, size_t index,
                                          uint64_t offset, const void *bytes,
                                          size_t size);
 
-/* Refused where a tensor has not got all its bytes. */
+/* Refused where a tensor has not been given each of its bytes once; what is
+ * missing may be given then.  After any other failure the writer can only be
+ * freed. */
 MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 
 /* ---- What a folder holds ------------------------------------------------- */
 
-/* Calls found for every model in a folder (not its subfolders), in the order
- * of names: once per split model, with a path and a way for mf_open.  Files
- * that are no model are passed over.  A status other than MF_OK from found
- * ends the listing and is returned. */
+/* Calls found for every model in a folder (not in the folders in it), in the
+ * order of names: once per split model, with a path and a way for mf_open.
+ * Files that are no model, and names that begin with a dot, are passed over.  A
+ * status other than MF_OK from found ends the listing and is returned. */
 MF_API enum mf_status
 mf_folder_list(struct mf_env *env, const char *folder,
                enum mf_status (*found)(void *user, const char *path,
                                        enum mf_shards shards),
                void *user);
+
+/* The same for the folders in a folder; link: it is a symbolic link to one. */
+MF_API enum mf_status mf_folder_folders(
+    struct mf_env *env, const char *folder,
+    enum mf_status (*found)(void *user, const char *path, bool link),
+    void *user);
 
 /* ---- What this library knows --------------------------------------------- */
 
@@ -768,6 +791,50 @@ struct mf_format_info {
 /* index from 0 until false. */
 MF_API bool mf_type_at(size_t index, struct mf_type_info *out);
 MF_API bool mf_format_at(size_t index, struct mf_format_info *out);
+
+/* ---- Floats into blocks, and back -----------------------------------------
+ */
+
+/* The loops of one tensor type for one instruction set.  They allocate nothing,
+ * keep nothing and cannot fail; any number of threads may call them at once.
+ * Every instruction set gives the same bytes.
+ *
+ * columns is a multiple of block.  Blocks of that many numbers take prefix +
+ * columns / block * size bytes; no side need be aligned, and the sides must not
+ * overlap.  A tensor whose prefix is 0 is decoded whole or in parts. */
+struct mf_kernel {
+    const char *type, *isa; /* "q4_k", "avx2" */
+    uint32_t block, size;   /* numbers and bytes of a block */
+    uint32_t prefix;        /* bytes before the blocks: "apr_q8" alone has them,
+                               one scale for all */
+    void (*decode)(const uint8_t *blocks, float *out, size_t columns);
+    /* A whole row at a time: some types look at its mean square.  weights say
+     * how much each column matters (an importance matrix); NULL: all alike.
+     * Types that have no use for them do not read them.  NULL for types that
+     * are decoded only. */
+    void (*encode)(const float *row, const float *weights, uint8_t *blocks,
+                   size_t columns);
+};
+
+/* The instruction sets that run on this processor, from the plainest
+ * ("portable") to the best; NULL past the last. */
+MF_API const char *mf_isa_at(size_t index);
+
+/* False (out untouched) where the type is not known or not decoded, or the
+ * instruction set does not run here.  isa NULL: the best. */
+MF_API bool mf_kernel_find(const char *type, const char *isa,
+                           struct mf_kernel *out);
+
+/* As many threads as share long work of this env. */
+MF_API size_t mf_env_threads(const struct mf_env *env);
+
+/* Calls task once for each index below count, by the env's threads: in any
+ * order, and several at once.  Returns when all have returned; MF_ERR_STOPPED
+ * where the env's progress function, which is told of tasks instead of bytes,
+ * ended it. */
+MF_API enum mf_status mf_share(struct mf_env *env, size_t count,
+                               void (*task)(void *user, size_t index),
+                               void *user);
 
 /* ---- Text and JSON ------------------------------------------------------- */
 

@@ -9,9 +9,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+uint64_t mf_text_hash(struct mf_str text, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(text.at, text.size, seed);
+}
+
 static size_t hash(const struct mf_names *names, struct mf_str name)
 {
-    return (size_t)XXH3_64bits_withSeed(name.at, name.size, names->seed);
+    return (size_t)mf_text_hash(name, names->seed);
 }
 
 static bool same(struct mf_str a, struct mf_str b)

@@ -12,6 +12,10 @@
 
 #define MF_NOT_FOUND SIZE_MAX
 
+/* By a seed that the file's author cannot know, nobody can make two texts that
+ * share it. */
+uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
+
 struct mf_names {
     uint32_t *slot; /* row + 1; 0: free */
     size_t mask;    /* slots - 1; slots are a power of two */

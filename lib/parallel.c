@@ -42,20 +42,42 @@ static size_t least(uint64_t a, uint64_t b)
     return (size_t)(a < b ? a : b);
 }
 
-static size_t workers_for(const struct mf_env *env, uint64_t work)
+/* What buffers may take: where the heap has a limit, half of what is left. */
+static size_t memory_for(const struct mf_env *env)
+{
+    const struct mf_heap *heap = &env->heap;
+
+    if (heap->limit == 0)
+        return MF_CREW_MEMORY;
+    return least(MF_CREW_MEMORY,
+                 heap->limit > heap->live ? (heap->limit - heap->live) / 2 : 0);
+}
+
+static size_t workers_for(const struct mf_env *env, uint64_t work,
+                          size_t at_least)
 {
     size_t threads = env->threads > 0 ? env->threads : processors();
+    size_t each = at_least > BUFFER_MIN ? at_least : BUFFER_MIN;
 
 #ifndef _OPENMP
     threads = 1;
 #endif
     /* A buffer's worth of work is done before a thread has started. */
-    return least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
+    threads = least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
+    if (env->heap.limit > 0)
+        threads = least(threads, memory_for(env) / (each + 2 * MF_PAGE));
+    return threads > 0 ? threads : 1;
 }
 
-static size_t buffer_for(size_t workers, uint64_t piece, size_t at_least)
+size_t mf_env_threads(const struct mf_env *env)
 {
-    size_t share = least(MF_CREW_MEMORY / workers, BUFFER_MAX);
+    return workers_for(env, UINT64_MAX, 0);
+}
+
+static size_t buffer_for(const struct mf_env *env, size_t workers,
+                         uint64_t piece, size_t at_least)
+{
+    size_t share = least(memory_for(env) / workers, BUFFER_MAX);
 
     if (piece < share)
         share = (size_t)piece + MF_PAGE - 1;
@@ -102,7 +124,7 @@ static void start_threads(size_t count)
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least_size)
 {
-    size_t count = workers_for(env, work), size, stride;
+    size_t count = workers_for(env, work, least_size), size, stride;
     uint8_t *buffer;
 
 #ifdef _OPENMP
@@ -111,7 +133,7 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
     if (count > 1)
         start_threads(count);
 #endif
-    size = buffer_for(count, piece, least_size);
+    size = buffer_for(env, count, piece, least_size);
     stride = size + MF_PAGE;
 
     *crew = (struct mf_crew){ .env = env,

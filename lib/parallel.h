@@ -48,7 +48,8 @@ struct mf_crew {
 /* As many workers as the env may have threads, for `work` bytes in all that
  * come in pieces of at most `piece`: no more workers and no larger buffers than
  * that is good for, but buffers of `least` bytes however that is.  A buffer has
- * at most 512 KiB. */
+ * at most 512 KiB; where the heap has a limit, all take at most half of what is
+ * left of it, and there are fewer of them. */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
 void mf_crew_release(struct mf_crew *crew);

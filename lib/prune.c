@@ -170,11 +170,8 @@ static enum mf_status prune_list(const struct prune *prune,
 }
 
 static enum mf_status prune_metadata(const struct prune *prune,
-                                     struct mf_draft *draft)
+                                     struct mf_draft *draft, struct mf_str key)
 {
-    struct mf_entry *blocks = mf_draft_find_of(draft, "*.block_count");
-    struct mf_str key = blocks->key;
-    struct mf_entry last;
     size_t prefix = key.size - strlen("block_count");
 
     for (size_t i = 0; i < draft->entry_count; i++) {
@@ -186,20 +183,17 @@ static enum mf_status prune_metadata(const struct prune *prune,
             prune_list(prune, draft, entry) != MF_OK)
             return draft->env->error.status;
     }
-    mf_draft_remove(draft, blocks);
-    last = (struct mf_entry){ .key = key, .type = MF_VALUE_U32 };
-    last.number.u64 = prune->left;
-    blocks = mf_draft_add_entry(draft);
-    if (!blocks)
-        return draft->env->error.status;
-    *blocks = last;
-    return MF_OK;
+    key = mf_draft_text(draft, key);
+    return key.at
+               ? mf_draft_put_number(draft, key.at, MF_VALUE_U32, prune->left)
+               : draft->env->error.status;
 }
 
 /* ---- all of it ---- */
 
 enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
-                        const uint32_t *blocks, size_t block_count)
+                        const struct mf_draft *facts, const uint32_t *blocks,
+                        size_t block_count)
 {
     struct prune prune = { .env = drafts[0]->env };
     uint64_t tensors = 0;
@@ -207,12 +201,13 @@ enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
 
     for (size_t i = 0; i < count; i++)
         tensors += drafts[i]->tensor_count;
-    prune.blocks = mf_draft_number(drafts[0], "*.block_count");
+    prune.blocks = mf_draft_number(facts, "*.block_count");
     status = take_blocks(&prune, blocks, block_count, tensors);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         status = prune_tensors(&prune, drafts[i]);
     if (status == MF_OK)
-        status = prune_metadata(&prune, drafts[0]);
+        status = prune_metadata(&prune, drafts[0],
+                                mf_draft_find_of(facts, "*.block_count")->key);
     mf_release(prune.env, prune.moved,
                (size_t)prune.blocks * sizeof(*prune.moved));
     return status;

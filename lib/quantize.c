@@ -47,14 +47,23 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     draft->lossy = work->how->lossy;
     draft->reserve = work->how->reserve;
     draft->any_type = true;
+    /* What is not quantized of a model of Hugging Face's is what llama.cpp's
+     * converter makes of it: norms are floats of 32 bits. */
+    if (work->how->names == MF_NAMING_GGUF &&
+        draft->format == &mf_format_gguf &&
+        !mf_mix_is_copy(work->options->type))
+        draft->floats = MF_TYPE_F32;
     if (number == 0 &&
-        mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK)
+        (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||
+         mf_renaming_init(&work->outputs.renaming, model, draft,
+                          work->how->names, &work->outputs.left_out) != MF_OK))
         return model->env->error.status;
     if (work->outputs.count > 1) {
         first = model->part[number].first;
         count = model->part[number].count;
     }
-    return mf_draft_take_tensors(draft, model, NULL, first, count);
+    return mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
+                                 count);
 }
 
 /* Only now it is known what types the file is to carry. */

@@ -3,6 +3,7 @@
  * reader.c - bounded forward reading of fields in the file's byte order
  */
 #include "lib/reader.h"
+#include "lib/text.h"
 
 #include <assert.h>
 
@@ -172,4 +173,28 @@ enum mf_status mf_reader_check(struct mf_reader *reader, const char *what)
                      mf_reader_offset(reader),
                      "the file ends inside %s (it has %" PRIu64 " bytes)", what,
                      reader->limit);
+}
+
+bool mf_pass_text(struct mf_reader *reader, uint64_t size, bool *has_nul)
+{
+    *has_nul = false;
+    while (size > 0 && !reader->failed) {
+        size_t piece =
+            size < reader->capacity ? (size_t)size : reader->capacity;
+        const char *text = (const char *)mf_take(reader, piece);
+        size_t whole;
+
+        if (!text)
+            break;
+        /* The last bytes of a piece wait for the rest of their character. */
+        whole = piece < size ? mf_utf8_whole(text, piece) : piece;
+        reader->at -= piece - whole;
+        size -= whole;
+        *has_nul = *has_nul || memchr(text, 0, whole);
+        if (!mf_text_is_utf8(text, whole)) {
+            mf_skip(reader, size);
+            return false;
+        }
+    }
+    return true;
 }

@@ -150,4 +150,8 @@ static inline int mf_peek(struct mf_reader *reader)
  * read ("the tensor list") and where the file ended. */
 enum mf_status mf_reader_check(struct mf_reader *reader, const char *what);
 
+/* Passes over size bytes of text, which may be more than a window; false where
+ * they are not UTF-8. */
+bool mf_pass_text(struct mf_reader *reader, uint64_t size, bool *has_nul);
+
 #endif

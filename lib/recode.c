@@ -10,7 +10,7 @@
 #include <assert.h>
 
 /* Parts of the buffer begin on a cache line, so three of them may take as many
- * bytes less one more. */
+ * bytes less one more; and a number and a scale of APR's. */
 #define LINE  ((size_t)64)
 #define SLACK (4 * LINE)
 
@@ -28,10 +28,21 @@ static enum mf_status no_codec(struct mf_env *env,
                    mf_quote(tensor->name).text, mf_types[type].name, what);
 }
 
-/* Bytes of a row of that many numbers. */
-static size_t row_size(enum mf_type type, size_t columns)
+/* Numbers of a row; 0 where it is no whole blocks. */
+static uint64_t columns_of(enum mf_type from, enum mf_type to, uint64_t row)
 {
-    return columns / mf_types[type].block * mf_types[type].bytes;
+    size_t in = mf_types[from].block, out = mf_types[to].block;
+
+    if (in == 1 && out == 1)
+        return 1;
+    if (row == 0) /* there are none */
+        return in > out ? in : out;
+    if (row % in == 0 && row % out == 0 && row <= SIZE_MAX / 16)
+        return row;
+    /* The one flows, the other takes any number. */
+    if ((mf_type_flows(from) && out == 1) || (mf_type_flows(to) && in == 1))
+        return in > out ? in : out;
+    return 0;
 }
 
 bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
@@ -40,10 +51,14 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
 {
     enum mf_type from = (enum mf_type)tensor->from;
     enum mf_type to = (enum mf_type)tensor->type;
-    uint64_t columns = 1;
+    uint64_t row = 1;
 
-    *out = (struct mf_recoding){ .decode = mf_codec_of(isa, from),
+    *out = (struct mf_recoding){ .from = from,
+                                 .to = to,
+                                 .decode = mf_codec_of(isa, from),
                                  .encode = mf_codec_of(isa, to),
+                                 .prefix = mf_type_head(from),
+                                 .head = mf_type_head(to),
                                  .matrix = UINT64_MAX };
     if (!out->decode) {
         no_codec(env, tensor, from, "decoded");
@@ -53,23 +68,47 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
         no_codec(env, tensor, to, "encoded");
         return false;
     }
-    if (tensor->rank > 0 &&
-        (mf_types[from].block > 1 || mf_types[to].block > 1))
-        columns = tensor->dim[fastest_first ? 0 : tensor->rank - 1];
-    if (columns % mf_types[from].block != 0 ||
-        columns % mf_types[to].block != 0 || columns > SIZE_MAX / 16) {
+    if (tensor->rank > 0)
+        row = tensor->dim[fastest_first ? 0 : tensor->rank - 1];
+    out->columns = (size_t)columns_of(from, to, row);
+    if (out->columns == 0) {
         mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "rows of tensor '%s' have %" PRIu64
                 " numbers, no whole blocks of %s",
-                mf_quote(tensor->name).text, columns,
-                mf_types[columns % mf_types[to].block ? to : from].name);
+                mf_quote(tensor->name).text, row,
+                mf_types[row % mf_types[to].block ? to : from].name);
         return false;
     }
-    out->columns = (size_t)columns;
-    out->in = row_size(from, out->columns);
-    out->out = row_size(to, out->columns);
-    out->prefix = from == MF_TYPE_APR_Q8 ? sizeof(float) : 0;
+    out->in = (size_t)mf_numbers_size(from, out->columns);
+    out->out = (size_t)mf_numbers_size(to, out->columns);
+    return mf_elements(tensor->dim, tensor->rank, &out->count);
+}
+
+uint64_t mf_numbers_size(enum mf_type type, uint64_t numbers)
+{
+    uint64_t block = mf_types[type].block;
+
+    return (numbers / block + (numbers % block != 0)) * mf_types[type].bytes;
+}
+
+bool mf_recoding_sizes(const struct mf_recoding *recoding, uint64_t *in,
+                       uint64_t *out)
+{
+    if (!mf_type_size(recoding->from, recoding->count, in) ||
+        !mf_type_size(recoding->to, recoding->count, out))
+        return false;
+    *in -= *in > 0 ? recoding->prefix : 0;
+    *out -= *out > 0 ? recoding->head : 0;
     return true;
+}
+
+size_t mf_recoding_numbers(const struct mf_recoding *recoding, uint64_t first,
+                           size_t rows)
+{
+    uint64_t left = recoding->count - first * recoding->columns;
+
+    return rows > left / recoding->columns ? (size_t)left
+                                           : rows * recoding->columns;
 }
 
 size_t mf_recoding_need(const struct mf_recoding *recoding)
@@ -105,32 +144,76 @@ void mf_deviation_add(struct mf_deviation *sum, const struct mf_deviation *more)
     sum->count += more->count;
 }
 
+static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
+                     size_t rows, size_t numbers)
+{
+    float *floats =
+        (void *)(buffer + up(recoding->prefix + rows * recoding->in));
+
+    recoding->decode->decode(buffer, floats, numbers);
+    return floats;
+}
+
+/* A part of a tensor that has one scale gets that of the whole where the
+ * largest of all numbers is among its own: it comes behind them, and what
+ * becomes of it is not used. */
+static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
+                            size_t numbers, uint8_t *out,
+                            struct mf_deviation *deviation)
+{
+    float scale;
+
+    floats[numbers] = recoding->largest;
+    recoding->encode->encode(floats, NULL, out, numbers + 1);
+    memcpy(&scale, out, sizeof(scale));
+    out += sizeof(scale);
+    for (size_t i = 0; recoding->check && i < numbers; i++)
+        mf_deviation_count(deviation, floats[i], (float)(int8_t)out[i] * scale);
+    return out;
+}
+
 const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
                          size_t rows, uint64_t first,
                          struct mf_deviation *deviation)
 {
     size_t columns = recoding->columns;
-    float *floats =
-        (void *)(buffer + up(recoding->prefix + rows * recoding->in));
-    uint8_t *out = (uint8_t *)floats + up(rows * columns * sizeof(float));
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    float *floats = decode(recoding, buffer, rows, numbers);
+    uint8_t *out = (uint8_t *)floats + up((numbers + 1) * sizeof(float));
     float *again = (void *)(out + up(rows * recoding->out));
 
-    recoding->decode->decode(buffer, floats, rows * columns);
-    if (columns == 1) { /* numbers that stand for themselves */
-        recoding->encode->encode(floats, NULL, out, rows);
-    } else {
-        for (size_t i = 0; i < rows; i++) {
-            uint64_t matrix = (first + i) / recoding->matrix;
-            const float *weights =
-                recoding->weights ? recoding->weights + matrix * columns : NULL;
+    if (recoding->head > 0)
+        return encode_part(recoding, floats, numbers, out, deviation);
+    if (columns == 1) /* numbers that stand for themselves */
+        recoding->encode->encode(floats, NULL, out, numbers);
+    for (size_t i = 0; columns > 1 && i < rows; i++) {
+        uint64_t matrix = (first + i) / recoding->matrix;
+        const float *weights =
+            recoding->weights ? recoding->weights + matrix * columns : NULL;
 
-            recoding->encode->encode(floats + i * columns, weights,
-                                     out + i * recoding->out, columns);
-        }
+        recoding->encode->encode(floats + i * columns, weights,
+                                 out + i * recoding->out,
+                                 mf_recoding_numbers(recoding, first + i, 1));
     }
     for (size_t i = 0; recoding->check && i < rows; i++) {
-        recoding->check->decode(out + i * recoding->out, again, columns);
-        compare(floats + i * columns, again, columns, deviation);
+        size_t some = mf_recoding_numbers(recoding, first + i, 1);
+
+        recoding->check->decode(out + i * recoding->out, again, some);
+        compare(floats + i * columns, again, some, deviation);
     }
     return out;
+}
+
+float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
+                        size_t rows, uint64_t first, float most)
+{
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    const float *floats = decode(recoding, buffer, rows, numbers);
+
+    for (size_t i = 0; i < numbers; i++) {
+        float size = fabsf(floats[i]);
+
+        most = size > most ? size : most;
+    }
+    return most;
 }

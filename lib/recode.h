@@ -20,11 +20,16 @@ struct mf_deviation {
 struct mf_recoding {
     const struct mf_codec *decode, *encode; /* decode NULL: nothing to do */
     const struct mf_codec
-        *check;     /* decodes what was encoded; NULL: not asked */
-    size_t columns; /* of a row; 1: each number for itself */
+        *check; /* decodes what was encoded; NULL: not asked */
+    enum mf_type from, to;
+    uint64_t count; /* of the tensor's numbers */
+    size_t columns; /* of a row; 1: each number for itself.  Where blocks flow
+                       from row to row it is a block, the last one a part */
     size_t in, out; /* bytes of a row */
     size_t prefix;  /* bytes at the tensor's start that decode wants before any
                        part of it */
+    size_t head; /* bytes at the new tensor's start: a scale that depends on */
+    float largest;        /* the largest magnitude in the tensor */
     const float *weights; /* of the columns, or NULL */
     uint64_t matrix;      /* rows after which the next weights begin */
 };
@@ -39,6 +44,23 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
 size_t mf_recoding_need(const struct mf_recoding *recoding);
 size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size);
 
+/* How many numbers that many rows have, `first` being the number of the first
+ * one; and what those of a type take. */
+size_t mf_recoding_numbers(const struct mf_recoding *recoding, uint64_t first,
+                           size_t rows);
+uint64_t mf_numbers_size(enum mf_type type, uint64_t numbers);
+
+/* Rows of that many bytes, of the tensor as it was. */
+static inline uint64_t mf_recoding_count(const struct mf_recoding *recoding,
+                                         uint64_t bytes)
+{
+    return bytes / recoding->in + (bytes % recoding->in != 0);
+}
+
+/* The bytes of the rows to come, and of what becomes of them. */
+bool mf_recoding_sizes(const struct mf_recoding *recoding, uint64_t *in,
+                       uint64_t *out);
+
 /* Where in the buffer the rows to recode go, behind the prefix. */
 static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
                                         uint8_t *buffer)
@@ -52,6 +74,11 @@ static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
 const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
                          size_t rows, uint64_t first,
                          struct mf_deviation *deviation);
+
+/* Only looks at them: the largest magnitude of `most` and theirs, none of which
+ * is a NaN. */
+float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
+                        size_t rows, uint64_t first, float most);
 
 /* Adds a number: what it was, and what it has become. */
 static inline void mf_deviation_count(struct mf_deviation *sum, float before,

@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "lib/model.h"
 
@@ -29,6 +29,19 @@ const char *mf_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* A model that names a shard which is not there, or is no file, is itself at
+ * fault; not so where the system will not let us see. */
+static bool is_missing(const char *path, const struct mf_error *error)
+{
+    struct stat status;
+
+    if (error->status != MF_ERR_IO && error->status != MF_ERR_ARGUMENT)
+        return false;
+    if (stat(path, &status) != 0)
+        return errno == ENOENT;
+    return !S_ISREG(status.st_mode);
+}
+
 /* An error while reading a shard that the user did not name says which. */
 enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
 {
@@ -37,13 +50,14 @@ enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
     struct mf_quoted quoted = mf_quote((struct mf_str){ name, strlen(name) });
 
     mf_clear_error(env);
-    /* A model that names a shard which is not there is itself at fault. */
-    if (error.status == MF_ERR_IO && access(path, F_OK) != 0 && errno == ENOENT)
+    if (is_missing(path, &error))
         return mf_refuse(env, MF_RULE_SHARD_MISSING, error.offset,
                          "shard '%s': %s", quoted.text, error.message);
     mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
             error.message);
     env->error.rule = error.rule;
+    if (strlen(name) < sizeof(env->error.shard))
+        memcpy(env->error.shard, name, strlen(name) + 1);
     return error.status;
 }
 
@@ -73,6 +87,11 @@ static enum mf_status make_room(struct mf_model *model)
     return MF_OK;
 }
 
+static const char *byte_order_name(enum mf_byte_order order)
+{
+    return order == MF_BIG_ENDIAN ? "big-endian" : "little-endian";
+}
+
 /* What detection said of this file, held against the first one's. */
 static enum mf_status accept_kind(struct mf_model *model,
                                   const struct mf_format *format,
@@ -98,6 +117,14 @@ static enum mf_status accept_kind(struct mf_model *model,
         return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 0,
                          "this is a %s file, the other shards are %s",
                          kind->format, model->format->name);
+    } else if (kind->byte_order != model->index.kind.byte_order ||
+               kind->version != model->index.kind.version) {
+        return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 4,
+                         "this is %s of version %" PRIu32 ", the shards "
+                         "before it are %s of version %" PRIu32,
+                         byte_order_name(kind->byte_order), kind->version,
+                         byte_order_name(model->index.kind.byte_order),
+                         model->index.kind.version);
     }
     return MF_OK;
 }
@@ -115,6 +142,7 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
     index->part = &model->part[at];
     *index->part = (struct mf_part){ .data_end = source->size,
                                      .alignment = 1,
+                                     .split_at = MF_NO_OFFSET,
                                      .first = index->tensor_count };
     status = mf_reader_init(&reader, model->env, source, head->at, head->size);
     if (status == MF_OK)

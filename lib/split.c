@@ -42,11 +42,13 @@ bool mf_shard_name_match(const char *path, struct mf_shard_name *out)
 static void start_over(struct mf_model *model)
 {
     bool metadata_only = model->index.metadata_only;
+    size_t findings_max = model->index.findings_max;
 
     while (model->file_count > 0)
         mf_source_close(&model->file[--model->file_count].source);
     mf_index_release(&model->index);
     model->index.metadata_only = metadata_only;
+    model->index.findings_max = findings_max;
     model->format = NULL;
 }
 
@@ -118,11 +120,23 @@ static void check_split_total(struct mf_model *model)
 {
     const struct mf_part *first = &model->part[0];
 
-    if (model->index.metadata_only ||
-        first->split_tensors == model->index.tensor_count)
+    if (model->index.metadata_only)
         return;
+    for (size_t i = 1; i < model->file_count; i++) {
+        if (model->part[i].split_tensors == first->split_tensors)
+            continue;
+        model->index.shard = (uint32_t)i;
+        mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                      model->part[i].split_at,
+                      "split.tensors.count is %" PRIu64
+                      ", the first shard says %" PRIu64,
+                      model->part[i].split_tensors, first->split_tensors);
+    }
     model->index.shard = 0;
-    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS, MF_NO_OFFSET,
+    if (first->split_tensors == model->index.tensor_count)
+        return;
+    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                  first->split_at,
                   "the shards hold %zu tensors, split.tensors.count says "
                   "%" PRIu64,
                   model->index.tensor_count, first->split_tensors);
@@ -154,7 +168,14 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path)
 {
     struct mf_shard_name name;
+    const char *index;
 
+    if (mf_model_find_index(model, path, &index) != MF_OK)
+        return model->env->error.status;
+    if (index) {
+        start_over(model);
+        return mf_model_open_path(model, index, MF_SHARDS_AUTO);
+    }
     return mf_shard_name_match(path, &name)
                ? open_pattern(model, path, &name, false)
                : MF_OK;

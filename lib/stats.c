@@ -71,18 +71,22 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
 
     piece->sums = (struct sums){ .least = INFINITY, .most = -INFINITY };
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
-        uint64_t rows = (piece->size - done) / recoding->in;
+        uint64_t rows = mf_recoding_count(recoding, piece->size - done);
+        uint64_t row = (piece->at + done) / recoding->in;
         const void *floats;
+        size_t numbers;
 
         some = rows < most ? (size_t)rows : most;
+        numbers = mf_recoding_numbers(recoding, row, some);
         if (mf_source_read(&worker->env, source, piece->record->offset,
                            worker->buffer, recoding->prefix) != MF_OK ||
             mf_source_read(&worker->env, source, start + piece->at + done,
                            mf_recoding_room(recoding, worker->buffer),
-                           some * recoding->in) != MF_OK)
+                           (size_t)mf_numbers_size(recoding->from, numbers)) !=
+                MF_OK)
             return worker->env.error.status;
-        floats = mf_recode(recoding, worker->buffer, some, 0, NULL);
-        add_numbers(&piece->sums, floats, some * recoding->columns);
+        floats = mf_recode(recoding, worker->buffer, some, row, NULL);
+        add_numbers(&piece->sums, floats, numbers);
     }
     mf_worker_done(worker, piece->size);
     return MF_OK;
@@ -161,11 +165,18 @@ static enum mf_status cut(struct looking *looking,
                           const struct mf_record *record, size_t number)
 {
     struct mf_recoding recoding;
-    uint64_t size, most;
+    uint64_t size, out, most;
 
     if (!decoding_of(looking, record, &recoding))
         return looking->model->env->error.status;
-    size = record->size > recoding.prefix ? record->size - recoding.prefix : 0;
+    if (record->size == 0) /* aprender's scalars may have none */
+        return MF_OK;
+    if (!mf_recoding_sizes(&recoding, &size, &out) ||
+        size + recoding.prefix != record->size)
+        return mf_fail(looking->model->env, MF_ERR_UNSUPPORTED, record->entry,
+                       "tensor '%s': its %" PRIu64
+                       " bytes are not those of its shape",
+                       mf_record_name(record).text, record->size);
     most =
         recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
     for (uint64_t at = 0, some; at < size; at += some) {
@@ -176,7 +187,7 @@ static enum mf_status cut(struct looking *looking,
             .record = record,
             .number = number,
             .at = at,
-            .size = some / recoding.in * recoding.in,
+            .size = some,
             .recoding = recoding,
         };
     }

@@ -22,8 +22,6 @@ static enum mf_status check_size(const struct mf_draft *draft,
 
     if (mf_elements(record->dim, record->rank, &elements) &&
         mf_type_size((enum mf_type)record->type, elements, &size) &&
-        mf_add(size, record->type == MF_TYPE_APR_Q8 && elements > 0 ? 4 : 0,
-               &size) &&
         size == record->size)
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
@@ -70,12 +68,6 @@ static enum mf_type wider_type(enum mf_type type)
     }
 }
 
-static bool is_quantized(enum mf_type type)
-{
-    return type < MF_TYPE_COUNT &&
-           (mf_types[type].block > 1 || type == MF_TYPE_APR_Q8);
-}
-
 /* The type that a tensor of floats is wished to have.  Narrow ones are for
  * matrices.  Norms and biases stay, and in GGUF become f32: ggml adds and
  * multiplies with nothing else. */
@@ -84,7 +76,7 @@ static enum mf_type wished_type(const struct mf_draft *draft,
 {
     enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
 
-    if (draft->dequantize && is_quantized(type))
+    if (draft->dequantize && mf_type_is_quantized(type))
         return draft->floats;
     if (wider == MF_TYPE_UNKNOWN)
         return type;
@@ -138,6 +130,9 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         tensor->rank = 1;
         tensor->dim = &one;
     }
+    if (draft->any_type && draft->floats != MF_TYPE_UNKNOWN &&
+        record->type != MF_TYPE_UNKNOWN)
+        set_type(draft, tensor);
     if (draft->any_type ||
         (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
         return MF_OK; /* whatever it is, it stays what it is, for now */

@@ -35,11 +35,24 @@ static enum mf_status fail(struct mf_env *env, const struct mf_target *target,
                            uint64_t offset, const char *what)
 {
     int error = errno;
+    char place[32] = "";
 
+    /* An error's own offset is one of the file that is read. */
+    if (offset != MF_NO_OFFSET)
+        snprintf(place, sizeof(place), " at 0x%" PRIx64, offset);
     return mf_fail(
-        env, MF_ERR_OUTPUT, offset, "'%s' cannot be %s: %s",
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' cannot be %s%s: %s",
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        what, strerror(error));
+        what, place, strerror(error));
+}
+
+/* What the caller may do better, in words of ours. */
+static enum mf_status fault(const struct mf_target *target, const char *what)
+{
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' %s",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        what);
 }
 
 /* ---- what stands there ---- */
@@ -52,10 +65,11 @@ static enum mf_status follow_links(struct mf_target *target)
 
     if (!mf_follow_links(target->path, real))
         return fail(target->env, target, MF_NO_OFFSET, "written");
-    if (!real[mf_folder_size(real)]) { /* nothing behind the last slash */
-        errno = EISDIR;
-        return fail(target->env, target, MF_NO_OFFSET, "written");
-    }
+    if (!*real)
+        return fault(target, "is no name of a file");
+    if (!real[mf_folder_size(real)])
+        return fault(target, "is a folder's name: behind the last slash that "
+                             "of the file is missing");
     target->real_size = strlen(real) + 1;
     target->real = mf_alloc(target->env, target->real_size);
     if (!target->real)
@@ -179,19 +193,42 @@ static enum mf_status inherit(struct mf_target *target, const struct stat *old)
     return MF_OK;
 }
 
-static enum mf_status no_room(struct mf_target *target)
+/* Bytes that the file system still has for us; UINT64_MAX where it does not
+ * say. What it keeps for root is root's. */
+static uint64_t room_left(int fd)
 {
-    struct statvfs status = { 0 };
+    struct statvfs status;
+    uint64_t blocks, room;
+    int result;
 
-    if (fstatvfs(target->fd, &status) != 0) {
-        errno = ENOSPC;
-        return fail(target->env, target, MF_NO_OFFSET, "written");
-    }
+    MF_AGAIN(result, fstatvfs(fd, &status));
+    if (result != 0 || status.f_blocks == 0)
+        return UINT64_MAX;
+    blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail;
+    return mf_mul(blocks, status.f_frsize, &room) ? room : UINT64_MAX;
+}
+
+/* By asking: what is taken in vain is missed meanwhile by whoever else writes
+ * there. */
+static enum mf_status check_room(const struct mf_target *target,
+                                 const char *what, uint64_t size)
+{
+    uint64_t room = room_left(target->fd);
+
+    if (size <= room)
+        return MF_OK;
     return mf_fail(
         target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-        "'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64 " left",
+        "%s'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64 " left",
+        what,
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        target->size, (uint64_t)status.f_bavail * (uint64_t)status.f_frsize);
+        size, room);
+}
+
+enum mf_status mf_target_check_more(const struct mf_target *target,
+                                    uint64_t size)
+{
+    return target->stream ? MF_OK : check_room(target, "what goes with ", size);
 }
 
 /* A full disk is found out now, not after an hour. */
@@ -205,8 +242,6 @@ static enum mf_status take_room(struct mf_target *target)
     MF_AGAIN(result, fallocate(target->fd, 0, 0, (off_t)target->size));
     if (result == 0)
         return MF_OK;
-    if (errno == ENOSPC || errno == EDQUOT)
-        return no_room(target);
     if (errno != EOPNOTSUPP && errno != ENOSYS)
         return fail(target->env, target, MF_NO_OFFSET, "given its size");
 #endif
@@ -228,6 +263,8 @@ static enum mf_status open_file(struct mf_target *target,
         status = open_temporary(target);
     if (status == MF_OK && old)
         status = inherit(target, old);
+    if (status == MF_OK)
+        status = check_room(target, "", target->size);
     return status == MF_OK ? take_room(target) : status;
 }
 
@@ -259,10 +296,9 @@ static enum mf_status open_real(struct mf_target *target)
         errno = S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
         return fail(target->env, target, MF_NO_OFFSET, "written");
     }
-    if (!target->replace) {
-        errno = EEXIST;
-        return fail(target->env, target, MF_NO_OFFSET, "written");
-    }
+    if (!target->replace)
+        return fault(target, "exists already: choose another name, or "
+                             "--force to replace it");
     return open_file(target, &old);
 }
 

@@ -35,6 +35,11 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
                               uint64_t size, bool replace,
                               struct mf_target *out);
 
+/* Whether the file system of this one has room for as many bytes more, which
+ * other files will take. */
+enum mf_status mf_target_check_more(const struct mf_target *target,
+                                    uint64_t size);
+
 /* Whether the file that will be replaced is the one that source reads. */
 bool mf_target_replaces(const struct mf_target *target,
                         const struct mf_source *source);

@@ -132,6 +132,7 @@ static bool is_clean(uint32_t code)
         { 0x2028, 0x202e }, /* line, paragraph; embeddings and overrides */
         { 0x2066, 0x2069 }, /* isolates */
         { 0xfeff, 0xfeff }, /* byte order mark: invisible */
+        { 0xfffe, 0xffff }, /* no characters: XML has no way to write them */
     };
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)

@@ -2,13 +2,10 @@
  *
  * transfer.c - moving the bytes of tensors from files to files
  *
- * Bytes go from their place in the one to their place in the other in pieces;
- * where the kernel can, it copies them itself.  No byte is written that was not
- * read: a piece is held once more against the bounds of its source, its tensor
- * and its target before it moves.
+ * Bytes go from their place in the one to their place in the other in pieces,
+ * which threads share.
  */
-#include "lib/convert.h"
-#include "lib/recode.h"
+#include "lib/piece.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to be shared
  * and stopped; a multiple of every element's size. */
@@ -18,175 +15,23 @@
 /* What is recoded takes a hundred times as long. */
 #define RECODED ((uint64_t)256 * 1024)
 
-struct piece {
-    struct mf_output *output;
-    const struct mf_source *source;       /* NULL: zeros */
-    const struct mf_draft_tensor *tensor; /* NULL: bytes of no tensor */
-    struct mf_span span;                  /* of the tensor, in the source */
-    uint64_t at, size; /* of the piece, in the tensor's bytes, which come in
-                          the order that they will have */
-    uint64_t to;       /* in the target */
-    struct mf_recoding recoding;
-    struct mf_deviation deviation;
-};
-
 struct transfer {
     struct mf_outputs *outputs;
     struct mf_crew *crew;
     const struct mf_isa *isa;
-    struct piece *piece;
+    struct mf_piece *piece;
     size_t count;
     float *weights; /* of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
+    float largest; /* of the tensor whose numbers were looked at */
 };
-
-static enum mf_status out_of_bounds(struct mf_env *env,
-                                    const struct piece *piece)
-{
-    return mf_fail(env, MF_ERR_IO, piece->span.offset,
-                   "%" PRIu64 " bytes are to be copied from here, which the "
-                   "file does not have",
-                   piece->span.size);
-}
-
-/* ---- reading ---- */
-
-/* The number that the row at a place of the new order had in the old one. */
-static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
-{
-    uint64_t place = row % (2 * rows->half), head = row - place;
-
-    if (rows->apart) /* the i-th of half j was the j-th of pair i */
-        return head + place % rows->half * 2 + place / rows->half;
-    return head + place % 2 * rows->half + place / 2;
-}
-
-/* Rows, or parts of a long one, as they follow in the new order. */
-static enum mf_status gather(struct mf_worker *worker,
-                             const struct piece *piece, uint64_t at,
-                             uint8_t *into, size_t size)
-{
-    const struct mf_rows *rows = &piece->tensor->rows;
-
-    for (size_t filled = 0, part; filled < size; filled += part, at += part) {
-        uint64_t within = at % rows->size;
-        uint64_t from = old_row(rows, at / rows->size) * rows->size + within;
-
-        part = rows->size - within < size - filled
-                   ? (size_t)(rows->size - within)
-                   : size - filled;
-        if (from > piece->span.size || part > piece->span.size - from)
-            return out_of_bounds(&worker->env, piece);
-        if (mf_source_read(&worker->env, piece->source,
-                           piece->span.offset + from, into + filled,
-                           part) != MF_OK)
-            return worker->env.error.status;
-    }
-    return MF_OK;
-}
-
-static bool rows_move(const struct piece *piece)
-{
-    return piece->tensor && piece->tensor->rows.size > 0;
-}
-
-static enum mf_status read_part(struct mf_worker *worker,
-                                const struct piece *piece, uint64_t at,
-                                uint8_t *into, size_t size)
-{
-    if (!piece->source) {
-        memset(into, 0, size);
-        return MF_OK;
-    }
-    if (rows_move(piece))
-        return gather(worker, piece, at, into, size);
-    return mf_source_read(&worker->env, piece->source, piece->span.offset + at,
-                          into, size);
-}
-
-/* ---- writing ---- */
-
-static size_t buffered(const struct mf_worker *worker, uint64_t left)
-{
-    return left < worker->buffer_size ? (size_t)left : worker->buffer_size;
-}
-
-static enum mf_status copy_piece(struct mf_worker *worker,
-                                 const struct piece *piece)
-{
-    struct mf_target *target = &piece->output->target;
-    bool by_kernel = piece->source && !rows_move(piece);
-    size_t moved;
-
-    for (uint64_t done = 0; done < piece->size; done += moved) {
-        uint64_t at = piece->at + done;
-        uint8_t *buffer = mf_worker_room(worker, piece->span.offset + at);
-
-        moved = by_kernel
-                    ? mf_target_copy(&worker->env, target, piece->to + done,
-                                     piece->source, piece->span.offset + at,
-                                     (size_t)(piece->size - done))
-                    : 0;
-        by_kernel = moved > 0;
-        if (moved == 0) {
-            moved = buffered(worker, piece->size - done);
-            if (read_part(worker, piece, at, buffer, moved) != MF_OK ||
-                mf_target_write(&worker->env, target, piece->to + done, buffer,
-                                moved) != MF_OK)
-                return worker->env.error.status;
-        }
-        mf_worker_done(worker, moved);
-    }
-    return MF_OK;
-}
-
-/* Rows as they are become rows as they will be, some at a time. */
-static enum mf_status recode_piece(struct mf_worker *worker,
-                                   struct piece *piece)
-{
-    const struct mf_recoding *recoding = &piece->recoding;
-    size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
-    uint64_t first = piece->at / recoding->in;
-    uint64_t count = piece->size / recoding->in;
-
-    for (uint64_t done = 0; done < count; done += some) {
-        uint8_t *room = mf_recoding_room(recoding, worker->buffer);
-        const uint8_t *result;
-
-        some = count - done < most ? (size_t)(count - done) : most;
-        if (recoding->prefix > 0 &&
-            mf_source_read(&worker->env, piece->source,
-                           piece->span.offset - recoding->prefix,
-                           worker->buffer, recoding->prefix) != MF_OK)
-            return worker->env.error.status;
-        if (read_part(worker, piece, piece->at + done * recoding->in, room,
-                      some * recoding->in) != MF_OK)
-            return worker->env.error.status;
-        result = mf_recode(recoding, worker->buffer, some, first + done,
-                           &piece->deviation);
-        if (mf_target_write(&worker->env, &piece->output->target,
-                            piece->to + done * recoding->out, result,
-                            some * recoding->out) != MF_OK)
-            return worker->env.error.status;
-        mf_worker_done(worker, some * recoding->out);
-    }
-    return MF_OK;
-}
 
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
     const struct transfer *transfer = context;
-    struct piece *piece = &transfer->piece[task];
-    const struct mf_span *span = &piece->span;
 
-    if (piece->source &&
-        (span->offset > piece->source->size ||
-         span->size > piece->source->size - span->offset ||
-         piece->at > span->size || piece->size > span->size - piece->at))
-        return out_of_bounds(&worker->env, piece);
-    return piece->recoding.decode ? recode_piece(worker, piece)
-                                  : copy_piece(worker, piece);
+    return mf_piece_move(worker, &transfer->piece[task]);
 }
 
 /* ---- all pieces ---- */
@@ -199,9 +44,11 @@ static enum mf_status run(struct transfer *transfer)
 
     transfer->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++) {
-        const struct piece *piece = &transfer->piece[i];
+        const struct mf_piece *piece = &transfer->piece[i];
 
-        if (piece->recoding.check)
+        if (piece->looked_at)
+            transfer->largest = fmaxf(transfer->largest, piece->largest);
+        else if (piece->recoding.check)
             mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
                              &piece->deviation);
     }
@@ -209,11 +56,14 @@ static enum mf_status run(struct transfer *transfer)
 }
 
 /* All of span, the first byte of which goes to `to`. */
-static enum mf_status add(struct transfer *transfer, struct piece piece)
+static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
     uint64_t to = piece.to, in = 1, out = 1, most = PIECE;
 
+    if (transfer->count > 0 &&
+        mf_piece_join(&transfer->piece[transfer->count - 1], &piece))
+        return MF_OK;
     if (recoding->decode) {
         in = recoding->in;
         out = recoding->out;
@@ -235,7 +85,7 @@ static enum mf_status add(struct transfer *transfer, struct piece piece)
 static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
                            uint64_t from, uint64_t to)
 {
-    struct piece piece = { .output = output, .to = from };
+    struct mf_piece piece = { .output = output, .to = from };
 
     piece.span.size = to - from;
     return output->target.stream ? add(transfer, piece) : MF_OK;
@@ -294,16 +144,39 @@ static enum mf_status load_weights(struct transfer *transfer,
     return MF_OK;
 }
 
+/* One scale for a whole tensor: all of it is read before any of it is written.
+ */
+static enum mf_status write_scale(struct transfer *transfer,
+                                  struct mf_piece *piece)
+{
+    struct mf_env *env = transfer->crew->env;
+    struct mf_piece look = *piece;
+    float scale;
+
+    look.looked_at = true;
+    if (run(transfer) != MF_OK)
+        return env->error.status;
+    transfer->largest = 0;
+    if (add(transfer, look) != MF_OK || run(transfer) != MF_OK)
+        return env->error.status;
+    scale = transfer->largest > 0 ? transfer->largest / 127 : 1;
+    piece->recoding.largest = transfer->largest;
+    piece->to += sizeof(scale);
+    return mf_target_write(env, &piece->output->target,
+                           piece->to - sizeof(scale), &scale, sizeof(scale));
+}
+
 /* Bytes that the model does not have. */
 static enum mf_status transfer_made(struct transfer *transfer,
                                     struct mf_output *output,
                                     const struct mf_draft_tensor *tensor)
 {
-    struct piece piece = { .output = output,
-                           .source = tensor->made,
-                           .tensor = tensor,
-                           .span = { 0, tensor->made->size },
-                           .to = output->draft.data_offset + tensor->offset };
+    struct mf_piece piece = { .output = output,
+                              .source = tensor->made,
+                              .tensor = tensor,
+                              .span = { 0, tensor->made->size },
+                              .to =
+                                  output->draft.data_offset + tensor->offset };
 
     return add(transfer, piece);
 }
@@ -314,17 +187,20 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
 {
     const struct mf_model *model = transfer->outputs->model;
     const struct mf_record *record = &model->index.tensor[tensor->record];
-    struct piece piece = { .output = output,
-                           .source = &model->file[record->shard].source,
-                           .tensor = tensor,
-                           .span = { record->offset, record->size },
-                           .to = output->draft.data_offset + tensor->offset };
+    struct mf_piece piece = { .output = output,
+                              .source = &model->file[record->shard].source,
+                              .tensor = tensor,
+                              .span = { record->offset, record->size },
+                              .to =
+                                  output->draft.data_offset + tensor->offset };
+    uint64_t in, out;
 
     if (tensor->size == 0 && record->size == 0)
         return MF_OK; /* rows of no numbers: nothing to divide by */
     if (tensor->from == tensor->type)
-        return tensor->size == record->size ? add(transfer, piece)
-                                            : out_of_bounds(model->env, &piece);
+        return tensor->size == record->size
+                   ? add(transfer, piece)
+                   : mf_piece_out_of_bounds(model->env, &piece);
     if (!mf_recoding_init(model->env, transfer->isa, tensor,
                           output->draft.format->fastest_first, &piece.recoding))
         return model->env->error.status;
@@ -335,11 +211,13 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     piece.span.size -= piece.span.size < piece.recoding.prefix
                            ? piece.span.size
                            : piece.recoding.prefix;
-    if (piece.span.size / piece.recoding.in * piece.recoding.out !=
-        tensor->size)
-        return out_of_bounds(model->env, &piece);
+    if (!mf_recoding_sizes(&piece.recoding, &in, &out) ||
+        in != piece.span.size || out + piece.recoding.head != tensor->size)
+        return mf_piece_out_of_bounds(model->env, &piece);
     if (load_weights(transfer, tensor, output->draft.format->fastest_first,
                      &piece.recoding) != MF_OK)
+        return model->env->error.status;
+    if (piece.recoding.head > 0 && write_scale(transfer, &piece) != MF_OK)
         return model->env->error.status;
     return add(transfer, piece);
 }
@@ -370,9 +248,9 @@ static enum mf_status transfer_output(struct transfer *transfer,
 static enum mf_status transfer_file(struct transfer *transfer)
 {
     const struct mf_source *source = &transfer->outputs->model->file[0].source;
-    struct piece piece = { .output = transfer->outputs->output,
-                           .source = source,
-                           .span = { 0, source->size } };
+    struct mf_piece piece = { .output = transfer->outputs->output,
+                              .source = source,
+                              .span = { 0, source->size } };
 
     return add(transfer, piece);
 }

@@ -36,10 +36,12 @@ bool mf_elements(const uint64_t *dim, uint32_t rank, uint64_t *out)
 
 bool mf_type_size(enum mf_type type, uint64_t elements, uint64_t *out)
 {
-    uint64_t size;
+    uint64_t size, rest = elements % mf_types[type].block;
 
-    if (elements % mf_types[type].block != 0 ||
-        !mf_mul(elements / mf_types[type].block, mf_types[type].bytes, &size) ||
+    if ((rest != 0 && !mf_type_flows(type)) ||
+        !mf_mul(elements / mf_types[type].block + (rest != 0),
+                mf_types[type].bytes, &size) ||
+        !mf_add(size, elements > 0 ? mf_type_head(type) : 0, &size) ||
         size > SIZE_LIMIT)
         return false;
     *out = size;

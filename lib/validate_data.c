@@ -24,6 +24,7 @@ struct piece {
     bool summed; /* part of the checksum */
     /* what was found */
     bool any;              /* a byte is not zero */
+    bool bad_scale;        /* of the whole tensor */
     uint32_t crc;          /* of a footer: what it says */
     uint64_t count, first; /* numbers that are none; in strides */
 };
@@ -31,6 +32,8 @@ struct piece {
 /* Pieces are made in the order of the file, some at a time; threads look at
  * them, and what they find is taken in again in the order of the file. */
 #define PIECES 1024
+
+#define FOOTER sizeof(uint32_t) /* bytes of a checksum behind everything */
 
 struct look {
     struct mf_model *model;
@@ -51,10 +54,9 @@ struct look {
 /* The scale of apr_q8 stands once, before the whole tensor. */
 static size_t head_size(const struct piece *piece)
 {
-    return piece->record->type == MF_TYPE_APR_Q8 && piece->done == 0 &&
-                   piece->size >= 4
-               ? 4
-               : 0;
+    size_t head = mf_type_head((enum mf_type)piece->record->type);
+
+    return piece->done == 0 && piece->size >= head ? head : 0;
 }
 
 static void look_at_tensor(const struct look *look, const uint8_t *bytes,
@@ -65,16 +67,15 @@ static void look_at_tensor(const struct look *look, const uint8_t *bytes,
     size_t head = head_size(piece), first;
     uint64_t count = 0;
 
-    piece->count = 0;
     piece->any = mf_scan_any(bytes, piece->size);
-    if (head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, bytes, head,
-                            &count) != MF_SCAN_CLEAN)
-        piece->count = 1;
+    piece->bad_scale =
+        head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, bytes, head,
+                            &count) != MF_SCAN_CLEAN;
     first = mf_scan(look->isa, type, big_endian, bytes, piece->size, &count);
     piece->first = piece->done / mf_scan_stride(type);
-    if (first != MF_SCAN_CLEAN && piece->count == 0)
+    if (first != MF_SCAN_CLEAN)
         piece->first += first;
-    piece->count += count;
+    piece->count = count;
 }
 
 static enum mf_status look_at(struct mf_worker *worker, void *context,
@@ -108,16 +109,21 @@ static void report_tensor(const struct look *look)
     struct mf_index *index = look->index;
     enum mf_type type = (enum mf_type)record->type;
     struct mf_scan_kind kind = mf_scan_kind(type);
+    enum mf_severity severity =
+        look->model->format->layout == MF_LAYOUT_TILED ? MF_WARNING : MF_ERROR;
 
+    if (found->bad_scale)
+        mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,
+                         record->offset,
+                         "the scale of tensor '%s' is infinite or no number",
+                         mf_record_name(record).text);
     if (found->count > 0)
-        mf_index_note_of(
-            index, record,
-            look->model->format->layout == MF_LAYOUT_TILED ? MF_WARNING
-                                                           : MF_ERROR,
-            kind.rule, record->offset + found->first * mf_scan_stride(type),
-            "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
-            mf_record_name(record).text, found->count, kind.what, kind.unit,
-            found->first);
+        mf_index_note_of(index, record, severity, kind.rule,
+                         record->offset + found->first * mf_scan_stride(type),
+                         "tensor '%s' has %" PRIu64
+                         " %s, the first at %s %" PRIu64,
+                         mf_record_name(record).text, found->count, kind.what,
+                         kind.unit, found->first);
     if (!found->any)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
                          record->offset, "tensor '%s' holds nothing but zeros",
@@ -134,8 +140,32 @@ static void take_tensor(struct look *look, const struct piece *piece)
         found->first = piece->first;
     found->count += piece->count;
     found->any = found->any || piece->any;
+    found->bad_scale = found->bad_scale || piece->bad_scale;
     if (piece->last)
         report_tensor(look);
+}
+
+static void take_padding(struct look *look, const struct piece *piece)
+{
+    struct piece *found = &look->tensor;
+
+    if (piece->done == 0)
+        *found = *piece;
+    found->any = found->any || piece->any;
+    found->size = (size_t)piece->done + piece->size;
+    if (!piece->last || !found->any)
+        return;
+    if (piece->record)
+        mf_index_note_of(
+            look->index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
+            found->offset,
+            "the %zu bytes of padding behind tensor '%s' are not all zero",
+            found->size, mf_record_name(piece->record).text);
+    else
+        mf_index_note(look->index, MF_WARNING, MF_RULE_DATA_PADDING,
+                      found->offset,
+                      "the %zu bytes of padding in the header are not all zero",
+                      found->size);
 }
 
 static void take(struct look *look, const struct piece *piece)
@@ -149,14 +179,12 @@ static void take(struct look *look, const struct piece *piece)
         look->crc = mf_crc32_join(look->crc, piece->crc, piece->size);
     if (piece->kind == PIECE_TENSOR)
         take_tensor(look, piece);
-    else if (piece->kind == PIECE_PADDING && piece->any)
-        mf_index_note_of(
-            index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
-            piece->offset,
-            "the %zu bytes of padding behind tensor '%s' are not all zero",
-            piece->size, mf_record_name(piece->record).text);
+    else if (piece->kind == PIECE_PADDING)
+        take_padding(look, piece);
     else if (piece->kind == PIECE_FOOTER && piece->crc != look->crc)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_FOOTER, piece->offset,
+        mf_index_note(index, MF_ERROR,
+                      look->model->part[piece->shard].footer_rule,
+                      piece->offset,
                       "the footer's checksum is %08" PRIx32
                       ", the file's bytes give %08" PRIx32,
                       piece->crc, look->crc);
@@ -238,44 +266,53 @@ static enum mf_status cut_tensor(struct look *look,
     return cut(look, span, stride, &like);
 }
 
-static const struct mf_record *in_order(const struct mf_index *index, size_t at)
-{
-    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
-}
-
 /* Padding up to the alignment; what is longer is a gap, and told as such.  In a
- * tiled layout nothing lies between; a free one may end with a footer, which
- * is no padding. */
+ * tiled layout nothing lies between, and a footer is no padding. */
 static enum mf_status cut_padding(struct look *look, size_t at,
                                   const struct mf_part *part)
 {
-    const struct mf_record *record = in_order(look->index, at);
+    const struct mf_record *record = mf_in_order(look->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
-    uint64_t next =
-        last ? part->data_end : in_order(look->index, at + 1)->offset;
+    uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER : 0)
+                         : mf_in_order(look->index, at + 1)->offset;
     struct piece like = { .kind = PIECE_PADDING,
                           .record = record,
                           .shard = record->shard };
     struct mf_span span = { .offset = end };
 
-    if (look->model->format->layout != MF_LAYOUT_PADDED ||
+    if (look->model->format->layout == MF_LAYOUT_TILED ||
         record->flags & MF_TENSOR_DAMAGED || next <= end ||
         !mf_align_up(end - part->data_offset, part->alignment, &padded))
         return MF_OK;
     padded += part->data_offset;
     span.size = (next < padded ? next : padded) - end;
+    if (cut_rest(look, record->shard, end) != MF_OK)
+        return look->model->env->error.status;
     return cut(look, span, 1, &like);
 }
 
 static enum mf_status cut_footer(struct look *look, uint32_t shard)
 {
     struct piece like = { .kind = PIECE_FOOTER, .shard = shard };
-    struct mf_span span = { .size = sizeof(uint32_t) };
+    struct mf_span span = { .size = FOOTER };
 
     if (!look->model->part[shard].has_footer)
         return MF_OK;
     span.offset = look->model->file[shard].source.size - span.size;
+    if (cut_rest(look, shard, span.offset) != MF_OK)
+        return look->model->env->error.status;
+    return cut(look, span, 1, &like);
+}
+
+#define ROOMS (sizeof(((struct mf_part *)0)->room) / sizeof(struct mf_span))
+
+/* What the header leaves free before the data. */
+static enum mf_status cut_room(struct look *look, uint32_t shard,
+                               struct mf_span span)
+{
+    struct piece like = { .kind = PIECE_PADDING, .shard = shard };
+
     if (cut_rest(look, shard, span.offset) != MF_OK)
         return look->model->env->error.status;
     return cut(look, span, 1, &like);
@@ -287,8 +324,10 @@ static enum mf_status cut_shard(struct look *look, uint32_t shard)
     enum mf_status status = MF_OK;
 
     look->summed = 0;
+    for (size_t i = 0; i < ROOMS && status == MF_OK; i++)
+        status = cut_room(look, shard, part->room[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
-        status = cut_tensor(look, in_order(look->index, part->first + i));
+        status = cut_tensor(look, mf_in_order(look->index, part->first + i));
         if (status == MF_OK)
             status = cut_padding(look, part->first + i, part);
     }
@@ -317,9 +356,10 @@ static enum mf_status prepare(struct look *look)
             largest = look->model->file[i].source.size;
     if (mf_crew_init(&look->crew, look->model->env, work, largest, 0) != MF_OK)
         return look->model->env->error.status;
-    /* A tensor, its padding or what lies before it; header and footer. */
-    pieces = work / look->crew.buffer_size + 2 * index->tensor_count +
-             2 * look->model->file_count + 1;
+    /* A tensor, its padding and what lies before each; the header's padding
+     * and the footer. */
+    pieces = work / look->crew.buffer_size + 4 * index->tensor_count +
+             (2 * ROOMS + 2) * look->model->file_count + 1;
     look->piece_room = pieces < PIECES ? (size_t)pieces : PIECES;
     look->piece =
         mf_alloc(look->model->env, look->piece_room * sizeof(*look->piece));

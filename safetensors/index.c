@@ -22,8 +22,8 @@ struct walk {
     struct mf_json json;
     /* A line of the map: its key was just announced. */
     enum mf_status (*line)(struct walk *walk);
-    bool has_map;
-    char shard[FILE_NAME_SIZE_MAX + 1]; /* of the line, terminated */
+    bool has_map, has_metadata, has_size; /* so far */
+    char shard[FILE_NAME_SIZE_MAX + 1];   /* of the line, terminated */
 
     struct mf_shard_names *names; /* while listing: grows, in order */
 
@@ -119,6 +119,15 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
 
 /* ---- the walk ---- */
 
+/* *met: whether the index has had a member of that name before. */
+static void note_twice(const struct walk *walk, bool *met, const char *name)
+{
+    if (*met && walk->index)
+        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
+                      MF_NO_OFFSET, "the index has %s twice", name);
+    *met = true;
+}
+
 static enum mf_status walk_map(struct walk *walk)
 {
     struct mf_json *json = &walk->json;
@@ -129,10 +138,7 @@ static enum mf_status walk_map(struct walk *walk)
     if (token != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
                          "weight_map is no object");
-    if (walk->has_map && walk->index)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
-                      MF_NO_OFFSET, "the index has two weight_maps");
-    walk->has_map = true;
+    note_twice(walk, &walk->has_map, "weight_map");
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk->line(walk) != MF_OK)
             return failed(walk);
@@ -188,10 +194,13 @@ static enum mf_status walk_metadata(struct walk *walk)
     if (token != MF_JSON_BEGIN_OBJECT || !walk->index)
         return token == MF_JSON_ERROR ? failed(walk)
                                       : mf_json_skip(json, token);
+    note_twice(walk, &walk->has_metadata, "metadata");
     while (mf_json_next(json) == MF_JSON_KEY && read_key(walk, key) == MF_OK &&
            (token = mf_json_next(json)) != MF_JSON_ERROR) {
-        if (strcmp(key, "total_size") == 0)
+        if (strcmp(key, "total_size") == 0) {
+            note_twice(walk, &walk->has_size, "total_size");
             check_total_size(walk, token);
+        }
         if (mf_json_skip(json, token) != MF_OK)
             break;
     }

@@ -120,6 +120,7 @@ const struct mf_format mf_format_safetensors = {
     .layout = MF_LAYOUT_TILED,
     .values = MF_VALUES_STRINGS,
     .shards = true,
+    .unmarked = true,
     .probe = probe,
     .parse = mf_safetensors_parse,
     .validate = validate,

@@ -64,6 +64,13 @@ is usage-missing info
 is usage-many meta get good-base.gguf a b
 is usage-json info --json
 
+is options-first --quiet meta list good-base.gguf
+is options-between meta --quiet list good-base.gguf
+is options-first-value --top 1 --color=never --quiet tensors good-base.gguf
+is options-first-help --quiet --help meta set
+is options-first-none --quiet
+is options-first-typo --quiet infoo good-base.gguf
+
 is detect detect --quiet good-base.gguf good-big-endian.gguf good-base.apr \
     good-v1.apr good-base.safetensors good-sharded unsupported-html.gguf \
     unsupported-presentar.apr
@@ -156,6 +163,11 @@ is diff-missing diff --quiet good-base.gguf nothing.gguf
 is diff-missing-json diff --json nothing.gguf good-base.gguf
 is diff-usage-one diff good-base.gguf
 is diff-usage-three diff good-base.gguf good-base.gguf good-base.gguf
+
+is help-bench bench --help
+is bench-usage-type bench --type q9_0
+is bench-usage-isa bench --isa sse2 --json good-base.gguf
+is bench-missing bench --quiet nothing.gguf
 
 # ---- what no golden file can show ----
 

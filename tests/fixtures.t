@@ -19,7 +19,8 @@ check "it writes every committed byte, and nothing else" \
         fixtures "$dir/made"
 
 # Faults in what `info` does not read, such as the tensor data.
-unread=" bad-metadata-field.apr bad-footer.apr bad-data-nan.gguf bad-data-scale.gguf "
+unread=" bad-metadata-field.apr bad-footer.apr bad-members-duplicate.apr \
+bad-shard.apr bad-scale.apr bad-data-nan.gguf bad-data-scale.gguf "
 
 # number KEY: of the first object in $dir/out.
 number() {

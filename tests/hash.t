@@ -139,6 +139,44 @@ check "where there is none, the answer is no" \
 check "the container does not matter" \
     check_with 0 "3 tensors, xxh3 matches" fixtures/good-folder
 
+# Files may be called anything.
+odd_names() {
+    odd=$dir/odd
+    mkdir "$odd" || return
+    # shellcheck disable=SC2016 # no command is meant
+    for name in 'a\nb' 'tab\there' 'back\\slash' 'x\\nb' 'not\377utf8' ' two  '; do
+        # shellcheck disable=SC2059 # it has escapes, and no formats
+        cp "$model" "$odd/$(printf "$name").gguf"
+    done
+    cp fixtures/good-base.gguf "$odd/z.gguf"
+    "$modelfile" hash --quiet "$odd"/*.gguf >"$dir/manifest"
+    [ "$(grep -c '^model ' "$dir/manifest")" = 7 ] &&
+        [ "$(wc -l <"$dir/manifest")" = $((6 * 22 + 3)) ] || return
+    code=0
+    "$modelfile" hash --quiet --check "$dir/manifest" "$odd"/*.gguf \
+        >"$dir/out" || code=$?
+    cat "$dir/out"
+    [ "$code" = 0 ] && [ "$(grep -c "matches$" "$dir/out")" = 7 ]
+}
+check "files whose names have newlines, backslashes and worse" odd_names
+
+# Twice the same is the same; otherwise it is not for us to choose.
+twice() {
+    "$modelfile" hash --quiet "$model" "$model" >"$dir/manifest" &&
+        check_with 0 matches "$model" || return
+    for change in '$ s/:..../:0000/' '30 s/:..../:0000/' '30 d' \
+        '24 s/  ./  x/'; do
+        "$modelfile" hash --quiet "$model" "$model" | sed "$change" \
+            >"$dir/manifest"
+        check_with 1 "contradict each other" "$model" || return
+        expect 1 '"match":false' hash --json --check "$dir/manifest" \
+            "$model" || return
+    done
+    echo "model xxh3:0000000000000000  $model" >>"$dir/manifest"
+    check_with 1 "contradict each other" "$model"
+}
+check "a manifest that contradicts itself matches nothing" twice
+
 # What is wrong with a manifest, and where.
 malformed() {
     # shellcheck disable=SC2059 # it has escapes, and no formats
@@ -224,6 +262,19 @@ check "lines about another file are refused" llama_changed 3 \
     "line 2 of the manifest is not about the file" '2 s/names/numbers/'
 check "one that is cut off is refused" llama_changed 3 \
     "line 1 of the manifest is not about the file" '$ d; 11 d; 10 d'
+
+# ---- what is twice
+
+# b.weight has the bytes of rank.2; now its name is b\xffweight.
+not_utf8() {
+    LC_ALL=C sed 's/b\.weight/b\xffweight/' fixtures/good-ranks.gguf \
+        >"$dir/names.gguf"
+    expect 0 '"tensors":["b\\xffweight","rank.2"],"tensors_hex":["62ff776569676874","72616e6b2e32"]}' \
+        hash --duplicates --json "$dir/names.gguf" &&
+        expect 0 '"tensors":["b.weight","rank.2"]}' \
+            hash --duplicates --json fixtures/good-ranks.gguf
+}
+check "names that are not UTF-8 are given as digits, too" not_utf8
 
 # ---- without libcrypto
 

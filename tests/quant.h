@@ -34,4 +34,13 @@ static inline void each_codec(void (*each)(enum mf_type type,
         }
 }
 
+/* A test that passes says nothing of what could not run here. */
+static inline void say_what_runs(void)
+{
+    printf("# instruction sets:");
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        printf(" %s%s", isa->name, mf_isa_runs(isa) ? "" : " (not here)");
+    puts("");
+}
+
 #endif

@@ -40,6 +40,24 @@ for type in Q4_K_M Q8_0 IQ4_XS q5_k tq2_0 mxfp4; do
         same "$type"
 done
 
+little_memory() {
+    for threads in 1 7; do
+        "$modelfile" quantize --force --threads "$threads" --max-memory 300k \
+            "$dir/f16.gguf" "$dir/more.gguf" Q4_K_M >"$dir/out" 2>"$dir/err" &&
+            cmp "$dir/q4.gguf" "$dir/more.gguf" || return 1
+        awk '/^peak heap/ { found = $4 == "KiB" && $3 < 300 }
+            END { exit !found }' "$dir/err" || return 1
+    done
+}
+too_little_memory() {
+    code_of "$modelfile" quantize --max-memory 100k "$dir/f16.gguf" \
+        "$dir/no.gguf" Q4_K_M
+    [ "$code" = 5 ] && [ ! -e "$dir/no.gguf" ]
+}
+"$modelfile" quantize --quiet "$dir/f16.gguf" "$dir/q4.gguf" Q4_K_M >"$dir/out"
+check "--max-memory makes buffers smaller, and fewer" little_memory
+check "or says that it is too little" too_little_memory
+
 # ---- what is said beforehand is what comes
 
 foretold() {
@@ -61,7 +79,7 @@ check "--report says how far the numbers have come" reported
 
 pattern() {
     "$modelfile" quantize --quiet --force --tensor-type 't3\.=q8_0' \
-        "$dir/f16.gguf" "$dir/p.gguf" q4_k >"$dir/out" || return 1
+        --pure "$dir/f16.gguf" "$dir/p.gguf" q4_k >"$dir/out" || return 1
     "$modelfile" tensors --json "$dir/p.gguf" 2>/dev/null |
         grep -o '"type":"[a-z0-9_]*"' | sort | uniq -c | tr -s ' ' \
         >"$dir/types"
@@ -75,6 +93,26 @@ to_apr() {
         >"$dir/out"
 }
 check "into APR, which can carry q6_k" to_apr
+
+pruned() {
+    "$modelfile" quantize --quiet --force --prune-layers 0 \
+        --allow-requantize fixtures/good-llama.gguf "$dir/l.apr" F16 \
+        >"$dir/out" &&
+        [ "$("$modelfile" meta "$dir/l.apr" num_layers 2>"$dir/err" |
+            tr -s ' ' | cut -d' ' -f3)" = 1 ]
+}
+check "into APR without a block" pruned
+
+# In one step what convert and quantize do in two.
+from_hf() {
+    "$modelfile" convert --quiet --names gguf --type f32 "$1" \
+        "$dir/hf.gguf" >"$dir/out" &&
+        "$modelfile" quantize --quiet "$dir/hf.gguf" "$dir/two.gguf" "$2" \
+            >"$dir/out" &&
+        "$modelfile" quantize --quiet --names gguf "$1" "$dir/one.gguf" "$2" \
+            >"$dir/out" && cmp "$dir/one.gguf" "$dir/two.gguf"
+}
+check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
 # ---- refusals
 
@@ -92,6 +130,8 @@ check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
+check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
+    q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
 want=4
 check "a folder that is not there" refused "$dir/f16.gguf" "$dir/no/no.gguf" q4_k
@@ -104,6 +144,27 @@ if [ ! -f "$golden/files.tsv" ]; then
     finish
     exit
 fi
+
+# The types of one mix are the same whatever the format that is written.
+like_gguf() {
+    for out in l.gguf l.apr; do
+        "$modelfile" quantize --quiet --json --force "$golden/llama-f16.gguf" \
+            "$dir/$out" Q4_K_M 2>/dev/null |
+            sed 's/.*"types"/"types"/; s/,"run".*//' \
+                >"$dir/$out.types" || return 1
+    done
+    cmp "$dir/l.gguf.types" "$dir/l.apr.types"
+}
+check "into APR with the types that GGUF gets" like_gguf
+
+from_hf_rows() {
+    rm -f "$dir"/one.gguf "$dir"/two.gguf "$dir"/hf.gguf
+    "$modelfile" convert --quiet --names hf "$golden/llama-f16.gguf" \
+        "$dir/hf.safetensors" >"$dir/out" &&
+        from_hf "$dir/hf.safetensors" Q4_K_M
+}
+check "rows that change places, too" from_hf_rows
+
 grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 
 as_the_tool() {

@@ -414,7 +414,7 @@ static void sizes_of_the_metadata(void **state)
 {
     (void)state;
     MAKE("", 8);
-    expect_rules("no metadata", "");
+    expect_rules("no metadata", "APR-V1-METADATA ");
     MAKE("\x80", 8);
     expect_rules("an empty map", "");
     MAKE("\x81\xa1v\x01\x00", 8);
@@ -440,18 +440,44 @@ static void a_later_version_is_not_read(void **state)
 static void the_checksum_of_small_files_is_checked(void **state)
 {
     struct mf_io_stats before, after;
+    struct mf_model *model;
 
     (void)state;
     MAKE("\x81\xa1v\x01", 400000);
     image.at[image.size - 1] ^= 1;
     mf_env_io(env, &before);
-    expect_rules("a large file", "");
+    model = open_image("a large file");
     mf_env_io(env, &after);
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    mf_close(model);
     assert_true(after.bytes_read - before.bytes_read < 100);
     MAKE("\x81\xa1v\x01", 100000);
     expect_rules("a small file", "");
     image.at[image.size - 5] ^= 1;
     expect_rules("its last byte flipped", "APR-V1-CRC ");
+}
+
+/* Larger ones only where the data is looked at. */
+static void the_checksum_of_large_files_is_checked_with_the_data(void **state)
+{
+    struct mf_finding finding;
+    struct mf_model *model;
+
+    (void)state;
+    MAKE("\x80", 300000);
+    model = open_image("a large file");
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    mf_close(model);
+    image.at[200000] ^= 1;
+    model = open_image("a large file with a wrong byte");
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_info(model)->error_count, 1);
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        if (finding.severity == MF_ERROR)
+            assert_string_equal(finding.rule, "APR-V1-CRC");
+    mf_close(model);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -469,6 +495,7 @@ int main(void)
         TEST(sizes_of_the_metadata),
         TEST(a_later_version_is_not_read),
         TEST(the_checksum_of_small_files_is_checked),
+        TEST(the_checksum_of_large_files_is_checked_with_the_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -342,7 +342,7 @@ static void geometry_finds_what_is_wrong(void **state)
     assert_string_equal(check(same, 2, 32, MF_LAYOUT_PADDED, NULL),
                         "TENSOR-OVERLAP");
     assert_string_equal(check(gap, 2, 96, MF_LAYOUT_PADDED, NULL), "DATA-GAP");
-    assert_string_equal(check(gap, 2, 96, MF_LAYOUT_FREE, NULL), "");
+    assert_string_equal(check(gap, 2, 96, MF_LAYOUT_FREE, NULL), "DATA-GAP");
     assert_string_equal(check(one[0], 1, 64, MF_LAYOUT_PADDED, NULL),
                         "TENSOR-OVERFLOW");
     assert_string_equal(check(one[1], 1, 64, MF_LAYOUT_PADDED, NULL),

@@ -286,6 +286,7 @@ static void broken_strings_are_refused(void **state)
 static void every_byte_has_its_place(void **state)
 {
     static char plain[128]; /* ASCII that stands for itself in a string */
+    char *to = plain;
     const struct {
         const char *before, *after, *allowed;
     } places[] = {
@@ -301,9 +302,9 @@ static void every_byte_has_its_place(void **state)
     static struct json_trace trace;
 
     (void)state;
-    for (char byte = 0x20, *to = plain; byte > 0; byte++)
+    for (int byte = 0x20; byte < 0x80; byte++)
         if (byte != '"' && byte != '\\')
-            *to++ = byte;
+            *to++ = (char)byte;
     for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
         for (int byte = 0; byte < 256; byte++) {
             bool good = byte > 0 && strchr(places[i].allowed, byte);

@@ -28,6 +28,7 @@ static char letter_of(uint32_t type)
         { "iq3_xxs", 'p' }, { "iq3_s", 'q' },  { "iq4_nl", 'r' },
         { "iq4_xs", 's' },  { "tq1_0", 't' },  { "tq2_0", 'u' },
         { "f32", 'F' },     { "f16", 'H' },    { "bf16", 'B' },
+        { "mxfp4", 'v' },   { "q1_0", 'w' },   { "q2_0", 'x' },
     };
 
     for (size_t i = 0; i < COUNT(letters); i++)
@@ -109,6 +110,32 @@ static void types_are_those_of_llama_quantize(void **state)
     assert_int_equal(rows, 11 * 33 * 2);
 }
 
+/* Mixes that c392e50 does not have, by the rules of llama.cpp of 2026: experts
+ * are mxfp4 and all else q8_0; those of few bits are like any other. */
+static void later_mixes_follow_what_is_published(void **state)
+{
+    static const struct {
+        const char *model, *mix, *types;
+    } rows[] = {
+        { "experts", "MXFP4_MOE",
+          "6evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv"
+          "4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv" },
+        { "tied", "MXFP4_MOE", "F55e" },
+        { "experts", "Q1_0",
+          "jwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwew"
+          "wewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewweww"
+          "FwewwewwFw" },
+        { "falcon", "Q2_0", "e97x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        make_model(rows[i].model, scratch_path("model.gguf"),
+                   scratch_path("matrix.dat"));
+        check_row(rows[i].model, rows[i].mix, false, rows[i].types);
+    }
+}
+
 /* ---- what is asked for ---- */
 
 static struct plan plan_of(const char *model,
@@ -168,20 +195,25 @@ static void mixes_have_names_and_numbers(void **state)
     }
 }
 
-static void a_type_in_small_letters_is_for_all(void **state)
+/* As for llama-quantize, "q4_k" is the mix. */
+static void a_type_that_is_no_mix_is_for_all(void **state)
 {
     struct plan plan =
-        plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k" });
+        plan_of("grouped", &(struct mf_quantize_options){ .type = "nvfp4" });
 
     (void)state;
-    assert_string_equal(planned_type(&plan, "output.weight"), "q4_k");
-    assert_string_equal(planned_type(&plan, "token_embd.weight"), "q4_k");
-    assert_string_equal(planned_type(&plan, "blk.0.ffn_down.weight"), "q4_k");
+    assert_string_equal(planned_type(&plan, "output.weight"), "nvfp4");
+    assert_string_equal(planned_type(&plan, "blk.0.ffn_down.weight"), "nvfp4");
     assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
+    assert_int_equal(plan.result.file_type, 39);
+    drop_plan(&plan);
+    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k" });
+    assert_string_equal(planned_type(&plan, "output.weight"), "q6_k");
     assert_int_equal(plan.result.file_type, 15);
     drop_plan(&plan);
-    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "Q4_K" });
-    assert_string_equal(planned_type(&plan, "output.weight"), "q6_k");
+    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k",
+                                                             .pure = true });
+    assert_string_equal(planned_type(&plan, "output.weight"), "q4_k");
     assert_int_equal(plan.result.file_type, 15);
     drop_plan(&plan);
 }
@@ -373,8 +405,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_are_those_of_llama_quantize),
+        cmocka_unit_test(later_mixes_follow_what_is_published),
         cmocka_unit_test(mixes_have_names_and_numbers),
-        cmocka_unit_test(a_type_in_small_letters_is_for_all),
+        cmocka_unit_test(a_type_that_is_no_mix_is_for_all),
         cmocka_unit_test(tensors_come_by_block_and_name),
         cmocka_unit_test(users_types_go_first),
         cmocka_unit_test(rows_that_are_not_whole_blocks),

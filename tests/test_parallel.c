@@ -141,6 +141,11 @@ static size_t put_model(void)
     memcpy(&data, image.at + AT_DATA, sizeof(data));
     for (size_t i = data; i < image.size; i++)
         image.at[i] = (uint8_t)(i * 7 & 0x3f);
+    for (size_t i = 1; i <= TENSORS; i++) { /* the padding behind each */
+        size_t end = data + i * ((ELEMENTS * 4 + 63) / 64 * 64);
+
+        memset(image.at + end - 36, 0, 36);
+    }
     crc_at = image.size;
     put_number(0, FOOTER);
     return crc_at;

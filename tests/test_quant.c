@@ -40,7 +40,9 @@ static float any_bits(void)
 
 static float any_scale(void) /* finite, 2^-40 to 2^40 */
 {
-    return ldexpf(near_normal(), (int)(next_noise() % 80) - 40);
+    int power = (int)(next_noise() % 80) - 40;
+
+    return ldexpf(near_normal(), power);
 }
 
 static float subnormal(void)
@@ -248,5 +250,6 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
+    say_what_runs();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
  * (that decoded).  A few rows stand in fixtures/quant; all of them in the
  * folder golden/quant of CONFORMANCE (../shared).
  */
+#include <math.h>
 #include <strings.h>
 
 #include "lib/quant/fp16.h"
@@ -85,6 +86,19 @@ static void check_encode(const struct job *job, enum mf_type type,
     free(got);
 }
 
+/* The vectors were made on an x86-64, where arithmetic that gives no number
+ * sets its sign; other processors do not. */
+static void allow_other_nans(float *got, const float *expected, size_t count)
+{
+#if !defined(__x86_64__)
+    for (size_t i = 0; i < count; i++)
+        if (isnan(got[i]) && isnan(expected[i]))
+            got[i] = expected[i];
+#else
+    (void)got, (void)expected, (void)count;
+#endif
+}
+
 static void check_decode(const struct job *job, enum mf_type type,
                          const struct mf_isa *isa)
 {
@@ -97,6 +111,8 @@ static void check_decode(const struct job *job, enum mf_type type,
     for (size_t row = 0; row < job->rows; row++)
         mf_codec_of(isa, type)->decode(blocks + row * size,
                                        got + row * job->columns, job->columns);
+    allow_other_nans(got, (const float *)(const void *)expected,
+                     job->rows * job->columns);
     compare(job, isa, "value", got, expected,
             job->rows * job->columns * sizeof(float));
     free(blocks);
@@ -237,6 +253,7 @@ static void check_apr(const struct apr_case *c, const struct mf_isa *isa)
     if (memcmp(bytes, c->bytes, c->size) != 0)
         fail_msg("%s %s %s: other bytes", c->type, c->name, isa->name);
     mf_codec_of(isa, type)->decode(c->bytes, values, c->columns);
+    allow_other_nans(values, c->values, c->value_count);
     if (memcmp(values, c->values, 4 * c->value_count) != 0)
         fail_msg("%s %s %s: other values", c->type, c->name, isa->name);
 }
@@ -326,5 +343,6 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
+    say_what_runs();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,6 +148,35 @@ static void long_names_and_long_lists(void **state)
     free(index);
 }
 
+/* Each allocation fails once: the index beside a shard is found, or the error
+ * says why not, and nothing stays. */
+static void memory_fails_while_an_index_is_looked_for(void **state)
+{
+    static const char shard[] = "good-sharded/model-00002-of-00002.safetensors";
+    struct mf_open_options by_name = { .shards = MF_SHARDS_BY_NAME };
+    enum mf_status status = MF_ERR_MEMORY;
+
+    (void)state;
+    for (uint64_t call = 2; status != MF_OK; call++) {
+        struct test_heap heap = { .fail_at = call };
+        struct mf_env *failing = test_env(&heap);
+        struct mf_model *model;
+
+        assert_true(call < 100);
+        assert_non_null(failing);
+        status = mf_open(failing, fixture_path(shard), &by_name, &model);
+        if (status == MF_OK) {
+            assert_int_equal(mf_model_info(model)->shard_count, 2);
+            assert_true(heap.calls < call);
+            mf_close(model);
+        } else {
+            assert_int_equal(status, MF_ERR_MEMORY);
+        }
+        mf_env_free(failing);
+        assert_int_equal(heap.live, 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 int main(void)
@@ -157,6 +186,7 @@ int main(void)
         TEST(an_index_lists_its_shards_in_order),
         TEST(an_index_cannot_lead_elsewhere),
         TEST(long_names_and_long_lists),
+        TEST(memory_fails_while_an_index_is_looked_for),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -130,12 +130,14 @@ static void whole_text_ends_before_a_cut_character(void **state)
 /* ---- what may be shown ---- */
 
 /* Of the Unicode standard: general category Cc, the property Bidi_Control, the
- * separators of lines and paragraphs, and the byte order mark. */
+ * separators of lines and paragraphs, the byte order mark, and the two that
+ * XML lacks. */
 static bool is_refused(uint32_t code)
 {
     static const uint32_t single[] = { 0x061c, 0x200e, 0x200f, 0x2028, 0x2029,
                                        0x202a, 0x202b, 0x202c, 0x202d, 0x202e,
-                                       0x2066, 0x2067, 0x2068, 0x2069, 0xfeff };
+                                       0x2066, 0x2067, 0x2068, 0x2069, 0xfeff,
+                                       0xfffe, 0xffff };
 
     for (size_t i = 0; i < sizeof(single) / sizeof(*single); i++)
         if (code == single[i])

@@ -15,7 +15,8 @@ trap 'rm -rf "$dir"' EXIT
 # Faults that only the tensor data shows.
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
-bad-data-fnuz.safetensors "
+bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
+bad-scale.apr "
 
 number() {
     grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
@@ -69,7 +70,7 @@ check "the complete findings of all fixtures, and where" \
 
 # Found in memory by tests/test_apr_*.c, or too large for a fixture.
 elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
-APR-V1-UNPACKED ST-FIELD-UNKNOWN GGUF-SPLIT"
+APR-V1-UNPACKED ST-FIELD-UNKNOWN"
 
 without_fixture() {
     while read -r rule; do
@@ -121,6 +122,105 @@ baseline() {
 check "--baseline accepts what an earlier report has, and nothing else" \
     baseline
 
+# accepts ARGUMENT...: with $dir/known as the baseline nothing is left.
+accepts() {
+    "$modelfile" validate --quiet --baseline "$dir/known" "$@" >"$dir/out" \
+        2>&1 && grep -q "0 errors, 0 warnings, [1-9][0-9]* accepted" \
+        "$dir/out" && ! grep -q ": [a-z]* [A-Z-]* at 0x" "$dir/out" && return
+    cat "$dir/out"
+    return 1
+}
+
+strict_baseline() {
+    "$modelfile" validate --quiet fixtures/bad-gap.gguf >"$dir/known"
+    accepts --strict fixtures/bad-gap.gguf || return 1
+    "$modelfile" validate --quiet --strict fixtures/bad-gap.gguf >"$dir/known"
+    accepts fixtures/bad-gap.gguf
+}
+check "with and without --strict" strict_baseline
+
+other_system() {
+    { echo "# known"; echo; "$modelfile" validate --quiet \
+        fixtures/bad-overlap.gguf; } | sed "s/\$/$(printf '\r')/" >"$dir/known"
+    accepts fixtures/bad-overlap.gguf
+}
+check "with the line ends of another system, and remarks" other_system
+
+odd_path() {
+    name=$dir/$(printf 'odd\033\377: error X: .gguf')
+    cp fixtures/bad-overlap.gguf "$name" || return 1
+    "$modelfile" validate --quiet "$name" >"$dir/known"
+    accepts "$name"
+}
+check "of a file with an odd name" odd_path
+
+# A path of more than 1000 bytes.
+deep=$dir
+for _ in 1 2 3 4 5 6; do
+    deep=$deep/$(printf '%0200d' 0)
+done
+mkdir -p "$deep" && cp fixtures/bad-overlap.gguf "$deep/model.gguf"
+
+long_path() {
+    "$modelfile" validate --quiet "$deep/model.gguf" >"$dir/whole"
+    grep -q "model.gguf: error TENSOR-OVERLAP at 0xc0: tensor 'b.weight' over" \
+        "$dir/whole" || return 1
+    grep -v "error TENSOR-OVERLAP" "$dir/whole" >"$dir/known"
+    code=0
+    "$modelfile" validate --quiet --baseline "$dir/known" "$deep/model.gguf" \
+        >"$dir/out" || code=$?
+    [ "$code" = 1 ] && grep -q "1 error, 0 warnings, 1 accepted" "$dir/out"
+}
+check "each finding of its own, however long the path is" long_path
+
+# Names that begin with a control character: a warning each, and one more for
+# the odd length.
+awk 'BEGIN {
+    printf "{"
+    for (i = 0; i < 1500; i++)
+        printf "%s\"\\u0001%d\":{\"dtype\":\"F32\",\"shape\":[0]," \
+            "\"data_offsets\":[0,0]}", i ? "," : "", i
+    printf "}"
+}' >"$dir/header"
+size=$(wc -c <"$dir/header")
+# shellcheck disable=SC2059 # octal digits
+{
+    printf "$(printf '\\%03o' $((size % 256)) $((size / 256 % 256)) \
+        $((size / 65536)) 0 0 0 0 0)"
+    cat "$dir/header"
+} >"$dir/many.safetensors"
+
+many() {
+    "$modelfile" validate --quiet "$dir/many.safetensors" >"$dir/known"
+    [ "$(wc -l <"$dir/known")" = 1002 ] &&
+        grep -q ": not shown: 0 errors, 501 warnings, 0 notes; --max-f.* 1501" \
+            "$dir/known" || return 1
+    "$modelfile" validate --quiet --strict --baseline "$dir/known" \
+        "$dir/many.safetensors" >"$dir/out" && return 1
+    grep -q "501 errors, 0 warnings, 1000 accepted" "$dir/out" || return 1
+    "$modelfile" validate --quiet --max-findings 1501 "$dir/many.safetensors" \
+        >"$dir/known"
+    [ "$(wc -l <"$dir/known")" = 1502 ] &&
+        accepts --strict "$dir/many.safetensors"
+}
+check "of a file with any number of findings" many
+
+not_a_report() {
+    "$modelfile" validate --json --quiet fixtures/bad-overlap.gguf \
+        >"$dir/json"
+    printf 'fixtures/a.gguf: error FILE-COUNT at 0x0: \0\n' >"$dir/nul"
+    for file in "$dir/json" "$dir/nul" fixtures/bad-overlap.gguf README.md; do
+        code=0
+        "$modelfile" validate --baseline "$file" fixtures/bad-overlap.gguf \
+            >"$dir/out" 2>"$dir/err" || code=$?
+        [ "$code" = 2 ] && grep -q "wants the text report" "$dir/err" &&
+            continue
+        echo "$file"
+        return 1
+    done
+}
+check "what is no report is refused as a baseline" not_a_report
+
 no_baseline() {
     code=0
     "$modelfile" validate --baseline "$dir/nothing" fixtures/good-base.gguf \
@@ -132,7 +232,8 @@ check "a baseline that is not there is exit code 3" no_baseline
 most() {
     "$modelfile" validate --quiet --max-findings 1 \
         fixtures/bad-data-missing.gguf >"$dir/out"
-    [ "$(wc -l <"$dir/out")" = 2 ] && grep -q "2 errors" "$dir/out"
+    [ "$(wc -l <"$dir/out")" = 3 ] && grep -q "2 errors" "$dir/out" &&
+        grep -q ": not shown: 1 error, 0 warnings, 1 note" "$dir/out"
 }
 check "--max-findings shows fewer and counts all" most
 
@@ -144,7 +245,111 @@ missing() {
 }
 check "a file that is not there is exit code 3, the others are judged" missing
 
+# usage TEXT ARGUMENT...: that command line is refused so.
+usage() {
+    text=$1
+    shift
+    code=0
+    "$modelfile" validate "$@" >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" = 2 ] && [ ! -s "$dir/out" ] && grep -q "$text" "$dir/err"
+}
+check "--rules takes no FILE" usage "'--rules' looks at no file" \
+    --rules fixtures/good-base.gguf
+check "--explain takes no FILE" usage "'--explain' looks at no file" \
+    --explain ST-NAME fixtures/good-base.gguf
+check "nor do they go together" usage "do not go together" \
+    --explain ST-NAME --rules
+
+no_memory() {
+    for most in 10 1000; do
+        code=0
+        "$modelfile" validate --max-memory $most fixtures/good-base.gguf \
+            >"$dir/out" 2>"$dir/err" || code=$?
+        [ "$code" = 5 ] || return 1
+    done
+}
+check "too little --max-memory is exit code 5" no_memory
+
+no_isa() {
+    for arguments in "validate --data" validate info hash; do
+        code=0
+        # shellcheck disable=SC2086 # words
+        MODELFILE_ISA=abacus "$modelfile" $arguments fixtures/good-base.gguf \
+            >"$dir/out" 2>"$dir/err" || code=$?
+        [ "$code" = 2 ] && ! grep -q good-base "$dir/err" &&
+            grep -q "MODELFILE_ISA is 'abacus'" "$dir/err" || return 1
+    done
+}
+check "an unknown instruction set is a wrong command line" no_isa
+
+# ---- folders and shards
+
+tree() {
+    mkdir -p "$dir/tree/a/model.gguf/c" "$dir/tree/.hidden" "$dir/tree/empty"
+    cp fixtures/good-base.gguf "$dir/tree/top.gguf"
+    cp fixtures/bad-overlap.gguf "$dir/tree/a/model.gguf/c/deep.gguf"
+    cp fixtures/bad-overlap.gguf "$dir/tree/.hidden/hidden.gguf"
+    ln -s .. "$dir/tree/a/up"
+    code=0
+    "$modelfile" validate --quiet "$dir/tree" >"$dir/out" 2>"$dir/err" ||
+        code=$?
+    grep "header checked" "$dir/out" | sed "s|^$dir/tree/\([^:]*\).*|\1|" \
+        >"$dir/names"
+    [ "$code" = 1 ] && [ "$(cat "$dir/names")" = "top.gguf
+a/model.gguf/c/deep.gguf" ] &&
+        [ "$(cat "$dir/err")" = "modelfile: $dir/tree/a/up: a symbolic link \
+to a folder, which is not followed" ]
+}
+check "a folder is looked through with those in it" tree
+
+no_model() {
+    code=0
+    "$modelfile" validate --quiet "$dir/tree/empty" 2>"$dir/err" || code=$?
+    [ "$code" = 3 ] && grep -q "holds no .gguf" "$dir/err"
+}
+check "one without a model is exit code 3" no_model
+
+# odd_shard COMMAND: the same where COMMAND makes the second shard.
+odd_shard() {
+    rm -rf "$dir/shards" && cp -R fixtures/good-sharded "$dir/shards" || return 1
+    shard=$(find "$dir/shards" -name '*-00002-of-*')
+    rm "$shard" && $1 "$shard" || return 1
+    code=0
+    timeout 10 "$modelfile" validate --quiet "$dir/shards" >"$dir/out" \
+        2>"$dir/err" || code=$?
+    [ "$code" = 1 ] && grep -q "error SHARD-MISSING: " "$dir/out"
+}
+check "a shard that is not there is the model's fault" odd_shard true
+check "likewise one that is a pipe" odd_shard mkfifo
+check "likewise one that is a folder" odd_shard mkdir
+
 # ---- reports
+
+# The second shard has the fault, whichever of them is named.
+in_shard() {
+    shard=fixtures/bad-index-duplicate/model-00001-of-00002.safetensors
+    index=fixtures/bad-index-duplicate/model.safetensors.index.json
+    "$modelfile" validate --quiet "$index" >"$dir/out"
+    grep -q "^$shard: error ST-INDEX-SHARD at 0x6b: " "$dir/out" &&
+        grep -q "^$index: error ST-INDEX-DUPLICATE: " "$dir/out" || return 1
+    "$modelfile" validate --quiet --format sarif "$index" >"$dir/out"
+    grep -q "\"uri\":\"$shard\"},\"region\":{\"byteOffset\":107}" "$dir/out" ||
+        return 1
+    "$modelfile" validate --quiet --format junit "$index" >"$dir/out"
+    grep -q "classname=\"$shard\" name=\"ST-INDEX-SHARD\"" "$dir/out" || return 1
+    "$modelfile" validate --quiet --json "$index" >"$dir/out"
+    grep -q "\"path\":\"$shard\"" "$dir/out"
+}
+check "a finding names the shard in which its place is" in_shard
+
+cut_shard() {
+    rm -rf "$dir/shards" && cp -R fixtures/good-sharded "$dir/shards" || return 1
+    shard=$(find "$dir/shards" -name '*-00002-of-*')
+    printf '\377\377' | dd of="$shard" bs=1 seek=2 conv=notrunc 2>/dev/null
+    "$modelfile" validate --quiet "$dir/shards" >"$dir/out" 2>&1
+    grep -q "^$shard: error [A-Z-]* at 0x" "$dir/out"
+}
+check "also where that cannot be read on" cut_shard
 
 sarif() {
     tr '\n' '\0' <"$dir/files" |
@@ -156,6 +361,9 @@ sarif() {
         const ids = new Set(run.tool.driver.rules.map(rule => rule.id));
         if (log.version !== "2.1.0" || run.results.length < 200 ||
             run.invocations[0].executionSuccessful ||
+            run.invocations[0].toolExecutionNotifications[0].locations[0]
+                .physicalLocation.artifactLocation.uri !==
+                "fixtures/nothing.gguf" ||
             run.results.some(result => !ids.has(result.ruleId) ||
                 !["error", "warning", "note"].includes(result.level) ||
                 !result.message.text ||
@@ -168,6 +376,40 @@ else
     skip "SARIF names a rule, a place and a sentence for each finding" \
         "node is not installed"
 fi
+
+# xml ARGUMENT...: the JUnit report, which must be well-formed.
+xml() {
+    "$modelfile" validate --quiet --format junit "$@" >"$dir/junit" \
+        2>/dev/null
+    xmllint --noout "$dir/junit"
+}
+
+# in_xml COUNT PATH: the report has that many of what PATH selects.
+in_xml() {
+    [ "$(xmllint --xpath "count($2)" "$dir/junit")" = "$1" ]
+}
+
+junit_unread() {
+    xml "$dir/tree/empty" fixtures/nothing.gguf fixtures/good-base.gguf &&
+        in_xml 3 "//testsuite" &&
+        in_xml 1 "//testsuite[@name='$dir/tree/empty' and @errors=1]" &&
+        in_xml 2 "//error[@type!='' and @message!='']" &&
+        in_xml 1 "//error[. =
+            'fixtures/nothing.gguf: cannot be opened: No such file or directory'
+            and @type='io']"
+}
+
+junit_unshown() {
+    xml --max-findings 1 fixtures/bad-data-missing.gguf &&
+        in_xml 1 "//testsuite[@tests=2 and @failures=2]" &&
+        in_xml 1 "//testcase[@name='not shown']/failure"
+}
+
+junit_odd() {
+    odd=$dir/$(printf 'odd\357\277\276\357\277\277&<">\033\377.gguf')
+    cp fixtures/bad-overlap.gguf "$odd" && xml "$odd" "$deep/model.gguf" &&
+        in_xml 2 "//failure[contains(., 'TENSOR-OVERLAP at 0xc0: tensor')]"
+}
 
 junit() {
     tr '\n' '\0' <"$dir/files" |
@@ -182,6 +424,9 @@ junit() {
 }
 if command -v xmllint >/dev/null 2>&1; then
     check "JUnit XML is well-formed, and its counts are right" junit
+    check "JUnit has a suite for what cannot be read" junit_unread
+    check "JUnit does not pass where errors are not shown" junit_unshown
+    check "JUnit holds names of any bytes and any length" junit_odd
 else
     skip "JUnit XML is well-formed, and its counts are right" \
         "xmllint is not installed"

@@ -88,7 +88,9 @@ usage() {
         ends 2 convert "$model" o.gguf p.gguf &&
         ends 2 convert --json "$model" - &&
         ends 2 split --max-tensors 100 "$model" - &&
-        ends 2 convert --shard-size 1M "$model" /dev/stdout && holds
+        ends 2 convert --shard-size 1M "$model" /dev/stdout &&
+        ends 2 meta set - a=1 && says "name the file" &&
+        ends 2 meta unset "$fixtures" a && says "name the file" && holds
 }
 check "a wrong command line writes nothing" usage
 
@@ -98,14 +100,16 @@ places() {
     old o.gguf
     mkdir folder
     ln -s loop.gguf loop.gguf
-    ends 4 convert "$model" o.gguf && says "exists" && still_old o.gguf &&
+    ends 4 convert "$model" o.gguf && says "exists already.*--force" &&
+        still_old o.gguf &&
         ends 4 convert "$model" folder && says "folder\|irectory" &&
         ends 4 convert --force "$model" folder &&
         ends 4 convert --force "$model" folder/ &&
         ends 4 convert "$model" . && ends 4 convert "$model" new/ &&
+        says "'new/' is a folder's name" &&
         ends 4 convert "$model" missing/o.gguf && says "No such" &&
         ends 4 convert "$model" o.gguf/p.gguf &&
-        ends 4 convert "$model" '' && ends 4 convert --force "$model" '' &&
+        ends 4 convert "$model" '' && says "'' is no name" && ends 4 convert --force "$model" '' &&
         ends 4 convert --force "$model" loop.gguf &&
         ends 4 split --max-tensors 100 "$model" missing/o.gguf &&
         still_old o.gguf && holds o.gguf loop.gguf
@@ -210,6 +214,65 @@ own_shards() {
 check "several files are not written over those that are read" own_shards
 clean
 
+# ---- shards that do not say what they are a part of
+
+# same_tensors FILE: all of the model's, and no others.
+same_tensors() {
+    "$modelfile" hash --quiet "$model" >"$dir/manifest" &&
+        ends 0 hash --check "$dir/manifest" "$1"
+}
+
+st_split() {
+    ends 0 convert "$model" w.safetensors &&
+        ends 0 split --max-tensors 100 w.safetensors m && rm w.safetensors
+}
+
+st_index() {
+    st_split && ends 0 merge m-00002-of-00003.safetensors o.safetensors &&
+        same_tensors o.safetensors &&
+        ends 0 convert m-00003-of-00003.safetensors o.gguf &&
+        same_tensors o.gguf &&
+        ends 0 split --max-tensors 150 m-00001-of-00003.safetensors n.gguf &&
+        same_tensors n-00001-of-00002.gguf || return
+    # As nobody's rule has it.
+    for i in 1 2 3; do
+        mv m-0000$i-of-00003.safetensors "m-0000$i-of-000003.safetensors"
+    done
+    sed 's/of-00003/of-000003/g' m.safetensors.index.json >x
+    mv x other.safetensors.index.json
+    rm m.safetensors.index.json
+    ends 0 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        same_tensors o.safetensors || return
+    cp other.safetensors.index.json a.safetensors.index.json
+    ends 3 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        says "'a.safetensors.index.json' and 'other.safetensors.index.json'" &&
+        echo "{" >a.safetensors.index.json &&
+        ends 3 merge --force m-00002-of-000003.safetensors o.safetensors &&
+        says "'a.safetensors.index.json' beside it, which may list it" &&
+        same_tensors o.safetensors
+}
+check "a shard of safetensors stands for all that its index lists" st_index
+clean
+
+st_names() {
+    st_split && rm m.safetensors.index.json &&
+        ends 0 merge m-00002-of-00003.safetensors o.safetensors &&
+        same_tensors o.safetensors && rm o.safetensors \
+            m-00001-of-00003.safetensors || return
+    for command in merge convert "split --max-tensors 9" dequantize; do
+        # shellcheck disable=SC2086 # an option of its own
+        ends 3 $command m-00002-of-00003.safetensors o.safetensors &&
+            says "shard 'm-00001-of-00003.safetensors'" || return
+    done
+    ends 3 quantize m-00002-of-00003.safetensors o.gguf q8_0 &&
+        says "shard 'm-00001-of-00003.safetensors'" &&
+        ends 0 validate m-00002-of-00003.safetensors &&
+        ends 0 tensors m-00002-of-00003.safetensors &&
+        holds m-00002-of-00003.safetensors m-00003-of-00003.safetensors
+}
+check "without an index, for all that its name counts, or none" st_names
+clean
+
 # ---- links, mode, owner
 
 links() {
@@ -273,6 +336,27 @@ streams() {
 check "-, /dev/stdout and /dev/fd/3 get the bytes of the file" streams
 clean
 
+# Also where that is a file, and whichever command writes.
+standard_output() {
+    tensor=decoder.layers.0.feed_forward.experts.gate.weight
+    "$modelfile" dequantize --quiet "$model" deq.gguf >/dev/null &&
+        "$modelfile" quantize --quiet "$model" q.gguf f16 >/dev/null &&
+        "$modelfile" tensors export --quiet "$model" $tensor e.npy || return
+    for out in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+        "$modelfile" convert --quiet "$model" $out >o && cmp o "$model" &&
+            "$modelfile" dequantize --quiet "$model" $out >o && cmp o deq.gguf &&
+            "$modelfile" quantize --quiet "$model" $out f16 >o &&
+            cmp o q.gguf &&
+            "$modelfile" tensors export --quiet "$model" $tensor $out >o &&
+            cmp o e.npy && ends 2 convert --json "$model" $out &&
+            ends 2 dequantize --json "$model" $out &&
+            ends 2 quantize --json "$model" $out f16 &&
+            ends 2 tensors export --json "$model" $tensor $out || return
+    done
+}
+check "standard output may be a file, by whatever name" standard_output
+clean
+
 fifo() {
     mkfifo pipe
     cat pipe >got &
@@ -283,7 +367,8 @@ clean
 
 devices() {
     ends 0 convert "$model" /dev/null && [ -c /dev/null ] &&
-        ends 4 convert "$model" /dev/full && says "No space" &&
+        ends 4 convert "$model" /dev/full &&
+        says "'/dev/full' cannot be written at 0x0: No space" &&
         [ -c /dev/full ] || return
     "$modelfile" convert --quiet "$model" - >/dev/full 2>"$dir/said"
     [ $? -eq 4 ] && says "No space" || return
@@ -519,6 +604,28 @@ else
     done
 fi
 
+# A file system that gives its last blocks before it says that there are too
+# few.
+little_room() {
+    mkdir mnt image
+    unshare -m sh -c "mount -t tmpfs -o size=40M none mnt &&
+        truncate -s 24M mnt/disk && mkfs.ext4 -q mnt/disk &&
+        mount -o loop mnt/disk image && sync &&
+        stat -f -c '%f %S' image >'$dir/free' &&
+        '$modelfile' convert --quiet --reserve 90M '$model' image/o.gguf \
+            2>'$dir/said'
+        echo \$? >'$dir/code'; ls -A image >'$dir/files'
+        '$modelfile' split --quiet --max-size 8M '$dir/noise.gguf' image/p \
+            2>'$dir/said.split'
+        echo \$? >>'$dir/code'; ls -A image >>'$dir/files'" >/dev/null 2>&1
+    read -r blocks size <"$dir/free" && [ "$blocks" -gt 1000 ] &&
+        [ "$(tr '\n' ' ' <"$dir/code")" = "4 4 " ] &&
+        says "its file system has $((blocks * size)) left" &&
+        mv "$dir/said.split" "$dir/said" &&
+        says "what goes with 'image/p-00001-of-0000[0-9].gguf' needs" &&
+        [ "$(sort -u "$dir/files")" = lost+found ]
+}
+
 # A disk that takes the bytes and then cannot keep them.
 late() {
     mkdir mnt image
@@ -537,8 +644,13 @@ if command -v mkfs.ext4 >/dev/null 2>&1 && [ -z "$sanitized" ] &&
         truncate -s 8M p/d && mkfs.ext4 -q p/d && mount -o loop p/d q" \
         >/dev/null 2>&1; then
     clean
+    "$filled" f16 40 "$dir/noise.gguf" >/dev/null
+    check "a disk with too little room says how much it has" little_room
+    rm -f "$dir/noise.gguf"
+    clean
     check "a disk that fails when all is written" late
 else
+    skip "a disk with too little room" "loop mounts are refused"
     skip "a disk that fails when all is written" "loop mounts are refused"
 fi
 clean

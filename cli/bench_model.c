@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_model.c - opening a model, writing it anew, and with smaller weights
+ *
+ * Every operation has an env of its own, begins with opening the model and ends
+ * when it is closed.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/bench.h"
+
+bool bench_goes_on(const struct run *run, size_t runs, uint64_t started)
+{
+    return runs < run->options.rounds ||
+           (bench_now() - started < run->options.rounds * BENCH_ROUND &&
+            runs < BENCH_RUNS);
+}
+
+/* ---- a folder below $TMPDIR ---- */
+
+static bool make_folder(struct run *run, struct bench_folder *folder)
+{
+    const char *above = getenv("TMPDIR");
+    int size;
+
+    above = above && *above ? above : "/tmp";
+    size = snprintf(folder->path, sizeof(folder->path),
+                    "%s/modelfile-bench.XXXXXX", above);
+    if ((size_t)size >= sizeof(folder->path) || !mkdtemp(folder->path)) {
+        report_output(run, above,
+                      (size_t)size >= sizeof(folder->path) ? "is too long"
+                                                           : strerror(errno));
+        return false;
+    }
+    snprintf(folder->ours, sizeof(folder->ours), "%s/ours", folder->path);
+    snprintf(folder->theirs, sizeof(folder->theirs), "%s/theirs", folder->path);
+    return true;
+}
+
+/* Whatever peers have left in it, too. */
+static void remove_folder(struct run *run, const struct bench_folder *folder)
+{
+    DIR *open = opendir(folder->path);
+    const struct dirent *entry;
+
+    while (open && (entry = readdir(open)) != NULL)
+        unlinkat(dirfd(open), entry->d_name, 0);
+    if (open)
+        closedir(open);
+    if (rmdir(folder->path) != 0)
+        report_output(run, folder->path, strerror(errno));
+}
+
+/* ---- one operation ---- */
+
+struct operation {
+    const char *work, *mix;
+    uint64_t bytes; /* that it treats; 0: none are moved */
+};
+
+static enum mf_status write_model(const struct operation *operation,
+                                  struct mf_model *model, const char *path)
+{
+    const char *format = mf_model_info(model)->format;
+    struct mf_convert_options how = { .format = format, .replace = true };
+    struct mf_quantize_options what = { .type = operation->mix,
+                                        .allow_requantize = true };
+
+    if (!operation->mix)
+        return mf_convert(model, path, &how, NULL);
+    if (strcmp(format, "safetensors") == 0)
+        how.format = "gguf"; /* which can carry every type */
+    return mf_quantize(model, path, &what, &how, NULL);
+}
+
+static enum mf_status operate(const struct operation *operation,
+                              struct mf_env *env, const char *in,
+                              const char *out)
+{
+    struct mf_model *model;
+    enum mf_status status = mf_open(env, in, NULL, &model);
+
+    if (status != MF_OK)
+        return status;
+    if (operation->bytes > 0)
+        status = write_model(operation, model, out);
+    mf_close(model);
+    return status;
+}
+
+/* In JSON an element of its own takes the error. */
+static void say_failure(struct run *run, struct mf_env *env,
+                        const struct operation *operation)
+{
+    if (run->options.json) {
+        mf_json_begin(&run->json, '{');
+        json_text(run, "work", operation->work);
+        if (operation->mix)
+            json_text(run, "type", operation->mix);
+    }
+    bench_failure(run, env, run->operand[0]);
+    if (run->options.json)
+        mf_json_end(&run->json, '}');
+}
+
+/* Nanotimes; below 0 after a sentence. */
+static double time_one(struct run *run, const struct operation *operation,
+                       const char *out, struct bench_row *row)
+{
+    struct mf_env *env = bench_env(run, row->threads);
+    struct mf_heap_stats before, after;
+    double taken = -1;
+    uint64_t start;
+
+    if (!env)
+        return taken;
+    mf_env_heap(env, &before);
+    start = bench_now();
+    if (operate(operation, env, inputs_path(run->operand[0]), out) == MF_OK)
+        taken = (double)(bench_now() - start);
+    else
+        say_failure(run, env, operation);
+    mf_env_heap(env, &after);
+    row->allocations = after.allocations - before.allocations;
+    row->peak = after.peak;
+    bench_env_free(run, env);
+    return taken;
+}
+
+static void time_operation(struct run *run, const struct operation *operation,
+                           const char *out, double *times)
+{
+    struct bench_row row = { .work = operation->work,
+                             .type = operation->mix,
+                             .threads = mf_env_threads(run->env),
+                             .has_cost = true };
+    uint64_t started = bench_now();
+    size_t runs = 0;
+
+    for (; bench_goes_on(run, runs, started); runs++) {
+        times[runs] = time_one(run, operation, out, &row);
+        if (times[runs] < 0)
+            return;
+    }
+    bench_times(&row, times, runs);
+    row.rate = (double)operation->bytes / row.p50;
+    bench_tell(run, BENCH_MODEL, &row);
+}
+
+/* ---- all of them ---- */
+
+static void time_all(struct run *run, uint64_t bytes, const char *out,
+                     double *times)
+{
+    const struct text_list *mixes = &run->options.mixes;
+    struct operation operation = { .work = "open" };
+
+    bench_begin(run, BENCH_MODEL);
+    time_operation(run, &operation, out, times);
+    operation = (struct operation){ .work = "convert", .bytes = bytes };
+    if (progress_signal() == 0)
+        time_operation(run, &operation, out, times);
+    for (size_t i = 0; i < mixes->count && progress_signal() == 0; i++) {
+        operation = (struct operation){ "quantize", mixes->at[i], bytes };
+        time_operation(run, &operation, out, times);
+    }
+    bench_end(run);
+}
+
+void bench_model(struct run *run, struct mf_model *model)
+{
+    static struct bench_folder folder;
+    size_t runs = (size_t)run->options.rounds;
+    size_t room = runs > BENCH_RUNS ? runs : BENCH_RUNS;
+    size_t size = 2 * room * sizeof(double);
+    double *times = mf_resize(run->env, NULL, 0, size);
+
+    if (!times) {
+        report_failure(run, NULL);
+        return;
+    }
+    if (make_folder(run, &folder)) {
+        time_all(run, mf_model_info(model)->file_size, folder.ours, times);
+        if (progress_signal() == 0)
+            bench_peers(run, &folder, times, room);
+        remove_folder(run, &folder);
+    }
+    if (progress_signal() != 0) /* whoever was at work when it came */
+        report_worse(run, EXIT_SIGNAL + progress_signal());
+    mf_resize(run->env, times, size, 0);
+}

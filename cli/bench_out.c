@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_out.c - figures of modelfile bench as tables, JSON or CSV
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/bench.h"
+
+/* ---- tables ---- */
+
+static const char *const names[] = { "kernels", "model", "peers" };
+
+static const char *const headings[] = {
+    "type         work            isa       threads     GB/s   share"
+    "      p50 us      p95 us      p99 us",
+    "work      type       threads    runs      p50 ms      p95 ms      p99 ms"
+    "     GB/s  allocations    peak heap",
+    "work      type       program           runs      p50 ms      p95 ms"
+    "      p99 ms    ratio  bytes",
+};
+
+static void column(struct run *run, const char *text, size_t width)
+{
+    out_column(&run->out, str_of(text ? text : "-"), width, false);
+    out_text(&run->out, " ");
+}
+
+static void times_text(struct run *run, const struct bench_row *row,
+                       double unit)
+{
+    out_format(&run->out, " %11.3f %11.3f %11.3f", row->p50 / unit,
+               row->p95 / unit, row->p99 / unit);
+}
+
+static void kernel_text(struct run *run, const struct bench_row *row)
+{
+    column(run, row->type, 12);
+    column(run, row->work, 15);
+    column(run, row->isa, 9);
+    out_format(&run->out, "%7zu %8.2f", row->threads, row->rate);
+    if (row->share > 0)
+        out_format(&run->out, " %5.0f %%", 100 * row->share);
+    else
+        out_text(&run->out, "        ");
+    times_text(run, row, 1e3);
+}
+
+static void model_text(struct run *run, const struct bench_row *row)
+{
+    column(run, row->work, 9);
+    column(run, row->type, 10);
+    out_format(&run->out, "%7zu %7zu", row->threads, row->operations);
+    times_text(run, row, 1e6);
+    if (row->rate > 0)
+        out_format(&run->out, " %8.2f", row->rate);
+    else
+        out_spaces(&run->out, 9);
+    out_format(&run->out, " %12" PRIu64 " %12s", row->allocations,
+               size_text(row->peak).at);
+}
+
+static void peer_text(struct run *run, const struct bench_row *row)
+{
+    column(run, row->work, 9);
+    column(run, row->type, 10);
+    column(run, row->program, 14);
+    if (row->failed) {
+        out_format(&run->out, "failed: %s", row->failed);
+        return;
+    }
+    out_format(&run->out, "%7zu", row->operations);
+    times_text(run, row, 1e6);
+    if (row->ratio > 0)
+        out_format(&run->out, " %8.2f", row->ratio);
+    if (row->bytes)
+        out_format(&run->out, "  %s", row->bytes);
+}
+
+static void row_text(struct run *run, enum bench_table table,
+                     const struct bench_row *row)
+{
+    if (table == BENCH_KERNELS)
+        kernel_text(run, row);
+    else if (table == BENCH_MODEL)
+        model_text(run, row);
+    else
+        peer_text(run, row);
+    out_text(&run->out, "\n");
+    out_flush(&run->out); /* it may be long until the next one */
+}
+
+/* ---- JSON ---- */
+
+static void text_json(struct run *run, const char *key, const char *text)
+{
+    if (text)
+        json_text(run, key, text);
+}
+
+static void positive_json(struct run *run, const char *key, double number)
+{
+    if (number > 0)
+        json_double(run, key, number);
+}
+
+static void row_json(struct run *run, const struct bench_row *row)
+{
+    mf_json_begin(&run->json, '{');
+    json_text(run, "work", row->work);
+    text_json(run, "type", row->type);
+    text_json(run, "isa", row->isa);
+    text_json(run, "program", row->program);
+    json_number(run, "threads", row->threads);
+    json_number(run, "operations", row->operations);
+    positive_json(run, "p50_ms", row->p50 / 1e6);
+    positive_json(run, "p95_ms", row->p95 / 1e6);
+    positive_json(run, "p99_ms", row->p99 / 1e6);
+    positive_json(run, "gb_per_second", row->rate);
+    positive_json(run, "share", row->share);
+    if (row->has_cost) {
+        json_number(run, "allocations", row->allocations);
+        json_number(run, "peak_heap_bytes", row->peak);
+    }
+    positive_json(run, "ratio", row->ratio);
+    text_json(run, "bytes", row->bytes);
+    text_json(run, "failed", row->failed);
+    mf_json_end(&run->json, '}');
+}
+
+/* ---- CSV ---- */
+
+/* Quoted where it must be, as RFC 4180 says. */
+static void text_csv(struct run *run, const char *text)
+{
+    struct out *out = &run->out;
+
+    text = text ? text : "";
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        out_text(out, text);
+    } else {
+        out_text(out, "\"");
+        for (; *text; text++)
+            out_bytes(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
+        out_text(out, "\"");
+    }
+    out_text(out, ",");
+}
+
+static void positive_csv(struct run *run, double number)
+{
+    if (number > 0)
+        out_format(&run->out, "%.6g", number);
+    out_text(&run->out, ",");
+}
+
+void bench_csv_heading(struct run *run)
+{
+    out_line(&run->out, "work,type,isa,program,threads,operations,p50_ms,"
+                        "p95_ms,p99_ms,gb_per_second,share,allocations,"
+                        "peak_heap_bytes,ratio,bytes,failed");
+}
+
+static void row_csv(struct run *run, const struct bench_row *row)
+{
+    struct out *out = &run->out;
+
+    text_csv(run, row->work);
+    text_csv(run, row->type);
+    text_csv(run, row->isa);
+    text_csv(run, row->program);
+    out_format(out, "%zu,%zu,", row->threads, row->operations);
+    positive_csv(run, row->p50 / 1e6);
+    positive_csv(run, row->p95 / 1e6);
+    positive_csv(run, row->p99 / 1e6);
+    positive_csv(run, row->rate);
+    positive_csv(run, row->share);
+    if (row->has_cost)
+        out_format(out, "%" PRIu64 ",%" PRIu64 ",", row->allocations,
+                   row->peak);
+    else
+        out_text(out, ",,");
+    positive_csv(run, row->ratio);
+    text_csv(run, row->bytes);
+    out_line(out, row->failed ? row->failed : "");
+    out_flush(out);
+}
+
+/* ---- whichever it is ---- */
+
+void bench_begin(struct run *run, enum bench_table table)
+{
+    if (run->options.json) {
+        mf_json_key(&run->json, names[table]);
+        mf_json_begin(&run->json, '[');
+    } else if (!run->options.csv) {
+        out_line(&run->out, headings[table]);
+    }
+}
+
+void bench_tell(struct run *run, enum bench_table table,
+                const struct bench_row *row)
+{
+    if (run->options.json)
+        row_json(run, row);
+    else if (run->options.csv)
+        row_csv(run, row);
+    else
+        row_text(run, table, row);
+}
+
+void bench_end(struct run *run)
+{
+    if (run->options.json)
+        mf_json_end(&run->json, ']');
+}

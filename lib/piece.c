@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * piece.c - a part of a tensor on its way from file to file
+ *
+ * Where the kernel can, it copies the bytes itself.  No byte is written that
+ * was not read: a piece is held once more against the bounds of its source, its
+ * tensor and its target before it moves.
+ */
+#include "lib/piece.h"
+
+/* Where less is copied, asking the kernel to do it takes longer than that. */
+#define BY_KERNEL ((uint64_t)64 * 1024)
+
+enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
+                                      const struct mf_piece *piece)
+{
+    return mf_fail(env, MF_ERR_IO, piece->span.offset,
+                   "%" PRIu64 " bytes are to be copied from here, which the "
+                   "file does not have",
+                   piece->span.size);
+}
+
+/* ---- reading ---- */
+
+/* The number that the row at a place of the new order had in the old one. */
+static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
+{
+    uint64_t place = row % (2 * rows->half), head = row - place;
+
+    if (rows->apart) /* the i-th of half j was the j-th of pair i */
+        return head + place % rows->half * 2 + place / rows->half;
+    return head + place % 2 * rows->half + place / 2;
+}
+
+/* Rows, or parts of a long one, as they follow in the new order. */
+static enum mf_status gather(struct mf_worker *worker,
+                             const struct mf_piece *piece, uint64_t at,
+                             uint8_t *into, size_t size)
+{
+    const struct mf_rows *rows = &piece->tensor->rows;
+
+    for (size_t filled = 0, part; filled < size; filled += part, at += part) {
+        uint64_t within = at % rows->size;
+        uint64_t from = old_row(rows, at / rows->size) * rows->size + within;
+
+        part = rows->size - within < size - filled
+                   ? (size_t)(rows->size - within)
+                   : size - filled;
+        if (from > piece->span.size || part > piece->span.size - from)
+            return mf_piece_out_of_bounds(&worker->env, piece);
+        if (mf_source_read(&worker->env, piece->source,
+                           piece->span.offset + from, into + filled,
+                           part) != MF_OK)
+            return worker->env.error.status;
+    }
+    return MF_OK;
+}
+
+static bool rows_move(const struct mf_piece *piece)
+{
+    return piece->tensor && piece->tensor->rows.size > 0;
+}
+
+static enum mf_status read_part(struct mf_worker *worker,
+                                const struct mf_piece *piece, uint64_t at,
+                                uint8_t *into, size_t size)
+{
+    if (!piece->source) {
+        memset(into, 0, size);
+        return MF_OK;
+    }
+    if (rows_move(piece))
+        return gather(worker, piece, at, into, size);
+    return mf_source_read(&worker->env, piece->source, piece->span.offset + at,
+                          into, size);
+}
+
+/* ---- writing ---- */
+
+static size_t buffered(const struct mf_worker *worker, uint64_t left)
+{
+    return left < worker->buffer_size ? (size_t)left : worker->buffer_size;
+}
+
+static enum mf_status copy_piece(struct mf_worker *worker,
+                                 const struct mf_piece *piece)
+{
+    struct mf_target *target = &piece->output->target;
+    bool by_kernel =
+        piece->source && !rows_move(piece) && piece->size >= BY_KERNEL;
+    size_t moved;
+
+    for (uint64_t done = 0; done < piece->size; done += moved) {
+        uint64_t at = piece->at + done;
+        uint8_t *buffer = mf_worker_room(worker, piece->span.offset + at);
+
+        moved = by_kernel
+                    ? mf_target_copy(&worker->env, target, piece->to + done,
+                                     piece->source, piece->span.offset + at,
+                                     (size_t)(piece->size - done))
+                    : 0;
+        by_kernel = moved > 0;
+        if (moved == 0) {
+            moved = buffered(worker, piece->size - done);
+            if (read_part(worker, piece, at, buffer, moved) != MF_OK ||
+                mf_target_write(&worker->env, target, piece->to + done, buffer,
+                                moved) != MF_OK)
+                return worker->env.error.status;
+        }
+        mf_worker_done(worker, moved);
+    }
+    return MF_OK;
+}
+
+/* Rows of the tensor, from that one on, into the worker's buffer. */
+static enum mf_status read_rows(struct mf_worker *worker,
+                                const struct mf_piece *piece, uint64_t first,
+                                size_t rows)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+
+    if (recoding->prefix > 0 &&
+        mf_source_read(&worker->env, piece->source,
+                       piece->span.offset - recoding->prefix, worker->buffer,
+                       recoding->prefix) != MF_OK)
+        return worker->env.error.status;
+    return read_part(worker, piece, first * recoding->in,
+                     mf_recoding_room(recoding, worker->buffer),
+                     (size_t)mf_numbers_size(recoding->from, numbers));
+}
+
+/* Rows as they are become rows as they will be, some at a time. */
+static enum mf_status recode_piece(struct mf_worker *worker,
+                                   struct mf_piece *piece)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
+    uint64_t first = piece->at / recoding->in;
+    uint64_t count = mf_recoding_count(recoding, piece->size);
+
+    for (uint64_t done = 0; done < count; done += some) {
+        const uint8_t *result;
+        size_t size;
+
+        some = count - done < most ? (size_t)(count - done) : most;
+        if (read_rows(worker, piece, first + done, some) != MF_OK)
+            return worker->env.error.status;
+        if (piece->looked_at) {
+            piece->largest = mf_recode_largest(recoding, worker->buffer, some,
+                                               first + done, piece->largest);
+            continue;
+        }
+        result = mf_recode(recoding, worker->buffer, some, first + done,
+                           &piece->deviation);
+        size = (size_t)mf_numbers_size(
+            recoding->to, mf_recoding_numbers(recoding, first + done, some));
+        if (mf_target_write(&worker->env, &piece->output->target,
+                            piece->to + done * recoding->out, result,
+                            size) != MF_OK)
+            return worker->env.error.status;
+        mf_worker_done(worker, size);
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
+{
+    const struct mf_span *span = &piece->span;
+
+    if (piece->source &&
+        (span->offset > piece->source->size ||
+         span->size > piece->source->size - span->offset ||
+         piece->at > span->size || piece->size > span->size - piece->at))
+        return mf_piece_out_of_bounds(&worker->env, piece);
+    return piece->recoding.decode ? recode_piece(worker, piece)
+                                  : copy_piece(worker, piece);
+}
+
+/* ---- two as one ---- */
+
+static bool is_copied(const struct mf_piece *piece)
+{
+    return piece->source && !piece->recoding.decode && !rows_move(piece);
+}
+
+bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)
+{
+    if (!is_copied(piece) || !is_copied(last) ||
+        last->output != piece->output || last->source != piece->source ||
+        last->span.offset + last->at + last->size != piece->span.offset ||
+        last->to + last->size != piece->to || last->size >= BY_KERNEL ||
+        piece->span.size >= BY_KERNEL)
+        return false;
+    last->size += piece->span.size;
+    last->span.size = last->at + last->size;
+    return true;
+}

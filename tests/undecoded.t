@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# undecoded.t - validate decodes nothing: its tests pass where decoding aborts
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+
+MODELFILE=${BUILD:-build}/modelfile-undecoded
+export MODELFILE
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-undecoded.XXXXXX")
+trap 'rm -rf "$dir"' EXIT
+
+aborts() {
+    code=0
+    (ulimit -c 0; exec "$MODELFILE" "$@") >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" -gt 128 ]
+}
+check "dequantize dies here" aborts dequantize fixtures/good-llama.gguf \
+    "$dir/o.gguf"
+check "tensors stats dies here" aborts tensors stats fixtures/good-llama.gguf
+
+none_fails() {
+    sh "tests/$1.t" >"$dir/tap" || { grep '^not ok' "$dir/tap"; return 1; }
+    grep -q '^ok' "$dir/tap"
+}
+for tests in validate no_alarm; do
+    check "all of tests/$tests.t" none_fails "$tests"
+done
+
+finish
