@@ -94,6 +94,7 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
             return worker->env.error.status;
         equal = equal_bytes(mine, other, size);
         slice->found += equal;
+        mf_worker_done(worker, size);
         if (equal < size)
             break;
     }

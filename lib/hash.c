@@ -17,7 +17,12 @@ struct hash {
     enum mf_digest_kind kind;
     size_t size; /* of a digest */
     uint8_t *digests;
+    const struct mf_record *large; /* that all workers share */
+    atomic_size_t turn;            /* the piece of it that comes next */
 };
+
+/* Worth sharing: a run of all workers for one tensor costs little beside it. */
+#define LARGE ((uint64_t)8 * 1024 * 1024)
 
 enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
 {
@@ -45,6 +50,7 @@ static enum mf_status add_bytes(struct mf_worker *worker,
             MF_OK)
             return worker->env.error.status;
         mf_digest_add(digest, bytes, size);
+        mf_worker_done(worker, size);
         span.offset += size;
         span.size -= size;
     }
@@ -81,6 +87,52 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
     else
         memcpy(hash->digests + slice->thing * hash->size, out, hash->size);
     return MF_OK;
+}
+
+/* Pieces of one tensor are read by all workers at once and taken in one after
+ * the other, which takes a fifth of the time of reading. */
+static enum mf_status hash_piece(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    struct hash *hash = context;
+    const struct mf_record *record = hash->large;
+    uint64_t from = (uint64_t)task * worker->buffer_size;
+    uint64_t left = record->size - from;
+    size_t size =
+        left < worker->buffer_size ? (size_t)left : worker->buffer_size;
+    uint8_t *bytes = mf_worker_room(worker, record->offset + from);
+
+    if (mf_source_read(&worker->env, &hash->model->file[record->shard].source,
+                       record->offset + from, bytes, size) != MF_OK)
+        return worker->env.error.status;
+    if (!mf_worker_wait(worker, &hash->turn, task))
+        return MF_OK; /* another has said why */
+    mf_digest_add(hash->digest[0], bytes, size);
+    mf_worker_done(worker, size);
+    atomic_store_explicit(&hash->turn, task + 1, memory_order_release);
+    return MF_OK;
+}
+
+/* Digests that are far faster than reading. */
+static bool is_shared(const struct hash *hash, const struct mf_record *record)
+{
+    return (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
+           hash->crew.count > 1 && record->size >= LARGE;
+}
+
+static enum mf_status hash_large(struct hash *hash, uint32_t tensor)
+{
+    const struct mf_record *record = &hash->model->index.tensor[tensor];
+    size_t piece = hash->crew.buffer_size;
+
+    hash->large = record;
+    atomic_store(&hash->turn, 0);
+    mf_digest_restart(hash->digest[0]);
+    if (mf_crew_run(&hash->crew, hash_piece, hash,
+                    (size_t)((record->size + piece - 1) / piece)) != MF_OK)
+        return hash->model->env->error.status;
+    return finish(hash->model->env, hash->digest[0],
+                  hash->digests + tensor * hash->size);
 }
 
 /* All tensors, one after the other. */
@@ -178,10 +230,13 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
     if (status == MF_OK)
         status = mf_slices_init(&hash.slices, model->env, count, work);
-    for (size_t i = 0; i < count && status == MF_OK; i++)
-        /* Only checksums can be joined. */
-        mf_slices_add(&hash.slices, tensor[i], record[tensor[i]].size,
-                      kind != MF_CRC32);
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        if (is_shared(&hash, &record[tensor[i]]))
+            status = hash_large(&hash, tensor[i]);
+        else /* only checksums can be joined */
+            mf_slices_add(&hash.slices, tensor[i], record[tensor[i]].size,
+                          kind != MF_CRC32);
+    }
     if (status == MF_OK)
         status = mf_crew_run(&hash.crew, hash_slice, &hash, hash.slices.count);
     if (status == MF_OK && kind == MF_CRC32)

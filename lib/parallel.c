@@ -7,6 +7,8 @@
  */
 #include "lib/parallel.h"
 
+#include <sched.h>
+
 #ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
@@ -200,7 +202,9 @@ static enum mf_status watch(struct mf_crew *crew, struct mf_worker *worker)
 
     if (worker != crew->worker || !env->progress)
         return MF_OK;
-    progress.done = atomic_load_explicit(&crew->done, memory_order_relaxed);
+    /* Work that was estimated, as that beside tensors is, ends at its end. */
+    progress.done = least(
+        atomic_load_explicit(&crew->done, memory_order_relaxed), crew->work);
     return env->progress(env->progress_user, &progress)
                ? MF_OK
                : mf_fail(&worker->env, MF_ERR_STOPPED, MF_NO_OFFSET,
@@ -210,8 +214,7 @@ static enum mf_status watch(struct mf_crew *crew, struct mf_worker *worker)
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count)
 {
-    atomic_bool failed = false;
-
+    atomic_store(&crew->failed, false);
     /* Tasks are given out in order: when one fails, all before it have been
      * begun and will end. */
 #ifdef _OPENMP
@@ -221,12 +224,29 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
     for (size_t i = 0; i < count; i++) {
         struct mf_worker *worker = &crew->worker[this_worker()];
 
-        if (!atomic_load_explicit(&failed, memory_order_relaxed) &&
+        if (!atomic_load_explicit(&crew->failed, memory_order_relaxed) &&
             (task(worker, context, i) != MF_OK ||
              watch(crew, worker) != MF_OK)) {
             worker->failed = i;
-            atomic_store_explicit(&failed, true, memory_order_relaxed);
+            atomic_store_explicit(&crew->failed, true, memory_order_relaxed);
         }
     }
     return gather(crew);
+}
+
+bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
+                    size_t mine)
+{
+    /* As long as it takes to read a little from memory; then others may have
+     * the processor. */
+    const unsigned patience = 1000;
+
+    for (unsigned i = 0;
+         atomic_load_explicit(turn, memory_order_acquire) != mine; i++) {
+        if (atomic_load_explicit(&worker->crew->failed, memory_order_relaxed))
+            return false;
+        if (i > patience)
+            sched_yield();
+    }
+    return true;
 }

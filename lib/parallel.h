@@ -40,6 +40,7 @@ struct mf_crew {
     uint8_t *buffers;
     uint64_t work; /* in all, for who watches */
     atomic_uint_fast64_t done;
+    atomic_bool failed; /* a task of this run: others may be left out */
 };
 
 /* All threads' buffers together, whatever their number. */
@@ -64,6 +65,13 @@ static inline void mf_worker_done(struct mf_worker *worker, uint64_t bytes)
 {
     atomic_fetch_add_explicit(&worker->crew->done, bytes, memory_order_relaxed);
 }
+
+/* Waits until *turn is mine, which is its task's number: for what several
+ * threads read at once and only one after the other can be taken in.  Who has
+ * had its turn adds one.  False where the run has failed: that turn may never
+ * come. */
+bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
+                    size_t mine);
 
 /* Where in the worker's buffer bytes from that place of a file are read to at
  * full speed: page upon page. */

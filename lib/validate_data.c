@@ -97,6 +97,7 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     else if (piece->kind == PIECE_FOOTER)
         piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
                      (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    mf_worker_done(worker, piece->size);
     return MF_OK;
 }
 

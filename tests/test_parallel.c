@@ -114,6 +114,84 @@ static void small_work_takes_little(void **state)
     mf_env_free(own);
 }
 
+/* ---- turns ---- */
+
+enum { TURNS = 5000 };
+
+struct order {
+    atomic_size_t turn;
+    size_t next, fails; /* the task that does */
+    bool in_order;
+};
+
+static enum mf_status take_turn(struct mf_worker *worker, void *context,
+                                size_t task)
+{
+    struct order *order = context;
+
+    if (task == order->fails)
+        return mf_fail(&worker->env, MF_ERR_IO, task, "this one fails");
+    if (!mf_worker_wait(worker, &order->turn, task))
+        return MF_OK;
+    order->in_order &= order->next++ == task;
+    atomic_store(&order->turn, task + 1);
+    return MF_OK;
+}
+
+static void turns_come_in_order(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(thread_counts); i++)
+        for (size_t fails = TURNS; fails <= TURNS; fails -= TURNS / 2) {
+            struct order order = { .fails = fails, .in_order = true };
+            struct mf_env *own = env_with(thread_counts[i]);
+            struct mf_crew crew;
+
+            assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, 1, 0), MF_OK);
+            assert_int_equal(mf_crew_run(&crew, take_turn, &order, TURNS),
+                             fails < TURNS ? MF_ERR_IO : MF_OK);
+            assert_true(order.in_order);
+            /* Who waits when one fails need not get its turn. */
+            assert_true(order.next <= fails);
+            assert_true(fails < TURNS || order.next == TURNS);
+            mf_crew_release(&crew);
+            mf_env_free(own);
+        }
+}
+
+/* 20 MB in one tensor, which all workers hash together. */
+static void one_large_tensor(void **state)
+{
+    static const char header[] =
+        "{\"w\":{\"dtype\":\"U8\",\"shape\":[20000003],"
+        "\"data_offsets\":[0,20000003]}}";
+    const uint64_t length = sizeof(header) - 1, size = 8 + length + 20000003;
+    uint8_t *file = malloc(size), first[MF_DIGEST_MAX], out[MF_DIGEST_MAX];
+
+    (void)state;
+    assert_non_null(file);
+    memcpy(file, &length, 8);
+    memcpy(file + 8, header, length);
+    for (uint64_t i = 8 + length; i < size; i++)
+        file[i] = (uint8_t)(i * i >> 7);
+    for (int kind = MF_XXH3_64; kind <= MF_XXH3_128; kind++)
+        for (size_t i = 0; i < COUNT(thread_counts); i++) {
+            struct mf_env *own = env_with(thread_counts[i]);
+            struct mf_model *model;
+
+            assert_int_equal(
+                mf_open_memory(own, "w.safetensors", file, size, NULL, &model),
+                MF_OK);
+            assert_int_equal(mf_hash_tensors(model, kind, out), MF_OK);
+            if (i == 0)
+                memcpy(first, out, sizeof(first));
+            assert_memory_equal(out, first, mf_digest_size(kind));
+            mf_close(model);
+            mf_env_free(own);
+        }
+    free(file);
+}
+
 /* ---- validation ---- */
 
 enum { F32 = 0, TENSORS = 5, ELEMENTS = 300007, FOOTER = 4 };
@@ -231,6 +309,53 @@ static void numbers_in_pieces(void **state)
     expect_findings(expected);
 }
 
+/* ---- how far it is ---- */
+
+static bool keep_progress(void *user, const struct mf_progress *progress)
+{
+    *(struct mf_progress *)user = *progress;
+    return true;
+}
+
+static void no_difference(void *user, const struct mf_difference *difference)
+{
+    (void)user;
+    fail_msg("what %u", difference->what);
+}
+
+static void long_work_tells_how_far_it_is(void **state)
+{
+    size_t crc_at = put_model();
+    struct mf_progress told;
+    struct mf_options options = { .threads = 1,
+                                  .progress = keep_progress,
+                                  .progress_user = &told };
+    uint8_t digests[TENSORS * MF_DIGEST_MAX];
+    struct mf_env *own = mf_env_new(&options);
+    struct mf_model *model[2];
+
+    (void)state;
+    set_crc(crc_at);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(mf_open_memory(own, "made.apr", image.at, image.size,
+                                        NULL, &model[i]),
+                         MF_OK);
+    for (int work = 0; work < 3; work++) {
+        told = (struct mf_progress){ 0 };
+        assert_int_equal(
+            work == 0 ? mf_validate_data(model[0])
+            : work == 1
+                ? mf_hash_tensors(model[0], MF_XXH3_64, digests)
+                : mf_diff(model[0], model[1], NULL, no_difference, NULL),
+            MF_OK);
+        assert_true(told.total >= (uint64_t)TENSORS * ELEMENTS * 4);
+        assert_int_equal(told.done, told.total);
+    }
+    mf_close(model[0]);
+    mf_close(model[1]);
+    mf_env_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +363,9 @@ int main(void)
         cmocka_unit_test(first_failure_wins),
         cmocka_unit_test(buffers_share_a_budget),
         cmocka_unit_test(small_work_takes_little),
+        cmocka_unit_test(turns_come_in_order),
+        cmocka_unit_test(one_large_tensor),
+        cmocka_unit_test(long_work_tells_how_far_it_is),
         cmocka_unit_test_setup_teardown(checksum_in_pieces, start, stop),
         cmocka_unit_test_setup_teardown(numbers_in_pieces, start, stop),
     };
