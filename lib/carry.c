@@ -256,6 +256,8 @@ static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)
             draft->entry_count--;
             continue;
         }
+        if (status == MF_OK)
+            entry->origin = i + 1;
         if (status == MF_OK && carry->from != carry->to)
             status = add_name(carry, &names);
         if (status == MF_ERR_UNSUPPORTED && draft->lossy) {
@@ -327,19 +329,41 @@ static enum mf_status complete_gguf(const struct mf_carry *carry)
     return MF_OK;
 }
 
-enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
-                                 size_t *left_out)
+static struct mf_carry carry_of(struct mf_draft *draft, struct mf_model *model)
 {
     struct mf_carry carry = { .draft = draft,
                               .model = model,
                               .from = model->format->values,
                               .to = draft->format->values };
     struct mf_meta fact;
-    enum mf_status status;
 
     if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &fact, NULL) &&
         fact.type == MF_VALUE_STRING && fact.text.at)
         carry.architecture = fact.text;
+    return carry;
+}
+
+bool mf_carry_drops(struct mf_draft *draft, struct mf_model *model, size_t at)
+{
+    struct mf_carry carry = carry_of(draft, model);
+    bool exact = carry.from == MF_VALUES_TYPED;
+    struct mf_entry entry;
+    struct mf_told told;
+    struct mf_meta meta;
+
+    if (!mf_meta_at(model, at, &meta) ||
+        (!exact && mf_key_tells(meta.key, &told)))
+        return false;
+    take_value(&entry, &carry, &meta, at);
+    return is_dropped(&carry, &entry, exact);
+}
+
+enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
+                                 size_t *left_out)
+{
+    struct mf_carry carry = carry_of(draft, model);
+    enum mf_status status;
+
     *left_out = 0;
     status = carry_all(&carry, left_out);
     if (status == MF_OK && carry.to == MF_VALUES_JSON &&

@@ -17,6 +17,10 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
 /* Whether a tensor has a type of blocks. */
 bool mf_has_blocks(const struct mf_index *index);
 
+/* Whether a metadatum is one of those that other formats do without, and make
+ * anew where they need it. */
+bool mf_carry_drops(struct mf_draft *draft, struct mf_model *model, size_t at);
+
 /* Gives an edit of a typed format's metadatum the key that this has in the
  * draft. */
 enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit);

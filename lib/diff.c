@@ -17,7 +17,7 @@ struct diff {
     size_t pair_count;
     struct mf_valued *valued; /* whose numbers are, likewise */
     size_t valued_count;
-    void (*found)(void *user, const struct mf_difference *difference);
+    mf_found *found;
     void *user;
 };
 
@@ -34,6 +34,8 @@ static enum mf_status diff_metadata(const struct diff *diff)
 {
     const struct mf_index *a = &diff->a->index, *b = &diff->b->index;
 
+    if (diff->a->format != diff->b->format)
+        return mf_diff_carried(diff->a, diff->b, diff->found, diff->user);
     for (size_t i = 0; i < a->meta_count; i++) {
         struct mf_difference found = {
             .a = i, .b = mf_names_find(&b->meta_names, a->meta[i].key)

@@ -15,6 +15,13 @@ enum mf_status mf_meta_equal(struct mf_model *of_a, size_t a,
                              struct mf_model *of_b, size_t b, bool *equal,
                              uint64_t *first);
 
+typedef void mf_found(void *user, const struct mf_difference *difference);
+
+/* Tells what is different between the metadata of models of two formats, which
+ * belong to one env. */
+enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
+                               mf_found *found, void *user);
+
 /* How far numbers are apart: sums while they are looked at, then `errors`. */
 struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */

@@ -32,6 +32,7 @@ struct mf_entry { /* a metadatum */
     const void *elements;
     mf_tell *tell;   /* for other places: elements says which */
     bool typed_text; /* from is text: the value in JSON */
+    size_t origin;   /* 1 + the model's metadatum that it carries; 0: none */
     bool digits;     /* an array whose digits alone say its type, in JSON */
 };
 

@@ -88,6 +88,29 @@ safetensors third.safetensors third
 check "they count within a format" expect 1 "1 key and 0 tensors differ" \
     "$dir/other.safetensors" "$dir/third.safetensors"
 
+# Keys and types of a format's own are told apart only where they differ.
+converted() {
+    "$modelfile" dequantize --quiet --type f16 fixtures/good-llama.gguf \
+        "$dir/c.gguf" >"$dir/out" || return 1
+    for suffix in apr safetensors; do
+        "$modelfile" convert --quiet "$dir/c.gguf" "$dir/c.$suffix" \
+            >"$dir/out" || return 1
+    done
+    for pair in "c.gguf c.apr" "c.gguf c.safetensors" "c.safetensors c.apr"; do
+        # shellcheck disable=SC2086 # two names
+        (cd "$dir" && "$modelfile" diff --strict-metadata $pair) \
+            >"$dir/out" 2>"$dir/err" || { cat "$dir/out"; return 1; }
+    done
+}
+case $modelfile in /*) ;; *) modelfile=$PWD/$modelfile ;; esac
+check "a converted model is the same, metadata and all" converted
+renamed() {
+    "$modelfile" meta set --quiet "$dir/c.apr" num_layers=3 >"$dir/out" &&
+        expect 1 "key 'llama.block_count' is different: u32 2 | u64 3" \
+            --strict-metadata "$dir/c.gguf" "$dir/c.apr"
+}
+check "a key that has another name there is found" renamed
+
 check "a file that is not there is exit code 3" \
     expect 3 "cannot be opened" "$gguf" "$dir/nothing"
 check "so is a damaged tensor, with the file's name" \
