@@ -33,9 +33,10 @@ mkdir out
 cp "$fixtures/good-many-tensors.gguf" small.gguf
 "$modelfile" split --quiet --max-tensors 100 small.gguf few.gguf >/dev/null
 "$modelfile" convert --quiet small.gguf small.apr >/dev/null
-# Of two tensors, each of which the kernel copies.
-"$modelfile" convert --quiet "$fixtures/good-base.gguf" two.apr >/dev/null
-"$modelfile" convert --quiet --force two.apr two.gguf >/dev/null
+# Tensors that are large enough for the kernel to copy.
+"$filled" f16 1 copied.gguf >/dev/null
+"$modelfile" convert --quiet copied.gguf copied.apr >/dev/null
+"$modelfile" convert --quiet --force copied.apr again.gguf >/dev/null
 
 # ---- killed at random moments
 
@@ -160,8 +161,8 @@ each_interrupted() {
         renameat; do
         case $call in
         copy_file_range) # APR's header does not go that way
-            command="convert --force --quiet --to gguf two.apr out/o"
-            new=two.gguf
+            command="convert --force --quiet --to gguf copied.apr out/o"
+            new=again.gguf
             ;;
         *)
             command="convert --force --quiet --to apr small.gguf out/o"
@@ -200,9 +201,9 @@ sync_fails() {
 
 # What the kernel will not copy itself is read and written.
 copies_fail() {
-    command="convert --force --quiet --to gguf two.apr out/o"
+    command="convert --force --quiet --to gguf copied.apr out/o"
     for fault in EIO EXDEV EINVAL ENOSYS EOPNOTSUPP; do
-        inject copy_file_range $fault 0 two.gguf || return
+        inject copy_file_range $fault 0 again.gguf || return
     done
 }
 
