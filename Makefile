@@ -199,13 +199,18 @@ run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" \
 	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
 
+# What gcc's build with threads runs again beside the unit tests.
+THREADED := $(patsubst %,tests/%.t,cli convert_docs diff edit hash names \
+              quantize validate write)
+
 check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout
 	@sh tests/install_deps.sh check
 	@$(MAKE) --no-print-directory format-check metrics
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g"
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
-	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san
+	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san \
+	    SCRIPTS="$(THREADED)"
 
 # ---- fuzzing: one target per format, the JSON tokenizer, and writing
 

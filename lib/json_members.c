@@ -87,9 +87,12 @@ static bool before(const void *table, uint32_t a, uint32_t b)
 /* An object ends: its keys, the last ones, are looked at and forgotten. */
 static void close_object(struct walk *walk, size_t first)
 {
-    const struct member *member = walk->member + first;
     size_t count = walk->count - first;
+    const struct member *member;
 
+    if (count == 0)
+        return; /* the table need not be there yet */
+    member = walk->member + first;
     for (size_t i = 0; i < count; i++)
         walk->row[i] = (uint32_t)i;
     mf_sort(walk->row, count, before, member);
