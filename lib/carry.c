@@ -131,7 +131,8 @@ static bool must_tell(const struct mf_carry *carry,
 static bool is_dropped(const struct mf_carry *carry,
                        const struct mf_entry *entry, bool exact)
 {
-    const char *reserve = carry->model->format->out->reserve_key;
+    const struct mf_format_out *out = carry->model->format->out;
+    const char *reserve = out ? out->reserve_key : NULL; /* or only read */
 
     if (reserve && mf_same_text(entry->key, reserve) &&
         entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
