@@ -174,7 +174,7 @@ static void one_large_tensor(void **state)
     memcpy(file + 8, header, length);
     for (uint64_t i = 8 + length; i < size; i++)
         file[i] = (uint8_t)(i * i >> 7);
-    for (int kind = MF_XXH3_64; kind <= MF_XXH3_128; kind++)
+    for (enum mf_digest_kind kind = MF_XXH3_64; kind <= MF_XXH3_128; kind++)
         for (size_t i = 0; i < COUNT(thread_counts); i++) {
             struct mf_env *own = env_with(thread_counts[i]);
             struct mf_model *model;
