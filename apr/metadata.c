@@ -23,23 +23,13 @@ static const struct known known[] = {
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(*known))
 
-static bool same_key(struct mf_str key, const char *other)
-{
-    return key.size == strlen(other) && memcmp(key.at, other, key.size) == 0;
-}
-
-static bool is(const struct mf_meta *meta, const char *key)
-{
-    return same_key(meta->key, key);
-}
-
 /* True where key is the row's own or one of its aliases. */
 static bool means(const struct known *row, struct mf_str key)
 {
-    if (same_key(key, row->key))
+    if (mf_str_is(key, row->key))
         return true;
     for (size_t i = 0; row->alias[i]; i++)
-        if (same_key(key, row->alias[i]))
+        if (mf_str_is(key, row->alias[i]))
             return true;
     return false;
 }
@@ -66,7 +56,7 @@ static enum kind kind_of(enum mf_value_type type)
 bool apr_key_takes(struct mf_str key, enum mf_value_type type)
 {
     for (size_t row = 0; row < KNOWN_COUNT; row++)
-        if (same_key(key, known[row].key))
+        if (mf_str_is(key, known[row].key))
             return kind_of(type) & known[row].kind;
     return true;
 }
@@ -85,7 +75,8 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
 {
     const struct mf_meta *first;
 
-    if (is(meta, known[row].key) && !(kind_of(meta->type) & known[row].kind))
+    if (mf_str_is(meta->key, known[row].key) &&
+        !(kind_of(meta->type) & known[row].kind))
         mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
                       meta->span.offset,
                       "'%s' is of type %s, with which aprender refuses the "
@@ -96,7 +87,7 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
         return;
     }
     first = &index->meta[seen[row] - 1];
-    if (!is(meta, first->key.at))
+    if (!mf_str_is(meta->key, first->key.at))
         mf_index_note(index, MF_WARNING, MF_RULE_APR_METADATA_ALIAS,
                       meta->span.offset,
                       "'%s' and '%s' are the same to realizar, which then "

@@ -5,12 +5,6 @@
 #include "apr/apr.h"
 #include "apr/known.h"
 
-static bool is(const struct mf_meta *meta, const char *key)
-{
-    return meta->key.size == strlen(key) &&
-           memcmp(meta->key.at, key, meta->key.size) == 0;
-}
-
 static const struct field {
     const char *key, *name;
     enum kind kind;
@@ -61,7 +55,7 @@ static void take_field(const struct mf_json *json, enum mf_json_token token,
 static bool has_fields(const struct mf_meta *meta)
 {
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (is(meta, fields[i].key))
+        if (mf_str_is(meta->key, fields[i].key))
             return meta->type == MF_VALUE_OBJECT;
     return false;
 }
@@ -82,7 +76,8 @@ static enum mf_status read_fields(struct mf_json *json,
         name[size] = 0;
         token = mf_json_next(json);
         for (size_t i = 0; i < FIELD_COUNT && !more; i++)
-            if (is(meta, fields[i].key) && strcmp(name, fields[i].name) == 0)
+            if (mf_str_is(meta->key, fields[i].key) &&
+                strcmp(name, fields[i].name) == 0)
                 take_field(json, token, &seen[i]);
         if (mf_json_skip(json, token) != MF_OK)
             return json->reader->env->error.status;
@@ -96,7 +91,7 @@ static void check_fields(struct mf_index *index, const struct mf_meta *meta,
     for (size_t i = 0; i < FIELD_COUNT; i++) {
         const struct field *field = &fields[i];
 
-        if (!is(meta, field->key))
+        if (!mf_str_is(meta->key, field->key))
             continue;
         if (seen[i].offset != 0 && !(seen[i].kind & field->kind))
             mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,

@@ -6,12 +6,6 @@
 
 #define ALIGNMENT_USUAL ((uint64_t)1 << 20) /* a strict reader's largest */
 
-static bool is(const struct mf_meta *meta, const char *key)
-{
-    return meta->key.size == strlen(key) &&
-           memcmp(meta->key.at, key, meta->key.size) == 0;
-}
-
 static enum mf_status take_alignment(struct mf_index *index,
                                      const struct mf_meta *meta,
                                      struct gguf_special *special)
@@ -67,15 +61,15 @@ enum mf_status gguf_take_special(struct mf_index *index,
 {
     struct mf_part *part = index->part;
 
-    if (is(meta, "general.alignment"))
+    if (mf_str_is(meta->key, "general.alignment"))
         return take_alignment(index, meta, special);
-    if (is(meta, "split.no"))
+    if (mf_str_is(meta->key, "split.no"))
         special->has_number =
             take_split(index, meta, special, &part->split_number);
-    else if (is(meta, "split.count"))
+    else if (mf_str_is(meta->key, "split.count"))
         special->has_count =
             take_split(index, meta, special, &part->split_count);
-    else if (is(meta, "split.tensors.count") &&
+    else if (mf_str_is(meta->key, "split.tensors.count") &&
              mf_meta_natural(meta, &part->split_tensors))
         part->split_at = meta->span.offset;
     return MF_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/shapes.h"
+#include "lib/str.h"
 
 /* ---- metadata ---- */
 
@@ -232,8 +233,7 @@ static bool names_none(const struct mf_format *format,
 {
     const char *key = format->facts[0].key;
 
-    return name->text.size == 0 && name->key.size == strlen(key) &&
-           memcmp(name->key.at, key, name->key.size) == 0;
+    return name->text.size == 0 && mf_str_is(name->key, key);
 }
 
 void mf_architecture_check(struct mf_model *model)

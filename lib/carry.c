@@ -134,7 +134,7 @@ static bool is_dropped(const struct mf_carry *carry,
     const struct mf_format_out *out = carry->model->format->out;
     const char *reserve = out ? out->reserve_key : NULL; /* or only read */
 
-    if (reserve && mf_same_text(entry->key, reserve) &&
+    if (reserve && mf_str_is(entry->key, reserve) &&
         entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
         return true; /* room that an earlier writer left */
     if (carry->from == MF_VALUES_JSON && carry->to == MF_VALUES_STRINGS)
@@ -143,9 +143,8 @@ static bool is_dropped(const struct mf_carry *carry,
         return false;
     if (mf_is_model_type(entry))
         return mf_carry_is_plain_type(carry, entry);
-    return mf_same_text(entry->key, "total_size") ||
-           mf_same_text(entry->key, "param_count") ||
-           entry->type == MF_VALUE_NULL;
+    return mf_str_is(entry->key, "total_size") ||
+           mf_str_is(entry->key, "param_count") || entry->type == MF_VALUE_NULL;
 }
 
 /* ---- all of it ---- */
@@ -216,13 +215,6 @@ static enum mf_status carry_one(const struct mf_carry *carry,
     return cannot_carry(carry, entry) ? refuse(carry, entry) : MF_OK;
 }
 
-static struct mf_str key_at(const void *table, size_t row)
-{
-    const struct mf_draft *draft = table;
-
-    return draft->entry[row].key;
-}
-
 /* Two keys of the one format may mean the same in the other. */
 static enum mf_status add_name(const struct mf_carry *carry,
                                struct mf_names *names)
@@ -241,7 +233,7 @@ static enum mf_status add_name(const struct mf_carry *carry,
 static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)
 {
     struct mf_draft *draft = carry->draft;
-    struct mf_names names = { .name_at = key_at, .table = draft };
+    struct mf_names names = { .name_at = mf_draft_key_at, .table = draft };
     struct mf_meta meta;
 
     names.seed = draft->env->hash_seed;
@@ -377,4 +369,13 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
             status = complete_gguf(&carry);
     }
     return status;
+}
+
+enum mf_status mf_carry_facts(struct mf_draft *draft, struct mf_model *model)
+{
+    size_t unused;
+
+    mf_draft_init(draft, model->env, &mf_format_gguf);
+    draft->lossy = true;
+    return mf_carry_metadata(draft, model, &unused);
 }

@@ -7,12 +7,18 @@
 
 #include "lib/draft.h"
 #include "lib/model.h"
+#include "lib/str.h"
 
 /* Lists the model's metadata in the draft, under the keys and with the types
  * that the draft's format has for them.  What cannot be carried is an error, or
  * with draft->lossy left out and counted in *left_out. */
 enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
                                  size_t *left_out);
+
+/* The same for a draft of GGUF that is only looked at, never written: what
+ * cannot be carried is left out.  Starts the draft; to be released in any
+ * case. */
+enum mf_status mf_carry_facts(struct mf_draft *draft, struct mf_model *model);
 
 /* Whether a tensor has a type of blocks. */
 bool mf_has_blocks(const struct mf_index *index);
@@ -108,10 +114,5 @@ enum mf_status mf_carry_complete_apr(const struct mf_carry *carry);
 /* GGUF knows a model's kind by one key alone: APR's model_type must not get
  * lost where it stands for it. */
 enum mf_status mf_carry_name_architecture(const struct mf_carry *carry);
-
-static inline bool mf_same_text(struct mf_str text, const char *other)
-{
-    return text.size == strlen(other) && memcmp(text.at, other, text.size) == 0;
-}
 
 #endif

@@ -7,14 +7,9 @@
  */
 #include "lib/carry.h"
 
-static bool same_texts(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
 bool mf_is_model_type(const struct mf_entry *entry)
 {
-    return mf_same_text(entry->key, "model_type") &&
+    return mf_str_is(entry->key, "model_type") &&
            entry->type == MF_VALUE_STRING && !entry->from;
 }
 
@@ -24,15 +19,15 @@ bool mf_carry_is_filler(const struct mf_carry *carry,
     struct mf_meta meta = { .type = MF_VALUE_NULL };
 
     if (entry->type == MF_VALUE_NULL)
-        return mf_same_text(entry->key, "license") ||
-               mf_same_text(entry->key, "data_source") ||
-               mf_same_text(entry->key, "data_license");
+        return mf_str_is(entry->key, "license") ||
+               mf_str_is(entry->key, "data_source") ||
+               mf_str_is(entry->key, "data_license");
     mf_meta_find(carry->model, "architecture", strlen("architecture"), &meta,
                  NULL);
     if (meta.type != MF_VALUE_STRING)
         meta.text = (struct mf_str){ "", 0 };
     return mf_is_model_type(entry) && meta.text.at &&
-           same_texts(entry->text, meta.text);
+           mf_str_same(entry->text, meta.text);
 }
 
 bool mf_carry_is_plain_type(const struct mf_carry *carry,
@@ -40,7 +35,7 @@ bool mf_carry_is_plain_type(const struct mf_carry *carry,
 {
     return entry->text.size == 0 ||
            (carry->architecture.at &&
-            same_texts(entry->text, carry->architecture));
+            mf_str_same(entry->text, carry->architecture));
 }
 
 /* Unless the draft has the key. */
@@ -83,7 +78,7 @@ enum mf_status mf_carry_name_architecture(const struct mf_carry *carry)
         (carry->from == MF_VALUES_STRINGS &&
          !(mf_meta_find(carry->model, "model_type", strlen("model_type"), &meta,
                         NULL) &&
-           meta.text.at && same_texts(meta.text, carry->architecture))))
+           meta.text.at && mf_str_same(meta.text, carry->architecture))))
         return MF_OK;
     return add(carry->draft, "general.architecture", MF_VALUE_STRING,
                carry->architecture);

@@ -25,10 +25,10 @@ static bool matches(const struct mf_carry *carry, const char *pattern,
     struct mf_str name = carry->architecture;
 
     if (*pattern != '*')
-        return mf_same_text(key, pattern);
+        return mf_str_is(key, pattern);
     return name.at && key.size > name.size &&
            memcmp(key.at, name.at, name.size) == 0 &&
-           mf_same_text(
+           mf_str_is(
                (struct mf_str){ key.at + name.size, key.size - name.size },
                pattern + 1);
 }
@@ -92,10 +92,10 @@ bool mf_is_apr_key(struct mf_str key)
                                              "param_count" };
 
     for (size_t i = 0; i < sizeof(made_anew) / sizeof(*made_anew); i++)
-        if (mf_same_text(key, made_anew[i]))
+        if (mf_str_is(key, made_anew[i]))
             return true;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (mf_same_text(key, rows[i].apr))
+        if (mf_str_is(key, rows[i].apr))
             return true;
     return false;
 }

@@ -15,6 +15,12 @@ enum mf_status mf_meta_equal(struct mf_model *of_a, size_t a,
                              struct mf_model *of_b, size_t b, bool *equal,
                              uint64_t *first);
 
+static inline bool mf_value_is_signed(enum mf_value_type type)
+{
+    return type == MF_VALUE_I8 || type == MF_VALUE_I16 ||
+           type == MF_VALUE_I32 || type == MF_VALUE_I64;
+}
+
 typedef void mf_found(void *user, const struct mf_difference *difference);
 
 /* Tells what is different between the metadata of models of two formats, which

@@ -44,10 +44,7 @@ static void add_number(struct mf_digest *digest, char tag, uint64_t number)
 /* No negative number has the bits of another. */
 static char sign_of(enum mf_value_type type, union mf_number number)
 {
-    bool is_signed = type == MF_VALUE_I8 || type == MF_VALUE_I16 ||
-                     type == MF_VALUE_I32 || type == MF_VALUE_I64;
-
-    return is_signed && number.i64 < 0 ? '-' : '+';
+    return mf_value_is_signed(type) && number.i64 < 0 ? '-' : '+';
 }
 
 /* What follows a text says how long it was: no two lists of texts are alike. */
@@ -99,21 +96,14 @@ static enum mf_status sum_up(const struct carried *carried, struct side *side)
 
 /* ---- a side ---- */
 
-static struct mf_str key_at(const void *table, size_t row)
-{
-    const struct mf_draft *draft = table;
-
-    return draft->entry[row].key;
-}
-
 static enum mf_status carry(const struct carried *carried, struct side *side)
 {
     struct mf_draft *draft = &side->draft;
-    struct mf_env *env = draft->env;
-    size_t count = side->model->index.meta_count, left_out;
+    struct mf_env *env = side->model->env;
+    size_t count = side->model->index.meta_count;
 
-    draft->lossy = true; /* what is left out is compared as it is */
-    if (mf_carry_metadata(draft, side->model, &left_out) != MF_OK)
+    /* What is left out is compared as it is. */
+    if (mf_carry_facts(draft, side->model) != MF_OK)
         return env->error.status;
     side->sum = mf_arena_take(&draft->arena,
                               (draft->entry_count + 1) * sizeof(*side->sum));
@@ -123,7 +113,7 @@ static enum mf_status carry(const struct carried *carried, struct side *side)
         return env->error.status;
     memset(side->sum, 0, draft->entry_count * sizeof(*side->sum));
     memset(side->entry, 0, count * sizeof(*side->entry));
-    side->names = (struct mf_names){ .name_at = key_at,
+    side->names = (struct mf_names){ .name_at = mf_draft_key_at,
                                      .table = draft,
                                      .seed = env->hash_seed };
     if (mf_names_init(&side->names, &draft->arena, draft->entry_count) != MF_OK)
@@ -225,8 +215,6 @@ enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
     };
     enum mf_status status;
 
-    mf_draft_init(&carried.a.draft, a->env, &mf_format_gguf);
-    mf_draft_init(&carried.b.draft, b->env, &mf_format_gguf);
     carried.digest = mf_digest_new(a->env, MF_XXH3_128);
     status =
         carried.digest ? carry(&carried, &carried.a) : a->env->error.status;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/diff.h"
+#include "lib/str.h"
 
 struct side {
     struct mf_values *values;
@@ -29,15 +30,9 @@ static bool is_float(enum mf_value_type type)
     return type == MF_VALUE_F32 || type == MF_VALUE_F64;
 }
 
-static bool is_signed(enum mf_value_type type)
-{
-    return type == MF_VALUE_I8 || type == MF_VALUE_I16 ||
-           type == MF_VALUE_I32 || type == MF_VALUE_I64;
-}
-
 static bool is_number(enum mf_value_type type)
 {
-    return is_float(type) || is_signed(type) || type == MF_VALUE_U8 ||
+    return is_float(type) || mf_value_is_signed(type) || type == MF_VALUE_U8 ||
            type == MF_VALUE_U16 || type == MF_VALUE_U32 || type == MF_VALUE_U64;
 }
 
@@ -45,8 +40,8 @@ static double as_double(const struct mf_value *value)
 {
     if (is_float(value->type))
         return value->number.f64;
-    return is_signed(value->type) ? (double)value->number.i64
-                                  : (double)value->number.u64;
+    return mf_value_is_signed(value->type) ? (double)value->number.i64
+                                           : (double)value->number.u64;
 }
 
 /* Of different types: one format may only have 64 bits, or no floats of 32. */
@@ -58,7 +53,8 @@ static bool same_number(const struct mf_value *a, const struct mf_value *b)
         return as_double(a) == as_double(b);
     /* A negative one equals no number without a sign, whatever its bits. */
     return a->number.u64 == b->number.u64 &&
-           (is_signed(a->type) == is_signed(b->type) || a->number.i64 >= 0);
+           (mf_value_is_signed(a->type) == mf_value_is_signed(b->type) ||
+            a->number.i64 >= 0);
 }
 
 static bool same_scalar(const struct mf_value *a, const struct mf_value *b,
@@ -180,8 +176,7 @@ static bool same_kept(const struct mf_value *a, const struct mf_value *b,
                       bool loose)
 {
     if (is_text(a) && is_text(b))
-        return a->text.size == b->text.size &&
-               memcmp(a->text.at, b->text.at, a->text.size) == 0;
+        return mf_str_same(a->text, b->text);
     return same_scalar(a, b, loose);
 }
 

@@ -200,13 +200,6 @@ static bool side_of(struct mf_model *model, size_t index,
                     const struct mf_isa *isa, struct side *out)
 {
     const struct mf_record *record = &model->index.tensor[index];
-    struct mf_draft_tensor tensor = {
-        .name = { record->name, record->name_size },
-        .dim = record->dim,
-        .rank = record->rank,
-        .from = record->type,
-        .type = MF_TYPE_F32,
-    };
     struct mf_recoding recoding;
 
     *out = (struct side){ .file = &model->file[record->shard],
@@ -218,8 +211,7 @@ static bool side_of(struct mf_model *model, size_t index,
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
                 "tensor '%s' is of a type that is not known here",
                 mf_record_name(record).text);
-    else if (mf_recoding_init(model->env, isa, &tensor,
-                              model->info.fastest_first, &recoding)) {
+    else if (mf_recoding_to_floats(model, isa, record, &recoding)) {
         out->type = recoding.from;
         out->codec = recoding.decode;
         out->prefix = recoding.prefix;

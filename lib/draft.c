@@ -3,6 +3,7 @@
  * draft.c - a file that is to be written: its lists and its plan
  */
 #include "lib/draft.h"
+#include "lib/str.h"
 
 /* ---- lists ---- */
 
@@ -73,13 +74,15 @@ struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft)
 
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key)
 {
-    size_t size = strlen(key);
-
     for (size_t i = 0; i < draft->entry_count; i++)
-        if (draft->entry[i].key.size == size &&
-            memcmp(draft->entry[i].key.at, key, size) == 0)
+        if (mf_str_is(draft->entry[i].key, key))
             return &draft->entry[i];
     return NULL;
+}
+
+struct mf_str mf_draft_key_at(const void *draft, size_t entry)
+{
+    return ((const struct mf_draft *)draft)->entry[entry].key;
 }
 
 void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry)

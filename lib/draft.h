@@ -127,6 +127,9 @@ struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft);
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key);
 void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry);
 
+/* For a struct mf_names whose table is a draft. */
+struct mf_str mf_draft_key_at(const void *draft, size_t entry);
+
 /* Text into the arena, terminated; at NULL after mf_fail. */
 struct mf_str mf_draft_text(struct mf_draft *draft, struct mf_str text);
 

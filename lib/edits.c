@@ -32,7 +32,7 @@ struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
         return entry;
     for (size_t i = 0; i < draft->entry_count; i++)
         if (mf_key_tells(draft->entry[i].key, &told) &&
-            mf_same_text(told.name, name))
+            mf_str_is(told.name, name))
             return &draft->entry[i];
     return NULL;
 }

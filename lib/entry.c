@@ -6,6 +6,7 @@
 
 #include "lib/draft.h"
 #include "lib/model.h"
+#include "lib/str.h"
 
 /* ---- numbers as other types ---- */
 
@@ -100,8 +101,7 @@ bool mf_value_as(const struct mf_value *value, enum mf_value_type to,
     if (value->type != MF_VALUE_STRING)
         return mf_number_as(value->type, value->number, to, out);
     for (size_t i = 0; is_float(to) && i < 3; i++)
-        if (value->text.size == strlen(words[i].name) &&
-            memcmp(value->text.at, words[i].name, value->text.size) == 0) {
+        if (mf_str_is(value->text, words[i].name)) {
             out->f64 = words[i].value;
             return true;
         }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "lib/model.h"
+#include "lib/path.h"
 #include "lib/sort.h"
 
 #define INDEX_SUFFIX ".safetensors.index.json"
@@ -31,17 +32,10 @@ struct listing {
     bool folders; /* are wanted, not models */
 };
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t size = strlen(name), tail = strlen(suffix);
-
-    return size > tail && strcmp(name + size - tail, suffix) == 0;
-}
-
 static bool is_model_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
-        if (ends_with(name, mf_formats[i]->suffix))
+        if (mf_name_ends(name, mf_formats[i]->suffix))
             return true;
     return false;
 }
@@ -167,7 +161,7 @@ static bool has_index(const struct listing *listing, const char *name)
     struct mf_shard_name shard;
     size_t prefix;
 
-    if (!ends_with(name, ".safetensors"))
+    if (!mf_name_ends(name, ".safetensors"))
         return false;
     prefix = mf_shard_name_match(name, &shard)
                  ? shard.prefix_size - 1
@@ -175,7 +169,7 @@ static bool has_index(const struct listing *listing, const char *name)
     for (size_t i = 0; i < listing->count; i++) {
         const char *other = listing->entry[i].name;
 
-        if (ends_with(other, INDEX_SUFFIX) &&
+        if (mf_name_ends(other, INDEX_SUFFIX) &&
             strlen(other) - strlen(INDEX_SUFFIX) == prefix &&
             memcmp(other, name, prefix) == 0)
             return true;

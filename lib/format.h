@@ -15,6 +15,7 @@
 #include "lib/json_members.h"
 #include "lib/reader.h"
 #include "lib/sort.h"
+#include "lib/str.h"
 #include "lib/text.h"
 #include "lib/values.h"
 #include "lib/vocabulary.h"

@@ -6,26 +6,18 @@
 
 #include <math.h>
 
+#include "lib/str.h"
+
 /* ---- entries ---- */
-
-static bool holds(struct mf_str name, const char *text)
-{
-    size_t size = strlen(text);
-
-    for (size_t i = 0; i + size <= name.size; i++)
-        if (memcmp(name.at + i, text, size) == 0)
-            return true;
-    return false;
-}
 
 static bool is_chosen(const struct mf_imatrix_choice *choice,
                       struct mf_str name)
 {
     for (size_t i = 0; i < choice->exclude_count; i++)
-        if (holds(name, choice->exclude[i]))
+        if (mf_str_holds(name, choice->exclude[i]))
             return false;
     for (size_t i = 0; i < choice->include_count; i++)
-        if (holds(name, choice->include[i]))
+        if (mf_str_holds(name, choice->include[i]))
             return true;
     return choice->include_count == 0;
 }

@@ -6,16 +6,9 @@
  * matrices, and NAME.counts, how often each matrix was used.
  */
 #include "lib/imatrix.h"
+#include "lib/str.h"
 
 static const char sums_tail[] = ".in_sum2", counts_tail[] = ".counts";
-
-static bool ends_with(struct mf_str name, const char *tail)
-{
-    size_t size = strlen(tail);
-
-    return name.size >= size &&
-           memcmp(name.at + name.size - size, tail, size) == 0;
-}
 
 /* The tensor NAME.counts that stands beside NAME.in_sum2. */
 static const struct mf_record *counts_of(const struct mf_imatrix *imatrix,
@@ -124,8 +117,8 @@ enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
         struct mf_str name = { index->tensor[i].name,
                                index->tensor[i].name_size };
 
-        counts += ends_with(name, counts_tail);
-        if (!ends_with(name, sums_tail))
+        counts += mf_str_ends(name, counts_tail);
+        if (!mf_str_ends(name, sums_tail))
             continue;
         sums++;
         if (add_sums(imatrix, &index->tensor[i], choice) != MF_OK)

@@ -13,17 +13,13 @@
 
 #include "lib/model.h"
 #include "lib/path.h"
+#include "lib/str.h"
 
 static bool is_index_name(const char *name)
 {
-    size_t size = strlen(name), tail;
-
-    for (size_t i = 0; mf_formats[i]; i++) {
-        tail = strlen(mf_formats[i]->suffix);
-        if (mf_formats[i]->list && size > tail &&
-            strcmp(name + size - tail, mf_formats[i]->suffix) == 0)
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->list && mf_name_ends(name, mf_formats[i]->suffix))
             return true;
-    }
     return false;
 }
 
@@ -54,8 +50,7 @@ static enum mf_status list_names(struct mf_env *env,
 static bool has_name(const struct mf_shard_names *names, struct mf_str name)
 {
     for (size_t i = 0; i < names->count; i++)
-        if (names->name[i].size == name.size &&
-            memcmp(names->name[i].at, name.at, name.size) == 0)
+        if (mf_str_same(names->name[i], name))
             return true;
     return false;
 }

@@ -269,15 +269,12 @@ static enum mf_status prepare_with_facts(struct mf_mix *mix,
                                          size_t count, struct mf_model *model,
                                          const struct mf_imatrix *imatrix)
 {
-    struct mf_draft facts = { 0 };
+    struct mf_draft facts;
     enum mf_status status;
-    size_t unused;
 
     if (drafts[0]->format == &mf_format_gguf)
         return prepare(mix, drafts, count, drafts[0], model, imatrix);
-    mf_draft_init(&facts, mix->env, &mf_format_gguf);
-    facts.lossy = true; /* only a few numbers of it are looked at */
-    status = mf_carry_metadata(&facts, model, &unused);
+    status = mf_carry_facts(&facts, model);
     if (status == MF_OK)
         status = prepare(mix, drafts, count, &facts, model, imatrix);
     mf_draft_release(&facts);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/mix.h"
+#include "lib/str.h"
 
 /* ---- the tables ---- */
 
@@ -120,28 +121,13 @@ static const struct large {
 
 /* ---- the model ---- */
 
-static bool holds(struct mf_str name, const char *text)
-{
-    size_t size = strlen(text);
-
-    for (size_t i = 0; i + size <= name.size; i++)
-        if (memcmp(name.at + i, text, size) == 0)
-            return true;
-    return false;
-}
-
-static bool is(struct mf_str name, const char *text)
-{
-    return name.size == strlen(text) && memcmp(name.at, text, name.size) == 0;
-}
-
 /* Whether this is the one large model whose heads share so much that more bits
  * for what they share cost nothing. */
 static bool is_70b(const struct mf_mix *mix, struct mf_str architecture,
                    uint64_t heads, uint64_t shared)
 {
     for (size_t i = 0; i < COUNT(larges); i++)
-        if (is(architecture, larges[i].name))
+        if (mf_str_is(architecture, larges[i].name))
             return mix->blocks == 80 && (!larges[i].grouped || heads != shared);
     return false;
 }
@@ -172,20 +158,21 @@ void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
         architecture = entry->text;
     mix->facts = has_imatrix ? IMATRIX : NO_IMATRIX;
     learn_numbers(mix, facts, architecture);
-    mix->facts |= is(architecture, "falcon") ? FALCON : NOT_FALCON;
+    mix->facts |= mf_str_is(architecture, "falcon") ? FALCON : NOT_FALCON;
     mix->facts |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
     if (mix->experts >= 4)
         mix->facts |= EXPERTS_4;
     for (size_t i = 0; i < COUNT(tied); i++)
-        mix->tied |= is(architecture, tied[i]);
+        mix->tied |= mf_str_is(architecture, tied[i]);
 }
 
 void mf_mix_count(struct mf_mix *mix, struct mf_str name)
 {
-    if (holds(name, "attn_v.weight") || holds(name, "attn_qkv.weight") ||
-        holds(name, "attn_kv_b.weight"))
+    if (mf_str_holds(name, "attn_v.weight") ||
+        mf_str_holds(name, "attn_qkv.weight") ||
+        mf_str_holds(name, "attn_kv_b.weight"))
         mix->value_count++;
-    else if (!mix->tied && is(name, "output.weight"))
+    else if (!mix->tied && mf_str_is(name, "output.weight"))
         mix->has_output = true;
 }
 
@@ -212,13 +199,13 @@ bool mf_mix_takes(const struct mf_mix *mix,
 
     if (mix->copy || real_rank(tensor, fastest_first) < 2 || name.size < size ||
         memcmp(name.at + name.size - size, tail, size) != 0 ||
-        (mix->options->leave_output && is(name, "output.weight")))
+        (mix->options->leave_output && mf_str_is(name, "output.weight")))
         return false;
     for (size_t i = 0; i < COUNT(kept); i++)
-        if (holds(name, kept[i]))
+        if (mf_str_holds(name, kept[i]))
             return false;
     for (size_t i = 0; i < COUNT(kept_whole); i++)
-        if (is(name, kept_whole[i]))
+        if (mf_str_is(name, kept_whole[i]))
             return false;
     return true;
 }
@@ -227,12 +214,12 @@ bool mf_mix_takes(const struct mf_mix *mix,
 
 static enum part part_of(const struct mf_mix *mix, struct mf_str name)
 {
-    if (!mix->tied && is(name, "output.weight"))
+    if (!mix->tied && mf_str_is(name, "output.weight"))
         return OUTPUT;
-    if (is(name, "token_embd.weight"))
+    if (mf_str_is(name, "token_embd.weight"))
         return mix->has_output ? EMBEDDING : OUTPUT;
     for (size_t i = 0; i < COUNT(parts); i++)
-        if (holds(name, parts[i].text))
+        if (mf_str_holds(name, parts[i].text))
             return parts[i].part;
     return OTHER;
 }
@@ -330,11 +317,12 @@ static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
 static void asked_type(const struct mf_mix *mix, struct mf_str name,
                        enum mf_type *out)
 {
-    if (mix->embedding != MF_TYPE_UNKNOWN && is(name, "token_embd.weight")) {
+    if (mix->embedding != MF_TYPE_UNKNOWN &&
+        mf_str_is(name, "token_embd.weight")) {
         *out = mix->embedding;
         return;
     }
-    if (mix->output != MF_TYPE_UNKNOWN && is(name, "output.weight")) {
+    if (mix->output != MF_TYPE_UNKNOWN && mf_str_is(name, "output.weight")) {
         *out = mix->output;
         return;
     }
@@ -385,7 +373,7 @@ enum mf_status mf_mix_type(struct mf_mix *mix,
 
 bool mf_mix_is_embedding(struct mf_str name)
 {
-    return is(name, "token_embd.weight");
+    return mf_str_is(name, "token_embd.weight");
 }
 
 bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
@@ -398,7 +386,7 @@ bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
     case MF_TYPE_IQ2_S:
         return true;
     case MF_TYPE_IQ1_M:
-        return !mf_mix_is_embedding(name) && !is(name, "output.weight");
+        return !mf_mix_is_embedding(name) && !mf_str_is(name, "output.weight");
     case MF_TYPE_Q2_K: /* other mixes make up for it elsewhere */
         return mix->row == NUMBER_Q2_K_S && !mf_mix_is_embedding(name);
     default:

@@ -3,6 +3,7 @@
  * names.c - finding a row of a table by its name
  */
 #include "lib/names.h"
+#include "lib/str.h"
 
 #include <string.h>
 
@@ -17,11 +18,6 @@ uint64_t mf_text_hash(struct mf_str text, uint64_t seed)
 static size_t hash(const struct mf_names *names, struct mf_str name)
 {
     return (size_t)mf_text_hash(name, names->seed);
-}
-
-static bool same(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
 }
 
 /* At most two thirds full, so a search ends after two or three slots. */
@@ -57,8 +53,9 @@ static uint32_t *find_slot(const struct mf_names *names, struct mf_str name)
 {
     size_t at = hash(names, name) & names->mask;
 
-    while (names->slot[at] != 0 &&
-           !same(name, names->name_at(names->table, names->slot[at] - 1)))
+    while (
+        names->slot[at] != 0 &&
+        !mf_str_same(name, names->name_at(names->table, names->slot[at] - 1)))
         at = (at + 1) & names->mask;
     return &names->slot[at];
 }

@@ -66,3 +66,10 @@ int mf_open_folder(const char *path)
     MF_AGAIN(fd, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return fd;
 }
+
+bool mf_name_ends(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), tail = strlen(suffix);
+
+    return size > tail && strcmp(name + size - tail, suffix) == 0;
+}

@@ -25,4 +25,7 @@ bool mf_follow_links(const char *path, char out[PATH_MAX]);
 /* Opens the folder that path lies in; -1 with errno set. */
 int mf_open_folder(const char *path);
 
+/* A name that ends with that suffix, and is more than it. */
+bool mf_name_ends(const char *name, const char *suffix);
+
 #endif

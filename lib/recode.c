@@ -84,6 +84,23 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
     return mf_elements(tensor->dim, tensor->rank, &out->count);
 }
 
+bool mf_recoding_to_floats(const struct mf_model *model,
+                           const struct mf_isa *isa,
+                           const struct mf_record *record,
+                           struct mf_recoding *out)
+{
+    struct mf_draft_tensor tensor = {
+        .name = { record->name, record->name_size },
+        .dim = record->dim,
+        .rank = record->rank,
+        .from = record->type,
+        .type = MF_TYPE_F32,
+    };
+
+    return mf_recoding_init(model->env, isa, &tensor, model->info.fastest_first,
+                            out);
+}
+
 uint64_t mf_numbers_size(enum mf_type type, uint64_t numbers)
 {
     uint64_t block = mf_types[type].block;

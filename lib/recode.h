@@ -9,6 +9,7 @@
 
 #include "lib/codecs.h"
 #include "lib/draft.h"
+#include "lib/model.h"
 
 /* How far numbers have come from what they were. */
 struct mf_deviation {
@@ -39,6 +40,12 @@ struct mf_recoding {
 bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
                       const struct mf_draft_tensor *tensor, bool fastest_first,
                       struct mf_recoding *out);
+
+/* From a model's tensor, of a known type, to floats. */
+bool mf_recoding_to_floats(const struct mf_model *model,
+                           const struct mf_isa *isa,
+                           const struct mf_record *record,
+                           struct mf_recoding *out);
 
 /* Bytes of buffer that a row takes, and how many rows a buffer takes. */
 size_t mf_recoding_need(const struct mf_recoding *recoding);

@@ -63,19 +63,13 @@ static const struct row {
 #define CLASS_COUNT (sizeof(classes) / sizeof(*classes))
 #define ROW_COUNT   (sizeof(table) / sizeof(*table))
 
-static bool same_text(struct mf_str text, const char *other)
-{
-    return text.at && text.size == strlen(other) &&
-           memcmp(text.at, other, text.size) == 0;
-}
-
 /* ---- architectures ---- */
 
 const struct mf_class *mf_class_find(struct mf_str hf, struct mf_str type)
 {
     for (size_t i = 0; i < CLASS_COUNT; i++)
-        if (hf.at ? same_text(hf, classes[i].hf)
-                  : same_text(type, classes[i].type))
+        if (hf.at ? mf_str_is(hf, classes[i].hf)
+                  : mf_str_is(type, classes[i].type))
             return &classes[i];
     return NULL;
 }
@@ -84,8 +78,8 @@ const struct mf_class *mf_class_find(struct mf_str hf, struct mf_str type)
 static const struct mf_class *class_named(struct mf_str name)
 {
     for (size_t i = 0; i < CLASS_COUNT; i++)
-        if (same_text(name, classes[i].gguf) ||
-            same_text(name, classes[i].type))
+        if (mf_str_is(name, classes[i].gguf) ||
+            mf_str_is(name, classes[i].type))
             return &classes[i];
     return NULL;
 }
@@ -140,7 +134,7 @@ static const struct row *find_row(unsigned family, enum side side,
     for (size_t i = 0; i < ROW_COUNT; i++)
         if (table[i].families & family && table[i].name[side][0] &&
             table[i].block == (block->at != NULL) &&
-            same_text(rest, table[i].name[side]))
+            mf_str_is(rest, table[i].name[side]))
             return &table[i];
     return NULL;
 }
@@ -282,9 +276,8 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 enum mf_naming to, size_t *left_out)
 {
     struct mf_hub_result result = { 0 };
-    struct mf_draft facts = { 0 };
+    struct mf_draft facts;
     enum mf_status status;
-    size_t unused;
 
     *renaming = (struct mf_renaming){ .to = to, .lossy = draft->lossy };
     if (to == MF_NAMING_KEEP)
@@ -294,9 +287,7 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
         *left_out += result.left_out;
         renaming->made = result.tensors;
     } else {
-        mf_draft_init(&facts, model->env, &mf_format_gguf);
-        facts.lossy = true; /* only a few numbers of it are looked at */
-        status = mf_carry_metadata(&facts, model, &unused);
+        status = mf_carry_facts(&facts, model);
         if (status == MF_OK)
             status = learn(renaming, &facts, model, NULL);
         mf_draft_release(&facts);

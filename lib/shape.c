@@ -5,20 +5,15 @@
 #include <stdio.h>
 
 #include "lib/convert.h"
+#include "lib/path.h"
 
 /* ---- wishes ---- */
 
 static const struct mf_format *format_by_suffix(const char *path)
 {
-    size_t size = strlen(path);
-
-    for (size_t i = 0; mf_formats[i]; i++) {
-        size_t tail = strlen(mf_formats[i]->suffix);
-
-        if (mf_formats[i]->out && size > tail &&
-            strcmp(path + size - tail, mf_formats[i]->suffix) == 0)
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->out && mf_name_ends(path, mf_formats[i]->suffix))
             return mf_formats[i];
-    }
     return NULL;
 }
 
@@ -201,10 +196,10 @@ static size_t count_shards(const struct mf_model *model,
 /* path without the format's suffix. */
 static struct mf_str stem_of(const struct mf_format *format, const char *path)
 {
-    size_t size = strlen(path), tail = strlen(format->suffix);
+    size_t size = strlen(path);
 
-    if (size > tail && strcmp(path + size - tail, format->suffix) == 0)
-        size -= tail;
+    if (mf_name_ends(path, format->suffix))
+        size -= strlen(format->suffix);
     return (struct mf_str){ path, size };
 }
 

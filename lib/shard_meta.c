@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/model.h"
+#include "lib/str.h"
 
 /* Each shard has its own; they were looked at when it was opened. */
 static bool is_own(struct mf_str key)
@@ -36,8 +37,7 @@ static bool earlier(const void *table, uint32_t a, uint32_t b)
 
 static bool same_key(const struct mf_meta *a, const struct mf_meta *b)
 {
-    return a->shard == b->shard && a->key.size == b->key.size &&
-           memcmp(a->key.at, b->key.at, a->key.size) == 0;
+    return a->shard == b->shard && mf_str_same(a->key, b->key);
 }
 
 static enum mf_status check_repeats(struct mf_index *index)

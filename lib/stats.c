@@ -141,13 +141,6 @@ static bool decoding_of(const struct looking *looking,
                         const struct mf_record *record, struct mf_recoding *out)
 {
     const struct mf_model *model = looking->model;
-    struct mf_draft_tensor tensor = {
-        .name = { record->name, record->name_size },
-        .dim = record->dim,
-        .rank = record->rank,
-        .from = record->type,
-        .type = MF_TYPE_F32,
-    };
 
     if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN) {
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
@@ -157,8 +150,7 @@ static bool decoding_of(const struct looking *looking,
                     : "damaged");
         return false;
     }
-    return mf_recoding_init(model->env, looking->isa, &tensor,
-                            model->info.fastest_first, out);
+    return mf_recoding_to_floats(model, looking->isa, record, out);
 }
 
 static enum mf_status cut(struct looking *looking,

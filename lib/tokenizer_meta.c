@@ -3,6 +3,7 @@
  * tokenizer_meta.c - the tokenizer of a Hugging Face model as metadata of GGUF
  */
 #include "lib/json_walk.h"
+#include "lib/str.h"
 #include "lib/tokenizer.h"
 
 #define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a chat template */
@@ -277,8 +278,7 @@ static const struct mf_added *added_named(const struct mf_tokenizer *tokenizer,
 {
     for (const struct mf_added *added = tokenizer->added; added;
          added = added->next)
-        if (*name && added->text.size == strlen(name) &&
-            memcmp(added->text.at, name, added->text.size) == 0)
+        if (*name && mf_str_is(added->text, name))
             return added;
     return NULL;
 }

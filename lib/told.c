@@ -59,10 +59,10 @@ bool mf_key_tells(struct mf_str key, struct mf_told *out)
     key = (struct mf_str){ key.at + colon, key.size - colon };
     out->array = key.size > 2 && memcmp(key.at + key.size - 2, "[]", 2) == 0;
     key.size -= out->array ? 2 : 0;
-    out->json = !out->array && mf_same_text(key, "json");
+    out->json = !out->array && mf_str_is(key, "json");
     for (out->type = MF_VALUE_U8; out->type <= MF_VALUE_F64; out->type++)
         if (out->type != MF_VALUE_ARRAY &&
-            mf_same_text(key, mf_value_type_name(out->type)))
+            mf_str_is(key, mf_value_type_name(out->type)))
             return true;
     return out->json;
 }

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * str.h - texts that say how long they are, compared
+ *
+ * A text that was not kept (at NULL) is like no other.
+ */
+#ifndef MF_LIB_STR_H
+#define MF_LIB_STR_H
+
+#include <string.h>
+
+#include "lib/modelfile.h"
+
+static inline bool mf_str_same(struct mf_str a, struct mf_str b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+}
+
+static inline bool mf_str_is(struct mf_str text, const char *other)
+{
+    return text.at && text.size == strlen(other) &&
+           memcmp(text.at, other, text.size) == 0;
+}
+
+static inline bool mf_str_ends(struct mf_str text, const char *tail)
+{
+    size_t size = strlen(tail);
+
+    return text.size >= size &&
+           memcmp(text.at + text.size - size, tail, size) == 0;
+}
+
+static inline bool mf_str_holds(struct mf_str text, const char *part)
+{
+    size_t size = strlen(part);
+
+    for (size_t i = 0; i + size <= text.size; i++)
+        if (memcmp(text.at + i, part, size) == 0)
+            return true;
+    return false;
+}
+
+#endif
