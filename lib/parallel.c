@@ -12,6 +12,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #endif
 
 /* Half to all of a second-level cache, where what was read is looked at. On a
@@ -114,12 +115,34 @@ static size_t threads_given(size_t wanted)
     return given;
 }
 
-/* Threads start here and stay: nothing can go wrong with them later. */
-static void start_threads(size_t count)
+/* Those that are for the program, not for the thread at whose work they come:
+ * a program that holds a signal back until it waits for it must not find it
+ * taken by a thread of ours. */
+static void program_signals(sigset_t *set)
 {
-#pragma omp parallel num_threads((int)count)
-    {
-    }
+    static const int of_a_thread[] = {
+        SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF,
+    };
+
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof(of_a_thread) / sizeof(*of_a_thread); i++)
+        sigdelset(set, of_a_thread[i]);
+}
+
+/* Threads start here and stay: nothing can go wrong with them later.  They are
+ * counted since a compiler leaves out a region that does nothing. */
+static size_t start_threads(size_t wanted)
+{
+    sigset_t held, before;
+    size_t started = 0;
+
+    program_signals(&held);
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    wanted = threads_given(wanted);
+#pragma omp parallel num_threads((int)wanted) reduction(+ : started)
+    started++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
 }
 #endif
 
@@ -131,9 +154,7 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
 
 #ifdef _OPENMP
     if (count > 1)
-        count = threads_given(count);
-    if (count > 1)
-        start_threads(count);
+        count = start_threads(count);
 #endif
     size = buffer_for(env, count, piece, least_size);
     stride = size + MF_PAGE;

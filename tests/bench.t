@@ -180,6 +180,21 @@ show() {
 }
 check "gguf-tools takes turns with tensors info" show
 
+# Its end may come at any moment, just before we wait for it as well.
+ends_before_we_wait() {
+    ASAN_OPTIONS=detect_leaks=0 MODELFILE_GGUF_TOOLS=$(command -v true) \
+        timeout 60 strace -f -qq -o /dev/null -e trace=wait4 \
+        -e inject=wait4:delay_exit=50000 \
+        "$modelfile" bench --csv --rounds 1 --threads 2 --quantize Q8_0 \
+        "$dir/model.gguf" >"$dir/out" 2>&1 &&
+        grep -q '^show,,,gguf-tools,' "$dir/out"
+}
+if strace -qq -o /dev/null true 2>/dev/null; then
+    check "a peer that ends before we wait for it" ends_before_we_wait
+else
+    skip "a peer that ends before we wait for it" "strace does not run here"
+fi
+
 # ---- JSON
 
 document() {

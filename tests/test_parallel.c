@@ -3,7 +3,10 @@
  * test_parallel.c - what threads do together does not tell how many they were
  */
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "lib/parallel.h"
 #include "tests/apr_image.h"
@@ -60,6 +63,43 @@ static void every_task_runs_once(void **state)
         mf_crew_release(&crew);
         mf_env_free(own);
     }
+}
+
+static volatile sig_atomic_t taken;
+
+static void take(int number)
+{
+    taken = number;
+}
+
+/* A program that waits for a signal holds it back until then: no thread of ours
+ * may take it in the meantime. */
+static void signals_are_left_to_the_program(void **state)
+{
+    struct mf_env *own = env_with(2);
+    const struct timespec while_another_wakes = { .tv_nsec = 20000000 };
+    struct sigaction action = { .sa_handler = take }, usual;
+    sigset_t held, before, pending;
+    struct mf_crew crew;
+
+    (void)state;
+    assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
+                     MF_OK);
+    assert_int_equal(sigaction(SIGCHLD, &action, &usual), 0);
+    sigemptyset(&held);
+    sigaddset(&held, SIGCHLD);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &held, &before), 0);
+    assert_int_equal(sigismember(&before, SIGCHLD), 0);
+    assert_int_equal(kill(getpid(), SIGCHLD), 0);
+    nanosleep(&while_another_wakes, NULL);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGCHLD), 1);
+    assert_int_equal(taken, 0);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    assert_int_equal(taken, SIGCHLD);
+    sigaction(SIGCHLD, &usual, NULL);
+    mf_crew_release(&crew);
+    mf_env_free(own);
 }
 
 static void first_failure_wins(void **state)
@@ -360,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_runs_once),
+        cmocka_unit_test(signals_are_left_to_the_program),
         cmocka_unit_test(first_failure_wins),
         cmocka_unit_test(buffers_share_a_budget),
         cmocka_unit_test(small_work_takes_little),
