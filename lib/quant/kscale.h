@@ -28,15 +28,16 @@ static inline void mf_k_scale_codes(const struct mf_batch *batch, size_t i,
                                     float scale, float top, uint8_t *codes)
 {
     const float *row = batch->row + i * MF_K_SCALE_SIZE;
+    mf_ints code[MF_K_SCALE_SIZE / MF_LANES];
 
-    for (size_t j = 0; j < MF_K_SCALE_SIZE; j += MF_LANES) {
-        mf_floats x = mf_lanes_load(row + j);
+    for (size_t j = 0; j < MF_K_SCALE_SIZE / MF_LANES; j++) {
+        mf_floats x = mf_lanes_load(row + j * MF_LANES);
 
         x = scale != 0 ? mf_lanes_round_any(x / scale)
                        : mf_lanes_round(batch->code_scale[i] * x);
-        mf_lanes_store_bytes(codes + j,
-                             mf_lanes_clamp_round(x, -top, top - 1) + top);
+        code[j] = mf_lanes_clamp_above(x, -top, top - 1);
     }
+    mf_u8_of_ints(code, codes);
 }
 
 #endif

@@ -17,26 +17,53 @@ enum { LOW = 32, MULTIPLES = 96, UNIT = 108, BLOCK = 110 };
 
 /* ---- layout */
 
-static void block_scales(const uint8_t *block, float scale[16])
+/* Four bytes at once: what moves bits keeps those of each apart. */
+static inline uint32_t load_four(const uint8_t *at)
 {
-    const uint8_t *at = block + MULTIPLES;
-    float unit = mf_load_scale(block + UNIT);
+    uint32_t four;
 
-    for (int i = 0; i < 16; i++) {
-        int low = at[i % 8] >> 4 * (i / 8) & 15;
-        int high = at[8 + i % 4] >> 2 * (i / 4) & 3;
+    memcpy(&four, at, sizeof(four));
+    return four;
+}
 
-        scale[i] = unit * (float)((low | high << 4) - 32);
+static inline void store_four(uint8_t *at, uint32_t four)
+{
+    memcpy(at, &four, sizeof(four));
+}
+
+static void read_multiples(const uint8_t *at, uint8_t multiple[16])
+{
+    for (int i = 0; i < 4; i++) {
+        uint32_t low = load_four(at + 4 * (i % 2)) >> 4 * (i / 2);
+        uint32_t high = load_four(at + 8) >> 2 * i;
+
+        store_four(multiple + 4 * i, (low & 0x0f0f0f0f) | (high & 0x03030303)
+                                                              << 4);
     }
 }
 
 static void write_multiples(const uint8_t multiple[16], uint8_t *at)
 {
-    memset(at, 0, 12);
-    for (int i = 0; i < 16; i++) {
-        at[i % 8] |= (uint8_t)((multiple[i] & 15) << 4 * (i / 8));
-        at[8 + i % 4] |= (uint8_t)(multiple[i] >> 4 << 2 * (i / 4));
-    }
+    uint32_t high = 0;
+
+    for (int i = 0; i < 2; i++)
+        store_four(at + 4 * i,
+                   (load_four(multiple + 4 * i) & 0x0f0f0f0f) |
+                       (load_four(multiple + 8 + 4 * i) & 0x0f0f0f0f) << 4);
+    for (int i = 0; i < 4; i++)
+        high |= (load_four(multiple + 4 * i) >> 4 & 0x03030303) << 2 * i;
+    store_four(at + 8, high);
+}
+
+static void block_scales(const uint8_t *block, float scale[16])
+{
+    mf_floats unit = mf_lanes_all(mf_load_scale(block + UNIT));
+    uint8_t multiple[16];
+
+    read_multiples(block + MULTIPLES, multiple);
+    for (size_t i = 0; i < 16; i += MF_LANES)
+        mf_lanes_store(scale + i,
+                       unit * mf_lanes_of(mf_ints_of_u8(multiple + i) - 32));
 }
 
 static void decode_part(const uint8_t *low, const uint8_t *high, int shift,
@@ -70,37 +97,67 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 static void write_codes(const uint8_t code[MF_K], uint8_t *out)
 {
     mf_k_write_2bit(code, out + LOW);
-    memset(out, 0, 32);
-    for (size_t i = 0; i < 8; i++)
-        for (size_t j = 0; j < 32; j++)
-            out[j] |= (uint8_t)(code[32 * i + j] >> 2 << i);
+    for (size_t j = 0; j < 32; j += sizeof(uint64_t)) {
+        uint64_t third = 0;
+
+        for (size_t i = 0; i < 8; i++) {
+            uint64_t eight;
+
+            memcpy(&eight, code + 32 * i + j, sizeof(eight));
+            third |= (eight >> 2 & 0x0101010101010101) << i;
+        }
+        memcpy(out + j, &third, sizeof(third));
+    }
 }
 
 /* ---- without weights */
 
-/* Scales become multiples, of which the one farthest from 0 is -32. */
+/* The first scale that is farthest from 0; 0 where all are. */
+static float farthest_of(const float scale[16])
+{
+    mf_floats most = { 0 };
+    float lanes[MF_LANES], far = 0.0f;
+
+    for (size_t i = 0; i < 16; i += MF_LANES)
+        most = mf_lanes_max(mf_lanes_abs(mf_lanes_load(scale + i)), most);
+    mf_lanes_store(lanes, most);
+    for (size_t i = 0; i < MF_LANES; i++)
+        far = lanes[i] > far ? lanes[i] : far;
+    for (size_t i = 0; i < 16; i += MF_LANES) {
+        mf_floats some = mf_lanes_abs(mf_lanes_load(scale + i));
+        uint32_t there = mf_lanes_signs(some == mf_lanes_all(far));
+
+        if (there != 0)
+            return scale[i + (size_t)__builtin_ctz(there)];
+    }
+    return 0.0f;
+}
+
+/* Scales become multiples, of which the one farthest from 0 is -32.  What is
+ * not finite ends as the lowest byte of its rounded bits, as in the reference.
+ */
 static void write_plain_scales(const float scale[16], uint8_t *out)
 {
-    float most = 0.0f, farthest = 0.0f, inverse;
+    const float farthest = farthest_of(scale);
+    float inverse = -32.0f / farthest;
     uint8_t multiple[16] = { 0 };
+    mf_ints by[16 / MF_LANES];
 
-    for (int i = 0; i < 16; i++)
-        if (fabsf(scale[i]) > most) {
-            most = fabsf(scale[i]);
-            farthest = scale[i];
-        }
-    inverse = -32.0f / farthest;
-    for (int i = 0; farthest != 0 && i < 16; i++) {
-        int32_t by = (int8_t)mf_k_round(inverse * scale[i]);
+    for (size_t i = 0; i < 16 / MF_LANES; i++) {
+        mf_floats x = inverse * mf_lanes_load(scale + i * MF_LANES);
 
-        multiple[i] = (uint8_t)((by < -32 ? -32 : by > 31 ? 31 : by) + 32);
+        by[i] = (mf_ints)mf_lanes_round_any(x) << 24 >> 24;
+        by[i] = mf_ints_max(by[i], mf_ints_all(-32));
+        by[i] = -mf_ints_max(-by[i], mf_ints_all(-31)) + 32;
     }
+    if (farthest != 0)
+        mf_u8_of_ints(by, multiple);
     write_multiples(multiple, out + MULTIPLES);
     mf_store_scale(out + UNIT, farthest != 0 ? 1.0f / inverse : 0.0f);
 }
 
 static void write_plain_block(const struct mf_batch *batch, size_t i,
-                              const struct mf_refined *found, uint8_t *out)
+                              uint8_t *out)
 {
     float scale[16];
     uint8_t code[MF_K];
@@ -111,21 +168,20 @@ static void write_plain_block(const struct mf_batch *batch, size_t i,
         if (scale[j] != 0)
             mf_k_scale_codes(batch, 16 * i + j, scale[j], 4.0f, code + 16 * j);
         else
-            mf_refined_codes(found, 16 * i + j, code + 16 * j);
+            mf_refine_codes(batch, (uint16_t)(16 * i + j), code + 16 * j);
     write_codes(code, out);
 }
 
 static void encode_plain(const float *row, uint8_t *blocks, size_t columns)
 {
     struct mf_batch batch;
-    struct mf_refined found[16 * MF_LANES / MF_ABREAST];
 
     mf_batch_begin(&batch, row, NULL, 16, 16);
     for (size_t left = columns / MF_K; left; left -= batch.count) {
-        mf_batch_advance(&batch, left, MF_LANES);
-        mf_refine_search(&batch, found);
+        mf_batch_advance(&batch, left, MF_ABREAST);
+        mf_refine_search(&batch);
         for (size_t i = 0; i < batch.count; i++, blocks += BLOCK)
-            write_plain_block(&batch, i, found, blocks);
+            write_plain_block(&batch, i, blocks);
     }
 }
 

@@ -13,13 +13,7 @@
 
 #define MF_REFINE_SIZE   16
 #define MF_REFINE_ROUNDS 5
-
-/* What is found for blocks that are abreast. */
-struct mf_refined {
-    float scale[MF_ABREAST];
-    uint8_t code[MF_REFINE_SIZE][MF_ABREAST]; /* plus 4 */
-    uint32_t moved; /* bit i: a code of block i was, in the last round */
-};
+#define MF_REFINE_BLOCKS (16 * MF_ABREAST) /* of a batch, at most */
 
 /* A block in each lane; the weight of an element is its square. */
 struct mf_refine {
@@ -77,119 +71,175 @@ static inline mf_ints mf_refine_move(struct mf_refine *refine, size_t i, int s,
     return better;
 }
 
-/* A lane that a round leaves as it was stays so: no need to stop it. */
-static inline uint32_t mf_refine_rounds(struct mf_refine *refine, int rounds,
-                                        struct mf_refine_sums *result)
+static inline struct mf_row mf_refine_scale(const struct mf_refine *refine,
+                                            const struct mf_refine_sums *sums)
 {
-    struct mf_refine_sums sums[MF_SIDES];
-    uint32_t moved = 1;
-
-    for (int s = 0; s < MF_SIDES; s++)
-        sums[s] = mf_refine_begin(refine, s);
-    for (int round = 0; moved != 0 && round < rounds; round++) {
-        mf_ints where[MF_SIDES] = { { 0 } };
-
-        for (size_t i = 0; i < MF_REFINE_SIZE; i++)
-            for (int s = 0; s < MF_SIDES; s++)
-                where[s] |= mf_refine_move(refine, i, s, &sums[s]);
-        moved = 0;
-        for (int s = 0; s < MF_SIDES; s++)
-            moved |= mf_lanes_signs(where[s]) << s * MF_LANES;
-    }
-    for (int s = 0; s < MF_SIDES; s++)
-        result[s] = sums[s];
-    return moved;
-}
-
-static inline void mf_refine_blocks(const float *const from[MF_ABREAST],
-                                    int rounds, struct mf_refined *out)
-{
-    struct mf_refine refine;
-    struct mf_refine_sums sums[MF_SIDES];
     struct mf_row scale;
 
-    mf_rows_load(refine.x, from, MF_REFINE_SIZE);
-    refine.farthest = mf_rows_farthest(refine.x, MF_REFINE_SIZE);
-    out->moved = mf_refine_rounds(&refine, rounds, sums);
     for (int s = 0; s < MF_SIDES; s++) {
         scale.side[s] = mf_lanes_select(
             sums[s].l2 > 0.0f, sums[s].xl / sums[s].l2, mf_lanes_all(0.0f));
-        scale.side[s] = mf_lanes_if_any(refine.farthest.side[s], scale.side[s]);
+        scale.side[s] =
+            mf_lanes_if_any(refine->farthest.side[s], scale.side[s]);
     }
-    mf_row_store(out->scale, scale);
-    for (size_t i = 0; i < MF_REFINE_SIZE; i++)
-        for (int s = 0; s < MF_SIDES; s++)
-            mf_lanes_store_bytes(&out->code[i][s * MF_LANES],
-                                 refine.code[i].side[s] + 4.0f);
+    return scale;
+}
+
+/* Where a code may be moved; none is elsewhere.
+ *
+ * Code l of x is only moved where xl > 0 and y = x * l2 / xl is half a step or
+ * more from it, xl and l2 being the sums without this element.  In exact
+ * numbers what the element adds cancels out, so that with the whole sums XL and
+ * L2, and q = XL / L2,
+ *
+ *     |y - l| >= 1/2  <=>  |x - l * q| >= xl / L2 / 2.
+ *
+ * In floats each side, and y, is off by a few 2^-24 of |x|, |l| * q and q, so
+ * by less than 0.000005 * q: taking twice that from the right side leaves out
+ * nothing that moves.  Rounding is relative only above 1e-30: no smaller sum is
+ * judged.
+ *
+ * An x beyond the end of the codes stays at the end: y is never so large that
+ * it is rounded to something odd.  For where xl is less than 0.00002 * XL the
+ * right side is below 0 and holds.  x is at most 8 * q at first, and XL^2 / L2,
+ * which never falls, lets q fall to a quarter at most; so y is at most 32 /
+ * 0.00002.
+ *
+ * Where the farthest element is above 0, its code being -4, all codes have the
+ * sign that their elements have not: no part is above 0, nor is XL, nor any xl,
+ * since rounding a sum of parts makes none of them lower than the sum. */
+static inline mf_ints mf_refine_look(const struct mf_refine *refine, int s,
+                                     const struct mf_refine_sums *sums,
+                                     mf_floats q)
+{
+    const float small = 1e-30f;
+    mf_floats share = 0.5f / sums->l2, bound = 0.49999f * q;
+    mf_floats low = -4.0f * q, high = 3.0f * q;
+    mf_floats excess = { 0 };
+
+    for (size_t i = 0; i < MF_REFINE_SIZE; i++) {
+        mf_floats x = refine->x[i].side[s], l = refine->code[i].side[s];
+        mf_floats part = refine->weighted_x[i].side[s] * l;
+
+        x = mf_lanes_min(mf_lanes_max(x, low), high);
+        x = mf_lanes_abs(x - l * q) - (bound - part * share);
+        excess = mf_lanes_max(x, excess);
+    }
+    return (sums->xl > 0.0f) & ((excess > 0.0f) | (sums->xl < small));
+}
+
+static inline void mf_refine_rounds(struct mf_refine *refine,
+                                    struct mf_refine_sums sums[MF_SIDES],
+                                    int rounds)
+{
+    bool moved = true;
+
+    /* A lane that a round leaves as it was stays so: no need to stop it. */
+    for (int round = 0; moved && round < rounds; round++) {
+        mf_ints where = { 0 };
+
+        for (size_t i = 0; i < MF_REFINE_SIZE; i++)
+            for (int s = 0; s < MF_SIDES; s++)
+                where |= mf_refine_move(refine, i, s, &sums[s]);
+        moved = mf_lanes_signs(where) != 0;
+    }
 }
 
 /* ---- all blocks of a batch */
 
-static inline void mf_refine_point(const struct mf_batch *batch,
-                                   const uint16_t *blocks, size_t count,
-                                   const float *from[MF_ABREAST])
+/* Blocks of a batch by their numbers. */
+struct mf_refine_list {
+    size_t count;
+    uint16_t block[MF_REFINE_BLOCKS];
+};
+
+/* Behind the last it is repeated until no lane is left. */
+static inline void mf_refine_fill(struct mf_refine_list *list)
 {
+    for (size_t i = list->count; i % MF_ABREAST != 0; i++)
+        list->block[i] = list->block[list->count - 1];
+}
+
+static inline void mf_refine_load(struct mf_refine *refine,
+                                  const struct mf_batch *batch,
+                                  const uint16_t *block,
+                                  struct mf_refine_sums sums[MF_SIDES])
+{
+    const float *from[MF_ABREAST];
+
     for (size_t i = 0; i < MF_ABREAST; i++)
-        from[i] =
-            batch->row + MF_REFINE_SIZE * blocks[i < count ? i : count - 1];
+        from[i] = batch->row + MF_REFINE_SIZE * block[i];
+    mf_rows_load(refine->x, from, MF_REFINE_SIZE);
+    refine->farthest = mf_rows_farthest(refine->x, MF_REFINE_SIZE);
+    for (int s = 0; s < MF_SIDES; s++)
+        sums[s] = mf_refine_begin(refine, s);
 }
 
-/* Starts again with blocks of which a code was moved, all rounds. */
-static inline void mf_refine_again(const struct mf_batch *batch,
-                                   const uint16_t *blocks, size_t count,
-                                   struct mf_refined *groups)
+/* Scales of blocks `at` and on after so many rounds; those that another may
+ * change go into next. */
+static inline void mf_refine_blocks(struct mf_batch *batch,
+                                    const struct mf_refine_list *list,
+                                    size_t at, int rounds,
+                                    struct mf_refine_list *next)
 {
-    const float *from[MF_ABREAST];
-    struct mf_refined found;
+    const uint16_t *block = list->block + at;
+    struct mf_refine_sums sums[MF_SIDES];
+    struct mf_refine refine;
+    float scale[MF_ABREAST];
+    struct mf_row row;
+    uint32_t more = 0;
 
-    for (size_t at = 0; at < count; at += MF_ABREAST) {
-        mf_refine_point(batch, blocks + at, count - at, from);
-        mf_refine_blocks(from, MF_REFINE_ROUNDS, &found);
-        for (size_t i = 0; i < MF_ABREAST && at + i < count; i++) {
-            struct mf_refined *group = &groups[blocks[at + i] / MF_ABREAST];
-            size_t place = blocks[at + i] % MF_ABREAST;
+    mf_refine_load(&refine, batch, block, sums);
+    mf_refine_rounds(&refine, sums, rounds);
+    row = mf_refine_scale(&refine, sums);
+    mf_row_store(scale, row);
+    for (size_t i = 0; i < MF_ABREAST; i++)
+        batch->scale[block[i]] = scale[i];
+    for (int s = 0; s < MF_SIDES; s++)
+        more |=
+            mf_lanes_signs(mf_refine_look(&refine, s, &sums[s], row.side[s]))
+            << s * MF_LANES;
+    for (; more != 0; more &= more - 1) {
+        size_t i = (size_t)__builtin_ctz(more);
 
-            group->scale[place] = found.scale[i];
-            for (size_t j = 0; j < MF_REFINE_SIZE; j++)
-                group->code[j][place] = found.code[j][i];
-        }
+        next->block[next->count] = block[i];
+        next->count += at + i < list->count;
     }
 }
 
-/* Four in five blocks of a usual model have no code to be moved.  So one round
- * is done with all of them, and the others with those that need them. */
-static inline void mf_refine_search(struct mf_batch *batch,
-                                    struct mf_refined *groups)
+/* Four in five blocks of a usual model have no code to be moved, and three in
+ * four of the others are done after a round.  So each time only those that need
+ * it are refined further: from the start, which costs less than keeping where
+ * they were. */
+static inline void mf_refine_search(struct mf_batch *batch)
 {
-    uint16_t blocks[16 * MF_LANES], moved[16 * MF_LANES];
-    size_t count = 16 * batch->count, moved_count = 0;
-    const float *from[MF_ABREAST];
+    static const int rounds[] = { 0, 1, MF_REFINE_ROUNDS };
+    struct mf_refine_list list = { .count = 16 * batch->count }, next;
 
-    for (size_t i = 0; i < count; i++)
-        blocks[i] = (uint16_t)i;
-    for (size_t at = 0; at < count; at += MF_ABREAST) {
-        struct mf_refined *group = &groups[at / MF_ABREAST];
-
-        mf_refine_point(batch, blocks + at, count - at, from);
-        mf_refine_blocks(from, 1, group);
-        for (size_t i = 0; i < MF_ABREAST && at + i < count; i++)
-            if (group->moved >> i & 1)
-                moved[moved_count++] = blocks[at + i];
+    for (size_t i = 0; i < list.count; i++)
+        list.block[i] = (uint16_t)i;
+    for (size_t pass = 0; pass < sizeof(rounds) / sizeof(*rounds); pass++) {
+        next.count = 0;
+        mf_refine_fill(&list);
+        for (size_t at = 0; at < list.count; at += MF_ABREAST)
+            mf_refine_blocks(batch, &list, at, rounds[pass], &next);
+        list = next;
     }
-    mf_refine_again(batch, moved, moved_count, groups);
-    for (size_t i = 0; i < count; i += MF_ABREAST)
-        memcpy(batch->scale + i, groups[i / MF_ABREAST].scale,
-               sizeof(groups->scale));
 }
 
 /* Codes of block number i, plus 4. */
-static inline void mf_refined_codes(const struct mf_refined *groups, size_t i,
-                                    uint8_t *out)
+static inline void mf_refine_codes(const struct mf_batch *batch, uint16_t i,
+                                   uint8_t code[MF_REFINE_SIZE])
 {
-    const struct mf_refined *group = &groups[i / MF_ABREAST];
+    struct mf_refine_list list = { 1, { i } };
+    struct mf_refine_sums sums[MF_SIDES];
+    struct mf_refine refine;
 
+    mf_refine_fill(&list);
+    mf_refine_load(&refine, batch, list.block, sums);
+    mf_refine_rounds(&refine, sums, MF_REFINE_ROUNDS);
     for (size_t j = 0; j < MF_REFINE_SIZE; j++)
-        out[j] = group->code[j][i % MF_ABREAST];
+        code[j] = (uint8_t)(refine.code[j].side[0][0] + 4.0f);
 }
 
 #endif

@@ -63,6 +63,15 @@ static inline mf_floats mf_lanes_clamp_round(mf_floats round, float low,
     return round - MF_ROUND;
 }
 
+/* The same, as how far it is above low: what the last bits differ by. */
+static inline mf_ints mf_lanes_clamp_above(mf_floats round, float low,
+                                           float high)
+{
+    round = mf_lanes_max(round, mf_lanes_all(MF_ROUND + low));
+    round = mf_lanes_min(round, mf_lanes_all(MF_ROUND + high));
+    return (mf_ints)round - (mf_ints)mf_lanes_all(MF_ROUND + low);
+}
+
 /* Whole numbers from 0 to 255. */
 static inline void mf_lanes_store_bytes(uint8_t *at, mf_floats value)
 {
