@@ -89,7 +89,7 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/parallel.o: private CFLAGS += $(THREADS)
+$(BUILD)/lib/threads.o: private CFLAGS += $(THREADS)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/scan_portable.o: private CFLAGS += -O3

@@ -79,12 +79,14 @@ static void signals_are_left_to_the_program(void **state)
     struct mf_env *own = env_with(2);
     const struct timespec while_another_wakes = { .tv_nsec = 20000000 };
     struct sigaction action = { .sa_handler = take }, usual;
+    struct work work = { .fails_from = SIZE_MAX };
     sigset_t held, before, pending;
     struct mf_crew crew;
 
     (void)state;
     assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
                      MF_OK);
+    assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_OK);
     assert_int_equal(sigaction(SIGCHLD, &action, &usual), 0);
     sigemptyset(&held);
     sigaddset(&held, SIGCHLD);

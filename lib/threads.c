@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * threads.c - threads that work while the one that called them watches
+ *
+ * The only file that knows of OpenMP.
+ *
+ * The caller sleeps instead of taking part.  Linux has a new thread begin on
+ * the processor of the one that made it; in a virtual machine it finds them
+ * apart only after some 10 ms if both have work to do, which is half of what
+ * many a command takes.  If the caller sleeps, its place is free, and the
+ * threads after the first go elsewhere at once.
+ */
+#include "lib/threads.h"
+
+#ifdef _OPENMP
+
+#include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+size_t mf_threads_useful(void)
+{
+    return (size_t)omp_get_num_procs();
+}
+
+/* ---- beginning */
+
+static void *wait_for(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* Those that are for the program, not for the thread at whose work they come:
+ * a program that holds a signal back until it waits for it must not find it
+ * taken by a thread of ours. */
+static void hold_signals(sigset_t *before)
+{
+    static const int of_a_thread[] = {
+        SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF,
+    };
+    sigset_t held;
+
+    sigfillset(&held);
+    for (size_t i = 0; i < sizeof(of_a_thread) / sizeof(*of_a_thread); i++)
+        sigdelset(&held, of_a_thread[i]);
+    pthread_sigmask(SIG_BLOCK, &held, before);
+}
+
+static void release_signals(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+/* OpenMP's library ends the program where the system refuses a thread.  So it
+ * is asked before, and what is refused is done without. */
+size_t mf_threads_given(size_t wanted)
+{
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread[MF_THREADS_MAX];
+    size_t given = 0;
+    sigset_t before;
+
+    hold_signals(&before);
+    pthread_mutex_lock(&lock);
+    while (given < wanted && given < MF_THREADS_MAX &&
+           pthread_create(&thread[given], NULL, wait_for, &lock) == 0)
+        given++;
+    pthread_mutex_unlock(&lock);
+    for (size_t i = 0; i < given; i++)
+        pthread_join(thread[i], NULL);
+    release_signals(&before);
+    return given > 1 ? given : 1;
+}
+
+/* ---- working */
+
+struct crowd {
+    const struct mf_threads_task *task;
+    pthread_mutex_t lock;
+    pthread_cond_t one_ended;
+    size_t ended;
+};
+
+static void crowd_begin(struct crowd *crowd)
+{
+    pthread_condattr_t clock;
+
+    pthread_mutex_init(&crowd->lock, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&crowd->one_ended, &clock);
+    pthread_condattr_destroy(&clock);
+}
+
+static void crowd_end(struct crowd *crowd)
+{
+    pthread_cond_destroy(&crowd->one_ended);
+    pthread_mutex_destroy(&crowd->lock);
+}
+
+static void work(struct crowd *crowd, size_t worker)
+{
+    crowd->task->work(crowd->task->context, worker);
+    pthread_mutex_lock(&crowd->lock);
+    crowd->ended++;
+    pthread_cond_signal(&crowd->one_ended);
+    pthread_mutex_unlock(&crowd->lock);
+}
+
+static struct timespec next_turn(void)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_nsec += MF_THREADS_TURN * 1000000L;
+    if (at.tv_nsec >= 1000000000L) {
+        at.tv_nsec -= 1000000000L;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+static void watch(struct crowd *crowd, size_t workers)
+{
+    bool working = true;
+
+    while (working) {
+        struct timespec turn = next_turn();
+
+        crowd->task->watch(crowd->task->context);
+        pthread_mutex_lock(&crowd->lock);
+        while (crowd->ended < workers &&
+               pthread_cond_timedwait(&crowd->one_ended, &crowd->lock, &turn) ==
+                   0)
+            ;
+        working = crowd->ended < workers;
+        pthread_mutex_unlock(&crowd->lock);
+    }
+}
+
+bool mf_threads_run(size_t count, const struct mf_threads_task *task)
+{
+    struct crowd crowd = { .task = task };
+    bool others = false;
+    sigset_t before;
+
+    crowd_begin(&crowd);
+    hold_signals(&before); /* threads are born with what is held here */
+#pragma omp parallel num_threads((int)count + 1)
+    if (omp_get_thread_num() > 0) {
+        work(&crowd, (size_t)omp_get_thread_num() - 1);
+    } else {
+        release_signals(&before);
+        others = omp_get_num_threads() > 1;
+        if (others)
+            watch(&crowd, (size_t)omp_get_num_threads() - 1);
+    }
+    crowd_end(&crowd);
+    return others;
+}
+
+#else
+
+size_t mf_threads_useful(void)
+{
+    return 1;
+}
+
+size_t mf_threads_given(size_t wanted)
+{
+    (void)wanted;
+    return 1;
+}
+
+bool mf_threads_run(size_t count, const struct mf_threads_task *task)
+{
+    (void)count;
+    (void)task;
+    return false;
+}
+
+#endif

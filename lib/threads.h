@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * threads.h - threads that work while the one that called them watches
+ */
+#ifndef MF_LIB_THREADS_H
+#define MF_LIB_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MF_THREADS_MAX 1024 /* that work at once */
+
+/* How many can work at once: one per processor, and one in a build without
+ * OpenMP. */
+size_t mf_threads_useful(void);
+
+/* With how many the system lets us work, at most wanted: 1, the caller's own,
+ * where there are no two others. */
+size_t mf_threads_given(size_t wanted);
+
+/* Who calls gets a turn every so many milliseconds. */
+#define MF_THREADS_TURN 20
+
+/* What threads do. */
+struct mf_threads_task {
+    void (*work)(void *context, size_t worker);
+    void (*watch)(void *context);
+    void *context;
+};
+
+/* Calls work for workers 0 to count - 1, or fewer of them, in threads of their
+ * own, and until all have returned watch by turns, at least once, in the
+ * caller's.  False, with nothing done, where there are no others. */
+bool mf_threads_run(size_t count, const struct mf_threads_task *task);
+
+#endif
