@@ -58,7 +58,8 @@ static enum mf_status add_bytes(struct mf_worker *worker,
             MF_OK)
             return worker->env.error.status;
         mf_digest_add(digest, bytes, size);
-        mf_worker_done(worker, size);
+        if (!mf_worker_done(worker, size))
+            return mf_worker_stopped(worker);
         span.offset += size;
         span.size -= size;
     }
@@ -362,6 +363,7 @@ enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
     /* No work to share: one worker. */
     if (status == MF_OK)
         status = prepare(&hash, 0, model->info.data_size);
+    hash.crew.work = model->info.data_size;
     if (status == MF_OK)
         status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
     release(&hash);

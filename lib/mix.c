@@ -91,14 +91,20 @@ static enum mf_status put_in_order(struct mf_draft *draft,
  * marked as a guess. */
 #define GUESSED 1024
 
-static uint32_t copied_file_type(struct mf_draft *const *drafts, size_t count,
-                                 const struct mf_draft *facts)
+static enum mf_status copied_file_type(struct mf_mix *mix,
+                                       struct mf_draft *const *drafts,
+                                       size_t count,
+                                       const struct mf_draft *facts)
 {
     size_t of[MF_TYPE_COUNT] = { 0 }, most = 0;
     enum mf_type type = MF_TYPE_F32;
+    uint64_t said;
 
+    if (mf_draft_number(facts, "general.file_type", &said) != MF_OK)
+        return facts->env->error.status;
+    mix->file_type = (uint32_t)said;
     if (mf_draft_find(facts, "general.file_type"))
-        return (uint32_t)mf_draft_number(facts, "general.file_type");
+        return MF_OK;
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
             uint32_t from = drafts[i]->tensor[t].from;
@@ -108,7 +114,8 @@ static uint32_t copied_file_type(struct mf_draft *const *drafts, size_t count,
                 type = (enum mf_type)from;
             }
         }
-    return mf_mix_file_type(type) | GUESSED;
+    mix->file_type = mf_mix_file_type(type) | GUESSED;
+    return MF_OK;
 }
 
 /* ---- a tensor ---- */
@@ -245,14 +252,15 @@ static enum mf_status prepare(struct mf_mix *mix,
             return mix->env->error.status;
         find_weights(drafts[i], imatrix); /* before names change */
     }
-    if (mix->copy)
-        mix->file_type = copied_file_type(drafts, count, facts);
+    if (mix->copy && copied_file_type(mix, drafts, count, facts) != MF_OK)
+        return facts->env->error.status;
     if (mf_mix_metadata(drafts[0], options, imatrix, mix->file_type) != MF_OK ||
         (facts != drafts[0] &&
          mf_mix_metadata(facts, options, imatrix, mix->file_type) != MF_OK))
         return mix->env->error.status;
     /* llama-quantize, too, takes the numbers of the whole model. */
-    mf_mix_learn(mix, facts, imatrix != NULL);
+    if (mf_mix_learn(mix, facts, imatrix != NULL) != MF_OK)
+        return facts->env->error.status;
     if (options->prune_count > 0 &&
         mf_prune(drafts, count, facts, options->prune, options->prune_count) !=
             MF_OK)

@@ -81,8 +81,8 @@ uint32_t mf_mix_file_type(enum mf_type type);
 
 /* What metadata tell of the model, as GGUF has them, and then each tensor's
  * name. */
-void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
-                  bool has_imatrix);
+enum mf_status mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
+                            bool has_imatrix);
 void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
 /* True where the tensor is one of those that are quantized. */
@@ -107,7 +107,8 @@ struct mf_entry *mf_draft_find_of(const struct mf_draft *draft,
                                   const char *key);
 
 /* The number that it is, or the first of a list; 0 where there is none. */
-uint64_t mf_draft_number(const struct mf_draft *draft, const char *key);
+enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
+                               uint64_t *number);
 
 /* The number under that key, at the end; where the draft's format has another
  * key for it, under that. */

@@ -62,14 +62,19 @@ static enum mf_status first_number(void *user, const struct mf_value *value)
     return MF_ERR_STOPPED;
 }
 
-uint64_t mf_draft_number(const struct mf_draft *draft, const char *key)
+enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
+                               uint64_t *number)
 {
     const struct mf_entry *entry = mf_draft_find_of(draft, key);
-    union mf_number number = { .u64 = 0 };
+    union mf_number first = { .u64 = 0 };
 
-    if (entry)
-        mf_entry_tell(draft->env, entry, first_number, &number);
-    return number.u64;
+    /* To be stopped at the first item is no failure. */
+    if (entry &&
+        mf_entry_tell(draft->env, entry, first_number, &first) != MF_OK &&
+        draft->env->error.status != MF_OK)
+        return draft->env->error.status;
+    *number = first.u64;
+    return MF_OK;
 }
 
 /* ---- setting ---- */

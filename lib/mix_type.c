@@ -132,24 +132,28 @@ static bool is_70b(const struct mf_mix *mix, struct mf_str architecture,
     return false;
 }
 
-static void learn_numbers(struct mf_mix *mix, const struct mf_draft *draft,
-                          struct mf_str architecture)
+static enum mf_status learn_numbers(struct mf_mix *mix,
+                                    const struct mf_draft *draft,
+                                    struct mf_str architecture)
 {
-    uint64_t heads = mf_draft_number(draft, "*.attention.head_count"), shared;
+    uint64_t heads, shared;
 
-    mix->blocks = mf_draft_number(draft, "*.block_count");
-    mix->experts = mf_draft_number(draft, "*.expert_count");
-    shared = mf_draft_find_of(draft, "*.attention.head_count_kv")
-                 ? mf_draft_number(draft, "*.attention.head_count_kv")
-                 : heads;
+    if (mf_draft_number(draft, "*.block_count", &mix->blocks) != MF_OK ||
+        mf_draft_number(draft, "*.expert_count", &mix->experts) != MF_OK ||
+        mf_draft_number(draft, "*.attention.head_count", &heads) != MF_OK ||
+        mf_draft_number(draft, "*.attention.head_count_kv", &shared) != MF_OK)
+        return draft->env->error.status;
+    if (!mf_draft_find_of(draft, "*.attention.head_count_kv"))
+        shared = heads;
     if (shared > 0 && heads / shared >= 4)
         mix->facts |= GROUPS_OF_4;
     if (is_70b(mix, architecture, heads, shared))
         mix->facts |= MODEL_70B;
+    return MF_OK;
 }
 
-void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
-                  bool has_imatrix)
+enum mf_status mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
+                            bool has_imatrix)
 {
     const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
     struct mf_str architecture = { "", 0 };
@@ -157,13 +161,15 @@ void mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
     if (entry && entry->type == MF_VALUE_STRING && entry->text.at)
         architecture = entry->text;
     mix->facts = has_imatrix ? IMATRIX : NO_IMATRIX;
-    learn_numbers(mix, facts, architecture);
+    if (learn_numbers(mix, facts, architecture) != MF_OK)
+        return facts->env->error.status;
     mix->facts |= mf_str_is(architecture, "falcon") ? FALCON : NOT_FALCON;
     mix->facts |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
     if (mix->experts >= 4)
         mix->facts |= EXPERTS_4;
     for (size_t i = 0; i < COUNT(tied); i++)
         mix->tied |= mf_str_is(architecture, tied[i]);
+    return MF_OK;
 }
 
 void mf_mix_count(struct mf_mix *mix, struct mf_str name)

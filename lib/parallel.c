@@ -16,6 +16,7 @@
 #define BUFFER_MAX  ((size_t)512 * 1024)
 #define BUFFER_MIN  ((size_t)64 * 1024)
 #define WORKERS_MAX (MF_CREW_MEMORY / BUFFER_MIN)
+_Static_assert(WORKERS_MAX <= MF_THREADS_MAX, "all workers can be threads");
 
 static size_t least(uint64_t a, uint64_t b)
 {
@@ -70,7 +71,7 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
     uint8_t *buffer;
 
     if (count > 1)
-        count = mf_threads_given(count);
+        count = mf_threads_start(count);
     size = buffer_for(env, count, piece, least_size);
     stride = size + MF_PAGE;
 
@@ -101,6 +102,8 @@ void mf_crew_release(struct mf_crew *crew)
 {
     if (!crew->env)
         return;
+    if (crew->room > 1)
+        mf_threads_end();
     mf_release(crew->env, crew->buffers,
                crew->room * (crew->buffer_size + MF_PAGE) + MF_PAGE);
     mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
@@ -116,60 +119,82 @@ struct run {
     size_t count;
     atomic_size_t next; /* task.  They are given out in order: when one fails,
                            all before it have been begun and will end */
-    bool stopped;
 };
+
+static bool is_set(const atomic_bool *flag)
+{
+    return atomic_load_explicit(flag, memory_order_relaxed);
+}
 
 /* Does the next task; false where there is none to do. */
 static bool do_next(struct run *run, struct mf_worker *worker)
 {
-    atomic_bool *failed = &run->crew->failed;
+    struct mf_crew *crew = run->crew;
     size_t task =
         atomic_fetch_add_explicit(&run->next, 1, memory_order_relaxed);
 
-    if (task >= run->count ||
-        atomic_load_explicit(failed, memory_order_relaxed))
+    if (task >= run->count || is_set(&crew->failed) || is_set(&crew->stopped))
         return false;
     if (run->task(worker, run->context, task) == MF_OK)
         return true;
     worker->failed = task;
-    atomic_store_explicit(failed, true, memory_order_relaxed);
+    atomic_store_explicit(&crew->failed, true, memory_order_relaxed);
     return false;
 }
 
 /* Tells how far all are, and asks whether to go on. */
-static void watch(void *context)
+static void watch(struct mf_crew *crew)
 {
-    struct run *run = context;
-    struct mf_crew *crew = run->crew;
     const struct mf_env *env = crew->env;
     struct mf_progress progress = { .total = crew->work };
 
-    if (!env->progress || run->stopped)
+    if (!env->progress || is_set(&crew->stopped))
         return;
     /* Work that was estimated, as that beside tensors is, ends at its end. */
     progress.done = least(
         atomic_load_explicit(&crew->done, memory_order_relaxed), crew->work);
-    run->stopped = !env->progress(env->progress_user, &progress);
-    if (run->stopped)
-        atomic_store_explicit(&crew->failed, true, memory_order_relaxed);
+    if (!env->progress(env->progress_user, &progress))
+        atomic_store_explicit(&crew->stopped, true, memory_order_relaxed);
 }
 
-static void work(void *context, size_t worker)
+static void watch_run(void *context)
+{
+    watch(((struct run *)context)->crew);
+}
+
+static void work(void *context, size_t number, bool caller)
 {
     struct run *run = context;
+    struct mf_worker *worker = &run->crew->worker[number];
 
-    while (do_next(run, &run->crew->worker[worker]))
-        ;
+    worker->watches = caller;
+    while (do_next(run, worker))
+        if (caller)
+            watch(run->crew);
 }
 
-static void work_alone(struct run *run)
+bool mf_worker_done(struct mf_worker *worker, uint64_t bytes)
 {
-    while (do_next(run, run->crew->worker))
-        watch(run);
+    struct mf_crew *crew = worker->crew;
+
+    atomic_fetch_add_explicit(&crew->done, bytes, memory_order_relaxed);
+    if (worker->watches)
+        watch(crew);
+    return !is_set(&crew->stopped);
+}
+
+static enum mf_status stopped(struct mf_env *env)
+{
+    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "stopped before the end");
+}
+
+enum mf_status mf_worker_stopped(struct mf_worker *worker)
+{
+    return stopped(&worker->env);
 }
 
 /* What the workers read and wrote is the env's; so is the first failure. */
-static enum mf_status gather(struct mf_crew *crew, bool stopped)
+static enum mf_status gather(struct mf_crew *crew)
 {
     const struct mf_worker *first = NULL;
 
@@ -185,9 +210,7 @@ static enum mf_status gather(struct mf_crew *crew, bool stopped)
             first = worker;
     }
     if (!first)
-        return stopped ? mf_fail(crew->env, MF_ERR_STOPPED, MF_NO_OFFSET,
-                                 "stopped before the end")
-                       : MF_OK;
+        return is_set(&crew->stopped) ? stopped(crew->env) : MF_OK;
     crew->env->error = first->env.error;
     return crew->env->error.status;
 }
@@ -198,14 +221,14 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
     struct run run = {
         .crew = crew, .task = task, .context = context, .count = count
     };
-    const struct mf_threads_task shared = { work, watch, &run };
+    const struct mf_threads_task shared = { work, watch_run, &run };
 
     atomic_store(&crew->failed, false);
+    atomic_store(&crew->stopped, false);
     if (crew->count < 2 || count < 2 || !mf_threads_run(crew->count, &shared))
-        work_alone(&run);
-    else
-        watch(&run);
-    return gather(crew, run.stopped);
+        work(&run, 0, true);
+    watch(crew);
+    return gather(crew);
 }
 
 bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
@@ -217,7 +240,7 @@ bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
 
     for (unsigned i = 0;
          atomic_load_explicit(turn, memory_order_acquire) != mine; i++) {
-        if (atomic_load_explicit(&worker->crew->failed, memory_order_relaxed))
+        if (is_set(&worker->crew->failed) || is_set(&worker->crew->stopped))
             return false;
         if (i > patience)
             sched_yield();

@@ -25,6 +25,7 @@ struct mf_worker {
     uint8_t *buffer;    /* buffer_size bytes, on a page, and a page behind */
     size_t buffer_size; /* a multiple of the page */
     size_t failed;      /* the task that did, where env has an error */
+    bool watches;       /* it has the caller's thread */
 };
 
 /* One task; run by one worker at a time.  A failure is left in worker->env. */
@@ -40,7 +41,8 @@ struct mf_crew {
     uint8_t *buffers;
     uint64_t work; /* in all, for who watches */
     atomic_uint_fast64_t done;
-    atomic_bool failed; /* a task of this run: others may be left out */
+    atomic_bool failed;  /* a task of this run: others may be left out */
+    atomic_bool stopped; /* by who watches */
 };
 
 /* All threads' buffers together, whatever their number. */
@@ -60,11 +62,10 @@ void mf_crew_release(struct mf_crew *crew);
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
 
-/* So many bytes of the work are done. */
-static inline void mf_worker_done(struct mf_worker *worker, uint64_t bytes)
-{
-    atomic_fetch_add_explicit(&worker->crew->done, bytes, memory_order_relaxed);
-}
+/* So many bytes of the work are done.  False where the run was stopped, and
+ * nobody will look at what comes of it: long tasks end then, so. */
+bool mf_worker_done(struct mf_worker *worker, uint64_t bytes);
+enum mf_status mf_worker_stopped(struct mf_worker *worker);
 
 /* Waits until *turn is mine, which is its task's number: for what several
  * threads read at once and only one after the other can be taken in.  Who has

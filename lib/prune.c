@@ -201,8 +201,9 @@ enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
 
     for (size_t i = 0; i < count; i++)
         tensors += drafts[i]->tensor_count;
-    prune.blocks = mf_draft_number(facts, "*.block_count");
-    status = take_blocks(&prune, blocks, block_count, tensors);
+    status = mf_draft_number(facts, "*.block_count", &prune.blocks);
+    if (status == MF_OK)
+        status = take_blocks(&prune, blocks, block_count, tensors);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         status = prune_tensors(&prune, drafts[i]);
     if (status == MF_OK)

@@ -56,23 +56,49 @@ static void release_signals(const sigset_t *before)
 
 /* OpenMP's library ends the program where the system refuses a thread.  So it
  * is asked before, and what is refused is done without. */
-size_t mf_threads_given(size_t wanted)
+static size_t threads_given(size_t wanted)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_t thread[MF_THREADS_MAX];
     size_t given = 0;
-    sigset_t before;
 
-    hold_signals(&before);
     pthread_mutex_lock(&lock);
-    while (given < wanted && given < MF_THREADS_MAX &&
+    while (given < wanted &&
            pthread_create(&thread[given], NULL, wait_for, &lock) == 0)
         given++;
     pthread_mutex_unlock(&lock);
     for (size_t i = 0; i < given; i++)
         pthread_join(thread[i], NULL);
+    return given;
+}
+
+size_t mf_threads_start(size_t wanted)
+{
+    /* What one thread of the program was given another must not take before
+     * OpenMP's library has. */
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+    size_t given, started = 0;
+    sigset_t before;
+
+    mf_threads_end(); /* the program's own threads take its signals */
+    pthread_mutex_lock(&one_at_a_time);
+    hold_signals(&before);
+    given = threads_given(wanted);
+    if (given > 1) {
+        /* Counted since a compiler leaves out a region that does nothing. */
+#pragma omp parallel num_threads((int)given + 1) reduction(+ : started)
+        started++;
+    }
     release_signals(&before);
-    return given > 1 ? given : 1;
+    pthread_mutex_unlock(&one_at_a_time);
+    return started > given ? given : started > 1 ? started : 1;
+}
+
+/* Else a fork's child would wait for threads that it has not, and the program
+ * would be counted threads that do nothing. */
+void mf_threads_end(void)
+{
+    omp_pause_resource_all(omp_pause_soft);
 }
 
 /* ---- working */
@@ -103,7 +129,7 @@ static void crowd_end(struct crowd *crowd)
 
 static void work(struct crowd *crowd, size_t worker)
 {
-    crowd->task->work(crowd->task->context, worker);
+    crowd->task->work(crowd->task->context, worker, false);
     pthread_mutex_lock(&crowd->lock);
     crowd->ended++;
     pthread_cond_signal(&crowd->one_ended);
@@ -144,7 +170,7 @@ static void watch(struct crowd *crowd, size_t workers)
 bool mf_threads_run(size_t count, const struct mf_threads_task *task)
 {
     struct crowd crowd = { .task = task };
-    bool others = false;
+    size_t others = 0;
     sigset_t before;
 
     crowd_begin(&crowd);
@@ -154,12 +180,14 @@ bool mf_threads_run(size_t count, const struct mf_threads_task *task)
         work(&crowd, (size_t)omp_get_thread_num() - 1);
     } else {
         release_signals(&before);
-        others = omp_get_num_threads() > 1;
-        if (others)
-            watch(&crowd, (size_t)omp_get_num_threads() - 1);
+        others = (size_t)omp_get_num_threads() - 1;
+        if (others > 0 && others < count) /* OMP_THREAD_LIMIT, say */
+            task->work(task->context, others, true);
+        if (others > 0)
+            watch(&crowd, others);
     }
     crowd_end(&crowd);
-    return others;
+    return others > 0;
 }
 
 #else
@@ -169,10 +197,14 @@ size_t mf_threads_useful(void)
     return 1;
 }
 
-size_t mf_threads_given(size_t wanted)
+size_t mf_threads_start(size_t wanted)
 {
     (void)wanted;
     return 1;
+}
+
+void mf_threads_end(void)
+{
 }
 
 bool mf_threads_run(size_t count, const struct mf_threads_task *task)
