@@ -374,10 +374,20 @@ static void release(struct look *look)
     mf_crew_release(&look->crew);
 }
 
+/* Where a look ends before it has seen all, it has found nothing: the next one
+ * will find it again. */
+static void forget_findings(struct mf_index *index,
+                            const struct mf_index *before)
+{
+    index->finding_count = before->finding_count;
+    memcpy(index->count_of, before->count_of, sizeof(index->count_of));
+}
+
 enum mf_status mf_validate_data(struct mf_model *model)
 {
     struct look look = { .model = model, .index = &model->index };
     enum mf_status status = mf_validate(model);
+    const struct mf_index before = model->index;
 
     if (status != MF_OK || model->data_validated)
         return status;
@@ -390,8 +400,10 @@ enum mf_status mf_validate_data(struct mf_model *model)
     if (status == MF_OK)
         status = look_and_take(&look);
     release(&look);
-    if (status != MF_OK)
+    if (status != MF_OK) {
+        forget_findings(look.index, &before);
         return status;
+    }
     model->data_validated = true;
     mf_model_count_findings(model);
     return look.index->status;

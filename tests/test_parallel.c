@@ -398,6 +398,75 @@ static void long_work_tells_how_far_it_is(void **state)
     mf_env_free(own);
 }
 
+/* ---- a look that is stopped ---- */
+
+/* More than are looked at in one run. */
+#define ZEROS 3000
+
+/* Tensors of one zero each. */
+static size_t put_zeros(char *file, size_t room)
+{
+    size_t size = 8;
+
+    for (int i = 0; i < ZEROS; i++)
+        size += (size_t)snprintf(file + size, room - size,
+                                 "%c\"t%d\":{\"dtype\":\"F32\",\"shape\":[1],"
+                                 "\"data_offsets\":[%d,%d]}",
+                                 i == 0 ? '{' : ',', i, 4 * i, 4 * i + 4);
+    file[size++] = '}';
+    for (int i = 0; i < 8; i++)
+        file[i] = (char)((size - 8) >> 8 * i);
+    memset(file + size, 0, 4 * ZEROS);
+    return size + (size_t)4 * ZEROS;
+}
+
+static bool until(void *user, const struct mf_progress *progress)
+{
+    const uint64_t *end = user;
+
+    return progress->done < *end;
+}
+
+static size_t findings_of(const struct mf_model *model)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+    struct mf_finding finding;
+    size_t count = 0;
+
+    while (mf_finding_at(model, count, &finding))
+        count++;
+    assert_int_equal(count, info->error_count + info->warning_count +
+                                info->note_count);
+    return count;
+}
+
+static void a_stopped_look_has_found_nothing(void **state)
+{
+    static char file[ZEROS * 80];
+    size_t size = put_zeros(file, sizeof(file));
+    uint64_t end = (uint64_t)4 * ZEROS * 9 / 10;
+    struct mf_options options = { .progress = until, .progress_user = &end };
+    struct mf_open_options open = { .findings_max = 2 * ZEROS };
+    struct mf_env *own;
+    struct mf_model *model;
+    size_t before;
+
+    (void)state;
+    own = mf_env_new(&options);
+    assert_int_equal(
+        mf_open_memory(own, "zeros.safetensors", file, size, &open, &model),
+        MF_OK);
+    assert_int_equal(mf_validate(model), MF_OK);
+    before = findings_of(model);
+    assert_int_equal(mf_validate_data(model), MF_ERR_STOPPED);
+    assert_int_equal(findings_of(model), before);
+    end = UINT64_MAX;
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(findings_of(model), before + ZEROS);
+    mf_close(model);
+    mf_env_free(own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +478,7 @@ int main(void)
         cmocka_unit_test(turns_come_in_order),
         cmocka_unit_test(one_large_tensor),
         cmocka_unit_test(long_work_tells_how_far_it_is),
+        cmocka_unit_test(a_stopped_look_has_found_nothing),
         cmocka_unit_test_setup_teardown(checksum_in_pieces, start, stop),
         cmocka_unit_test_setup_teardown(numbers_in_pieces, start, stop),
     };
