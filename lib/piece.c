@@ -8,6 +8,8 @@
  */
 #include "lib/piece.h"
 
+#include "lib/scan.h"
+
 /* Where less is copied, asking the kernel to do it takes longer than that. */
 #define BY_KERNEL ((uint64_t)64 * 1024)
 
@@ -75,6 +77,32 @@ static enum mf_status read_part(struct mf_worker *worker,
                           into, size);
 }
 
+/* ---- numbers ---- */
+
+/* Of what the tensor is, or will be, the bytes behind `at`. */
+static enum mf_status check_numbers(struct mf_worker *worker,
+                                    const struct mf_piece *piece,
+                                    enum mf_type type, uint64_t at,
+                                    const uint8_t *bytes, size_t size)
+{
+    const char *what =
+        mf_types[type].block > 1 ? "a scale of block" : "element";
+    uint64_t count;
+    size_t first;
+
+    if (!piece->sound)
+        return MF_OK;
+    first = mf_scan(piece->sound, type, false, bytes, size, &count);
+    if (first == MF_SCAN_CLEAN)
+        return MF_OK;
+    return mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "tensor '%s' as %s: %s %" PRIu64 " %s infinite or no number",
+                   mf_quote(piece->tensor->name).text, mf_types[type].name,
+                   what, at / mf_scan_stride(type) + first,
+                   type == (enum mf_type)piece->tensor->from ? "is"
+                                                             : "would be");
+}
+
 /* ---- writing ---- */
 
 static size_t buffered(const struct mf_worker *worker, uint64_t left)
@@ -86,8 +114,10 @@ static enum mf_status copy_piece(struct mf_worker *worker,
                                  const struct mf_piece *piece)
 {
     struct mf_target *target = &piece->output->target;
-    bool by_kernel =
-        piece->source && !rows_move(piece) && piece->size >= BY_KERNEL;
+    enum mf_type type =
+        piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
+    bool by_kernel = piece->source && !rows_move(piece) && !piece->sound &&
+                     piece->size >= BY_KERNEL;
     size_t moved;
 
     for (uint64_t done = 0; done < piece->size; done += moved) {
@@ -102,7 +132,10 @@ static enum mf_status copy_piece(struct mf_worker *worker,
         by_kernel = moved > 0;
         if (moved == 0) {
             moved = buffered(worker, piece->size - done);
+            moved -= piece->sound ? moved % mf_scan_stride(type) : 0;
             if (read_part(worker, piece, at, buffer, moved) != MF_OK ||
+                check_numbers(worker, piece, type, at, buffer, moved) !=
+                    MF_OK ||
                 mf_target_write(&worker->env, target, piece->to + done, buffer,
                                 moved) != MF_OK)
                 return worker->env.error.status;
@@ -119,15 +152,18 @@ static enum mf_status read_rows(struct mf_worker *worker,
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    size_t size = (size_t)mf_numbers_size(recoding->from, numbers);
+    uint8_t *into = mf_recoding_room(recoding, worker->buffer);
 
     if (recoding->prefix > 0 &&
         mf_source_read(&worker->env, piece->source,
                        piece->span.offset - recoding->prefix, worker->buffer,
                        recoding->prefix) != MF_OK)
         return worker->env.error.status;
-    return read_part(worker, piece, first * recoding->in,
-                     mf_recoding_room(recoding, worker->buffer),
-                     (size_t)mf_numbers_size(recoding->from, numbers));
+    if (read_part(worker, piece, first * recoding->in, into, size) != MF_OK)
+        return worker->env.error.status;
+    return check_numbers(worker, piece, recoding->from, first * recoding->in,
+                         into, size);
 }
 
 /* Rows as they are become rows as they will be, some at a time. */
@@ -155,7 +191,10 @@ static enum mf_status recode_piece(struct mf_worker *worker,
                            &piece->deviation);
         size = (size_t)mf_numbers_size(
             recoding->to, mf_recoding_numbers(recoding, first + done, some));
-        if (mf_target_write(&worker->env, &piece->output->target,
+        if (check_numbers(worker, piece, recoding->to,
+                          (first + done) * recoding->out, result,
+                          size) != MF_OK ||
+            mf_target_write(&worker->env, &piece->output->target,
                             piece->to + done * recoding->out, result,
                             size) != MF_OK)
             return worker->env.error.status;
@@ -181,7 +220,8 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 
 static bool is_copied(const struct mf_piece *piece)
 {
-    return piece->source && !piece->recoding.decode && !rows_move(piece);
+    return piece->source && !piece->recoding.decode && !rows_move(piece) &&
+           !piece->sound;
 }
 
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)

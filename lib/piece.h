@@ -18,7 +18,9 @@ struct mf_piece {
     uint64_t to;       /* in the target */
     struct mf_recoding recoding;
     struct mf_deviation deviation;
-    bool looked_at; /* its numbers are not written, but compared: */
+    const struct mf_isa *sound; /* what looks for numbers that are infinite or
+                                   none, and are refused; NULL: they are not */
+    bool looked_at;             /* its numbers are not written, but compared: */
     float largest;
 };
 

@@ -250,6 +250,7 @@ enum mf_status mf_quantize(struct mf_model *model, const char *path,
 
     mf_clear_error(model->env);
     mf_outputs_init(&work.outputs, model);
+    work.outputs.sound = true;
     status = open_imatrix(&work);
     if (status == MF_OK)
         status = plan(&work, path);

@@ -6,6 +6,7 @@
  * which threads share.
  */
 #include "lib/piece.h"
+#include "lib/scan.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to be shared
  * and stopped; a multiple of every element's size. */
@@ -60,6 +61,9 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
     uint64_t to = piece.to, in = 1, out = 1, most = PIECE;
+    uint64_t whole = piece.sound ? mf_scan_stride(piece.tensor->type) : 1;
+
+    most -= most % whole; /* blocks */
 
     if (transfer->count > 0 &&
         mf_piece_join(&transfer->piece[transfer->count - 1], &piece))
@@ -194,6 +198,9 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                               .to =
                                   output->draft.data_offset + tensor->offset };
     uint64_t in, out;
+
+    if (transfer->outputs->sound && tensor->type < MF_TYPE_COUNT)
+        piece.sound = transfer->isa;
 
     if (tensor->size == 0 && record->size == 0)
         return MF_OK; /* rows of no numbers: nothing to divide by */
