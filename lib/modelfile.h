@@ -39,7 +39,9 @@
  * with it, belong to one thread at a time; different envs are independent.
  * Reading an open model with mf_model_info, mf_tensor_at, mf_tensor_find,
  * mf_meta_at, mf_meta_find and mf_model_fact changes nothing, so several
- * threads may do that at once.
+ * threads may do that at once.  Threads that the library starts end with the
+ * call that they work for, and hold back the program's signals: those are for
+ * the program's own.
  *
  * Errors: a function that can fail returns enum mf_status and leaves the
  * sentence in mf_env_error().  The library never prints, never exits and
@@ -831,7 +833,8 @@ MF_API size_t mf_env_threads(const struct mf_env *env);
 /* Calls task once for each index below count, by the env's threads: in any
  * order, and several at once.  Returns when all have returned; MF_ERR_STOPPED
  * where the env's progress function, which is told of tasks instead of bytes,
- * ended it. */
+ * ended it.  A program that a task starts should be given a signal mask: that
+ * of the thread holds nearly all back. */
 MF_API enum mf_status mf_share(struct mf_env *env, size_t count,
                                void (*task)(void *user, size_t index),
                                void *user);
