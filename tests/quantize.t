@@ -114,6 +114,65 @@ from_hf() {
 }
 check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
+# ---- what llama-quantize (c392e50) made of one small model
+
+# A small llama some of whose shapes end with ones, as GGUF.
+tensor() {
+    printf ',"%s":{"dtype":"%s","shape":%s,"data_offsets":[%s]}' "$@"
+}
+trailing() {
+    {
+        printf '{"__metadata__":{"general.architecture":"llama"'
+        printf ',"llama.%s:u32":"%s"' context_length 64 \
+            embedding_length 256 block_count 1 attention.head_count 4 \
+            feed_forward_length 256
+        printf ',"llama.attention.layer_norm_rms_epsilon:f32":"0.5"}'
+        tensor token_embd.weight F16 '[1,4,256]' 0,2048
+        tensor output_norm.weight F32 '[1,1,1,256]' 2048,3072
+        tensor blk.0.attn_q.weight F16 '[1,1,256]' 3072,3584
+        tensor blk.0.attn_v.weight F32 '[1,2,2,256]' 3584,7680
+        printf '}'
+    } >"$dir/header"
+    {
+        printf '\000\004\000\000\000\000\000\000%-1024s' "$(cat "$dir/header")"
+        awk 'BEGIN { for (i = 0; i < 480; i++) printf "0123456789:;<=>?" }'
+    } >"$dir/ones.safetensors"
+    "$modelfile" convert --quiet "$dir/ones.safetensors" "$dir/ones.gguf" >"$dir/out"
+}
+trailing
+
+# Whole files: their sums are those of the tool's files.
+is_tools() {
+    want_sum=$1
+    shift
+    "$modelfile" quantize --quiet --force "$@" >"$dir/out" 2>"$dir/err" &&
+        sha256sum <"$dir/ones-out.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$want_sum" ]
+}
+copy_sum=364bd0f3473503ca3151d76dc711b4031ea56683821e719f7061b8709d5b0146
+q8_sum=2a6de8337a8af06d1c72373952fcee67080d9193a4738983c660635d813dbefb
+check "shapes lose the ones at their end: copied" is_tools "$copy_sum" \
+    "$dir/ones.gguf" "$dir/ones-out.gguf" COPY
+check "and quantized" is_tools "$q8_sum" \
+    "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
+
+ones_foretold() {
+    size=$("$modelfile" quantize --dry-run --json "$dir/ones.gguf" \
+        "$dir/dry.gguf" Q8_0 2>/dev/null |
+        sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p')
+    [ "$(stat -c %s "$dir/ones-out.gguf")" = "$size" ]
+}
+check "which --dry-run knows" ones_foretold
+
+converted() {
+    printf '%s\n' '256 x 4 x 1' '256 x 1 x 1 x 1' '256 x 1 x 1' \
+        '256 x 2 x 2 x 1' >"$dir/shapes"
+    "$modelfile" tensors "$dir/ones.gguf" 2>"$dir/err" |
+        grep -o '256 x [0-9x ]*[0-9]  ' | sed 's/  .*//' |
+        cmp - "$dir/shapes"
+}
+check "convert keeps them" converted
+
 # ---- refusals
 
 refused() {
