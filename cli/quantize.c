@@ -2,6 +2,7 @@
  *
  * quantize.c - modelfile quantize: smaller weights
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,20 @@ static bool take_tensor_types(struct run *run, struct wishes *wishes)
     return true;
 }
 
+/* llama-quantize writes 32 bits with a sign: of a number that needs more, the
+ * lowest.  What becomes of one beyond 64 bits is not defined there. */
+static bool take_integer(struct mf_edit *edit, const char *value)
+{
+    long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    edit->type = MF_VALUE_I32;
+    edit->number.i64 = (int32_t)number;
+    return *value && !*end && errno == 0;
+}
+
 /* The types are those that llama.cpp's loader overrides with. */
 static bool take_override(struct mf_edit *edit, char *text)
 {
@@ -111,14 +126,8 @@ static bool take_override(struct mf_edit *edit, char *text)
         edit->number.boolean = strcmp(value, "true") == 0;
         return edit->number.boolean || strcmp(value, "false") == 0;
     }
-    if (strcmp(equals + 1, "int") == 0) {
-        long long number = strtoll(value, &end, 10);
-
-        /* llama-quantize writes an integer as 32 bits without a sign. */
-        edit->type = MF_VALUE_U32;
-        edit->number.u64 = (uint32_t)number;
-        return *value && !*end && number >= INT32_MIN && number <= UINT32_MAX;
-    }
+    if (strcmp(equals + 1, "int") == 0)
+        return take_integer(edit, value);
     edit->type = MF_VALUE_F32;
     edit->number.f64 = (double)(float)strtod(value, &end);
     return strcmp(equals + 1, "float") == 0 && *value && !*end;

@@ -157,6 +157,8 @@ check "and quantized" is_tools "$q8_sum" \
     "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
 
 ones_foretold() {
+    "$modelfile" quantize --quiet --force "$dir/ones.gguf" \
+        "$dir/ones-out.gguf" Q8_0 >"$dir/out" || return 1
     size=$("$modelfile" quantize --dry-run --json "$dir/ones.gguf" \
         "$dir/dry.gguf" Q8_0 2>/dev/null |
         sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p')
@@ -172,6 +174,15 @@ converted() {
         cmp - "$dir/shapes"
 }
 check "convert keeps them" converted
+
+changed_sum=d221043e9b01e43e536925a28835594a6135e67ecf2f570b9aa0118d35daa959
+check "--override-kv: an integer has 32 bits and a sign" \
+    is_tools "$changed_sum" --override-kv llama.context_length=int:77 \
+    --override-kv new.key=int:-7 "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
+check "of a larger one the lowest 32 are written, there and here" \
+    is_tools "$changed_sum" --override-kv llama.context_length=int:4294967373 \
+    --override-kv new.key=int:4294967289 "$dir/ones.gguf" \
+    "$dir/ones-out.gguf" Q8_0
 
 # ---- refusals
 
@@ -189,6 +200,8 @@ check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
+check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
+    "$dir/no.gguf" q4_k --override-kv a=int:9223372036854775808
 check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
     q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
