@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +51,7 @@ const struct option quantize_options[] = {
     { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
       "format; OUT's suffix if not given" },
     OPTIONS_WRITE,
-    { "THREADS", OPTION_COUNT, "N", PLACE(threads), NULL },
+    { "THREADS", OPTION_AT_ALL, "N", PLACE(threads), NULL },
     { 0 },
 };
 
@@ -277,13 +279,46 @@ static void show_json(struct run *run, const char *path,
     mf_json_end(&run->json, '}');
 }
 
+/* ---- where to ---- */
+
+static const char *const formats[] = { NULL, "gguf", "apr" };
+
+/* The command's own name is among the arguments and no operand: there is room
+ * for one more. */
+void quantize_operands(struct run *run)
+{
+    char **operand = run->operand;
+
+    if (run->operand_count < 2 || !mf_mix_name(operand[1]))
+        return;
+    memmove(operand + 2, operand + 1,
+            (run->operand_count - 1) * sizeof(*operand));
+    operand[1] = NULL;
+    run->operand_count++;
+}
+
+/* OUT, or the file beside IN that llama-quantize would name. */
+static const char *target_path(struct run *run)
+{
+    /* IN was opened: its path is no longer than the system's longest. */
+    static char path[PATH_MAX + 64];
+    const char *in = run->operand[0], *slash = strrchr(in, '/');
+
+    if (run->operand[1])
+        return output_path(run->operand[1]);
+    snprintf(path, sizeof(path), "%.*sggml-model-%s.%s",
+             slash ? (int)(slash + 1 - in) : 0, in,
+             mf_mix_name(run->operand[2]),
+             run->options.to ? formats[run->options.to] : "gguf");
+    return path;
+}
+
 static void quantize(struct run *run, struct mf_model *model)
 {
-    static const char *const formats[] = { NULL, "gguf", "apr" };
     static struct wishes wishes;
     static struct mf_quantize_result result;
     const struct options *options = &run->options;
-    const char *path = output_path(run->operand[1]);
+    const char *path = target_path(run);
     struct mf_convert_options how = { .format = formats[options->to],
                                       .names = (enum mf_naming)options->names,
                                       .replace = options->force,
@@ -301,6 +336,6 @@ static void quantize(struct run *run, struct mf_model *model)
 
 void command_quantize(struct run *run)
 {
-    if (output_fits(run, run->operand[1]))
+    if (!run->operand[1] || output_fits(run, run->operand[1]))
         inputs_whole(run, quantize);
 }

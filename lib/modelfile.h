@@ -632,6 +632,11 @@ struct mf_mix_info {
 /* The mixes that llama-quantize knows, index from 0 until false. */
 MF_API bool mf_mix_at(size_t index, struct mf_mix_info *out);
 
+/* What llama-quantize calls what the type of struct mf_quantize_options asks
+ * for: "Q4_K_M" of "q4_k_m", "Q4_K" of "15".  A tensor type's own name; NULL
+ * where it is none of all. */
+MF_API const char *mf_mix_name(const char *type);
+
 #define MF_QUANTIZED_MAX 64
 
 /* Tensors of one type in a quantized model. */

@@ -184,6 +184,47 @@ check "of a larger one the lowest 32 are written, there and here" \
     --override-kv new.key=int:4294967289 "$dir/ones.gguf" \
     "$dir/ones-out.gguf" Q8_0
 
+# ---- without OUT, as llama-quantize takes it: IN TYPE [THREADS]
+
+mkdir "$dir/in"
+cp "$dir/ones.gguf" "$dir/in/m.gguf"
+
+# Nothing but the one file that is named, beside IN.
+named() {
+    name=$1
+    shift
+    rm -f "$dir"/in/ggml-*
+    (cd "$dir" && "$modelfile" quantize --quiet "$@") >"$dir/out" \
+        2>"$dir/err" && ls "$dir/in" >"$dir/names" || return 1
+    # shellcheck disable=SC2086 # no name: no line
+    printf '%s\n' $name m.gguf | cmp - "$dir/names"
+}
+named_q8() {
+    named ggml-model-Q8_0.gguf "$@" &&
+        sha256sum <"$dir/in/ggml-model-Q8_0.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$q8_sum" ]
+}
+check "IN TYPE writes a file beside IN" named_q8 in/m.gguf q8_0
+check "which must not stand there" \
+    [ "$("$modelfile" quantize "$dir/in/m.gguf" q8_0 >"$dir/out" 2>&1
+        echo $?)" = 4 ]
+check "IN TYPE THREADS, too" named_q8 in/m.gguf Q8_0 3
+check "THREADS below 1 are all" named_q8 in/m.gguf 7 0
+check "and so is -1" named_q8 in/m.gguf Q8_0 -1
+check "with OUT, too" is_tools "$q8_sum" "$dir/ones.gguf" \
+    "$dir/ones-out.gguf" Q8_0 -1
+check "a number stands for the shorter name" \
+    named ggml-model-Q4_K.gguf in/m.gguf 15
+check "a file of the format that is asked for" \
+    named ggml-model-F16.apr in/m.gguf f16 --to apr
+check "a dry run writes nothing" named '' in/m.gguf Q4_K_M 8 --dry-run
+want_there() {
+    code_of "$modelfile" quantize "$dir/in/m.gguf" "$@"
+    [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ] && [ ! -e "$1" ]
+}
+check "OUT is no TYPE: F16 Q8_0 is a type and threads" want_there F16 Q8_0
+check "OUT alone" want_there "$dir/other.gguf"
+
 # ---- refusals
 
 refused() {
