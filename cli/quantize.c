@@ -42,7 +42,7 @@ const struct option quantize_options[] = {
     { "--prune-layers", OPTION_TEXT, "N,N,...", PLACE(prune_layers),
       "leaves out blocks; those behind them move up" },
     { "--keep-split", OPTION_FLAG, NULL, PLACE(keep_split),
-      "as many files as IN has" },
+      "as many files as IN has, numbered" },
     { "--report", OPTION_FLAG, NULL, PLACE(report),
       "how far the numbers have come from what they were" },
     { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
@@ -334,8 +334,20 @@ static void quantize(struct run *run, struct mf_model *model)
         show_text(run, path, &result);
 }
 
+/* Standard output is no file that could be numbered. */
+static bool keeps_split(struct run *run)
+{
+    if (!run->options.keep_split || run->options.dry_run ||
+        !output_is_stdout(run->operand[1]))
+        return true;
+    report_usage(run, "'--keep-split' names files after OUT, and standard "
+                      "output is none");
+    return false;
+}
+
 void command_quantize(struct run *run)
 {
-    if (!run->operand[1] || output_fits(run, run->operand[1]))
+    if (!run->operand[1] ||
+        (output_fits(run, run->operand[1]) && keeps_split(run)))
         inputs_whole(run, quantize);
 }

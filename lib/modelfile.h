@@ -603,7 +603,7 @@ struct mf_quantize_options {
     bool pure;             /* one type for all, also with a mix */
     bool leave_output;     /* output.weight stays as it is */
     bool allow_requantize; /* of what is quantized already */
-    bool keep_split;       /* as many files as the model has */
+    bool keep_split;       /* as many files as the model has, numbered */
     bool report;           /* measure what it does to the numbers */
     const char *output_type, *embedding_type;  /* NULL: what the mix says */
     const struct mf_tensor_type *tensor_types; /* the first that fits */

@@ -225,6 +225,27 @@ want_there() {
 check "OUT is no TYPE: F16 Q8_0 is a type and threads" want_there F16 Q8_0
 check "OUT alone" want_there "$dir/other.gguf"
 
+# ---- as many files as IN has
+
+one_of_one() {
+    rm -f "$dir"/in/*
+    "$modelfile" quantize --quiet --keep-split "$dir/ones.gguf" \
+        "$dir/in/one.gguf" Q8_0 >"$dir/out" 2>"$dir/err" &&
+        [ "$(ls "$dir/in")" = one-00001-of-00001.gguf ] &&
+        sha256sum <"$dir/in/one-00001-of-00001.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$split_sum" ]
+}
+split_sum=b3017a1b900bdcb820dd84e6f121af6a03eb637732d0a7d40228129403ba92cb
+check "--keep-split numbers a single file, too" one_of_one
+check "which is a whole model" "$modelfile" diff --quiet \
+    "$dir/in/one-00001-of-00001.gguf" "$dir/ones-out.gguf"
+check "and one shard again" "$modelfile" quantize --quiet --keep-split \
+    --allow-requantize "$dir/in/one-00001-of-00001.gguf" "$dir/in/two" F16
+check "but APR has no shards" "$modelfile" quantize --quiet --keep-split \
+    "$dir/ones.gguf" "$dir/in/one.apr" F16
+check "under these names" [ "$(cd "$dir/in" && echo *)" = \
+    "one-00001-of-00001.gguf one.apr two-00001-of-00001.gguf" ]
+
 # ---- refusals
 
 refused() {
@@ -243,6 +264,8 @@ check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
 check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:9223372036854775808
+check "--keep-split to standard output" refused --keep-split "$dir/f16.gguf" \
+    - q4_k
 check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
     q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"
