@@ -138,8 +138,8 @@ static enum mf_status plan(struct quantizing *work, const char *path)
     if (!format || check_model(work) != MF_OK)
         return model->env->error.status;
     /* llama-quantize numbers a single file, too: -00001-of-00001. */
-    split = work->options->keep_split &&
-            (model->file_count > 1 || format->shards);
+    split =
+        work->options->keep_split && (model->file_count > 1 || format->shards);
     if (split && !format->shards)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s has no convention for shards", format->name);
