@@ -218,12 +218,14 @@ check "a number stands for the shorter name" \
 check "a file of the format that is asked for" \
     named ggml-model-F16.apr in/m.gguf f16 --to apr
 check "a dry run writes nothing" named '' in/m.gguf Q4_K_M 8 --dry-run
-want_there() {
-    code_of "$modelfile" quantize "$dir/in/m.gguf" "$@"
-    [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ] && [ ! -e "$1" ]
+nothing_named() {
+    code=0
+    (cd "$dir/in" && "$modelfile" quantize m.gguf "$@") >"$dir/out" \
+        2>"$dir/err" || code=$?
+    [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ]
 }
-check "OUT is no TYPE: F16 Q8_0 is a type and threads" want_there F16 Q8_0
-check "OUT alone" want_there "$dir/other.gguf"
+check "OUT is no TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
+check "OUT alone" nothing_named other.gguf
 
 # ---- as many files as IN has
 
