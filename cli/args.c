@@ -159,6 +159,23 @@ static bool set_count(struct run *run, const struct option *option,
     return true;
 }
 
+static bool set_number(struct run *run, const struct option *option,
+                       const char *value, void *place)
+{
+    long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    if (end == value || *end || errno) {
+        report_usage(run, "'%s' cannot be '%.60s'; it is a number",
+                     option->name, value);
+        return false;
+    }
+    *(uint64_t *)place = number > 0 ? (uint64_t)number : 0;
+    return true;
+}
+
 /* 64M, 1.5G, 2GiB, 4096: a thousand or 1024 to the power of its letter. */
 static bool set_size(struct run *run, const struct option *option,
                      const char *value, void *place)
@@ -230,6 +247,8 @@ static bool set_option(struct run *run, const struct option *option,
         return add_text(run, option, value, place);
     if (option->kind == OPTION_SIZE)
         return set_size(run, option, value, place);
+    if (option->kind == OPTION_AT_ALL)
+        return set_number(run, option, value, place);
     return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)
                                          : set_count(run, option, value, place);
 }
@@ -265,9 +284,11 @@ static bool take_last(struct run *run)
                       &used);
 }
 
+/* No option begins with a digit: -1 is a number. */
 bool args_is_option(const char *argument)
 {
     return argument[0] == '-' && argument[1] != 0 &&
+           !(argument[1] >= '0' && argument[1] <= '9') &&
            strcmp(argument, "--") != 0;
 }
 
@@ -302,6 +323,8 @@ bool args_parse(struct run *run, int count, char **arguments)
     }
     if (run->options.help)
         return true;
+    if (run->command->execute == command_quantize)
+        quantize_operands(run);
     if (run->operand_count < run->command->least)
         report_usage(run, "something is missing; usage: modelfile %s%s%s %s",
                      run->command->name, *run->command->sub ? " " : "",

@@ -68,6 +68,7 @@ enum option_kind {
     OPTION_CHOICE, /* one of the words in choices: sets an unsigned, from
                       `first` on */
     OPTION_COUNT,  /* a number from 1 on: sets a uint64_t */
+    OPTION_AT_ALL, /* the same; a number below 1 sets 0, as if not given */
     OPTION_SIZE,   /* bytes, as in 64M or 1.5GiB: sets a uint64_t */
     OPTION_TEXT,   /* anything: sets a const char pointer */
     OPTION_LIST    /* anything, several times: adds to a struct text_list */
@@ -172,6 +173,11 @@ bool args_takes_next(const char *argument);
  * next gives the candidates one by one, then NULL. */
 const char *args_nearest(const char *word, const char *(*next)(void *state),
                          void *state);
+
+/* ---- quantize.c ---- */
+
+/* Puts NULL in the place of an operand that was left out: IN [OUT] TYPE. */
+void quantize_operands(struct run *run);
 
 /* ---- report.c ---- */
 

@@ -68,8 +68,9 @@ const struct command commands[] = {
       "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
       "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
       convert_options, command_convert },
-    { "quantize", "", "IN OUT TYPE [THREADS]", 3, 4, "smaller weights",
+    { "quantize", "", "IN [OUT] TYPE [THREADS]", 3, 4, "smaller weights",
       "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
+      "modelfile quantize model.gguf Q6_K           as ggml-model-Q6_K.gguf\n"
       "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix matrix.gguf\n"
       "modelfile quantize model.gguf - Q6_K --dry-run\n"
       "modelfile quantize model.gguf out.gguf Q4_K_M "

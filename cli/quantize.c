@@ -2,7 +2,10 @@
  *
  * quantize.c - modelfile quantize: smaller weights
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +42,7 @@ const struct option quantize_options[] = {
     { "--prune-layers", OPTION_TEXT, "N,N,...", PLACE(prune_layers),
       "leaves out blocks; those behind them move up" },
     { "--keep-split", OPTION_FLAG, NULL, PLACE(keep_split),
-      "as many files as IN has" },
+      "as many files as IN has, numbered" },
     { "--report", OPTION_FLAG, NULL, PLACE(report),
       "how far the numbers have come from what they were" },
     { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
@@ -48,7 +51,7 @@ const struct option quantize_options[] = {
     { "--to", OPTION_CHOICE, "gguf|apr", 1, offsetof(struct options, to),
       "format; OUT's suffix if not given" },
     OPTIONS_WRITE,
-    { "THREADS", OPTION_COUNT, "N", PLACE(threads), NULL },
+    { "THREADS", OPTION_AT_ALL, "N", PLACE(threads), NULL },
     { 0 },
 };
 
@@ -88,6 +91,20 @@ static bool take_tensor_types(struct run *run, struct wishes *wishes)
     return true;
 }
 
+/* llama-quantize writes 32 bits with a sign: of a number that needs more, the
+ * lowest.  What becomes of one beyond 64 bits is not defined there. */
+static bool take_integer(struct mf_edit *edit, const char *value)
+{
+    long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoll(value, &end, 10);
+    edit->type = MF_VALUE_I32;
+    edit->number.i64 = (int32_t)number;
+    return *value && !*end && errno == 0;
+}
+
 /* The types are those that llama.cpp's loader overrides with. */
 static bool take_override(struct mf_edit *edit, char *text)
 {
@@ -111,14 +128,8 @@ static bool take_override(struct mf_edit *edit, char *text)
         edit->number.boolean = strcmp(value, "true") == 0;
         return edit->number.boolean || strcmp(value, "false") == 0;
     }
-    if (strcmp(equals + 1, "int") == 0) {
-        long long number = strtoll(value, &end, 10);
-
-        /* llama-quantize writes an integer as 32 bits without a sign. */
-        edit->type = MF_VALUE_U32;
-        edit->number.u64 = (uint32_t)number;
-        return *value && !*end && number >= INT32_MIN && number <= UINT32_MAX;
-    }
+    if (strcmp(equals + 1, "int") == 0)
+        return take_integer(edit, value);
     edit->type = MF_VALUE_F32;
     edit->number.f64 = (double)(float)strtod(value, &end);
     return strcmp(equals + 1, "float") == 0 && *value && !*end;
@@ -268,13 +279,46 @@ static void show_json(struct run *run, const char *path,
     mf_json_end(&run->json, '}');
 }
 
+/* ---- where to ---- */
+
+static const char *const formats[] = { NULL, "gguf", "apr" };
+
+/* The command's own name is among the arguments and no operand: there is room
+ * for one more. */
+void quantize_operands(struct run *run)
+{
+    char **operand = run->operand;
+
+    if (run->operand_count < 2 || !mf_mix_name(operand[1]))
+        return;
+    memmove(operand + 2, operand + 1,
+            (run->operand_count - 1) * sizeof(*operand));
+    operand[1] = NULL;
+    run->operand_count++;
+}
+
+/* OUT, or the file beside IN that llama-quantize would name. */
+static const char *target_path(struct run *run)
+{
+    /* IN was opened: its path is no longer than the system's longest. */
+    static char path[PATH_MAX + 64];
+    const char *in = run->operand[0], *slash = strrchr(in, '/');
+
+    if (run->operand[1])
+        return output_path(run->operand[1]);
+    snprintf(path, sizeof(path), "%.*sggml-model-%s.%s",
+             slash ? (int)(slash + 1 - in) : 0, in,
+             mf_mix_name(run->operand[2]),
+             run->options.to ? formats[run->options.to] : "gguf");
+    return path;
+}
+
 static void quantize(struct run *run, struct mf_model *model)
 {
-    static const char *const formats[] = { NULL, "gguf", "apr" };
     static struct wishes wishes;
     static struct mf_quantize_result result;
     const struct options *options = &run->options;
-    const char *path = output_path(run->operand[1]);
+    const char *path = target_path(run);
     struct mf_convert_options how = { .format = formats[options->to],
                                       .names = (enum mf_naming)options->names,
                                       .replace = options->force,
@@ -290,8 +334,20 @@ static void quantize(struct run *run, struct mf_model *model)
         show_text(run, path, &result);
 }
 
+/* Standard output is no file that could be numbered. */
+static bool keeps_split(struct run *run)
+{
+    if (!run->options.keep_split || run->options.dry_run ||
+        !output_is_stdout(run->operand[1]))
+        return true;
+    report_usage(run, "'--keep-split' names files after OUT, and standard "
+                      "output is none");
+    return false;
+}
+
 void command_quantize(struct run *run)
 {
-    if (output_fits(run, run->operand[1]))
+    if (!run->operand[1] ||
+        (output_fits(run, run->operand[1]) && keeps_split(run)))
         inputs_whole(run, quantize);
 }

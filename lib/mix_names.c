@@ -133,6 +133,33 @@ static const struct file_of *find_type(const char *name)
     return NULL;
 }
 
+/* Where a mix has two names, its number stands for the other one. */
+static const char *other_name(size_t row)
+{
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (aliases[i].row == row)
+            return aliases[i].name;
+    return mixes[row].name;
+}
+
+const char *mf_mix_name(const char *type)
+{
+    const struct file_of *found;
+    size_t row;
+
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (same_but_case(aliases[i].name, type))
+            return aliases[i].name;
+    row = find_mix(type);
+    if (row != MF_NOT_FOUND)
+        return mixes[row].name;
+    row = find_mix_number(type);
+    if (row != MF_NOT_FOUND)
+        return other_name(row);
+    found = find_type(type);
+    return found ? mf_types[found->type].name : NULL;
+}
+
 static enum mf_status take_type(struct mf_env *env, const char *name,
                                 enum mf_type *out)
 {

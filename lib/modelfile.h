@@ -605,7 +605,7 @@ struct mf_quantize_options {
     bool pure;             /* one type for all, also with a mix */
     bool leave_output;     /* output.weight stays as it is */
     bool allow_requantize; /* of what is quantized already */
-    bool keep_split;       /* as many files as the model has */
+    bool keep_split;       /* as many files as the model has, numbered */
     bool report;           /* measure what it does to the numbers */
     const char *output_type, *embedding_type;  /* NULL: what the mix says */
     const struct mf_tensor_type *tensor_types; /* the first that fits */
@@ -633,6 +633,11 @@ struct mf_mix_info {
 
 /* The mixes that llama-quantize knows, index from 0 until false. */
 MF_API bool mf_mix_at(size_t index, struct mf_mix_info *out);
+
+/* What llama-quantize calls what the type of struct mf_quantize_options asks
+ * for: "Q4_K_M" of "q4_k_m", "Q4_K" of "15".  A tensor type's own name; NULL
+ * where it is none of all. */
+MF_API const char *mf_mix_name(const char *type);
 
 #define MF_QUANTIZED_MAX 64
 

@@ -37,6 +37,18 @@ static enum mf_status check_model(const struct quantizing *work)
     return MF_OK;
 }
 
+/* ggml knows no dimensions of 1 behind the last one that is more, and so writes
+ * none. */
+static void trim_shapes(struct mf_draft *draft)
+{
+    for (size_t i = 0; i < draft->tensor_count; i++) {
+        struct mf_draft_tensor *tensor = &draft->tensor[i];
+
+        while (tensor->rank > 1 && tensor->dim[tensor->rank - 1] == 1)
+            tensor->rank--;
+    }
+}
+
 /* Tensors of one file, or of the whole model. */
 static enum mf_status list_output(struct quantizing *work, size_t number)
 {
@@ -62,8 +74,12 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
         first = model->part[number].first;
         count = model->part[number].count;
     }
-    return mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
-                                 count);
+    if (mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
+                              count) != MF_OK)
+        return model->env->error.status;
+    if (draft->format == &mf_format_gguf)
+        trim_shapes(draft);
+    return MF_OK;
 }
 
 /* Only now it is known what types the file is to carry. */
@@ -117,10 +133,13 @@ static enum mf_status plan(struct quantizing *work, const char *path)
     struct mf_model *model = work->model;
     const struct mf_format *format =
         mf_format_for(model, path, work->how->format);
-    bool split = work->options->keep_split && model->file_count > 1;
+    bool split;
 
     if (!format || check_model(work) != MF_OK)
         return model->env->error.status;
+    /* llama-quantize numbers a single file, too: -00001-of-00001. */
+    split =
+        work->options->keep_split && (model->file_count > 1 || format->shards);
     if (split && !format->shards)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s has no convention for shards", format->name);

@@ -114,6 +114,140 @@ from_hf() {
 }
 check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
+# ---- what llama-quantize (c392e50) made of one small model
+
+# A small llama some of whose shapes end with ones, as GGUF.
+tensor() {
+    printf ',"%s":{"dtype":"%s","shape":%s,"data_offsets":[%s]}' "$@"
+}
+trailing() {
+    {
+        printf '{"__metadata__":{"general.architecture":"llama"'
+        printf ',"llama.%s:u32":"%s"' context_length 64 \
+            embedding_length 256 block_count 1 attention.head_count 4 \
+            feed_forward_length 256
+        printf ',"llama.attention.layer_norm_rms_epsilon:f32":"0.5"}'
+        tensor token_embd.weight F16 '[1,4,256]' 0,2048
+        tensor output_norm.weight F32 '[1,1,1,256]' 2048,3072
+        tensor blk.0.attn_q.weight F16 '[1,1,256]' 3072,3584
+        tensor blk.0.attn_v.weight F32 '[1,2,2,256]' 3584,7680
+        printf '}'
+    } >"$dir/header"
+    {
+        printf '\000\004\000\000\000\000\000\000%-1024s' "$(cat "$dir/header")"
+        awk 'BEGIN { for (i = 0; i < 480; i++) printf "0123456789:;<=>?" }'
+    } >"$dir/ones.safetensors"
+    "$modelfile" convert --quiet "$dir/ones.safetensors" "$dir/ones.gguf" >"$dir/out"
+}
+trailing
+
+# Whole files: their sums are those of the tool's files.
+is_tools() {
+    want_sum=$1
+    shift
+    "$modelfile" quantize --quiet --force "$@" >"$dir/out" 2>"$dir/err" &&
+        sha256sum <"$dir/ones-out.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$want_sum" ]
+}
+copy_sum=364bd0f3473503ca3151d76dc711b4031ea56683821e719f7061b8709d5b0146
+q8_sum=2a6de8337a8af06d1c72373952fcee67080d9193a4738983c660635d813dbefb
+check "shapes lose the ones at their end: copied" is_tools "$copy_sum" \
+    "$dir/ones.gguf" "$dir/ones-out.gguf" COPY
+check "and quantized" is_tools "$q8_sum" \
+    "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
+
+ones_foretold() {
+    "$modelfile" quantize --quiet --force "$dir/ones.gguf" \
+        "$dir/ones-out.gguf" Q8_0 >"$dir/out" || return 1
+    size=$("$modelfile" quantize --dry-run --json "$dir/ones.gguf" \
+        "$dir/dry.gguf" Q8_0 2>/dev/null |
+        sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p')
+    [ "$(stat -c %s "$dir/ones-out.gguf")" = "$size" ]
+}
+check "which --dry-run knows" ones_foretold
+
+converted() {
+    printf '%s\n' '256 x 4 x 1' '256 x 1 x 1 x 1' '256 x 1 x 1' \
+        '256 x 2 x 2 x 1' >"$dir/shapes"
+    "$modelfile" tensors "$dir/ones.gguf" 2>"$dir/err" |
+        grep -o '256 x [0-9x ]*[0-9]  ' | sed 's/  .*//' |
+        cmp - "$dir/shapes"
+}
+check "convert keeps them" converted
+
+changed_sum=d221043e9b01e43e536925a28835594a6135e67ecf2f570b9aa0118d35daa959
+check "--override-kv: an integer has 32 bits and a sign" \
+    is_tools "$changed_sum" --override-kv llama.context_length=int:77 \
+    --override-kv new.key=int:-7 "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
+check "of a larger one the lowest 32 are written, there and here" \
+    is_tools "$changed_sum" --override-kv llama.context_length=int:4294967373 \
+    --override-kv new.key=int:4294967289 "$dir/ones.gguf" \
+    "$dir/ones-out.gguf" Q8_0
+
+# ---- without OUT, as llama-quantize takes it: IN TYPE [THREADS]
+
+mkdir "$dir/in"
+cp "$dir/ones.gguf" "$dir/in/m.gguf"
+
+# Nothing but the one file that is named, beside IN.
+named() {
+    name=$1
+    shift
+    rm -f "$dir"/in/ggml-*
+    (cd "$dir" && "$modelfile" quantize --quiet "$@") >"$dir/out" \
+        2>"$dir/err" && ls "$dir/in" >"$dir/names" || return 1
+    # shellcheck disable=SC2086 # no name: no line
+    printf '%s\n' $name m.gguf | cmp - "$dir/names"
+}
+named_q8() {
+    named ggml-model-Q8_0.gguf "$@" &&
+        sha256sum <"$dir/in/ggml-model-Q8_0.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$q8_sum" ]
+}
+check "IN TYPE writes a file beside IN" named_q8 in/m.gguf q8_0
+check "which must not stand there" \
+    [ "$("$modelfile" quantize "$dir/in/m.gguf" q8_0 >"$dir/out" 2>&1
+        echo $?)" = 4 ]
+check "IN TYPE THREADS, too" named_q8 in/m.gguf Q8_0 3
+check "THREADS below 1 are all" named_q8 in/m.gguf 7 0
+check "and so is -1" named_q8 in/m.gguf Q8_0 -1
+check "with OUT, too" is_tools "$q8_sum" "$dir/ones.gguf" \
+    "$dir/ones-out.gguf" Q8_0 -1
+check "a number stands for the shorter name" \
+    named ggml-model-Q4_K.gguf in/m.gguf 15
+check "a file of the format that is asked for" \
+    named ggml-model-F16.apr in/m.gguf f16 --to apr
+check "a dry run writes nothing" named '' in/m.gguf Q4_K_M 8 --dry-run
+nothing_named() {
+    code=0
+    (cd "$dir/in" && "$modelfile" quantize m.gguf "$@") >"$dir/out" \
+        2>"$dir/err" || code=$?
+    [ "$code" = 2 ] && [ "$(ls "$dir/in")" = m.gguf ]
+}
+check "OUT is no TYPE: F16 Q8_0 is a type and threads" nothing_named F16 Q8_0
+check "OUT alone" nothing_named other.gguf
+
+# ---- as many files as IN has
+
+one_of_one() {
+    rm -f "$dir"/in/*
+    "$modelfile" quantize --quiet --keep-split "$dir/ones.gguf" \
+        "$dir/in/one.gguf" Q8_0 >"$dir/out" 2>"$dir/err" &&
+        [ "$(ls "$dir/in")" = one-00001-of-00001.gguf ] &&
+        sha256sum <"$dir/in/one-00001-of-00001.gguf" >"$dir/sum" &&
+        [ "$(cut -d' ' -f1 "$dir/sum")" = "$split_sum" ]
+}
+split_sum=b3017a1b900bdcb820dd84e6f121af6a03eb637732d0a7d40228129403ba92cb
+check "--keep-split numbers a single file, too" one_of_one
+check "which is a whole model" "$modelfile" diff --quiet \
+    "$dir/in/one-00001-of-00001.gguf" "$dir/ones-out.gguf"
+check "and one shard again" "$modelfile" quantize --quiet --keep-split \
+    --allow-requantize "$dir/in/one-00001-of-00001.gguf" "$dir/in/two" F16
+check "but APR has no shards" "$modelfile" quantize --quiet --keep-split \
+    "$dir/ones.gguf" "$dir/in/one.apr" F16
+check "under these names" [ "$(cd "$dir/in" && echo *)" = \
+    "one-00001-of-00001.gguf one.apr two-00001-of-00001.gguf" ]
+
 # ---- refusals
 
 refused() {
@@ -130,6 +264,10 @@ check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
+check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
+    "$dir/no.gguf" q4_k --override-kv a=int:9223372036854775808
+check "--keep-split to standard output" refused --keep-split "$dir/f16.gguf" \
+    - q4_k
 check "threads that are no number" refused "$dir/f16.gguf" "$dir/no.gguf" \
     q4_k many
 check "something missing" refused "$dir/f16.gguf" "$dir/no.gguf"

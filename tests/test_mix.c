@@ -195,6 +195,24 @@ static void mixes_have_names_and_numbers(void **state)
     }
 }
 
+/* They stand in the names of its files. */
+static void names_are_those_of_llama_quantize(void **state)
+{
+    static const char *const names[][2] = {
+        { "Q4_K_M", "Q4_K_M" }, { "q4_k_m", "Q4_K_M" }, { "q4_k", "Q4_K" },
+        { "15", "Q4_K" },       { "12", "Q3_K" },       { "17", "Q5_K" },
+        { "14", "Q4_K_S" },     { "0", "F32" },         { "copy", "COPY" },
+        { "bf16", "BF16" },     { "NVFP4", "nvfp4" },
+    };
+    static const char *const none[] = { "", "4", "8x", "-1", "i32", "x.gguf" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        assert_string_equal(mf_mix_name(names[i][0]), names[i][1]);
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+        assert_null(mf_mix_name(none[i]));
+}
+
 /* As for llama-quantize, "q4_k" is the mix. */
 static void a_type_that_is_no_mix_is_for_all(void **state)
 {
@@ -407,6 +425,7 @@ int main(void)
         cmocka_unit_test(types_are_those_of_llama_quantize),
         cmocka_unit_test(later_mixes_follow_what_is_published),
         cmocka_unit_test(mixes_have_names_and_numbers),
+        cmocka_unit_test(names_are_those_of_llama_quantize),
         cmocka_unit_test(a_type_that_is_no_mix_is_for_all),
         cmocka_unit_test(tensors_come_by_block_and_name),
         cmocka_unit_test(users_types_go_first),
