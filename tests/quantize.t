@@ -165,6 +165,17 @@ from_hf_rows() {
 }
 check "rows that change places, too" from_hf_rows
 
+# llama-gguf-split leaves these keys in what it joined, llama-quantize takes
+# them away: what comes is what comes of the model that was never split.
+from_joined() {
+    cp "$golden/llama-f16.gguf" "$dir/j.gguf" &&
+        "$modelfile" meta set --quiet "$dir/j.gguf" split.no:u16=0 \
+            split.tensors.count:i32=39 split.count:u16=0 >"$dir/out" &&
+        "$modelfile" quantize --quiet "$dir/j.gguf" "$dir/jq.gguf" Q4_K_M \
+            >"$dir/out" && cmp "$dir/jq.gguf" "$golden/llama-f16-Q4_K_M.gguf"
+}
+check "a model joined of shards: as one that never was in parts" from_joined
+
 grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 
 as_the_tool() {
