@@ -546,8 +546,10 @@ struct mf_convert_result {
 
 /* Writes the model anew.  Tensors are copied as bytes, metadata under the keys
  * that the format has for it.  Where nothing changes the file is the same byte
- * for byte.  A model with errors is refused.  Until it returns MF_OK, what
- * stood at path stands there; afterwards the whole new file does, on the disk.
+ * for byte.  A model with errors is refused, and so is a shard of a GGUF whose
+ * name does not lead to the others, unless it was opened MF_SHARDS_ALONE.
+ * Until it returns MF_OK, what stood at path stands there; afterwards the whole
+ * new file does, on the disk.
  * options and out may be NULL. */
 MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
                                  const struct mf_convert_options *options,
