@@ -190,6 +190,8 @@ void report_failure(struct run *run, const char *file)
     int code = code_of(run, error);
     char place[32] = "";
 
+    if (error->in_imatrix)
+        file = run->options.imatrix;
     progress_clear(run);
     report_worse(run, code);
     if (error->offset != MF_NO_OFFSET)

@@ -93,7 +93,8 @@ enum mf_status {
  * are escaped in it), naming the value found and the bound it broke.
  * offset: where in the file, or MF_NO_OFFSET.
  * shard: the name of the file beside the one that was opened in which offset
- * lies, terminated; "" where it is that one itself. */
+ * lies, terminated; "" where it is that one itself.
+ * in_imatrix: all this is about the importance matrix, not about the model. */
 struct mf_error {
     enum mf_status status;
     uint64_t offset;
@@ -101,6 +102,7 @@ struct mf_error {
     const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
                          fault, else "" */
     char shard[256];
+    bool in_imatrix;
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */

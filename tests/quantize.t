@@ -127,6 +127,26 @@ check "a type that APR cannot carry" refused "$dir/f16.gguf" "$dir/no.apr" q5_k
 check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
 check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
+
+# blamed FILE: the matrix is at fault, and nothing is said of the model.
+blamed() {
+    refused --imatrix "$1" "$dir/f16.gguf" "$dir/no.gguf" q4_k || return
+    said=$(grep -v '^peak heap' "$dir/err")
+    case $said in
+    *f16.gguf*) false ;;
+    "modelfile: $1: "*) refused --json --imatrix "$1" "$dir/f16.gguf" \
+        "$dir/no.gguf" q4_k && grep -q "\"file\":\"$1\"" "$dir/out" ;;
+    *) false ;;
+    esac && return
+    echo "$said"
+    return 1
+}
+: >"$dir/nothing.dat"
+check "a matrix that is not there is what is blamed" blamed "$dir/none.dat"
+check "or is a folder" blamed "$dir"
+check "or has nothing in it" blamed "$dir/nothing.dat"
+check "or is a model" blamed "$dir/p.gguf"
+check "or is of another format" blamed fixtures/good-base.apr
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
