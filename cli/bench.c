@@ -159,16 +159,13 @@ static void measure_model(struct run *run, struct mf_model *model)
 
 static void measure_kernels(struct run *run)
 {
-    if (run->options.json)
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
     if (run->options.csv)
         bench_csv_heading(run);
     bench_kernels(run);
-    if (run->options.json) {
-        report_json(run);
-        mf_json_end(&run->json, '}');
+    report_end(run);
+    if (run->options.json)
         out_text(&run->out, "\n");
-    }
     out_flush(&run->out);
     /* Of a run that looks at no file nobody else tells the cost. */
     if (run->code == EXIT_DONE && !run->out.closed)

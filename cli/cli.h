@@ -145,7 +145,8 @@ struct run {
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;
-    /* An object of --json is open: an error is a member of it. */
+    /* Between report_begin and report_end: an error is a member of the answer.
+     */
     bool answering;
     int code;                     /* the worst exit code so far */
     uint64_t size;                /* of all files looked at */
@@ -194,6 +195,10 @@ void report_start(struct run *run);
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* The same where nothing else is answered: in JSON an error. */
+void report_none(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* An input of another kind than a model cannot be read. */
 void report_input(struct run *run, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -209,8 +214,10 @@ void report_remark(struct run *run, const char *path, const char *text);
 
 void report_worse(struct run *run, int code);
 
-/* The member "run" of a JSON document. */
-void report_json(struct run *run);
+/* The answer to --json, an object; nothing without that option.  What it has
+ * cost is its last member. */
+void report_begin(struct run *run);
+void report_end(struct run *run);
 
 /* The closing line, or with --stats the table. */
 void report_close(struct run *run);

@@ -357,8 +357,7 @@ void command_diff(struct run *run)
         report_usage(run, "'--values' does not go with '--no-data'");
         return;
     }
-    if (run->options.json)
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
     for (int side = A; side < SIDES && open; side++) {
         diff.path[side] = run->operand[side];
         diff.model[side] =
@@ -371,9 +370,7 @@ void command_diff(struct run *run)
         compare(&diff);
     for (int side = A; side < SIDES; side++)
         mf_close(diff.model[side]);
-    if (run->options.json) {
-        report_json(run);
-        mf_json_end(&run->json, '}');
+    report_end(run);
+    if (run->options.json)
         out_text(&run->out, "\n");
-    }
 }

@@ -208,12 +208,11 @@ void command_version(struct run *run)
         out_format(&run->out, "modelfile %s\n", mf_version());
         return;
     }
-    mf_json_begin(&run->json, '{');
+    report_begin(run);
     json_text(run, "version", mf_version());
     json_text(run, "compiler", compiler());
     formats_json(run);
     types_json(run);
-    report_json(run);
-    mf_json_end(&run->json, '}');
+    report_end(run);
     out_text(&run->out, "\n");
 }

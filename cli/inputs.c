@@ -66,13 +66,9 @@ static void show_one(struct each *each, const char *path, enum mf_shards shards)
 {
     struct run *run = each->run;
 
-    if (run->options.json)
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
     each->show(run, path, shards);
-    if (run->options.json) {
-        report_json(run);
-        mf_json_end(&run->json, '}');
-    }
+    report_end(run);
     each->shown++;
 }
 
@@ -87,13 +83,9 @@ static void fail_one(struct each *each, const char *path)
 {
     struct run *run = each->run;
 
-    if (run->options.json)
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
     each->fail(run, path);
-    if (run->options.json) {
-        report_json(run);
-        mf_json_end(&run->json, '}');
-    }
+    report_end(run);
     each->shown++;
 }
 
@@ -217,8 +209,7 @@ static void show_model(struct run *run, enum mf_shards shards,
 {
     struct mf_model *model;
 
-    if (run->options.json)
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
     model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model) {
         if (run->options.json)
@@ -226,11 +217,9 @@ static void show_model(struct run *run, enum mf_shards shards,
         show(run, model);
         mf_close(model);
     }
-    if (run->options.json) {
-        report_json(run);
-        mf_json_end(&run->json, '}');
+    report_end(run);
+    if (run->options.json)
         out_text(&run->out, "\n");
-    }
 }
 
 void inputs_one(struct run *run, bool metadata_only,

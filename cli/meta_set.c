@@ -25,8 +25,8 @@ static bool take_unset(struct editing *editing, char *key, struct mf_edit *edit)
     *edit = (struct mf_edit){ .key = key, .unset = true };
     if (meta_named(editing, key, &meta, &type))
         return true;
-    report_no(editing->run, "%.200s: there is no key '%.200s'", editing->path,
-              key);
+    report_none(editing->run, "%.200s: there is no key '%.200s'", editing->path,
+                key);
     return false;
 }
 
@@ -108,19 +108,14 @@ void command_meta_set(struct run *run)
         report_usage(run, "at most %d keys can be changed at once", EDITS_MAX);
         return;
     }
-    if (run->options.json) {
-        mf_json_begin(&run->json, '{');
+    report_begin(run);
+    if (run->options.json)
         json_str(run, "file", str_of(editing.path));
-        run->answering = true;
-    }
     if (take_edits(&editing))
         apply(&editing);
     for (size_t i = 0; i < editing.count; i++)
         meta_value_release(&editing, &held[i]);
-    if (run->options.json) {
-        run->answering = false;
-        report_json(run);
-        mf_json_end(&run->json, '}');
+    report_end(run);
+    if (run->options.json)
         out_text(&run->out, "\n");
-    }
 }

@@ -106,7 +106,7 @@ static void error_json(struct run *run, int code, const char *status,
     mf_json_end(json, '}');
 }
 
-/* The same as an object of its own, unless the command has begun one. */
+/* The same as an object of its own, unless an answer has begun. */
 static void error_object(struct run *run, int code, const char *status,
                          const char *file, const char *message)
 {
@@ -161,8 +161,17 @@ void report_no(struct run *run, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_NO);
     say_format("modelfile: %s\n", shown(text).text);
-    if (run->answering)
-        error_object(run, EXIT_NO, "argument", NULL, shown(text).text);
+}
+
+void report_none(struct run *run, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report_alone(run, EXIT_NO, "argument", text);
 }
 
 void report_remark(struct run *run, const char *path, const char *text)
@@ -190,6 +199,8 @@ void report_failure(struct run *run, const char *file)
     int code = code_of(run, error);
     char place[32] = "";
 
+    if (error->in_imatrix)
+        file = run->options.imatrix;
     progress_clear(run);
     report_worse(run, code);
     if (error->offset != MF_NO_OFFSET)
@@ -273,7 +284,15 @@ static struct cost cost_of(const struct run *run)
     return cost;
 }
 
-void report_json(struct run *run)
+void report_begin(struct run *run)
+{
+    if (!run->options.json)
+        return;
+    mf_json_begin(&run->json, '{');
+    run->answering = true;
+}
+
+static void cost_json(struct run *run)
 {
     struct mf_json_out *json = &run->json;
     struct cost cost = cost_of(run);
@@ -288,6 +307,15 @@ void report_json(struct run *run)
     mf_json_key(json, "seconds");
     mf_json_f64(json, cost.seconds);
     mf_json_end(json, '}');
+}
+
+void report_end(struct run *run)
+{
+    if (!run->options.json)
+        return;
+    run->answering = false;
+    cost_json(run);
+    mf_json_end(&run->json, '}');
 }
 
 static struct number_text time_text(double seconds)

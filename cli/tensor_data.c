@@ -136,8 +136,8 @@ static void export_tensor(struct run *run, struct mf_model *model)
     size_t index;
 
     if (!mf_tensor_find(model, name, strlen(name), &tensor, &index)) {
-        report_no(run, "%.200s: there is no tensor '%.200s'", run->operand[0],
-                  name);
+        report_none(run, "%.200s: there is no tensor '%.200s'", run->operand[0],
+                    name);
         return;
     }
     if (mf_tensor_export(model, index, path, &options) != MF_OK) {

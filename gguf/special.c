@@ -75,20 +75,31 @@ enum mf_status gguf_take_special(struct mf_index *index,
     return MF_OK;
 }
 
+/* A count of 0 is what joining shards leaves behind: like no count at all it
+ * says that the file is a whole model, and loaders do not ask for more. */
 void gguf_settle_split(struct mf_index *index,
                        const struct gguf_special *special)
 {
     struct mf_part *part = index->part;
+    uint64_t number = special->has_number ? part->split_number : 0;
+    uint64_t count = special->has_count ? part->split_count : 0;
 
-    part->is_split = special->has_number && special->has_count &&
-                     part->split_number < part->split_count;
-    if (special->has_number && special->has_count && !part->is_split)
+    part->is_split =
+        special->has_number && special->has_count && number < count;
+    if (count > 1 && !special->has_number && !special->split_noted)
+        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_SPLIT, special->split_at,
+                      "split.count is %" PRIu64
+                      ", and there is no split.no: no shard is named",
+                      count);
+    else if (count > 0 && number >= count)
         mf_index_note(index, MF_ERROR, MF_RULE_GGUF_SPLIT, special->split_at,
                       "split.no %" PRIu64 " and split.count %" PRIu64
                       " name no shard",
-                      part->split_number, part->split_count);
-    else if (special->has_number != special->has_count && !special->split_noted)
-        mf_index_note(index, MF_ERROR, MF_RULE_GGUF_SPLIT, special->split_at,
-                      "there is no %s, and so no shard is named",
-                      special->has_number ? "split.count" : "split.no");
+                      number, count);
+    else if (count == 0 && number > 0 && !special->split_noted)
+        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_SPLIT, special->split_at,
+                      "split.no is %" PRIu64
+                      ", and no split.count says of how many: read as a "
+                      "whole model",
+                      number);
 }

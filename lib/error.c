@@ -81,6 +81,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.message[0] = 0;
     env->error.shard[0] = 0;
     env->error.rule = "";
+    env->error.in_imatrix = false;
 }
 
 const struct mf_error *mf_env_error(const struct mf_env *env)

@@ -96,6 +96,13 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
     return mf_imatrix_read_gguf(imatrix, choice);
 }
 
+/* What went wrong in this file is none of the model's faults. */
+static enum mf_status blame(struct mf_env *env, enum mf_status status)
+{
+    env->error.in_imatrix = status != MF_OK;
+    return status;
+}
+
 enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
                                const struct mf_imatrix_choice *choice,
                                struct mf_imatrix **out)
@@ -119,7 +126,7 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
         *out = imatrix;
     else
         mf_imatrix_close(imatrix);
-    return status;
+    return blame(env, status);
 }
 
 void mf_imatrix_close(struct mf_imatrix *imatrix)
@@ -182,15 +189,10 @@ static enum mf_status divide(const struct mf_imatrix *imatrix,
     return MF_OK;
 }
 
-enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
-                               struct mf_str name, float *out, size_t count,
-                               bool *found)
+static enum mf_status read_entry(const struct mf_imatrix *imatrix,
+                                 const struct mf_imatrix_entry *entry,
+                                 struct mf_str name, float *out, size_t count)
 {
-    const struct mf_imatrix_entry *entry = mf_imatrix_find(imatrix, name);
-
-    *found = entry != NULL;
-    if (!entry)
-        return MF_OK;
     if (entry->count != count)
         return mf_fail(imatrix->env, MF_ERR_ARGUMENT, entry->offset,
                        "the importance matrix has %" PRIu64
@@ -208,4 +210,16 @@ enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
                            "tensor '%s' is none",
                            i, mf_quote(name).text);
     return MF_OK;
+}
+
+enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
+                               struct mf_str name, float *out, size_t count,
+                               bool *found)
+{
+    const struct mf_imatrix_entry *entry = mf_imatrix_find(imatrix, name);
+
+    *found = entry != NULL;
+    if (!entry)
+        return MF_OK;
+    return blame(imatrix->env, read_entry(imatrix, entry, name, out, count));
 }

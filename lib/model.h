@@ -21,6 +21,7 @@ struct mf_model {
     struct mf_part *part; /* likewise */
     size_t file_count, file_room;
     struct mf_model_info info;
+    bool is_stray; /* a shard whose name does not lead to the others */
     bool validated, data_validated; /* mf_validate(_data) has been here */
 };
 
@@ -99,6 +100,9 @@ bool mf_shard_name_match(const char *path, struct mf_shard_name *out);
  * there is none, its name may say so. */
 enum mf_status mf_model_gather_split(struct mf_model *model, const char *path);
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
+
+/* For whoever writes a model anew: a stray shard is not all of it. */
+enum mf_status mf_model_refuse_stray(const struct mf_model *model);
 
 /* ---- listed.c ---- */
 

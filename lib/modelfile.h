@@ -95,7 +95,8 @@ enum mf_status {
  * are escaped in it), naming the value found and the bound it broke.
  * offset: where in the file, or MF_NO_OFFSET.
  * shard: the name of the file beside the one that was opened in which offset
- * lies, terminated; "" where it is that one itself. */
+ * lies, terminated; "" where it is that one itself.
+ * in_imatrix: all this is about the importance matrix, not about the model. */
 struct mf_error {
     enum mf_status status;
     uint64_t offset;
@@ -103,6 +104,7 @@ struct mf_error {
     const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
                          fault, else "" */
     char shard[256];
+    bool in_imatrix;
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
@@ -548,8 +550,10 @@ struct mf_convert_result {
 
 /* Writes the model anew.  Tensors are copied as bytes, metadata under the keys
  * that the format has for it.  Where nothing changes the file is the same byte
- * for byte.  A model with errors is refused.  Until it returns MF_OK, what
- * stood at path stands there; afterwards the whole new file does, on the disk.
+ * for byte.  A model with errors is refused, and so is a shard of a GGUF whose
+ * name does not lead to the others, unless it was opened MF_SHARDS_ALONE.
+ * Until it returns MF_OK, what stood at path stands there; afterwards the whole
+ * new file does, on the disk.
  * options and out may be NULL. */
 MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
                                  const struct mf_convert_options *options,

@@ -25,6 +25,8 @@ static enum mf_status check_model(const struct quantizing *work)
 {
     const struct mf_model_info *info = mf_model_info(work->model);
 
+    if (mf_model_refuse_stray(work->model) != MF_OK)
+        return work->model->env->error.status;
     if (info->error_count > 0)
         return mf_fail(work->model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the model has %zu error%s and is not quantized; "
@@ -135,7 +137,7 @@ static enum mf_status plan(struct quantizing *work, const char *path)
         mf_format_for(model, path, work->how->format);
     bool split;
 
-    if (!format || check_model(work) != MF_OK)
+    if (!format)
         return model->env->error.status;
     /* llama-quantize numbers a single file, too: -00001-of-00001. */
     split =
@@ -270,7 +272,9 @@ enum mf_status mf_quantize(struct mf_model *model, const char *path,
     mf_clear_error(model->env);
     mf_outputs_init(&work.outputs, model);
     work.outputs.sound = true;
-    status = open_imatrix(&work);
+    status = check_model(&work);
+    if (status == MF_OK)
+        status = open_imatrix(&work);
     if (status == MF_OK)
         status = plan(&work, path);
     if (status == MF_OK)

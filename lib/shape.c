@@ -346,7 +346,8 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     size_t first = 0, count;
 
     mf_outputs_init(out, model);
-    if (!format || check_model(model, format) != MF_OK)
+    if (!format || mf_model_refuse_stray(model) != MF_OK ||
+        check_model(model, format) != MF_OK)
         return env->error.status;
     if (sharded(options) && !format->shards)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,

@@ -151,6 +151,7 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
     if (!mf_shard_name_match(path, &pattern) ||
         pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
+        model->is_stray = true;
         mf_index_note(&model->index, MF_WARNING, MF_RULE_SHARD_NAME,
                       MF_NO_OFFSET,
                       "the file says that it is shard %" PRIu64 " of %" PRIu64
@@ -163,6 +164,20 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
     if (open_pattern(model, path, &pattern, true) == MF_OK)
         check_split_total(model);
     return model->env->error.status;
+}
+
+enum mf_status mf_model_refuse_stray(const struct mf_model *model)
+{
+    const struct mf_part *part = &model->part[0];
+    uint64_t number = part->split_number + 1, count = part->split_count;
+
+    if (!model->is_stray)
+        return MF_OK;
+    return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "this is shard %" PRIu64 " of %" PRIu64
+                   ", and its name does not say where the others are: it does "
+                   "not end in -%05" PRIu64 "-of-%05" PRIu64,
+                   number, count, number, count);
 }
 
 enum mf_status mf_model_gather_named(struct mf_model *model, const char *path)

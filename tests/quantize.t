@@ -261,6 +261,26 @@ check "a type that APR cannot carry" refused "$dir/f16.gguf" "$dir/no.apr" q5_k
 check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
 check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
+
+# blamed FILE: the matrix is at fault, and nothing is said of the model.
+blamed() {
+    refused --imatrix "$1" "$dir/f16.gguf" "$dir/no.gguf" q4_k || return
+    said=$(grep -v '^peak heap' "$dir/err")
+    case $said in
+    *f16.gguf*) false ;;
+    "modelfile: $1: "*) refused --json --imatrix "$1" "$dir/f16.gguf" \
+        "$dir/no.gguf" q4_k && grep -q "\"file\":\"$1\"" "$dir/out" ;;
+    *) false ;;
+    esac && return
+    echo "$said"
+    return 1
+}
+: >"$dir/nothing.dat"
+check "a matrix that is not there is what is blamed" blamed "$dir/none.dat"
+check "or is a folder" blamed "$dir"
+check "or has nothing in it" blamed "$dir/nothing.dat"
+check "or is a model" blamed "$dir/p.gguf"
+check "or is of another format" blamed fixtures/good-base.apr
 want=2
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
@@ -330,6 +350,17 @@ check "one that a scale cannot hold" refused Q4_0 \
     "'t0.weight' as q4_0: a scale of block 31 would be" "$dir/large.gguf"
 check "one that bf16 can" "$modelfile" quantize --quiet "$dir/large.gguf" \
     "$dir/bf16.gguf" BF16
+
+# llama-gguf-split leaves these keys in what it joined, llama-quantize takes
+# them away: what comes is what comes of the model that was never split.
+from_joined() {
+    cp "$golden/llama-f16.gguf" "$dir/j.gguf" &&
+        "$modelfile" meta set --quiet "$dir/j.gguf" split.no:u16=0 \
+            split.tensors.count:i32=39 split.count:u16=0 >"$dir/out" &&
+        "$modelfile" quantize --quiet "$dir/j.gguf" "$dir/jq.gguf" Q4_K_M \
+            >"$dir/out" && cmp "$dir/jq.gguf" "$golden/llama-f16-Q4_K_M.gguf"
+}
+check "a model joined of shards: as one that never was in parts" from_joined
 
 grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 

@@ -273,6 +273,41 @@ st_names() {
 check "without an index, for all that its name counts, or none" st_names
 clean
 
+# ---- a shard whose name does not lead to the others
+
+# no_part_of FILE: no command writes it as if it were a model, all can read it.
+no_part_of() {
+    for command in convert merge "split --max-tensors 9" dequantize; do
+        # shellcheck disable=SC2086 # an option of its own
+        ends 3 $command "$1" o.gguf && says "this is shard $2 of 3" || return
+        # shellcheck disable=SC2086
+        ends 3 $command --force "$1" o.gguf && says "its name does not" || return
+    done
+    ends 3 quantize "$1" o.gguf q8_0 && says "this is shard $2 of 3" &&
+        ends 3 quantize --keep-split --imatrix missing "$1" o.gguf q8_0 &&
+        says "this is shard $2 of 3" && ends 3 quantize --dry-run "$1" o.gguf \
+            copy && [ ! -e o.gguf ] || return
+    for command in info tensors "tensors stats" validate hash meta detect; do
+        # shellcheck disable=SC2086
+        ends 0 $command "$1" || return
+    done
+    [ "$1" = - ] || ends 0 diff "$1" "$1"
+}
+
+gguf_renamed() {
+    ends 0 split --max-tensors 100 "$model" m.gguf && mkdir alone &&
+        cp m-00002-of-00003.gguf alone/part.gguf &&
+        cp m-00002-of-00003.gguf m-00002-of-00004.gguf &&
+        ln -s m-00001-of-00003.gguf link.gguf || return
+    no_part_of alone/part.gguf 2 && no_part_of alone 2 &&
+        no_part_of m-00002-of-00004.gguf 2 && no_part_of link.gguf 1 &&
+        no_part_of - 3 <m-00003-of-00003.gguf &&
+        ends 0 meta set link.gguf a.b=c && ends 0 merge m-00001-of-00003.gguf \
+            o.gguf && same_tensors o.gguf
+}
+check "a shard of a GGUF that was renamed is not written as a model" gguf_renamed
+clean
+
 # ---- links, mode, owner
 
 links() {
