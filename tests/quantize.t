@@ -325,15 +325,15 @@ check "rows that change places, too" from_hf_rows
 
 # ---- numbers that are none
 
-# refused TYPE WORD FILE: nothing is written, and what is wrong is said.
-refused() {
+# no_number TYPE WORD FILE: nothing is written, and what is wrong is said.
+no_number() {
     code_of "$modelfile" quantize --allow-requantize "$3" "$dir/no.gguf" "$1"
     [ "$code" = 3 ] && [ ! -e "$dir/no.gguf" ] && grep -q "$2" "$dir/err"
 }
 for type in COPY F16; do
-    check "a number that is none is refused ($type)" refused $type \
+    check "a number that is none is refused ($type)" no_number $type \
         "'c.weight' as f32: element 3 is infinite" fixtures/bad-data-nan.gguf
-    check "and a scale that is none ($type)" refused $type \
+    check "and a scale that is none ($type)" no_number $type \
         "'c.weight' as q8_0: a scale of block 1 is infinite" \
         fixtures/bad-data-scale.gguf
 done
@@ -344,9 +344,9 @@ at=$("$modelfile" tensors info --quiet "$dir/large.gguf" |
     awk '$1 == "t0.weight" { print $(NF - 1) }')
 printf '\000\044\164\111' | dd of="$dir/large.gguf" bs=1 conv=notrunc \
     seek=$((at + 4000)) 2>"$dir/err"
-check "a number that f16 cannot hold" refused F16 \
+check "a number that f16 cannot hold" no_number F16 \
     "'t0.weight' as f16: element 1000 would be infinite" "$dir/large.gguf"
-check "one that a scale cannot hold" refused Q4_0 \
+check "one that a scale cannot hold" no_number Q4_0 \
     "'t0.weight' as q4_0: a scale of block 31 would be" "$dir/large.gguf"
 check "one that bf16 can" "$modelfile" quantize --quiet "$dir/large.gguf" \
     "$dir/bf16.gguf" BF16
