@@ -37,7 +37,7 @@ static size_t memory_for(const struct mf_env *env)
 static size_t workers_for(const struct mf_env *env, uint64_t work,
                           size_t at_least)
 {
-    size_t threads = env->threads > 0 ? env->threads : mf_threads_useful();
+    size_t threads = mf_threads_useful(env->threads);
     size_t each = at_least > BUFFER_MIN ? at_least : BUFFER_MIN;
 
     /* A buffer's worth of work is done before a thread has started. */

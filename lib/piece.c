@@ -85,12 +85,10 @@ static enum mf_status check_numbers(struct mf_worker *worker,
                                     enum mf_type type, uint64_t at,
                                     const uint8_t *bytes, size_t size)
 {
-    const char *what =
-        mf_types[type].block > 1 ? "a scale of block" : "element";
     uint64_t count;
     size_t first;
 
-    if (!piece->sound)
+    if (!piece->sound) /* its type may be unknown, too */
         return MF_OK;
     first = mf_scan(piece->sound, type, false, bytes, size, &count);
     if (first == MF_SCAN_CLEAN)
@@ -98,7 +96,8 @@ static enum mf_status check_numbers(struct mf_worker *worker,
     return mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "tensor '%s' as %s: %s %" PRIu64 " %s infinite or no number",
                    mf_quote(piece->tensor->name).text, mf_types[type].name,
-                   what, at / mf_scan_stride(type) + first,
+                   mf_types[type].block > 1 ? "a scale of block" : "element",
+                   at / mf_scan_stride(type) + first,
                    type == (enum mf_type)piece->tensor->from ? "is"
                                                              : "would be");
 }

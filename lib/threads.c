@@ -19,9 +19,9 @@
 #include <signal.h>
 #include <time.h>
 
-size_t mf_threads_useful(void)
+size_t mf_threads_useful(size_t wanted)
 {
-    return (size_t)omp_get_num_procs();
+    return wanted > 0 ? wanted : (size_t)omp_get_num_procs();
 }
 
 /* ---- beginning */
@@ -192,8 +192,9 @@ bool mf_threads_run(size_t count, const struct mf_threads_task *task)
 
 #else
 
-size_t mf_threads_useful(void)
+size_t mf_threads_useful(size_t wanted)
 {
+    (void)wanted;
     return 1;
 }
 

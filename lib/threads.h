@@ -10,9 +10,9 @@
 
 #define MF_THREADS_MAX 64 /* that work at once */
 
-/* How many can work at once: one per processor, and one in a build without
- * OpenMP. */
-size_t mf_threads_useful(void);
+/* How many are to work at once: as many as are wanted, or one per processor
+ * where that is 0; one in a build without OpenMP. */
+size_t mf_threads_useful(size_t wanted);
 
 /* Starts threads for work to come, and returns how many will work, at most
  * wanted: 1, the caller's own, where the system has no others to give. */
