@@ -193,7 +193,7 @@ static inline void mf_refine_blocks(struct mf_batch *batch,
     mf_refine_rounds(&refine, sums, rounds);
     row = mf_refine_scale(&refine, sums);
     mf_row_store(scale, row);
-    for (size_t i = 0; i < MF_ABREAST; i++)
+    for (size_t i = 0; i < MF_ABREAST && at + i < list->count; i++)
         batch->scale[block[i]] = scale[i];
     for (int s = 0; s < MF_SIDES; s++)
         more |=
