@@ -130,15 +130,23 @@ static void report_alone(struct run *run, int code, const char *status,
     error_object(run, code, status, NULL, shown(text).text);
 }
 
-void report_usage(struct run *run, const char *format, ...)
+/* The same about what was asked for. */
+static void report_asked(struct run *run, int code, const char *format,
+                         va_list arguments)
 {
     char text[1024];
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    report_alone(run, code, "argument", text);
+}
+
+void report_usage(struct run *run, const char *format, ...)
+{
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report_asked(run, EXIT_USAGE, format, arguments);
     va_end(arguments);
-    report_alone(run, EXIT_USAGE, "argument", text);
 }
 
 void report_start(struct run *run)
@@ -165,13 +173,11 @@ void report_no(struct run *run, const char *format, ...)
 
 void report_none(struct run *run, const char *format, ...)
 {
-    char text[1024];
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
+    report_asked(run, EXIT_NO, format, arguments);
     va_end(arguments);
-    report_alone(run, EXIT_NO, "argument", text);
 }
 
 void report_remark(struct run *run, const char *path, const char *text)
