@@ -35,7 +35,9 @@ enum {
     AT_METADATA_SIZE = 8,
     AT_PAYLOAD_SIZE = 12,
     AT_UNPACKED_SIZE = 16,
+    AT_COMPRESSION = 20,
     AT_FLAGS = 21,
+    AT_QUALITY = 22,
     AT_RESERVED = 23,
     HEADER = 32
 };
@@ -387,11 +389,19 @@ static void fields_of_the_header(void **state)
         { "version 0.0", 4, 0, 1, "APR-VERSION " },
         { "type 0", AT_TYPE, 0, 2, "APR-V1-TYPE " },
         { "type 0x0b", AT_TYPE, 0x0b, 2, "APR-V1-TYPE " },
+        { "type 0x0a", AT_TYPE, 0x0a, 2, "" },
+        { "type 0x0f", AT_TYPE, 0x0f, 2, "APR-V1-TYPE " },
+        { "type 0x10", AT_TYPE, 0x10, 2, "" },
         { "type 0x12", AT_TYPE, 0x12, 2, "" },
+        { "type 0x13", AT_TYPE, 0x13, 2, "APR-V1-TYPE " },
         { "type 0xff", AT_TYPE, 0xff, 2, "" },
         { "1 GiB when unpacked", AT_UNPACKED_SIZE, 1 << 30, 4, "" },
         { "more than that", AT_UNPACKED_SIZE, (1 << 30) + 1, 4,
           "APR-V1-UNPACKED " },
+        { "the last compression", AT_COMPRESSION, 3, 1, "" },
+        { "one behind it", AT_COMPRESSION, 4, 1, "APR-V1-COMPRESSION " },
+        { "a quality of 100", AT_QUALITY, 100, 1, "" },
+        { "a quality of 101", AT_QUALITY, 101, 1, "APR-V1-QUALITY " },
         { "all flags but 'signed'", AT_FLAGS, 0x7d, 1, "" },
         { "'signed', and no signature", AT_FLAGS, 2, 1, "APR-V1-SIZE " },
         { "the flag without a meaning", AT_FLAGS, 0x80, 1, "APR-FLAGS " },
@@ -455,6 +465,16 @@ static void the_checksum_of_small_files_is_checked(void **state)
     expect_rules("a small file", "");
     image.at[image.size - 5] ^= 1;
     expect_rules("its last byte flipped", "APR-V1-CRC ");
+    MAKE("\x80", MF_WINDOW - HEADER - 1 - 4);
+    assert_int_equal(image.size, MF_WINDOW);
+    expect_rules("a file that just fits the window", "");
+    image.at[image.size - 5] ^= 1;
+    expect_rules("its last byte flipped", "APR-V1-CRC ");
+    MAKE("\x80", MF_WINDOW - HEADER - 4);
+    image.at[image.size - 5] ^= 1;
+    model = open_image("a byte more than the window");
+    assert_int_equal(mf_model_info(model)->error_count, 0);
+    mf_close(model);
 }
 
 /* Larger ones only where the data is looked at. */

@@ -156,6 +156,28 @@ static void first_element_is_told(void **state)
     }
 }
 
+/* Two numbers with and without a sign: 0 is the last that may be equal. */
+static void first_element_with_a_sign_is_told(void **state)
+{
+    struct list list;
+
+    (void)state;
+    begin_gguf(&gguf, 0, 1);
+    add_string(&gguf, "k");
+    add_number(&gguf, MF_VALUE_ARRAY, 4);
+    add_number(&gguf, MF_VALUE_I32, 4);
+    add_number(&gguf, 3, 8);
+    for (uint32_t i = 0; i < 3; i++)
+        add_number(&gguf, i - 1, 4);
+    put_json("[-1,0,2]");
+    diff_gguf(&list, true);
+    assert_int_equal(list.count, 1);
+    expect(&list, 0, MF_DIFFERS_DATA, 0, 0, 2);
+    put_json("[18446744073709551615,0,2]");
+    diff_gguf(&list, true);
+    expect(&list, 0, MF_DIFFERS_DATA, 0, 0, 0);
+}
+
 static void keys_of_one_side_are_told(void **state)
 {
     struct list list;
@@ -178,6 +200,7 @@ int main(void)
         WITH_ENV(width_counts_within_a_format),
         WITH_ENV(long_texts_are_compared_whole),
         WITH_ENV(first_element_is_told),
+        WITH_ENV(first_element_with_a_sign_is_told),
         WITH_ENV(keys_of_one_side_are_told),
     };
 

@@ -30,6 +30,53 @@ static void equal_tensors_are_found(void **state)
     }
 }
 
+/* XXH3 adds lo * hi to a lane for each 8 bytes, the halves of which are theirs
+ * xor 8 of the secret's; and the bytes themselves to the lane beside it.  Where
+ * lo is 0 nothing is multiplied, and what is added to the high half of one may
+ * be taken from that of the next. */
+static void make_a_collision(uint8_t *a, uint8_t *b, size_t size)
+{
+    static const uint64_t secret[2] = { 0xbe4ba423396cfeb8,
+                                        0x1cad21f72c81017c };
+    const uint64_t moved = UINT64_C(5) << 32;
+    uint64_t twin[2] = { secret[0] + moved, secret[1] - moved };
+
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(a + 64 * i, &secret[i], 8);
+        memcpy(b + 64 * i, &twin[i], 8);
+    }
+    assert_memory_not_equal(a, b, size);
+}
+
+/* Anybody can make tensors whose digests are equal: their bytes decide. */
+static void equal_digests_do_not_suffice(void **state)
+{
+    enum { SIZE = 1024 };
+    static const struct piece twins[] = { { NAMED("a"), SIZE, 5 },
+                                          { NAMED("b"), SIZE, 5 },
+                                          { NAMED("c"), SIZE, 5 } };
+    static const uint32_t expected[] = { 0, 1, 0 };
+    uint8_t digests[3 * 16];
+    uint32_t same[3];
+    struct mf_env *env = env_with(1);
+    struct mf_model *model;
+    uint8_t *data;
+
+    (void)state;
+    free(image.at);
+    make_image(twins, 3);
+    data = image.at + image.size - 3 * SIZE;
+    make_a_collision(data, data + SIZE, SIZE);
+    memcpy(data + 2 * SIZE, data, SIZE);
+    model = open_image(env);
+    assert_int_equal(mf_hash_tensors(model, MF_XXH3_128, digests), MF_OK);
+    assert_memory_equal(digests, digests + 16, 16);
+    assert_int_equal(mf_find_duplicates(model, same), MF_OK);
+    assert_memory_equal(same, expected, sizeof(same));
+    mf_close(model);
+    mf_env_free(env);
+}
+
 static void first_difference_is_told(void **state)
 {
     static const size_t places[] = { 0,       1,        4095,          524287,
@@ -108,6 +155,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(equal_tensors_are_found, make, unmake),
+        cmocka_unit_test_setup_teardown(equal_digests_do_not_suffice, make,
+                                        unmake),
         cmocka_unit_test_setup_teardown(first_difference_is_told, make, unmake),
         cmocka_unit_test(slices_cover_everything),
     };

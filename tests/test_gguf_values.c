@@ -7,7 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "tests/support.h"
+#include "lib/index.h"
+#include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
@@ -236,6 +237,56 @@ static void arrays_of_arrays(void **state)
           "nested.empty array [array*0:]" } });
 }
 
+/* A file with so many arrays, each within the one before, around 13 bytes of
+ * zeros; returns where the type of the innermost one's elements stands. */
+static size_t put_nested(struct image *image, size_t arrays)
+{
+    gguf_start(image);
+    gguf_key(image, "nested", MF_VALUE_ARRAY);
+    for (size_t i = 1; i < arrays; i++) {
+        image_int(image, MF_VALUE_ARRAY, 4);
+        image_int(image, 1, 8);
+    }
+    image_int(image, MF_VALUE_U8, 4);
+    image_int(image, 13, 8);
+    image_int(image, 0, 13);
+    gguf_save(image, scratch_path("nested.gguf"));
+    return 24 + (8 + strlen("nested")) + 4 + 12 * (arrays - 1);
+}
+
+static void nesting_has_a_limit(void **state)
+{
+    static struct image image;
+    struct mf_model *model;
+    struct mf_values *values;
+    struct mf_value value;
+    enum mf_status status;
+    size_t innermost;
+
+    (void)state;
+    put_nested(&image, MF_NESTING_MAX + 1);
+    assert_int_equal(
+        mf_open_memory(env, "made.gguf", image.bytes, image.size, NULL, &model),
+        MF_ERR_LIMIT);
+    innermost = put_nested(&image, MF_NESTING_MAX);
+    assert_int_equal(
+        mf_open_memory(env, "made.gguf", image.bytes, image.size, NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(walk_value(model, 0), 2 * MF_NESTING_MAX + 13);
+    /* Changed meanwhile, it is nested more deeply: what is told ends there. */
+    image.bytes[innermost] = MF_VALUE_ARRAY;
+    assert_int_equal(mf_values_open(model, 0, &values), MF_OK);
+    for (size_t i = 0; i < MF_NESTING_MAX; i++) {
+        assert_int_equal(mf_values_next(values, &value), MF_OK);
+        assert_int_equal(value.event, MF_EVENT_BEGIN);
+    }
+    status = mf_values_next(values, &value);
+    assert_int_equal(status, MF_ERR_IO);
+    mf_values_close(values);
+    mf_close(model);
+}
+
 /* Lengths of strings and arrays have 32 bits in version 1. */
 static void values_of_every_version(void **state)
 {
@@ -366,12 +417,12 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_at_their_limits),    TEST(numbers_that_are_not_finite),
-        TEST(arrays_of_every_type),       TEST(arrays_of_arrays),
-        TEST(values_of_every_version),    TEST(strings_of_every_length),
-        TEST(spans_are_the_values_bytes),
+        TEST(numbers_at_their_limits), TEST(numbers_that_are_not_finite),
+        TEST(arrays_of_every_type),    TEST(arrays_of_arrays),
+        TEST(nesting_has_a_limit),     TEST(values_of_every_version),
+        TEST(strings_of_every_length), TEST(spans_are_the_values_bytes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
