@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 /* A signal may end a call before it has done anything. */
 #define MF_AGAIN(result, call)                                                 \
@@ -18,8 +19,15 @@
 /* Bytes of path up to and with its last slash. */
 size_t mf_folder_size(const char *path);
 
+/* Whether a file or link was put by somebody else into a folder where everyone
+ * may make names: it belongs neither to us nor to the folder's owner.  Linux
+ * lets nobody follow or write such ones where fs.protected_symlinks and its
+ * like are set; we do not either way. */
+bool mf_is_planted(const struct stat *folder, const struct stat *file);
+
 /* Follows symbolic links at the end of path, also one that leads to nothing
- * yet.  False with errno set where that fails. */
+ * yet.  False with errno set where that fails: EPERM where a link is planted.
+ */
 bool mf_follow_links(const char *path, char out[PATH_MAX]);
 
 /* Opens the folder that path lies in; -1 with errno set. */

@@ -30,6 +30,7 @@
 
 #define WRITE_MAX  ((size_t)1 << 30)
 #define MODE_PLAIN 0666 /* less the umask */
+#define MODE_KEPT  0600 /* of what is not whole yet */
 
 static enum mf_status fail(struct mf_env *env, const struct mf_target *target,
                            uint64_t offset, const char *what)
@@ -55,6 +56,10 @@ static enum mf_status fault(const struct mf_target *target, const char *what)
         what);
 }
 
+static const char foreign[] =
+    "belongs to another user, in a folder where everyone may write: choose "
+    "another name";
+
 /* ---- what stands there ---- */
 
 /* The target owns the path behind symbolic links: the file is written where
@@ -64,12 +69,11 @@ static enum mf_status follow_links(struct mf_target *target)
     char real[PATH_MAX];
 
     if (!mf_follow_links(target->path, real))
-        return fail(target->env, target, MF_NO_OFFSET, "written");
-    if (!*real)
-        return fault(target, "is no name of a file");
-    if (!real[mf_folder_size(real)])
-        return fault(target, "is a folder's name: behind the last slash that "
-                             "of the file is missing");
+        return errno == EPERM
+                   ? fault(target, "leads over a link that another user made "
+                                   "in a folder where everyone may write: it "
+                                   "is not followed")
+                   : fail(target->env, target, MF_NO_OFFSET, "written");
     target->real_size = strlen(real) + 1;
     target->real = mf_alloc(target->env, target->real_size);
     if (!target->real)
@@ -78,17 +82,27 @@ static enum mf_status follow_links(struct mf_target *target)
     return MF_OK;
 }
 
-/* *found: something stands there. */
-static enum mf_status look(struct mf_target *target, struct stat *status,
-                           bool *found)
+/* What the system sees at the path, by its own rules for links. */
+static enum mf_status look(struct mf_target *target)
 {
     int result;
 
-    MF_AGAIN(result, stat(target->real, status));
-    *found = result == 0;
+    MF_AGAIN(result, stat(target->path, &target->old));
+    target->is_new = result != 0;
     if (result != 0 && errno != ENOENT)
         return fail(target->env, target, MF_NO_OFFSET, "written");
     return MF_OK;
+}
+
+static bool is_old(const struct mf_target *target, const struct stat *status)
+{
+    return status->st_dev == target->old.st_dev &&
+           status->st_ino == target->old.st_ino;
+}
+
+static const char *name_of(const struct mf_target *target)
+{
+    return target->real + mf_folder_size(target->real);
 }
 
 /* ---- a pipe or a device ---- */
@@ -107,18 +121,39 @@ static enum mf_status ask(struct mf_env *env, const struct mf_target *target)
 
 static enum mf_status open_stream(struct mf_target *target)
 {
+    bool dash = strcmp(target->path, "-") == 0;
+    struct stat status;
+
     target->stream = true;
     do {
-        if (strcmp(target->path, "-") == 0)
-            target->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-        else
-            target->fd = open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        target->fd = dash ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+                          : open(target->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (target->fd < 0 && errno != EINTR)
+            return fail(target->env, target, MF_NO_OFFSET, "opened");
+        if (target->fd >= 0 && !dash &&
+            (fstat(target->fd, &status) != 0 || !is_old(target, &status)))
+            return fault(target, "became another file while it was opened");
         if (target->fd >= 0)
             return MF_OK;
-        if (errno != EINTR)
-            return fail(target->env, target, MF_NO_OFFSET, "opened");
     } while (ask(target->env, target) == MF_OK);
     return target->env->error.status;
+}
+
+/* A pipe that somebody else put where everyone may make names is none that our
+ * bytes were meant for.  What the path leads to without names, as /dev/fd/63
+ * does, was opened by whoever started us. */
+static enum mf_status open_named_stream(struct mf_target *target)
+{
+    int folder = mf_open_folder(target->real);
+    struct stat status, around;
+    bool planted =
+        folder >= 0 && fstat(folder, &around) == 0 &&
+        fstatat(folder, name_of(target), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        is_old(target, &status) && mf_is_planted(&around, &status);
+
+    if (folder >= 0)
+        close(folder);
+    return planted ? fault(target, foreign) : open_stream(target);
 }
 
 /* ---- a file ---- */
@@ -131,9 +166,56 @@ static enum mf_status open_folder(struct mf_target *target)
                : fail(target->env, target, MF_NO_OFFSET, "written");
 }
 
+/* What the system found at the end of the path has to be what our own way led
+ * to, and has to be there to be replaced. */
+static enum mf_status check_old(struct mf_target *target)
+{
+    const char *name = name_of(target);
+    struct stat status, around;
+
+    if (fstatat(target->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !is_old(target, &status))
+        return fault(target, "is not where its name or link says");
+    if (fstat(target->folder, &around) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "replaced");
+    if (mf_is_planted(&around, &status))
+        return fault(target, foreign);
+    if (faccessat(target->folder, name, W_OK, AT_EACCESS) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "replaced");
+    return MF_OK;
+}
+
+static int create(const struct mf_target *target, mode_t mode)
+{
+    int fd;
+
+    MF_AGAIN(fd,
+             openat(target->folder, target->temporary,
+                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    return fd;
+}
+
+/* The mode that the system would give a new file here, by the umask or by what
+ * the folder passes on, is learnt from an empty one: the file itself is not to
+ * be open to others before it is whole. */
+static bool learn_mode(struct mf_target *target)
+{
+    int fd = create(target, MODE_PLAIN), error, result;
+    struct stat status;
+
+    if (fd < 0)
+        return false;
+    result = fstat(fd, &status);
+    error = errno;
+    close(fd);
+    target->mode = status.st_mode & 07777;
+    unlinkat(target->folder, target->temporary, 0);
+    errno = error;
+    return result == 0;
+}
+
 static enum mf_status open_temporary(struct mf_target *target)
 {
-    const char *name = target->real + mf_folder_size(target->real);
     struct timespec now = { 0 };
     int tries = 100;
 
@@ -141,11 +223,10 @@ static enum mf_status open_temporary(struct mf_target *target)
         clock_gettime(CLOCK_REALTIME, &now);
         /* Names may have 255 bytes; this one leaves room for the rest. */
         snprintf(target->temporary, sizeof(target->temporary),
-                 ".%.40s.%ld.%08lx.tmp", name, (long)getpid(),
+                 ".%.40s.%ld.%08lx.tmp", name_of(target), (long)getpid(),
                  (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
-        MF_AGAIN(target->fd,
-                 openat(target->folder, target->temporary,
-                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, MODE_PLAIN));
+        if (!target->is_new || learn_mode(target))
+            target->fd = create(target, MODE_KEPT);
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
     if (target->fd >= 0)
         return MF_OK;
@@ -171,26 +252,45 @@ static void copy_attributes(int from, int to)
 #endif
 
 /* The new file is to be as the old one was: whose, and who may do what. */
-static enum mf_status inherit(struct mf_target *target, const struct stat *old)
+static int inherit(struct mf_target *target)
 {
+    const struct stat *old = &target->old;
     int result;
 
     MF_AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
     /* Where the owner cannot pass, rights that come with it must not. */
     MF_AGAIN(result,
              fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
-    if (result != 0)
-        return fail(target->env, target, MF_NO_OFFSET, "given its mode");
 #if defined(__linux__)
+    struct stat status;
     int fd;
 
-    MF_AGAIN(fd, open(target->real, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (result != 0)
+        return result;
+    MF_AGAIN(fd,
+             openat(target->folder, name_of(target),
+                    O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (fd >= 0) {
-        copy_attributes(fd, target->fd);
+        if (fstat(fd, &status) == 0 && is_old(target, &status))
+            copy_attributes(fd, target->fd);
         close(fd);
     }
 #endif
-    return MF_OK;
+    return result;
+}
+
+/* Not every file system takes another mode than its own. */
+static int set_mode(struct mf_target *target)
+{
+    struct stat status;
+    int result;
+
+    if (fstat(target->fd, &status) != 0)
+        return -1;
+    if ((status.st_mode & 07777) == target->mode)
+        return 0;
+    MF_AGAIN(result, fchmod(target->fd, target->mode));
+    return result;
 }
 
 /* Bytes that the file system still has for us; UINT64_MAX where it does not
@@ -251,55 +351,51 @@ static enum mf_status take_room(struct mf_target *target)
                : fail(target->env, target, MF_NO_OFFSET, "given its size");
 }
 
-static enum mf_status open_file(struct mf_target *target,
-                                const struct stat *old)
+static enum mf_status open_file(struct mf_target *target)
 {
     enum mf_status status = open_folder(target);
 
-    if (status == MF_OK && old &&
-        faccessat(AT_FDCWD, target->real, W_OK, AT_EACCESS) != 0)
-        status = fail(target->env, target, MF_NO_OFFSET, "replaced");
+    if (status == MF_OK && !target->is_new)
+        status = check_old(target);
     if (status == MF_OK)
         status = open_temporary(target);
-    if (status == MF_OK && old)
-        status = inherit(target, old);
     if (status == MF_OK)
         status = check_room(target, "", target->size);
     return status == MF_OK ? take_room(target) : status;
 }
 
-/* Also what a shell calls /dev/fd/63: a link to a pipe that has no name of its
- * own. */
-static bool is_stream(const char *path)
+static bool is_stream(const struct stat *status)
 {
-    struct stat status;
-
-    return strcmp(path, "-") == 0 ||
-           (stat(path, &status) == 0 &&
-            (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) ||
-             S_ISBLK(status.st_mode)));
+    return S_ISFIFO(status->st_mode) || S_ISCHR(status->st_mode) ||
+           S_ISBLK(status->st_mode);
 }
 
 /* For what stands there and may be replaced, or for nothing. */
 static enum mf_status open_real(struct mf_target *target)
 {
-    struct stat old;
-    bool found;
-
-    if (is_stream(target->path))
+    if (strcmp(target->path, "-") == 0)
         return open_stream(target);
-    if (follow_links(target) != MF_OK || look(target, &old, &found) != MF_OK)
+    if (follow_links(target) != MF_OK || look(target) != MF_OK)
         return target->env->error.status;
-    if (!found)
-        return open_file(target, NULL);
-    if (!S_ISREG(old.st_mode)) {
-        errno = S_ISDIR(old.st_mode) ? EISDIR : EINVAL;
+    /* Also what a shell calls /dev/fd/63: a link to a pipe that has no name of
+     * its own. */
+    if (!target->is_new && is_stream(&target->old))
+        return open_named_stream(target);
+    if (!*target->real)
+        return fault(target, "is no name of a file");
+    if (!*name_of(target))
+        return fault(target, "is a folder's name: behind the last slash that "
+                             "of the file is missing");
+    if (target->is_new)
+        return open_file(target);
+    if (!S_ISREG(target->old.st_mode)) {
+        errno = S_ISDIR(target->old.st_mode) ? EISDIR : EINVAL;
         return fail(target->env, target, MF_NO_OFFSET, "written");
     }
     if (!target->replace)
         return fault(target, "exists already: choose another name, or "
                              "--force to replace it");
-    return open_file(target, &old);
+    return open_file(target);
 }
 
 enum mf_status mf_target_open(struct mf_env *env, const char *path,
@@ -465,6 +561,8 @@ enum mf_status mf_target_sync(struct mf_target *target)
 
     if (target->stream)
         return MF_OK;
+    if ((target->is_new ? set_mode(target) : inherit(target)) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "given its mode");
     MF_AGAIN(result, fsync(target->fd));
     if (result != 0)
         return fail(target->env, target, MF_NO_OFFSET, "brought to the disk");
@@ -481,7 +579,7 @@ enum mf_status mf_target_sync(struct mf_target *target)
 /* Where nothing may be replaced, what has come there meanwhile is not. */
 static int take_place(const struct mf_target *target)
 {
-    const char *name = target->real + mf_folder_size(target->real);
+    const char *name = name_of(target);
     int result;
 
 #if defined(__linux__)

@@ -4,13 +4,14 @@
  *
  * Bytes go to a temporary file in the target's folder, which takes the target's
  * place when it is whole and on the disk: at every instant the target's name
- * shows what was there before or all of the new file.  A pipe or a device is
- * written directly, in order.
+ * shows what was there before or all of the new file.  Until it is whole only
+ * its owner may read it.  A pipe or a device is written directly, in order.
  */
 #ifndef MF_LIB_TARGET_H
 #define MF_LIB_TARGET_H
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 #include "lib/source.h"
 
@@ -25,6 +26,9 @@ struct mf_target {
     uint64_t streamed;  /* of a stream: so many bytes have gone */
     uint32_t crc;       /* of a stream: theirs */
     bool stream, replace;
+    bool is_new;     /* nothing stands there that could be replaced */
+    mode_t mode;     /* that it will have; of a new file */
+    struct stat old; /* else what stands there */
     atomic_uint_fast64_t written; /* not of a stream: by all threads */
 };
 

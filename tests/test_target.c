@@ -55,6 +55,55 @@ static void takes_its_name_last(void **state)
     assert_int_equal(empty_scratch(), 1);
 }
 
+/* Of the one file in the scratch folder whose name begins with a dot. */
+static unsigned temporary_mode(void)
+{
+    DIR *folder = opendir(scratch_path(""));
+    struct dirent *entry;
+    struct stat status = { .st_mode = 0 };
+    unsigned found = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL)
+        if (has_suffix(entry->d_name, ".tmp")) {
+            assert_int_equal(stat(scratch_path(entry->d_name), &status), 0);
+            found++;
+        }
+    closedir(folder);
+    assert_int_equal(found, 1);
+    return status.st_mode & 07777;
+}
+
+static unsigned mode_of(const char *path)
+{
+    struct stat status;
+
+    assert_int_equal(stat(path, &status), 0);
+    return status.st_mode & 07777;
+}
+
+static void is_nobody_elses_before_it_is_whole(void **state)
+{
+    mode_t umask_before = umask(027);
+    struct mf_target target;
+
+    (void)state;
+    for (int old = 0; old < 2; old++) {
+        if (old)
+            assert_int_equal(chmod(scratch_path("o"), 0666), 0);
+        open_target(&target, old);
+        assert_int_equal(temporary_mode(), 0600);
+        assert_int_equal(mf_target_write(env, &target, 0, "new", 3), MF_OK);
+        assert_int_equal(temporary_mode(), 0600);
+        assert_int_equal(mf_target_sync(&target), MF_OK);
+        assert_int_equal(temporary_mode(), old ? 0666 : 0640);
+        assert_int_equal(mf_target_commit(&target), MF_OK);
+        assert_int_equal(mode_of(scratch_path("o")), old ? 0666 : 0640);
+    }
+    umask(umask_before);
+    assert_int_equal(empty_scratch(), 1);
+}
+
 static void what_is_forgotten_leaves_nothing(void **state)
 {
     struct mf_target target;
@@ -130,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_its_name_last),
+        cmocka_unit_test(is_nobody_elses_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
         cmocka_unit_test(what_comes_meanwhile_stays),
         cmocka_unit_test(bytes_stay_within_the_size),

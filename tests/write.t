@@ -354,6 +354,68 @@ else
 fi
 clean
 
+# ---- folders where everyone may write
+
+# As fs.protected_symlinks, _regular and _fifos have it, whatever they are set
+# to here: what somebody else put there is neither followed nor written.
+planted() {
+    mkdir -m 1777 shared && chmod 1777 shared && old victim.gguf &&
+        $other ln -s "$work/victim.gguf" shared/link.gguf &&
+        $other ln -s "$work/new.gguf" shared/dangling.gguf &&
+        ln -s shared/link.gguf mine.gguf && ln -s shared/dangling.gguf new &&
+        $other cp "$model" shared/file.gguf && $other mkfifo shared/pipe &&
+        $other ln -s /dev/null shared/device || return
+    for out in shared/link.gguf shared/dangling.gguf mine.gguf new \
+        shared/device; do
+        ends 4 convert --force "$model" $out && says "another user made" &&
+            ends 4 tensors export --raw --force "$model" \
+                decoder.layers.0.feed_forward.experts.gate.weight $out &&
+            says "another user made" || return
+    done
+    # A write to the pipe would wait for a reader.
+    for out in shared/file.gguf shared/pipe; do
+        timeout 20 "$modelfile" convert --force --quiet "$model" $out \
+            >"$dir/said" 2>&1
+        [ $? -eq 4 ] && says "belongs to another user" || return
+    done
+    still_old victim.gguf && cmp shared/file.gguf "$model" &&
+        [ "$(stat -c %u shared/file.gguf)" = 65534 ] && [ ! -e new.gguf ]
+}
+
+# Links of our own, of the folder's owner, and where not everyone may write.
+not_planted() {
+    mkdir -m 1777 shared && chmod 1777 shared && old a.gguf &&
+        ln -s "$work/a.gguf" shared/own.gguf &&
+        ends 0 convert --force "$model" shared/own.gguf &&
+        cmp a.gguf "$model" && chown 65534 shared &&
+        $other ln -s "$work/b.gguf" shared/owner.gguf &&
+        ends 0 convert "$model" shared/owner.gguf && cmp b.gguf "$model" &&
+        chown 65533 shared && chmod 1775 shared &&
+        ends 0 convert --force --to apr "$model" shared/owner.gguf &&
+        ends 0 validate --data b.gguf && [ -h shared/owner.gguf ]
+}
+if [ "$(id -u)" -ne 0 ] || [ "$other" = none ]; then
+    skip "links and files of others in a shared folder" "needs root and setpriv"
+    skip "links in a shared folder that may be followed" "likewise"
+else
+    check "links and files of others in a shared folder" planted
+    clean
+    check "links in a shared folder that may be followed" not_planted
+fi
+clean
+
+# A file that is open and has lost its name has nowhere to be replaced.
+nameless() {
+    exec 7>gone.gguf
+    rm gone.gguf
+    ends 4 convert --force "$model" /dev/fd/7 && says "is not where"
+    result=$?
+    exec 7>&-
+    holds && return $result
+}
+check "a file that was removed and is still open" nameless
+clean
+
 # ---- pipes and devices
 
 streams() {
