@@ -55,7 +55,12 @@ SONAME   := libmodelfile.so.0
 
 # A format is a folder; nothing else names it here.
 FORMATS  := gguf safetensors apr
-FUZZ_NAMES := $(FORMATS) json convert
+# Fuzz targets, by the file in tests/fuzz that is compiled for each.
+FUZZ_open    := $(FORMATS) json
+FUZZ_convert := convert
+FUZZ_beside  := config tokenizer tokenizer_config index imatrix
+FUZZ_lines   := manifest baseline
+FUZZ_NAMES   := $(foreach file,open convert beside lines,$(FUZZ_$(file)))
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
@@ -216,28 +221,42 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san \
 	    UNIT="$(THREADED:$(BUILD)/%=$(BUILD)/check-gcc-san/%)" SCRIPTS=
 
-# ---- fuzzing: one target per format, the JSON tokenizer, and writing
+# ---- fuzzing: formats, files beside models, the JSON tokenizer, writing
 
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-# Opening narrowed to one format, or writing what opens.
-fuzz_source = tests/fuzz/$(if $(filter convert,$(1)),convert,open).c
+fuzz_file    = $(strip $(foreach file,open convert beside lines,\
+                 $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
+# The command's own readers are reached without its main.
+fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))
+FUZZ_FLAGS   := -O1 -g -fno-sanitize-recover=all
+FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),$(LIB_OBJ)))
 
 .SECONDEXPANSION:
-$(BUILD)/tests/replay-%: $$(call fuzz_source,$$*) $(BUILD)/libmodelfile.a
+$(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
+    $$(call fuzz_command,$$*) $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
 
-$(BUILD)/fuzz-%: $$(call fuzz_source,$$*) $(wildcard lib/*.c $(FORMATS:%=%/*.c)) \
-    $(CODEC_OBJ)
+$(BUILD)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined \
+	    -MMD -MP -c $< -o $@
+
+$(BUILD)/fuzz/cli/rules_text.o: $(BUILD)/cli/rules_text.c
+	$(Q)clang $(STD) $(FUZZ_FLAGS) -c $< -o $@
+
+$(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
+    $$(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$$(call fuzz_command,$$*)) $(CODEC_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)clang $(STD) -O1 -g -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all -DFORMAT=$* $^ -lz -lm -o $@
+	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
+	    -DFORMAT=$* $^ -lz -lm -ldl -o $@
 
-fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each of FUZZ="gguf safetensors apr json convert"
+fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
 	@sh tests/install_deps.sh check
 	@for name in $(FUZZ); do \
 	    $(MAKE) --no-print-directory $(BUILD)/fuzz-$$name && \
@@ -310,4 +329,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d)

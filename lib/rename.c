@@ -262,7 +262,11 @@ static enum mf_status learn(struct mf_renaming *renaming,
         mf_hub_read(facts, model, result) != MF_OK)
         return model->env->error.status;
     name = architecture_of(facts);
-    class = class_named(name);
+    class = name.at ? class_named(name) : NULL;
+    if (!class) /* there is one, and it is no short string */
+        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "'general.architecture' is not the name of an "
+                       "architecture");
     renaming->family = class->family;
     renaming->heads = count_of(facts, name, ".attention.head_count");
     renaming->heads_kv = count_of(facts, name, ".attention.head_count_kv");

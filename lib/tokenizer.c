@@ -64,22 +64,35 @@ static enum mf_status refuse(const struct reading *reading, const char *path)
                    mf_quote(name).text, mf_quote(text).text);
 }
 
+static enum mf_status not_scalar(const struct reading *reading,
+                                 const char *path)
+{
+    struct mf_str name = { path, strlen(path) };
+
+    return mf_fail(reading->env, MF_ERR_CORRUPT, reading->json->token_offset,
+                   "'%s' must be a string, a number, true, false or null",
+                   mf_quote(name).text);
+}
+
 /* A scalar as tokenizer.def writes it, into reading->text: null, 12, 'NFC'. */
 static enum mf_status take_scalar(struct reading *reading, const char *path,
                                   enum mf_json_token token)
 {
-    static const char *const words[] = { [MF_JSON_TRUE] = "true",
-                                         [MF_JSON_FALSE] = "false",
-                                         [MF_JSON_NULL] = "null" };
+    static const char *const words[MF_JSON_END + 1] = {
+        [MF_JSON_TRUE] = "true",
+        [MF_JSON_FALSE] = "false",
+        [MF_JSON_NULL] = "null",
+    };
     uint64_t size;
     bool more;
 
-    if (token == MF_JSON_NUMBER)
-        strcpy(reading->text, reading->json->digits);
-    else if (token != MF_JSON_STRING)
-        strcpy(reading->text, words[token]);
-    if (token != MF_JSON_STRING)
-        return MF_OK;
+    if (token != MF_JSON_STRING) {
+        const char *word =
+            token == MF_JSON_NUMBER ? reading->json->digits : words[token];
+
+        strcpy(reading->text, word ? word : "");
+        return word ? MF_OK : not_scalar(reading, path);
+    }
     reading->text[0] = '\'';
     if (mf_json_text(reading->json, reading->text + 1, MF_TOKEN_MAX - 2, &size,
                      &more) != MF_OK)
@@ -156,11 +169,12 @@ static enum mf_status begin_added(struct reading *reading)
     return MF_OK;
 }
 
-/* path: what follows "added_tokens.". */
+/* path: "added_tokens.3" or "added_tokens.3.content". */
 static enum mf_status visit_added(struct reading *reading, const char *path,
                                   enum mf_json_token token)
 {
-    const char *dot = strchr(path, '.'), *name = dot ? dot + 1 : "";
+    const char *dot = strchr(path + strlen("added_tokens."), '.');
+    const char *name = dot ? dot + 1 : "";
     struct mf_added *added = *reading->last;
 
     if (!dot && token == MF_JSON_BEGIN_OBJECT)
@@ -277,7 +291,7 @@ static enum mf_status visit(void *user, const char *path,
     if (strcmp(path, "model.merges") == 0)
         return note_place(reading, path, token, &reading->tokenizer->merges_at);
     if (strncmp(path, "added_tokens.", 13) == 0)
-        return visit_added(reading, path + 13, token);
+        return visit_added(reading, path, token);
     if (strncmp(path, "post_processor", area) == 0 && area == 14)
         return visit_after(reading, path + 14, token);
     if ((area == 10 && strncmp(path, "normalizer", area) == 0) ||

@@ -57,8 +57,8 @@ function readSafetensors(path) {
             data_offsets[0], 8 + size + data_offsets[1]) }));
 }
 
-function writeSafetensors(path, tensors) {
-    const header = { __metadata__: { format: "pt" } };
+function writeSafetensors(path, tensors, said = { format: "pt" }) {
+    const header = { __metadata__: said };
     let end = 0;
     for (const { name, dtype, shape, bytes } of tensors) {
         header[name] = { dtype, shape,
@@ -668,6 +668,20 @@ const NOT_CERTAIN = {
     }, /'post_processor'/],
     "another template": [(t) => { t.post_processor.type = "Bert"; },
         /'post_processor.type' 'Bert'/],
+    "a list for a template's type": [(t) => { t.post_processor.type = []; },
+        /'post_processor.type' must be a string/],
+    "an object for a processor's type": [(t) => {
+        t.post_processor.processors[1].type = {};
+    }, /'post_processor.type' must be a string/],
+    "a list for an added token's text": [(t) => {
+        t.added_tokens[0].content = [];
+    }, /'added_tokens.0.content' must be a string/],
+    "an object for an added token's text": [(t) => {
+        t.added_tokens[0].content = { content: "x" };
+    }, /'added_tokens.0.content' must be a string/],
+    "null for an added token's text": [(t) => {
+        t.added_tokens[0].content = null;
+    }, /'added_tokens.0.content' null/],
 };
 for (const [name, [change, words]] of Object.entries(NOT_CERTAIN))
     refused(`tokenizer: ${name}`, hfFolder("uncertain", LLAMA, OUTER,
@@ -702,6 +716,15 @@ const lone = at("lone.safetensors");
 cpSync(join(llama, "model.safetensors"), lone);
 refused("no config.json", lone,
     /'config.json' beside the model: cannot be opened/, ...GGUF);
+
+// Metadata of a safetensors file may be said to have any type.
+for (const [type, value] of [["u32", "5"], ["string[]", "[]"], ["bool", "true"]])
+    refused(`an architecture that is a ${type}`, (() => {
+        const from = hfFolder("typed", LLAMA);
+        writeSafetensors(join(from, "model.safetensors"), OUTER,
+            { [`general.architecture:${type}`]: value });
+        return from;
+    })(), /'general.architecture' is not the name/, ...GGUF);
 
 const TENSORS = {
     "a tensor without a row": ["model.layers.0.mlp.experts.0.w1.weight",

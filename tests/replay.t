@@ -7,7 +7,8 @@ set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 
-for target in gguf safetensors apr json convert; do
+for target in gguf safetensors apr json convert config tokenizer \
+    tokenizer_config index imatrix manifest baseline; do
     check "$target" "${BUILD:-build}/tests/replay-$target" \
         "tests/fuzz/corpus/$target" fixtures
 done

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * beside.c - fuzz target: any bytes as a file that lies beside a model
+ *
+ * -DFORMAT=config|tokenizer|tokenizer_config|template|index|imatrix says which.
+ * All but the last are put into a folder with a sound model, which is then
+ * converted to GGUF, or opened by its index; an importance matrix is opened and
+ * all of it read.  -DREPLAY adds a main, see replay.h.
+ *
+ * Beside crashes and sanitizer reports it stops on something left on the heap.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/imatrix.h"
+#include "lib/modelfile.h"
+#include "tests/fuzz/replay.h"
+
+#ifndef FORMAT
+#define FORMAT config
+#endif
+#define TEXT_OF(word) #word
+#define TEXT(word)    TEXT_OF(word)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const kept[] = { "model.safetensors", "config.json",
+                                    "tokenizer.json", "tokenizer_config.json" };
+#define KEPT (sizeof(kept) / sizeof(*kept))
+
+static char folder[64];
+
+static bool is(const char *format)
+{
+    return strcmp(TEXT(FORMAT), format) == 0;
+}
+
+static void stop(const char *what, const char *why)
+{
+    fprintf(stderr, "%s: %s\n", what, why);
+    abort();
+}
+
+/* ---- the folder ---- */
+
+static const char *path_in(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const void *bytes, size_t size)
+{
+    int fd =
+        open(path_in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd) != 0)
+        stop(name, "it cannot be written");
+}
+
+static void copy(const char *name)
+{
+    static uint8_t bytes[1 << 16];
+    const char *fixtures = getenv("FIXTURES");
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/good-hf-llama/%s",
+             fixtures ? fixtures : "fixtures", name);
+    file = fopen(path, "rb");
+    if (!file)
+        stop(path, "it cannot be read: run this in the top folder");
+    put(name, bytes, fread(bytes, 1, sizeof(bytes), file));
+    fclose(file);
+}
+
+/* What the input is called there. */
+static const char *name_of_input(void)
+{
+    return is("config")             ? "config.json"
+           : is("tokenizer")        ? "tokenizer.json"
+           : is("tokenizer_config") ? "tokenizer_config.json"
+           : is("template")         ? "chat_template.json"
+           : is("index")            ? "model.safetensors.index.json"
+                                    : "imatrix";
+}
+
+static void take_away(void)
+{
+    for (size_t i = 0; i < KEPT; i++)
+        unlink(path_in(kept[i]));
+    unlink(path_in(name_of_input()));
+    rmdir(folder);
+}
+
+static void make_folder(void)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(folder, sizeof(folder), "%.32s/modelfile-fuzz.XXXXXX",
+             tmp ? tmp : "/tmp");
+    if (!mkdtemp(folder))
+        stop(folder, "it cannot be made");
+    atexit(take_away);
+    for (size_t i = 0; i < KEPT; i++)
+        copy(kept[i]);
+}
+
+/* ---- what is done with it ---- */
+
+static void convert(struct mf_env *env, bool lossy)
+{
+    struct mf_convert_options options = { .format = "gguf",
+                                          .lossy = lossy,
+                                          .names = MF_NAMING_GGUF };
+    struct mf_model *model = NULL;
+
+    if (mf_open(env, path_in("model.safetensors"), NULL, &model) == MF_OK)
+        mf_convert(model, "/dev/null", &options, NULL);
+    mf_close(model);
+}
+
+static void open_index(struct mf_env *env, bool metadata_only)
+{
+    struct mf_open_options options = { .metadata_only = metadata_only };
+    struct mf_model *model = NULL;
+    struct mf_finding finding;
+    struct mf_tensor tensor;
+
+    if (mf_open(env, path_in(name_of_input()), &options, &model) == MF_OK) {
+        for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+            if (tensor.name.at[tensor.name.size] != 0)
+                stop("a tensor", "its name does not end");
+        for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+            if (finding.message[mf_text_clean(finding.message,
+                                              strlen(finding.message))])
+                stop("a message", "there are control characters in it");
+    }
+    mf_close(model);
+    /* The same by way of the shard: which index speaks for it? */
+    model = NULL;
+    options.shards = MF_SHARDS_BY_NAME;
+    if (mf_open(env, path_in("model.safetensors"), &options, &model) == MF_OK)
+        mf_close(model);
+}
+
+static void read_imatrix(struct mf_env *env)
+{
+    struct mf_imatrix_choice all = { 0 };
+    struct mf_imatrix *imatrix;
+
+    if (mf_imatrix_open(env, path_in(name_of_input()), &all, &imatrix) != MF_OK)
+        return;
+    for (size_t i = 0; i < imatrix->count; i++) {
+        const struct mf_imatrix_entry *entry = &imatrix->entry[i];
+        float *values;
+        bool found;
+
+        if (entry->count > 1 << 20)
+            stop("an entry", "it is larger than the file");
+        values = malloc((size_t)entry->count * sizeof(*values));
+        if (!values)
+            abort();
+        if (mf_imatrix_read(imatrix, entry->name, values, (size_t)entry->count,
+                            &found) == MF_OK &&
+            !found)
+            stop("an entry", "it is not found");
+        mf_clear_error(env);
+        free(values);
+    }
+    mf_imatrix_close(imatrix);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct mf_options one = { .threads = 1 };
+    struct mf_env *env = mf_env_new(&one);
+    struct mf_heap_stats before, after;
+
+    if (!env)
+        abort();
+    if (!*folder)
+        make_folder();
+    put(name_of_input(), data, size);
+    mf_env_heap(env, &before);
+    if (is("imatrix")) {
+        read_imatrix(env);
+    } else if (is("index")) {
+        open_index(env, false);
+        open_index(env, true);
+    } else {
+        convert(env, false);
+        convert(env, true);
+    }
+    mf_env_heap(env, &after);
+    if (after.live != before.live)
+        stop("heap", "something is left there");
+    mf_env_free(env);
+    return 0;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lines.c - fuzz target: any bytes as a file of lines that a command reads
+ *
+ * -DFORMAT=manifest|baseline says which; all of what was read is looked at.
+ * -DREPLAY adds a main, see replay.h.
+ *
+ * Beside crashes and sanitizer reports it stops on something left on the heap.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/hash.h"
+#include "cli/validate.h"
+#include "tests/fuzz/replay.h"
+
+#ifndef FORMAT
+#define FORMAT manifest
+#endif
+#define TEXT_OF(word) #word
+#define TEXT(word)    TEXT_OF(word)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Of a sanitizer: reports go there, where standard error is closed. */
+extern void __sanitizer_set_report_fd(void *fd) __attribute__((weak));
+
+static char path[64];
+static int said = STDERR_FILENO; /* what the target itself has to say */
+
+static void stop(const char *why)
+{
+    dprintf(said, "%s\n", why);
+    abort();
+}
+
+static void take_away(void)
+{
+    unlink(path);
+}
+
+/* A file for the input; what the commands would say goes nowhere. */
+static void make_file(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC), fd;
+
+    snprintf(path, sizeof(path), "%.32s/modelfile-fuzz.XXXXXX",
+             tmp ? tmp : "/tmp");
+    fd = mkstemp(path);
+    said = dup(STDERR_FILENO);
+    if (fd < 0 || close(fd) != 0 || said < 0 || nowhere < 0)
+        stop("no file for the input");
+    atexit(take_away);
+    if (__sanitizer_set_report_fd)
+        __sanitizer_set_report_fd((void *)(intptr_t)said);
+    dup2(nowhere, STDERR_FILENO);
+    close(nowhere);
+}
+
+static void put(const uint8_t *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+    if (fd < 0 || write(fd, data, size) != (ssize_t)size || close(fd) != 0)
+        stop("the input cannot be written");
+}
+
+/* Every byte of every entry. */
+static void read_manifest(struct run *run)
+{
+    struct manifest manifest = { 0 };
+    unsigned sum = 0;
+
+    if (!manifest_read(run, path, &manifest))
+        return;
+    for (size_t i = 0; i < manifest.count; i++) {
+        const struct entry *entry = &manifest.entry[i];
+
+        for (size_t at = 0; at < entry->name.size; at++)
+            sum += (unsigned char)entry->name.at[at];
+        sum += (unsigned)strcspn(entry->hex, " \n");
+    }
+    if (manifest.count == 0 || sum == 0)
+        stop("a manifest without entries");
+    manifest_release(run, &manifest);
+}
+
+static void read_baseline(struct run *run)
+{
+    struct baseline baseline = { 0 };
+    struct result result = { .finding = { .rule = "TENSOR-ROW",
+                                          .severity = MF_ERROR,
+                                          .offset = 0x40,
+                                          .message = "\033 \xff" },
+                             .path = "m.gguf" };
+
+    if (!baseline_read(run, path, &baseline))
+        return;
+    baseline_has(run, &baseline, &result);
+    baseline_release(run, &baseline);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct run run; /* holds the output buffer */
+    struct mf_heap_stats before, after;
+
+    if (!*path)
+        make_file();
+    run.env = mf_env_new(NULL);
+    if (!run.env)
+        abort();
+    put(data, size);
+    mf_env_heap(run.env, &before);
+    if (strcmp(TEXT(FORMAT), "manifest") == 0)
+        read_manifest(&run);
+    else
+        read_baseline(&run);
+    mf_env_heap(run.env, &after);
+    if (after.live != before.live)
+        stop("something is left on the heap");
+    mf_env_free(run.env);
+    return 0;
+}
