@@ -2,9 +2,12 @@
  *
  * args.c - the command line: options from tables, and what was meant instead
  */
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cli/cli.h"
 
@@ -24,55 +27,90 @@ const struct option common_options[] = {
 
 /* ---- the nearest word ---- */
 
-#define WORD_MAX 32
+#define WORD_MAX 64
+
+/* Costs of a change; one of case costs nothing.  Marks are left out and put in
+ * so often (q4km, --dryrun) that they count half. */
+#define LETTER 2
+#define MARK   1
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Letters to insert, delete, replace or swap with their neighbour. */
+static size_t cost_of(char letter)
+{
+    return letter == '_' || letter == '-' ? MARK : LETTER;
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* What it costs to insert, delete and replace letters, or to swap them with
+ * their neighbour. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[3][WORD_MAX + 1], wide = strlen(b);
 
-    for (size_t j = 0; j <= wide; j++)
-        row[0][j] = j;
+    row[0][0] = 0;
+    for (size_t j = 1; j <= wide; j++)
+        row[0][j] = row[0][j - 1] + cost_of(b[j - 1]);
     for (size_t i = 1; a[i - 1]; i++) {
         size_t *now = row[i % 3], *last = row[(i - 1) % 3];
         const size_t *before = row[(i + 1) % 3];
 
-        now[0] = i;
+        now[0] = last[0] + cost_of(a[i - 1]);
         for (size_t j = 1; j <= wide; j++) {
-            size_t replace = last[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t replace =
+                last[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : LETTER);
 
-            now[j] = least(replace, least(last[j], now[j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                now[j] = least(now[j], before[j - 2] + 1);
+            now[j] = least(replace, least(last[j] + cost_of(a[i - 1]),
+                                          now[j - 1] + cost_of(b[j - 1])));
+            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
+                same(a[i - 2], b[j - 1]))
+                now[j] = least(now[j], before[j - 2] + LETTER);
         }
     }
     return row[strlen(a) % 3][wide];
 }
 
-const char *args_nearest(const char *word, const char *(*next)(void *state),
-                         void *state)
+/* The word is how the candidate begins, and more than a letter of it. */
+static bool begins(const char *word, const char *candidate)
 {
-    const char *nearest = NULL, *candidate;
-    size_t best = WORD_MAX;
+    size_t size = strlen(word);
+
+    return size > 1 + strspn(word, "-") &&
+           strncasecmp(word, candidate, size) == 0;
+}
+
+struct args_hint args_hint(const char *word, const char *(*next)(void *state),
+                           void *state)
+{
+    /* One letter may be wrong, and one more of each four: --jsno, --totls. */
+    size_t best = LETTER * (1 + strlen(word) / 4) + 1;
+    struct args_hint hint = { "" };
+    const char *candidate;
 
     if (strlen(word) > WORD_MAX)
-        return NULL;
+        return hint;
     while ((candidate = next(state)) != NULL) {
-        size_t far =
-            strlen(candidate) > WORD_MAX ? WORD_MAX : distance(word, candidate);
+        size_t far;
 
+        if (strlen(candidate) > WORD_MAX)
+            continue;
+        far = distance(word, candidate);
+        if (begins(word, candidate))
+            far = least(far, LETTER);
         if (far < best) {
             best = far;
-            nearest = candidate;
+            snprintf(hint.text, sizeof(hint.text), "; did you mean '%s'?",
+                     candidate);
         }
     }
-    /* One letter may be wrong, and one more of each four: --jsno, --totls. */
-    return nearest && best <= 1 + strlen(word) / 4 ? nearest : NULL;
+    return hint;
 }
 
 /* ---- options ---- */
@@ -85,14 +123,35 @@ static const char *next_option(void *state)
 {
     struct each_option *each = state;
 
-    if (each->own && each->own->name)
-        return each->own++->name;
+    while (each->own && each->own->name)
+        if (*each->own++->name == '-')
+            return each->own[-1].name;
     return each->common->name ? each->common++->name : NULL;
+}
+
+/* "-t" and "-t=4" as "--threads", and so on; else the argument itself. */
+static const char *long_name(const char *argument, size_t *size)
+{
+    static const struct {
+        const char *letter, *name;
+    } letters[] = {
+        { "-h", "--help" },
+        { "-q", "--quiet" },
+        { "-t", "--threads" },
+    };
+
+    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
+        if (*size == 2 && memcmp(letters[i].letter, argument, 2) == 0) {
+            *size = strlen(letters[i].name);
+            return letters[i].name;
+        }
+    return argument;
 }
 
 static const struct option *find_option(const struct option *options,
                                         const char *name, size_t size)
 {
+    name = long_name(name, &size);
     for (; options && options->name; options++)
         if (strlen(options->name) == size &&
             memcmp(options->name, name, size) == 0)
@@ -100,45 +159,77 @@ static const struct option *find_option(const struct option *options,
     return NULL;
 }
 
+/* -f, whose user may mean the first option of that letter. */
+static struct args_hint hint_for_letter(const struct run *run, char letter)
+{
+    struct each_option each = { run->command->options, common_options };
+    struct args_hint hint = { "" };
+    const char *name;
+
+    while (!*hint.text && (name = next_option(&each)) != NULL)
+        if (name[strspn(name, "-")] == letter)
+            snprintf(hint.text, sizeof(hint.text), "; did you mean '%s'?",
+                     name);
+    return hint;
+}
+
 static bool unknown_option(struct run *run, const char *argument, size_t size)
 {
     struct each_option each = { run->command->options, common_options };
-    const char *nearest;
+    struct args_hint hint = { "" };
     char name[WORD_MAX + 1];
 
     if (size < sizeof(name)) {
         memcpy(name, argument, size);
         name[size] = 0;
-        nearest = args_nearest(name, next_option, &each);
-        if (nearest) {
-            report_usage(run, "there is no option '%s'; did you mean '%s'?",
-                         name, nearest);
-            return false;
-        }
+        hint = size == 2 ? hint_for_letter(run, name[1])
+                         : args_hint(name, next_option, &each);
     }
-    report_usage(run, "there is no option '%.60s'; see: modelfile help %s%s%s",
-                 argument, run->command->name, *run->command->sub ? " " : "",
-                 run->command->sub);
+    if (*hint.text)
+        report_usage(run, "there is no option '%s'%s", name, hint.text);
+    else
+        report_usage(run,
+                     "there is no option '%.60s'; see: modelfile help %s%s%s",
+                     argument, run->command->name,
+                     *run->command->sub ? " " : "", run->command->sub);
     return false;
+}
+
+struct each_choice {
+    const char *rest; /* NULL at the end */
+    unsigned number;  /* of the next one */
+    char word[WORD_MAX + 1];
+};
+
+static const char *next_choice(void *state)
+{
+    struct each_choice *each = state;
+    size_t size;
+
+    if (!each->rest)
+        return NULL;
+    size = strcspn(each->rest, "|");
+    snprintf(each->word, sizeof(each->word), "%.*s", (int)size, each->rest);
+    each->rest = each->rest[size] ? each->rest + size + 1 : NULL;
+    each->number++;
+    return each->word;
 }
 
 static bool set_choice(struct run *run, const struct option *option,
                        const char *value, void *place)
 {
-    const char *word = option->choices;
-    unsigned number = option->first;
+    struct each_choice each = { option->choices, option->first, "" };
+    const char *word;
 
-    for (; word; number++) {
-        size_t size = strcspn(word, "|");
-
-        if (strlen(value) == size && memcmp(word, value, size) == 0) {
-            *(unsigned *)place = number;
+    while ((word = next_choice(&each)) != NULL)
+        if (strcasecmp(word, value) == 0) {
+            *(unsigned *)place = each.number - 1;
             return true;
         }
-        word = word[size] ? word + size + 1 : NULL;
-    }
-    report_usage(run, "'%s' cannot be '%.60s'; it is one of %s", option->name,
-                 value, option->choices);
+    each.rest = option->choices;
+    report_usage(run, "'%s' cannot be '%.60s'; it is one of %s%s", option->name,
+                 value, option->choices,
+                 args_hint(value, next_choice, &each).text);
     return false;
 }
 
@@ -260,8 +351,6 @@ static bool take_option(struct run *run, const char *argument, const char *next,
     const char *value = argument[size] ? argument + size + 1 : NULL;
     const struct option *option;
 
-    if (strcmp(argument, "-h") == 0)
-        argument = "--help", size = strlen(argument);
     option = find_option(common_options, argument, size);
     if (!option)
         option = find_option(run->command->options, argument, size);

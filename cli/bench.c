@@ -49,7 +49,7 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     struct mf_env *env = mf_env_new(&options);
 
     if (!env)
-        report_no(run, "there is no memory to start with");
+        report_start(run);
     return env;
 }
 
@@ -118,8 +118,8 @@ static bool kernels_are_known(struct run *run)
         if (!mf_kernel_find(types->at[i], NULL, &kernel)) {
             report_usage(run,
                          "'--type' cannot be '%.60s'; it is a type that can "
-                         "be decoded, such as q4_k",
-                         types->at[i]);
+                         "be decoded, such as q4_k%s",
+                         types->at[i], types_hint(types->at[i]).text);
             return false;
         }
     if (!run->options.isa || mf_kernel_find("f32", run->options.isa, &kernel))
@@ -127,6 +127,16 @@ static bool kernels_are_known(struct run *run)
     report_usage(run, "'--isa' cannot be '%.60s'; no such one runs here",
                  run->options.isa);
     return false;
+}
+
+static bool mixes_are_known(struct run *run)
+{
+    const struct text_list *mixes = &run->options.mixes;
+
+    for (size_t i = 0; i < mixes->count; i++)
+        if (!types_quantize_known(run, mixes->at[i]))
+            return false;
+    return true;
 }
 
 static bool is_usable(struct run *run)
@@ -143,7 +153,7 @@ static bool is_usable(struct run *run)
     else if (run->operand_count == 0 && options->mixes.count > 0)
         report_usage(run, "'--quantize' what? MODEL is missing");
     else
-        return kernels_are_known(run);
+        return kernels_are_known(run) && mixes_are_known(run);
     return false;
 }
 

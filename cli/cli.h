@@ -170,10 +170,14 @@ bool args_parse(struct run *run, int count, char **arguments);
 bool args_is_option(const char *argument);
 bool args_takes_next(const char *argument);
 
-/* The candidate that is nearest to a mistyped word; NULL where none is near.
- * next gives the candidates one by one, then NULL. */
-const char *args_nearest(const char *word, const char *(*next)(void *state),
-                         void *state);
+/* "; did you mean 'info'?" for a mistyped word: its nearest candidate, or that
+ * which begins with it; "" where none is near.  next gives the candidates one
+ * by one, then NULL. */
+struct args_hint {
+    char text[96];
+};
+struct args_hint args_hint(const char *word, const char *(*next)(void *state),
+                           void *state);
 
 /* ---- quantize.c ---- */
 
@@ -193,10 +197,6 @@ void report_start(struct run *run);
 
 /* The answer is no: a sentence on standard error, exit code 1. */
 void report_no(struct run *run, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-/* The same where nothing else is answered: in JSON an error. */
-void report_none(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* An input of another kind than a model cannot be read. */
@@ -305,6 +305,32 @@ void json_hex(struct run *run, struct mf_str text); /* only the value */
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_double(struct run *run, const char *key, double number);
 void json_bool(struct run *run, const char *key, bool value);
+
+/* ---- names.c ---- */
+
+enum named { NAMED_TENSOR, NAMED_KEY };
+
+/* A glob, NULL for all.  The name is terminated. */
+bool names_match(const char *pattern, struct mf_str name);
+
+/* report_usage where a model has nothing of that name, or nothing that matches
+ * the pattern, with what may be meant. */
+void names_missing(struct run *run, const struct mf_model *model,
+                   enum named named, const char *name);
+void names_unmatched(struct run *run, const struct mf_model *model,
+                     enum named named, const char *pattern);
+
+/* ---- types.c ---- */
+
+/* False after report_usage with what may be meant: what quantize makes of a
+ * model, and what an option makes of a tensor. */
+bool types_quantize_known(struct run *run, const char *name);
+bool types_tensor_known(struct run *run, const char *option, const char *name);
+
+struct args_hint types_hint(const char *name); /* of a tensor */
+
+/* A word that may be meant for one. */
+bool types_is_near(const char *word);
 
 /* ---- tensors.c ---- */
 

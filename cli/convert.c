@@ -59,6 +59,14 @@ const struct option merge_options[] = {
     { 0 },
 };
 
+#define LETTERS                                                                \
+    "abcdefghijklmnopqrstuvwxyz"                                               \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define LETTERS_AND_DIGITS LETTERS "0123456789"
+
+/* How most tensors of a model of transformers are called. */
+#define HUB_PREFIX "model.layers."
+
 static const char *const types[] = { NULL, "f32", "f16", "bf16" };
 static const char *const formats[] = { NULL, "gguf", "apr", "safetensors" };
 
@@ -94,6 +102,52 @@ static void show_json(struct run *run, const char *path,
     json_bool(run, "written", !run->options.dry_run);
 }
 
+static bool ends(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), tail = strlen(suffix);
+
+    return size > tail && strcmp(path + size - tail, suffix) == 0;
+}
+
+/* A file called x.zip is no model, whatever is in it. */
+static bool suffix_is_known(struct run *run, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    struct mf_format_info format;
+
+    if (!dot || dot[1 + strspn(dot + 1, LETTERS_AND_DIGITS)] != 0 ||
+        strpbrk(dot, LETTERS) == NULL)
+        return true;
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (ends(path, format.suffix))
+            return true;
+    report_usage(run,
+                 "'%.200s': '%.20s' is the suffix of no format; use .gguf, "
+                 ".apr or .safetensors, or add --to FORMAT",
+                 path, dot);
+    return false;
+}
+
+/* llama.cpp does not know them, and no later program renames them. */
+static void remark_names(struct run *run, const struct mf_model *model,
+                         const char *path)
+{
+    const struct options *options = &run->options;
+    struct mf_tensor tensor;
+    bool hub = false;
+
+    if (options->names != 0 ||
+        (options->to ? options->to != 1 : !ends(path, ".gguf")) ||
+        strcmp(mf_model_info(model)->format, "safetensors") != 0)
+        return;
+    for (size_t i = 0; !hub && mf_tensor_at(model, i, &tensor); i++)
+        hub = strncmp(tensor.name.at, HUB_PREFIX, strlen(HUB_PREFIX)) == 0;
+    if (hub)
+        report_remark(run, run->operand[0],
+                      "tensors keep their Hugging Face names, which llama.cpp "
+                      "does not load; --names gguf renames them");
+}
+
 static void convert(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
@@ -113,6 +167,7 @@ static void convert(struct run *run, struct mf_model *model)
     };
     struct mf_convert_result result;
 
+    remark_names(run, model, path);
     if (mf_convert(model, path, &wishes, &result) != MF_OK) {
         report_failure(run, run->operand[0]);
         return;
@@ -130,7 +185,9 @@ void command_convert(struct run *run)
     if (output_is_stdout(run->operand[1]) &&
         (options->shard_size > 0 || options->shard_tensors > 0))
         report_usage(run, "several files cannot go to standard output");
-    else if (output_fits(run, run->operand[1]))
+    else if (output_fits(run, run->operand[1]) &&
+             (options->to > 0 || run->command->execute == command_split ||
+              suffix_is_known(run, run->operand[1])))
         inputs_whole(run, convert);
 }
 

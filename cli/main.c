@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -25,18 +26,48 @@ static const char *next_name(void *state)
     return (*command)->name ? (*command)++->name : NULL;
 }
 
-static int no_command(const char *name)
+static void no_command(const char *name)
 {
     const struct command *each = commands;
-    const char *nearest = args_nearest(name, next_name, &each);
+    struct args_hint hint = args_hint(name, next_name, &each);
 
-    if (nearest)
-        report_usage(&run, "there is no command '%s'; did you mean '%s'?", name,
-                     nearest);
-    else
-        report_usage(&run, "there is no command '%.60s'; see: modelfile help",
-                     name);
-    return EXIT_USAGE;
+    report_usage(&run, "there is no command%s '%.60s'%s",
+                 strpbrk(name, "./") ? " and no file" : "", name,
+                 *hint.text ? hint.text : "; see: modelfile help");
+}
+
+static const char *next_sub(void *state)
+{
+    const struct command **command = state;
+    const char *name = command[0]->name;
+
+    if (!name || strcmp(name, command[1]->name) != 0)
+        return NULL;
+    return (*command)++->sub;
+}
+
+static bool is_there(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 || stat(path, &status) == 0;
+}
+
+/* A word behind `tensors` or `meta` is a file, or a mistyped sub-command. */
+static bool is_sub_or_file(const struct command *command, const char *word,
+                           const char *next)
+{
+    const struct command *each[2] = { command, command };
+    struct args_hint hint = args_hint(word, next_sub, each);
+
+    if (!*command->sub || !*word || is_there(word) ||
+        strcmp(command_find(command->name, word)->sub, word) == 0 ||
+        (!*hint.text && !(next && is_there(next))))
+        return true;
+    report_usage(&run, "there is no command '%s %.60s'%s%s", command->name,
+                 word, *hint.text ? hint.text : "; see: modelfile help ",
+                 *hint.text ? "" : command->name);
+    return false;
 }
 
 /* --version and --help are what people try first. */
@@ -112,8 +143,16 @@ static int execute(int count, char **arguments)
     if (word_first(1, count, arguments))
         sub = arguments[1];
     run.command = command_find(name, sub);
-    if (!run.command)
-        return no_command(name);
+    if (!run.command && is_there(name)) {
+        run.command = command_find("info", ""); /* modelfile m.gguf */
+        words = 0;
+    }
+    if (!run.command) {
+        no_command(name);
+        return run.code;
+    }
+    if (!is_sub_or_file(run.command, sub, count > 2 ? arguments[2] : NULL))
+        return run.code;
     words += *run.command->sub && strcmp(run.command->sub, sub) == 0;
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) || !make_env())

@@ -2,7 +2,6 @@
  *
  * meta.c - modelfile meta list and meta get
  */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,8 +31,8 @@ struct type_text type_text(const struct mf_meta *meta)
 
 static bool matches(const struct run *run, const struct mf_meta *meta)
 {
-    return run->operand_count < 2 ||
-           fnmatch(run->operand[1], meta->key.at, 0) == 0;
+    return names_match(run->operand_count < 2 ? NULL : run->operand[1],
+                       meta->key);
 }
 
 static void entry_json(struct run *run, struct mf_model *model,
@@ -90,14 +89,14 @@ static void show_list(struct run *run, struct mf_model *model)
     struct mf_meta meta;
     size_t i = 0;
 
-    if (run->options.json)
-        list_json(run, model);
-    else
-        list_text(run, model);
     while (mf_meta_at(model, i, &meta) && !matches(run, &meta))
         i++;
     if (run->operand_count > 1 && i == mf_model_info(model)->metadata_count)
-        report_worse(run, EXIT_NO); /* as grep does */
+        names_unmatched(run, model, NAMED_KEY, run->operand[1]);
+    else if (run->options.json)
+        list_json(run, model);
+    else
+        list_text(run, model);
 }
 
 void command_meta_list(struct run *run)
@@ -107,51 +106,24 @@ void command_meta_list(struct run *run)
 
 /* ---- get ---- */
 
-struct each_key {
-    const struct mf_model *model;
-    size_t index;
-};
-
-static const char *next_key(void *state)
-{
-    struct each_key *each = state;
-    struct mf_meta meta;
-
-    return mf_meta_at(each->model, each->index++, &meta) ? meta.key.at : NULL;
-}
-
-/* The answer is no; who asked in a terminal is told what is near. */
-static void no_key(struct run *run, const struct mf_model *model,
-                   const char *key)
-{
-    struct each_key each = { .model = model };
-    const char *nearest = args_nearest(key, next_key, &each);
-
-    report_no(run, "there is no key '%s'%s%s%s", key,
-              nearest ? "; did you mean '" : "", nearest ? nearest : "",
-              nearest ? "'?" : "");
-}
-
 static void show_get(struct run *run, struct mf_model *model)
 {
     const char *key = run->operand[1];
     struct mf_meta meta;
     size_t at;
-    bool found = mf_meta_find(model, key, strlen(key), &meta, &at);
 
-    if (run->options.json) {
+    if (!mf_meta_find(model, key, strlen(key), &meta, &at)) {
+        names_missing(run, model, NAMED_KEY, key);
+    } else if (run->options.json) {
         json_text(run, "format", mf_model_info(model)->format);
         mf_json_key(&run->json, "metadata");
         mf_json_begin(&run->json, '[');
-        if (found)
-            entry_json(run, model, &meta, at);
+        entry_json(run, model, &meta, at);
         mf_json_end(&run->json, ']');
-    } else if (found) {
+    } else {
         value_plain(run, model, at, run->options.full);
         out_text(&run->out, "\n");
     }
-    if (!found)
-        no_key(run, model, key);
 }
 
 void command_meta_get(struct run *run)

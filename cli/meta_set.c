@@ -25,8 +25,7 @@ static bool take_unset(struct editing *editing, char *key, struct mf_edit *edit)
     *edit = (struct mf_edit){ .key = key, .unset = true };
     if (meta_named(editing, key, &meta, &type))
         return true;
-    report_none(editing->run, "%.200s: there is no key '%.200s'", editing->path,
-                key);
+    names_missing(editing->run, editing->model, NAMED_KEY, key);
     return false;
 }
 

@@ -83,6 +83,13 @@ static bool take_tensor_types(struct run *run, struct wishes *wishes)
             return false;
         }
         *equals = 0;
+        if (mf_pattern_check(run->env, text) != MF_OK) {
+            report_usage(run, "'--tensor-type': %s",
+                         mf_env_error(run->env)->message);
+            return false;
+        }
+        if (!types_tensor_known(run, "--tensor-type", equals + 1))
+            return false;
         wishes->tensor_type[i] =
             (struct mf_tensor_type){ .pattern = text, .type = equals + 1 };
     }
@@ -180,6 +187,18 @@ static bool take_layers(struct run *run, struct wishes *wishes)
     wishes->options.prune = wishes->prune;
     wishes->options.prune_count = count;
     return true;
+}
+
+static bool types_are_known(struct run *run)
+{
+    const struct options *options = &run->options;
+
+    return types_quantize_known(run, run->operand[2]) &&
+           (!options->output_type ||
+            types_tensor_known(run, "--output-type", options->output_type)) &&
+           (!options->embedding_type ||
+            types_tensor_known(run, "--embedding-type",
+                               options->embedding_type));
 }
 
 static bool take_wishes(struct run *run, struct wishes *wishes)
@@ -289,7 +308,9 @@ void quantize_operands(struct run *run)
 {
     char **operand = run->operand;
 
-    if (run->operand_count < 2 || !mf_mix_name(operand[1]))
+    if (run->operand_count < 2 ||
+        (!mf_mix_name(operand[1]) &&
+         (run->operand_count > 2 || !types_is_near(operand[1]))))
         return;
     memmove(operand + 2, operand + 1,
             (run->operand_count - 1) * sizeof(*operand));
@@ -313,9 +334,10 @@ static const char *target_path(struct run *run)
     return path;
 }
 
+static struct wishes wishes;
+
 static void quantize(struct run *run, struct mf_model *model)
 {
-    static struct wishes wishes;
     static struct mf_quantize_result result;
     const struct options *options = &run->options;
     const char *path = target_path(run);
@@ -324,8 +346,6 @@ static void quantize(struct run *run, struct mf_model *model)
                                       .replace = options->force,
                                       .dry_run = options->dry_run };
 
-    if (!take_wishes(run, &wishes))
-        return;
     if (mf_quantize(model, path, &wishes.options, &how, &result) != MF_OK)
         report_failure(run, run->operand[0]);
     else if (options->json)
@@ -347,6 +367,8 @@ static bool keeps_split(struct run *run)
 
 void command_quantize(struct run *run)
 {
+    if (!types_are_known(run) || !take_wishes(run, &wishes))
+        return;
     if (!run->operand[1] ||
         (output_fits(run, run->operand[1]) && keeps_split(run)))
         inputs_whole(run, quantize);

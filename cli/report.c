@@ -130,23 +130,15 @@ static void report_alone(struct run *run, int code, const char *status,
     error_object(run, code, status, NULL, shown(text).text);
 }
 
-/* The same about what was asked for. */
-static void report_asked(struct run *run, int code, const char *format,
-                         va_list arguments)
-{
-    char text[1024];
-
-    vsnprintf(text, sizeof(text), format, arguments);
-    report_alone(run, code, "argument", text);
-}
-
 void report_usage(struct run *run, const char *format, ...)
 {
+    char text[1024];
     va_list arguments;
 
     va_start(arguments, format);
-    report_asked(run, EXIT_USAGE, format, arguments);
+    vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
+    report_alone(run, EXIT_USAGE, "argument", text);
 }
 
 void report_start(struct run *run)
@@ -169,15 +161,6 @@ void report_no(struct run *run, const char *format, ...)
     va_end(arguments);
     report_worse(run, EXIT_NO);
     say_format("modelfile: %s\n", shown(text).text);
-}
-
-void report_none(struct run *run, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    report_asked(run, EXIT_NO, format, arguments);
-    va_end(arguments);
 }
 
 void report_remark(struct run *run, const char *path, const char *text)

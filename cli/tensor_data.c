@@ -2,7 +2,6 @@
  *
  * tensor_data.c - modelfile tensors stats and export: the numbers themselves
  */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -85,15 +84,14 @@ static void show_stats(struct run *run, const struct mf_model *model,
         mf_json_end(&run->json, ']');
 }
 
-static size_t choose(const struct run *run, const struct mf_model *model,
+static size_t choose(const struct mf_model *model, const char *pattern,
                      size_t *index)
 {
-    const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
     struct mf_tensor tensor;
     size_t count = 0;
 
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
-        if (!pattern || fnmatch(pattern, tensor.name.at, 0) == 0)
+        if (names_match(pattern, tensor.name))
             index[count++] = i;
     return count;
 }
@@ -103,12 +101,15 @@ static void stats(struct run *run, struct mf_model *model)
     size_t most = mf_model_info(model)->tensor_count + 1, count;
     struct mf_tensor_stats *found = NULL;
     size_t *index = mf_resize(run->env, NULL, 0, most * sizeof(*index));
+    const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
 
     if (index)
         found = mf_resize(run->env, NULL, 0, most * sizeof(*found));
     if (found) {
-        count = choose(run, model, index);
-        if (mf_tensors_stats(model, index, count, found) == MF_OK)
+        count = choose(model, pattern, index);
+        if (pattern && count == 0)
+            names_unmatched(run, model, NAMED_TENSOR, pattern);
+        else if (mf_tensors_stats(model, index, count, found) == MF_OK)
             show_stats(run, model, index, count, found);
         else
             report_failure(run, run->operand[0]);
@@ -136,8 +137,7 @@ static void export_tensor(struct run *run, struct mf_model *model)
     size_t index;
 
     if (!mf_tensor_find(model, name, strlen(name), &tensor, &index)) {
-        report_none(run, "%.200s: there is no tensor '%.200s'", run->operand[0],
-                    name);
+        names_missing(run, model, NAMED_TENSOR, name);
         return;
     }
     if (mf_tensor_export(model, index, path, &options) != MF_OK) {

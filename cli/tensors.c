@@ -2,7 +2,6 @@
  *
  * tensors.c - modelfile tensors info: what tensors are there, and where
  */
-#include <fnmatch.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -34,8 +33,7 @@ struct choice {
 
 static bool matches(const struct choice *choice, const struct mf_tensor *tensor)
 {
-    return !choice->pattern ||
-           fnmatch(choice->pattern, tensor->name.at, 0) == 0;
+    return names_match(choice->pattern, tensor->name);
 }
 
 static size_t sorted_size(const struct choice *choice)
@@ -249,6 +247,18 @@ static void list_json(struct run *run, const struct choice *choice)
 
 /* ---- the command ---- */
 
+static void list(struct run *run, const struct choice *choice,
+                 const struct widths *widths, const struct totals *totals)
+{
+    if (run->options.json)
+        json_text(run, "format", mf_model_info(choice->model)->format);
+    if (!run->options.totals && run->options.json)
+        list_json(run, choice);
+    else if (!run->options.totals)
+        list_text(run, choice, *widths);
+    totals_show(run, totals);
+}
+
 static void show(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
@@ -272,15 +282,10 @@ static void show(struct run *run, struct mf_model *model)
         return;
     }
     survey(&choice, &widths, &totals);
-    if (options->json)
-        json_text(run, "format", mf_model_info(model)->format);
-    if (!options->totals && options->json)
-        list_json(run, &choice);
-    else if (!options->totals)
-        list_text(run, &choice, widths);
-    totals_show(run, &totals);
     if (choice.pattern && totals.all.tensors == 0)
-        report_worse(run, EXIT_NO); /* as grep does */
+        names_unmatched(run, model, NAMED_TENSOR, choice.pattern);
+    else
+        list(run, &choice, &widths, &totals);
     mf_resize(run->env, choice.sorted, choice.sorted ? sorted_size(&choice) : 0,
               0);
 }

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 
@@ -170,19 +171,19 @@ static const char *next_rule(void *state)
 static void explain(struct run *run, const char *id)
 {
     size_t index = 0;
-    const char *text = rule_text(id), *nearest;
+    struct args_hint hint;
+    const char *rule, *text;
 
-    if (text) {
-        out_format(&run->out, "%s\n\n", id);
-        out_text(&run->out, text);
-        return;
-    }
-    nearest = args_nearest(id, next_rule, &index);
-    report_usage(run, "there is no rule '%.60s'%s%s%s", id,
-                 nearest ? "; did you mean '"
-                         : "; see: modelfile validate "
-                           "--rules",
-                 nearest ? nearest : "", nearest ? "'?" : "");
+    while ((rule = next_rule(&index)) != NULL)
+        if (strcasecmp(rule, id) == 0 && (text = rule_text(rule)) != NULL) {
+            out_format(&run->out, "%s\n\n", rule);
+            out_text(&run->out, text);
+            return;
+        }
+    index = 0;
+    hint = args_hint(id, next_rule, &index);
+    report_usage(run, "there is no rule '%.60s'%s", id,
+                 *hint.text ? hint.text : "; see: modelfile validate --rules");
 }
 
 /* ---- the command ---- */

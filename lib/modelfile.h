@@ -599,6 +599,10 @@ struct mf_tensor_type {
     const char *type;    /* "q8_0" */
 };
 
+/* MF_ERR_ARGUMENT, with what is wrong and where, for a pattern that is no such
+ * regular expression. */
+MF_API enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern);
+
 /* What becomes of the tensors of a model that is quantized.  type is all that
  * must be set. */
 struct mf_quantize_options {

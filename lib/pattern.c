@@ -286,3 +286,17 @@ enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
     mf_pattern_add(&parser, FOUND);
     return parser.failed ? env->error.status : MF_OK;
 }
+
+enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
+{
+    struct mf_pattern *made;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    made = mf_alloc(env, sizeof(*made));
+    if (!made)
+        return env->error.status;
+    status = mf_pattern_init(made, env, pattern);
+    mf_resize(env, made, sizeof(*made), 0);
+    return status;
+}

@@ -112,11 +112,11 @@ known_cost() {
 check "opening costs no more allocations than info takes" known_cost
 
 refused_type() {
-    bench --csv --rounds 1 --quantize nonsense "$dir/model.gguf"
-    [ "$code" = 3 ] && grep -q nonsense "$dir/err" && nothing_left &&
+    bench --csv --rounds 1 --quantize IQ2_XXS "$dir/model.gguf"
+    [ "$code" = 3 ] && grep -q IQ2_XXS "$dir/err" && nothing_left &&
         grep -q '^convert,' "$dir/out"
 }
-check "a type that nobody knows is exit code 3, the rest goes on" refused_type
+check "a type that needs a matrix is exit code 3, the rest goes on" refused_type
 
 # ---- peers
 
@@ -199,7 +199,7 @@ fi
 
 document() {
     MODELFILE_GGUF_TOOLS=$(command -v false) quick --json --type q8_0 \
-        --quantize Q8_0 --quantize nonsense "$dir/model.gguf"
+        --quantize Q8_0 --quantize IQ2_XXS "$dir/model.gguf"
     [ "$code" = 3 ] && node -e '
         const d = JSON.parse(require("fs").readFileSync(0, "utf8"));
         const ok = (fits, what) => { if (!fits) throw new Error(what); };

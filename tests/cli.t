@@ -64,6 +64,39 @@ is usage-missing info
 is usage-many meta get good-base.gguf a b
 is usage-json info --json
 
+# What is meant, or what to type instead.
+is meant-info --quiet good-base.gguf
+is meant-info-none nothing.gguf
+is meant-letters hash -q -t 2 good-base.gguf
+is meant-letter-far validate -s good-base.gguf
+is meant-prefix info --one good-base.gguf
+is meant-choice hash --quiet --algo CRC32 good-base.gguf
+is meant-choice-near hash --algo sha25 good-base.gguf
+is meant-sub tensors inf good-base.gguf
+is meant-sub-far meta show good-base.gguf
+is meant-sub-file tensors inf
+is meant-two-files tensors good-base.gguf good-llama.gguf
+is meant-two-files-meta meta good-base.gguf good-llama.gguf
+is meant-part tensors good-llama.gguf attn
+is meant-part-key meta good-llama.gguf general
+is meant-tensor-stats tensors stats good-llama.gguf output.weigth
+is meant-tensor-export tensors export good-llama.gguf output.weigth -
+is meant-key-unset meta unset good-llama.gguf general.nmae
+is meant-rule validate --explain tensor-overlap
+is meant-rule-near validate --explain tensor-overlp
+is meant-mix quantize good-llama.gguf "$dir/o.gguf" q4km
+is meant-mix-no-out quantize good-llama.gguf q4km
+is meant-mix-prefix quantize good-llama.gguf "$dir/o.gguf" q8
+is meant-mix-far quantize good-llama.gguf "$dir/o.gguf" frobnicate
+is meant-mix-bench bench good-base.gguf --quantize q4km
+is meant-type quantize good-llama.gguf "$dir/o.gguf" q8_0 --output-type q6k
+is meant-type-pattern quantize good-llama.gguf "$dir/o.gguf" q8_0 \
+    --tensor-type attn=q6k
+is meant-pattern quantize good-llama.gguf "$dir/o.gguf" q8_0 \
+    --tensor-type 'a[=q8_0'
+is meant-suffix convert good-base.gguf no-folder/x.zip
+is meant-names convert --quiet --dry-run good-hf-llama x.gguf
+
 is options-first --quiet meta list good-base.gguf
 is options-between meta --quiet list good-base.gguf
 is options-first-value --top 1 --color=never --quiet tensors good-base.gguf
