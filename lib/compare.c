@@ -82,9 +82,11 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     for (slice->found = 0; slice->found < slice->size;) {
         uint64_t left = slice->size - slice->found;
         uint64_t at = slice->from + slice->found;
-        size_t size = left < most ? (size_t)left : most, equal;
-        const uint8_t *mine = read_piece(worker, &compare->a->file[a->shard],
-                                         a->offset + at, size, 0);
+        size_t size = mf_next_part(&worker->env, left, most), equal;
+        const uint8_t *mine =
+            size > 0 ? read_piece(worker, &compare->a->file[a->shard],
+                                  a->offset + at, size, 0)
+                     : NULL;
         const uint8_t *other =
             mine ? read_piece(worker, &compare->b->file[b->shard],
                               b->offset + at, size, most + MF_PAGE)
@@ -132,8 +134,8 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
     }
     /* Two halves, each with a page to spare; no piece needs more than a MiB. */
     largest = largest < 1 << 20 ? largest : 1 << 20;
-    status =
-        mf_crew_init(&compare.crew, a->env, work, 2 * largest + 4 * MF_PAGE, 0);
+    status = mf_crew_init(&compare.crew, a->env, work,
+                          2 * largest + 4 * MF_PAGE, 3 * MF_PAGE);
     if (status == MF_OK)
         status = mf_slices_init(&compare.slices, a->env, count, work);
     for (size_t i = 0; i < count && status == MF_OK; i++)

@@ -128,8 +128,9 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     for (uint64_t done = 0; done < piece->count; done += some) {
         uint64_t left = piece->count - done;
 
-        some = left < most ? (size_t)left : most;
-        if (read_numbers(worker, &piece->side[A], piece->from + done, some,
+        some = mf_next_part(&worker->env, left, most);
+        if (some == 0 ||
+            read_numbers(worker, &piece->side[A], piece->from + done, some,
                          room, a) != MF_OK ||
             read_numbers(worker, &piece->side[B], piece->from + done, some,
                          room, b) != MF_OK)

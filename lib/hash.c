@@ -51,11 +51,11 @@ static enum mf_status add_bytes(struct mf_worker *worker,
 {
     while (span.size > 0) {
         uint8_t *bytes = mf_worker_room(worker, span.offset);
-        size_t size = span.size < worker->buffer_size ? (size_t)span.size
-                                                      : worker->buffer_size;
+        size_t size =
+            mf_next_part(&worker->env, span.size, worker->buffer_size);
 
-        if (mf_source_read(&worker->env, source, span.offset, bytes, size) !=
-            MF_OK)
+        if (size == 0 || mf_source_read(&worker->env, source, span.offset,
+                                        bytes, size) != MF_OK)
             return worker->env.error.status;
         mf_digest_add(digest, bytes, size);
         if (!mf_worker_done(worker, size))

@@ -71,10 +71,10 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
 
     while (at < end) {
         uint8_t *buffer = mf_worker_room(worker, at);
-        size_t size = end - at < worker->buffer_size ? (size_t)(end - at)
-                                                     : worker->buffer_size;
+        size_t size = mf_next_part(&worker->env, end - at, worker->buffer_size);
 
-        if (read_summed(&worker->env, summing, at, buffer, size) != MF_OK)
+        if (size == 0 ||
+            read_summed(&worker->env, summing, at, buffer, size) != MF_OK)
             return worker->env.error.status;
         crc = mf_crc32(crc, buffer, size);
         at += size;

@@ -6,6 +6,7 @@
  */
 #include "lib/parallel.h"
 
+#include <inttypes.h>
 #include <sched.h>
 
 #include "lib/threads.h"
@@ -52,17 +53,28 @@ size_t mf_env_threads(const struct mf_env *env)
     return workers_for(env, UINT64_MAX, 0);
 }
 
+static size_t whole_pages(size_t size)
+{
+    size_t over = size % MF_PAGE;
+
+    return over > 0 ? size - over + MF_PAGE : size;
+}
+
+/* At least at_least, and a page, whatever the share is. */
 static size_t buffer_for(const struct mf_env *env, size_t workers,
                          uint64_t piece, size_t at_least)
 {
     size_t share = least(memory_for(env) / workers, BUFFER_MAX);
 
-    if (piece < share)
-        share = (size_t)piece + MF_PAGE - 1;
+    share =
+        piece < share ? whole_pages((size_t)piece) : share - share % MF_PAGE;
     if (share < at_least)
-        share = at_least + MF_PAGE - 1;
-    return share < MF_PAGE ? MF_PAGE : share - share % MF_PAGE;
+        share = whole_pages(at_least);
+    return share < MF_PAGE ? MF_PAGE : share;
 }
+
+/* So that all buffers together can be counted; no machine has as much. */
+#define LEAST_MAX (SIZE_MAX / (4 * MF_THREADS_MAX))
 
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least_size)
@@ -70,6 +82,10 @@ enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
     size_t count = workers_for(env, work, least_size), size, stride;
     uint8_t *buffer;
 
+    *crew = (struct mf_crew){ 0 };
+    if (least_size > LEAST_MAX)
+        return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "one row needs a buffer of %zu bytes", least_size);
     if (count > 1)
         count = mf_threads_start(count);
     size = buffer_for(env, count, piece, least_size);
@@ -229,6 +245,18 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
         work(&run, 0, true);
     watch(crew);
     return gather(crew);
+}
+
+size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most)
+{
+    size_t part = least(left, most);
+
+    if (part == 0)
+        mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                "no progress is possible: a buffer has room for %zu of the "
+                "%" PRIu64 " units that are left",
+                most, left);
+    return part;
 }
 
 bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,

@@ -67,6 +67,11 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
 bool mf_worker_done(struct mf_worker *worker, uint64_t bytes);
 enum mf_status mf_worker_stopped(struct mf_worker *worker);
 
+/* How much of what is left to do next, where `most` can be done at once.  Every
+ * loop whose `most` is computed asks here, so that it ends: 0, after mf_fail,
+ * where nothing can be done at once. */
+size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most);
+
 /* Waits until *turn is mine, which is its task's number: for what several
  * threads read at once and only one after the other can be taken in.  Who has
  * had its turn adds one.  False where the run has failed: that turn may never

@@ -104,11 +104,6 @@ static enum mf_status check_numbers(struct mf_worker *worker,
 
 /* ---- writing ---- */
 
-static size_t buffered(const struct mf_worker *worker, uint64_t left)
-{
-    return left < worker->buffer_size ? (size_t)left : worker->buffer_size;
-}
-
 static enum mf_status copy_piece(struct mf_worker *worker,
                                  const struct mf_piece *piece)
 {
@@ -117,7 +112,8 @@ static enum mf_status copy_piece(struct mf_worker *worker,
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
     bool by_kernel = piece->source && !rows_move(piece) && !piece->sound &&
                      piece->size >= BY_KERNEL;
-    size_t moved;
+    size_t stride = piece->sound ? mf_scan_stride(type) : 1;
+    size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
     for (uint64_t done = 0; done < piece->size; done += moved) {
         uint64_t at = piece->at + done;
@@ -130,9 +126,9 @@ static enum mf_status copy_piece(struct mf_worker *worker,
                     : 0;
         by_kernel = moved > 0;
         if (moved == 0) {
-            moved = buffered(worker, piece->size - done);
-            moved -= piece->sound ? moved % mf_scan_stride(type) : 0;
-            if (read_part(worker, piece, at, buffer, moved) != MF_OK ||
+            moved = mf_next_part(&worker->env, piece->size - done, most);
+            if (moved == 0 ||
+                read_part(worker, piece, at, buffer, moved) != MF_OK ||
                 check_numbers(worker, piece, type, at, buffer, moved) !=
                     MF_OK ||
                 mf_target_write(&worker->env, target, piece->to + done, buffer,
@@ -178,8 +174,8 @@ static enum mf_status recode_piece(struct mf_worker *worker,
         const uint8_t *result;
         size_t size;
 
-        some = count - done < most ? (size_t)(count - done) : most;
-        if (read_rows(worker, piece, first + done, some) != MF_OK)
+        some = mf_next_part(&worker->env, count - done, most);
+        if (some == 0 || read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
         if (piece->looked_at) {
             piece->largest = mf_recode_largest(recoding, worker->buffer, some,

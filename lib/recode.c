@@ -14,6 +14,10 @@
 #define LINE  ((size_t)64)
 #define SLACK (4 * LINE)
 
+/* A row has at most 8 bytes a number before and after, and 8 of floats: their
+ * sum is a number. */
+#define COLUMNS_MAX (SIZE_MAX / 64)
+
 static size_t up(size_t size)
 {
     return (size + LINE - 1) / LINE * LINE;
@@ -37,7 +41,7 @@ static uint64_t columns_of(enum mf_type from, enum mf_type to, uint64_t row)
         return 1;
     if (row == 0) /* there are none */
         return in > out ? in : out;
-    if (row % in == 0 && row % out == 0 && row <= SIZE_MAX / 16)
+    if (row % in == 0 && row % out == 0 && row <= COLUMNS_MAX)
         return row;
     /* The one flows, the other takes any number. */
     if ((mf_type_flows(from) && out == 1) || (mf_type_flows(to) && in == 1))

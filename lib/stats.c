@@ -10,7 +10,7 @@
 
 #include "lib/convert.h"
 
-#define PIECE  ((uint64_t)512 * 1024)
+#define PIECE  ((size_t)512 * 1024)
 #define PIECES 256
 
 struct sums {
@@ -76,9 +76,10 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
         const void *floats;
         size_t numbers;
 
-        some = rows < most ? (size_t)rows : most;
+        some = mf_next_part(&worker->env, rows, most);
         numbers = mf_recoding_numbers(recoding, row, some);
-        if (mf_source_read(&worker->env, source, piece->record->offset,
+        if (some == 0 ||
+            mf_source_read(&worker->env, source, piece->record->offset,
                            worker->buffer, recoding->prefix) != MF_OK ||
             mf_source_read(&worker->env, source, start + piece->at + done,
                            mf_recoding_room(recoding, worker->buffer),
@@ -157,7 +158,8 @@ static enum mf_status cut(struct looking *looking,
                           const struct mf_record *record, size_t number)
 {
     struct mf_recoding recoding;
-    uint64_t size, out, most;
+    uint64_t size, out;
+    size_t most;
 
     if (!decoding_of(looking, record, &recoding))
         return looking->model->env->error.status;
@@ -172,8 +174,8 @@ static enum mf_status cut(struct looking *looking,
     most =
         recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
     for (uint64_t at = 0, some; at < size; at += some) {
-        some = size - at < most ? size - at : most;
-        if (looking->count == PIECES && run(looking) != MF_OK)
+        some = mf_next_part(looking->model->env, size - at, most);
+        if (some == 0 || (looking->count == PIECES && run(looking) != MF_OK))
             return looking->model->env->error.status;
         looking->piece[looking->count++] = (struct piece){
             .record = record,

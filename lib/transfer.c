@@ -10,11 +10,11 @@
 
 /* Large enough for the kernel to copy at full speed, small enough to be shared
  * and stopped; a multiple of every element's size. */
-#define PIECE  ((uint64_t)8 * 1024 * 1024)
+#define PIECE  ((size_t)8 * 1024 * 1024)
 #define PIECES 256
 
 /* What is recoded takes a hundred times as long. */
-#define RECODED ((uint64_t)256 * 1024)
+#define RECODED ((size_t)256 * 1024)
 
 struct transfer {
     struct mf_outputs *outputs;
@@ -60,11 +60,11 @@ static enum mf_status run(struct transfer *transfer)
 static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
-    uint64_t to = piece.to, in = 1, out = 1, most = PIECE;
-    uint64_t whole = piece.sound ? mf_scan_stride(piece.tensor->type) : 1;
+    size_t in = 1, out = 1, most = PIECE;
+    size_t whole = piece.sound ? mf_scan_stride(piece.tensor->type) : 1;
+    uint64_t to = piece.to;
 
     most -= most % whole; /* blocks */
-
     if (transfer->count > 0 &&
         mf_piece_join(&transfer->piece[transfer->count - 1], &piece))
         return MF_OK;
@@ -74,11 +74,11 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
         most = in < RECODED ? RECODED / in * in : in;
     }
     for (piece.at = 0; piece.at < piece.span.size; piece.at += piece.size) {
-        uint64_t left = piece.span.size - piece.at;
-
-        piece.size = left < most ? left : most;
+        piece.size =
+            mf_next_part(transfer->crew->env, piece.span.size - piece.at, most);
         piece.to = to + piece.at / in * out;
-        if (transfer->count == PIECES && run(transfer) != MF_OK)
+        if (piece.size == 0 ||
+            (transfer->count == PIECES && run(transfer) != MF_OK))
             return transfer->crew->env->error.status;
         transfer->piece[transfer->count++] = piece;
     }

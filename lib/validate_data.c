@@ -223,12 +223,15 @@ static enum mf_status cut(struct look *look, struct mf_span span, size_t stride,
         if (look->piece_count == look->piece_room &&
             look_and_take(look) != MF_OK)
             return look->model->env->error.status;
-        piece = &look->piece[look->piece_count++];
+        piece = &look->piece[look->piece_count];
         *piece = *like;
         piece->offset = span.offset + done;
         piece->done = done;
-        piece->size = left < most ? (size_t)left : most;
+        piece->size = mf_next_part(look->model->env, left, most);
         piece->summed = summed;
+        if (piece->size == 0)
+            return look->model->env->error.status;
+        look->piece_count++;
         done += piece->size;
         piece->last = done == span.size;
     }

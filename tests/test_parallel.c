@@ -37,6 +37,8 @@ static enum mf_status note(struct mf_worker *worker, void *context, size_t task)
 
     atomic_fetch_add(&work->done[task], 1);
     worker->env.io.reads++;
+    worker->env.io.bytes_read += 3;
+    worker->env.io.bytes_written += 5;
     memset(worker->buffer, (int)task, worker->buffer_size + MF_PAGE);
     return task >= work->fails_from
                ? mf_fail(&worker->env, MF_ERR_IO, task, "task %zu", task)
@@ -55,11 +57,16 @@ static void every_task_runs_once(void **state)
         assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
                          MF_OK);
         assert_true(crew.count <= thread_counts[i]);
-        assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_OK);
-        for (size_t task = 0; task < TASKS; task++)
-            assert_int_equal(work.done[task], 1);
-        mf_env_io(own, &io);
-        assert_int_equal(io.reads, TASKS);
+        /* A second run adds its own to what was counted, and that alone. */
+        for (unsigned runs = 1; runs <= 2; runs++) {
+            assert_int_equal(mf_crew_run(&crew, note, &work, TASKS), MF_OK);
+            for (size_t task = 0; task < TASKS; task++)
+                assert_int_equal(work.done[task], runs);
+            mf_env_io(own, &io);
+            assert_int_equal(io.reads, runs * TASKS);
+            assert_int_equal(io.bytes_read, runs * TASKS * 3);
+            assert_int_equal(io.bytes_written, runs * TASKS * 5);
+        }
         mf_crew_release(&crew);
         mf_env_free(own);
     }
