@@ -36,10 +36,27 @@ THREADS := -fopenmp
 LIBGOMP := $(or $(filter /%,$(shell $(CC) -print-file-name=libgomp.a \
              2>/dev/null)),-lgomp) -lpthread
 endif
-COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(CFLAGS) $(SANITIZE)
+# Hardening, as far as the compiler and the linker know it; not with sanitizers.
+ifndef SAN
+known    = $(if $(shell echo 'int main(void) { return 0; }' | $(CC) -Werror \
+             -fPIC $(1) -x c - -o /dev/null 2>&1 || echo no),,$(1))
+each     = $(or $(call known,$(1)),$(foreach flag,$(1),$(call known,$(flag))))
+HARDEN  := -fstack-protector-strong -fstack-clash-protection -fcf-protection
+HARDEN  := $(call each,$(HARDEN))
+# Without -O it only warns; a level in CFLAGS is the caller's.
+ifneq (,$(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS)))))
+HARDEN  += $(if $(findstring _FORTIFY_SOURCE,$(CC) $(CFLAGS)),, \
+             -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+endif
+RELRO   := -Wl,-z,relro -Wl,-z,now
+RELRO   := $(call each,$(RELRO))
+PIE     := $(call known,-pie)
+endif
+COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
-LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,-O1 -Wl,--as-needed
+LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
+           -Wl,--as-needed
 
 # Short lines while building; V=1 shows the whole commands.
 ifdef V
@@ -148,7 +165,7 @@ $(BUILD)/libmodelfile.so: $(LIB_OBJ)
 
 $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBS) -o $@
+	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # ---- trying it out
 
@@ -181,7 +198,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
     $(BUILD)/libmodelfile.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBS) -o $@
+	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
@@ -204,7 +221,7 @@ test: ## installs what is missing, builds, and runs every test
 tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
-	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" LIBS="$(LIBS)" \
+	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
 	    QUICK=$(QUICK) sh tests/run.sh $(UNIT) $(SCRIPTS)
 
 # What gcc's build with threads runs again.
