@@ -194,6 +194,9 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
 
+# What only the program does.
+$(BUILD)/tests/test_sandbox: $(BUILD)/cli/sandbox.o
+
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
     $(BUILD)/libmodelfile.a

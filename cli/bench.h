@@ -80,6 +80,9 @@ bool bench_goes_on(const struct run *run, size_t runs, uint64_t started);
 
 void bench_model(struct run *run, struct mf_model *model);
 
+/* The environment names one. */
+bool bench_has_peers(void);
+
 /* times has room for those of two programs. */
 void bench_peers(struct run *run, const struct bench_folder *folder,
                  double *times, size_t room);

@@ -23,12 +23,27 @@ bool bench_goes_on(const struct run *run, size_t runs, uint64_t started)
 
 /* ---- a folder below $TMPDIR ---- */
 
+static const char *temporary(void)
+{
+    const char *path = getenv("TMPDIR");
+
+    return path && *path ? path : "/tmp";
+}
+
+/* Other programs may want what ours does without. */
+void writes_bench(struct run *run)
+{
+    if (run->operand_count > 0 && bench_has_peers())
+        run->sandbox.off = "other programs are run";
+    else if (run->operand_count > 0)
+        sandbox_allow_folder(&run->sandbox, temporary());
+}
+
 static bool make_folder(struct run *run, struct bench_folder *folder)
 {
-    const char *above = getenv("TMPDIR");
+    const char *above = temporary();
     int size;
 
-    above = above && *above ? above : "/tmp";
     size = snprintf(folder->path, sizeof(folder->path),
                     "%s/modelfile-bench.XXXXXX", above);
     if ((size_t)size >= sizeof(folder->path) || !mkdtemp(folder->path)) {

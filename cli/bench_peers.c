@@ -263,6 +263,12 @@ static const char *setting(const char *name)
     return value && *value ? value : NULL;
 }
 
+bool bench_has_peers(void)
+{
+    return setting("MODELFILE_GGUF_TOOLS") ||
+           setting("MODELFILE_LLAMA_QUANTIZE");
+}
+
 void bench_peers(struct run *run, const struct bench_folder *folder,
                  double *times, size_t room)
 {

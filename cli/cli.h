@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "cli/out.h"
+#include "cli/sandbox.h"
 
 enum exit_code {
     EXIT_DONE = 0,
@@ -32,7 +33,7 @@ struct text_list {
 
 /* Everything that options can say; all zero is the default. */
 struct options {
-    bool json, quiet, stats, help;
+    bool json, quiet, stats, help, no_sandbox;
     unsigned colour; /* enum colour */
     bool one_file, full, totals;
     unsigned sort; /* enum sort */
@@ -128,6 +129,9 @@ struct command {
     const char *examples;         /* a line each, ends with a newline */
     const struct option *options; /* beside those that all have */
     void (*execute)(struct run *run);
+    /* Tells the sandbox of every file that the operands and options have it
+     * write, see sandbox.h.  NULL: it writes none, and cannot. */
+    void (*writes)(struct run *run);
 };
 
 /* All commands, in the order in which help lists them; ends with name NULL. */
@@ -145,6 +149,7 @@ struct run {
     struct mf_env *env;
     struct out out;
     struct mf_json_out json;
+    struct sandbox sandbox;
     /* Between report_begin and report_end: an error is a member of the answer.
      */
     bool answering;
@@ -404,6 +409,12 @@ void command_diff(struct run *run);
 void command_bench(struct run *run);
 void command_help(struct run *run);
 void command_version(struct run *run);
+
+void writes_edited(struct run *run); /* meta_set.c */
+void writes_out(struct run *run);    /* convert.c: the second operand */
+void writes_export(struct run *run);
+void writes_quantized(struct run *run);
+void writes_bench(struct run *run);
 
 extern const struct option info_options[];
 extern const struct option tensors_options[];

@@ -178,6 +178,11 @@ static void convert(struct run *run, struct mf_model *model)
         show_text(run, path, &result);
 }
 
+void writes_out(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
+}
+
 void command_convert(struct run *run)
 {
     const struct options *options = &run->options;

@@ -202,6 +202,23 @@ static const char *compiler(void)
 #endif
 }
 
+/* This run's own, which is any run's. */
+static void sandbox_json(struct run *run)
+{
+    const struct sandbox *sandbox = &run->sandbox;
+
+    mf_json_key(&run->json, "sandbox");
+    mf_json_begin(&run->json, '{');
+    json_number(run, "landlock", sandbox->landlock);
+    json_bool(run, "seccomp", sandbox->seccomp);
+    mf_json_key(&run->json, "off");
+    if (sandbox->off)
+        mf_json_string(&run->json, sandbox->off, strlen(sandbox->off));
+    else
+        mf_json_null(&run->json);
+    mf_json_end(&run->json, '}');
+}
+
 void command_version(struct run *run)
 {
     if (!run->options.json) {
@@ -211,6 +228,7 @@ void command_version(struct run *run)
     report_begin(run);
     json_text(run, "version", mf_version());
     json_text(run, "compiler", compiler());
+    sandbox_json(run);
     formats_json(run);
     types_json(run);
     report_end(run);

@@ -89,6 +89,17 @@ static void set_colour(void)
                       !(no_colour && *no_colour));
 }
 
+/* Before there is a thread or an open file. */
+static void enter_sandbox(void)
+{
+    const struct options *options = &run.options;
+
+    sandbox_begin(&run.sandbox, options->no_sandbox ? "--no-sandbox" : NULL);
+    if (run.command->writes && !options->help && !options->dry_run)
+        run.command->writes(&run);
+    sandbox_enter(&run.sandbox);
+}
+
 /* As the options say. */
 static bool make_env(void)
 {
@@ -155,7 +166,10 @@ static int execute(int count, char **arguments)
         return run.code;
     words += *run.command->sub && strcmp(run.command->sub, sub) == 0;
     run.operand = arguments; /* operands move to the front of it */
-    if (!args_parse(&run, count - words, arguments + words) || !make_env())
+    if (!args_parse(&run, count - words, arguments + words))
+        return run.code;
+    enter_sandbox();
+    if (!make_env())
         return run.code;
     set_colour();
     if (run.options.help)

@@ -91,6 +91,11 @@ static bool take_edits(struct editing *editing)
 
 #define EDITS_MAX 256
 
+void writes_edited(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, run->operand[0]);
+}
+
 void command_meta_set(struct run *run)
 {
     static struct mf_edit edits[EDITS_MAX];

@@ -365,6 +365,11 @@ static bool keeps_split(struct run *run)
     return false;
 }
 
+void writes_quantized(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, target_path(run));
+}
+
 void command_quantize(struct run *run)
 {
     if (!types_are_known(run) || !take_wishes(run, &wishes))

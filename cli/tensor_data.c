@@ -150,6 +150,11 @@ static void export_tensor(struct run *run, struct mf_model *model)
     }
 }
 
+void writes_export(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, output_path(run->operand[2]));
+}
+
 void command_tensors_export(struct run *run)
 {
     if (output_fits(run, run->operand[2]))

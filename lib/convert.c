@@ -84,6 +84,26 @@ static uint64_t bytes_of(const struct mf_outputs *outputs)
     return size;
 }
 
+/* Several files take their places one after the other: a crash between two of
+ * them leaves new ones beside old ones, and where those were the model that is
+ * read, nothing would be left of it. */
+static enum mf_status spare_inputs(const struct mf_outputs *outputs)
+{
+    const struct mf_model *model = outputs->model;
+
+    for (size_t i = 0; outputs->count > 1 && i < outputs->count; i++)
+        for (size_t f = 0; f < model->file_count; f++)
+            if (mf_target_replaces(&outputs->output[i].target,
+                                   &model->file[f].source))
+                return mf_fail(
+                    outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                    "'%s' is a file of the model itself: choose another name",
+                    mf_quote((struct mf_str){ outputs->output[i].path,
+                                              strlen(outputs->output[i].path) })
+                        .text);
+    return MF_OK;
+}
+
 static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
 {
     enum mf_status status = MF_OK;
@@ -98,6 +118,8 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
             status = mf_target_check_more(
                 &output->target, bytes_of(outputs) - output->draft.file_size);
     }
+    if (status == MF_OK)
+        status = spare_inputs(outputs);
     return status == MF_OK ? open_index(outputs, replace) : status;
 }
 
@@ -149,10 +171,8 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     struct mf_crew crew = { 0 };
     uint64_t size = bytes_of(outputs);
     size_t least;
-    enum mf_status status = mf_outputs_spare_inputs(outputs);
+    enum mf_status status = mf_outputs_need(outputs, &least);
 
-    if (status == MF_OK)
-        status = mf_outputs_need(outputs, &least);
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, least);
     if (status == MF_OK && !outputs->verbatim &&
@@ -170,44 +190,31 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     return status;
 }
 
-static enum mf_status convert(struct mf_model *model, const char *path,
-                              const struct mf_convert_options *options,
-                              bool rewrites, struct mf_convert_result *out)
+enum mf_status mf_convert(struct mf_model *model, const char *path,
+                          const struct mf_convert_options *options,
+                          struct mf_convert_result *out)
 {
+    static const struct mf_convert_options none;
     struct mf_outputs outputs;
+    struct mf_convert_result result;
     enum mf_status status;
 
     mf_clear_error(model->env);
+    options = options ? options : &none;
     status = mf_outputs_plan(model, path, options, &outputs);
-    outputs.rewrites = rewrites;
-    if (status == MF_OK)
-        status = options->dry_run
-                     ? mf_outputs_spare_inputs(&outputs)
-                     : mf_outputs_write(&outputs, options->replace);
-    if (status == MF_OK && out)
-        *out = (struct mf_convert_result){
+    if (status == MF_OK && !options->dry_run)
+        status = mf_outputs_write(&outputs, options->replace);
+    if (status == MF_OK) {
+        result = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,
             .file_count = outputs.count,
             .file_size = bytes_of(&outputs),
             .left_out = outputs.left_out,
             .tensors_left_out = outputs.renaming.lost,
         };
+        if (out)
+            *out = result;
+    }
     mf_outputs_release(&outputs);
     return status;
-}
-
-enum mf_status mf_convert(struct mf_model *model, const char *path,
-                          const struct mf_convert_options *options,
-                          struct mf_convert_result *out)
-{
-    static const struct mf_convert_options none;
-
-    return convert(model, path, options ? options : &none, false, out);
-}
-
-enum mf_status mf_convert_in_place(struct mf_model *model, const char *path,
-                                   const struct mf_convert_options *options,
-                                   struct mf_convert_result *out)
-{
-    return convert(model, path, options, true, out);
 }

@@ -315,7 +315,7 @@ static enum mf_status edit_model(struct edit *edit, const char *path,
         return edit->env->error.status;
     if (fits)
         return edit_in_place(edit, path, options->dry_run, out);
-    if (mf_convert_in_place(edit->model, path, &wishes, &result) != MF_OK)
+    if (mf_convert(edit->model, path, &wishes, &result) != MF_OK)
         return edit->env->error.status;
     out->changed = result.file_size;
     return MF_OK;
