@@ -50,7 +50,7 @@ struct options {
     uint64_t shard_size, shard_tensors, reserve; /* 0: not given */
     unsigned version;                            /* of GGUF; likewise */
     unsigned names;                              /* enum mf_naming */
-    bool force, lossy, dry_run, raw;
+    bool force, lossy, dry_run, raw, allow_nonfinite;
     const char *imatrix, *output_type, *embedding_type, *prune_layers;
     struct text_list tensor_types, overrides, include_weights, exclude_weights;
     bool pure, allow_requantize, leave_output, keep_split, report;

@@ -7,6 +7,13 @@
 
 #include "cli/cli.h"
 
+#define OPTION_NONFINITE                                                       \
+    {                                                                          \
+        "--allow-nonfinite", OPTION_FLAG, NULL, 0,                             \
+            offsetof(struct options, allow_nonfinite),                         \
+            "writes NaN and infinite values instead of refusing them"          \
+    }
+
 const struct option convert_options[] = {
     { "--to", OPTION_CHOICE, "gguf|apr|safetensors", 1,
       offsetof(struct options, to), "format; OUT's suffix if not given" },
@@ -28,6 +35,7 @@ const struct option convert_options[] = {
       offsetof(struct options, version), "for old readers" },
     { "--lossy", OPTION_FLAG, NULL, 0, offsetof(struct options, lossy),
       "leaves out metadata that the format cannot carry" },
+    OPTION_NONFINITE,
     OPTIONS_WRITE,
     { 0 },
 };
@@ -50,6 +58,7 @@ const struct option dequantize_options[] = {
       offsetof(struct options, to), "format; OUT's suffix if not given" },
     { "--lossy", OPTION_FLAG, NULL, 0, offsetof(struct options, lossy),
       "leaves out metadata that the format cannot carry" },
+    OPTION_NONFINITE,
     OPTIONS_WRITE,
     { 0 },
 };
@@ -148,6 +157,23 @@ static void remark_names(struct run *run, const struct mf_model *model,
                       "does not load; --names gguf renames them");
 }
 
+/* Commands that move bytes and change none. */
+static bool only_moves(const struct run *run)
+{
+    return run->command->execute == command_split ||
+           run->command->execute == command_merge;
+}
+
+static void failed(struct run *run)
+{
+    const char *rule = mf_env_error(run->env)->rule;
+
+    report_failure(run, run->operand[0]);
+    if (strcmp(rule, "DATA-NOT-FINITE") == 0 || strcmp(rule, "DATA-SCALE") == 0)
+        report_remark(run, run->operand[0],
+                      "--allow-nonfinite writes such values as they are");
+}
+
 static void convert(struct run *run, struct mf_model *model)
 {
     const struct options *options = &run->options;
@@ -164,12 +190,13 @@ static void convert(struct run *run, struct mf_model *model)
         .reserve = options->reserve,
         .version = options->version,
         .names = (enum mf_naming)options->names,
+        .allow_nonfinite = options->allow_nonfinite || only_moves(run),
     };
     struct mf_convert_result result;
 
     remark_names(run, model, path);
     if (mf_convert(model, path, &wishes, &result) != MF_OK) {
-        report_failure(run, run->operand[0]);
+        failed(run);
         return;
     }
     if (options->json)

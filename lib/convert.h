@@ -39,7 +39,7 @@ struct mf_outputs {
     struct mf_output *output;
     size_t count;
     bool verbatim; /* one file, byte for byte that of the model */
-    bool sound;    /* numbers that are infinite or none are refused */
+    bool sound;    /* numbers that are infinite or NaN are refused */
     struct mf_renaming renaming;
     /* A file beside them that lists them, or path NULL. */
     char *index_path;

@@ -300,6 +300,7 @@ static enum mf_status edit_model(struct edit *edit, const char *path,
     struct mf_convert_options wishes = { .format = edit->model->format->name,
                                          .replace = true,
                                          .dry_run = options->dry_run,
+                                         .allow_nonfinite = true,
                                          .reserve = options->reserve,
                                          .edits = edits,
                                          .edit_count = count };

@@ -524,9 +524,14 @@ struct mf_convert_options {
                            latter two of matrices only, norms and biases are
                            then f32 in GGUF.  NULL: as they are */
     bool dequantize;    /* blocks, too, become that type */
-    bool replace;       /* a file that stands there already */
-    bool lossy;         /* what cannot be carried is left out */
-    bool dry_run;       /* only the answer; nothing is written */
+    /* Numbers that are infinite or NaN, as those become that the new type is
+     * too narrow for, are written; else they are refused wherever numbers
+     * change their type, and in GGUF and APR, where mf_validate_data finds them
+     * to be errors. */
+    bool allow_nonfinite;
+    bool replace; /* a file that stands there already */
+    bool lossy;   /* what cannot be carried is left out */
+    bool dry_run; /* only the answer; nothing is written */
     /* Several files, PREFIX-00001-of-00005.SUFFIX: of at most so many bytes of
      * tensors (a larger tensor has a file of its own), or so many tensors. */
     uint64_t shard_size, shard_tensors;

@@ -8,6 +8,8 @@
  */
 #include "lib/piece.h"
 
+#include <stdio.h>
+
 #include "lib/scan.h"
 
 /* Where less is copied, asking the kernel to do it takes longer than that. */
@@ -79,27 +81,84 @@ static enum mf_status read_part(struct mf_worker *worker,
 
 /* ---- numbers ---- */
 
-/* Of what the tensor is, or will be, the bytes behind `at`. */
+/* What is at fault in a piece: the number of its stride, from the piece's
+ * start, or the scale of the whole tensor. */
+struct fault {
+    enum mf_type type;
+    uint64_t number;
+    bool of_all;
+};
+
+/* A piece of several small tensors begins with the one that it names: the one
+ * that a byte of it is in, and the byte of that one that its own first is. */
+static struct mf_str tensor_at(const struct mf_piece *piece, uint64_t *at)
+{
+    const struct mf_index *index = &piece->model->index;
+    uint64_t offset = piece->span.offset + *at;
+
+    if (piece->recoding.decode || *at < piece->tensor->size)
+        return piece->tensor->name;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        if (piece->source == &piece->model->file[record->shard].source &&
+            offset >= record->offset &&
+            offset - record->offset < record->size) {
+            *at = offset - record->offset;
+            return (struct mf_str){ record->name, record->name_size };
+        }
+    }
+    return piece->tensor->name;
+}
+
+static enum mf_status not_finite(struct mf_worker *worker,
+                                 const struct mf_piece *piece,
+                                 const struct fault *fault)
+{
+    enum mf_type type = fault->type;
+    size_t stride = mf_scan_stride(type);
+    uint64_t at = fault->number * stride;
+    enum mf_rule rule =
+        fault->of_all ? MF_RULE_DATA_SCALE : mf_scan_kind(type).rule;
+    bool is = type == (enum mf_type)piece->tensor->from;
+    struct mf_str name = is ? tensor_at(piece, &at) : piece->tensor->name;
+    char what[64] = "its scale";
+
+    if (!fault->of_all)
+        snprintf(what, sizeof(what), "%s %" PRIu64,
+                 rule == MF_RULE_DATA_SCALE ? "a scale of block" : "element",
+                 at / stride);
+    mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s' as %s: %s %s infinite or NaN", mf_quote(name).text,
+            mf_types[type].name, what, is ? "is" : "would be");
+    /* What the written file would break. */
+    worker->env.error.rule = mf_rules[rule].id;
+    return worker->env.error.status;
+}
+
+/* Of what the tensor is, or will be, the bytes from `at` on. */
 static enum mf_status check_numbers(struct mf_worker *worker,
                                     const struct mf_piece *piece,
                                     enum mf_type type, uint64_t at,
                                     const uint8_t *bytes, size_t size)
 {
+    size_t head = piece->recoding.decode ? 0 : mf_type_head(type), first;
+    bool big_endian = piece->output->draft.big_endian;
+    struct fault fault = { .type = type, .of_all = true };
     uint64_t count;
-    size_t first;
 
     if (!piece->sound) /* its type may be unknown, too */
         return MF_OK;
-    first = mf_scan(piece->sound, type, false, bytes, size, &count);
+    if (at == 0 && head > 0 && head <= size &&
+        mf_scan(piece->sound, MF_TYPE_F32, big_endian, bytes, head, &count) !=
+            MF_SCAN_CLEAN)
+        return not_finite(worker, piece, &fault);
+    first = mf_scan(piece->sound, type, big_endian, bytes, size, &count);
     if (first == MF_SCAN_CLEAN)
         return MF_OK;
-    return mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "tensor '%s' as %s: %s %" PRIu64 " %s infinite or no number",
-                   mf_quote(piece->tensor->name).text, mf_types[type].name,
-                   mf_types[type].block > 1 ? "a scale of block" : "element",
-                   at / mf_scan_stride(type) + first,
-                   type == (enum mf_type)piece->tensor->from ? "is"
-                                                             : "would be");
+    fault.of_all = false;
+    fault.number = at / mf_scan_stride(type) + first;
+    return not_finite(worker, piece, &fault);
 }
 
 /* ---- writing ---- */
@@ -215,13 +274,22 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 
 static bool is_copied(const struct mf_piece *piece)
 {
-    return piece->source && !piece->recoding.decode && !rows_move(piece) &&
-           !piece->sound;
+    return piece->source && !piece->recoding.decode && !rows_move(piece);
+}
+
+/* Numbers that are looked at must be of one type, and have no scale before
+ * them. */
+static bool looks_same(const struct mf_piece *a, const struct mf_piece *b)
+{
+    if (!a->sound || !b->sound)
+        return a->sound == b->sound;
+    return a->tensor->type == b->tensor->type &&
+           mf_type_head((enum mf_type)a->tensor->type) == 0;
 }
 
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)
 {
-    if (!is_copied(piece) || !is_copied(last) ||
+    if (!is_copied(piece) || !is_copied(last) || !looks_same(last, piece) ||
         last->output != piece->output || last->source != piece->source ||
         last->span.offset + last->at + last->size != piece->span.offset ||
         last->to + last->size != piece->to || last->size >= BY_KERNEL ||

@@ -10,6 +10,7 @@
 
 struct mf_piece {
     struct mf_output *output;
+    const struct mf_model *model;         /* of the source; NULL: of none */
     const struct mf_source *source;       /* NULL: zeros */
     const struct mf_draft_tensor *tensor; /* NULL: bytes of no tensor */
     struct mf_span span;                  /* of the tensor, in the source */

@@ -358,8 +358,13 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                        "%zu shards are more than their names can count", count);
     if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
         return env->error.status;
+    /* Where readers take such numbers, and none is converted, they pass. */
+    out->sound =
+        !options->allow_nonfinite && (options->type || options->dequantize ||
+                                      format->layout != MF_LAYOUT_TILED);
     out->verbatim = is_verbatim(model, format, options);
     if (out->verbatim) {
+        out->output->draft.big_endian = model->info.byte_order == MF_BIG_ENDIAN;
         out->output->draft.file_size = model->file[0].source.size;
         return MF_OK;
     }

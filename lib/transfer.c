@@ -22,6 +22,7 @@ struct transfer {
     const struct mf_isa *isa;
     struct mf_piece *piece;
     size_t count;
+    bool joined;    /* what was added last belongs to the piece before it */
     float *weights; /* of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
     float largest; /* of the tensor whose numbers were looked at */
@@ -65,8 +66,10 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
     uint64_t to = piece.to;
 
     most -= most % whole; /* blocks */
-    if (transfer->count > 0 &&
-        mf_piece_join(&transfer->piece[transfer->count - 1], &piece))
+    transfer->joined =
+        transfer->count > 0 &&
+        mf_piece_join(&transfer->piece[transfer->count - 1], &piece);
+    if (transfer->joined)
         return MF_OK;
     if (recoding->decode) {
         in = recoding->in;
@@ -185,6 +188,19 @@ static enum mf_status transfer_made(struct transfer *transfer,
     return add(transfer, piece);
 }
 
+/* What looks through the numbers of a tensor; NULL where there are none to look
+ * for, or where its bytes are no whole blocks and none can be told. */
+static const struct mf_isa *checked_by(const struct transfer *transfer,
+                                       const struct mf_draft_tensor *tensor,
+                                       const struct mf_record *record)
+{
+    if (!transfer->outputs->sound || tensor->from >= MF_TYPE_COUNT ||
+        tensor->from == MF_TYPE_BOOL ||
+        record->size % mf_scan_stride((enum mf_type)tensor->from) != 0)
+        return NULL;
+    return transfer->isa;
+}
+
 static enum mf_status transfer_tensor(struct transfer *transfer,
                                       struct mf_output *output,
                                       const struct mf_draft_tensor *tensor)
@@ -192,6 +208,7 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
     const struct mf_model *model = transfer->outputs->model;
     const struct mf_record *record = &model->index.tensor[tensor->record];
     struct mf_piece piece = { .output = output,
+                              .model = model,
                               .source = &model->file[record->shard].source,
                               .tensor = tensor,
                               .span = { record->offset, record->size },
@@ -199,9 +216,7 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                                   output->draft.data_offset + tensor->offset };
     uint64_t in, out;
 
-    if (transfer->outputs->sound && tensor->type < MF_TYPE_COUNT)
-        piece.sound = transfer->isa;
-
+    piece.sound = checked_by(transfer, tensor, record);
     if (tensor->size == 0 && record->size == 0)
         return MF_OK; /* rows of no numbers: nothing to divide by */
     if (tensor->from == tensor->type)
@@ -252,14 +267,79 @@ static enum mf_status transfer_output(struct transfer *transfer,
     return status;
 }
 
+/* Tensors that pieces of a file are about, some at a time. */
+#define TENSORS 64
+
+struct passing {
+    uint64_t at; /* all bytes before it are under way */
+    struct mf_draft_tensor tensor[TENSORS];
+    size_t count;
+};
+
+/* The file's bytes up to end. */
+static enum mf_status pass_bytes(struct transfer *transfer,
+                                 struct passing *passing, uint64_t end,
+                                 struct mf_piece piece)
+{
+    const struct mf_model *model = transfer->outputs->model;
+    uint64_t at = passing->at;
+
+    piece.output = transfer->outputs->output;
+    piece.model = model;
+    piece.source = &model->file[0].source;
+    piece.span = (struct mf_span){ at, end - at };
+    piece.to = at;
+    if (end < at || end > piece.source->size)
+        return mf_piece_out_of_bounds(model->env, &piece);
+    passing->at = end;
+    return add(transfer, piece);
+}
+
+/* Those before the tensor, and its own. */
+static enum mf_status pass_tensor(struct transfer *transfer,
+                                  struct passing *passing,
+                                  const struct mf_record *record)
+{
+    struct mf_draft_tensor *tensor = &passing->tensor[passing->count];
+    struct mf_piece between = { 0 }, own = { .tensor = tensor };
+
+    *tensor = (struct mf_draft_tensor){
+        .name = { record->name, record->name_size },
+        .from = record->type,
+        .type = record->type,
+        .size = record->size,
+    };
+    own.sound = checked_by(transfer, tensor, record);
+    if (pass_bytes(transfer, passing, record->offset, between) != MF_OK ||
+        pass_bytes(transfer, passing, record->offset + record->size, own) !=
+            MF_OK)
+        return transfer->outputs->env->error.status;
+    if (transfer->joined || ++passing->count < TENSORS)
+        return MF_OK;
+    passing->count = 0;
+    return run(transfer);
+}
+
+/* One file as it is.  Where its numbers are looked at, its tensors come in the
+ * order of the file, with what lies between them. */
 static enum mf_status transfer_file(struct transfer *transfer)
 {
-    const struct mf_source *source = &transfer->outputs->model->file[0].source;
-    struct mf_piece piece = { .output = transfer->outputs->output,
-                              .source = source,
-                              .span = { 0, source->size } };
+    const struct mf_model *model = transfer->outputs->model;
+    size_t count = transfer->outputs->sound ? model->index.tensor_count : 0;
+    struct passing passing = { .at = 0 };
+    struct mf_piece rest = { 0 };
 
-    return add(transfer, piece);
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_record *record = mf_in_order(&model->index, i);
+
+        if (record->size > 0 &&
+            pass_tensor(transfer, &passing, record) != MF_OK)
+            return model->env->error.status;
+    }
+    if (pass_bytes(transfer, &passing, model->file[0].source.size, rest) !=
+        MF_OK)
+        return model->env->error.status;
+    return run(transfer);
 }
 
 enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out)
