@@ -255,7 +255,6 @@ refused() {
     [ "$code" = "$want" ] && [ ! -e "$dir/no.gguf" ] && [ ! -e "$dir/no.apr" ]
 }
 want=3
-check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
 check "what is quantized already" refused "$dir/p.gguf" "$dir/no.gguf" q4_k
 check "a type that APR cannot carry" refused "$dir/f16.gguf" "$dir/no.apr" q5_k
 check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
@@ -282,6 +281,7 @@ check "or has nothing in it" blamed "$dir/nothing.dat"
 check "or is a model" blamed "$dir/p.gguf"
 check "or is of another format" blamed fixtures/good-base.apr
 want=2
+check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
 check "an integer of more than 64 bits" refused "$dir/f16.gguf" \
