@@ -191,10 +191,10 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
         put_header(draft, sink, counter.offset) != MF_OK)
         return draft->env->error.status;
     metadata_size = counter.offset;
-    if (sink->write)
-        put_metadata(draft, sink);
-    else
+    if (!sink->write)
         mf_put_zeros(sink, metadata_size);
+    else if (put_metadata(draft, sink) != MF_OK)
+        return draft->env->error.status;
     mf_put_zeros(sink, padded(metadata_size) - metadata_size);
     for (size_t i = 0; i < draft->tensor_count; i++)
         put_tensor(mf_draft_in_order(draft, i), sink);

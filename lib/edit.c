@@ -135,7 +135,7 @@ write_head(struct edit *edit,
     sink.write = write;
     sink.user = edit;
     status = edit->draft.format->out->head(&edit->draft, &sink);
-    return status == MF_OK ? mf_sink_finish(&sink) : status;
+    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }
 
 /* The checksum of all bytes changes with those of the header as if all others

@@ -24,8 +24,8 @@ enum mf_status mf_output_head(struct mf_output *output)
     sink.user = output;
     sink.big_endian = draft->big_endian;
     status = draft->format->out->head(draft, &sink);
-    if (status == MF_OK)
-        status = mf_sink_finish(&sink);
+    if (mf_sink_finish(&sink) != MF_OK) /* which came first */
+        status = sink.status;
     if (status == MF_OK && sink.offset != draft->data_offset)
         status = mf_fail(draft->env, MF_ERR_IO, MF_NO_OFFSET,
                          "the metadata is not what it was when it was counted: "

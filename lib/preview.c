@@ -81,16 +81,16 @@ static enum mf_status make(const struct mf_draft *draft,
                            struct preview *preview)
 {
     struct mf_sink sink;
+    enum mf_status status;
 
     mf_sink_init(&sink, draft->env);
     sink.big_endian = draft->big_endian;
     sink.write = keep_bytes;
     sink.span = keep_span;
     sink.user = preview;
-    if (draft->format->out->head(draft, &sink) != MF_OK)
-        return draft->env->error.status;
+    status = draft->format->out->head(draft, &sink);
     preview->head_size = sink.offset;
-    return mf_sink_finish(&sink);
+    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }
 
 /* ---- reading it ---- */

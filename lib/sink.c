@@ -17,11 +17,19 @@ void mf_sink_init(struct mf_sink *sink, struct mf_env *env)
     sink->status = MF_OK;
 }
 
+/* Only where nothing has failed before. */
+static void keep(struct mf_sink *sink, enum mf_status status)
+{
+    sink->status = status;
+    if (status != MF_OK)
+        sink->error = sink->env->error;
+}
+
 static void hand_on(struct mf_sink *sink)
 {
     if (sink->write && sink->filled > 0 && sink->status == MF_OK)
-        sink->status = sink->write(sink->user, sink->offset - sink->filled,
-                                   sink->buffer, sink->filled);
+        keep(sink, sink->write(sink->user, sink->offset - sink->filled,
+                               sink->buffer, sink->filled));
     sink->filled = 0;
 }
 
@@ -74,7 +82,7 @@ void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
     if (sink->span) {
         hand_on(sink);
         if (sink->status == MF_OK)
-            sink->status = sink->span(sink->user, sink->offset, source, span);
+            keep(sink, sink->span(sink->user, sink->offset, source, span));
         sink->offset += span.size;
         return;
     }
@@ -82,8 +90,7 @@ void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
         size_t size =
             span.size < sizeof(some) ? (size_t)span.size : sizeof(some);
 
-        sink->status =
-            mf_source_read(sink->env, source, span.offset, some, size);
+        keep(sink, mf_source_read(sink->env, source, span.offset, some, size));
         if (sink->status == MF_OK)
             mf_put(sink, some, size);
         span.offset += size;
@@ -129,5 +136,7 @@ void mf_put_u64(struct mf_sink *sink, uint64_t value)
 enum mf_status mf_sink_finish(struct mf_sink *sink)
 {
     hand_on(sink);
+    if (sink->status != MF_OK)
+        sink->env->error = sink->error;
     return sink->status;
 }

@@ -4,7 +4,8 @@
  *
  * A sink counts, and where it has a function it hands the bytes on in large
  * pieces: the same code tells how long a header will be and writes it.  After
- * the first failure it only counts on.
+ * the first failure it only counts on, and keeps what went wrong: whoever puts
+ * values reads them meanwhile, and each reading begins without an error.
  */
 #ifndef MF_LIB_SINK_H
 #define MF_LIB_SINK_H
@@ -26,7 +27,8 @@ struct mf_sink {
     uint64_t end;    /* of the header, before its padding */
     size_t filled;
     bool big_endian;
-    enum mf_status status;
+    enum mf_status status; /* of the first failure */
+    struct mf_error error; /* what the env said of it */
     uint8_t buffer[16 * 1024];
 };
 
@@ -44,7 +46,7 @@ void mf_put_u16(struct mf_sink *sink, uint16_t value);
 void mf_put_u32(struct mf_sink *sink, uint32_t value);
 void mf_put_u64(struct mf_sink *sink, uint64_t value);
 
-/* Hands on what is left; the first failure. */
+/* Hands on what is left.  The first failure, which is the env's error again. */
 enum mf_status mf_sink_finish(struct mf_sink *sink);
 
 #endif

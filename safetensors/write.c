@@ -155,10 +155,10 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
                        " bytes, the format allows %" PRIu64,
                        size, ST_HEADER_MAX);
     mf_put_u64(sink, size);
-    if (sink->write)
-        put_object(draft, sink);
-    else
+    if (!sink->write)
         mf_put_zeros(sink, counter.offset);
+    else if (put_object(draft, sink) != MF_OK)
+        return draft->env->error.status;
     mf_put_filler(sink, ' ', size - counter.offset);
     sink->end = sink->offset;
     return MF_OK;

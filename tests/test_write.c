@@ -209,6 +209,34 @@ static void sinks_fail_once(void **state)
     mf_env_free(env);
 }
 
+static enum mf_status refuse_aloud(void *user, uint64_t offset,
+                                   const void *bytes, size_t size)
+{
+    (void)bytes, (void)size;
+    return mf_fail(user, MF_ERR_OUTPUT, MF_NO_OFFSET, "no room at %" PRIu64,
+                   offset);
+}
+
+/* Whoever puts values reads them, which begins without an error. */
+static void sinks_keep_the_first_error(void **state)
+{
+    static struct mf_sink sink;
+    struct mf_env *env = mf_env_new(NULL);
+
+    (void)state;
+    mf_sink_init(&sink, env);
+    sink.write = refuse_aloud;
+    sink.user = env;
+    mf_put_zeros(&sink, sizeof(sink.buffer));
+    mf_clear_error(env);
+    mf_put_zeros(&sink, sizeof(sink.buffer));
+    mf_fail(env, MF_ERR_IO, 7, "a later one");
+    assert_int_equal(mf_sink_finish(&sink), MF_ERR_OUTPUT);
+    assert_int_equal(mf_env_error(env)->status, MF_ERR_OUTPUT);
+    assert_string_equal(mf_env_error(env)->message, "no room at 0");
+    mf_env_free(env);
+}
+
 static void big_endian_fields(void **state)
 {
     static struct mf_sink sink;
@@ -468,6 +496,7 @@ int main(void)
         cmocka_unit_test(words_as_numbers),
         cmocka_unit_test(sinks_write_what_they_count),
         cmocka_unit_test(sinks_fail_once),
+        cmocka_unit_test(sinks_keep_the_first_error),
         cmocka_unit_test(big_endian_fields),
         cmocka_unit_test(names_and_ranks),
         cmocka_unit_test(offsets_are_planned),
