@@ -153,6 +153,7 @@ struct run {
     /* Between report_begin and report_end: an error is a member of the answer.
      */
     bool answering;
+    const char *done_to, *done;   /* what was done to which file; or NULL */
     int code;                     /* the worst exit code so far */
     uint64_t size;                /* of all files looked at */
     struct mf_io_stats elsewhere; /* with envs that are gone */
@@ -216,6 +217,19 @@ void report_output(struct run *run, const char *file, const char *why);
 
 /* A sentence on standard error about what is passed over; no failure. */
 void report_remark(struct run *run, const char *path, const char *text);
+
+/* A file was written or changed, which ("was written") stays true where the
+ * answer cannot be printed; nothing was with --dry-run. */
+void report_done(struct run *run, const char *path, const char *what);
+
+/* A standard stream is closed and nothing can hold its place. */
+void report_no_null(struct run *run);
+
+/* A signal ended the wait for whoever reads standard output. */
+void report_stopped(struct run *run);
+
+/* The answer cannot be printed: why, and what was done all the same. */
+void report_lost(struct run *run);
 
 void report_worse(struct run *run, int code);
 

@@ -199,6 +199,9 @@ static void convert(struct run *run, struct mf_model *model)
         failed(run);
         return;
     }
+    report_done(run, path,
+                result.file_count > 1 ? "was written, in several files"
+                                      : "was written");
     if (options->json)
         show_json(run, path, &result);
     else if (options->dry_run || !output_is_stdout(path))

@@ -179,26 +179,18 @@ static int execute(int count, char **arguments)
     return run.code;
 }
 
-/* Nothing is done until it is written: a full disk is an error, a reader that
- * went away (| head) is none. */
-static int finish(int code)
+/* A full disk is an error; a reader that went away (| head) is none. */
+static int finish(void)
 {
-    static const char words[] = "modelfile: cannot write to standard output: ";
-    const char *why;
-
     out_flush(&run.out);
-    if (run.out.error) {
-        why = strerror(run.out.error);
-        if (write(STDERR_FILENO, words, sizeof(words) - 1) < 0 ||
-            write(STDERR_FILENO, why, strlen(why)) < 0 ||
-            write(STDERR_FILENO, "\n", 1) < 0)
-            return EXIT_OUTPUT; /* nobody is left to be told */
-        return EXIT_OUTPUT;
-    }
-    if (run.env && !run.out.closed && run.size + (uint64_t)code > 0 &&
-        code != EXIT_USAGE)
+    if (run.out.error)
+        report_lost(&run);
+    else if (run.out.stopped)
+        report_stopped(&run);
+    else if (run.env && !run.out.closed && run.size + (uint64_t)run.code > 0 &&
+             run.code != EXIT_USAGE)
         report_close(&run);
-    return code;
+    return run.code;
 }
 
 int main(int count, char **arguments)
@@ -206,6 +198,10 @@ int main(int count, char **arguments)
     clock_gettime(CLOCK_MONOTONIC, &run.started);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file's limit is an error like others */
+    if (!out_hold_standard()) {
+        report_no_null(&run);
+        return run.code;
+    }
     out_init(&run.out, STDOUT_FILENO);
     run.json.write = write_json;
     run.json.user = &run.out;
@@ -213,7 +209,7 @@ int main(int count, char **arguments)
         if (strcmp(arguments[i], "--json") == 0)
             run.options.json = true; /* errors of the command line, too */
     run.code = execute(count > 0 ? count - 1 : 0, arguments + 1);
-    run.code = finish(run.code);
+    run.code = finish();
     mf_env_free(run.env);
     return run.code;
 }

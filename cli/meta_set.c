@@ -60,10 +60,13 @@ static void apply(struct editing *editing)
     struct mf_edit_result result;
 
     if (mf_edit_file(run->env, editing->path, editing->edit, editing->count,
-                     &options, &result) == MF_OK)
-        show(run, &result);
-    else
+                     &options, &result) != MF_OK) {
         report_failure(run, editing->path);
+        return;
+    }
+    if (result.changed > 0)
+        report_done(run, editing->path, "was changed");
+    show(run, &result);
 }
 
 /* The types of what stands there are looked up before anything is done. */

@@ -2,22 +2,40 @@
  *
  * out.c - standard output: buffered, counted, and told when nobody listens
  */
-#include "cli/out.h"
+#include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+bool out_hold_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int held;
+
+        if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+            continue;
+        /* All below it are open: it is the one that comes.  What is asked of it
+         * fails as it would without. */
+        held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        if (held != fd)
+            return false;
+    }
+    return true;
+}
+
 void out_init(struct out *out, int fd)
 {
     struct winsize size;
 
     out->fd = fd;
-    out->closed = false;
+    out->closed = out->stopped = false;
     out->error = 0;
     out->filled = 0;
     out->terminal = isatty(fd) == 1;
@@ -27,19 +45,36 @@ void out_init(struct out *out, int fd)
         out->columns = size.ws_col;
 }
 
+/* After a write that failed.  Whoever shares our end of a pipe may have made it
+ * one that does not wait. */
+static void consider(struct out *out)
+{
+    struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
+
+    if (errno == EAGAIN && poll(&ready, 1, -1) >= 0)
+        return;
+    if (errno == EPIPE)
+        out->closed = true;
+    else if (errno == EINTR)
+        out->stopped = progress_signal() != 0;
+    else
+        out->error = errno;
+}
+
 void out_flush(struct out *out)
 {
     size_t at = 0;
 
-    while (at < out->filled && !out->closed && out->error == 0) {
+    while (at < out->filled && !out->closed && !out->stopped &&
+           out->error == 0) {
         ssize_t wrote = write(out->fd, out->buffer + at, out->filled - at);
 
-        if (wrote >= 0)
+        if (wrote > 0)
             at += (size_t)wrote;
-        else if (errno == EPIPE)
-            out->closed = true;
-        else if (errno != EINTR)
-            out->error = errno;
+        else if (wrote < 0)
+            consider(out);
+        else
+            out->error = EIO;
     }
     out->filled = 0;
 }

@@ -17,6 +17,7 @@
 struct out {
     int fd;
     bool closed;   /* the reader went away: the rest is not for anyone */
+    bool stopped;  /* a signal came while we waited for it */
     int error;     /* errno of a write that failed, else 0 */
     bool terminal; /* fd is one */
     bool colour;
@@ -24,6 +25,11 @@ struct out {
     size_t filled;
     char buffer[OUT_BUFFER];
 };
+
+/* Where standard input, output or error is closed, no file that is opened later
+ * may take its number and get what is meant for it.  Before anything is opened;
+ * false where that cannot be had. */
+bool out_hold_standard(void);
 
 void out_init(struct out *out, int fd);
 void out_flush(struct out *out);

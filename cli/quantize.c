@@ -346,9 +346,14 @@ static void quantize(struct run *run, struct mf_model *model)
                                       .replace = options->force,
                                       .dry_run = options->dry_run };
 
-    if (mf_quantize(model, path, &wishes.options, &how, &result) != MF_OK)
+    if (mf_quantize(model, path, &wishes.options, &how, &result) != MF_OK) {
         report_failure(run, run->operand[0]);
-    else if (options->json)
+        return;
+    }
+    report_done(run, path,
+                result.file_count > 1 ? "was written, in several files"
+                                      : "was written");
+    if (options->json)
         show_json(run, path, &result);
     else if (!output_is_stdout(path) || options->dry_run)
         show_text(run, path, &result);

@@ -20,7 +20,7 @@ static void say(const char *text, size_t size)
     while (size > 0) {
         ssize_t wrote = write(STDERR_FILENO, text, size);
 
-        if (wrote < 0 && errno != EINTR)
+        if (wrote == 0 || (wrote < 0 && errno != EINTR))
             return; /* nobody is left to be told */
         if (wrote > 0) {
             text += wrote;
@@ -237,6 +237,37 @@ void report_output(struct run *run, const char *file, const char *why)
     if (run->options.json)
         error_json(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file,
                    MF_NO_OFFSET, why);
+}
+
+void report_done(struct run *run, const char *path, const char *what)
+{
+    if (run->options.dry_run)
+        return;
+    run->done_to = path;
+    run->done = what;
+}
+
+void report_no_null(struct run *run)
+{
+    report_worse(run, EXIT_OUTPUT);
+    say_format("modelfile: standard input, output or error is closed, and "
+               "/dev/null cannot be opened in its place: %s\n",
+               strerror(errno));
+}
+
+void report_stopped(struct run *run)
+{
+    report_worse(run, EXIT_SIGNAL + progress_signal());
+    say_format("modelfile: stopped before all was printed\n");
+}
+
+void report_lost(struct run *run)
+{
+    report_worse(run, EXIT_OUTPUT);
+    say_format("modelfile: cannot write to standard output: %s%s%s%s%s\n",
+               strerror(run->out.error), run->done ? "; '" : "",
+               run->done ? shown(run->done_to).text : "", run->done ? "' " : "",
+               run->done ? run->done : "");
 }
 
 /* ---- what it has cost ---- */

@@ -144,6 +144,7 @@ static void export_tensor(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
+    report_done(run, path, "was written");
     if (run->options.json) {
         json_str(run, "tensor", tensor.name);
         json_str(run, "output", str_of(path));

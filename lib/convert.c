@@ -150,20 +150,40 @@ static enum mf_status write_outputs(struct mf_outputs *outputs,
     return status;
 }
 
+/* Names are taken one after the other: where one cannot be, others have been.
+ */
+static enum mf_status tell_done(const struct mf_outputs *outputs, size_t done)
+{
+    struct mf_env *env = outputs->env;
+    struct mf_error error = env->error;
+
+    mf_clear_error(env);
+    return mf_fail(env, error.status, error.offset,
+                   "%s; %zu of %zu files stand in their places, the first "
+                   "is '%s'",
+                   error.message, done, outputs->count,
+                   mf_quote((struct mf_str){ outputs->output->path,
+                                             strlen(outputs->output->path) })
+                       .text);
+}
+
 /* The list of shards comes last: it names only files that are there. */
 static enum mf_status commit(struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
+    size_t done = 0;
 
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = mf_target_sync(&outputs->output[i].target);
     if (status == MF_OK && outputs->index_path)
         status = mf_target_sync(&outputs->index);
-    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         status = mf_target_commit(&outputs->output[i].target);
+        done += status == MF_OK;
+    }
     if (status == MF_OK && outputs->index_path)
         status = mf_target_commit(&outputs->index);
-    return status;
+    return status == MF_OK || done == 0 ? status : tell_done(outputs, done);
 }
 
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)

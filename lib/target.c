@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -429,6 +430,14 @@ bool mf_target_replaces(const struct mf_target *target,
 
 /* ---- bytes ---- */
 
+/* Whoever shares our end of a pipe may have made it one that does not wait. */
+static void wait_for(int fd)
+{
+    struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+    poll(&ready, 1, -1); /* a signal ends it, too */
+}
+
 static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
                                    uint64_t offset, const uint8_t *bytes,
                                    size_t size)
@@ -443,7 +452,9 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
         ssize_t wrote;
 
         wrote = write(target->fd, bytes, size);
-        if (wrote < 0 && errno != EINTR)
+        if (wrote < 0 && errno == EAGAIN)
+            wait_for(target->fd);
+        else if (wrote < 0 && errno != EINTR)
             return fail(env, target, target->streamed, "written");
         wrote = wrote < 0 ? 0 : wrote;
         /* Also what had begun is cut short by a signal. */
@@ -595,6 +606,16 @@ static int take_place(const struct mf_target *target)
     return result;
 }
 
+/* Too late for nothing to have happened. */
+static enum mf_status placed(const struct mf_target *target, int error)
+{
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "'%s' was written, but its folder cannot be brought to the disk: %s",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        strerror(error));
+}
+
 static enum mf_status commit(struct mf_target *target)
 {
     int result = close(target->fd);
@@ -610,8 +631,7 @@ static enum mf_status commit(struct mf_target *target)
     mf_journal_forget(target->real);
     MF_AGAIN(result, fsync(target->folder));
     if (result != 0 && errno != EINVAL) /* some file systems cannot */
-        return fail(target->env, target, MF_NO_OFFSET,
-                    "brought to the disk with its name");
+        return placed(target, errno);
     return MF_OK;
 }
 
