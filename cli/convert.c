@@ -20,9 +20,9 @@ const struct option convert_options[] = {
     { "--names", OPTION_CHOICE, "gguf|hf", MF_NAMING_GGUF,
       offsetof(struct options, names),
       "tensors as llama.cpp or Hugging Face names and orders them" },
-    { "--type", OPTION_CHOICE, "f32|f16|bf16", 1,
+    { "--type", OPTION_CHOICE, "f32|f16|bf16|keep", 1,
       offsetof(struct options, type),
-      "of floats; the latter two of matrices alone" },
+      "of floats; f16 and bf16 of matrices alone; keep: of norms, too" },
     { "--shard-size", OPTION_SIZE, "SIZE", 0,
       offsetof(struct options, shard_size),
       "several files, each with at most SIZE of tensors (5G, 500M)" },
@@ -76,7 +76,7 @@ const struct option merge_options[] = {
 /* How most tensors of a model of transformers are called. */
 #define HUB_PREFIX "model.layers."
 
-static const char *const types[] = { NULL, "f32", "f16", "bf16" };
+static const char *const types[] = { NULL, "f32", "f16", "bf16", "keep" };
 static const char *const formats[] = { NULL, "gguf", "apr", "safetensors" };
 
 /* ---- what was written ---- */

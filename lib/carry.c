@@ -101,6 +101,20 @@ static enum mf_status restore(const struct mf_carry *carry,
     return entry->key.at ? MF_OK : carry->draft->env->error.status;
 }
 
+/* What framework a safetensors file is for: transformers loads none that does
+ * not say it.  It is no fact about the model: GGUF does without, and it is
+ * said again where GGUF becomes safetensors.  In APR it stays. */
+#define FRAMEWORK_KEY "format"
+
+static const struct mf_str framework = { "pt", 2 };
+
+static bool is_framework(const struct mf_entry *entry)
+{
+    return mf_str_is(entry->key, FRAMEWORK_KEY) &&
+           entry->type == MF_VALUE_STRING && entry->text.at &&
+           mf_str_same(entry->text, framework);
+}
+
 static bool admits(const struct mf_carry *carry, const struct mf_entry *entry)
 {
     const struct mf_format_out *out = carry->draft->format->out;
@@ -121,6 +135,9 @@ static bool must_tell(const struct mf_carry *carry,
         return true;
     if (!admits(carry, entry) || mf_key_tells(entry->key, &told))
         return true;
+    if (carry->from == MF_VALUES_TYPED && carry->to == MF_VALUES_STRINGS &&
+        mf_str_is(entry->key, FRAMEWORK_KEY))
+        return true; /* it is about something else */
     /* A model_type beside an architecture comes from APR, and returns. */
     if (mf_is_model_type(entry) && carry->architecture.at)
         return exact && mf_carry_is_plain_type(carry, entry);
@@ -141,6 +158,8 @@ static bool is_dropped(const struct mf_carry *carry,
         return !exact && mf_carry_is_filler(carry, entry);
     if (carry->from == carry->to || carry->to != MF_VALUES_TYPED || exact)
         return false;
+    if (is_framework(entry))
+        return true;
     if (mf_is_model_type(entry))
         return mf_carry_is_plain_type(carry, entry);
     return mf_str_is(entry->key, "total_size") ||
@@ -303,6 +322,22 @@ enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit)
     return edit->key ? MF_OK : draft->env->error.status;
 }
 
+static enum mf_status complete_strings(const struct mf_carry *carry)
+{
+    struct mf_entry *entry;
+
+    if (mf_draft_find(carry->draft, FRAMEWORK_KEY))
+        return MF_OK;
+    entry = mf_draft_add_entry(carry->draft);
+    if (!entry)
+        return carry->draft->env->error.status;
+    entry->key = (struct mf_str){ FRAMEWORK_KEY, strlen(FRAMEWORK_KEY) };
+    entry->type = MF_VALUE_STRING;
+    entry->text = framework;
+    entry->count = framework.size;
+    return MF_OK;
+}
+
 /* ggml asks which generation of its types a file holds; the second is the one
  * that all others here write. */
 static enum mf_status complete_gguf(const struct mf_carry *carry)
@@ -359,6 +394,9 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
 
     *left_out = 0;
     status = carry_all(&carry, left_out);
+    if (status == MF_OK && carry.to == MF_VALUES_STRINGS &&
+        carry.from == MF_VALUES_TYPED)
+        status = complete_strings(&carry);
     if (status == MF_OK && carry.to == MF_VALUES_JSON &&
         carry.from != MF_VALUES_JSON)
         status = mf_carry_complete_apr(&carry);

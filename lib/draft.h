@@ -71,6 +71,8 @@ struct mf_draft {
     enum mf_type floats; /* that tensors of floats become; MF_TYPE_UNKNOWN: they
                             stay */
     bool dequantize;     /* blocks become that, too */
+    bool f32_vectors;    /* vectors of floats become f32, whatever floats says:
+                            llama.cpp adds and multiplies by nothing else */
     bool any_type; /* what is listed may have a type that the format cannot
                       carry: it will get another */
     bool lossy;    /* text that a format cannot hold as it is may be escaped */

@@ -297,24 +297,55 @@ static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
     return MF_OK;
 }
 
+/* config.json, and the row of rename.def that it names. */
+static enum mf_status read_config(struct hub *hub)
+{
+    struct mf_str name, type;
+
+    if (mf_config_read(&hub->config, hub->model, &hub->draft->arena) != MF_OK)
+        return failed(hub);
+    name = text_of(hub, MF_CONFIG_CLASS);
+    type = text_of(hub, MF_CONFIG_MODEL_TYPE);
+    hub->class = mf_class_find(name, type);
+    return !hub->class && (name.at || type.at)
+               ? mf_class_refuse(hub->env, name.at ? name : type)
+               : MF_OK;
+}
+
 enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
                            struct mf_hub_result *result)
 {
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
-    struct mf_str name, type;
 
-    if (mf_config_read(&hub.config, model, &draft->arena) != MF_OK)
-        return model->env->error.status;
-    name = text_of(&hub, MF_CONFIG_CLASS);
-    type = text_of(&hub, MF_CONFIG_MODEL_TYPE);
-    hub.class = mf_class_find(name, type);
-    if (!hub.class && (name.at || type.at))
-        return mf_class_refuse(model->env, name.at ? name : type);
+    if (read_config(&hub) != MF_OK)
+        return failed(&hub);
     if (check_fields(&hub) != MF_OK || add_fields(&hub) != MF_OK)
         return mf_beside_blame(model->env, "config.json");
     if (!result)
         return MF_OK;
+    result->predicting = count_of(&hub, MF_CONFIG_PREDICTING)
+                             ? count_of(&hub, MF_CONFIG_PREDICTING)
+                             : count_of(&hub, MF_CONFIG_PREDICTING2);
     if (mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
         return mf_beside_blame(model->env, "config.json");
     return add_tokenizer(&hub, &result->left_out);
+}
+
+enum mf_status mf_hub_positions(struct mf_draft *draft,
+                                const struct mf_model *model,
+                                struct mf_hub_result *result)
+{
+    struct hub hub = { .env = model->env, .draft = draft, .model = model };
+
+    if (model->format->values == MF_VALUES_TYPED ||
+        !mf_beside_is_there(model, &draft->arena, "config.json"))
+        return failed(&hub);
+    if (read_config(&hub) != MF_OK)
+        return failed(&hub);
+    if (!mf_rope_is_tensor(&hub.config))
+        return MF_OK;
+    if (check_fields(&hub) != MF_OK ||
+        mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
+        return mf_beside_blame(model->env, "config.json");
+    return MF_OK;
 }

@@ -9,8 +9,10 @@
 #include "lib/model.h"
 
 struct mf_hub_result {
-    size_t left_out; /* metadata that could not be had, with lossy */
-    size_t tensors;  /* that were added to the draft */
+    size_t left_out;     /* metadata that could not be had, with lossy */
+    size_t tensors;      /* that were added to the draft */
+    uint64_t predicting; /* layers behind the others that only predict more
+                            tokens at once, and are no part of the model */
 };
 
 /* Adds to the draft, a GGUF file, what the files beside the model say and the
@@ -20,5 +22,12 @@ struct mf_hub_result {
  * tensors are wanted. */
 enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
                            struct mf_hub_result *result);
+
+/* The same where the metadata are known already: only the tensor that holds
+ * what config.json says of positions, and is not among Hugging Face's.  A
+ * model without a config.json has none. */
+enum mf_status mf_hub_positions(struct mf_draft *draft,
+                                const struct mf_model *model,
+                                struct mf_hub_result *result);
 
 #endif

@@ -522,7 +522,9 @@ struct mf_convert_options {
                            suffix says, else that of the model */
     const char *type;   /* of tensors of floats: "f32", "f16", "bf16"; the
                            latter two of matrices only, norms and biases are
-                           then f32 in GGUF.  NULL: as they are */
+                           then f32 in GGUF.  NULL: as they are, but norms and
+                           biases are f32 in GGUF with MF_NAMING_GGUF.  "keep":
+                           all as they are */
     bool dequantize;    /* blocks, too, become that type */
     /* Numbers that are infinite or NaN, as those become that the new type is
      * too narrow for, are written; else they are refused wherever numbers

@@ -63,9 +63,9 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     draft->any_type = true;
     /* What is not quantized of a model of Hugging Face's is what llama.cpp's
      * converter makes of it: norms are floats of 32 bits. */
-    if (work->how->names == MF_NAMING_GGUF &&
-        draft->format == &mf_format_gguf &&
-        !mf_mix_is_copy(work->options->type))
+    draft->f32_vectors =
+        work->how->names == MF_NAMING_GGUF && draft->format == &mf_format_gguf;
+    if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
         draft->floats = MF_TYPE_F32;
     if (number == 0 &&
         (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||

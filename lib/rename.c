@@ -9,6 +9,7 @@
 
 #include "lib/carry.h"
 #include "lib/hub.h"
+#include "lib/str.h"
 
 enum family_number {
 #define FAMILY(NAME) NUMBER_##NAME,
@@ -168,6 +169,125 @@ static enum mf_status would_lose(const struct mf_model *model,
                    mf_record_name(record).text);
 }
 
+/* Its digits as a number; what is too large for one is larger than all. */
+static uint64_t number_of(struct mf_str block)
+{
+    uint64_t number = 0;
+
+    if (block.size > 10)
+        return UINT64_MAX;
+    for (size_t i = 0; i < block.size; i++)
+        number = number * 10 + (uint64_t)(block.at[i] - '0');
+    return number;
+}
+
+/* A tensor of a layer that predicts more tokens at once (MTP): it stands behind
+ * the layers of the model, or under a name of its own, and llama.cpp would take
+ * it for one of them. */
+static bool is_predicting(const struct mf_renaming *renaming,
+                          struct mf_str name)
+{
+    static const char *const prefix[] = { "mtp.", "model.mtp.",
+                                          "model.mtp_layers." };
+    struct mf_str block = block_of(name, HF);
+
+    if (renaming->to != MF_NAMING_GGUF || renaming->predicting == 0)
+        return false;
+    for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
+        if (name.size > strlen(prefix[i]) &&
+            memcmp(name.at, prefix[i], strlen(prefix[i])) == 0)
+            return true;
+    return block.at && number_of(block) >= renaming->layers &&
+           number_of(block) - renaming->layers < renaming->predicting;
+}
+
+/* ---- whether all of the model is there ---- */
+
+static enum mf_status check_layer(const struct mf_renaming *renaming,
+                                  const struct mf_model *model,
+                                  const struct mf_record *record, bool *seen)
+{
+    struct mf_str block = block_of(record_name(record), HF);
+
+    if (!block.at || is_predicting(renaming, record_name(record)))
+        return MF_OK;
+    if (number_of(block) >= renaming->layers)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                       "tensor '%s' is of a layer behind the last one: the "
+                       "model has %" PRIu64 " layers",
+                       mf_record_name(record).text, renaming->layers);
+    seen[number_of(block)] = true;
+    return MF_OK;
+}
+
+/* Each layer that the metadata speak of has tensors, and there are no others.
+ */
+static enum mf_status check_layers(const struct mf_renaming *renaming,
+                                   const struct mf_model *model)
+{
+    struct mf_env *env = model->env;
+    const struct mf_index *index = &model->index;
+    size_t count = (size_t)renaming->layers, first = 0;
+    enum mf_status status = MF_OK;
+    bool *seen;
+
+    if (count > index->tensor_count)
+        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model has %zu tensors, which are too few for %zu "
+                       "layers",
+                       index->tensor_count, count);
+    seen = mf_alloc(env, count * sizeof(*seen));
+    if (!seen)
+        return env->error.status;
+    memset(seen, 0, count * sizeof(*seen));
+    for (size_t i = 0; i < index->tensor_count && status == MF_OK; i++)
+        status = check_layer(renaming, model, &index->tensor[i], seen);
+    while (first < count && seen[first])
+        first++;
+    mf_release(env, seen, count * sizeof(*seen));
+    return status != MF_OK || first == count
+               ? status
+               : mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "there is no tensor of layer %zu: the model has %zu "
+                         "layers, counted from 0",
+                         first, count);
+}
+
+static enum mf_status check_rows(const struct mf_renaming *renaming,
+                                 const struct mf_model *model,
+                                 const struct mf_record *record)
+{
+    struct mf_str name = record_name(record);
+    uint64_t rows;
+
+    if (renaming->vocabulary == 0 || record->rank != 2 ||
+        !(mf_str_is(name, "model.embed_tokens.weight") ||
+          mf_str_is(name, "lm_head.weight")))
+        return MF_OK;
+    rows = record->dim[model->info.fastest_first ? 1 : 0];
+    return rows == renaming->vocabulary
+               ? MF_OK
+               : mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                         "tensor '%s' has %" PRIu64 " rows, and the model has "
+                         "%" PRIu64 " tokens (vocab_size)",
+                         mf_record_name(record).text, rows,
+                         renaming->vocabulary);
+}
+
+/* What llama.cpp would only miss when it loads the file. */
+static enum mf_status check_whole(const struct mf_renaming *renaming,
+                                  const struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (check_rows(renaming, model, &index->tensor[i]) != MF_OK)
+            return model->env->error.status;
+    return renaming->layers > 0 ? check_layers(renaming, model) : MF_OK;
+}
+
+/* ---- all of them ---- */
+
 /* How many of the model's names are of that side. */
 static size_t count_names(const struct mf_renaming *renaming,
                           const struct mf_model *model, enum side side)
@@ -195,6 +315,11 @@ static enum mf_status check_names(struct mf_renaming *renaming,
         const struct row *row = find_row(renaming->family, renamed ? from : to,
                                          record_name(record), &block);
 
+        if (renamed && is_predicting(renaming, record_name(record))) {
+            renaming->dropped++;
+            renaming->lost++;
+            continue;
+        }
         if (!row)
             return no_row(renaming, model, record);
         if (!renamed || row->name[to][0])
@@ -206,7 +331,8 @@ static enum mf_status check_names(struct mf_renaming *renaming,
     }
     if (!renamed) /* they have these names already */
         renaming->to = MF_NAMING_KEEP;
-    return MF_OK;
+    return renaming->to == MF_NAMING_GGUF ? check_whole(renaming, model)
+                                          : MF_OK;
 }
 
 /* ---- what the metadata says ---- */
@@ -258,9 +384,13 @@ static enum mf_status learn(struct mf_renaming *renaming,
 
     if (name.at && !class)
         return mf_class_refuse(model->env, name);
-    if ((!name.at || !find_of(facts, name, ".block_count")) &&
-        mf_hub_read(facts, model, result) != MF_OK)
+    if (!name.at || !find_of(facts, name, ".block_count")) {
+        if (mf_hub_read(facts, model, result) != MF_OK)
+            return model->env->error.status;
+    } else if (result && renaming->to == MF_NAMING_GGUF &&
+               mf_hub_positions(facts, model, result) != MF_OK) {
         return model->env->error.status;
+    }
     name = architecture_of(facts);
     class = name.at ? class_named(name) : NULL;
     if (!class) /* there is one, and it is no short string */
@@ -272,6 +402,9 @@ static enum mf_status learn(struct mf_renaming *renaming,
     renaming->heads_kv = count_of(facts, name, ".attention.head_count_kv");
     if (!find_of(facts, name, ".attention.head_count_kv"))
         renaming->heads_kv = renaming->heads;
+    renaming->layers = count_of(facts, name, ".block_count");
+    renaming->vocabulary = count_of(facts, name, ".vocab_size");
+    renaming->predicting = result ? result->predicting : 0;
     return MF_OK;
 }
 
@@ -367,6 +500,10 @@ enum mf_status mf_rename(const struct mf_renaming *renaming,
 
     if (renaming->to == MF_NAMING_KEEP)
         return MF_OK;
+    if (is_predicting(renaming, tensor->name)) {
+        draft->tensor_count--;
+        return MF_OK;
+    }
     row = find_row(renaming->family, to == GGUF ? HF : GGUF, tensor->name,
                    &block);
     assert(row); /* all names were checked */

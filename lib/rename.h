@@ -33,6 +33,9 @@ struct mf_renaming {
     size_t dropped; /* tensors that have no place under the other names */
     size_t lost;    /* those of them that stand nowhere else */
     size_t made;    /* tensors that the model does not have */
+    /* Layers that the metadata speak of, and those behind them that are left
+     * out; rows of an embedding.  0: not known. */
+    uint64_t layers, predicting, vocabulary;
 };
 
 /* What it takes to give the model's tensors other names.  draft holds the

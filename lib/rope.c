@@ -24,6 +24,13 @@ const char *mf_rope_type(const struct mf_config *config)
                                                                 : value->text;
 }
 
+bool mf_rope_is_tensor(const struct mf_config *config)
+{
+    const char *type = mf_rope_type(config);
+
+    return strcmp(type, "llama3") == 0 || strcmp(type, "longrope") == 0;
+}
+
 enum mf_status mf_rope_check(struct mf_env *env, const struct mf_config *config,
                              const struct mf_class *class)
 {

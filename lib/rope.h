@@ -11,6 +11,9 @@
 /* "linear", "yarn" and so on; "": not at all. */
 const char *mf_rope_type(const struct mf_config *config);
 
+/* Whether GGUF has a tensor for it. */
+bool mf_rope_is_tensor(const struct mf_config *config);
+
 /* Whether GGUF can say all of it. */
 enum mf_status mf_rope_check(struct mf_env *env, const struct mf_config *config,
                              const struct mf_class *class);

@@ -69,19 +69,32 @@ static enum mf_status note_file_type(struct mf_draft *draft, enum mf_type type)
                                                 : MF_OK;
 }
 
+static bool keeps_types(const struct mf_convert_options *options)
+{
+    return !options->dequantize && options->type &&
+           strcmp(options->type, "keep") == 0;
+}
+
 /* The type of floats that is wished for. */
 static enum mf_status take_type(const struct mf_outputs *outputs,
-                                struct mf_draft *draft, const char *name)
+                                struct mf_draft *draft,
+                                const struct mf_convert_options *options)
 {
     static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
                                           MF_TYPE_BF16 };
+    const char *name = options->type;
 
+    if (keeps_types(options))
+        return MF_OK;
+    draft->f32_vectors = options->names == MF_NAMING_GGUF &&
+                         draft->format == &mf_format_gguf &&
+                         outputs->model->info.byte_order != MF_BIG_ENDIAN;
     for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
         if (strcmp(mf_types[types[i]].name, name) == 0)
             draft->floats = types[i];
     if (name && draft->floats == MF_TYPE_UNKNOWN)
         return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'%s' is none of the types f32, f16 and bf16",
+                       "'%s' is not one of the types f32, f16 and bf16",
                        mf_quote((struct mf_str){ name, strlen(name) }).text);
     if (name && outputs->model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -223,6 +236,15 @@ static bool sharded(const struct mf_convert_options *options)
     return options->shard_size > 0 || options->shard_tensors > 0;
 }
 
+/* A file that calls itself the only shard becomes a whole model; an edit of it
+ * changes what was asked for and no more. */
+static bool is_only_shard(const struct mf_model *model,
+                          const struct mf_convert_options *options)
+{
+    return model->part[0].is_split && model->part[0].split_count == 1 &&
+           options->edit_count == 0;
+}
+
 /* Metadata of the model goes into the first file; others say what they are,
  * and in safetensors what framework they are for. */
 static enum mf_status
@@ -237,7 +259,8 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
         if (start_draft(outputs, draft, options) != MF_OK)
             return outputs->env->error.status;
         if (draft->format == &mf_format_gguf &&
-            (sharded(options) || outputs->model->file_count > 1))
+            (sharded(options) || outputs->model->file_count > 1 ||
+             is_only_shard(outputs->model, options)))
             drop_split(draft);
     } else {
         draft->version = outputs->output[0].draft.version;
@@ -267,7 +290,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
     output->draft.lossy = options->lossy;
     output->draft.dequantize = options->dequantize;
-    if (take_type(outputs, &output->draft, options->type) != MF_OK ||
+    if (take_type(outputs, &output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_take_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK)
@@ -285,7 +308,8 @@ static bool is_verbatim(const struct mf_model *model,
     return format == model->format && model->file_count == 1 &&
            !sharded(options) && !model->part[0].is_split &&
            options->reserve == 0 && options->edit_count == 0 &&
-           options->names == MF_NAMING_KEEP && !options->type &&
+           options->names == MF_NAMING_KEEP &&
+           (!options->type || keeps_types(options)) &&
            (options->version == 0 || options->version == model->info.version);
 }
 

@@ -3,6 +3,7 @@
  * take.c - a model's tensors as the file that is written will have them
  */
 #include "lib/convert.h"
+#include "lib/str.h"
 
 static enum mf_status no_such_type(const struct mf_draft *draft,
                                    const struct mf_record *record,
@@ -68,6 +69,13 @@ static enum mf_type wider_type(enum mf_type type)
     }
 }
 
+/* As llama.cpp's converter tells them apart: a norm is a vector, too, when it
+ * has a row for each head. */
+static bool is_vector(const struct mf_draft_tensor *tensor)
+{
+    return tensor->rank < 2 || mf_str_ends(tensor->name, "_norm.weight");
+}
+
 /* The type that a tensor of floats is wished to have.  Narrow ones are for
  * matrices.  Norms and biases stay, and in GGUF become f32: ggml adds and
  * multiplies with nothing else. */
@@ -75,16 +83,16 @@ static enum mf_type wished_type(const struct mf_draft *draft,
                                 const struct mf_draft_tensor *tensor)
 {
     enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
+    bool wished = draft->floats != MF_TYPE_UNKNOWN;
 
     if (draft->dequantize && mf_type_is_quantized(type))
         return draft->floats;
     if (wider == MF_TYPE_UNKNOWN)
         return type;
-    if (draft->floats != MF_TYPE_UNKNOWN &&
-        (tensor->rank > 1 || draft->floats == MF_TYPE_F32))
+    if (wished && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
         return draft->floats;
-    if (draft->floats != MF_TYPE_UNKNOWN && draft->format->fastest_first &&
-        type != MF_TYPE_F64)
+    if ((draft->f32_vectors || (wished && draft->format->fastest_first)) &&
+        is_vector(tensor) && type != MF_TYPE_F64)
         return MF_TYPE_F32;
     return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
                                                                          : type;
@@ -112,7 +120,6 @@ static enum mf_status add_tensor(struct mf_draft *draft,
 {
     const struct mf_record *record = &model->index.tensor[number];
     struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
-    const char *fork;
 
     if (!tensor)
         return draft->env->error.status;
@@ -130,7 +137,19 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         tensor->rank = 1;
         tensor->dim = &one;
     }
-    if (draft->any_type && draft->floats != MF_TYPE_UNKNOWN &&
+    return MF_OK;
+}
+
+/* The type of the tensor that was listed last, by the name that it has now. */
+static enum mf_status choose_type(struct mf_draft *draft,
+                                  const struct mf_model *model)
+{
+    struct mf_draft_tensor *tensor = &draft->tensor[draft->tensor_count - 1];
+    const struct mf_record *record = &model->index.tensor[tensor->record];
+    const char *fork;
+
+    if (draft->any_type &&
+        (draft->floats != MF_TYPE_UNKNOWN || draft->f32_vectors) &&
         record->type != MF_TYPE_UNKNOWN)
         set_type(draft, tensor);
     if (draft->any_type ||
@@ -158,9 +177,13 @@ enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
     enum mf_status status = MF_OK;
 
     for (size_t i = 0; i < count && status == MF_OK; i++) {
+        size_t before = draft->tensor_count;
+
         status = add_tensor(draft, model, first + i);
         if (status == MF_OK && renaming)
             status = mf_rename(renaming, draft);
+        if (status == MF_OK && draft->tensor_count > before)
+            status = choose_type(draft, model);
     }
     return status;
 }

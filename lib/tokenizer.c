@@ -13,7 +13,7 @@ static const struct rule {
     bool needed;
 } rules[] = {
 #define RULE(path, allowed, needed) { path, allowed, needed },
-#define SPLIT(name, whole, pattern)
+#define SPLIT(name, whole, bos, pattern)
 #include "lib/tokenizer.def"
 #undef SPLIT
 #undef RULE
@@ -21,11 +21,11 @@ static const struct rule {
 
 static const struct split {
     const char *name;
-    bool whole;
+    bool whole, bos;
     const char *pattern;
 } splits[] = {
 #define RULE(path, allowed, needed)
-#define SPLIT(name, whole, pattern) { name, whole, pattern },
+#define SPLIT(name, whole, bos, pattern) { name, whole, bos, pattern },
 #include "lib/tokenizer.def"
 #undef SPLIT
 #undef RULE
@@ -322,8 +322,10 @@ static enum mf_status find_split(struct reading *reading)
                                     memcmp(splits[i].pattern,
                                            reading->pattern + 1, size - 2) == 0;
 
-        if (same && splits[i].whole == reading->whole)
+        if (same && splits[i].whole == reading->whole) {
             reading->tokenizer->split = splits[i].name;
+            reading->tokenizer->adds_bos = splits[i].bos;
+        }
     }
     return reading->tokenizer->split
                ? MF_OK

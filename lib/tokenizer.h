@@ -31,6 +31,7 @@ struct mf_tokenizer {
     uint64_t token_count;   /* as many as the embedding has */
     struct mf_added *added; /* by their ids */
     const char *split;      /* tokenizer.ggml.pre */
+    bool adds_bos;          /* llama.cpp does, where it is told nothing */
     /* What stands before and behind a text; "": nothing. */
     char before[MF_TOKEN_MAX + 1], behind[MF_TOKEN_MAX + 1];
 };

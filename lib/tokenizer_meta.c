@@ -309,12 +309,12 @@ static enum mf_status add_special(const struct mf_tokenizer *tokenizer,
                        "texts get '%s', which is not the %s",
                        mf_quote((struct mf_str){ around, strlen(around) }).text,
                        specials[i].name);
-    if (!*around && !meta->add_said[i])
+    if (!*around && !meta->add_said[i] && !(i == BOS && tokenizer->adds_bos))
         return MF_OK;
     entry = add(meta->draft, specials[i].add_key, MF_VALUE_BOOL);
     if (!entry)
         return failed(meta);
-    entry->number.boolean = meta->add_said[i] ? meta->add[i] : true;
+    entry->number.boolean = meta->add_said[i] ? meta->add[i] : *around != 0;
     return MF_OK;
 }
 

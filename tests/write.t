@@ -306,6 +306,22 @@ gguf_renamed() {
             o.gguf && same_tensors o.gguf
 }
 check "a shard of a GGUF that was renamed is not written as a model" gguf_renamed
+
+# Loaders ask for no other shards, and would for this name.
+only_shard() {
+    rm -rf only && mkdir only || return
+    for command in split\ --max-tensors\ 9999 convert\ --shard-tensors\ 9999; do
+        # shellcheck disable=SC2086
+        ends 0 $command --force "$model" only/m.gguf || return
+        for again in merge convert; do
+            ends 0 $again --force only/m-00001-of-00001.gguf only/o.gguf &&
+                cmp only/o.gguf "$model" || return
+        done
+    done
+    ends 0 meta set only/m-00001-of-00001.gguf a.b="$(printf %9999d 0)" &&
+        ends 0 meta get only/m-00001-of-00001.gguf split.count
+}
+check "the only shard of a split is written as a whole model" only_shard
 clean
 
 # ---- links, mode, owner
