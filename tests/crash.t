@@ -105,9 +105,10 @@ for run in "o.gguf convert --force small.gguf" \
     "o.gguf merge --force few-00001-of-00003.gguf"; do
     name="faults.sh: ${run#* } out/${run%% *}"
     if [ ! -f "$faults" ]; then
-        skip "$name" "no $faults; CONFORMANCE names another folder"
+        skip "faults.sh" "no $faults; CONFORMANCE is explained in CONTRIBUTING.md"
+        break
     elif [ -z "$traced" ]; then
-        skip "$name" "strace is not there or refused"
+        skip "$name" "strace is not there or refused (in a container: --cap-add SYS_PTRACE)"
     elif [ -n "$sanitized" ]; then
         skip "$name" "a sanitizer's own calls would fail"
     else
@@ -285,7 +286,7 @@ for name in "each_interrupted: EINTR is asked again" \
     "edits_killed: meta set is killed at each call: old or new" \
     "edits_fail: each call of meta set fails: old or new"; do
     if [ -z "$traced" ]; then
-        skip "${name#*: }" "strace is not there or refused"
+        skip "${name#*: }" "strace is not there or refused (in a container: --cap-add SYS_PTRACE)"
     elif [ -n "$sanitized" ]; then
         skip "${name#*: }" "a sanitizer's own calls would fail"
     else

@@ -16,6 +16,7 @@ mkdir "$dir/made"
 check "the program that writes fixtures runs" "$build/fixtures/make" "$dir/made"
 check "it writes every committed byte, and nothing else" \
     diff -r --exclude='make*' --exclude=.gitattributes --exclude=quant --exclude=mix \
+        --exclude=llama \
         fixtures "$dir/made"
 
 # Faults in what `info` does not read, such as the tensor data.

@@ -13,7 +13,7 @@ set -u
 hostile=${CONFORMANCE:-../shared}/hostile
 modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
 if [ ! -f "$hostile/run.sh" ]; then
-    echo "1..0 # SKIP no $hostile/run.sh; CONFORMANCE names another folder"
+    echo "1..0 # SKIP no $hostile/run.sh; CONFORMANCE is explained in CONTRIBUTING.md"
     exit 0
 fi
 for tool in bash prlimit; do

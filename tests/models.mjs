@@ -5,8 +5,8 @@
 //     node tests/models.mjs FOLDER
 //
 // FOLDER/models has GGUF and APR files, most with a listing FILE.json beside
-// them, and FOLDER/golden/e2e more GGUF files with listings of their own; what
-// stands in a listing is said there.  See models.t.
+// them; fixtures/llama and FOLDER/golden/e2e have more GGUF files with listings
+// of their own; what stands in a listing is said there.  See models.t.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { answer, ask, check, exact, finish, parse, plainTensor, same, sha256,
@@ -195,7 +195,8 @@ function checkGolden(dir) {
     const kv = exact(readFileSync(join(dir, "kv.json"), "utf8"));
     const rows = readFileSync(join(dir, "tensors.tsv"), "utf8").split("\n")
         .map((line) => line.split("\t"));
-    for (const name of readdirSync(dir).filter((n) => n.endsWith(".gguf")))
+    for (const name of readdirSync(dir).filter((n) => /\.gguf$/.test(n) &&
+        !/-of-/.test(n)))
         checkListing(join(dir, name), goldenListing(name, kv, rows));
 }
 
@@ -246,12 +247,10 @@ function checkFile(path) {
 }
 
 for (const dir of ["models/gguf", "models/apr", "models/apr/real"])
-    readdirSync(join(folder, dir)).filter((n) => /\.(gguf|apr)$/.test(n))
-        .forEach((name) => checkFile(join(folder, dir, name)));
-
-const golden = join(folder, "golden/e2e");
-if (existsSync(golden))
-    checkGolden(golden);
-else
-    skip("GGUF files of llama-quantize", "no golden/e2e here");
+    if (existsSync(join(folder, dir)))
+        readdirSync(join(folder, dir)).filter((n) => /\.(gguf|apr)$/.test(n))
+            .forEach((name) => checkFile(join(folder, dir, name)));
+for (const dir of ["fixtures/llama", join(folder, "golden/e2e")])
+    if (existsSync(dir))
+        checkGolden(dir);
 finish();

@@ -8,7 +8,8 @@ set -u
 
 modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 filled=$(realpath "${BUILD:-build}/tests/filled")
-golden=${CONFORMANCE:-../shared}/golden/e2e
+golden=$(realpath fixtures/llama)
+more=${CONFORMANCE:-../shared}/golden/e2e # of which golden is a sample
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-quantize.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
@@ -296,17 +297,10 @@ check "a folder that is not there" refused "$dir/f16.gguf" "$dir/no/no.gguf" q4_
 
 # ---- the real llama-quantize
 
-if [ ! -f "$golden/files.tsv" ]; then
-    skip "whole files as the real llama-quantize writes them" \
-        "$golden is not there"
-    finish
-    exit
-fi
-
 # The types of one mix are the same whatever the format that is written.
 like_gguf() {
     for out in l.gguf l.apr; do
-        "$modelfile" quantize --quiet --json --force "$golden/llama-f16.gguf" \
+        "$modelfile" quantize --quiet --json --force "$golden/llama-wide.gguf" \
             "$dir/$out" Q4_K_M 2>/dev/null |
             sed 's/.*"types"/"types"/; s/,"run".*//' \
                 >"$dir/$out.types" || return 1
@@ -317,7 +311,7 @@ check "into APR with the types that GGUF gets" like_gguf
 
 from_hf_rows() {
     rm -f "$dir"/one.gguf "$dir"/two.gguf "$dir"/hf.gguf
-    "$modelfile" convert --quiet --names hf "$golden/llama-f16.gguf" \
+    "$modelfile" convert --quiet --names hf "$golden/llama-small.gguf" \
         "$dir/hf.safetensors" >"$dir/out" &&
         from_hf "$dir/hf.safetensors" Q4_K_M
 }
@@ -354,15 +348,13 @@ check "one that bf16 can" "$modelfile" quantize --quiet "$dir/large.gguf" \
 # llama-gguf-split leaves these keys in what it joined, llama-quantize takes
 # them away: what comes is what comes of the model that was never split.
 from_joined() {
-    cp "$golden/llama-f16.gguf" "$dir/j.gguf" &&
+    cp "$golden/llama-wide.gguf" "$dir/j.gguf" &&
         "$modelfile" meta set --quiet "$dir/j.gguf" split.no:u16=0 \
-            split.tensors.count:i32=39 split.count:u16=0 >"$dir/out" &&
+            split.tensors.count:i32=17 split.count:u16=0 >"$dir/out" &&
         "$modelfile" quantize --quiet "$dir/j.gguf" "$dir/jq.gguf" Q4_K_M \
-            >"$dir/out" && cmp "$dir/jq.gguf" "$golden/llama-f16-Q4_K_M.gguf"
+            >"$dir/out" && cmp "$dir/jq.gguf" "$golden/llama-wide-Q4_K_M.gguf"
 }
 check "a model joined of shards: as one that never was in parts" from_joined
-
-grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
 
 as_the_tool() {
     # The matrix's path stands in the file as it was given.
@@ -380,15 +372,38 @@ not_yet() {
     grep -qE 'iq[123][a-z_]* cannot be encoded here' "$dir/err"
 }
 
-while IFS='	' read -r source type options _ sum _ _; do
-    [ "$options" != - ] || options=
+# The rows of files.tsv in the folder $golden.
+as_all() {
+    grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
+    while IFS='	' read -r source type options _ sum _ _; do
+        [ "$options" != - ] || options=
+        rm -f "$dir/o.gguf"
+        case $type in
+        IQ1* | IQ2* | IQ3*)
+            check "$source $type $options is refused" not_yet ;;
+        *)
+            check "$source $type $options: the tool's bytes" as_the_tool ;;
+        esac
+    done <"$dir/rows"
+}
+as_all
+
+# Weighted by a matrix the data is the tool's, too.
+weighted() {
     rm -f "$dir/o.gguf"
-    case $type in
-    IQ1* | IQ2* | IQ3*)
-        check "$source $type $options is refused" not_yet ;;
-    *)
-        check "$source $type $options: the tool's bytes" as_the_tool ;;
-    esac
-done <"$dir/rows"
+    "$modelfile" quantize --quiet --imatrix "$golden/$1.imatrix.dat" \
+        "$golden/$1.gguf" "$dir/o.gguf" "$2" >"$dir/out" 2>"$dir/err" || return
+    at=$("$modelfile" info --json "$dir/o.gguf" |
+        grep -o '"data_offset":[0-9]*' | head -n 1 | cut -d: -f2)
+    [ "$(tail -c "+$((at + 1))" "$dir/o.gguf" | sha256sum)" = "$3  -" ]
+}
+while IFS='	' read -r source type sum; do
+    [ "$source" = source ] ||
+        check "$source $type, weighted: the tool's data" weighted "$source" \
+            "$type" "$sum"
+done <"$golden/weighted.tsv"
+
+golden=$more
+[ ! -f "$golden/files.tsv" ] || as_all
 
 finish

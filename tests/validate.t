@@ -54,7 +54,8 @@ done <"$dir/verdicts"
 "$modelfile" validate --rules | awk '{ print $1 }' >"$dir/rules"
 
 # Every finding of every fixture, to know which rules are met there.
-find fixtures -path fixtures/quant -prune -o \( -name '*.gguf' -o -name '*.apr' \
+find fixtures \( -path fixtures/quant -o -path fixtures/llama \) -prune -o \
+    \( -name '*.gguf' -o -name '*.apr' \
     -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \) -print |
     LC_ALL=C sort >"$dir/files"
 tr '\n' '\0' <"$dir/files" | xargs -0 "$modelfile" validate --data \
