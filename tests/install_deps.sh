@@ -5,24 +5,45 @@
 #
 #     tests/install_deps.sh build|test|check
 #
-# build: a C compiler, zlib and xxHash.  test: also cmocka, and perl for prove.
+# build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
+# what some tests compare with or look through (strace, valgrind and others).
 # check: also what checks more deeply.  Each includes the ones before.
 #
 # Looks for the things themselves (commands, headers), whichever way they came
 # here.  Nothing missing: says nothing, asks no network.  On Debian and its
 # kin the rest comes through apt-get, as root or by a sudo that asks no
-# password; else the line to type is printed, and the exit code is 1.
+# password; else the line to type is printed, and the exit code is 1, but 0
+# where only tests would be skipped.
 set -eu
 
 missing=
+wanted=
 
 # need PACKAGE: it is to be installed.
 need() {
     missing="$missing $1"
 }
 
+has_command() {
+    command -v "$1" >/dev/null 2>&1
+}
+
 need_command() { # COMMAND PACKAGE
-    command -v "$1" >/dev/null 2>&1 || need "$2"
+    has_command "$1" || need "$2"
+}
+
+# Without it some tests are skipped, and say so.
+want_command() { # COMMAND PACKAGE...
+    has_command "$1" && return
+    shift
+    wanted="$wanted $*"
+}
+
+want_library() { # FILE PACKAGE
+    for folder in /lib /usr/lib /lib64 /usr/lib64 /lib/* /usr/lib/*; do
+        [ ! -e "$folder/$1" ] || return 0
+    done
+    wanted="$wanted $2"
 }
 
 # The compiler that make will use ("cc" unless told otherwise).
@@ -41,7 +62,7 @@ need_header() { # HEADER PACKAGE
 # Without a compiler there is no telling which headers it finds: then all of
 # them are asked for, and apt-get knows better which are there already.
 need_for_build() {
-    command -v "${compiler%% *}" >/dev/null 2>&1 || need gcc
+    has_command "${compiler%% *}" || need gcc
     need_command ar binutils
     has_headers stdio.h zlib.h xxhash.h && return
     need_header stdio.h libc6-dev
@@ -52,14 +73,22 @@ need_for_build() {
 need_for_test() {
     need_header cmocka.h libcmocka-dev
     need_command prove perl
+    # It needs libc6-dbg to know the loader's functions.
+    want_command valgrind valgrind libc6-dbg
+    want_command strace strace
+    want_command node nodejs
+    want_command git git
+    want_command g++ g++ # compiles the public header as C++ does
+    want_command pkg-config pkg-config
+    want_command xmllint libxml2-utils
+    want_command xxhsum xxhash
+    want_library libcrypto.so.3 libssl3
+    [ "$(id -u)" -ne 0 ] || want_command mkfs.ext4 e2fsprogs # to be mounted
 }
 
-# The sanitizers' run-time comes with clang only by recommendation.  valgrind
-# needs libc6-dbg to know the loader's functions; g++ compiles the public
-# header as C++ does; pkg-config is how people will link the library.
+# The sanitizers' run-time comes with clang only by recommendation.
 need_for_check() {
     need_command gcc gcc
-    need_command g++ g++
     if ! echo 'int main(void) { return 0; }' | clang -x c - \
         -fsanitize=address,undefined,fuzzer-no-link -o /dev/null 2>/dev/null
     then
@@ -67,10 +96,6 @@ need_for_check() {
         need libclang-rt-dev
     fi
     need_command clang-format clang-format
-    need_command valgrind valgrind
-    command -v valgrind >/dev/null 2>&1 || need libc6-dbg
-    need_command strace strace
-    need_command pkg-config pkg-config
 }
 
 case ${1:-} in
@@ -90,29 +115,39 @@ check)
     ;;
 esac
 
-[ -n "$missing" ] || exit 0
+[ -n "$missing$wanted" ] || exit 0
 
-if ! command -v apt-get >/dev/null 2>&1; then
-    echo "install_deps.sh: please install these, or what your system calls" \
-        "them (Debian's names):$missing" >&2
-    exit 1
+# What cannot be installed is no reason to stop where only tests want it.
+give_up() { # WORDS...
+    echo "install_deps.sh: $*" >&2
+    [ -z "$missing" ] || exit 1
+    echo "install_deps.sh: tests that want$wanted are skipped" >&2
+    exit 0
+}
+
+if ! has_command apt-get; then
+    give_up "please install these, or what your system calls them" \
+        "(Debian's names):$missing$wanted"
 fi
 
 if [ "$(id -u)" -eq 0 ]; then
     as_root=
-elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+elif has_command sudo && sudo -n true 2>/dev/null; then
     as_root="sudo -n"
 else
-    echo "install_deps.sh: not root, please run:" \
-        "sudo apt-get update && sudo apt-get install -y$missing" >&2
-    exit 1
+    give_up "not root, please run:" \
+        "sudo apt-get update && sudo apt-get install -y$missing$wanted"
 fi
 
-echo "install_deps.sh: installing$missing" >&2
+echo "install_deps.sh: installing$missing$wanted" >&2
 # env, because sudo may drop what the shell exports.
+install() { # PACKAGE...
+    [ $# -eq 0 ] ||
+        $as_root env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -q -y --no-install-recommends "$@" >&2
+}
 # shellcheck disable=SC2086 # words are meant to be split
 {
-    $as_root apt-get update -q &&
-        $as_root env DEBIAN_FRONTEND=noninteractive \
-            apt-get install -q -y --no-install-recommends $missing
-} >&2
+    $as_root apt-get update -q >&2 && install $missing && missing= &&
+        install $wanted
+} || give_up "apt-get failed"

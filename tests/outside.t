@@ -28,9 +28,9 @@ fi
 mkdir -p "$folder" || exit 1
 reason=
 if [ "$(node -p 'parseInt(process.versions.node)')" -lt 20 ]; then
-    reason="$package needs node 20"
+    reason="$package needs node 20 and npm, see nodejs.org"
 elif ! command -v npm >/dev/null 2>&1; then
-    reason="npm is not installed"
+    reason="npm is not installed: apt-get install npm"
 elif ! fetch; then
     reason="npm could not fetch $package, see $folder/log"
 fi

@@ -79,6 +79,11 @@ for test in "$@"; do
             "$kept.tap"
 done | sed 's/: *$//'
 
+shared=${CONFORMANCE:-../shared}
+[ -d "$shared" ] || echo "There is no folder $shared: tests that compare with" \
+    "what other programs made have the samples in fixtures alone." \
+    "See CONTRIBUTING.md"
+
 cat "$TAP_LOG"/*.counts /dev/null 2>/dev/null | awk '
     { pass += $1; fail += $2; skip += $3 }
     END {

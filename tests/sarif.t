@@ -24,7 +24,7 @@ fetch() {
 }
 
 if ! command -v node >/dev/null 2>&1 || ! command -v npm >/dev/null 2>&1; then
-    skip "the schema" "node or npm is not installed"
+    skip "the schema" "node or npm is not installed: apt-get install nodejs npm"
 elif ! fetch; then
     skip "the schema" "npm could not fetch $package, see $folder/log"
 else
