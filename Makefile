@@ -100,8 +100,8 @@ LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
 LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 
-.PHONY: all deps demo test check fuzz fuzz-replay bench bench-quant install \
-        uninstall format format-check metrics clean help
+.PHONY: all deps demo test check fuzz fuzz-replay bench bench-quant mutants \
+        install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the program and both libraries (the default)
@@ -305,6 +305,10 @@ bench-quant: all ## speed of every codec on every instruction set (ARGS="--type 
 
 metrics: ## lengths of functions and files; fails above 70 lines
 	@sh tests/metrics.sh
+
+mutants: ## changes code that RANGE=A..B touched (or FILES=) in one place at a time; lists what no test minds
+	@RANGE="$(RANGE)" FILES="$(FILES)" TESTS="$(TESTS)" BUILD=$(BUILD) \
+	    CC="$(CC)" sh tests/mutants.sh
 
 # ---- layout
 

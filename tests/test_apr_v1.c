@@ -85,13 +85,17 @@ static struct mf_model *open_image(const char *what)
     return model;
 }
 
-static void expect_rules(const char *what, const char *expected)
+/* The rules, the first of them at that offset (0: anywhere). */
+static void expect_rules_at(const char *what, const char *expected,
+                            uint64_t offset)
 {
     struct mf_model *model = open_image(what);
     struct mf_finding finding;
     char rules[256] = "";
 
     for (size_t k = 0; mf_finding_at(model, k, &finding); k++) {
+        if (k == 0 && offset > 0 && finding.offset != offset)
+            fail_msg("%s: found at %" PRIu64, what, finding.offset);
         strcat(rules, finding.rule);
         strcat(rules, " ");
     }
@@ -99,6 +103,11 @@ static void expect_rules(const char *what, const char *expected)
         fail_msg("%s: found %s", what, rules);
     walk_model(model);
     mf_close(model);
+}
+
+static void expect_rules(const char *what, const char *expected)
+{
+    expect_rules_at(what, expected, 0);
 }
 
 static void expect_refusal(const char *what, enum mf_status status,
@@ -383,32 +392,39 @@ static void fields_of_the_header(void **state)
         size_t at;
         uint64_t value, size;
         const char *rules;
+        uint64_t told_at; /* where that is not the field */
     } rows[] = {
-        { "as it was", AT_TYPE, 1, 2, "" },
-        { "version 1.5", AT_MINOR, 5, 1, "APR-VERSION " },
-        { "version 0.0", 4, 0, 1, "APR-VERSION " },
-        { "type 0", AT_TYPE, 0, 2, "APR-V1-TYPE " },
-        { "type 0x0b", AT_TYPE, 0x0b, 2, "APR-V1-TYPE " },
-        { "type 0x0a", AT_TYPE, 0x0a, 2, "" },
-        { "type 0x0f", AT_TYPE, 0x0f, 2, "APR-V1-TYPE " },
-        { "type 0x10", AT_TYPE, 0x10, 2, "" },
-        { "type 0x12", AT_TYPE, 0x12, 2, "" },
-        { "type 0x13", AT_TYPE, 0x13, 2, "APR-V1-TYPE " },
-        { "type 0xff", AT_TYPE, 0xff, 2, "" },
-        { "1 GiB when unpacked", AT_UNPACKED_SIZE, 1 << 30, 4, "" },
+        { "as it was", AT_TYPE, 1, 2, "", 0 },
+        { "version 1.5", AT_MINOR, 5, 1, "APR-VERSION ", 4 },
+        { "version 0.0", 4, 0, 1, "APR-VERSION ", 0 },
+        { "type 0", AT_TYPE, 0, 2, "APR-V1-TYPE ", 0 },
+        { "type 0x0b", AT_TYPE, 0x0b, 2, "APR-V1-TYPE ", 0 },
+        { "type 0x0a", AT_TYPE, 0x0a, 2, "", 0 },
+        { "type 0x0f", AT_TYPE, 0x0f, 2, "APR-V1-TYPE ", 0 },
+        { "type 0x10", AT_TYPE, 0x10, 2, "", 0 },
+        { "type 0x12", AT_TYPE, 0x12, 2, "", 0 },
+        { "type 0x13", AT_TYPE, 0x13, 2, "APR-V1-TYPE ", 0 },
+        { "type 0x1f", AT_TYPE, 0x1f, 2, "APR-V1-TYPE ", 0 },
+        { "type 0x20", AT_TYPE, 0x20, 2, "", 0 },
+        { "type 0x21", AT_TYPE, 0x21, 2, "", 0 },
+        { "type 0x30", AT_TYPE, 0x30, 2, "", 0 },
+        { "type 0x40", AT_TYPE, 0x40, 2, "", 0 },
+        { "type 0xff", AT_TYPE, 0xff, 2, "", 0 },
+        { "1 GiB when unpacked", AT_UNPACKED_SIZE, 1 << 30, 4, "", 0 },
         { "more than that", AT_UNPACKED_SIZE, (1 << 30) + 1, 4,
-          "APR-V1-UNPACKED " },
-        { "the last compression", AT_COMPRESSION, 3, 1, "" },
-        { "one behind it", AT_COMPRESSION, 4, 1, "APR-V1-COMPRESSION " },
-        { "a quality of 100", AT_QUALITY, 100, 1, "" },
-        { "a quality of 101", AT_QUALITY, 101, 1, "APR-V1-QUALITY " },
-        { "all flags but 'signed'", AT_FLAGS, 0x7d, 1, "" },
-        { "'signed', and no signature", AT_FLAGS, 2, 1, "APR-V1-SIZE " },
-        { "the flag without a meaning", AT_FLAGS, 0x80, 1, "APR-FLAGS " },
-        { "a reserved byte", AT_RESERVED, 1, 1, "APR-RESERVED " },
-        { "the last reserved byte", 31, 1, 1, "APR-RESERVED " },
-        { "a byte of payload less", AT_PAYLOAD_SIZE, 7, 4, "APR-V1-SIZE " },
-        { "4 GiB of payload", AT_PAYLOAD_SIZE, UINT32_MAX, 4, "APR-V1-SIZE " },
+          "APR-V1-UNPACKED ", 0 },
+        { "the last compression", AT_COMPRESSION, 3, 1, "", 0 },
+        { "one behind it", AT_COMPRESSION, 4, 1, "APR-V1-COMPRESSION ", 0 },
+        { "a quality of 100", AT_QUALITY, 100, 1, "", 0 },
+        { "a quality of 101", AT_QUALITY, 101, 1, "APR-V1-QUALITY ", 0 },
+        { "all flags but 'signed'", AT_FLAGS, 0x7d, 1, "", 0 },
+        { "'signed', and no signature", AT_FLAGS, 2, 1, "APR-V1-SIZE ", 8 },
+        { "the flag without a meaning", AT_FLAGS, 0x80, 1, "APR-FLAGS ", 0 },
+        { "a reserved byte", AT_RESERVED, 1, 1, "APR-RESERVED ", 0 },
+        { "the last reserved byte", 31, 1, 1, "APR-RESERVED ", AT_RESERVED },
+        { "a byte of payload less", AT_PAYLOAD_SIZE, 7, 4, "APR-V1-SIZE ", 8 },
+        { "4 GiB of payload", AT_PAYLOAD_SIZE, UINT32_MAX, 4, "APR-V1-SIZE ",
+          8 },
     };
 
     (void)state;
@@ -416,7 +432,8 @@ static void fields_of_the_header(void **state)
         MAKE("\x81\xa1v\x01", 8);
         set(rows[i].at, rows[i].value, rows[i].size);
         seal();
-        expect_rules(rows[i].what, rows[i].rules);
+        expect_rules_at(rows[i].what, rows[i].rules,
+                        rows[i].told_at ? rows[i].told_at : rows[i].at);
     }
 }
 
@@ -431,6 +448,10 @@ static void sizes_of_the_metadata(void **state)
     expect_rules("a byte behind the map", "APR-V1-METADATA ");
     MAKE("\x80", 0);
     expect_rules("no payload", "");
+    MAKE("\x80", 0);
+    set(AT_METADATA_SIZE, 1 + 4, 4); /* up to the file's end */
+    seal();
+    expect_rules("metadata over the checksum", "APR-V1-SIZE APR-V1-METADATA ");
     MAKE("\x80", 8);
     set(AT_METADATA_SIZE, image.size, 4);
     expect_refusal("metadata past the file", MF_ERR_CORRUPT, AT_METADATA_SIZE);
