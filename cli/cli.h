@@ -233,6 +233,10 @@ void report_lost(struct run *run);
 
 void report_worse(struct run *run, int code);
 
+/* Raised when a member of an answer goes away, or says another thing; not for
+ * new ones. */
+#define JSON_SCHEMA 1
+
 /* The answer to --json, an object; nothing without that option.  What it has
  * cost is its last member. */
 void report_begin(struct run *run);

@@ -2,44 +2,46 @@
  *
  * help.c - modelfile help and modelfile version
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/help.h"
 
-static void name_text(struct run *run, const struct command *command)
+/* Where the explanation of an option or command begins. */
+#define OPTION_COLUMN  29
+#define COMMAND_COLUMN 31
+
+static const char *space_before(const struct command *command)
 {
-    out_text(&run->out, command->name);
-    if (*command->sub)
-        out_text(&run->out, " ");
-    out_text(&run->out, command->sub);
+    return *command->sub ? " " : "";
 }
 
-static size_t width(const char *a, const char *b)
+/* A line of two columns; the second goes on below itself. */
+static void row(struct run *run, const char *first, size_t column,
+                const char *second)
 {
-    return strlen(a) + (b && *b ? 1 + strlen(b) : 0);
-}
+    size_t taken = strlen(first);
 
-static void pad(struct run *run, size_t taken, size_t column)
-{
-    out_spaces(&run->out, taken < column ? column - taken : 1);
+    out_text(&run->out, first);
+    if (taken >= column) {
+        out_text(&run->out, "\n");
+        taken = 0;
+    }
+    out_spaces(&run->out, column - taken);
+    out_wrapped(&run->out, second, column);
 }
 
 static void option_lines(struct run *run, const struct option *option)
 {
-    for (; option && option->name; option++) {
-        size_t taken = strlen(option->name);
+    char first[100];
 
+    for (; option && option->name; option++) {
         if (!option->help)
             continue;
-        out_text(&run->out, "  ");
-        out_text(&run->out, option->name);
-        if (option->choices) {
-            out_text(&run->out, " ");
-            out_text(&run->out, option->choices);
-            taken += 1 + strlen(option->choices);
-        }
-        pad(run, taken, 27);
-        out_line(&run->out, option->help);
+        snprintf(first, sizeof(first), "  %s%s%s", option->name,
+                 option->choices ? " " : "",
+                 option->choices ? option->choices : "");
+        row(run, first, OPTION_COLUMN, option->help);
     }
 }
 
@@ -58,43 +60,45 @@ static void example_lines(struct run *run, const char *examples)
 /* The words that TYPE may be. */
 static void mix_lines(struct run *run)
 {
-    const size_t width = 76;
-    size_t taken = width;
+    char words[1024] = "";
     struct mf_mix_info mix;
+    size_t size = 0;
 
-    out_text(&run->out, "\nTYPE is a mix of llama-quantize:");
-    for (size_t i = 0; mf_mix_at(i, &mix); i++) {
-        if (!mix.available)
-            continue;
-        taken += 1 + strlen(mix.name);
-        if (taken > width) {
-            out_text(&run->out, "\n ");
-            taken = 2 + strlen(mix.name);
-        }
-        out_format(&run->out, " %s", mix.name);
-    }
-    out_text(&run->out, "\nor the type of all tensors, such as mxfp4, nvfp4, "
+    out_text(&run->out, "\nTYPE is a mix of llama-quantize:\n  ");
+    for (size_t i = 0; mf_mix_at(i, &mix); i++)
+        if (mix.available && size + strlen(mix.name) + 2 < sizeof(words))
+            size += (size_t)snprintf(words + size, sizeof(words) - size, "%s%s",
+                                     size > 0 ? " " : "", mix.name);
+    out_wrapped(&run->out, words, 2);
+    out_text(&run->out, "or the type of all tensors, such as mxfp4, nvfp4, "
                         "apr_q4, apr_q8\n");
 }
 
 void help_command(struct run *run, const struct command *command)
 {
-    name_text(run, command);
-    out_format(&run->out, " - %s\n\n", command->summary);
+    struct out *out = &run->out;
+
+    if (run->options.json) {
+        help_json(run, command->name, command->sub);
+        return;
+    }
+    out_format(out, "%s%s%s - %s\n\n", command->name, space_before(command),
+               command->sub, command->summary);
     example_lines(run, command->examples);
-    out_text(&run->out, "\nusage: modelfile ");
-    name_text(run, command);
-    out_format(&run->out, " %s\n", command->operands);
+    out_format(out, "\nusage: modelfile %s%s%s %s\n", command->name,
+               space_before(command), command->sub, command->operands);
     if (command->execute == command_quantize)
         mix_lines(run);
-    out_text(&run->out, "\noptions:\n");
+    out_text(out, "\noptions:\n");
     option_lines(run, command->options);
     option_lines(run, common_options);
 }
 
 static void help_all(struct run *run)
 {
+    const struct exit_meaning *exit = exit_meanings;
     struct out *out = &run->out;
+    char first[100];
 
     out_text(
         out,
@@ -104,21 +108,18 @@ static void help_all(struct run *run)
         "  modelfile meta get model.apr architecture\n\n"
         "commands:\n");
     for (const struct command *command = commands; command->name; command++) {
-        size_t taken =
-            width(command->name, command->sub) + 1 + strlen(command->operands);
-
-        out_text(out, "  ");
-        name_text(run, command);
-        out_format(out, " %s", command->operands);
-        pad(run, taken, 29);
-        out_line(out, command->summary);
+        snprintf(first, sizeof(first), "  %s%s%s %s", command->name,
+                 space_before(command), command->sub, command->operands);
+        row(run, first, COMMAND_COLUMN, command->summary);
     }
     out_text(out, "\noptions of every command:\n");
     option_lines(run, common_options);
-    out_text(out,
-             "\n'-' is standard input where that is a file. Exit codes: 0 "
-             "done, 1 the answer is\nno, 2 the command line is wrong, 3 an "
-             "input cannot be read, 4 an output cannot\nbe written.\n");
+    out_text(out, "\n'-' is standard input where that is a file.\n\n"
+                  "exit codes:\n");
+    for (; exit->meaning; exit++) {
+        snprintf(first, sizeof(first), "  %d", exit->code);
+        row(run, first, 7, exit->meaning);
+    }
 }
 
 void command_help(struct run *run)
@@ -126,7 +127,10 @@ void command_help(struct run *run)
     const struct command *command;
 
     if (run->operand_count == 0) {
-        help_all(run);
+        if (run->options.json)
+            help_json(run, NULL, NULL);
+        else
+            help_all(run);
         return;
     }
     command = command_find(run->operand[0],
@@ -134,6 +138,11 @@ void command_help(struct run *run)
     if (!command) {
         report_usage(run, "there is no command '%.60s'; see: modelfile help",
                      run->operand[0]);
+        return;
+    }
+    if (run->options.json) {
+        help_json(run, command->name,
+                  run->operand_count > 1 ? command->sub : NULL);
         return;
     }
     /* `help meta` tells of all that begin with it. */
@@ -152,20 +161,50 @@ void command_help(struct run *run)
 
 /* ---- version ---- */
 
-static void formats_json(struct run *run)
+/* Of several dialects of a format the one with the shortest suffix stands for
+ * all: an index lists files of it. */
+static bool stands_for_format(size_t index, const struct mf_format_info *format)
+{
+    size_t size = strlen(format->suffix);
+    struct mf_format_info other;
+
+    for (size_t i = 0; mf_format_at(i, &other); i++)
+        if (strcmp(other.name, format->name) == 0 &&
+            (strlen(other.suffix) < size ||
+             (i < index && strlen(other.suffix) == size)))
+            return false;
+    return true;
+}
+
+static void suffixes_json(struct run *run, const char *name)
 {
     struct mf_format_info format;
     const char *last = "";
 
+    mf_json_key(&run->json, "suffixes");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        if (strcmp(format.name, name) != 0 || strcmp(format.suffix, last) == 0)
+            continue; /* dialects may share one */
+        last = format.suffix;
+        mf_json_string(&run->json, last, strlen(last));
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void formats_json(struct run *run)
+{
+    struct mf_format_info format;
+
     mf_json_key(&run->json, "formats");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_format_at(i, &format); i++) {
-        if (strcmp(format.name, last) == 0)
-            continue; /* another dialect of the same */
-        last = format.name;
+        if (!stands_for_format(i, &format))
+            continue;
         mf_json_begin(&run->json, '{');
         json_text(run, "name", format.name);
         json_text(run, "suffix", format.suffix);
+        suffixes_json(run, format.name);
         json_text(run, "description", format.description);
         mf_json_end(&run->json, '}');
     }

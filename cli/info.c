@@ -17,11 +17,10 @@ const struct option info_options[] = {
     { 0 },
 };
 
+/* Of a model that has any. */
 static double bits_per_weight(const struct mf_model_info *info)
 {
-    return info->parameters
-               ? 8 * (double)info->data_size / (double)info->parameters
-               : 0;
+    return 8 * (double)info->data_size / (double)info->parameters;
 }
 
 static struct totals add_up(const struct mf_model *model)
@@ -108,7 +107,10 @@ static void show_json(struct run *run, struct mf_model *model)
     json_text(run, "byte_order", byte_order(info));
     json_number(run, "parameters", info->parameters);
     mf_json_key(&run->json, "bits_per_weight");
-    mf_json_f64(&run->json, bits_per_weight(info));
+    if (info->parameters > 0)
+        mf_json_f64(&run->json, bits_per_weight(info));
+    else
+        mf_json_null(&run->json);
     json_number(run, "tensor_count", info->tensor_count);
     json_number(run, "metadata_count", info->metadata_count);
     json_number(run, "file_bytes", info->file_size);

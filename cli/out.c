@@ -30,19 +30,25 @@ bool out_hold_standard(void)
     return true;
 }
 
-void out_init(struct out *out, int fd)
+unsigned out_terminal_columns(int fd)
 {
     struct winsize size;
 
+    if (isatty(fd) != 1)
+        return 0;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
+                                                                : 80;
+}
+
+void out_init(struct out *out, int fd)
+{
     out->fd = fd;
     out->closed = out->stopped = false;
     out->error = 0;
     out->filled = 0;
     out->terminal = isatty(fd) == 1;
     out->colour = false;
-    out->columns = 0;
-    if (out->terminal && ioctl(fd, TIOCGWINSZ, &size) == 0)
-        out->columns = size.ws_col;
+    out->columns = out_terminal_columns(fd);
 }
 
 /* After a write that failed.  Whoever shares our end of a pipe may have made it
@@ -122,6 +128,37 @@ void out_spaces(struct out *out, size_t count)
     for (; count >= sizeof(spaces); count -= sizeof(spaces) - 1)
         out_bytes(out, spaces, sizeof(spaces) - 1);
     out_bytes(out, spaces, count);
+}
+
+size_t out_columns(const struct out *out)
+{
+    return out->columns > 0 ? out->columns : 80;
+}
+
+void out_wrapped(struct out *out, const char *text, size_t column)
+{
+    size_t at = column, most = out_columns(out);
+
+    while (*text) {
+        size_t size = strcspn(text, " \n");
+
+        if (*text == '\n') {
+            out_text(out, "\n\n");
+            at = column;
+        } else if (at > column && at + 1 + size > most) {
+            out_text(out, "\n");
+            out_spaces(out, column);
+            at = column;
+        } else if (at > column) {
+            out_text(out, " ");
+            at++;
+        }
+        out_bytes(out, text, size);
+        at += size;
+        text += size + (text[size] != 0);
+        text += *text == '\n' && text[1] == 0; /* at the very end */
+    }
+    out_text(out, "\n");
 }
 
 void out_bold(struct out *out, const char *text)

@@ -32,6 +32,9 @@ struct out {
 bool out_hold_standard(void);
 
 void out_init(struct out *out, int fd);
+
+/* Of a terminal; one that does not say has 80.  0: this is none. */
+unsigned out_terminal_columns(int fd);
 void out_flush(struct out *out);
 
 /* For more than there is room for. */
@@ -57,6 +60,14 @@ void out_line(struct out *out, const char *text); /* and a newline */
 void out_format(struct out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void out_spaces(struct out *out, size_t count);
+
+/* The text and a newline, broken between words where it would pass the line;
+ * what follows starts in the column where the text does.  An empty line in it
+ * stays one. */
+void out_wrapped(struct out *out, const char *text, size_t column);
+
+/* Columns of the terminal, else of an ordinary one. */
+size_t out_columns(const struct out *out);
 
 /* Bold where colour is wanted. */
 void out_bold(struct out *out, const char *text);

@@ -29,14 +29,15 @@ static void say(const char *text, size_t size)
     }
 }
 
-static void say_format(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
-static void say_format(const char *format, ...)
+static void say_format(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void say_format(struct run *run, const char *format, ...)
 {
     char text[2048];
     va_list arguments;
     int size;
 
+    progress_clear(run);
     va_start(arguments, format);
     size = vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
@@ -112,12 +113,13 @@ static void error_object(struct run *run, int code, const char *status,
 {
     if (!run->options.json)
         return;
-    if (!run->answering)
-        mf_json_begin(&run->json, '{');
-    error_json(run, code, status, file, MF_NO_OFFSET, message);
-    if (run->answering)
+    if (run->answering) {
+        error_json(run, code, status, file, MF_NO_OFFSET, message);
         return;
-    mf_json_end(&run->json, '}');
+    }
+    report_begin(run);
+    error_json(run, code, status, file, MF_NO_OFFSET, message);
+    report_end(run);
     out_line(&run->out, "");
 }
 
@@ -126,7 +128,7 @@ static void report_alone(struct run *run, int code, const char *status,
                          const char *text)
 {
     report_worse(run, code);
-    say_format("modelfile: %s\n", shown(text).text);
+    say_format(run, "modelfile: %s\n", shown(text).text);
     error_object(run, code, status, NULL, shown(text).text);
 }
 
@@ -147,7 +149,7 @@ void report_start(struct run *run)
         report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT),
                      "'--max-memory' leaves no memory to start with");
     else
-        report_alone(run, EXIT_INPUT, mf_status_name(MF_ERR_MEMORY),
+        report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_MEMORY),
                      "the system has no memory to start with");
 }
 
@@ -160,14 +162,14 @@ void report_no(struct run *run, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report_worse(run, EXIT_NO);
-    say_format("modelfile: %s\n", shown(text).text);
+    say_format(run, "modelfile: %s\n", shown(text).text);
 }
 
 void report_remark(struct run *run, const char *path, const char *text)
 {
     if (!run->options.json)
         out_flush(&run->out);
-    say_format("modelfile: %s: %s\n", shown(path).text, text);
+    say_format(run, "modelfile: %s: %s\n", shown(path).text, text);
 }
 
 static int code_of(const struct run *run, const struct mf_error *error)
@@ -176,6 +178,8 @@ static int code_of(const struct run *run, const struct mf_error *error)
         return EXIT_OUTPUT;
     if (error->status == MF_ERR_STOPPED)
         return EXIT_SIGNAL + progress_signal();
+    if (error->status == MF_ERR_MEMORY)
+        return EXIT_MEMORY;
     if (error->status == MF_ERR_LIMIT && run->options.max_memory > 0 &&
         error->offset == MF_NO_OFFSET)
         return EXIT_MEMORY;
@@ -190,14 +194,13 @@ void report_failure(struct run *run, const char *file)
 
     if (error->in_imatrix)
         file = run->options.imatrix;
-    progress_clear(run);
     report_worse(run, code);
     if (error->offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", error->offset);
     /* What was printed before comes first on a terminal, too. */
     if (!run->options.json)
         out_flush(&run->out);
-    say_format("modelfile: %s%s%s%s\n", file ? shown(file).text : "",
+    say_format(run, "modelfile: %s%s%s%s\n", file ? shown(file).text : "",
                file ? ": " : "", place, error->message);
     if (run->options.json)
         error_json(run, code, mf_status_name(error->status), file,
@@ -210,7 +213,7 @@ void report_memory(struct run *run, const char *file)
     int code = code_of(run, error);
 
     report_worse(run, code);
-    say_format("modelfile: %s: %s\n", shown(file).text, error->message);
+    say_format(run, "modelfile: %s: %s\n", shown(file).text, error->message);
     error_object(run, code, mf_status_name(error->status), file,
                  error->message);
 }
@@ -224,7 +227,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report_worse(run, EXIT_INPUT);
-    say_format("modelfile: %s: %s\n", shown(file).text, text);
+    say_format(run, "modelfile: %s: %s\n", shown(file).text, text);
     error_object(run, EXIT_INPUT, "io", file, text);
 }
 
@@ -233,7 +236,7 @@ void report_output(struct run *run, const char *file, const char *why)
     report_worse(run, EXIT_OUTPUT);
     if (!run->options.json)
         out_flush(&run->out);
-    say_format("modelfile: %s: %s\n", shown(file).text, why);
+    say_format(run, "modelfile: %s: %s\n", shown(file).text, why);
     if (run->options.json)
         error_json(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file,
                    MF_NO_OFFSET, why);
@@ -250,7 +253,8 @@ void report_done(struct run *run, const char *path, const char *what)
 void report_no_null(struct run *run)
 {
     report_worse(run, EXIT_OUTPUT);
-    say_format("modelfile: standard input, output or error is closed, and "
+    say_format(run,
+               "modelfile: standard input, output or error is closed, and "
                "/dev/null cannot be opened in its place: %s\n",
                strerror(errno));
 }
@@ -258,13 +262,13 @@ void report_no_null(struct run *run)
 void report_stopped(struct run *run)
 {
     report_worse(run, EXIT_SIGNAL + progress_signal());
-    say_format("modelfile: stopped before all was printed\n");
+    say_format(run, "modelfile: stopped before all was printed\n");
 }
 
 void report_lost(struct run *run)
 {
     report_worse(run, EXIT_OUTPUT);
-    say_format("modelfile: cannot write to standard output: %s%s%s%s%s\n",
+    say_format(run, "modelfile: cannot write to standard output: %s%s%s%s%s\n",
                strerror(run->out.error), run->done ? "; '" : "",
                run->done ? shown(run->done_to).text : "", run->done ? "' " : "",
                run->done ? run->done : "");
@@ -279,15 +283,17 @@ struct cost {
 
 static struct cost cost_of(const struct run *run)
 {
-    struct mf_heap_stats library;
+    struct mf_heap_stats library = { 0 };
     struct process_heap process;
-    struct mf_io_stats io;
+    struct mf_io_stats io = { 0 };
     struct timespec now;
     struct rusage usage;
     struct cost cost;
 
-    mf_env_heap(run->env, &library);
-    mf_env_io(run->env, &io);
+    if (run->env) { /* a wrong command line needs none */
+        mf_env_heap(run->env, &library);
+        mf_env_io(run->env, &io);
+    }
     getrusage(RUSAGE_SELF, &usage);
     clock_gettime(CLOCK_MONOTONIC, &now);
     cost.peak = library.peak;
@@ -309,6 +315,7 @@ void report_begin(struct run *run)
     if (!run->options.json)
         return;
     mf_json_begin(&run->json, '{');
+    json_number(run, "schema", JSON_SCHEMA);
     run->answering = true;
 }
 
@@ -344,25 +351,54 @@ static struct number_text time_text(double seconds)
 
     if (seconds < 1)
         snprintf(text.at, sizeof(text.at), "%.1f ms", seconds * 1000);
+    else if (seconds >= 100)
+        snprintf(text.at, sizeof(text.at), "%.0f s", seconds);
     else
         snprintf(text.at, sizeof(text.at), "%.2f s", seconds);
     return text;
 }
 
-static void close_line(const struct run *run, const struct cost *cost)
+/* Parts of the line, the least needed left out first where it would not fit. */
+enum { WITHOUT_ALLOCATIONS = 1, WITHOUT_SIZE };
+
+static void close_text(const struct run *run, const struct cost *cost,
+                       int without, char *text, size_t size)
 {
-    say_format("peak heap %s (%" PRIu64 " allocation%s) · read %s of %s%s%s · "
-               "%s\n",
-               size_text(cost->peak).at, cost->allocations,
-               cost->allocations == 1 ? "" : "s", size_text(cost->read).at,
-               size_text(run->size).at, cost->written > 0 ? " · wrote " : "",
-               cost->written > 0 ? size_text(cost->written).at : "",
-               time_text(cost->seconds).at);
+    char allocations[48] = "", read[80] = "", wrote[48] = "";
+
+    if (without < WITHOUT_ALLOCATIONS)
+        snprintf(allocations, sizeof(allocations),
+                 " (%" PRIu64 " allocation%s)", cost->allocations,
+                 cost->allocations == 1 ? "" : "s");
+    if (run->size > 0 && without < WITHOUT_SIZE)
+        snprintf(read, sizeof(read), " · read %s of %s",
+                 size_text(cost->read).at, size_text(run->size).at);
+    else if (run->size > 0 || cost->read > 0)
+        snprintf(read, sizeof(read), " · read %s", size_text(cost->read).at);
+    if (cost->written > 0)
+        snprintf(wrote, sizeof(wrote), " · wrote %s",
+                 size_text(cost->written).at);
+    snprintf(text, size, "peak heap %s%s%s%s · %s", size_text(cost->peak).at,
+             allocations, read, wrote, time_text(cost->seconds).at);
 }
 
-static void close_table(const struct run *run, const struct cost *cost)
+static void close_line(struct run *run, const struct cost *cost)
 {
-    say_format("peak heap             %15s bytes\n"
+    unsigned columns = out_terminal_columns(STDERR_FILENO);
+    int without = 0;
+    char text[256];
+
+    do
+        close_text(run, cost, without, text, sizeof(text));
+    while (columns > 0 && out_width(str_of(text)) > columns &&
+           ++without <= WITHOUT_SIZE);
+    say_format(run, "%s\n", text);
+}
+
+static void close_table(struct run *run, const struct cost *cost)
+{
+    say_format(run,
+               "peak heap             %15s bytes\n"
                "heap allocations      %15s\n"
                "peak resident memory  %15s bytes\n"
                "read                  %15s bytes\n"

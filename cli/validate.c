@@ -134,29 +134,42 @@ static const struct report_form *form_of(const struct run *run)
 
 /* ---- rules ---- */
 
+static void rule_json(struct run *run, const struct mf_rule_info *rule)
+{
+    json_text(run, "id", rule->id);
+    json_text(run, "severity", mf_severity_name(rule->severity));
+    json_text(run, "meaning", rule->meaning);
+}
+
+static void rules_json(struct run *run)
+{
+    struct mf_rule_info rule;
+
+    report_begin(run);
+    mf_json_key(&run->json, "rules");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_rule_at(i, &rule); i++) {
+        mf_json_begin(&run->json, '{');
+        rule_json(run, &rule);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+    report_end(run);
+    out_text(&run->out, "\n");
+}
+
 static void list_rules(struct run *run)
 {
     struct mf_rule_info rule;
 
-    if (run->options.json)
-        mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_rule_at(i, &rule); i++) {
-        if (!run->options.json) {
-            out_column(&run->out, str_of(rule.id), 20, false);
-            out_column(&run->out, str_of(mf_severity_name(rule.severity)), 9,
-                       false);
-            out_line(&run->out, rule.meaning);
-            continue;
-        }
-        mf_json_begin(&run->json, '{');
-        json_text(run, "id", rule.id);
-        json_text(run, "severity", mf_severity_name(rule.severity));
-        json_text(run, "meaning", rule.meaning);
-        mf_json_end(&run->json, '}');
-    }
-    if (run->options.json) {
-        mf_json_end(&run->json, ']');
-        out_text(&run->out, "\n");
+        out_column(&run->out, str_of(rule.id), 20, false);
+        out_column(&run->out, str_of(mf_severity_name(rule.severity)), 9,
+                   false);
+        if (run->out.columns > 0)
+            out_wrapped(&run->out, rule.meaning, 29);
+        else
+            out_line(&run->out, rule.meaning); /* a line for each, to scripts */
     }
 }
 
@@ -168,19 +181,33 @@ static const char *next_rule(void *state)
     return mf_rule_at((*index)++, &rule) ? rule.id : NULL;
 }
 
+static void explain_rule(struct run *run, const struct mf_rule_info *rule)
+{
+    const char *text = rule_text(rule->id);
+
+    if (run->options.json) {
+        report_begin(run);
+        rule_json(run, rule);
+        json_text(run, "text", text);
+        report_end(run);
+        out_text(&run->out, "\n");
+        return;
+    }
+    out_format(&run->out, "%s\n\n", rule->id);
+    out_wrapped(&run->out, text, 0);
+}
+
 static void explain(struct run *run, const char *id)
 {
-    size_t index = 0;
+    struct mf_rule_info rule;
     struct args_hint hint;
-    const char *rule, *text;
+    size_t index = 0;
 
-    while ((rule = next_rule(&index)) != NULL)
-        if (strcasecmp(rule, id) == 0 && (text = rule_text(rule)) != NULL) {
-            out_format(&run->out, "%s\n\n", rule);
-            out_text(&run->out, text);
+    for (size_t i = 0; mf_rule_at(i, &rule); i++)
+        if (strcasecmp(rule.id, id) == 0 && rule_text(rule.id)) {
+            explain_rule(run, &rule);
             return;
         }
-    index = 0;
     hint = args_hint(id, next_rule, &index);
     report_usage(run, "there is no rule '%.60s'%s", id,
                  *hint.text ? hint.text : "; see: modelfile validate --rules");
@@ -244,7 +271,7 @@ static void tell_rules(struct run *run)
     else if (options->rules && options->explain)
         report_usage(run, "'--rules' and '--explain' do not go together");
     else if (options->rules)
-        list_rules(run);
+        (options->json ? rules_json : list_rules)(run);
     else
         explain(run, options->explain);
 }

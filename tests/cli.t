@@ -127,6 +127,9 @@ is info-glob info --quiet 'good-v?.gguf'
 is info-glob-none info --quiet 'nothing-*.gguf'
 is info-apr-v1 info --quiet good-v1.apr
 
+is info-empty-json info --json good-empty.safetensors
+is version-explain-json validate --explain TENSOR-OVERLAP --json
+
 is tensors tensors info --quiet good-llama.gguf
 is tensors-short tensors --quiet good-base.gguf
 is tensors-pattern tensors --quiet good-llama.gguf 'blk.1.attn_*'
@@ -218,17 +221,49 @@ check "--stats makes a table of it" sh -c \
     "'$modelfile' info --stats good-base.gguf 2>&1 >/dev/null |
         grep -q '^peak resident memory  *[0-9,]* bytes$'"
 
+no_file() {
+    "$modelfile" detect nothing.gguf 2>&1 |
+        grep -qE '^peak heap [0-9]+ B \([0-9]+ allocations\) · [0-9.]+ ms$'
+}
+check "of what was not opened it tells no size" no_file
+
 json_run() {
     "$modelfile" info --json good-base.gguf | grep -qE \
         '"run":\{"peak_heap_bytes":[0-9]+,"heap_allocations":[0-9]+,"peak_rss_bytes":[0-9]+,"bytes_read":224,"bytes_written":0,"seconds":[0-9.e-]+\}'
 }
 check "in JSON the same numbers stand under run" json_run
 
+# into_closed COMMAND...: its output goes to a pipe that nobody reads.
+into_closed() {
+    { "$@" 2>"$dir/err"; echo $? >"$dir/code"; } | head -c 9 >/dev/null
+    code=$(cat "$dir/code")
+}
+
 closed_pipe() {
-    "$modelfile" tensors good-many-tensors.gguf --json 2>"$dir/err" | head -c 9
-    [ ! -s "$dir/err" ]
+    into_closed "$modelfile" tensors good-many-tensors.gguf --json
+    [ "$code" = 0 ] && [ ! -s "$dir/err" ]
 }
 check "a closed pipe ends quietly" closed_pipe
+
+# More than a pipe holds.
+large_model() {
+    printf '\100\0\0\0\0\0\0\0%-64s' \
+        '{"a":{"dtype":"F32","shape":[65536],"data_offsets":[0,262144]}}'
+    head -c 262144 /dev/zero
+}
+large_model >"$dir/large.safetensors"
+
+closed_data() {
+    for command in "convert $dir/large.safetensors - --to gguf" \
+        "tensors export $dir/large.safetensors a - --raw"; do
+        # shellcheck disable=SC2086 # words
+        into_closed "$modelfile" $command
+        [ "$code" = 4 ] && grep -q "'-' cannot be written.*: Broken pipe" \
+            "$dir/err" || return 1
+    done
+}
+check "one that takes a model is exit code 4, with a sentence" closed_data
+
 
 full_disk() {
     code=0

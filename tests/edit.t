@@ -118,7 +118,7 @@ in_json() {
         set -- $each
         code_of "$modelfile" meta "$1" --json "$model" "$2"
         [ "$code" = "$3" ] && [ "$(wc -l <"$dir/out")" = 1 ] &&
-            grep -q "^{\"file\":\"[^\"]*\",\"error\":{\"code\":$3,\"status\":[^{]*},\"run\":{[^{]*}}\$" \
+            grep -q "^{\"schema\":1,\"file\":\"[^\"]*\",\"error\":{\"code\":$3,\"status\":[^{]*},\"run\":{[^{]*}}\$" \
                 "$dir/out" || return 1
     done
 }

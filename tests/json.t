@@ -40,7 +40,12 @@ documents() {
             const said = fs.readFileSync(dir + "/said/" + number, "utf8");
             let error;
             try {
-                error = JSON.parse(said).error;
+                const answer = JSON.parse(said);
+                for (const each of [answer].flat())
+                    if (Object.keys(each)[0] !== "schema" ||
+                        each.schema !== 1 || !(each.run.seconds >= 0))
+                        throw new Error("no schema or no run");
+                error = answer.error;
             } catch (why) {
                 console.log(`${words}: ${why.message}: ${said.slice(0, 300)}`);
                 failed++;
@@ -151,5 +156,61 @@ for command in info detect hash validate; do
     run "$command" "$fixtures" none
 done
 check "so is what is said of damaged files" documents
+
+# ---- what looks at no file
+
+: >"$dir/runs"
+run help
+run help tensors
+run help tensors stats
+run quantize --help
+run version
+run validate --rules
+run validate --explain tensor-overlap
+run bench --type q8_0 --rounds 1 --size 1M
+check "help and the like are documents, too" documents
+
+# The options that help lists are those that the command takes.
+commands() {
+    "$modelfile" help --json >"$dir/help" || return 1
+    # shellcheck disable=SC2016 # these are JavaScript's
+    node -e '
+        const { spawnSync } = require("child_process");
+        const fs = require("fs"), [program, path] = process.argv.slice(1);
+        const help = JSON.parse(fs.readFileSync(path, "utf8"));
+        const codes = help.exit_codes.map((each) => each.code).join();
+        if (codes !== "0,1,2,3,4,5,129,130,143") throw new Error(codes);
+        if (help.commands.length < 18 || help.options.length < 5)
+            throw new Error("too few");
+        for (const command of help.commands) {
+            const words = [command.name, command.sub_command].filter(Boolean);
+            for (const option of [...command.options, ...help.options]) {
+                const value = option.kind === "flag" ? [] :
+                    [{ choice: option.choices?.[0], size: "64M" }[option.kind]
+                        ?? "1"];
+                const ran = spawnSync(program,
+                    [...words, option.name, ...value, "--help"]);
+                if (ran.status !== 0 || ran.stdout.length < 100)
+                    throw new Error(words.concat(option.name, value) + ": " +
+                        ran.stderr);
+            }
+        }' "$modelfile" "$dir/help"
+}
+check "help --json lists options that are taken" commands
+
+# shellcheck disable=SC2016 # these are JavaScript's
+suffixes() {
+    "$modelfile" version --json | node -e '
+        const said = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        console.log(said.formats.map((format) => format.name + " " +
+            format.suffix + " " + format.suffixes.sort().join()).join("\n"));'
+}
+all_suffixes() {
+    suffixes >"$dir/suffixes"
+    printf '%s\n' "gguf .gguf .gguf" "apr .apr .apr" \
+        "safetensors .safetensors .safetensors,.safetensors.index.json" |
+        diff - "$dir/suffixes"
+}
+check "version --json lists every suffix" all_suffixes
 
 finish
