@@ -42,7 +42,7 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                memchr(name.at, 0, name.size)) {
         what = "is not UTF-8 or holds a NUL";
     } else if (mf_text_clean(name.at, name.size) < name.size) {
-        what = "holds a control character";
+        what = "holds a control or invisible character";
         severity = MF_WARNING;
     } else if (name.size > NAME_WRITTEN) {
         what = "is longer than the 256 bytes that aprender writes";

@@ -40,10 +40,15 @@ static long hex_number(const char *at, const char *end, int count)
     return number;
 }
 
-/* UTF-8 of a code point that mf_text_escape gives four digits. */
+/* UTF-8 of a code point below 0x110000. */
 static char *put_code(char *out, long code)
 {
-    if (code < 0x80) {
+    if (code > 0xffff) {
+        *out++ = (char)(0xf0 | code >> 18);
+        *out++ = (char)(0x80 | (code >> 12 & 0x3f));
+        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *out++ = (char)(0x80 | (code & 0x3f));
+    } else if (code < 0x80) {
         *out++ = (char)code;
     } else if (code < 0x800) {
         *out++ = (char)(0xc0 | code >> 6);
@@ -84,6 +89,10 @@ static bool unescape(struct mf_str *name, char *text)
         } else if (*at == 'u' && (code = hex_number(at + 1, end, 4)) >= 0) {
             out = put_code(out, code);
             at += 5;
+        } else if (*at == 'U' && (code = hex_number(at + 1, end, 8)) >= 0 &&
+                   code < 0x110000) {
+            out = put_code(out, code);
+            at += 9;
         } else {
             return false;
         }

@@ -59,8 +59,8 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                          ? MF_WARNING
                          : MF_ERROR,
                      MF_RULE_GGUF_NAME_CHARS, record->entry,
-                     "the name of tensor '%s' holds a control character or is "
-                     "not UTF-8",
+                     "the name of tensor '%s' holds a control or invisible "
+                     "character or is not UTF-8",
                      mf_quote(name).text);
 }
 

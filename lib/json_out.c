@@ -84,9 +84,13 @@ static size_t escape(struct mf_json_out *json, const char *at, size_t size)
     const char *name = length == 1 && code ? strchr(named, (int)code) : NULL;
     char text[16];
 
-    if (name)
+    if (length == 4) /* a pair of surrogates */
+        snprintf(text, sizeof(text), "\\u%04x\\u%04x",
+                 (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
+                 (unsigned)(0xdc00 + (code & 0x3ff)));
+    else if (name)
         snprintf(text, sizeof(text), "\\%c", names[name - named]);
-    else if (length > 0) /* all of these are below U+10000 */
+    else if (length > 0)
         snprintf(text, sizeof(text), "\\u%04x", (unsigned)code);
     else
         snprintf(text, sizeof(text), "\\\\x%02x", (unsigned)(uint8_t)*at);

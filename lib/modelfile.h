@@ -862,20 +862,22 @@ MF_API enum mf_status mf_share(struct mf_env *env, size_t count,
 /* ---- Text and JSON ------------------------------------------------------- */
 
 /* Bytes of text (from at, of size) that can go to a terminal or a log as they
- * are: well-formed UTF-8 without control characters or bidirectional
- * overrides.  Stops at the first byte that cannot. */
+ * are: well-formed UTF-8 without what is obeyed or not seen there: control and
+ * format characters, bidirectional overrides, characters of no width,
+ * variation selectors, tags.  Stops at the first byte that cannot. */
 MF_API size_t mf_text_clean(const char *at, size_t size);
 
-/* Writes the escaped form (\n, \x1b, \u202e) of the character that stopped
- * mf_text_clean into out, terminated; returns the bytes of text it stands for
- * (1 to 4, never 0 for size > 0). */
+/* Writes the escaped form (\n, \x1b, \u202e, \U000e0041) of the character that
+ * stopped mf_text_clean into out, terminated; returns the bytes of text it
+ * stands for (1 to 4, never 0 for size > 0). */
 MF_API size_t mf_text_escape(const char *at, size_t size, char out[12]);
 
 /* True where text is well-formed UTF-8. */
 MF_API bool mf_text_is_utf8(const char *at, size_t size);
 
 /* Writes JSON through the caller's function, commas and escapes taken care of.
- * What mf_text_clean stops at is written as \uXXXX or a short escape.  A byte
+ * What mf_text_clean stops at is written as \uXXXX, two of them, or a short
+ * escape.  A byte
  * that is not UTF-8, say 0xff, is written as \\xff: the string then holds the
  * four characters \xff, and the document is always valid. */
 struct mf_json_out {

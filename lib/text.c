@@ -118,26 +118,48 @@ bool mf_text_is_utf8(const char *at, size_t size)
     return true;
 }
 
-/* False for what moves a terminal's cursor, reorders or hides the text around
- * it, or starts a new line. */
+/* False for what moves a terminal's cursor, reorders the text around it, starts
+ * a new line, or is not seen: of the Unicode standard the categories Cc, Cf, Zl
+ * and Zp, and the property Default_Ignorable_Code_Point, reserved ones
+ * included.  In the order of their numbers. */
 static bool is_clean(uint32_t code)
 {
     static const struct {
         uint32_t first, last;
     } refused[] = {
-        { 0x00, 0x1f },     /* C0 controls: escape sequences start here */
-        { 0x7f, 0x9f },     /* DEL and C1: 0x9b is an escape sequence, too */
-        { 0x61c, 0x61c },   /* Arabic letter mark */
-        { 0x200e, 0x200f }, /* left-to-right, right-to-left mark */
-        { 0x2028, 0x202e }, /* line, paragraph; embeddings and overrides */
-        { 0x2066, 0x2069 }, /* isolates */
-        { 0xfeff, 0xfeff }, /* byte order mark: invisible */
-        { 0xfffe, 0xffff }, /* no characters: XML has no way to write them */
+        { 0x00, 0x1f },       /* C0 controls: escape sequences start here */
+        { 0x7f, 0x9f },       /* DEL and C1: 0x9b is an escape sequence, too */
+        { 0xad, 0xad },       /* soft hyphen */
+        { 0x34f, 0x34f },     /* combining grapheme joiner */
+        { 0x600, 0x605 },     /* Arabic number signs */
+        { 0x61c, 0x61c },     /* Arabic letter mark */
+        { 0x6dd, 0x6dd },     /* Arabic end of ayah */
+        { 0x70f, 0x70f },     /* Syriac abbreviation mark */
+        { 0x890, 0x891 },     /* Arabic currency marks */
+        { 0x8e2, 0x8e2 },     /* Arabic disputed end of ayah */
+        { 0x115f, 0x1160 },   /* Hangul fillers */
+        { 0x17b4, 0x17b5 },   /* Khmer inherent vowels */
+        { 0x180b, 0x180f },   /* Mongolian variation selectors */
+        { 0x200b, 0x200f },   /* of no width; left-to-right, right-to-left */
+        { 0x2028, 0x202e },   /* line, paragraph; embeddings and overrides */
+        { 0x2060, 0x206f },   /* word joiner, invisible operators, isolates */
+        { 0x3164, 0x3164 },   /* Hangul filler */
+        { 0xfe00, 0xfe0f },   /* variation selectors */
+        { 0xfeff, 0xfeff },   /* byte order mark */
+        { 0xffa0, 0xffa0 },   /* Hangul filler of half width */
+        { 0xfff0, 0xfffb },   /* interlinear annotation */
+        { 0xfffe, 0xffff },   /* no characters: XML has no way to write them */
+        { 0x110bd, 0x110bd }, /* Kaithi number sign */
+        { 0x110cd, 0x110cd }, /* the same above */
+        { 0x13430, 0x1343f }, /* Egyptian hieroglyphs: how they are joined */
+        { 0x1bca0, 0x1bca3 }, /* shorthand format controls */
+        { 0x1d173, 0x1d17a }, /* musical symbols: beams, slurs */
+        { 0xe0000, 0xe0fff }, /* tags, more variation selectors */
     };
 
     for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++)
-        if (code >= refused[i].first && code <= refused[i].last)
-            return false;
+        if (code <= refused[i].last)
+            return code < refused[i].first;
     return true;
 }
 
@@ -188,7 +210,9 @@ size_t mf_text_escape(const char *at, size_t size, char out[12])
     if (size == 0)
         return 0;
     length = mf_utf8_next(at, size, &code);
-    if (length > 1)
+    if (length > 3)
+        snprintf(out, 12, "\\U%08" PRIx32, code);
+    else if (length > 1)
         snprintf(out, 12, "\\u%04" PRIx32, code);
     else if (*at == '\n')
         snprintf(out, 12, "\\n");

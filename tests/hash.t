@@ -144,19 +144,19 @@ odd_names() {
     odd=$dir/odd
     mkdir "$odd" || return
     # shellcheck disable=SC2016 # no command is meant
-    for name in 'a\nb' 'tab\there' 'back\\slash' 'x\\nb' 'not\377utf8' ' two  '; do
+    for name in 'a\nb' 'tab\there' 'back\\slash' 'x\\nb' 'not\377utf8' ' two  ' 'tag\363\240\201\201\342\200\213'; do
         # shellcheck disable=SC2059 # it has escapes, and no formats
         cp "$model" "$odd/$(printf "$name").gguf"
     done
     cp fixtures/good-base.gguf "$odd/z.gguf"
     "$modelfile" hash --quiet "$odd"/*.gguf >"$dir/manifest"
-    [ "$(grep -c '^model ' "$dir/manifest")" = 7 ] &&
-        [ "$(wc -l <"$dir/manifest")" = $((6 * 22 + 3)) ] || return
+    [ "$(grep -c '^model ' "$dir/manifest")" = 8 ] &&
+        [ "$(wc -l <"$dir/manifest")" = $((7 * 22 + 3)) ] || return
     code=0
     "$modelfile" hash --quiet --check "$dir/manifest" "$odd"/*.gguf \
         >"$dir/out" || code=$?
     cat "$dir/out"
-    [ "$code" = 0 ] && [ "$(grep -c "matches$" "$dir/out")" = 7 ]
+    [ "$code" = 0 ] && [ "$(grep -c "matches$" "$dir/out")" = 8 ]
 }
 check "files whose names have newlines, backslashes and worse" odd_names
 

@@ -136,6 +136,8 @@ static void what_a_terminal_minds_is_escaped(void **state)
           "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"" },
         { STR("\xc2\x9b\xe2\x80\xae\xe2\x81\xa9\xef\xbb\xbf"),
           "\"\\u009b\\u202e\\u2069\\ufeff\"" },
+        { STR("\xc2\xad\xe2\x80\x8b\xef\xb8\x8f\xf3\xa0\x81\x81"),
+          "\"\\u00ad\\u200b\\ufe0f\\udb40\\udc41\"" },
         /* no UTF-8: each byte as four characters */
         { STR("a\xff\xc3"), "\"a\\\\xff\\\\xc3\"" },
         { STR("\xed\xa0\x80\xe2\x82"),
