@@ -138,9 +138,11 @@ static void allow(const struct sandbox *sandbox, const char *path,
 {
     struct path_beneath rule = {
         .allowed = rights & rights_known(sandbox->landlock),
-        .parent = open(path, O_PATH | O_CLOEXEC),
     };
 
+    do
+        rule.parent = open(path, O_PATH | O_CLOEXEC);
+    while (rule.parent < 0 && errno == EINTR);
     if (rule.parent < 0)
         return;
     (void)syscall(LANDLOCK_ADD_RULE, sandbox->rules, RULE_PATH_BENEATH, &rule,

@@ -31,7 +31,7 @@ program=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile")
 
 # A sanitizer reserves more addresses than any limit would allow.
 limit=as
-if grep -q __asan_init "$modelfile"; then
+if grep -q __asan_report "$modelfile"; then
     limit=none
 fi
 

@@ -335,7 +335,7 @@ each_fault() {
     done
 }
 if ! strace -qq -o trace true 2>/dev/null ||
-    grep -q __asan_init "$modelfile"; then
+    grep -q __asan_report "$modelfile"; then
     skip "each call that writes fails once" "strace is not there or refused"
 else
     check "each call that writes fails once" each_fault

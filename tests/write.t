@@ -27,7 +27,7 @@ mkdir "$work"
 chmod 777 "$work"
 cd "$work" || exit 1
 sanitized=
-if grep -q __asan_init "$modelfile"; then
+if grep -q __asan_report "$modelfile"; then
     sanitized=yes
 fi
 
