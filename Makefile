@@ -75,7 +75,7 @@ FORMATS  := gguf safetensors apr
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
 FUZZ_open    := $(FORMATS) json
 FUZZ_convert := convert
-FUZZ_beside  := config tokenizer tokenizer_config index imatrix
+FUZZ_beside  := config tokenizer tokenizer_config template index imatrix
 FUZZ_lines   := manifest baseline
 FUZZ_NAMES   := $(foreach file,open convert beside lines,$(FUZZ_$(file)))
 # A codec is a file in lib/quant, compiled once for each instruction set.
@@ -283,7 +283,7 @@ fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="ggu
 	    mkdir -p $(BUILD)/corpus/$$name && \
 	    $(BUILD)/fuzz-$$name -max_total_time=$(FUZZ_SECONDS) -timeout=5 \
 	        -rss_limit_mb=1024 -max_len=65536 -print_final_stats=1 \
-	        -artifact_prefix=$(BUILD)/ \
+	        -artifact_prefix=$(BUILD)/ -close_fd_mask=2 \
 	        $(BUILD)/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
 	done
 

@@ -2,11 +2,10 @@
  *
  * tokenizer_meta.c - the tokenizer of a Hugging Face model as metadata of GGUF
  */
+#include "lib/chat.h"
 #include "lib/json_walk.h"
 #include "lib/str.h"
 #include "lib/tokenizer.h"
-
-#define TEMPLATE_MAX ((size_t)1 << 20) /* bytes of a chat template */
 
 /* Tokens with a part of their own, and whether texts get them. */
 static const struct special {
@@ -31,7 +30,7 @@ struct meta { /* what tokenizer_config.json says */
     struct mf_draft *draft;
     char name[SPECIAL_COUNT][MF_TOKEN_MAX + 1]; /* "": not said */
     bool add_said[SPECIAL_COUNT], add[SPECIAL_COUNT];
-    struct mf_str template; /* at NULL: none */
+    struct mf_chat chat;
 };
 
 static enum mf_status failed(const struct meta *meta)
@@ -56,35 +55,6 @@ static enum mf_status take_name(struct meta *meta, const char *path, char *name)
         return failed(meta);
     name[size] = 0;
     return more || strlen(name) != size ? uncertain(meta, path) : MF_OK;
-}
-
-/* Whole, in the draft's arena; grown by what was really there. */
-static enum mf_status take_template(struct meta *meta)
-{
-    char *text = NULL, *moved;
-    size_t size = 0, room = 0;
-    uint64_t piece;
-    bool more = true;
-
-    while (more) {
-        if (size + 4096 > room) {
-            room = room * 2 + 16384;
-            if (room > 2 * TEMPLATE_MAX)
-                return uncertain(meta, "chat_template");
-            moved = mf_arena_text(&meta->draft->arena, room);
-            if (!moved)
-                return failed(meta);
-            if (size > 0)
-                memcpy(moved, text, size);
-            text = moved;
-        }
-        if (mf_json_text(meta->json, text + size, room - size, &piece, &more) !=
-            MF_OK)
-            return failed(meta);
-        size += (size_t)piece;
-    }
-    meta->template = (struct mf_str){ text, size };
-    return MF_OK;
 }
 
 static enum mf_status visit_special(struct meta *meta, size_t i,
@@ -112,10 +82,9 @@ static enum mf_status visit(void *user, const char *path,
             meta->add[i] = token == MF_JSON_TRUE;
         }
     }
-    if (strcmp(path, "chat_template") == 0 && token != MF_JSON_NULL)
-        return token == MF_JSON_STRING && !meta->template.at
-                   ? take_template(meta)
-                   : uncertain(meta, path);
+    if (area == strlen("chat_template") &&
+        memcmp(path, "chat_template", area) == 0)
+        return mf_chat_visit(&meta->chat, path, token);
     return *path ? mf_json_skip(meta->json, token) : MF_OK;
 }
 
@@ -130,41 +99,10 @@ static enum mf_status read_meta(struct meta *meta, const struct mf_model *model)
         return failed(meta);
     status = mf_beside_open(&file, model, &meta->draft->arena,
                             "tokenizer_config.json");
-    meta->json = &file.json;
+    meta->json = meta->chat.json = &file.json;
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, meta);
     return mf_beside_close(&file, status);
-}
-
-/* A template may stand in a file of its own. */
-static enum mf_status read_template(struct meta *meta,
-                                    const struct mf_model *model)
-{
-    struct mf_beside file;
-    enum mf_status status;
-    char *text;
-
-    if (meta->template.at ||
-        !mf_beside_is_there(model, &meta->draft->arena, "chat_template.jinja"))
-        return failed(meta);
-    status = mf_beside_open(&file, model, &meta->draft->arena,
-                            "chat_template.jinja");
-    if (status == MF_OK && file.source.size > TEMPLATE_MAX)
-        status = mf_fail(meta->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                         "it has more than %zu bytes", TEMPLATE_MAX);
-    text = status == MF_OK
-               ? mf_arena_text(&meta->draft->arena, (size_t)file.source.size)
-               : NULL;
-    if (text)
-        status = mf_source_read(meta->env, &file.source, 0, text,
-                                (size_t)file.source.size);
-    if (text && status == MF_OK &&
-        !mf_text_is_utf8(text, (size_t)file.source.size))
-        status =
-            mf_fail(meta->env, MF_ERR_CORRUPT, MF_NO_OFFSET, "it is not UTF-8");
-    if (text && status == MF_OK)
-        meta->template = (struct mf_str){ text, (size_t)file.source.size };
-    return mf_beside_close(&file, text ? status : failed(meta));
 }
 
 /* ---- added tokens ---- */
@@ -338,9 +276,7 @@ static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
     for (size_t i = 0; i < SPECIAL_COUNT; i++)
         if (add_special(tokenizer, meta, config, i) != MF_OK)
             return failed(meta);
-    return meta->template.at
-               ? add_text(draft, "tokenizer.chat_template", meta->template)
-               : MF_OK;
+    return mf_chat_add(&meta->chat);
 }
 
 enum mf_status mf_tokenizer_add(struct mf_draft *draft,
@@ -353,7 +289,9 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
 
     if (!tokenizer || !meta)
         return draft->env->error.status;
-    *meta = (struct meta){ .env = draft->env, .draft = draft };
+    *meta = (struct meta){ .env = draft->env,
+                           .draft = draft,
+                           .chat = { .env = draft->env, .draft = draft } };
     *tokenizer = (struct mf_tokenizer){
         .env = draft->env,
         .model = model,
@@ -369,7 +307,8 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
                        "tokenizer.json has %" PRIu64 " tokens, the embedding "
                        "has room for %" PRIu64,
                        tokenizer->vocabulary_count, tokenizer->token_count);
-    if (read_meta(meta, model) != MF_OK || read_template(meta, model) != MF_OK)
+    if (read_meta(meta, model) != MF_OK ||
+        mf_chat_read(&meta->chat, model) != MF_OK)
         return failed(meta);
     for (struct mf_added *added = tokenizer->added; added; added = added->next)
         write_spaces(added);

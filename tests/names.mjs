@@ -658,13 +658,84 @@ for (const [name, [{ tokenizer: text, config, tokenizerConfig }, wanted]] of
             same(said[`tokenizer.${key}`], value, key);
     });
 
-check("a chat template in a file of its own", () => {
-    const from = hfFolder("jinja", LLAMA, LEAST, undefined,
-        { bos_token: "<|begin_of_text|>" });
-    writeFileSync(join(from, "chat_template.jinja"), "{{ '\u00e4' }}\n");
-    same(metadata(converted(from, at("jinja.gguf"), "--names", "gguf"))[
-        "tokenizer.chat_template"], ["string", "{{ '\u00e4' }}\n"],
-    "template");
+// What tokenizer_config.json says counts, be it null; then chat_template.jinja,
+// then chat_template.json.
+const LISTED = [{ name: "default", template: "d" },
+    { name: "tool \u00fc.use", template: "t\n" }, { name: "rag", template: "" },
+    { template: "no name" }, { name: "no_text" }, { name: "x", template: null }];
+const LISTED_KEYS = {
+    "chat_template": ["string", "d"],
+    "chat_template.tool___use": ["string", "t\n"],
+    "chat_template.rag": ["string", ""],
+    "chat_templates": ["array", ["tool___use", "rag"]],
+};
+const TEMPLATES = {
+    "in tokenizer_config.json": [{ chat_template: "c" }, "j", { chat_template:
+        "s" }, { chat_template: ["string", "c"] }],
+    "null in tokenizer_config.json": [{ chat_template: null }, "j",
+        { chat_template: "s" }, {}],
+    "in chat_template.jinja": [{}, "{{ '\u00e4' }}\n", { chat_template: "s" },
+        { chat_template: ["string", "{{ '\u00e4' }}\n"] }],
+    "in chat_template.json": [{}, undefined, { x: [1, { chat_template: 1 }],
+        chat_template: "s" }, { chat_template: ["string", "s"] }],
+    "nowhere in chat_template.json": [{}, undefined, { chat: "s" }, {}],
+    "a list": [{ chat_template: LISTED }, undefined, undefined, LISTED_KEYS],
+    "a list in chat_template.json": [{}, undefined, { chat_template: LISTED },
+        LISTED_KEYS],
+    "a list of nothing": [{ chat_template: [] }, "j", undefined, {}],
+    "a list without a default": [{ chat_template: LISTED.slice(2) }, undefined,
+        undefined, { "chat_template.rag": ["string", ""],
+            "chat_templates": ["array", ["rag"]] }],
+};
+for (const [name, [config, jinja, json, wanted]] of Object.entries(TEMPLATES))
+    check(`chat template: ${name}`, () => {
+        const from = hfFolder("chat", LLAMA, LEAST, undefined,
+            { bos_token: "<|begin_of_text|>", ...config });
+        for (const [file, text] of [["chat_template.jinja", jinja],
+            ["chat_template.json", json && JSON.stringify(json)]])
+            if (text === undefined)
+                rmSync(join(from, file), { force: true });
+            else
+                writeFileSync(join(from, file), text);
+        const found = metadata(converted(from, at("chat.gguf"), "--names",
+            "gguf"));
+        same(Object.fromEntries(Object.entries(found)
+            .filter(([key]) => key.startsWith("tokenizer.chat"))
+            .map(([key, value]) => [key.slice("tokenizer.".length), value])),
+        wanted, "templates");
+    });
+
+// ---- which files of a folder are the model
+
+check("the model of a folder among other files", () => {
+    const from = hfFolder("many", LLAMA, LEAST);
+    const wanted = contents(converted(from, at("many.gguf"), "--names",
+        "gguf"));
+    for (const other of ["consolidated.safetensors", "old.gguf",
+        "adapter_model.safetensors", "model-adapter.safetensors", "a.apr"]) {
+        cpSync(other.endsWith("gguf") ? join(fixtures, "good-base.gguf") :
+            other.endsWith("apr") ? join(fixtures, "good-base.apr") :
+                join(llama, "model.safetensors"), join(from, other));
+        same(contents(converted(from, at("many.gguf"), "--names", "gguf")),
+            wanted, `beside ${other}`);
+    }
+    // Shards are found by their index, else by their names.
+    rmSync(join(from, "model.safetensors"));
+    rmSync(join(from, "model-adapter.safetensors"));
+    for (const file of ["model-00001-of-00002.safetensors",
+        "model-00002-of-00002.safetensors", "model.safetensors.index.json"])
+        cpSync(join(fixtures, "good-sharded", file), join(from, file));
+    const shards = contents(converted(from, at("shards.gguf")));
+    same(shards, contents(converted(join(fixtures, "good-sharded"),
+        at("sharded.gguf"))), "by the index");
+    rmSync(join(from, "model.safetensors.index.json"));
+    same(contents(converted(from, at("shards.gguf"))), shards, "by names");
+    for (const n of [1, 2])
+        rmSync(join(from, `model-0000${n}-of-00002.safetensors`));
+    const { code, said: words } = convert(from, at("none.gguf"));
+    same([code !== 0, /4 models: 'a.apr', 'adapter_model.safetensors', 'cons/
+        .test(words), /olidated.safetensors', 'old.gguf'; name/.test(words)],
+    [true, true, true], words);
 });
 
 // ---- refusals: a sentence, exit code 3, and no file
@@ -856,9 +927,23 @@ for (const [name, [text, words]] of Object.entries(TEXTS))
     refused(`tokenizer.json: ${name}`, hfFolder("uncertain", LLAMA, LEAST,
         text), words, ...GGUF);
 
-refused("a list of chat templates", hfFolder("uncertain", LLAMA, LEAST,
-    undefined, { chat_template: [{ name: "a", template: "b" }] }),
-/'tokenizer_config.json' .*'chat_template'.* --lossy leaves/, ...GGUF);
+const BOS = { bos_token: "<|begin_of_text|>" };
+const BAD_TEMPLATES = {
+    "an object": { default: "a" },
+    "a number": 7,
+    "a list of texts": ["a"],
+    "a name that is none": [{ name: 7, template: "a" }],
+    "a template that is a list": [{ name: "a", template: [] }],
+    "two of a name": [{ name: "a-b", template: "1" },
+        { name: "a.b", template: "2" }],
+    "a name longer than any": [{ name: "n".repeat(70), template: "1" }],
+    "very many": Array.from({ length: 65 }, (_, i) =>
+        ({ name: `n${i}`, template: "1" })),
+};
+for (const [name, template] of Object.entries(BAD_TEMPLATES))
+    refused(`chat templates: ${name}`, hfFolder("uncertain", LLAMA, LEAST,
+        undefined, { ...BOS, chat_template: template }),
+    /(chat_template|two chat templates).* --lossy leaves/, ...GGUF);
 
 check("--lossy leaves a tokenizer out that is not certain", () => {
     const from = hfFolder("uncertain", LLAMA, LEAST, "[]");

@@ -100,6 +100,7 @@ static void take_away(void)
 
 static void make_folder(void)
 {
+    static const char bos[] = "{\"bos_token\": \"<|begin_of_text|>\"}";
     const char *tmp = getenv("TMPDIR");
 
     snprintf(folder, sizeof(folder), "%.32s/modelfile-fuzz.XXXXXX",
@@ -109,6 +110,8 @@ static void make_folder(void)
     atexit(take_away);
     for (size_t i = 0; i < KEPT; i++)
         copy(kept[i]);
+    if (is("template")) /* else no other file is asked for one */
+        put("tokenizer_config.json", bos, strlen(bos));
 }
 
 /* ---- what is done with it ---- */
