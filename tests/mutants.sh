@@ -66,9 +66,9 @@ if [ -d "${BUILD:-build}" ]; then # for what need not be built again
 fi
 cd "$copy/tree" || exit 2
 unset BUILD MAKEFLAGS MFLAGS MAKELEVEL
-# Threads want whole counts; the program's sandbox would keep them from the
-# disk, and knows by this that it is not wanted.
-counting="-O0 --coverage -fprofile-update=atomic -DMF_COVERAGE"
+# Threads want whole counts. The program does without its sandbox, which would
+# keep them from the disk, where it finds that lines are counted.
+counting="-O0 --coverage -fprofile-update=atomic"
 
 make_them() { # TARGET...
     make -s CC="$CC" CFLAGS="$flags" "$@" >"$copy/log" 2>&1

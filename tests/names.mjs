@@ -154,7 +154,7 @@ function ggufTensor(name, t, bytes, keep) {
     const vector = !keep &&
         (t.shape.length < 2 || name.endsWith("_norm.weight"));
     return { type: vector ? "f32" : t.dtype.toLowerCase(),
-        shape: t.shape.toReversed(),
+        shape: [...t.shape].reverse(),
         sha256: sha256(vector ? widened({ dtype: t.dtype, bytes }) : bytes) };
 }
 
