@@ -161,6 +161,7 @@ struct run {
     struct timespec started;
     struct timespec progress_at; /* when it was told last */
     bool progress_shown;         /* and stands on the terminal */
+    char remarked[512];          /* of an edit that was cut short */
 };
 
 /* ---- args.c ---- */
@@ -230,6 +231,9 @@ void report_stopped(struct run *run);
 
 /* The answer cannot be printed: why, and what was done all the same. */
 void report_lost(struct run *run);
+
+/* For mf_options; user is the run. */
+void report_pending_edit(void *user, const struct mf_pending_edit *edit);
 
 void report_worse(struct run *run, int code);
 
@@ -417,6 +421,7 @@ void command_validate(struct run *run);
 void command_tensors_stats(struct run *run);
 void command_tensors_export(struct run *run);
 void command_meta_set(struct run *run);
+void command_meta_recover(struct run *run);
 void command_convert(struct run *run);
 void command_quantize(struct run *run);
 void command_dequantize(struct run *run);
@@ -441,6 +446,7 @@ extern const struct option validate_options[];
 extern const struct option tensors_stats_options[];
 extern const struct option tensors_export_options[];
 extern const struct option meta_set_options[];
+extern const struct option meta_recover_options[];
 extern const struct option convert_options[];
 extern const struct option quantize_options[];
 extern const struct option dequantize_options[];

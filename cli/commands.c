@@ -55,6 +55,9 @@ const struct command commands[] = {
     { "meta", "unset", "FILE KEY...", 2, SIZE_MAX, "removes metadata",
       "modelfile meta unset model.gguf general.url general.source.url\n",
       meta_set_options, command_meta_set, writes_edited },
+    { "meta", "recover", "FILE", 1, 1, "finishes an edit that was cut short",
+      "modelfile meta recover model.gguf\n", meta_recover_options,
+      command_meta_recover, writes_edited },
     { "validate", "", "FILE...", 0, SIZE_MAX, "may this file be shipped",
       "modelfile validate model.gguf\n"
       "modelfile validate --data --strict models/\n"

@@ -64,6 +64,7 @@ static void findings_json(struct run *run, const struct mf_model *model)
 
     json_number(run, "errors", info->error_count);
     json_number(run, "warnings", info->warning_count);
+    json_bool(run, "pending_edit", info->pending_edit);
     mf_json_key(&run->json, "findings");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++) {

@@ -111,6 +111,8 @@ static bool make_env(void)
     options.heap_limit = (size_t)run.options.max_memory;
     options.progress = progress_tell;
     options.progress_user = &run;
+    options.pending_edit = report_pending_edit;
+    options.pending_edit_user = &run;
     run.progress_at = run.started;
     run.env = mf_env_new(&options);
     if (!run.env) {

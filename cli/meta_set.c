@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * meta_set.c - modelfile meta set and unset: changing metadata in a file
+ * meta_set.c - modelfile meta set, unset and recover: changing metadata in a
+ * file
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -52,15 +53,13 @@ static void show(struct run *run, const struct mf_edit_result *result)
                    run->options.dry_run ? " (not written)" : "");
 }
 
-static void apply(struct editing *editing)
+static void apply(struct editing *editing, struct mf_editor *editor)
 {
     struct run *run = editing->run;
-    struct mf_edit_options options = { .reserve = run->options.reserve,
-                                       .dry_run = run->options.dry_run };
     struct mf_edit_result result;
 
-    if (mf_edit_file(run->env, editing->path, editing->edit, editing->count,
-                     &options, &result) != MF_OK) {
+    if (mf_editor_apply(editor, editing->edit, editing->count, &result) !=
+        MF_OK) {
         report_failure(run, editing->path);
         return;
     }
@@ -70,17 +69,12 @@ static void apply(struct editing *editing)
 }
 
 /* The types of what stands there are looked up before anything is done. */
-static bool take_edits(struct editing *editing)
+static bool take_edits(struct editing *editing, struct mf_editor *editor)
 {
-    struct mf_open_options options = { .shards = MF_SHARDS_ALONE,
-                                       .metadata_only = true };
     struct run *run = editing->run;
     bool unset = strcmp(run->command->sub, "unset") == 0, taken = true;
 
-    if (mf_open(run->env, editing->path, &options, &editing->model) != MF_OK) {
-        report_failure(run, editing->path);
-        return false;
-    }
+    editing->model = mf_editor_model(editor);
     run->size = mf_model_info(editing->model)->file_size;
     editing->format = mf_model_info(editing->model)->format;
     for (size_t i = 0; i < editing->count && taken; i++)
@@ -88,8 +82,24 @@ static bool take_edits(struct editing *editing)
             unset ? take_unset(editing, run->operand[1 + i], &editing->edit[i])
                   : meta_value_take(editing, run->operand[1 + i],
                                     &editing->edit[i], &editing->held[i]);
-    mf_close(editing->model);
     return taken;
+}
+
+/* The file is locked from before it is looked at until it is changed. */
+static void edit(struct editing *editing)
+{
+    struct run *run = editing->run;
+    struct mf_edit_options options = { .reserve = run->options.reserve,
+                                       .dry_run = run->options.dry_run };
+    struct mf_editor *editor;
+
+    if (mf_editor_open(run->env, editing->path, &options, &editor) != MF_OK) {
+        report_failure(run, editing->path);
+        return;
+    }
+    if (take_edits(editing, editor))
+        apply(editing, editor);
+    mf_editor_close(editor);
 }
 
 #define EDITS_MAX 256
@@ -118,10 +128,67 @@ void command_meta_set(struct run *run)
     report_begin(run);
     if (run->options.json)
         json_str(run, "file", str_of(editing.path));
-    if (take_edits(&editing))
-        apply(&editing);
+    edit(&editing);
     for (size_t i = 0; i < editing.count; i++)
         meta_value_release(&editing, &held[i]);
+    report_end(run);
+    if (run->options.json)
+        out_text(&run->out, "\n");
+}
+
+/* ---- meta recover ---- */
+
+const struct option meta_recover_options[] = {
+    { "--force", OPTION_FLAG, NULL, 0, offsetof(struct options, force),
+      "trusts the journal whoever owns it; for the file's owner and root" },
+    { 0 },
+};
+
+static void show_recovery(struct run *run,
+                          const struct mf_recover_result *result)
+{
+    static const struct {
+        const char *word, *text;
+    } rows[] = {
+        [MF_RECOVERY_NONE] = { "none", "nothing to recover" },
+        [MF_RECOVERY_UNBEGUN] = { "unbegun",
+                                  "the edit had not changed the file; its "
+                                  "journal was removed" },
+        [MF_RECOVERY_COMPLETE] = { "complete",
+                                   "the edit was complete; its journal was "
+                                   "removed" },
+        [MF_RECOVERY_FINISHED] = { "finished", "the edit was finished" },
+        [MF_RECOVERY_FOREIGN] = { "foreign",
+                                  "the journal of another file was removed" },
+    };
+
+    if (run->options.json) {
+        json_text(run, "recovered", rows[result->found].word);
+        json_number(run, "changed_bytes", result->changed);
+        return;
+    }
+    out_escaped(&run->out, str_of(run->operand[0]), "");
+    out_format(&run->out, ": %s\n", rows[result->found].text);
+}
+
+void command_meta_recover(struct run *run)
+{
+    const struct mf_recover_options options = { .force = run->options.force };
+    const char *path = run->operand[0];
+    struct mf_recover_result result;
+
+    if (!inputs_editable(run, path))
+        return;
+    report_begin(run);
+    if (run->options.json)
+        json_str(run, "file", str_of(path));
+    if (mf_edit_recover(run->env, path, &options, &result) == MF_OK) {
+        if (result.changed > 0)
+            report_done(run, path, "was changed");
+        show_recovery(run, &result);
+    } else {
+        report_failure(run, path);
+    }
     report_end(run);
     if (run->options.json)
         out_text(&run->out, "\n");

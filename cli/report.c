@@ -172,6 +172,31 @@ void report_remark(struct run *run, const char *path, const char *text)
     say_format(run, "modelfile: %s: %s\n", shown(path).text, text);
 }
 
+/* One file may be opened several times in a run. */
+void report_pending_edit(void *user, const struct mf_pending_edit *edit)
+{
+    struct run *run = user;
+    char text[sizeof(run->remarked)];
+
+    if (edit->use == MF_PENDING_READ_THROUGH)
+        snprintf(text, sizeof(text),
+                 "an edit is not finished: the file is read as if it were, "
+                 "through '%.250s'; 'modelfile meta recover' finishes it",
+                 edit->journal);
+    else if (edit->use == MF_PENDING_FINISHED)
+        snprintf(text, sizeof(text),
+                 "an edit that was cut short was finished first");
+    else
+        snprintf(text, sizeof(text),
+                 "'%.250s' %s and is ignored: the file is read as it is",
+                 edit->journal, edit->reason);
+    if (strcmp(run->remarked, text) == 0)
+        return;
+    memcpy(run->remarked, text, sizeof(text));
+    progress_clear(run);
+    report_remark(run, edit->path, shown(text).text);
+}
+
 static int code_of(const struct run *run, const struct mf_error *error)
 {
     if (error->status == MF_ERR_OUTPUT)

@@ -114,6 +114,7 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
         status =
             mf_target_open(outputs->env, output->path, output->draft.file_size,
                            replace, &output->target);
+        output->target.replaces = outputs->replaces;
         if (status == MF_OK && i == 0)
             status = mf_target_check_more(
                 &output->target, bytes_of(outputs) - output->draft.file_size);

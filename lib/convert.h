@@ -40,6 +40,7 @@ struct mf_outputs {
     size_t count;
     bool verbatim; /* one file, byte for byte that of the model */
     bool sound;    /* numbers that are infinite or NaN are refused */
+    const struct stat *replaces; /* the only file that may be; NULL: any */
     struct mf_renaming renaming;
     /* A file beside them that lists them, or path NULL. */
     char *index_path;

@@ -7,8 +7,10 @@
  * written over it.
  */
 #include "lib/convert.h"
-#include "lib/journal.h"
+#include "lib/pending.h"
 #include "lib/preview.h"
+
+#include <unistd.h>
 
 /* ---- whether it fits ---- */
 
@@ -204,19 +206,49 @@ static enum mf_status fill(void *user, size_t patch, mf_journal_put *put,
     return write_head(edit, put_part);
 }
 
-static enum mf_status edit_in_place(struct edit *edit, const char *path,
-                                    bool dry_run, struct mf_edit_result *out)
+/* changes are known. */
+static enum mf_status edit_in_place(struct edit *edit,
+                                    const struct mf_lock *lock, bool dry_run,
+                                    struct mf_edit_result *out)
 {
-    if (find_changes(edit) != MF_OK)
-        return edit->env->error.status;
     out->in_place = true;
     for (size_t i = 0; i < edit->change.count; i++)
         out->changed += edit->change.patch[i].size;
     if (dry_run || edit->change.count == 0)
         return MF_OK;
+    out->journalled = true;
     edit->change.fill = fill;
     edit->change.user = edit;
-    return mf_journal_apply(edit->env, path, &edit->change, &out->journalled);
+    return mf_journal_apply(edit->env, lock, &edit->model->file[0].source,
+                            &edit->change);
+}
+
+/* ---- anew ---- */
+
+static enum mf_status write_anew(struct edit *edit, const struct mf_lock *lock,
+                                 const struct mf_edit *edits, size_t count,
+                                 const struct mf_edit_options *options,
+                                 struct mf_edit_result *out)
+{
+    struct mf_model *model = edit->model;
+    const char *path = model->file[0].path;
+    struct mf_convert_options wishes = { .format = model->format->name,
+                                         .replace = true,
+                                         .allow_nonfinite = true,
+                                         .reserve = options->reserve,
+                                         .edits = edits,
+                                         .edit_count = count };
+    struct mf_outputs outputs;
+    enum mf_status status = mf_outputs_plan(model, path, &wishes, &outputs);
+
+    if (status == MF_OK) {
+        out->changed = outputs.output->draft.file_size;
+        outputs.replaces = &lock->status;
+        if (!options->dry_run)
+            status = mf_outputs_write(&outputs, true);
+    }
+    mf_outputs_release(&outputs);
+    return status;
 }
 
 /* ---- all of it ---- */
@@ -292,34 +324,133 @@ static enum mf_status plan(struct edit *edit, bool in_place, uint64_t reserve)
     return MF_OK;
 }
 
-static enum mf_status edit_model(struct edit *edit, const char *path,
+static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
                                  const struct mf_edit *edits, size_t count,
                                  const struct mf_edit_options *options,
                                  struct mf_edit_result *out)
 {
-    struct mf_convert_options wishes = { .format = edit->model->format->name,
-                                         .replace = true,
-                                         .dry_run = options->dry_run,
-                                         .allow_nonfinite = true,
-                                         .reserve = options->reserve,
-                                         .edits = edits,
-                                         .edit_count = count };
-    struct mf_convert_result result;
     bool fits;
 
     if (check(edit) != MF_OK || start(edit, edits, count) != MF_OK ||
         fit(edit, &fits) != MF_OK)
         return edit->env->error.status;
     fits = fits && options->reserve == 0;
+    if (fits && find_changes(edit) != MF_OK)
+        return edit->env->error.status;
+    fits = fits && mf_journal_possible(lock, &edit->change);
     if (plan(edit, fits, options->reserve) != MF_OK ||
-        mf_preview_check(&edit->draft, path) != MF_OK)
+        mf_preview_check(&edit->draft, edit->model) != MF_OK)
         return edit->env->error.status;
-    if (fits)
-        return edit_in_place(edit, path, options->dry_run, out);
-    if (mf_convert(edit->model, path, &wishes, &result) != MF_OK)
-        return edit->env->error.status;
-    out->changed = result.file_size;
+    return fits ? edit_in_place(edit, lock, options->dry_run, out)
+                : write_anew(edit, lock, edits, count, options, out);
+}
+
+/* ---- editors ---- */
+
+struct mf_editor {
+    struct mf_env *env;
+    struct mf_lock lock; /* of a dry run only its status and name */
+    struct mf_model *model;
+    struct mf_edit_options options;
+    bool applied;
+};
+
+/* What was left by an edit before is finished or removed first. */
+static enum mf_status open_locked(struct mf_editor *editor, const char *path,
+                                  struct mf_source *out)
+{
+    struct mf_env *env = editor->env;
+    struct mf_pending pending;
+    uint64_t changed;
+
+    if (mf_lock_open(env, path, &editor->lock) != MF_OK ||
+        mf_pending_settle(env, path, &editor->lock, false, &pending,
+                          &changed) != MF_OK)
+        return env->error.status;
+    if (pending.state == MF_PENDING_MIXED)
+        mf_pending_tell(env, path, &pending, MF_PENDING_FINISHED);
+    mf_source_open_fd(env, path, editor->lock.fd, out);
     return MF_OK;
+}
+
+static enum mf_status open_to_read(struct mf_editor *editor, const char *path,
+                                   struct mf_source *out)
+{
+    if (mf_pending_open_file(editor->env, path, out, NULL) != MF_OK)
+        return editor->env->error.status;
+    if (fstat(out->fd, &editor->lock.status) == 0 &&
+        mf_place_find(path, out->fd, &editor->lock.place))
+        mf_place_close(&editor->lock.place);
+    return MF_OK;
+}
+
+static enum mf_status open_editor(struct mf_editor *editor, const char *path)
+{
+    struct mf_source source;
+    enum mf_status status = editor->options.dry_run
+                                ? open_to_read(editor, path, &source)
+                                : open_locked(editor, path, &source);
+
+    return status == MF_OK ? mf_model_open_source(editor->env, path, &source,
+                                                  NULL, &editor->model)
+                           : status;
+}
+
+enum mf_status mf_editor_open(struct mf_env *env, const char *path,
+                              const struct mf_edit_options *options,
+                              struct mf_editor **out)
+{
+    struct mf_editor *editor;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    editor = mf_alloc(env, sizeof(*editor));
+    if (!editor)
+        return env->error.status;
+    *editor = (struct mf_editor){ .env = env, .lock = MF_LOCK_NONE };
+    if (options)
+        editor->options = *options;
+    status = open_editor(editor, path);
+    if (status == MF_OK)
+        *out = editor;
+    else
+        mf_editor_close(editor);
+    return status;
+}
+
+struct mf_model *mf_editor_model(const struct mf_editor *editor)
+{
+    return editor->model;
+}
+
+enum mf_status mf_editor_apply(struct mf_editor *editor,
+                               const struct mf_edit *edits, size_t count,
+                               struct mf_edit_result *out)
+{
+    struct edit edit = { .env = editor->env, .model = editor->model };
+    struct mf_edit_result result = { 0 };
+    enum mf_status status;
+
+    mf_clear_error(editor->env);
+    if (editor->applied)
+        return mf_fail(editor->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "an editor applies its edits once");
+    status = edit_model(&edit, &editor->lock, edits, count, &editor->options,
+                        &result);
+    mf_draft_release(&edit.draft);
+    editor->applied = status == MF_OK;
+    if (status == MF_OK && out)
+        *out = result;
+    return status;
+}
+
+void mf_editor_close(struct mf_editor *editor)
+{
+    if (!editor)
+        return;
+    mf_close(editor->model);
+    mf_lock_close(&editor->lock);
+    mf_release(editor->env, editor, sizeof(*editor));
 }
 
 enum mf_status mf_edit_file(struct mf_env *env, const char *path,
@@ -327,21 +458,60 @@ enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                             const struct mf_edit_options *options,
                             struct mf_edit_result *out)
 {
-    static const struct mf_edit_options none;
-    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
-    struct edit edit = { .env = env };
-    struct mf_edit_result result = { 0 };
+    struct mf_editor *editor;
+    enum mf_status status = mf_editor_open(env, path, options, &editor);
+
+    if (status != MF_OK)
+        return status;
+    status = mf_editor_apply(editor, edits, count, out);
+    mf_editor_close(editor);
+    return status;
+}
+
+/* ---- recovery ---- */
+
+/* Only those may force it who may change the file's mode as well. */
+static enum mf_status check_owner(struct mf_env *env,
+                                  const struct mf_lock *lock)
+{
+    if (geteuid() == 0 || geteuid() == lock->status.st_uid)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "only the file's owner may apply a journal that is not "
+                   "trusted");
+}
+
+enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
+                               const struct mf_recover_options *options,
+                               struct mf_recover_result *out)
+{
+    static const enum mf_recovery found[] = {
+        [MF_PENDING_NONE] = MF_RECOVERY_NONE,
+        [MF_PENDING_FOREIGN] = MF_RECOVERY_FOREIGN,
+        [MF_PENDING_OLD] = MF_RECOVERY_UNBEGUN,
+        [MF_PENDING_NEW] = MF_RECOVERY_COMPLETE,
+        [MF_PENDING_MIXED] = MF_RECOVERY_FINISHED,
+    };
+    bool force = options && options->force;
+    struct mf_recover_result result = { 0 };
+    struct mf_pending pending;
+    struct mf_lock lock;
     enum mf_status status;
 
     mf_clear_error(env);
-    status = mf_open(env, path, &alone, &edit.model);
+    status = mf_lock_open(env, path, &lock);
     if (status != MF_OK)
         return status;
-    status = edit_model(&edit, path, edits, count, options ? options : &none,
-                        &result);
-    mf_draft_release(&edit.draft);
-    mf_close(edit.model);
-    if (status == MF_OK && out)
+    if (force)
+        status = check_owner(env, &lock);
+    if (status == MF_OK)
+        status = mf_pending_settle(env, path, &lock, force, &pending,
+                                   &result.changed);
+    mf_lock_close(&lock);
+    if (status != MF_OK)
+        return status;
+    result.found = found[pending.state];
+    if (out)
         *out = result;
-    return status;
+    return MF_OK;
 }

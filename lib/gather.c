@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/model.h"
+#include "lib/pending.h"
 
 /* How sure a name is that of the model, where others lie beside it: adapters,
  * the publisher's own consolidated.safetensors, what was made of it earlier.
@@ -103,7 +104,7 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
     bool is_folder = false;
     struct mf_source source;
 
-    if (mf_source_open_file(model->env, path, &source, &is_folder) != MF_OK)
+    if (mf_pending_open_file(model->env, path, &source, &is_folder) != MF_OK)
         return is_folder ? open_folder(model, path) : model->env->error.status;
     if (mf_model_add_source(model, &source, path) != MF_OK)
         return model->env->error.status;

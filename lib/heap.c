@@ -46,14 +46,14 @@ static uint64_t hash_seed(const void *place)
 
 struct mf_env *mf_env_new(const struct mf_options *options)
 {
+    static const struct mf_options none;
     struct mf_heap heap = { .allocator.resize = default_resize };
     struct mf_env *env;
 
-    if (options) {
-        heap.limit = options->heap_limit;
-        if (options->allocator.resize)
-            heap.allocator = options->allocator;
-    }
+    options = options ? options : &none;
+    heap.limit = options->heap_limit;
+    if (options->allocator.resize)
+        heap.allocator = options->allocator;
     if (heap.limit && heap.limit < sizeof(*env))
         return NULL;
     env = heap.allocator.resize(heap.allocator.user, NULL, 0, sizeof(*env));
@@ -62,10 +62,11 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     heap.live = heap.peak = sizeof(*env);
     heap.allocations = 1;
     *env = (struct mf_env){ .heap = heap,
-                            .progress = options ? options->progress : NULL,
-                            .progress_user =
-                                options ? options->progress_user : NULL,
-                            .threads = options ? options->threads : 0,
+                            .progress = options->progress,
+                            .progress_user = options->progress_user,
+                            .pending_edit = options->pending_edit,
+                            .pending_edit_user = options->pending_edit_user,
+                            .threads = options->threads,
                             .hash_seed = hash_seed(env) };
     mf_clear_error(env);
     return env;

@@ -22,6 +22,8 @@ struct mf_env {
     struct mf_error error;
     bool (*progress)(void *user, const struct mf_progress *progress);
     void *progress_user;
+    void (*pending_edit)(void *user, const struct mf_pending_edit *edit);
+    void *pending_edit_user;
     /* Threads that share long work; 0: one per processor. */
     unsigned threads;
     /* So that nobody can prepare colliding names. */

@@ -4,36 +4,38 @@
  *
  * The journal, all numbers little-endian and of 64 bits:
  *
- *     "MFEDIT\1\n" | size of the file | count of patches
+ *     "MFEDIT\2\n" | size of the file | count of patches
  *     count times: offset, size
  *     count times: the old bytes, the new bytes
+ *     the XXH3 of 128 bits of all that
  *
- * It takes its name when it is whole and on the disk, so one that is there can
- * be believed; that it belongs to the file is seen by the file's bytes, which
- * must be the old or the new ones.
+ * It takes its name when it is whole and on the disk.
  */
 #if defined(__linux__)
-#define _DEFAULT_SOURCE /* flock */
+#define _GNU_SOURCE /* renameat2 */
 #endif
 #include "lib/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "lib/path.h"
-#include "lib/target.h"
+#if defined(__linux__)
+#include <sys/xattr.h>
+#endif
 
-#define MAGIC        "MFEDIT\1\n"
-#define HEAD_SIZE    24
-#define PATCH_SIZE   16
-#define CHUNK        ((size_t)64 * 1024)
-#define SECTOR       512 /* what a disk writes whole or not at all */
-#define PAGE         4096
-#define JOURNAL_PATH (PATH_MAX + sizeof(MF_JOURNAL_SUFFIX))
+#include "lib/digest.h"
+#include "lib/path.h"
+#include "lib/source.h"
+
+#define MAGIC       "MFEDIT\2\n"
+#define HEAD_SIZE   24
+#define PATCH_SIZE  16
+#define DIGEST_SIZE 16
+#define CHUNK       ((size_t)16 * 1024)
 
 /* ---- bytes ---- */
 
@@ -96,20 +98,24 @@ static bool sync_file(int fd)
     return result == 0;
 }
 
-static enum mf_status fail(struct mf_env *env, enum mf_status status,
-                           const char *path, const char *what)
+/* Some file systems cannot. */
+static bool sync_folder(int fd)
 {
-    int error = errno;
-
-    return mf_fail(env, status, MF_NO_OFFSET, "'%s' cannot be %s: %s",
-                   mf_quote((struct mf_str){ path, strlen(path) }).text, what,
-                   strerror(error));
+    return sync_file(fd) || errno == EINVAL;
 }
 
-static void journal_path(const char *real, char out[JOURNAL_PATH])
+static size_t piece(uint64_t left)
 {
-    strcpy(out, real);
+    return left < CHUNK ? (size_t)left : CHUNK;
+}
+
+bool mf_journal_name(const char *name, char out[NAME_MAX + 1])
+{
+    if (strlen(name) + strlen(MF_JOURNAL_SUFFIX) > NAME_MAX)
+        return false;
+    strcpy(out, name);
     strcat(out, MF_JOURNAL_SUFFIX);
+    return true;
 }
 
 /* ---- reading a journal ---- */
@@ -117,78 +123,166 @@ static void journal_path(const char *real, char out[JOURNAL_PATH])
 /* False where its numbers cannot be those of a journal of that size. */
 static bool place_patches(struct mf_journal *journal, uint64_t size)
 {
-    uint64_t at = HEAD_SIZE + PATCH_SIZE * journal->count;
+    uint64_t at = HEAD_SIZE + PATCH_SIZE * journal->count, behind = 0;
 
+    size -= DIGEST_SIZE;
     for (size_t i = 0; i < journal->count; i++) {
         struct mf_patch *patch = &journal->patch[i];
 
         patch->old_at = at;
-        if (patch->offset > journal->file_size ||
+        if (patch->size == 0 || patch->offset < behind ||
+            patch->offset > journal->file_size ||
             patch->size > journal->file_size - patch->offset || at > size ||
             patch->size > (size - at) / 2)
             return false;
+        behind = patch->offset + patch->size;
         at += 2 * patch->size;
     }
     return at == size;
 }
 
-/* False with errno set; EINVAL where the file is no journal. */
-static bool read_journal(struct mf_journal *journal)
+/* Size and numbers, before anything else is read. */
+static const char *read_head(struct mf_journal *journal, uint64_t size)
 {
     uint8_t bytes[HEAD_SIZE + PATCH_SIZE * MF_PATCHES_MAX];
-    struct stat status;
+    uint64_t count;
 
-    if (fstat(journal->fd, &status) != 0 ||
-        !read_all(journal->fd, 0, bytes, HEAD_SIZE))
-        return false;
+    if (size > MF_JOURNAL_MAX)
+        return "is larger than a journal can be";
+    if (size < HEAD_SIZE + PATCH_SIZE + DIGEST_SIZE ||
+        !read_all(journal->fd, 0, bytes, HEAD_SIZE) ||
+        memcmp(bytes, MAGIC, 8) != 0)
+        return "is not a journal of this version";
     journal->file_size = get(bytes + 8);
-    journal->count = (size_t)get(bytes + 16);
-    errno = EINVAL;
-    if (memcmp(bytes, MAGIC, 8) != 0 || journal->count > MF_PATCHES_MAX)
-        return false;
-    if (!read_all(journal->fd, HEAD_SIZE, bytes, PATCH_SIZE * journal->count))
-        return false;
+    count = get(bytes + 16);
+    if (count < 1 || count > MF_PATCHES_MAX ||
+        size < HEAD_SIZE + PATCH_SIZE * count + DIGEST_SIZE ||
+        !read_all(journal->fd, HEAD_SIZE, bytes, PATCH_SIZE * (size_t)count))
+        return "is damaged: its count of patches is invalid";
+    journal->count = (size_t)count;
     for (size_t i = 0; i < journal->count; i++) {
         journal->patch[i].offset = get(bytes + PATCH_SIZE * i);
         journal->patch[i].size = get(bytes + PATCH_SIZE * i + 8);
     }
-    errno = EINVAL;
-    return place_patches(journal, (uint64_t)status.st_size);
+    return place_patches(journal, size)
+               ? NULL
+               : "is damaged: a patch is out of bounds";
 }
 
-/* Whether each sector of the file holds what it held before, or what it is to
- * hold.  *done: all hold the latter. */
-static bool belongs(const struct mf_journal *journal, int fd, bool *done)
+static const char *check_digest(struct mf_digest *digest, int fd, uint64_t size)
 {
-    uint8_t now[SECTOR], old[SECTOR], new[SECTOR];
+    uint8_t bytes[4096], said[DIGEST_SIZE], found[MF_DIGEST_MAX];
+
+    size -= DIGEST_SIZE;
+    for (uint64_t at = 0, some; at < size; at += some) {
+        some = size - at < sizeof(bytes) ? size - at : sizeof(bytes);
+        if (!read_all(fd, at, bytes, (size_t)some))
+            return "cannot be read";
+        mf_digest_add(digest, bytes, (size_t)some);
+    }
+    if (!read_all(fd, size, said, sizeof(said)))
+        return "cannot be read";
+    mf_digest_finish(digest, found);
+    return memcmp(said, found, sizeof(said)) == 0
+               ? NULL
+               : "is damaged: its checksum does not match";
+}
+
+enum mf_status mf_journal_read(struct mf_env *env, int fd,
+                               struct mf_journal *out, const char **why)
+{
+    struct mf_journal journal = { .fd = fd };
+    struct mf_digest *digest;
     struct stat status;
 
-    *done = true;
-    if (fstat(fd, &status) != 0 ||
-        (uint64_t)status.st_size != journal->file_size)
-        return false;
-    for (size_t i = 0; i < journal->count; i++) {
-        const struct mf_patch *patch = &journal->patch[i];
+    *why = fstat(fd, &status) == 0
+               ? read_head(&journal, (uint64_t)status.st_size)
+               : "cannot be read";
+    if (*why)
+        return MF_OK;
+    digest = mf_digest_new(env, MF_XXH3_128);
+    if (!digest)
+        return env->error.status;
+    *why = check_digest(digest, fd, (uint64_t)status.st_size);
+    mf_digest_free(digest);
+    *out = journal;
+    return MF_OK;
+}
 
-        for (uint64_t at = 0, size; at < patch->size; at += size) {
-            uint64_t left = patch->size - at;
+/* ---- what a file holds ---- */
 
-            /* To the end of a sector of the file. */
-            size = SECTOR - (patch->offset + at) % SECTOR;
-            size = size < left ? size : left;
-            if (!read_all(fd, patch->offset + at, now, (size_t)size) ||
-                !read_all(journal->fd, patch->old_at + at, old, (size_t)size) ||
-                !read_all(journal->fd, patch->old_at + patch->size + at, new,
-                          (size_t)size))
-                return false;
-            if (memcmp(now, new, (size_t)size) == 0)
-                continue;
-            *done = false;
-            if (memcmp(now, old, (size_t)size) != 0)
-                return false;
-        }
+struct comparing {
+    uint8_t now[CHUNK], old[CHUNK], new[CHUNK];
+    bool some_old, some_new, foreign;
+};
+
+static void compare_chunk(struct comparing *comparing, size_t size)
+{
+    const uint8_t *now = comparing->now;
+
+    for (size_t i = 0; i < size; i++) {
+        bool is_old = now[i] == comparing->old[i];
+        bool is_new = now[i] == comparing->new[i];
+
+        comparing->some_old |= is_old && !is_new;
+        comparing->some_new |= is_new && !is_old;
+        comparing->foreign |= !is_old && !is_new;
+    }
+}
+
+static bool compare_patch(struct comparing *comparing,
+                          const struct mf_journal *journal,
+                          const struct mf_patch *patch, int fd)
+{
+    size_t size;
+
+    for (uint64_t at = 0; at < patch->size && !comparing->foreign; at += size) {
+        uint64_t old_at = patch->old_at + at;
+
+        size = piece(patch->size - at);
+        if (!read_all(fd, patch->offset + at, comparing->now, size) ||
+            !read_all(journal->fd, old_at, comparing->old, size) ||
+            !read_all(journal->fd, old_at + patch->size, comparing->new, size))
+            return false;
+        compare_chunk(comparing, size);
     }
     return true;
+}
+
+static bool compare(struct comparing *comparing,
+                    const struct mf_journal *journal, int fd)
+{
+    struct stat status;
+
+    comparing->some_old = comparing->some_new = false;
+    if (fstat(fd, &status) != 0)
+        return false;
+    comparing->foreign = (uint64_t)status.st_size != journal->file_size;
+    for (size_t i = 0; i < journal->count && !comparing->foreign; i++)
+        if (!compare_patch(comparing, journal, &journal->patch[i], fd))
+            return false;
+    return true;
+}
+
+enum mf_status mf_journal_compare(struct mf_env *env,
+                                  const struct mf_journal *journal, int fd,
+                                  enum mf_journal_state *out)
+{
+    struct comparing *comparing = mf_alloc(env, sizeof(*comparing));
+
+    if (!comparing)
+        return env->error.status;
+    if (!compare(comparing, journal, fd))
+        mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                "cannot be compared with its journal: %s", strerror(errno));
+    else if (comparing->foreign)
+        *out = MF_JOURNAL_FOREIGN;
+    else if (comparing->some_old)
+        *out = comparing->some_new ? MF_JOURNAL_MIXED : MF_JOURNAL_OLD;
+    else
+        *out = MF_JOURNAL_NEW;
+    mf_release(env, comparing, sizeof(*comparing));
+    return env->error.status;
 }
 
 bool mf_journal_cover(const struct mf_journal *journal, uint64_t offset,
@@ -200,10 +294,10 @@ bool mf_journal_cover(const struct mf_journal *journal, uint64_t offset,
         uint64_t end = offset + size < patch->offset + patch->size
                            ? offset + size
                            : patch->offset + patch->size;
+        uint64_t at = patch->old_at + (journal->shows_old ? 0 : patch->size);
 
         if (from < end &&
-            !read_all(journal->fd,
-                      patch->old_at + patch->size + (from - patch->offset),
+            !read_all(journal->fd, at + (from - patch->offset),
                       buffer + (from - offset), (size_t)(end - from)))
             return false;
     }
@@ -218,214 +312,123 @@ void mf_journal_close(struct mf_env *env, struct mf_journal *journal)
     mf_release(env, journal, sizeof(*journal));
 }
 
-/* ---- bringing a change to its end ---- */
+/* ---- who may do what ---- */
 
-/* A write may be the last: each ends where a sector does, so that every sector
- * is old or new, as belongs() will want it. */
-static bool copy_patch(const struct mf_journal *journal,
-                       const struct mf_patch *patch, int fd, uint8_t *chunk)
+#if defined(__linux__)
+#define ACCESS_LIST "system.posix_acl_access"
+
+static bool has_access_list(int fd)
 {
-    for (uint64_t at = 0, size; at < patch->size; at += size) {
-        uint64_t left = patch->size - at;
+    return fgetxattr(fd, ACCESS_LIST, NULL, 0) > 0;
+}
+#endif
 
-        size = CHUNK - (patch->offset + at) % CHUNK;
-        size = size < left ? size : left;
-        if (!read_all(journal->fd, patch->old_at + patch->size + at, chunk,
-                      (size_t)size) ||
-            !write_all(fd, patch->offset + at, chunk, (size_t)size))
-            return false;
-    }
-    return true;
+/* With an access list the group's bits say something else.  Who is of the
+ * file's group is one of the others for a journal of another group. */
+mode_t mf_journal_mode(int fd, const struct stat *status, gid_t group)
+{
+    mode_t of_group = status->st_mode >> 3 & 6, of_others = status->st_mode & 6;
+
+#if defined(__linux__)
+    if (has_access_list(fd))
+        return 0;
+#else
+    (void)fd;
+#endif
+    if (group != status->st_gid)
+        of_group = of_others = of_group & of_others;
+    return of_group << 3 | of_others;
 }
 
-/* All new bytes into the file and onto the disk; then the journal goes. */
-static bool finish(const struct mf_journal *journal, int fd, const char *path,
-                   uint8_t *chunk)
+/* Root passes its files on; where that is refused they stay root's, whom
+ * everyone trusts. */
+static bool can_own(const struct mf_lock *lock)
 {
-    char name[JOURNAL_PATH];
-    int folder, result;
-
-    for (size_t i = 0; i < journal->count; i++)
-        if (!copy_patch(journal, &journal->patch[i], fd, chunk))
-            return false;
-    if (!sync_file(fd))
-        return false;
-    journal_path(path, name);
-    MF_AGAIN(result, unlink(name));
-    if (result != 0 && errno != ENOENT) /* another process was faster */
-        return false;
-    folder = mf_open_folder(path);
-    result = folder >= 0 && (sync_file(folder) || errno == EINVAL);
-    if (folder >= 0)
-        close(folder);
-    return result;
+    return geteuid() == 0 || geteuid() == lock->status.st_uid;
 }
 
-void mf_journal_forget(const char *real)
-{
-    char name[JOURNAL_PATH];
-    int result;
-
-    if (strlen(real) >= PATH_MAX)
-        return;
-    journal_path(real, name);
-    MF_AGAIN(result, unlink(name)); /* mostly there is none */
-}
-
-/* A lock that others respect who edit; -1 where the file may not be written,
- * or is being edited. */
-static int open_locked(const char *path)
-{
-    int fd, result;
-
-    MF_AGAIN(fd, open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK));
-    if (fd < 0)
-        return -1;
-    MF_AGAIN(result, flock(fd, LOCK_EX | LOCK_NB));
-    if (result == 0)
-        return fd;
-    result = errno;
-    close(fd);
-    errno = result;
-    return -1;
-}
-
-static enum mf_status stale(struct mf_env *env, const char *name)
-{
-    return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
-                   "beside it stands '%s', the journal of an edit of another "
-                   "file of this name: remove it",
-                   mf_quote((struct mf_str){ name, strlen(name) }).text);
-}
-
-/* True where the change is done, in the file that is open to be written. */
-static bool try_finish(struct mf_env *env, const struct mf_journal *journal,
-                       int fd, const char *real)
-{
-    uint8_t *chunk = mf_alloc(env, CHUNK);
-    bool done = chunk && finish(journal, fd, real, chunk);
-    int error = chunk ? errno : ENOMEM;
-
-    mf_release(env, chunk, CHUNK);
-    errno = error;
-    return done;
-}
-
-/* The same where it may be that somebody else is at it, or has just been. */
-static bool try_recover(struct mf_env *env, const struct mf_journal *journal,
-                        const char *real)
-{
-    int fd = open_locked(real);
-    bool ours, done;
-
-    if (fd < 0)
-        return false;
-    done = belongs(journal, fd, &ours) && try_finish(env, journal, fd, real);
-    close(fd);
-    return done;
-}
-
-enum mf_status mf_journal_recover(struct mf_env *env, const char *path, int fd,
-                                  struct mf_journal **out)
-{
-    char real[PATH_MAX], name[JOURNAL_PATH];
-    struct mf_journal journal = { .fd = -1 };
-    bool done;
-
-    *out = NULL;
-    if (!mf_follow_links(path, real))
-        return MF_OK; /* it is open all the same, by a way of its own */
-    journal_path(real, name);
-    if (access(name, F_OK) != 0)
-        return MF_OK;
-    MF_AGAIN(journal.fd, open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (journal.fd < 0)
-        return errno == ENOENT ? MF_OK : fail(env, MF_ERR_IO, name, "opened");
-    if (!read_journal(&journal) || !belongs(&journal, fd, &done)) {
-        close(journal.fd);
-        return stale(env, name);
-    }
-    /* Another process may have been faster. */
-    if (!try_recover(env, &journal, real) && access(name, F_OK) == 0) {
-        mf_clear_error(env);
-        *out = mf_alloc(env, sizeof(**out));
-        if (*out) {
-            **out = journal;
-            return MF_OK;
-        }
-    }
-    close(journal.fd);
-    return env->error.status;
-}
-
-/* ---- an edit ---- */
+/* ---- making a journal ---- */
 
 struct writing {
-    struct mf_target *target; /* the journal, or NULL: page */
-    uint64_t at;
-    uint8_t *page;
-    size_t room;
     struct mf_env *env;
+    const struct mf_lock *lock;
+    struct mf_digest *digest;
+    int fd;
+    uint64_t at;
+    char temporary[96]; /* "": it has its name, or is no more */
+    char name[NAME_MAX + 1];
 };
+
+static enum mf_status cannot(struct mf_env *env, const char *what)
+{
+    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "cannot be edited: its journal cannot be %s: %s", what,
+                   strerror(errno));
+}
+
+/* Nobody else may look into it or put something of his in its place. */
+static enum mf_status create(struct writing *writing)
+{
+    struct timespec now = { 0 };
+    int tries = 100;
+
+    do {
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(writing->temporary, sizeof(writing->temporary),
+                 ".%.40s.%ld.%08lx.tmp", writing->lock->place.name,
+                 (long)getpid(),
+                 (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
+        MF_AGAIN(writing->fd,
+                 openat(writing->lock->place.folder, writing->temporary,
+                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
+    } while (writing->fd < 0 && errno == EEXIST && --tries > 0);
+    if (writing->fd >= 0)
+        return MF_OK;
+    *writing->temporary = 0;
+    return cannot(writing->env, "made");
+}
+
+static enum mf_status set_owner(struct writing *writing)
+{
+    const struct stat *file = &writing->lock->status;
+    struct stat status;
+    mode_t mode;
+    int result;
+
+    if (geteuid() == 0)
+        MF_AGAIN(result, fchown(writing->fd, file->st_uid, file->st_gid));
+    else
+        MF_AGAIN(result, fchown(writing->fd, (uid_t)-1, file->st_gid));
+    if (result != 0 && errno != EPERM && errno != EINVAL)
+        return cannot(writing->env, "given its owner");
+#if defined(__linux__)
+    (void)fremovexattr(writing->fd, ACCESS_LIST); /* what the folder gave it */
+#endif
+    if (fstat(writing->fd, &status) != 0)
+        return cannot(writing->env, "given its mode");
+    mode = mf_journal_mode(writing->lock->fd, file, status.st_gid) &
+           (S_IRGRP | S_IROTH);
+    MF_AGAIN(result, fchmod(writing->fd, S_IRUSR | S_IWUSR | mode));
+    return result == 0 ? MF_OK : cannot(writing->env, "given its mode");
+}
 
 static enum mf_status put(void *user, const void *bytes, size_t size)
 {
     struct writing *writing = user;
 
-    if (writing->target) {
-        if (mf_target_write(writing->env, writing->target, writing->at, bytes,
-                            size) != MF_OK)
-            return writing->env->error.status;
-    } else {
-        if (size > writing->room - writing->at)
-            return mf_fail(writing->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "an edit has more bytes than it said");
-        memcpy(writing->page + writing->at, bytes, size);
-    }
+    if (!write_all(writing->fd, writing->at, bytes, size))
+        return cannot(writing->env, "written");
+    mf_digest_add(writing->digest, bytes, size);
     writing->at += size;
+    writing->env->io.bytes_written += size;
     return MF_OK;
 }
 
-static enum mf_status write_page(struct mf_env *env, const char *path, int fd,
-                                 const struct mf_journal_edit *edit)
-{
-    const struct mf_patch *patch = &edit->patch[0];
-    uint8_t page[PAGE];
-    struct writing writing = { .env = env, .page = page };
-
-    writing.room = (size_t)patch->size;
-    if (edit->fill(edit->user, 0, put, &writing) != MF_OK)
-        return env->error.status;
-    if (write_all(fd, patch->offset, page, (size_t)writing.at) && sync_file(fd))
-        return MF_OK;
-    return fail(env, MF_ERR_OUTPUT, path, "written");
-}
-
-static enum mf_status put_old(struct writing *writing, int fd,
-                              const struct mf_patch *patch)
-{
-    uint8_t bytes[PAGE];
-
-    for (uint64_t at = 0; at < patch->size; at += sizeof(bytes)) {
-        uint64_t left = patch->size - at;
-        size_t size = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
-
-        if (!read_all(fd, patch->offset + at, bytes, size))
-            return mf_fail(writing->env, MF_ERR_IO, patch->offset + at,
-                           "cannot be read: %s", strerror(errno));
-        if (put(writing, bytes, size) != MF_OK)
-            return writing->env->error.status;
-    }
-    return MF_OK;
-}
-
-static enum mf_status write_journal(struct mf_target *target, int fd,
-                                    const struct mf_journal *journal,
-                                    const struct mf_journal_edit *edit)
+static enum mf_status put_head(struct writing *writing,
+                               const struct mf_journal *journal)
 {
     uint8_t head[HEAD_SIZE + PATCH_SIZE * MF_PATCHES_MAX] = MAGIC;
-    struct writing writing = { .env = target->env, .target = target };
-    enum mf_status status;
 
     set(head + 8, journal->file_size);
     set(head + 16, journal->count);
@@ -433,79 +436,312 @@ static enum mf_status write_journal(struct mf_target *target, int fd,
         set(head + HEAD_SIZE + PATCH_SIZE * i, journal->patch[i].offset);
         set(head + HEAD_SIZE + PATCH_SIZE * i + 8, journal->patch[i].size);
     }
-    status = put(&writing, head, HEAD_SIZE + PATCH_SIZE * journal->count);
-    for (size_t i = 0; i < journal->count && status == MF_OK; i++) {
-        status = put_old(&writing, fd, &journal->patch[i]);
-        if (status == MF_OK)
-            status = edit->fill(edit->user, i, put, &writing);
-    }
-    if (status == MF_OK && writing.at != target->size)
-        status = mf_fail(target->env, MF_ERR_IO, MF_NO_OFFSET,
-                         "the file changed while it was edited");
-    return status == MF_OK ? mf_target_sync(target) : status;
+    return put(writing, head, HEAD_SIZE + PATCH_SIZE * journal->count);
 }
 
-static enum mf_status with_journal(struct mf_env *env, const char *real, int fd,
-                                   const struct mf_journal_edit *edit)
+static enum mf_status put_old(struct writing *writing,
+                              const struct mf_patch *patch)
 {
-    struct mf_journal journal = { .fd = -1, .count = edit->count };
-    struct mf_target target = MF_TARGET_NONE;
-    uint64_t size = HEAD_SIZE + PATCH_SIZE * edit->count;
-    char name[JOURNAL_PATH];
-    struct stat now;
-    enum mf_status status;
+    uint8_t bytes[4096];
 
-    if (fstat(fd, &now) != 0)
-        return fail(env, MF_ERR_OUTPUT, real, "edited");
-    journal.file_size = (uint64_t)now.st_size;
-    memcpy(journal.patch, edit->patch, sizeof(journal.patch));
-    for (size_t i = 0; i < edit->count; i++)
-        size += 2 * edit->patch[i].size;
-    journal_path(real, name);
-    status = mf_target_open(env, name, size, true, &target);
-    if (status == MF_OK)
-        status = write_journal(&target, fd, &journal, edit);
-    if (status == MF_OK)
-        status = mf_target_commit(&target);
-    mf_target_abort(&target);
+    for (uint64_t at = 0, some; at < patch->size; at += some) {
+        some = patch->size - at;
+        some = some < sizeof(bytes) ? some : sizeof(bytes);
+        if (!read_all(writing->lock->fd, patch->offset + at, bytes,
+                      (size_t)some))
+            return mf_fail(writing->env, MF_ERR_IO, patch->offset + at,
+                           "cannot be read: %s", strerror(errno));
+        if (put(writing, bytes, (size_t)some) != MF_OK)
+            return writing->env->error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status fill_journal(struct writing *writing,
+                                   const struct mf_journal *journal,
+                                   const struct mf_journal_edit *edit,
+                                   uint64_t size)
+{
+    uint8_t digest[MF_DIGEST_MAX];
+    enum mf_status status = put_head(writing, journal);
+
+    for (size_t i = 0; i < journal->count && status == MF_OK; i++) {
+        status = put_old(writing, &journal->patch[i]);
+        if (status == MF_OK)
+            status = edit->fill(edit->user, i, put, writing);
+    }
+    if (status == MF_OK && writing->at != size - DIGEST_SIZE)
+        status = mf_fail(writing->env, MF_ERR_IO, MF_NO_OFFSET,
+                         "the file changed while it was edited");
     if (status != MF_OK)
         return status;
-    /* From here on the change is made, by us or by the next who looks. */
-    MF_AGAIN(journal.fd, open(name, O_RDONLY | O_CLOEXEC));
-    if (journal.fd < 0 || !place_patches(&journal, size) ||
-        !try_finish(env, &journal, fd, real))
-        status = fail(env, MF_ERR_OUTPUT, real, "edited");
-    if (journal.fd >= 0)
-        close(journal.fd);
-    return status;
+    mf_digest_finish(writing->digest, digest);
+    return put(writing, digest, DIGEST_SIZE);
 }
 
-static bool within_page(const struct mf_journal_edit *edit)
+/* Nothing may stand there: what was left by an earlier edit was dealt with. */
+static enum mf_status take_name(struct writing *writing)
 {
-    const struct mf_patch *patch = &edit->patch[0];
+    int folder = writing->lock->place.folder, result;
 
-    return edit->count == 1 && patch->size > 0 &&
-           patch->offset / PAGE == (patch->offset + patch->size - 1) / PAGE;
+#if defined(__linux__)
+    MF_AGAIN(result, renameat2(folder, writing->temporary, folder,
+                               writing->name, RENAME_NOREPLACE));
+    if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+#endif
+    {
+        struct stat status;
+
+        if (fstatat(folder, writing->name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            errno = EEXIST;
+            return cannot(writing->env, "given its name");
+        }
+        MF_AGAIN(result,
+                 renameat(folder, writing->temporary, folder, writing->name));
+    }
+    if (result != 0)
+        return cannot(writing->env, "given its name");
+    *writing->temporary = 0;
+    return MF_OK;
 }
 
-enum mf_status mf_journal_apply(struct mf_env *env, const char *path,
-                                const struct mf_journal_edit *edit,
-                                bool *journalled)
+static void forget_temporary(struct writing *writing)
 {
-    char real[PATH_MAX];
+    int result;
+
+    if (*writing->temporary)
+        MF_AGAIN(result,
+                 unlinkat(writing->lock->place.folder, writing->temporary, 0));
+}
+
+/* ---- applying one ---- */
+
+static bool copy_patch(const struct mf_journal *journal,
+                       const struct mf_patch *patch, int fd, uint8_t *chunk)
+{
+    uint64_t from = patch->old_at + (journal->shows_old ? 0 : patch->size);
+    size_t size;
+
+    for (uint64_t at = 0; at < patch->size; at += size) {
+        size = piece(patch->size - at);
+        if (!read_all(journal->fd, from + at, chunk, size) ||
+            !write_all(fd, patch->offset + at, chunk, size))
+            return false;
+    }
+    return true;
+}
+
+static bool copy_patches(const struct mf_journal *journal, int fd)
+{
+    uint8_t chunk[CHUNK];
+
+    for (size_t i = 0; i < journal->count; i++)
+        if (!copy_patch(journal, &journal->patch[i], fd, chunk))
+            return false;
+    return true;
+}
+
+/* Takes the name away where that file has it.  What stands there by now may be
+ * the journal of another file that has taken the place of ours. */
+static bool unlink_file(int folder, const char *name, const struct stat *file)
+{
+    struct stat there;
+    int result;
+
+    MF_AGAIN(result, fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW));
+    if (result == 0 && mf_same_file(&there, file))
+        MF_AGAIN(result, unlinkat(folder, name, 0));
+    return result == 0 || errno == ENOENT;
+}
+
+static bool unlink_journal(const struct mf_lock *lock, int fd)
+{
+    char name[NAME_MAX + 1];
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && mf_journal_name(lock->place.name, name) &&
+           unlink_file(lock->place.folder, name, &status);
+}
+
+static enum mf_status unfinished(struct mf_env *env, const struct mf_lock *lock,
+                                 const char *what, int error)
+{
+    return mf_fail(
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "%s: %s; '%s%s' keeps the edit", what,
+        strerror(error),
+        mf_quote((struct mf_str){ lock->place.name, strlen(lock->place.name) })
+            .text,
+        MF_JOURNAL_SUFFIX);
+}
+
+enum mf_status mf_journal_remove(struct mf_env *env, const struct mf_lock *lock,
+                                 int fd, bool made)
+{
+    const char *start =
+        made ? "the edit was made, but " : "nothing was changed, and ";
+
+    if (!sync_file(lock->fd))
+        return unfinished(env, lock,
+                          made ? "the edit was made, but may not last: the "
+                                 "file cannot be brought to the disk"
+                               : "nothing was changed, and the file cannot be "
+                                 "brought to the disk",
+                          errno);
+    if (!unlink_journal(lock, fd))
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "%sthe journal cannot be removed: %s", start,
+                       strerror(errno));
+    if (!sync_folder(lock->place.folder))
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "%sthe journal may come back after a crash: %s", start,
+                       strerror(errno));
+    return MF_OK;
+}
+
+/* Back to what it was; false where that fails as well. */
+static bool undo(const struct mf_lock *lock, const struct mf_journal *journal)
+{
+    struct mf_journal old = *journal;
+
+    old.shows_old = true;
+    return copy_patches(&old, lock->fd) && sync_file(lock->fd) &&
+           unlink_journal(lock, journal->fd);
+}
+
+enum mf_status mf_journal_finish(struct mf_env *env, const struct mf_lock *lock,
+                                 const struct mf_journal *journal)
+{
+    if (!copy_patches(journal, lock->fd))
+        return unfinished(env, lock, "the edit is not finished", errno);
+    for (size_t i = 0; i < journal->count; i++)
+        env->io.bytes_written += journal->patch[i].size;
+    return mf_journal_remove(env, lock, journal->fd, true);
+}
+
+/* The journal has its name, on the disk.  From here on whoever sees new bytes
+ * in the file sees all of them. */
+static enum mf_status change(struct mf_env *env, const struct mf_lock *lock,
+                             const struct mf_source *source,
+                             const struct mf_journal *journal)
+{
+    enum mf_journal_state state = MF_JOURNAL_FOREIGN;
+    int error;
+
+    if (mf_source_unchanged(env, source) == MF_OK &&
+        mf_lock_check(env, lock) == MF_OK &&
+        mf_journal_compare(env, journal, lock->fd, &state) == MF_OK &&
+        state != MF_JOURNAL_OLD)
+        mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                "the file changed while it was edited");
+    if (env->error.status != MF_OK) {
+        unlink_journal(lock,
+                       journal->fd); /* no byte is new: it means nothing */
+        return env->error.status;
+    }
+    if (!copy_patches(journal, lock->fd)) {
+        error = errno;
+        if (!undo(lock, journal))
+            return unfinished(env, lock, "the edit is not finished", error);
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET, "cannot be edited: %s",
+                       strerror(error));
+    }
+    for (size_t i = 0; i < journal->count; i++)
+        env->io.bytes_written += journal->patch[i].size;
+    return mf_journal_remove(env, lock, journal->fd, true);
+}
+
+static uint64_t journal_size(const struct mf_journal_edit *edit)
+{
+    uint64_t size = HEAD_SIZE + PATCH_SIZE * edit->count + DIGEST_SIZE;
+
+    for (size_t i = 0; i < edit->count; i++)
+        size += 2 * edit->patch[i].size;
+    return size;
+}
+
+bool mf_journal_possible(const struct mf_lock *lock,
+                         const struct mf_journal_edit *edit)
+{
+    char name[NAME_MAX + 1];
+
+    return can_own(lock) && mf_journal_name(lock->place.name, name) &&
+           journal_size(edit) <= MF_JOURNAL_MAX;
+}
+
+static enum mf_status apply(struct writing *writing,
+                            const struct mf_source *source,
+                            const struct mf_journal_edit *edit)
+{
+    const struct mf_lock *lock = writing->lock;
+    struct mf_journal journal = { .count = edit->count,
+                                  .file_size = source->size };
+    uint64_t size = journal_size(edit);
+
+    memcpy(journal.patch, edit->patch, sizeof(journal.patch));
+    if (!mf_journal_name(lock->place.name, writing->name) ||
+        !place_patches(&journal, size))
+        return mf_fail(writing->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "an edit without a possible journal");
+    if (create(writing) != MF_OK)
+        return writing->env->error.status;
+    journal.fd = writing->fd;
+    if (fill_journal(writing, &journal, edit, size) != MF_OK ||
+        set_owner(writing) != MF_OK)
+        return writing->env->error.status;
+    if (!sync_file(writing->fd))
+        return cannot(writing->env, "brought to the disk");
+    if (take_name(writing) != MF_OK)
+        return writing->env->error.status;
+    if (!sync_folder(lock->place.folder)) {
+        cannot(writing->env, "brought to the disk with its name");
+        unlink_journal(lock, writing->fd);
+        return writing->env->error.status;
+    }
+    if (change(writing->env, lock, source, &journal) != MF_OK)
+        return writing->env->error.status;
+    if (mf_lock_check(writing->env, lock) == MF_OK)
+        return MF_OK;
+    mf_clear_error(writing->env);
+    return mf_fail(writing->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "the edit was made, but another file has taken the place of "
+                   "the edited one");
+}
+
+enum mf_status mf_journal_apply(struct mf_env *env, const struct mf_lock *lock,
+                                const struct mf_source *source,
+                                const struct mf_journal_edit *edit)
+{
+    struct writing writing = { .env = env, .lock = lock, .fd = -1 };
     enum mf_status status;
-    int fd;
 
-    if (!mf_follow_links(path, real))
-        return fail(env, MF_ERR_OUTPUT, path, "edited");
-    fd = open_locked(real);
-    if (fd < 0)
-        return fail(env, MF_ERR_OUTPUT, path, "edited");
-    *journalled = !within_page(edit);
-    status = !*journalled ? write_page(env, path, fd, edit)
-                          : with_journal(env, real, fd, edit);
-    close(fd);
-    for (size_t i = 0; i < edit->count && status == MF_OK; i++)
-        env->io.bytes_written += edit->patch[i].size;
+    writing.digest = mf_digest_new(env, MF_XXH3_128);
+    if (!writing.digest)
+        return env->error.status;
+    status = apply(&writing, source, edit);
+    forget_temporary(&writing);
+    if (writing.fd >= 0)
+        close(writing.fd);
+    mf_digest_free(writing.digest);
     return status;
+}
+
+/* ---- files that are replaced ---- */
+
+bool mf_journal_mark(int folder, const char *name, uid_t owner,
+                     struct stat *out)
+{
+    char journal[NAME_MAX + 1];
+
+    return mf_journal_name(name, journal) &&
+           fstatat(folder, journal, out, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(out->st_mode) &&
+           (out->st_uid == geteuid() || out->st_uid == owner);
+}
+
+void mf_journal_forget(int folder, const char *name, const struct stat *mark)
+{
+    char journal[NAME_MAX + 1];
+
+    if (mf_journal_name(name, journal))
+        (void)unlink_file(folder, journal, mark); /* harmless where it stays */
 }

@@ -69,8 +69,10 @@ static void sum_up(struct mf_model *model)
         .warning_count = index->count_of[MF_WARNING],
         .note_count = index->count_of[MF_NOTE],
     };
-    for (size_t i = 0; i < model->file_count; i++)
+    for (size_t i = 0; i < model->file_count; i++) {
         info->file_size += model->file[i].source.size;
+        info->pending_edit |= model->file[i].source.journal != NULL;
+    }
     for (size_t i = 0; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];
         uint64_t elements = 0;
@@ -141,8 +143,9 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
     status = kept.name ? mf_model_add_source(model, &kept, kept.name)
                        : env->error.status;
     if (status == MF_OK && !model->format->parse)
-        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                         "this lists other files, which memory does not have");
+        status =
+            mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                    "this lists other files, which are not opened with it");
     return settle(model, status, out);
 }
 

@@ -144,6 +144,22 @@ struct mf_progress {
     uint64_t done, total;
 };
 
+enum mf_pending_use {
+    MF_PENDING_READ_THROUGH, /* the file is read as if the edit were finished */
+    MF_PENDING_IGNORED,      /* the file is read as it is */
+    MF_PENDING_FINISHED      /* the edit was finished before the next one */
+};
+
+/* An edit of a file that was cut short, or is just being made by another
+ * process, has left its journal beside the file (see mf_edit_file). */
+struct mf_pending_edit {
+    const char *path;    /* of the file, as it was opened */
+    const char *journal; /* the name beside it */
+    enum mf_pending_use use;
+    const char
+        *reason; /* why it is ignored: "belongs to another user"; or "" */
+};
+
 /* All zero is the default. */
 struct mf_options {
     struct mf_allocator allocator; /* resize NULL: the C library's heap */
@@ -154,6 +170,10 @@ struct mf_options {
      * ends it with MF_ERR_STOPPED and nothing written.  May be NULL. */
     bool (*progress)(void *user, const struct mf_progress *progress);
     void *progress_user;
+    /* Called where a file is opened beside which such a journal lies.  May be
+     * NULL. */
+    void (*pending_edit)(void *user, const struct mf_pending_edit *edit);
+    void *pending_edit_user;
 };
 
 struct mf_heap_stats {
@@ -237,7 +257,10 @@ struct mf_open_options {
  * index.json, or a folder that holds exactly one model.  NULL options: all
  * defaults.  Fails only where the bytes cannot be read further; everything
  * else that is wrong is a finding of the model (mf_finding_at), so a damaged
- * file can still be shown. */
+ * file can still be shown.
+ * Never writes.  A file whose edit was cut short (see mf_edit_file) is read as
+ * if that were finished, where its journal can be trusted: the env's
+ * pending_edit tells, and pending_edit of struct mf_model_info. */
 MF_API enum mf_status mf_open(struct mf_env *env, const char *path,
                               const struct mf_open_options *options,
                               struct mf_model **out);
@@ -266,6 +289,7 @@ struct mf_model_info {
     uint64_t parameters;  /* sum of the tensors' elements */
     uint64_t alignment;   /* of tensor offsets; 1: none */
     size_t error_count, warning_count, note_count; /* findings, kept or not */
+    bool pending_edit; /* some file is read through the journal of an edit */
 };
 
 /* Valid until mf_close. */
@@ -589,16 +613,71 @@ struct mf_edit_result {
 };
 
 /* Changes the metadata of a file.  Where the new header fits into the room of
- * the old one, only the bytes of it that differ are written: within one page at
- * once, else by a journal beside the file, PATH.modelfile-edit, which mf_open
- * brings to its end after a crash.  Else the file is written anew, as by
- * mf_convert.  MF_ERR_UNSUPPORTED, and nothing is done, where mf_validate would
- * find more errors of a kind than before.  No model of the file may be open in
- * this env.  options and out may be NULL. */
+ * the old one, only the bytes of it that differ are written, by way of a
+ * journal beside the file, PATH.modelfile-edit: after a crash the file is read
+ * through that, and the next edit or mf_edit_recover finishes it.  Else, and
+ * where the caller cannot make a journal that others trust (the file is another
+ * user's), the file is written anew, as by mf_convert.
+ * The file is locked (flock) from before it is read until the edit is on the
+ * disk; while another process has the lock, the env's progress function is
+ * asked, and after 10 seconds that is MF_ERR_OUTPUT.
+ * MF_ERR_UNSUPPORTED, and nothing is done, where mf_validate would find more
+ * errors of a kind than before.  After MF_ERR_OUTPUT nothing was changed,
+ * unless the message says so.  No model of the file may be open in this env.
+ * options and out may be NULL. */
 MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                                    const struct mf_edit *edits, size_t count,
                                    const struct mf_edit_options *options,
                                    struct mf_edit_result *out);
+
+/* The same in steps, for a caller who looks at the file before he says what is
+ * to change: from open to close no other editor changes it. */
+struct mf_editor;
+
+/* With dry_run nothing is locked and nothing written. */
+MF_API enum mf_status mf_editor_open(struct mf_env *env, const char *path,
+                                     const struct mf_edit_options *options,
+                                     struct mf_editor **out);
+
+/* The file as it is; valid until the editor is closed. */
+MF_API struct mf_model *mf_editor_model(const struct mf_editor *editor);
+
+/* Once: after MF_OK the model is out of date. */
+MF_API enum mf_status mf_editor_apply(struct mf_editor *editor,
+                                      const struct mf_edit *edits, size_t count,
+                                      struct mf_edit_result *out);
+
+/* NULL is allowed. */
+MF_API void mf_editor_close(struct mf_editor *editor);
+
+enum mf_recovery {
+    MF_RECOVERY_NONE,     /* there is no journal */
+    MF_RECOVERY_UNBEGUN,  /* nothing of the edit was in the file, or is now */
+    MF_RECOVERY_COMPLETE, /* all of it was in the file already */
+    MF_RECOVERY_FINISHED, /* the rest of it is in the file now */
+    MF_RECOVERY_FOREIGN   /* it was the journal of another file */
+};
+
+struct mf_recover_options {
+    bool force; /* a journal whose owner or mode is not to be trusted, too; for
+                   the file's owner and root */
+};
+
+struct mf_recover_result {
+    enum mf_recovery found;
+    uint64_t changed; /* bytes that the edit covers, where it was finished */
+};
+
+/* Finishes an edit of the file that was cut short and takes its journal away.
+ * A journal is trusted where it is a regular file of one name and at most 256
+ * MiB, is owned by the file's owner, by root or by the caller, can be neither
+ * read nor written by anyone who may not do that to the file, has the checksum
+ * of its bytes, and changes nothing but the header and a checksum at the end.
+ * Else this is MF_ERR_OUTPUT, and nothing was changed.
+ * options and out may be NULL. */
+MF_API enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
+                                      const struct mf_recover_options *options,
+                                      struct mf_recover_result *out);
 
 /* One type for all tensors whose name a pattern is found in. */
 struct mf_tensor_type {

@@ -167,15 +167,17 @@ static enum mf_status compare(const struct mf_model *now,
     return MF_OK;
 }
 
-static enum mf_status judge(struct mf_model *after, const char *path)
+/* The file is read once more, for mf_validate adds to a model's findings. */
+static enum mf_status judge(struct mf_model *after,
+                            const struct mf_model *model)
 {
-    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    struct mf_source source = mf_source_borrow(&model->file[0].source);
     struct mf_model *now;
     enum mf_status status = mf_validate(after);
 
     if (status != MF_OK || after->info.error_count == 0)
         return status;
-    status = mf_open(after->env, path, &alone, &now);
+    status = mf_model_open_source(after->env, source.name, &source, NULL, &now);
     if (status != MF_OK)
         return status;
     status = mf_validate(now);
@@ -185,7 +187,8 @@ static enum mf_status judge(struct mf_model *after, const char *path)
     return status;
 }
 
-enum mf_status mf_preview_check(const struct mf_draft *draft, const char *path)
+enum mf_status mf_preview_check(const struct mf_draft *draft,
+                                const struct mf_model *model)
 {
     struct preview preview = { .env = draft->env };
     struct mf_source source = { .ops = &preview_ops,
@@ -196,9 +199,10 @@ enum mf_status mf_preview_check(const struct mf_draft *draft, const char *path)
     enum mf_status status = make(draft, &preview);
 
     if (status == MF_OK)
-        status = mf_model_open_source(draft->env, path, &source, NULL, &after);
+        status = mf_model_open_source(draft->env, model->file[0].path, &source,
+                                      NULL, &after);
     if (status == MF_OK) {
-        status = judge(after, path);
+        status = judge(after, model);
         mf_close(after);
     }
     mf_release(draft->env, preview.bytes, preview.room);

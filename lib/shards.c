@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "lib/model.h"
+#include "lib/pending.h"
 
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name)
@@ -186,7 +187,7 @@ enum mf_status mf_model_add_file(struct mf_model *model, const char *path)
 {
     struct mf_source source;
 
-    if (mf_source_open_file(model->env, path, &source, NULL) != MF_OK)
+    if (mf_pending_open_file(model->env, path, &source, NULL) != MF_OK)
         return model->env->error.status;
     return mf_model_add_source(model, &source, path);
 }

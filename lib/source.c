@@ -59,6 +59,11 @@ static void file_close(struct mf_source *source)
     mf_journal_close(source->env, source->journal);
 }
 
+static void keep_open(struct mf_source *source)
+{
+    (void)source;
+}
+
 static int64_t memory_read(const struct mf_source *source, uint64_t offset,
                            void *buffer, size_t size)
 {
@@ -76,15 +81,12 @@ static uint64_t memory_size_now(const struct mf_source *source)
     return source->size;
 }
 
-static void memory_close(struct mf_source *source)
-{
-    (void)source;
-}
-
 static const struct mf_source_ops file_ops = { file_read, file_size_now,
                                                file_time_now, file_close };
+static const struct mf_source_ops borrowed_ops = { file_read, file_size_now,
+                                                   file_time_now, keep_open };
 static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
-                                                 NULL, memory_close };
+                                                 NULL, keep_open };
 
 /* What is at the end of a path when it is no regular file. */
 static const char *kind_of(mode_t mode)
@@ -117,7 +119,6 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
     /* O_NONBLOCK: a pipe without a writer must not hang us; it does not
      * matter for regular files. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    struct mf_journal *journal;
     struct stat status;
     int fd;
 
@@ -134,19 +135,36 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
         close(fd);
         return env->error.status;
     }
-    if (mf_journal_recover(env, path, fd, &journal) != MF_OK) {
-        close(fd);
-        return env->error.status;
-    }
-    fstat(fd, &status); /* what was recovered has a new time */
     *out = (struct mf_source){ .ops = &file_ops,
                                .name = path,
                                .size = (uint64_t)status.st_size,
                                .time = time_of(&status),
                                .fd = fd,
-                               .journal = journal,
                                .env = env };
     return MF_OK;
+}
+
+void mf_source_open_fd(struct mf_env *env, const char *path, int fd,
+                       struct mf_source *out)
+{
+    struct stat status = { 0 };
+
+    fstat(fd, &status);
+    *out = (struct mf_source){ .ops = &borrowed_ops,
+                               .name = path,
+                               .size = (uint64_t)status.st_size,
+                               .time = time_of(&status),
+                               .fd = fd,
+                               .env = env };
+}
+
+struct mf_source mf_source_borrow(const struct mf_source *source)
+{
+    struct mf_source copy = *source;
+
+    if (copy.ops == &file_ops)
+        copy.ops = &borrowed_ops;
+    return copy;
 }
 
 void mf_source_open_memory(const char *name, const void *bytes, size_t size,

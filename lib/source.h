@@ -40,6 +40,15 @@ struct mf_source {
  * that a folder sets *is_folder (when not NULL) beside MF_ERR_ARGUMENT. */
 enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
                                    struct mf_source *out, bool *is_folder);
+
+/* A regular file that is open already, and stays open when the source is
+ * closed. */
+void mf_source_open_fd(struct mf_env *env, const char *path, int fd,
+                       struct mf_source *out);
+
+/* The same source once more: closing it closes nothing. */
+struct mf_source mf_source_borrow(const struct mf_source *source);
+
 void mf_source_open_memory(const char *name, const void *bytes, size_t size,
                            struct mf_source *out);
 

@@ -616,19 +616,123 @@ static enum mf_status placed(const struct mf_target *target, int error)
         strerror(error));
 }
 
+static const char taken[] =
+    "is another file by now, which came into its place: it was not replaced";
+
+static bool look_at(const struct mf_target *target, const char *name,
+                    struct stat *out)
+{
+    int result;
+
+    MF_AGAIN(result, fstatat(target->folder, name, out, AT_SYMLINK_NOFOLLOW));
+    return result == 0;
+}
+
+/* False with errno EINVAL or ENOSYS where the system cannot do that. */
+static bool change_places(const struct mf_target *target)
+{
+#if defined(__linux__)
+    int result;
+
+    MF_AGAIN(result,
+             renameat2(target->folder, target->temporary, target->folder,
+                       name_of(target), RENAME_EXCHANGE));
+    return result == 0;
+#else
+    (void)target;
+    errno = ENOSYS;
+    return false;
+#endif
+}
+
+/* What has the temporary name now is not taken away. */
+static enum mf_status leave(struct mf_target *target, const char *what)
+{
+    char name[sizeof(target->temporary)];
+
+    memcpy(name, target->temporary, sizeof(name));
+    *target->temporary = 0;
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' %s '%s'",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        what, mf_quote((struct mf_str){ name, strlen(name) }).text);
+}
+
+/* The file that had come into the other's place gets it back.  Where yet
+ * another one came meanwhile, that is the last of all and stays. */
+static enum mf_status give_back(struct mf_target *target,
+                                const struct stat *new)
+{
+    struct stat status;
+
+    if (!change_places(target))
+        return leave(target, "was written over a file that came into its place "
+                             "meanwhile, which is left as");
+    if (!look_at(target, target->temporary, &status) ||
+        !mf_same_file(&status, new))
+        change_places(target);
+    return fault(target, taken);
+}
+
+/* Only that one file is replaced.  Between a look and a rename another one
+ * could come into its place: so the two change places, and are looked at then.
+ * Where the system cannot do that, the moment between remains. */
+static enum mf_status replace_one(struct mf_target *target,
+                                  const struct stat *new)
+{
+    struct stat status;
+    int result;
+
+    if (!look_at(target, name_of(target), &status) ||
+        !mf_same_file(&status, target->replaces))
+        return fault(target, taken);
+    if (!change_places(target)) {
+        if ((errno == EINVAL || errno == ENOSYS) && take_place(target) == 0)
+            return MF_OK;
+        return fail(target->env, target, MF_NO_OFFSET, "put into its place");
+    }
+    if (!look_at(target, target->temporary, &status) ||
+        !mf_same_file(&status, target->replaces))
+        return give_back(target, new);
+    MF_AGAIN(result, unlinkat(target->folder, target->temporary, 0));
+    return result == 0 ? MF_OK
+                       : leave(target, "was written, but the old file is left "
+                                       "as");
+}
+
+/* The file gets its name. */
+static enum mf_status replace(struct mf_target *target, const struct stat *new)
+{
+    struct stat journal;
+    bool journalled;
+
+    if (target->replaces)
+        return replace_one(target, new);
+    journalled = mf_journal_mark(target->folder, name_of(target),
+                                 target->old.st_uid, &journal);
+    if (take_place(target) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "put into its place");
+    if (journalled)
+        mf_journal_forget(target->folder, name_of(target), &journal);
+    return MF_OK;
+}
+
 static enum mf_status commit(struct mf_target *target)
 {
-    int result = close(target->fd);
+    struct stat new = { 0 };
+    int result;
 
+    if (!target->stream && fstat(target->fd, &new) != 0)
+        return fail(target->env, target, MF_NO_OFFSET, "closed");
+    result = close(target->fd);
     target->fd = -1;
     if (result != 0 && errno != EINTR) /* Linux has closed it all the same */
         return fail(target->env, target, MF_NO_OFFSET, "closed");
     if (target->stream)
         return MF_OK;
-    if (take_place(target) != 0)
-        return fail(target->env, target, MF_NO_OFFSET, "put into its place");
+    if (replace(target, &new) != MF_OK)
+        return target->env->error.status;
     *target->temporary = 0;
-    mf_journal_forget(target->real);
     MF_AGAIN(result, fsync(target->folder));
     if (result != 0 && errno != EINVAL) /* some file systems cannot */
         return placed(target, errno);

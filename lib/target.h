@@ -29,6 +29,7 @@ struct mf_target {
     bool is_new;     /* nothing stands there that could be replaced */
     mode_t mode;     /* that it will have; of a new file */
     struct stat old; /* else what stands there */
+    const struct stat *replaces;  /* the only file that may be; NULL: any */
     atomic_uint_fast64_t written; /* not of a stream: by all threads */
 };
 

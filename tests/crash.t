@@ -236,22 +236,31 @@ inputs_fail() {
 
 # ---- edits in place
 
-# cut_edits FAULT LEAST: at each call of each kind, and after it a reader looks:
-# the file is the old or the new one, byte for byte, with nothing beside it.  At
-# least so often it is the old one.
+# cut_edits FAULT LEAST: at each call of each kind.  A reader sees the old file or
+# the new one and changes nothing; meta recover leaves that one, byte for byte,
+# with nothing beside it.  At least so often it is the old one.
 cut_edits() {
     cuts=0
-    for call in openat pwrite64 fsync renameat unlink close; do
+    for call in openat pwrite64 fsync renameat2 unlinkat close; do
         strace -f -qq -o trace -e trace=$call "$modelfile" version >said 2>&1
         n=$(($(grep -c "$call(" trace) + 1))
         while :; do
             cp roomy.gguf out/o
             strace -f -qq -o trace -e trace=$call \
                 -e inject=$call:"$1":when=$n "$modelfile" meta set --quiet \
-                out/o x.text=@text >said 2>&1
+                out/o x.text=@text >edited 2>&1
             got=$?
             grep -q 'INJECTED\|killed by' trace || break
-            "$modelfile" info --quiet out/o >said 2>&1 || return
+            cp out/o seen
+            text=$("$modelfile" meta get --quiet out/o x.text 2>said)
+            cmp out/o seen || return
+            "$modelfile" meta recover --quiet out/o >said 2>&1 || return
+            [ "$text" = "$("$modelfile" meta get --quiet out/o x.text \
+                2>said)" ] || return
+            if [ $got -eq 4 ] && ! cmp -s out/o roomy.gguf; then
+                grep -q "the edit was made\|the edit is not finished" edited ||
+                    return
+            fi
             if cmp -s out/o roomy.gguf && [ $got -ne 0 ]; then
                 cuts=$((cuts + 1))
             elif ! cmp -s out/o edited.gguf; then

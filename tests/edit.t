@@ -15,9 +15,9 @@ chmod 755 "$dir"
 model=$dir/m.gguf base=$dir/base.gguf
 "$modelfile" convert --quiet fixtures/good-llama.gguf "$base" >/dev/null
 "$modelfile" meta set --quiet --reserve 300 "$base" \
-    z.long="$(printf '%9000s' x)" >/dev/null
+    z.long="$(printf '%40000s' x)" >/dev/null
 fresh() {
-    rm -f "$dir"/m.* && cp "$base" "$model"
+    rm -f "$dir"/m.* "$dir"/.m.*.tmp && cp "$base" "$model"
 }
 
 value() {
@@ -161,12 +161,15 @@ said() {
     "$modelfile" meta set --json "$model" "$1" 2>/dev/null | grep -q "$2"
 }
 
-in_a_page() {
+a_number() {
     fresh
-    said llama.context_length=64 '"in_place":true,"journalled":false' &&
-        [ "$(value llama.context_length)" = 64 ] && sound
+    said llama.context_length=64 \
+        '"in_place":true,"journalled":true,"changed_bytes":[12],' &&
+        [ "$(value llama.context_length)" = 64 ] && sound &&
+        said llama.context_length=64 \
+            '"in_place":true,"journalled":false,"changed_bytes":0,'
 }
-check "a number is changed in its page" in_a_page
+check "of a number only the bytes that differ are written" a_number
 
 by_journal() {
     fresh
@@ -283,49 +286,159 @@ fresh
 "$modelfile" meta set --quiet "$model" general.name=new >/dev/null
 cp "$model" "$dir/new"
 
-# The n-th call of a kind fails or is the last one: afterwards the next command
-# finds the old file or the new one, and leaves nothing beside it.
+# Who reads never writes, and who may not write reads the same.
+read_only() {
+    cp "$model" "$dir/before"
+    "$modelfile" info --quiet "$model" >/dev/null 2>&1
+    "$modelfile" validate --quiet --data "$model" >/dev/null 2>&1
+    name=$(value general.name 2>/dev/null)
+    cmp -s "$model" "$dir/before" || return
+    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
+    [ "$(setpriv --reuid=65534 --clear-groups "$modelfile" meta get --quiet \
+        "$model" general.name 2>/dev/null)" = "$name" ]
+}
+
+# What an edit that ended with $code and the words in $dir/said has left:
+# nothing at all, or what it says.
+honest() {
+    case $code in
+    0) cmp -s "$model" "$dir/new" && [ ! -e "$model.modelfile-edit" ] ;;
+    137) : ;; # killed: it could not say anything
+    *)
+        cmp -s "$model" "$base" || grep -q "the edit was made\|the edit is not\
+ finished\|was written, but" "$dir/said"
+        ;;
+    esac
+}
+
+# Afterwards there is the old file or the new one, with nothing beside it.
 whole() {
-    "$modelfile" meta get --quiet "$model" general.name >/dev/null 2>&1
-    { cmp -s "$model" "$base" || cmp -s "$model" "$dir/new"; } &&
+    "$modelfile" meta recover --quiet "$model" >"$dir/out" 2>&1 &&
+        { cmp -s "$model" "$base" || cmp -s "$model" "$dir/new"; } &&
         [ ! -e "$model.modelfile-edit" ]
 }
 
-# Who may not write reads the same as who comes after him.
-same_for_readers() {
-    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null 2>&1 || return 0
-    before=$(setpriv --reuid=65534 --clear-groups "$modelfile" hash --quiet \
-        "$model" 2>&1; setpriv --reuid=65534 --clear-groups "$modelfile" \
-        meta get --quiet "$model" general.name)
-    after=$("$modelfile" hash --quiet "$model" 2>&1
-        "$modelfile" meta get --quiet "$model" general.name)
-    [ "$before" = "$after" ]
-}
-
+# sweep FAULT COMMAND...: at each call of each kind; the command is given the
+# model.  $begin puts there what it starts from.
 sweep() {
-    moments=0
-    for call in openat pwrite64 fsync renameat unlink close pread64; do
+    fault=$1 moments=0
+    shift
+    for call in openat pwrite64 pread64 fsync renameat2 unlinkat close fchown \
+        fchmod flock fstat newfstatat; do
         n=0
         while n=$((n + 1)) && [ "$n" -le 40 ]; do
-            fresh
+            $begin
             strace -f -o "$dir/trace" -e trace="$call" \
-                -e inject="$call:$1:when=$n" "$modelfile" meta set --quiet \
-                "$model" general.name=new >"$dir/out" 2>&1
+                -e inject="$call:$fault:when=$n" "$modelfile" "$@" \
+                >"$dir/said" 2>&1
+            code=$?
             grep -qE 'INJECTED|killed by' "$dir/trace" || break
             moments=$((moments + 1))
-            same_for_readers || { echo "# reader: $call $n"; return 1; }
-            whole || { echo "# not whole: $call $n"; return 1; }
+            for wanted in read_only honest whole; do
+                $wanted && continue
+                echo "not $wanted: $call $n, exit code $code"
+                cat "$dir/said"
+                return 1
+            done
         done
     done
-    echo "# $moments moments"
+    echo "$moments moments"
     [ "$moments" -gt 20 ]
 }
-check "killed at any call, an edit is done or not" sweep signal=KILL
-check "after EIO at any call likewise" sweep error=EIO
-check "after ENOSPC at any call likewise" sweep error=ENOSPC
+
+each_fault() {
+    for each in signal=KILL error=EIO; do
+        sweep $each "$@" || return
+    done
+}
+begin=fresh
+set_name() {
+    each_fault meta set --quiet "$model" general.name=new &&
+        sweep error=ENOSPC meta set --quiet "$model" general.name=new
+}
+check "set: a fault at any call changes nothing, or is told" set_name
+
+unset_name() {
+    fresh
+    "$modelfile" meta unset --quiet "$model" general.name >/dev/null
+    cp "$model" "$dir/new"
+    each_fault meta unset --quiet "$model" general.name
+}
+check "unset: likewise" unset_name
+
+set_anew() {
+    fresh
+    "$modelfile" meta set --quiet --reserve 300 "$model" general.name=new \
+        >/dev/null
+    cp "$model" "$dir/new"
+    each_fault meta set --quiet --reserve 300 "$model" general.name=new
+}
+check "a file that is written anew: likewise" set_anew
+
+# Half of the edit is in the file.
+"$modelfile" meta set --quiet "$model" general.name=new >/dev/null
+fresh
+"$modelfile" meta set --quiet "$model" general.name=new >/dev/null
+cp "$model" "$dir/new"
+for n in $(seq 60); do
+    fresh
+    strace -f -o "$dir/trace" -e trace=pwrite64 \
+        -e inject=pwrite64:signal=KILL:when="$n" "$modelfile" meta set --quiet \
+        "$model" general.name=new >/dev/null 2>&1
+    ! cmp -s "$model" "$base" && ! cmp -s "$model" "$dir/new" && break
+done
+cp "$model" "$dir/torn"
+cp -p "$model.modelfile-edit" "$dir/journal"
+torn() {
+    fresh
+    cp "$dir/torn" "$model"
+    cp -p "$dir/journal" "$model.modelfile-edit"
+}
+
+recovers() {
+    torn
+    code_of "$modelfile" info "$model"
+    [ $code -eq 0 ] && grep -q "an edit is not finished" "$dir/err" &&
+        cmp -s "$model" "$dir/torn" && [ "$(value general.name)" = new ] &&
+        "$modelfile" info --json "$model" 2>/dev/null |
+        grep -q '"pending_edit":true' || return
+    "$modelfile" convert --quiet "$dir/new" "$dir/m.one.gguf" >/dev/null &&
+        "$modelfile" convert --quiet "$model" "$dir/m.two.gguf" \
+            >/dev/null 2>&1 && cmp "$dir/m.one.gguf" "$dir/m.two.gguf" &&
+        cmp -s "$model" "$dir/torn" &&
+        "$modelfile" meta set --quiet --dry-run "$model" a=b >/dev/null 2>&1 &&
+        cmp -s "$model" "$dir/torn" || return
+    [ "$("$modelfile" meta recover --quiet "$model")" = \
+        "$model: the edit was finished" ] && cmp "$model" "$dir/new" &&
+        [ ! -e "$model.modelfile-edit" ] &&
+        [ "$("$modelfile" meta recover --quiet "$model")" = \
+            "$model: nothing to recover" ] || return
+    torn
+    "$modelfile" meta recover --json "$model" 2>"$dir/err" >"$dir/out" &&
+        grep -q '"recovered":"finished","changed_bytes":[1-9]' "$dir/out"
+}
+check "half an edit is read as a whole one, and meta recover finishes it" \
+    recovers
+
+# Until it is finished the half is there, with its journal, or it is told.
+honest_recovery() {
+    [ $code -eq 0 ] || [ $code -eq 137 ] || [ -e "$model.modelfile-edit" ] ||
+        grep -q "the edit was made" "$dir/said"
+}
+recover_faults() {
+    honest() {
+        honest_recovery
+    }
+    base=$dir/new begin=torn
+    each_fault meta recover --quiet "$model"
+}
+tap_base=$base
+check "recover: a fault at any call leaves the whole edit to be read" \
+    recover_faults
+base=$tap_base
 
 interrupted() {
-    for call in pwrite64 fsync renameat unlink; do
+    for call in pwrite64 fsync renameat2 unlinkat flock; do
         fresh
         strace -f -o /dev/null -e inject="$call:error=EINTR:when=1+2" \
             "$modelfile" meta set --quiet "$model" general.name=new \
@@ -336,26 +449,173 @@ interrupted() {
 check "EINTR is asked again" interrupted
 
 stale() {
-    fresh
-    strace -f -o /dev/null -e inject=unlink:signal=KILL:when=1 "$modelfile" \
-        meta set --quiet "$model" general.name=new >/dev/null 2>&1
-    [ -e "$model.modelfile-edit" ] || return 1
+    torn
     cp fixtures/good-base.gguf "$model"
     code_of "$modelfile" info "$model"
-    [ "$code" = 3 ] && grep -q "modelfile-edit" "$dir/err" &&
-        cmp -s fixtures/good-base.gguf "$model"
+    [ "$code" = 0 ] && grep -q "modelfile-edit' belongs to another file and is \
+ignored" "$dir/err" && cmp -s fixtures/good-base.gguf "$model" &&
+        [ "$(wc -l <"$dir/err")" = 2 ] &&
+        "$modelfile" meta set --quiet "$model" a=b >/dev/null &&
+        [ ! -e "$model.modelfile-edit" ] && sound
 }
-check "the journal of another file is refused" stale
+check "the journal of another file is ignored, and goes with the next edit" \
+    stale
 
 replaced() {
-    fresh
-    strace -f -o /dev/null -e inject=unlink:signal=KILL:when=1 "$modelfile" \
-        meta set --quiet "$model" general.name=new >/dev/null 2>&1
-    [ -e "$model.modelfile-edit" ] || return 1
+    torn
     "$modelfile" convert --quiet --force fixtures/good-base.gguf "$model" \
         >/dev/null && [ ! -e "$model.modelfile-edit" ] &&
         cmp -s fixtures/good-base.gguf "$model"
 }
 check "a file that is replaced takes its journal along" replaced
+
+# A name that leaves no room for the journal's.
+long_name() {
+    long=$dir/m.$(printf '%0240d' 7)
+    cp "$base" "$long"
+    "$modelfile" meta set --json "$long" general.name=new >"$dir/out" 2>&1 &&
+        grep -q '"in_place":false' "$dir/out" && sound "$long" &&
+        [ "$("$modelfile" meta get --quiet "$long" general.name)" = new ]
+}
+check "where no journal can be made the file is written anew" long_name
+rm -f "$dir"/m.*
+
+# ---- another file in the same place
+
+# While the edit waits in that call, another file takes the name.
+meanwhile() {
+    fresh
+    cp "$base" "$dir/m.other"
+    "$modelfile" meta set --quiet "$dir/m.other" general.name=oth >/dev/null
+    cp "$dir/m.other" "$dir/other"
+    strace -f -o "$dir/trace" "$@" >"$dir/said" 2>&1 &
+    sleep 0.5
+    mv "$dir/m.other" "$model"
+    wait $!
+    code=$?
+    [ $code -eq 4 ] && cmp "$model" "$dir/other" &&
+        [ "$(find "$dir" -name 'm.*' -o -name '.m.*')" = "$model" ]
+}
+swapped() {
+    meanwhile -e trace=renameat2 -e inject=renameat2:delay_enter=1000000 \
+        "$modelfile" meta set --quiet --reserve 300 "$model" general.name=new &&
+        grep -q "came into its place: it was not replaced" "$dir/said"
+}
+check "written anew, an edit replaces no other file" swapped
+
+passed_by() {
+    meanwhile -P "$model" -e trace=pwrite64 \
+        -e inject=pwrite64:delay_enter=1000000 \
+        "$modelfile" meta set --quiet "$model" general.name=new &&
+        grep -q "the edit was made, but another file" "$dir/said"
+}
+check "in place, it says that it was made in a file that is gone" passed_by
+
+# ---- waiting
+
+if ! command -v flock >/dev/null 2>&1; then
+    skip "waiting for another editor" "the command flock is not there"
+else
+    waits() {
+        fresh
+        flock "$model" sleep 1 &
+        sleep 0.3
+        "$modelfile" meta set --quiet "$model" general.name=new >/dev/null &&
+            cmp "$model" "$dir/new"
+    }
+    check "an edit waits for the one before" waits
+
+    gives_up() {
+        fresh
+        flock "$model" sleep 15 &
+        sleep 0.3
+        timeout -s INT 1 "$modelfile" meta set --quiet "$model" a=b \
+            >"$dir/said" 2>&1
+        [ $? -eq 124 ] && grep -q stopped "$dir/said" || return
+        code_of "$modelfile" meta set --quiet "$model" a=b
+        [ "$code" = 4 ] && grep -q "another process is editing" "$dir/err" &&
+            cmp "$model" "$base"
+    }
+    check "for ten seconds, or until a signal" gives_up
+fi
+
+# ---- other people
+
+other="setpriv --reuid=65534 --regid=65534 --clear-groups"
+if [ "$(id -u)" -ne 0 ] || ! $other true 2>/dev/null ||
+    ! $other "$modelfile" version >/dev/null 2>&1; then
+    skip "the journal of another user" "only root may become another user"
+    finish
+    exit
+fi
+
+# refused PART COMMAND...: ends with 4, says that, and changes nothing.
+refused() {
+    part=$1
+    shift
+    code_of "$@"
+    [ "$code" = 4 ] && grep -q "$part" "$dir/err" && cmp "$model" "$dir/torn" &&
+        [ -e "$model.modelfile-edit" ]
+}
+
+mkdir -m 1777 "$dir/shared"
+model=$dir/shared/m.gguf
+planted() {
+    cp "$dir/torn" "$model"
+    cp -p "$dir/journal" "$model.modelfile-edit"
+    chown 65534 "$model.modelfile-edit"
+    for command in detect info validate "validate --data" hash tensors meta; do
+        # shellcheck disable=SC2086 # an option of its own
+        "$modelfile" $command "$model" >"$dir/out" 2>"$dir/err"
+        cmp "$model" "$dir/torn" || return
+        [ "$command" = detect ] ||
+            grep -q "belongs to another user and is ignored" "$dir/err" ||
+            return
+    done
+    refused "another user" "$modelfile" meta set "$model" a=b &&
+        refused "another user" "$modelfile" meta recover "$model" &&
+        refused "denied" $other "$modelfile" meta recover --force "$model" &&
+        "$modelfile" meta recover --quiet --force "$model" >/dev/null &&
+        cmp "$model" "$dir/new" && [ ! -e "$model.modelfile-edit" ]
+}
+check "the journal of another user changes nothing" planted
+
+# The group may write, its members are not the owner.
+not_owner() {
+    chmod 777 "$dir/shared"
+    cp "$base" "$model"
+    chmod 666 "$model"
+    $other "$modelfile" meta set --json "$model" general.name=new \
+        >"$dir/out" 2>&1 &&
+        grep -q '"in_place":false' "$dir/out" && sound &&
+        [ "$(value general.name)" = new ]
+}
+check "who is not the owner writes the file anew" not_owner
+
+closed_folder() {
+    chmod 755 "$dir/shared"
+    cp "$base" "$model"
+    chown 65534 "$model"
+    code_of $other "$modelfile" meta set "$model" general.name=new
+    [ "$code" = 4 ] && grep -q "its journal cannot be made: Permission" \
+        "$dir/err" && cmp "$model" "$base"
+}
+check "without a folder for the journal nothing is changed" closed_folder
+
+# Alice's file, edited by root: she and everyone else can read on.
+for_the_owner() {
+    chmod 755 "$dir/shared"
+    rm -f "$dir/shared"/*
+    cp "$base" "$model"
+    chown 65534:65534 "$model"
+    chmod 640 "$model"
+    strace -f -o "$dir/trace" -e trace=pwrite64 \
+        -e inject=pwrite64:signal=KILL:when="$n" "$modelfile" meta set --quiet \
+        "$model" general.name=new >/dev/null 2>&1
+    [ "$(stat -c %u:%g:%a "$model.modelfile-edit")" = 65534:65534:640 ] &&
+        [ "$($other "$modelfile" meta get --quiet "$model" general.name \
+            2>/dev/null)" = new ]
+}
+check "a journal has the owner and the mode of its file" for_the_owner
 
 finish
