@@ -51,8 +51,9 @@ struct options {
     unsigned version;                            /* of GGUF; likewise */
     unsigned names;                              /* enum mf_naming */
     bool force, lossy, dry_run, raw, allow_nonfinite;
-    const char *imatrix, *output_type, *embedding_type, *prune_layers;
-    struct text_list tensor_types, overrides, include_weights, exclude_weights;
+    const char *imatrix, *output_type, *embedding_type;
+    struct text_list tensor_types, overrides, include_weights, exclude_weights,
+        prune_layers;
     bool pure, allow_requantize, leave_output, keep_split, report;
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;

@@ -39,8 +39,8 @@ const struct option quantize_options[] = {
       "also of tensors that are quantized already" },
     { "--override-kv", OPTION_LIST, "KEY=TYPE:VALUE", PLACE(overrides),
       "changes metadata; TYPE is int, float, bool or str" },
-    { "--prune-layers", OPTION_TEXT, "N,N,...", PLACE(prune_layers),
-      "leaves out blocks; those behind them move up" },
+    { "--prune-layers", OPTION_LIST, "N,N,...", PLACE(prune_layers),
+      "leaves out blocks; those after them move up" },
     { "--keep-split", OPTION_FLAG, NULL, PLACE(keep_split),
       "as many files as IN has, numbered" },
     { "--report", OPTION_FLAG, NULL, PLACE(report),
@@ -62,6 +62,7 @@ struct wishes {
     struct mf_quantize_options options;
     struct mf_tensor_type tensor_type[LIST_MAX];
     struct mf_edit edit[EDITS_MAX];
+    size_t tensors[LIST_MAX]; /* that each tensor_type decides */
     uint32_t prune[LAYERS_MAX];
 };
 
@@ -94,22 +95,25 @@ static bool take_tensor_types(struct run *run, struct wishes *wishes)
             (struct mf_tensor_type){ .pattern = text, .type = equals + 1 };
     }
     wishes->options.tensor_types = wishes->tensor_type;
+    wishes->options.tensor_type_tensors = wishes->tensors;
     wishes->options.tensor_type_count = list->count;
     return true;
 }
 
-/* llama-quantize writes 32 bits with a sign: of a number that needs more, the
- * lowest.  What becomes of one beyond 64 bits is not defined there. */
+/* llama.cpp's loader wants u32, and llama-quantize writes that.  Of a number
+ * below 0 it loses the sign, and of a larger one the highest bits: those are
+ * refused here. */
 static bool take_integer(struct mf_edit *edit, const char *value)
 {
-    long long number;
+    unsigned long long number;
     char *end;
 
     errno = 0;
-    number = strtoll(value, &end, 10);
-    edit->type = MF_VALUE_I32;
-    edit->number.i64 = (int32_t)number;
-    return *value && !*end && errno == 0;
+    number = strtoull(value, &end, 10);
+    edit->type = MF_VALUE_U32;
+    edit->number.u64 = number;
+    return *value >= '0' && *value <= '9' && !*end && errno == 0 &&
+           number <= UINT32_MAX;
 }
 
 /* The types are those that llama.cpp's loader overrides with. */
@@ -154,7 +158,8 @@ static bool take_overrides(struct run *run, struct wishes *wishes)
         if (!take_override(&wishes->edit[i], (char *)list->at[i])) {
             report_usage(run,
                          "'--override-kv' cannot be '%s'; it is "
-                         "KEY=int:7, float:0.5, bool:true or str:text",
+                         "KEY=int:7 (0 to 4294967295), float:0.5, bool:true or "
+                         "str:text",
                          shown);
             return false;
         }
@@ -164,29 +169,58 @@ static bool take_overrides(struct run *run, struct wishes *wishes)
     return true;
 }
 
-static bool take_layers(struct run *run, struct wishes *wishes)
+/* Of one --prune-layers; false where it is no list of numbers. */
+static bool add_layers(struct wishes *wishes, const char *text)
 {
-    const char *text = run->options.prune_layers;
-    size_t count = 0;
+    size_t *count = &wishes->options.prune_count;
 
-    while (text && *text) {
+    do {
         char *end;
         unsigned long number = strtoul(text, &end, 10);
 
-        if (end == text || (*end && *end != ',') || number > UINT32_MAX ||
-            count == LAYERS_MAX) {
+        if (*text < '0' || *text > '9' || (*end && *end != ',') ||
+            number > UINT32_MAX || *count == LAYERS_MAX)
+            return false;
+        wishes->prune[(*count)++] = (uint32_t)number;
+        text = *end ? end + 1 : end;
+    } while (*text);
+    return true;
+}
+
+static bool take_layers(struct run *run, struct wishes *wishes)
+{
+    const struct text_list *list = &run->options.prune_layers;
+
+    wishes->options.prune = wishes->prune;
+    for (size_t i = 0; i < list->count; i++)
+        if (!add_layers(wishes, list->at[i])) {
             report_usage(run,
-                         "'--prune-layers' cannot be '%.60s'; it is a "
-                         "list of numbers such as 20,21",
-                         run->options.prune_layers);
+                         "'--prune-layers' cannot be '%.60s'; it is a list of "
+                         "at most %d numbers such as 20,21",
+                         list->at[i], LAYERS_MAX);
             return false;
         }
-        wishes->prune[count++] = (uint32_t)number;
-        text = *end ? end + 1 : end;
-    }
-    wishes->options.prune = wishes->prune;
-    wishes->options.prune_count = count;
     return true;
+}
+
+/* Which entries of the importance matrix are used. */
+static bool weights_are_clear(struct run *run)
+{
+    const struct options *options = &run->options;
+    bool include = options->include_weights.count > 0;
+    bool exclude = options->exclude_weights.count > 0;
+
+    if (include && exclude)
+        report_usage(run, "'--include-weights' and '--exclude-weights' cannot "
+                          "both be given");
+    else if ((include || exclude) && !options->imatrix)
+        report_usage(run,
+                     "'%s' chooses entries of an importance matrix: give one "
+                     "with '--imatrix'",
+                     include ? "--include-weights" : "--exclude-weights");
+    else
+        return true;
+    return false;
 }
 
 static bool types_are_known(struct run *run)
@@ -239,6 +273,22 @@ static void row_text(struct run *run, const struct mf_quantized *type)
     out_text(out, "\n");
 }
 
+struct weighted_text {
+    char at[96];
+};
+
+static struct weighted_text
+weighted_text(const struct mf_quantize_result *result)
+{
+    struct weighted_text text;
+
+    snprintf(text.at, sizeof(text.at),
+             "weighted %zu of %zu tensor%s by the importance matrix",
+             result->weighted, result->changed,
+             result->changed == 1 ? "" : "s");
+    return text;
+}
+
 static void show_text(struct run *run, const char *path,
                       const struct mf_quantize_result *result)
 {
@@ -256,6 +306,8 @@ static void show_text(struct run *run, const char *path,
                    "%zu tensor%s got another type than the mix says: rows that "
                    "are no whole blocks\n",
                    result->fallbacks, result->fallbacks == 1 ? "" : "s");
+    if (run->options.imatrix)
+        out_line(out, weighted_text(result).at);
     out_escaped(out, str_of(path), "");
     out_format(out, ": %s, %s", result->format,
                size_text(result->file_size).at);
@@ -279,8 +331,36 @@ static void row_json(struct run *run, const struct mf_quantized *type)
     mf_json_end(&run->json, '}');
 }
 
+static void unused_json(struct run *run, const struct wishes *wishes)
+{
+    mf_json_key(&run->json, "unused_patterns");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < wishes->options.tensor_type_count; i++)
+        if (wishes->tensors[i] == 0)
+            mf_json_string(&run->json, wishes->tensor_type[i].pattern,
+                           strlen(wishes->tensor_type[i].pattern));
+    mf_json_end(&run->json, ']');
+}
+
+/* Standard error: patterns that were mistyped, most likely. */
+static void warn_of_unused(struct run *run, const struct wishes *wishes)
+{
+    char text[256];
+
+    for (size_t i = 0; i < wishes->options.tensor_type_count; i++) {
+        if (wishes->tensors[i] > 0)
+            continue;
+        snprintf(text, sizeof(text),
+                 "warning: pattern '%.100s' of '--tensor-type' applies to no "
+                 "tensor",
+                 wishes->tensor_type[i].pattern);
+        report_remark(run, run->operand[0], text);
+    }
+}
+
 static void show_json(struct run *run, const char *path,
-                      const struct mf_quantize_result *result)
+                      const struct mf_quantize_result *result,
+                      const struct wishes *wishes)
 {
     json_str(run, "output", str_of(path));
     json_text(run, "format", result->format);
@@ -289,6 +369,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "changed", result->changed);
     json_number(run, "fallbacks", result->fallbacks);
     json_number(run, "weighted", result->weighted);
+    unused_json(run, wishes);
     json_bool(run, "written", !run->options.dry_run);
     mf_json_key(&run->json, "types");
     mf_json_begin(&run->json, '{');
@@ -353,10 +434,13 @@ static void quantize(struct run *run, struct mf_model *model)
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");
+    warn_of_unused(run, &wishes);
     if (options->json)
-        show_json(run, path, &result);
+        show_json(run, path, &result, &wishes);
     else if (!output_is_stdout(path) || options->dry_run)
         show_text(run, path, &result);
+    else if (options->imatrix)
+        report_remark(run, run->operand[0], weighted_text(&result).at);
 }
 
 /* Standard output is no file that could be numbered. */
@@ -377,7 +461,8 @@ void writes_quantized(struct run *run)
 
 void command_quantize(struct run *run)
 {
-    if (!types_are_known(run) || !take_wishes(run, &wishes))
+    if (!types_are_known(run) || !weights_are_clear(run) ||
+        !take_wishes(run, &wishes))
         return;
     if (!run->operand[1] ||
         (output_fits(run, run->operand[1]) && keeps_split(run)))

@@ -120,6 +120,10 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
     *imatrix = (struct mf_imatrix){ .env = env };
     mf_arena_init(&imatrix->arena, env);
     status = open_either(imatrix, path, choice);
+    if (status == MF_OK && imatrix->count == 0)
+        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                         "no entry of the importance matrix is left to use: "
+                         "none has a name that is asked for");
     if (status == MF_OK)
         status = build_names(imatrix);
     if (status == MF_OK)

@@ -224,8 +224,37 @@ static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
     result->changed += (uint32_t)type != tensor->from;
     if (change(mix, draft, tensor, type, imatrix) != MF_OK)
         return mix->env->error.status;
-    result->weighted += tensor->weights.at != NULL;
+    result->weighted +=
+        tensor->weights.at != NULL && (uint32_t)type != tensor->from;
     return MF_OK;
+}
+
+/* Tensors, of whatever type, that the matrix has an entry for. */
+static size_t count_weights(struct mf_draft *const *drafts, size_t count)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++)
+            found += drafts[i]->tensor[t].weights.at != NULL;
+    return found;
+}
+
+/* Nobody gives a matrix that is not used but by mistake. */
+static enum mf_status check_use(struct mf_env *env,
+                                const struct mf_imatrix *imatrix, size_t found,
+                                const struct mf_mix_result *result)
+{
+    if (!imatrix ||
+        (found > 0 && (result->weighted > 0 || result->changed == 0)))
+        return MF_OK;
+    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+            "weighted 0 of %zu tensors: none of the %zu entries of the "
+            "importance matrix is for a tensor that is quantized; it may be "
+            "that of another model",
+            result->changed, imatrix->count);
+    env->error.in_imatrix = true;
+    return env->error.status;
 }
 
 /* ---- all of them ---- */
@@ -297,18 +326,20 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
 {
     struct mf_mix_result result = { 0 };
     struct mf_mix mix;
+    size_t found;
 
-    if (imatrix && imatrix->count == 0)
-        imatrix = NULL; /* what was kept of it is nothing */
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
         mf_mix_need(&mix, imatrix != NULL) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
+    found = count_weights(drafts, count);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++)
             if (choose(&mix, drafts[i], &drafts[i]->tensor[t], imatrix,
                        &result) != MF_OK)
                 return mix.env->error.status;
+    if (check_use(mix.env, imatrix, found, &result) != MF_OK)
+        return mix.env->error.status;
     result.file_type = mix.file_type;
     result.type = mix.type;
     result.fallbacks = mix.fallbacks;

@@ -127,11 +127,11 @@ static enum mf_status note_imatrix(struct mf_draft *draft, const char *path,
          put_text(draft, "quantize.imatrix.dataset", imatrix->dataset) !=
              MF_OK) ||
         mf_draft_put_number(draft, "quantize.imatrix.entries_count",
-                            MF_VALUE_I32, imatrix->count) != MF_OK)
+                            MF_VALUE_U32, imatrix->count) != MF_OK)
         return draft->env->error.status;
     return imatrix->chunks > 0
                ? mf_draft_put_number(draft, "quantize.imatrix.chunks_count",
-                                     MF_VALUE_I32, imatrix->chunks)
+                                     MF_VALUE_U32, imatrix->chunks)
                : MF_OK;
 }
 

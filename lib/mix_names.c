@@ -206,6 +206,9 @@ static enum mf_status take_patterns(struct mf_mix *mix, struct mf_arena *arena)
                        "%zu patterns are given, 1000 are the most", count);
     if (count == 0)
         return MF_OK;
+    if (options->tensor_type_tensors)
+        memset(options->tensor_type_tensors, 0,
+               count * sizeof(*options->tensor_type_tensors));
     mix->pattern = mf_arena_take(arena, count * sizeof(*mix->pattern));
     mix->pattern_type =
         mf_arena_take(arena, count * sizeof(*mix->pattern_type));

@@ -335,6 +335,8 @@ static void asked_type(const struct mf_mix *mix, struct mf_str name,
     for (size_t i = 0; i < mix->options->tensor_type_count; i++)
         if (mf_pattern_found(&mix->pattern[i], name)) {
             *out = mix->pattern_type[i];
+            if (mix->options->tensor_type_tensors)
+                mix->options->tensor_type_tensors[i]++;
             return;
         }
 }
@@ -385,16 +387,18 @@ bool mf_mix_is_embedding(struct mf_str name)
 bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
                           enum mf_type type)
 {
+    if (mf_mix_is_embedding(name) || mf_str_is(name, "output.weight"))
+        return false; /* no matrix has an entry for them */
     switch (type) {
     case MF_TYPE_IQ1_S:
+    case MF_TYPE_IQ1_M:
     case MF_TYPE_IQ2_XXS:
     case MF_TYPE_IQ2_XS:
     case MF_TYPE_IQ2_S:
+    case MF_TYPE_IQ3_XXS:
         return true;
-    case MF_TYPE_IQ1_M:
-        return !mf_mix_is_embedding(name) && !mf_str_is(name, "output.weight");
     case MF_TYPE_Q2_K: /* other mixes make up for it elsewhere */
-        return mix->row == NUMBER_Q2_K_S && !mf_mix_is_embedding(name);
+        return mix->row == NUMBER_Q2_K_S;
     default:
         return false;
     }

@@ -704,9 +704,13 @@ struct mf_quantize_options {
     const char *output_type, *embedding_type;  /* NULL: what the mix says */
     const struct mf_tensor_type *tensor_types; /* the first that fits */
     size_t tensor_type_count;
+    /* As many numbers: of how many tensors each decides the type.  0 most
+     * likely is a mistake in a pattern.  NULL: not asked. */
+    size_t *tensor_type_tensors;
     /* An importance matrix: a file of llama-imatrix, old or new; NULL: none. Of
      * its entries those whose name holds none of exclude, or one of include:
-     * either or. */
+     * either or, and neither without a matrix.  A matrix without an entry for a
+     * tensor that is quantized is refused: it is that of another model. */
     const char *imatrix;
     const char *const *include, *const *exclude;
     size_t include_count, exclude_count;
@@ -753,7 +757,8 @@ struct mf_quantize_result {
     size_t changed;     /* tensors that have another type */
     size_t fallbacks;   /* that could not have the one the mix says, for their
                            rows are no whole blocks of it */
-    size_t weighted;    /* that the importance matrix tells of */
+    size_t weighted;    /* of those that are changed: they have an entry in the
+                           importance matrix */
     size_t left_out;    /* metadata that could not be carried */
     struct mf_quantized type[MF_QUANTIZED_MAX];
 };

@@ -172,7 +172,11 @@ static enum mf_status open_imatrix(struct quantizing *work)
     };
 
     if (!options->imatrix)
-        return MF_OK;
+        return options->include_count + options->exclude_count == 0
+                   ? MF_OK
+                   : mf_fail(work->model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                             "entries of an importance matrix are chosen, and "
+                             "there is no matrix");
     if (mf_imatrix_open(work->model->env, options->imatrix, &choice,
                         &work->imatrix) != MF_OK)
         return work->model->env->error.status;

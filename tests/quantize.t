@@ -9,7 +9,9 @@ set -u
 modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 filled=$(realpath "${BUILD:-build}/tests/filled")
 golden=$(realpath fixtures/llama)
-more=${CONFORMANCE:-../shared}/golden/e2e # of which golden is a sample
+# More of the same, of which golden is a sample: models and a list.
+more=${CONFORMANCE:-../shared}/golden/e2e
+listed=$(realpath -m "$more-2026/files.tsv")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-quantize.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 
@@ -115,7 +117,7 @@ from_hf() {
 }
 check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
-# ---- what llama-quantize (c392e50) made of one small model
+# ---- what llama-quantize (v0.5.0) made of one small model
 
 # A small llama some of whose shapes end with ones, as GGUF.
 tensor() {
@@ -176,13 +178,10 @@ converted() {
 }
 check "convert keeps them" converted
 
-changed_sum=d221043e9b01e43e536925a28835594a6135e67ecf2f570b9aa0118d35daa959
-check "--override-kv: an integer has 32 bits and a sign" \
+changed_sum=254a742754ef139321ce80203756b499b56624bb828879c34596d777bb180214
+check "--override-kv: an integer is u32" \
     is_tools "$changed_sum" --override-kv llama.context_length=int:77 \
-    --override-kv new.key=int:-7 "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
-check "of a larger one the lowest 32 are written, there and here" \
-    is_tools "$changed_sum" --override-kv llama.context_length=int:4294967373 \
-    --override-kv new.key=int:4294967289 "$dir/ones.gguf" \
+    --override-kv new.key=int:4294967295 "$dir/ones.gguf" \
     "$dir/ones-out.gguf" Q8_0
 
 # ---- without OUT, as llama-quantize takes it: IN TYPE [THREADS]
@@ -259,6 +258,11 @@ want=3
 check "what is quantized already" refused "$dir/p.gguf" "$dir/no.gguf" q4_k
 check "a type that APR cannot carry" refused "$dir/f16.gguf" "$dir/no.apr" q5_k
 check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
+# Of two blocks none is left if both count.
+check "--prune-layers twice leaves out both" refused --allow-requantize \
+    --prune-layers 0 --prune-layers 1 fixtures/good-llama.gguf \
+    "$dir/no.gguf" F16
+check "which is said" grep -q "of 2 blocks none would be left" "$dir/err"
 check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 
@@ -281,7 +285,64 @@ check "or is a folder" blamed "$dir"
 check "or has nothing in it" blamed "$dir/nothing.dat"
 check "or is a model" blamed "$dir/p.gguf"
 check "or is of another format" blamed fixtures/good-base.apr
+
+# ---- the matrix is used, and that is said
+
+# matrix NAME OUT: an importance matrix of before 2025 with one entry.
+matrix() {
+    {
+        # shellcheck disable=SC2059 # the format begins with a length
+        printf "\\001\\000\\000\\000\\$(printf %03o ${#1})\\000\\000\\000%s" "$1"
+        printf '\001\000\000\000\000\020\000\000'
+        awk 'BEGIN { for (i = 0; i < 4096; i++) printf "@?@@" }'
+    } >"$2"
+}
+matrix t3.weight "$dir/one.dat"
+matrix model.layers.0.weight "$dir/other.dat"
+weighted() {
+    "$modelfile" quantize --quiet --force --imatrix "$dir/one.dat" "$@" \
+        "$dir/f16.gguf" "$dir/w.gguf" Q4_0 >"$dir/out" 2>"$dir/err"
+}
+says_weighted() {
+    weighted && grep -q "^weighted 1 of 8 tensors" "$dir/out" &&
+        weighted --json &&
+        grep -q '"changed":8,"fallbacks":0,"weighted":1,' "$dir/out" &&
+        weighted --dry-run && grep -q "^weighted 1 of 8 tensors" "$dir/out" &&
+        "$modelfile" quantize --quiet --imatrix "$dir/one.dat" \
+            "$dir/f16.gguf" - Q4_0 2>"$dir/err" | cmp - "$dir/w.gguf" &&
+        grep -q "weighted 1 of 8 tensors" "$dir/err"
+}
+check "with a matrix it is said how many tensors it weighted" says_weighted
+check "a matrix of another model is what is blamed" blamed "$dir/other.dat"
+check "which has none of the tensors" grep -q "none of the 1 entries" "$dir/out"
+check "--include-weights that leaves no entry" refused --include-weights x \
+    --imatrix "$dir/one.dat" "$dir/f16.gguf" "$dir/no.gguf" q4_k
+unused() {
+    "$modelfile" quantize --quiet --force --tensor-type 't3\.=q8_0' \
+        --tensor-type 'ffn_up=q8_0' --tensor-type 't\[3=q5_0' \
+        "$dir/f16.gguf" "$dir/w.gguf" Q4_0 >"$dir/out" 2>"$dir/err" &&
+        [ "$(grep -c "warning: pattern" "$dir/err")" = 2 ] &&
+        grep -q "warning: pattern 'ffn_up'.* no tensor" "$dir/err" &&
+        "$modelfile" quantize --json --force --tensor-type 'ffn_up=q8_0' \
+            "$dir/f16.gguf" "$dir/w.gguf" Q4_0 2>"$dir/err" |
+        grep -q '"unused_patterns":\["ffn_up"\]'
+}
+check "a pattern that no tensor has gets a warning" unused
+
 want=2
+check "--include-weights with --exclude-weights" refused --include-weights a \
+    --exclude-weights b --imatrix "$dir/one.dat" "$dir/f16.gguf" \
+    "$dir/no.gguf" q4_k
+check "--include-weights without a matrix" refused --include-weights a \
+    "$dir/f16.gguf" "$dir/no.gguf" q4_k
+check "--exclude-weights without one" refused --exclude-weights a \
+    "$dir/f16.gguf" "$dir/no.gguf" q4_k
+check "--prune-layers that is no list" refused --prune-layers 1 \
+    --prune-layers 2,x "$dir/f16.gguf" "$dir/no.gguf" q4_k
+check "an integer below 0" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
+    --override-kv a=int:-7
+check "an integer of more than 32 bits" refused "$dir/f16.gguf" \
+    "$dir/no.gguf" q4_k --override-kv a=int:4294967296
 check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x
 check "a pattern without a type" refused --tensor-type x "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k
@@ -357,6 +418,7 @@ from_joined() {
 check "a model joined of shards: as one that never was in parts" from_joined
 
 as_the_tool() {
+    rm -f "$dir/o.gguf"
     # The matrix's path stands in the file as it was given.
     # shellcheck disable=SC2086 # options are words
     (cd "$golden" && "$modelfile" quantize --quiet "$source.gguf" \
@@ -372,9 +434,9 @@ not_yet() {
     grep -qE 'iq[123][a-z_]* cannot be encoded here' "$dir/err"
 }
 
-# The rows of files.tsv in the folder $golden.
+# as_all LIST: its rows, from the models in the folder $golden.
 as_all() {
-    grep "OK\$" "$golden/files.tsv" | grep -v SOURCE >"$dir/rows"
+    grep "OK\$" "$1" | grep -v SOURCE >"$dir/rows"
     while IFS='	' read -r source type options _ sum _ _; do
         [ "$options" != - ] || options=
         rm -f "$dir/o.gguf"
@@ -386,24 +448,16 @@ as_all() {
         esac
     done <"$dir/rows"
 }
-as_all
+as_all "$golden/files.tsv"
 
-# Weighted by a matrix the data is the tool's, too.
-weighted() {
-    rm -f "$dir/o.gguf"
-    "$modelfile" quantize --quiet --imatrix "$golden/$1.imatrix.dat" \
-        "$golden/$1.gguf" "$dir/o.gguf" "$2" >"$dir/out" 2>"$dir/err" || return
-    at=$("$modelfile" info --json "$dir/o.gguf" |
-        grep -o '"data_offset":[0-9]*' | head -n 1 | cut -d: -f2)
-    [ "$(tail -c "+$((at + 1))" "$dir/o.gguf" | sha256sum)" = "$3  -" ]
-}
+# Weighted by a matrix, too; its path stands in the file as it was given.
 while IFS='	' read -r source type sum; do
+    options="--imatrix $source.imatrix.dat"
     [ "$source" = source ] ||
-        check "$source $type, weighted: the tool's data" weighted "$source" \
-            "$type" "$sum"
+        check "$source $type, weighted: the tool's bytes" as_the_tool
 done <"$golden/weighted.tsv"
 
 golden=$more
-[ ! -f "$golden/files.tsv" ] || as_all
+[ ! -f "$listed" ] || as_all "$listed"
 
 finish

@@ -119,9 +119,14 @@ static void entries_are_chosen_by_their_names(void **state)
     assert_non_null(mf_imatrix_find(imatrix, str("blk.0.attn_q.weight")));
     mf_imatrix_close(imatrix);
     choice = (struct mf_imatrix_choice){ .exclude = parts, .exclude_count = 2 };
+    assert_int_equal(mf_imatrix_open(env, path, &choice, &imatrix),
+                     MF_ERR_ARGUMENT);
+    assert_non_null(strstr(mf_env_error(env)->message, "is left to use"));
+    assert_true(mf_env_error(env)->in_imatrix);
+    choice.exclude_count = 1;
     assert_int_equal(mf_imatrix_open(env, path, &choice, &imatrix), MF_OK);
-    assert_int_equal(imatrix->count, 0);
-    assert_null(mf_imatrix_find(imatrix, str("output.weight")));
+    assert_int_equal(imatrix->count, 1);
+    assert_non_null(mf_imatrix_find(imatrix, str("output.weight")));
     mf_imatrix_close(imatrix);
     mf_env_free(env);
 }

@@ -4,16 +4,16 @@
  *
  * The folder fixtures/llama has models, and lists of what llama-quantize made
  * of them: files.tsv, tensors.tsv, kv.json.  CONFORMANCE (../shared) has more
- * of the same in golden/e2e.
+ * models in golden/e2e, and lists of the same version in golden/e2e-2026.
  */
 #include <strings.h>
 #include <unistd.h>
 
 #include "tests/mix.h"
 
-static char folder[512];
+static char models[512], lists[512];
 
-static const char *golden(const char *name)
+static const char *in_folder(const char *folder, const char *name)
 {
     static char path[4][640];
     static unsigned turn;
@@ -65,7 +65,7 @@ static void take_options(char *options, struct mf_quantize_options *wishes,
 static void check_tensors(const struct job *job, const char *options,
                           const struct plan *plan)
 {
-    FILE *file = fopen(golden("tensors.tsv"), "r");
+    FILE *file = fopen(in_folder(lists, "tensors.tsv"), "r");
     char line[1024], source[32], type[16], asked[128], name[128], is[16];
     unsigned long long offset, bytes;
     size_t count = 0;
@@ -167,7 +167,8 @@ static void check_value(struct listing *listing, const struct mf_entry *entry)
 static void check_metadata(const struct job *job, const char *options,
                            const struct plan *plan)
 {
-    struct listing listing = { .file = fopen(golden("kv.json"), "r") };
+    struct listing listing = { .file =
+                                   fopen(in_folder(lists, "kv.json"), "r") };
     size_t count = 0;
 
     assert_non_null(listing.file);
@@ -202,10 +203,10 @@ static void check_job(const struct job *job)
 
     strcpy(options, job->options);
     take_options(options, &wishes, &edit);
-    matrix = wishes.imatrix ? golden(wishes.imatrix) : NULL;
+    matrix = wishes.imatrix ? in_folder(models, wishes.imatrix) : NULL;
     snprintf(path, sizeof(path), "%s.gguf", job->source);
-    if (make_plan_in(mf_env_new(NULL), &plan, golden(path), &wishes, matrix) !=
-        MF_OK) {
+    if (make_plan_in(mf_env_new(NULL), &plan, in_folder(models, path), &wishes,
+                     matrix) != MF_OK) {
         if (strncmp(job->status, "FAIL", 4) != 0)
             fail_msg("%s %s %s: %s", job->source, job->type, job->options,
                      message_of(&plan));
@@ -222,7 +223,7 @@ static void check_job(const struct job *job)
 /* Every row of files.tsv; returns how many. */
 static size_t check_folder(void)
 {
-    FILE *file = fopen(golden("files.tsv"), "r");
+    FILE *file = fopen(in_folder(lists, "files.tsv"), "r");
     char line[2048];
     size_t jobs = 0;
 
@@ -251,11 +252,14 @@ static void plans_are_the_files_of_llama_quantize(void **state)
     const char *shared = getenv("CONFORMANCE");
 
     (void)state;
-    snprintf(folder, sizeof(folder), "%s", fixture_path("llama"));
+    snprintf(models, sizeof(models), "%s", fixture_path("llama"));
+    strcpy(lists, models);
     assert_int_equal(check_folder(), 35);
-    snprintf(folder, sizeof(folder), "%s/golden/e2e",
+    snprintf(models, sizeof(models), "%s/golden/e2e",
              shared ? shared : "../shared");
-    if (access(folder, R_OK) == 0)
+    snprintf(lists, sizeof(lists), "%s/golden/e2e-2026",
+             shared ? shared : "../shared");
+    if (access(lists, R_OK) == 0)
         assert_int_equal(check_folder(), 69);
 }
 

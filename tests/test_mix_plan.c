@@ -90,7 +90,7 @@ static void what_is_set_stands_at_the_end(void **state)
     assert_int_equal(entry->type, MF_VALUE_U32);
     assert_int_equal(entry->number.u64, 15);
     entry = mf_draft_find(&plan.draft, "quantize.imatrix.entries_count");
-    assert_int_equal(entry->type, MF_VALUE_I32);
+    assert_int_equal(entry->type, MF_VALUE_U32);
     assert_int_equal(entry->number.u64, 2 + 16 * 7);
     drop_plan(&plan);
 }
@@ -108,7 +108,7 @@ static void long_texts_are_cut(void **state)
     for (size_t i = 1; i < 201; i += 2)
         memcpy(text + i, "\xc3\xa4", 3);
     write_number(file, 1);
-    write_entry(file, "some.weight", 1, 1, 1);
+    write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     write_number(file, 7);
     write_text(file, text);
     fclose(file);
@@ -124,7 +124,7 @@ static void long_texts_are_cut(void **state)
     memmove(text + 1, text, 200);
     file = fopen(matrix, "wb");
     write_number(file, 1);
-    write_entry(file, "some.weight", 1, 1, 1);
+    write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     write_number(file, 0);
     write_text(file, text);
     fclose(file);
@@ -163,11 +163,10 @@ static void weights_are_those_of_what_changes(void **state)
     refuse(&wishes, MF_ERR_ARGUMENT, "not both");
     wishes.exclude_count = 0;
     down = "nothing";
+    refuse(&wishes, MF_ERR_ARGUMENT, "is left to use");
+    wishes.imatrix = NULL;
+    wishes.include_count = 0;
     refuse(&wishes, MF_ERR_ARGUMENT, "IQ2_XXS needs an importance matrix");
-    wishes.type = "Q4_0";
-    plan = plan_of("experts", &wishes);
-    assert_null(mf_draft_find(&plan.draft, "quantize.imatrix.file"));
-    drop_plan(&plan);
 }
 
 static void a_matrix_must_fit_its_tensor(void **state)
@@ -178,11 +177,13 @@ static void a_matrix_must_fit_its_tensor(void **state)
 
     (void)state;
     make_model("tied", model, NULL);
-    write_number(file, 1);
+    write_number(file, 2);
     write_entry(file, "token_embd.weight", 1, 4, 1);
+    write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     fclose(file);
     assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
     assert_null(planned(&plan, "token_embd.weight")->weights.at);
+    assert_int_equal(plan.result.weighted, 1);
     drop_plan(&plan);
     file = fopen(matrix, "wb");
     write_number(file, 1);
@@ -190,6 +191,58 @@ static void a_matrix_must_fit_its_tensor(void **state)
     fclose(file);
     refuse(&wishes, MF_ERR_ARGUMENT,
            "has 4 numbers for tensor 'blk.0.ffn_up.weight', which has 256");
+}
+
+/* That of another model: no name fits, or none of what is quantized. */
+static void a_matrix_must_be_of_use(void **state)
+{
+    struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
+    static const char *const types[] = { "Q4_0", "Q8_0", "F16", "COPY" };
+    FILE *file = fopen(matrix, "wb");
+    struct plan plan;
+
+    (void)state;
+    make_model("tied", model, NULL);
+    write_number(file, 2);
+    write_entry(file, "model.layers.0.mlp.up_proj.weight", 1, 256, 1);
+    write_entry(file, "blk.99.ffn_up.weight", 1, 256, 1);
+    fclose(file);
+    for (size_t i = 0; i < COUNT(types); i++) {
+        wishes.type = types[i];
+        refuse(&wishes, MF_ERR_ARGUMENT, "none of the 2 entries");
+    }
+    file = fopen(matrix, "wb");
+    write_number(file, 1);
+    write_entry(file, "output_norm.weight", 1, 256, 1);
+    fclose(file);
+    wishes.type = "Q4_0";
+    refuse(&wishes, MF_ERR_ARGUMENT, "none of the 1 entries");
+    wishes.type = "COPY"; /* nothing is quantized, and the name fits */
+    assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
+    drop_plan(&plan);
+}
+
+static void patterns_are_counted(void **state)
+{
+    const struct mf_tensor_type types[] = {
+        { "ffn_up", "q8_0" },      /* of all blocks */
+        { "blk.3.ffn", "q6_k" },   /* what the first one has left */
+        { "ffn_up_", "q5_0" },     /* no name */
+        { "output_norm", "q5_0" }, /* not quantized */
+        { "3.ffn_up", "q5_0" },    /* all taken */
+    };
+    size_t tensors[COUNT(types)] = { 9, 9, 9, 9, 9 };
+    struct mf_quantize_options wishes = { .type = "Q4_0",
+                                          .tensor_types = types,
+                                          .tensor_type_count = COUNT(types),
+                                          .tensor_type_tensors = tensors };
+    struct plan plan = plan_of("tied", &wishes);
+
+    (void)state;
+    assert_true(tensors[0] > 1);
+    assert_true(tensors[1] > 0);
+    assert_int_equal(tensors[2] + tensors[3] + tensors[4], 0);
+    drop_plan(&plan);
 }
 
 /* ---- blocks ---- */
@@ -354,6 +407,8 @@ int main(void)
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(weights_are_those_of_what_changes),
         cmocka_unit_test(a_matrix_must_fit_its_tensor),
+        cmocka_unit_test(a_matrix_must_be_of_use),
+        cmocka_unit_test(patterns_are_counted),
         cmocka_unit_test(blocks_move_up),
         cmocka_unit_test(blocks_that_are_not_there_are_refused),
         cmocka_unit_test(shards_keep_their_tensors),
