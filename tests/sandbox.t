@@ -11,13 +11,16 @@
 set -u
 . tests/tap.sh
 
-fixtures=$PWD/${FIXTURES:-fixtures}
-modelfile=${MODELFILE:-$PWD/${BUILD:-build}/modelfile}
-case $modelfile in /*) ;; *) modelfile=$PWD/$modelfile ;; esac
+# Commands run in another folder.
+whole() {
+    case $1 in /*) echo "$1" ;; *) echo "$PWD/$1" ;; esac
+}
+fixtures=$(whole "${FIXTURES:-fixtures}")
+built=$(whole "${BUILD:-build}")
+modelfile=$(whole "${MODELFILE:-$built/modelfile}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-sandbox.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 model=$fixtures/good-llama.gguf
-built=$PWD/${BUILD:-build}
 
 # member NAME [ARGUMENT...]: of the sandbox that `version --json` tells of.
 member() {
