@@ -66,6 +66,11 @@ bool mf_told_may_be_json(const struct mf_told *told);
 enum mf_status mf_draft_edit(struct mf_draft *draft,
                              const struct mf_edit *edits, size_t count);
 
+/* MF_ERR_ARGUMENT where the list, a key or a value that must be there is NULL.
+ */
+enum mf_status mf_edits_check(struct mf_env *env, const struct mf_edit *edits,
+                              size_t count);
+
 /* The entry of that name, whether its key tells a type or not; NULL where there
  * is none. */
 struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,

@@ -215,6 +215,12 @@ enum mf_status mf_convert(struct mf_model *model, const char *path,
                           const struct mf_convert_options *options,
                           struct mf_convert_result *out)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+    if (options && mf_edits_check(model->env, options->edits,
+                                  options->edit_count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     static const struct mf_convert_options none;
     struct mf_outputs outputs;
     struct mf_convert_result result;

@@ -231,6 +231,10 @@ enum mf_status mf_diff(struct mf_model *a, struct mf_model *b,
                                      const struct mf_difference *difference),
                        void *user)
 {
+    MF_NEED(NULL, a);
+    MF_NEED(a->env, b);
+    MF_NEED(a->env, found);
+
     struct mf_env *env = a->env;
     struct diff diff = { .a = a, .b = b, .found = found, .user = user };
     size_t tensors = a->index.tensor_count + 1;

@@ -52,6 +52,9 @@ uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size)
 
 bool mf_digest_at(size_t index, struct mf_digest_info *out)
 {
+    if (!out)
+        return false;
+
     if (index >= sizeof(rows) / sizeof(*rows))
         return false;
     *out =
@@ -88,6 +91,9 @@ void mf_digest_restart(struct mf_digest *digest)
 
 struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
 {
+    if (!env)
+        return NULL;
+
     const struct mf_isa *isa;
     struct mf_digest *digest;
     uintptr_t over;
@@ -120,6 +126,9 @@ struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
 
 void mf_digest_add(struct mf_digest *digest, const void *bytes, size_t size)
 {
+    if (!digest || !bytes)
+        return;
+
     if (size == 0)
         return;
     switch (digest->kind) {
@@ -150,6 +159,9 @@ static size_t put(uint64_t value, size_t size, uint8_t *out)
 size_t mf_digest_finish(const struct mf_digest *digest,
                         uint8_t out[MF_DIGEST_MAX])
 {
+    if (!digest || !out)
+        return 0;
+
     XXH128_hash_t wide;
 
     switch (digest->kind) {

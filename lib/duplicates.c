@@ -111,6 +111,9 @@ static enum mf_status find(struct search *search, uint32_t *same)
 
 enum mf_status mf_find_duplicates(struct mf_model *model, uint32_t *same)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, same);
+
     struct mf_env *env = model->env;
     size_t room = model->index.tensor_count + 1;
     struct search search = { .model = model };

@@ -400,6 +400,10 @@ enum mf_status mf_editor_open(struct mf_env *env, const char *path,
                               const struct mf_edit_options *options,
                               struct mf_editor **out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
     struct mf_editor *editor;
     enum mf_status status;
 
@@ -420,13 +424,17 @@ enum mf_status mf_editor_open(struct mf_env *env, const char *path,
 
 struct mf_model *mf_editor_model(const struct mf_editor *editor)
 {
-    return editor->model;
+    return editor ? editor->model : NULL;
 }
 
 enum mf_status mf_editor_apply(struct mf_editor *editor,
                                const struct mf_edit *edits, size_t count,
                                struct mf_edit_result *out)
 {
+    MF_NEED(NULL, editor);
+    if (mf_edits_check(editor->env, edits, count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     struct edit edit = { .env = editor->env, .model = editor->model };
     struct mf_edit_result result = { 0 };
     enum mf_status status;
@@ -458,6 +466,11 @@ enum mf_status mf_edit_file(struct mf_env *env, const char *path,
                             const struct mf_edit_options *options,
                             struct mf_edit_result *out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    if (mf_edits_check(env, edits, count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     struct mf_editor *editor;
     enum mf_status status = mf_editor_open(env, path, options, &editor);
 
@@ -485,6 +498,9 @@ enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
                                const struct mf_recover_options *options,
                                struct mf_recover_result *out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+
     static const enum mf_recovery found[] = {
         [MF_PENDING_NONE] = MF_RECOVERY_NONE,
         [MF_PENDING_FOREIGN] = MF_RECOVERY_FOREIGN,

@@ -121,3 +121,18 @@ enum mf_status mf_draft_edit(struct mf_draft *draft,
         status = apply(draft, &edits[i]);
     return status;
 }
+
+enum mf_status mf_edits_check(struct mf_env *env, const struct mf_edit *edits,
+                              size_t count)
+{
+    MF_NEED(env, edits || count == 0);
+    for (size_t i = 0; i < count; i++) {
+        bool text = !edits[i].unset && edits[i].type == MF_VALUE_STRING;
+        bool array = !edits[i].unset && edits[i].type == MF_VALUE_ARRAY;
+
+        MF_NEED(env, edits[i].key);
+        MF_NEED(env, edits[i].text.at || !text || edits[i].text.size == 0);
+        MF_NEED(env, edits[i].elements || !array || edits[i].count == 0);
+    }
+    return MF_OK;
+}

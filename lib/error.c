@@ -84,9 +84,23 @@ void mf_clear_error(struct mf_env *env)
     env->error.in_imatrix = false;
 }
 
+enum mf_status mf_missing(struct mf_env *env, const char *argument)
+{
+    if (!env)
+        return MF_ERR_ARGUMENT;
+    mf_clear_error(env);
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "'%.*s' is NULL",
+                   (int)strcspn(argument, " "), argument);
+}
+
 const struct mf_error *mf_env_error(const struct mf_env *env)
 {
-    return &env->error;
+    static const struct mf_error none = { .status = MF_ERR_ARGUMENT,
+                                          .offset = MF_NO_OFFSET,
+                                          .message = "there is no env",
+                                          .rule = "" };
+
+    return env ? &env->error : &none;
 }
 
 struct mf_quoted mf_quote(struct mf_str text)

@@ -34,6 +34,17 @@ enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
 /* A public call starts without an error. */
 void mf_clear_error(struct mf_env *env);
 
+/* MF_ERR_ARGUMENT, which the message says of the argument's name up to its
+ * first space; env may be NULL. */
+enum mf_status mf_missing(struct mf_env *env, const char *argument);
+
+/* The first lines of a public function: ends it where the argument is NULL. */
+#define MF_NEED(env, argument)                                                 \
+    do {                                                                       \
+        if (!(argument))                                                       \
+            return mf_missing(env, #argument);                                 \
+    } while (0)
+
 /* A name from a file, made fit for a message: escaped, cut at 100 bytes.
  * Returned by value, so it lives to the end of the full expression:
  *     mf_fail(env, ..., "tensor '%s' ...", mf_quote(name).text) */

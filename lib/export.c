@@ -111,6 +111,9 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                 const char *path,
                                 const struct mf_export_options *options)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+
     static const struct mf_export_options none;
     struct mf_env *env = model->env;
     struct mf_output output = { .target = MF_TARGET_NONE };

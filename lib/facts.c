@@ -154,5 +154,8 @@ bool mf_model_detail(const struct mf_model *model, int fact,
 bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
                    struct mf_meta *out, size_t *at)
 {
+    if (!model || !out)
+        return false;
+
     return mf_model_detail(model, (int)fact, out, at);
 }

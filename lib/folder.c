@@ -225,6 +225,10 @@ enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
                                                       enum mf_shards shards),
                               void *user)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, folder);
+    MF_NEED(env, found);
+
     struct listing listing = { .env = env };
     enum mf_status status = list(&listing, folder);
 
@@ -240,6 +244,10 @@ enum mf_status mf_folder_folders(struct mf_env *env, const char *folder,
                                                          bool link),
                                  void *user)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, folder);
+    MF_NEED(env, found);
+
     struct listing listing = { .env = env, .folders = true };
     enum mf_status status = list(&listing, folder);
 

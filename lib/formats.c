@@ -24,6 +24,9 @@ const struct mf_format *mf_format_to_write(const char *name)
 
 bool mf_format_at(size_t index, struct mf_format_info *out)
 {
+    if (!out)
+        return false;
+
     if (index >= sizeof(mf_formats) / sizeof(*mf_formats) - 1)
         return false;
     out->name = mf_formats[index]->name;
@@ -81,6 +84,10 @@ const struct mf_format *mf_format_of(struct mf_env *env,
 enum mf_status mf_detect(struct mf_env *env, const char *path,
                          struct mf_detection *out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
     struct mf_source source = { 0 };
     uint8_t bytes[MF_HEAD_SIZE];
     struct mf_detection found;

@@ -338,6 +338,9 @@ static enum mf_status begin(struct mf_env *env, enum mf_digest_kind kind)
 enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
                                uint8_t *digests)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, digests);
+
     uint32_t *tensor;
     enum mf_status status;
 
@@ -355,6 +358,9 @@ enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
 enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
                             uint8_t out[MF_DIGEST_MAX])
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
     struct hash hash = { .model = model, .kind = kind, .digests = out };
     enum mf_status status = begin(model->env, kind);
 
@@ -437,6 +443,10 @@ enum mf_status mf_hash_model(struct mf_model *model, enum mf_digest_kind kind,
                                           const char *text, size_t size),
                              void *user)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, digests);
+    MF_NEED(model->env, out);
+
     struct mf_env *env = model->env;
     struct mf_digest *digest = mf_digest_new(env, kind);
     size_t room = line_room(model), size = digest ? mf_digest_size(kind) : 0;

@@ -82,6 +82,11 @@ void mf_env_free(struct mf_env *env)
 
 void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
 {
+    if (!out)
+        return;
+    *out = (struct mf_heap_stats){ 0 };
+    if (!env)
+        return;
     out->live = env->heap.live;
     out->peak = env->heap.peak;
     out->allocations = env->heap.allocations;
@@ -89,17 +94,23 @@ void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
 
 void mf_env_io(const struct mf_env *env, struct mf_io_stats *out)
 {
-    *out = env->io;
+    if (out)
+        *out = env ? env->io : (struct mf_io_stats){ 0 };
 }
 
 void *mf_resize(struct mf_env *env, void *block, size_t old_size,
                 size_t new_size)
 {
+    if (!env || (!block && old_size > 0)) {
+        mf_missing(env, "block");
+        return NULL;
+    }
+
     struct mf_heap *heap = &env->heap;
     size_t others = heap->live - old_size;
     void *moved;
 
-    assert(heap->live >= old_size && (block || old_size == 0));
+    assert(heap->live >= old_size);
     if (new_size > old_size && heap->limit &&
         (others > heap->limit || new_size > heap->limit - others)) {
         mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,

@@ -63,6 +63,8 @@ static const struct mf_isa *refuse(struct mf_env *env, const char *name,
 
 enum mf_status mf_isa_check(struct mf_env *env)
 {
+    MF_NEED(NULL, env);
+
     mf_clear_error(env);
     return mf_isa_choose(env) ? MF_OK : mf_env_error(env)->status;
 }

@@ -18,7 +18,7 @@
 
 static void put(struct mf_json_out *json, const char *at, size_t size)
 {
-    if (size > 0)
+    if (json && json->write && at && size > 0)
         json->write(json->user, at, size);
 }
 
@@ -30,6 +30,8 @@ static void put_text(struct mf_json_out *json, const char *text)
 /* The comma that the next value or key needs before it. */
 static void separate(struct mf_json_out *json)
 {
+    if (!json)
+        return;
     if (json->comma && !json->after_key)
         put(json, ",", 1);
     json->comma = true;
@@ -38,6 +40,9 @@ static void separate(struct mf_json_out *json)
 
 void mf_json_begin(struct mf_json_out *json, char bracket)
 {
+    if (!json)
+        return;
+
     separate(json);
     put(json, &bracket, 1);
     json->comma = false;
@@ -45,6 +50,9 @@ void mf_json_begin(struct mf_json_out *json, char bracket)
 
 void mf_json_end(struct mf_json_out *json, char bracket)
 {
+    if (!json)
+        return;
+
     put(json, &bracket, 1);
     json->comma = true;
 }
@@ -52,7 +60,7 @@ void mf_json_end(struct mf_json_out *json, char bracket)
 void mf_json_key(struct mf_json_out *json, const char *key)
 {
     mf_json_open_string(json);
-    mf_json_piece(json, key, strlen(key));
+    mf_json_piece(json, key, key ? strlen(key) : 0);
     mf_json_close_string(json, true);
 }
 
@@ -71,6 +79,9 @@ void mf_json_open_string(struct mf_json_out *json)
 
 void mf_json_close_string(struct mf_json_out *json, bool key)
 {
+    if (!json)
+        return;
+
     put_text(json, key ? "\":" : "\"");
     json->after_key = key;
 }
@@ -115,6 +126,9 @@ static void put_clean(struct mf_json_out *json, const char *at, size_t size)
 
 void mf_json_piece(struct mf_json_out *json, const char *at, size_t size)
 {
+    if (!at)
+        return;
+
     while (size > 0) {
         size_t taken = mf_text_clean(at, size);
 
@@ -200,6 +214,9 @@ static bool put_not_finite(struct mf_json_out *json, double value)
 
 void mf_json_f32(struct mf_json_out *json, float value)
 {
+    if (!json)
+        return;
+
     int digits = FLT_DIG;
     char text[NUMBER_SIZE];
 
@@ -216,6 +233,9 @@ void mf_json_f32(struct mf_json_out *json, float value)
 
 void mf_json_f64(struct mf_json_out *json, double value)
 {
+    if (!json)
+        return;
+
     /* 15 digits are exact for every double that has no more, 17 are enough
      * for all.  Near zero, doubles have fewer digits, down to one. */
     int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;

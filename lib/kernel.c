@@ -19,6 +19,9 @@ static const struct mf_isa *isa_named(const char *name)
 
 bool mf_kernel_find(const char *type, const char *isa, struct mf_kernel *out)
 {
+    if (!type || !out)
+        return false;
+
     const struct mf_isa *set = isa_named(isa);
     const struct mf_codec *codec = NULL;
     size_t row = 0;
@@ -59,6 +62,9 @@ static enum mf_status run_task(struct mf_worker *worker, void *context,
 enum mf_status mf_share(struct mf_env *env, size_t count,
                         void (*task)(void *user, size_t index), void *user)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, task);
+
     struct share share = { task, user };
     struct mf_crew crew;
     enum mf_status status;

@@ -55,6 +55,9 @@ static const struct file_of {
 
 bool mf_mix_at(size_t index, struct mf_mix_info *out)
 {
+    if (!out)
+        return false;
+
     const struct mf_codec *codec;
 
     if (index >= MIX_COUNT)
@@ -144,6 +147,9 @@ static const char *other_name(size_t row)
 
 const char *mf_mix_name(const char *type)
 {
+    if (!type)
+        return NULL;
+
     const struct file_of *found;
     size_t row;
 

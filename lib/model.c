@@ -113,6 +113,10 @@ enum mf_status mf_open(struct mf_env *env, const char *path,
                        const struct mf_open_options *options,
                        struct mf_model **out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
     enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
     struct mf_model *model;
     const char *kept;
@@ -154,6 +158,11 @@ enum mf_status mf_open_memory(struct mf_env *env, const char *name,
                               const struct mf_open_options *options,
                               struct mf_model **out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, name);
+    MF_NEED(env, bytes || size == 0);
+    MF_NEED(env, out);
+
     struct mf_source source;
 
     mf_clear_error(env);
@@ -180,12 +189,17 @@ void mf_close(struct mf_model *model)
 
 const struct mf_model_info *mf_model_info(const struct mf_model *model)
 {
-    return &model->info;
+    static const struct mf_model_info none = { .format = "", .variant = "" };
+
+    return model ? &model->info : &none;
 }
 
 bool mf_shard_at(const struct mf_model *model, size_t index,
                  struct mf_shard *out)
 {
+    if (!model || !out)
+        return false;
+
     if (index >= model->file_count)
         return false;
     *out = (struct mf_shard){ .path = model->file[index].path,
@@ -231,6 +245,9 @@ static void describe(const struct mf_model *model, size_t index,
 bool mf_tensor_at(const struct mf_model *model, size_t index,
                   struct mf_tensor *out)
 {
+    if (!model || !out)
+        return false;
+
     if (index >= model->index.tensor_count)
         return false;
     describe(model, index, out);
@@ -240,6 +257,9 @@ bool mf_tensor_at(const struct mf_model *model, size_t index,
 bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
                          struct mf_tensor *out)
 {
+    if (!model || !out)
+        return false;
+
     if (index >= model->index.tensor_count)
         return false;
     describe(model,
@@ -272,6 +292,9 @@ static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
                     uint32_t *index, size_t count)
 {
+    if (!model || !index)
+        return;
+
     mf_sort(index, count, order == MF_ORDER_SIZE ? larger : earlier_name,
             model->index.tensor);
 }
@@ -279,6 +302,9 @@ void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
 bool mf_tensor_find(const struct mf_model *model, const char *name,
                     size_t name_size, struct mf_tensor *out, size_t *at)
 {
+    if (!model || !name || !out)
+        return false;
+
     size_t index = mf_names_find(&model->index.tensor_names,
                                  (struct mf_str){ name, name_size });
 
@@ -292,6 +318,9 @@ bool mf_tensor_find(const struct mf_model *model, const char *name,
 
 bool mf_meta_at(const struct mf_model *model, size_t index, struct mf_meta *out)
 {
+    if (!model || !out)
+        return false;
+
     if (index >= model->index.meta_count)
         return false;
     *out = model->index.meta[index];
@@ -301,6 +330,9 @@ bool mf_meta_at(const struct mf_model *model, size_t index, struct mf_meta *out)
 bool mf_meta_find(const struct mf_model *model, const char *key,
                   size_t key_size, struct mf_meta *out, size_t *at)
 {
+    if (!model || !key || !out)
+        return false;
+
     size_t index = mf_names_find(&model->index.meta_names,
                                  (struct mf_str){ key, key_size });
 
@@ -315,6 +347,9 @@ bool mf_meta_find(const struct mf_model *model, const char *key,
 bool mf_finding_at(const struct mf_model *model, size_t index,
                    struct mf_finding *out)
 {
+    if (!model || !out)
+        return false;
+
     if (index >= model->index.finding_count)
         return false;
     *out = model->index.finding[index];

@@ -47,6 +47,12 @@
  * sentence in mf_env_error().  The library never prints, never exits and
  * never aborts because of what a file holds.  Out-parameters are set only on
  * success.
+ *
+ * NULL where something must be: a function that returns enum mf_status gives
+ * MF_ERR_ARGUMENT, and the message says which argument it is if there is an env
+ * to hold it.  The others answer as if there were nothing: false, 0, NULL, the
+ * info of an empty model; mf_env_threads(NULL) is 1, mf_env_error(NULL) says
+ * that there is no env, and what has no answer does nothing.
  */
 #ifndef MODELFILE_H
 #define MODELFILE_H

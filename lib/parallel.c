@@ -50,6 +50,9 @@ static size_t workers_for(const struct mf_env *env, uint64_t work,
 
 size_t mf_env_threads(const struct mf_env *env)
 {
+    if (!env)
+        return 1;
+
     return workers_for(env, UINT64_MAX, 0);
 }
 

@@ -289,6 +289,9 @@ enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
 
 enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, pattern);
+
     struct mf_pattern *made;
     enum mf_status status;
 

@@ -262,11 +262,36 @@ static enum mf_status write_model(struct quantizing *work, bool report)
     return mf_outputs_write(outputs, work->how->replace);
 }
 
+static enum mf_status check_options(struct mf_env *env,
+                                    const struct mf_quantize_options *options)
+{
+    MF_NEED(env, options->type);
+    MF_NEED(env, options->tensor_types || options->tensor_type_count == 0);
+    MF_NEED(env, options->include || options->include_count == 0);
+    MF_NEED(env, options->exclude || options->exclude_count == 0);
+    MF_NEED(env, options->prune || options->prune_count == 0);
+    for (size_t i = 0; i < options->tensor_type_count; i++) {
+        MF_NEED(env, options->tensor_types[i].pattern);
+        MF_NEED(env, options->tensor_types[i].type);
+    }
+    for (size_t i = 0; i < options->include_count; i++)
+        MF_NEED(env, options->include[i]);
+    for (size_t i = 0; i < options->exclude_count; i++)
+        MF_NEED(env, options->exclude[i]);
+    return mf_edits_check(env, options->edits, options->edit_count);
+}
+
 enum mf_status mf_quantize(struct mf_model *model, const char *path,
                            const struct mf_quantize_options *options,
                            const struct mf_convert_options *how,
                            struct mf_quantize_result *out)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+    MF_NEED(model->env, options);
+    if (check_options(model->env, options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     static const struct mf_convert_options none;
     struct quantizing work = { .model = model,
                                .options = options,

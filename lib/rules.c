@@ -34,6 +34,9 @@ const char *mf_severity_name(enum mf_severity severity)
 
 bool mf_rule_at(size_t index, struct mf_rule_info *out)
 {
+    if (!out)
+        return false;
+
     if (index >= MF_RULE_COUNT)
         return false;
     *out = mf_rules[index];

@@ -216,6 +216,10 @@ static enum mf_status prepare(struct looking *looking, const size_t *index,
 enum mf_status mf_tensors_stats(struct mf_model *model, const size_t *index,
                                 size_t count, struct mf_tensor_stats *out)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, index || count == 0);
+    MF_NEED(model->env, out || count == 0);
+
     struct looking looking = { .model = model, .out = out };
     struct mf_env *env = model->env;
     enum mf_status status;

@@ -95,6 +95,9 @@ size_t mf_utf8_whole(const char *at, size_t size)
 
 bool mf_text_is_utf8(const char *at, size_t size)
 {
+    if (!at)
+        return size == 0;
+
     uint32_t code;
 
     for (size_t i = 0; i < size;) {
@@ -184,6 +187,9 @@ static size_t plain_words(const char *at, size_t size)
 
 size_t mf_text_clean(const char *at, size_t size)
 {
+    if (!at)
+        return 0;
+
     size_t i = plain_words(at, size);
 
     while (i < size) {
@@ -203,11 +209,14 @@ size_t mf_text_clean(const char *at, size_t size)
 
 size_t mf_text_escape(const char *at, size_t size, char out[12])
 {
+    if (!out)
+        return 0;
+
     uint32_t code;
     size_t length;
 
     out[0] = 0;
-    if (size == 0)
+    if (!at || size == 0)
         return 0;
     length = mf_utf8_next(at, size, &code);
     if (length > 3)

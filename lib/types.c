@@ -50,6 +50,9 @@ bool mf_type_size(enum mf_type type, uint64_t elements, uint64_t *out)
 
 bool mf_type_at(size_t index, struct mf_type_info *out)
 {
+    if (!out)
+        return false;
+
     enum mf_type type = (enum mf_type)index;
 
     if (index >= MF_TYPE_COUNT)

@@ -163,6 +163,8 @@ static enum mf_status check_behind(struct mf_model *model)
 
 enum mf_status mf_validate(struct mf_model *model)
 {
+    MF_NEED(NULL, model);
+
     struct mf_index *index = &model->index;
 
     mf_clear_error(model->env);

@@ -388,6 +388,8 @@ static void forget_findings(struct mf_index *index,
 
 enum mf_status mf_validate_data(struct mf_model *model)
 {
+    MF_NEED(NULL, model);
+
     struct look look = { .model = model, .index = &model->index };
     enum mf_status status = mf_validate(model);
     const struct mf_index before = model->index;

@@ -31,6 +31,9 @@ const char *mf_value_type_name(enum mf_value_type type)
 enum mf_status mf_values_open(struct mf_model *model, size_t index,
                               struct mf_values **out)
 {
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
     struct mf_env *env = model->env;
     struct mf_values *values;
     struct mf_meta meta;
@@ -129,6 +132,9 @@ enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
 
 enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
 {
+    MF_NEED(NULL, values);
+    MF_NEED(values->env, out);
+
     mf_clear_error(values->env);
     *out = (struct mf_value){ .event = MF_EVENT_DONE };
     if (values->done)

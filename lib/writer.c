@@ -48,6 +48,9 @@ static enum mf_status plan(struct mf_writer *writer)
  * tried. */
 enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
 {
+    MF_NEED(NULL, writer);
+    MF_NEED(writer->env, path);
+
     struct mf_output *output = &writer->output;
     struct mf_draft *draft = &output->draft;
     struct mf_str kept;
@@ -55,8 +58,6 @@ enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
     mf_clear_error(writer->env);
     if (writer->stage > MF_WRITER_PLANNED)
         return mf_writer_wrong_stage(writer, writer->env);
-    if (!path)
-        return mf_writer_refuse(writer->env, "there is no path");
     kept = mf_draft_text(draft, (struct mf_str){ path, strlen(path) });
     if (!kept.at ||
         (writer->stage == MF_WRITER_LISTING && plan(writer) != MF_OK) ||
@@ -74,6 +75,9 @@ enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
 bool mf_writer_place(const struct mf_writer *writer, size_t index,
                      struct mf_span *out)
 {
+    if (!writer || !out)
+        return false;
+
     const struct mf_draft *draft = &writer->output.draft;
 
     if (writer->stage != MF_WRITER_OPEN || index >= draft->tensor_count)
@@ -132,6 +136,10 @@ enum mf_status mf_writer_write_at(struct mf_writer *writer, struct mf_env *env,
                                   size_t index, uint64_t offset,
                                   const void *bytes, size_t size)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, writer);
+    MF_NEED(env, bytes || size == 0);
+
     mf_clear_error(env);
     if (writer->stage != MF_WRITER_OPEN)
         return mf_writer_wrong_stage(writer, env);
@@ -178,6 +186,9 @@ static const struct mf_draft_tensor *next_tensor(struct mf_writer *writer)
 enum mf_status mf_writer_push(struct mf_writer *writer, const void *bytes,
                               size_t size)
 {
+    MF_NEED(NULL, writer);
+    MF_NEED(writer->env, bytes || size == 0);
+
     const struct mf_draft *draft = &writer->output.draft;
     const uint8_t *from = bytes;
 
@@ -209,6 +220,8 @@ enum mf_status mf_writer_push(struct mf_writer *writer, const void *bytes,
 enum mf_status mf_writer_fill(struct mf_writer *writer, mf_produce *produce,
                               void *user)
 {
+    MF_NEED(NULL, writer);
+
     const struct mf_draft *draft = &writer->output.draft;
     const struct mf_draft_tensor *tensor;
     uint8_t *buffer;
@@ -217,6 +230,7 @@ enum mf_status mf_writer_fill(struct mf_writer *writer, mf_produce *produce,
     mf_clear_error(writer->env);
     if (writer->stage != MF_WRITER_OPEN)
         return mf_writer_wrong_stage(writer, writer->env);
+    MF_NEED(writer->env, produce);
     buffer = mf_alloc(writer->env, PIECE);
     if (!buffer)
         return writer->env->error.status;
@@ -285,6 +299,8 @@ static enum mf_status finish(struct mf_writer *writer)
 
 enum mf_status mf_writer_commit(struct mf_writer *writer)
 {
+    MF_NEED(NULL, writer);
+
     enum mf_status status;
 
     mf_clear_error(writer->env);

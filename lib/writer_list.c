@@ -27,6 +27,10 @@ enum mf_status mf_writer_new(struct mf_env *env,
                              const struct mf_writer_options *options,
                              struct mf_writer **out)
 {
+    MF_NEED(NULL, env);
+    MF_NEED(env, options);
+    MF_NEED(env, out);
+
     const struct mf_format *format = mf_format_to_write(options->format);
     struct mf_writer *writer;
 
@@ -94,14 +98,17 @@ static const void *keep_elements(struct mf_draft *draft,
 enum mf_status mf_writer_set(struct mf_writer *writer,
                              const struct mf_edit *value)
 {
+    MF_NEED(NULL, writer);
+    MF_NEED(writer->env, value);
+    if (mf_edits_check(writer->env, value, 1) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     struct mf_draft *draft = &writer->output.draft;
     struct mf_edit kept = *value;
     struct mf_str key;
 
     if (!is_listing(writer))
         return writer->env->error.status;
-    if (!value->key)
-        return mf_writer_refuse(writer->env, "the value has no key");
     key = (struct mf_str){ value->key, strlen(value->key) };
     if (value->unset)
         return mf_draft_edit(draft, value, 1);
@@ -122,6 +129,9 @@ enum mf_status mf_writer_set(struct mf_writer *writer,
 enum mf_status mf_writer_take_metadata(struct mf_writer *writer,
                                        struct mf_model *model)
 {
+    MF_NEED(NULL, writer);
+    MF_NEED(writer->env, model);
+
     size_t left_out;
 
     if (!is_listing(writer))
@@ -158,6 +168,10 @@ static uint64_t *keep_dims(struct mf_draft *draft,
 enum mf_status mf_writer_add(struct mf_writer *writer,
                              const struct mf_new_tensor *tensor, size_t *index)
 {
+    MF_NEED(NULL, writer);
+    MF_NEED(writer->env, tensor);
+    MF_NEED(writer->env, tensor->name.at || tensor->name.size == 0);
+
     struct mf_draft *draft = &writer->output.draft;
     enum mf_type type;
     struct mf_draft_tensor *added;

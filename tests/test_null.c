@@ -1,0 +1,907 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_null.c - NULL where something must be is an answer, not a crash
+ *
+ * One function for each of the library's; tests/layers.t holds their names
+ * against those that are exported.
+ */
+#include "tests/support.h"
+
+static struct mf_env *env;
+static struct mf_model *model, *other;
+static struct mf_writer *writer;
+static struct mf_values *values;
+static struct mf_editor *editor;
+
+/* What calls may fill. */
+static struct mf_detection detection;
+static struct mf_tensor_stats stats;
+static struct mf_value value;
+static struct mf_span span;
+static struct mf_finding finding;
+static struct mf_meta meta;
+static struct mf_shard shard;
+static struct mf_tensor tensor;
+static struct mf_kernel kernel;
+static struct mf_heap_stats heap;
+static struct mf_io_stats io;
+static uint32_t numbers[4096];
+static uint8_t bytes[65536];
+static const size_t index;
+
+static const struct mf_edit no_edit = { .key = NULL };
+static const struct mf_edit no_text = { .key = "a",
+                                        .type = MF_VALUE_STRING,
+                                        .text = { NULL, 1 } };
+static const struct mf_edit no_array = {
+    .key = "a", .type = MF_VALUE_ARRAY, .of = MF_VALUE_U8, .count = 1
+};
+static const struct mf_tensor_type no_type = { NULL, "q8_0" };
+static const char *const no_texts[] = { NULL };
+static const struct mf_quantize_options quantize = { .type = "Q8_0" };
+static const struct mf_convert_options dry = { .dry_run = true };
+static const struct mf_writer_options writing = { .format = "gguf" };
+
+static void put_nowhere(void *user, const char *at, size_t size)
+{
+    (void)user;
+    (void)at;
+    (void)size;
+}
+
+static struct mf_json_out nowhere; /* has no function to write with */
+static struct mf_json_out somewhere = { .write = put_nowhere };
+
+/* ---- callbacks, none of which is called ---- */
+
+static void found(void *user, const struct mf_difference *difference)
+{
+    (void)user;
+    (void)difference;
+}
+
+static enum mf_status found_file(void *user, const char *path,
+                                 enum mf_shards shards)
+{
+    (void)user;
+    (void)path;
+    (void)shards;
+    return MF_OK;
+}
+
+static enum mf_status found_folder(void *user, const char *path, bool link)
+{
+    (void)user;
+    (void)path;
+    (void)link;
+    return MF_OK;
+}
+
+static void task(void *user, size_t number)
+{
+    (void)user;
+    (void)number;
+}
+
+static enum mf_status produce(void *user, size_t number, uint64_t offset,
+                              void *buffer, size_t size)
+{
+    (void)user;
+    (void)number;
+    (void)offset;
+    (void)buffer;
+    (void)size;
+    return MF_OK;
+}
+
+/* ---- what is expected ---- */
+
+static void refused(enum mf_status status)
+{
+    assert_int_equal(status, MF_ERR_ARGUMENT);
+}
+
+static void named_error(const char *argument)
+{
+    char message[64];
+
+    snprintf(message, sizeof(message), "'%s' is NULL", argument);
+    assert_int_equal(mf_env_error(env)->status, MF_ERR_ARGUMENT);
+    assert_string_equal(mf_env_error(env)->message, message);
+}
+
+static void named(const char *argument, enum mf_status status)
+{
+    refused(status);
+    named_error(argument);
+}
+
+static void new_writer(void)
+{
+    assert_int_equal(mf_writer_new(env, &writing, &writer), MF_OK);
+}
+
+/* ---- each function ---- */
+
+static void null_mf_close(void)
+{
+    mf_close(NULL);
+}
+
+static void null_mf_convert(void)
+{
+    refused(mf_convert(NULL, "out.gguf", NULL, NULL));
+    named("path", mf_convert(model, NULL, NULL, NULL));
+    named("edits", mf_convert(model, "out.gguf",
+                              &(struct mf_convert_options){ .dry_run = true,
+                                                            .edit_count = 1 },
+                              NULL));
+}
+
+static void null_mf_detect(void)
+{
+    refused(mf_detect(NULL, "a", &detection));
+    named("path", mf_detect(env, NULL, &detection));
+    named("out", mf_detect(env, "a", NULL));
+}
+
+static void null_mf_diff(void)
+{
+    refused(mf_diff(NULL, model, NULL, found, NULL));
+    named("b", mf_diff(model, NULL, NULL, found, NULL));
+    named("found", mf_diff(model, model, NULL, NULL, NULL));
+}
+
+static void null_mf_digest_add(void)
+{
+    struct mf_digest *digest = mf_digest_new(env, MF_CRC32);
+
+    mf_digest_add(NULL, "a", 1);
+    mf_digest_add(digest, NULL, 1);
+    assert_int_equal(mf_digest_finish(digest, bytes), 4);
+    assert_memory_equal(bytes, "\0\0\0\0", 4);
+    mf_digest_free(digest);
+}
+
+static void null_mf_digest_at(void)
+{
+    assert_false(mf_digest_at(0, NULL));
+}
+
+static void null_mf_digest_finish(void)
+{
+    struct mf_digest *digest = mf_digest_new(env, MF_CRC32);
+
+    assert_int_equal(mf_digest_finish(NULL, bytes), 0);
+    assert_int_equal(mf_digest_finish(digest, NULL), 0);
+    mf_digest_free(digest);
+}
+
+static void null_mf_digest_free(void)
+{
+    mf_digest_free(NULL);
+}
+
+static void null_mf_digest_new(void)
+{
+    assert_null(mf_digest_new(NULL, MF_CRC32));
+}
+
+static void null_mf_edit_file(void)
+{
+    refused(mf_edit_file(NULL, "a", NULL, 0, NULL, NULL));
+    named("path", mf_edit_file(env, NULL, NULL, 0, NULL, NULL));
+    named("edits", mf_edit_file(env, "a", NULL, 1, NULL, NULL));
+    named("edits[i].key", mf_edit_file(env, "a", &no_edit, 1, NULL, NULL));
+    named("edits[i].text.at", mf_edit_file(env, "a", &no_text, 1, NULL, NULL));
+    named("edits[i].elements",
+          mf_edit_file(env, "a", &no_array, 1, NULL, NULL));
+}
+
+static void null_mf_edit_recover(void)
+{
+    refused(mf_edit_recover(NULL, "a", NULL, NULL));
+    named("path", mf_edit_recover(env, NULL, NULL, NULL));
+}
+
+static void null_mf_editor_open(void)
+{
+    refused(mf_editor_open(NULL, "a", NULL, &editor));
+    named("path", mf_editor_open(env, NULL, NULL, &editor));
+    named("out", mf_editor_open(env, "a", NULL, NULL));
+}
+
+static void null_mf_editor_model(void)
+{
+    assert_null(mf_editor_model(NULL));
+}
+
+static void null_mf_editor_apply(void)
+{
+    struct mf_edit_options options = { .dry_run = true };
+
+    refused(mf_editor_apply(NULL, NULL, 0, NULL));
+    assert_int_equal(
+        mf_editor_open(env, fixture_path("good-base.gguf"), &options, &editor),
+        MF_OK);
+    named("edits", mf_editor_apply(editor, NULL, 1, NULL));
+    named("edits[i].key", mf_editor_apply(editor, &no_edit, 1, NULL));
+    mf_editor_close(editor);
+}
+
+static void null_mf_editor_close(void)
+{
+    mf_editor_close(NULL);
+}
+
+static void null_mf_env_error(void)
+{
+    assert_int_equal(mf_env_error(NULL)->status, MF_ERR_ARGUMENT);
+    assert_string_equal(mf_env_error(NULL)->message, "there is no env");
+}
+
+static void null_mf_env_free(void)
+{
+    mf_env_free(NULL);
+}
+
+static void null_mf_env_heap(void)
+{
+    mf_env_heap(NULL, &heap);
+    assert_int_equal(heap.live, 0);
+    mf_env_heap(env, NULL);
+}
+
+static void null_mf_env_io(void)
+{
+    mf_env_io(NULL, &io);
+    assert_int_equal(io.bytes_read, 0);
+    mf_env_io(env, NULL);
+}
+
+static void null_mf_env_new(void)
+{
+    struct mf_env *new = mf_env_new(NULL);
+
+    assert_non_null(new);
+    mf_env_free(new);
+}
+
+static void null_mf_env_threads(void)
+{
+    assert_int_equal(mf_env_threads(NULL), 1);
+}
+
+static void null_mf_fact_name(void)
+{
+    assert_non_null(mf_fact_name(MF_FACT_NAME));
+}
+
+static void null_mf_find_duplicates(void)
+{
+    refused(mf_find_duplicates(NULL, numbers));
+    named("same", mf_find_duplicates(model, NULL));
+}
+
+static void null_mf_finding_at(void)
+{
+    assert_false(mf_finding_at(NULL, 0, &finding));
+    assert_false(mf_finding_at(model, 0, NULL));
+}
+
+static void null_mf_folder_folders(void)
+{
+    refused(mf_folder_folders(NULL, ".", found_folder, NULL));
+    named("folder", mf_folder_folders(env, NULL, found_folder, NULL));
+    named("found", mf_folder_folders(env, ".", NULL, NULL));
+}
+
+static void null_mf_folder_list(void)
+{
+    refused(mf_folder_list(NULL, ".", found_file, NULL));
+    named("folder", mf_folder_list(env, NULL, found_file, NULL));
+    named("found", mf_folder_list(env, ".", NULL, NULL));
+}
+
+static void null_mf_format_at(void)
+{
+    assert_false(mf_format_at(0, NULL));
+}
+
+static void null_mf_hash_data(void)
+{
+    refused(mf_hash_data(NULL, MF_CRC32, bytes));
+    named("out", mf_hash_data(model, MF_CRC32, NULL));
+}
+
+static void null_mf_hash_model(void)
+{
+    refused(mf_hash_model(NULL, MF_CRC32, bytes, bytes, NULL, NULL));
+    named("digests", mf_hash_model(model, MF_CRC32, NULL, bytes, NULL, NULL));
+    named("out", mf_hash_model(model, MF_CRC32, bytes, NULL, NULL, NULL));
+}
+
+static void null_mf_hash_tensors(void)
+{
+    refused(mf_hash_tensors(NULL, MF_CRC32, bytes));
+    named("digests", mf_hash_tensors(model, MF_CRC32, NULL));
+}
+
+static void null_mf_isa_at(void)
+{
+    assert_non_null(mf_isa_at(0));
+}
+
+static void null_mf_isa_check(void)
+{
+    refused(mf_isa_check(NULL));
+}
+
+static void null_mf_json_begin(void)
+{
+    mf_json_begin(NULL, '{');
+    mf_json_begin(&nowhere, '{');
+}
+
+static void null_mf_json_bool(void)
+{
+    mf_json_bool(NULL, true);
+    mf_json_bool(&nowhere, true);
+}
+
+static void null_mf_json_close_string(void)
+{
+    mf_json_close_string(NULL, false);
+    mf_json_close_string(&nowhere, false);
+}
+
+static void null_mf_json_digits(void)
+{
+    mf_json_digits(NULL, "1", 1);
+    mf_json_digits(&nowhere, "1", 1);
+    mf_json_digits(&somewhere, NULL, 1);
+}
+
+static void null_mf_json_end(void)
+{
+    mf_json_end(NULL, '}');
+    mf_json_end(&nowhere, '}');
+}
+
+static void null_mf_json_f32(void)
+{
+    mf_json_f32(NULL, 1.5f);
+    mf_json_f32(&nowhere, 1.5f);
+}
+
+static void null_mf_json_f64(void)
+{
+    mf_json_f64(NULL, 1.5);
+    mf_json_f64(&nowhere, 1.5);
+}
+
+static void null_mf_json_i64(void)
+{
+    mf_json_i64(NULL, -1);
+    mf_json_i64(&nowhere, -1);
+}
+
+static void null_mf_json_key(void)
+{
+    mf_json_key(NULL, "a");
+    mf_json_key(&nowhere, "a");
+    mf_json_key(&nowhere, NULL);
+}
+
+static void null_mf_json_null(void)
+{
+    mf_json_null(NULL);
+    mf_json_null(&nowhere);
+}
+
+static void null_mf_json_open_string(void)
+{
+    mf_json_open_string(NULL);
+    mf_json_open_string(&nowhere);
+}
+
+static void null_mf_json_piece(void)
+{
+    mf_json_piece(NULL, "a", 1);
+    mf_json_piece(&nowhere, "a", 1);
+    mf_json_piece(&somewhere, NULL, 1);
+}
+
+static void null_mf_json_string(void)
+{
+    mf_json_string(NULL, "a", 1);
+    mf_json_string(&nowhere, "a", 1);
+    mf_json_string(&somewhere, NULL, 1);
+}
+
+static void null_mf_json_u64(void)
+{
+    mf_json_u64(NULL, 1);
+    mf_json_u64(&nowhere, 1);
+}
+
+static void null_mf_kernel_find(void)
+{
+    assert_false(mf_kernel_find(NULL, NULL, &kernel));
+    assert_false(mf_kernel_find("f32", NULL, NULL));
+}
+
+static void null_mf_meta_at(void)
+{
+    assert_false(mf_meta_at(NULL, 0, &meta));
+    assert_false(mf_meta_at(model, 0, NULL));
+}
+
+static void null_mf_meta_find(void)
+{
+    assert_false(mf_meta_find(NULL, "a", 1, &meta, NULL));
+    assert_false(mf_meta_find(model, NULL, 1, &meta, NULL));
+    assert_false(mf_meta_find(model, "general.architecture", 20, NULL, NULL));
+}
+
+static void null_mf_mix_at(void)
+{
+    assert_false(mf_mix_at(0, NULL));
+}
+
+static void null_mf_mix_name(void)
+{
+    assert_null(mf_mix_name(NULL));
+}
+
+static void null_mf_model_fact(void)
+{
+    assert_false(mf_model_fact(NULL, MF_FACT_NAME, &meta, NULL));
+    assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, NULL, NULL));
+}
+
+static void null_mf_model_info(void)
+{
+    assert_int_equal(mf_model_info(NULL)->tensor_count, 0);
+    assert_string_equal(mf_model_info(NULL)->format, "");
+}
+
+static void null_mf_open(void)
+{
+    refused(mf_open(NULL, "a", NULL, &other));
+    named("path", mf_open(env, NULL, NULL, &other));
+    named("out", mf_open(env, "a", NULL, NULL));
+}
+
+static void null_mf_open_memory(void)
+{
+    refused(mf_open_memory(NULL, "a", "b", 1, NULL, &other));
+    named("name", mf_open_memory(env, NULL, "b", 1, NULL, &other));
+    named("bytes", mf_open_memory(env, "a", NULL, 1, NULL, &other));
+    named("out", mf_open_memory(env, "a", "b", 1, NULL, NULL));
+    assert_int_not_equal(mf_open_memory(env, "a", NULL, 0, NULL, &other),
+                         MF_OK);
+}
+
+static void null_mf_pattern_check(void)
+{
+    refused(mf_pattern_check(NULL, "a"));
+    named("pattern", mf_pattern_check(env, NULL));
+}
+
+static void null_mf_quantize(void)
+{
+    refused(mf_quantize(NULL, "a", &quantize, NULL, NULL));
+    named("path", mf_quantize(model, NULL, &quantize, NULL, NULL));
+    named("options", mf_quantize(model, "a", NULL, NULL, NULL));
+    named("options->type",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .pure = true }, &dry,
+                      NULL));
+    named("options->tensor_types",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .tensor_type_count = 1 },
+                      &dry, NULL));
+    named("options->include",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .include_count = 1 },
+                      &dry, NULL));
+    named("options->exclude",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .exclude_count = 1 },
+                      &dry, NULL));
+    named("options->prune", mf_quantize(model, "out.gguf",
+                                        &(struct mf_quantize_options){
+                                            .type = "Q8_0", .prune_count = 1 },
+                                        &dry, NULL));
+    named("edits", mf_quantize(model, "out.gguf",
+                               &(struct mf_quantize_options){ .type = "Q8_0",
+                                                              .edit_count = 1 },
+                               &dry, NULL));
+    named("options->tensor_types[i].pattern",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .tensor_types = &no_type,
+                                                     .tensor_type_count = 1 },
+                      &dry, NULL));
+    named("options->include[i]",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .include = no_texts,
+                                                     .include_count = 1 },
+                      &dry, NULL));
+    named("options->exclude[i]",
+          mf_quantize(model, "out.gguf",
+                      &(struct mf_quantize_options){ .type = "Q8_0",
+                                                     .exclude = no_texts,
+                                                     .exclude_count = 1 },
+                      &dry, NULL));
+}
+
+static void null_mf_resize(void)
+{
+    assert_null(mf_resize(NULL, NULL, 0, 8));
+    assert_null(mf_resize(env, NULL, 8, 16));
+    named_error("block");
+}
+
+static void null_mf_rule_at(void)
+{
+    assert_false(mf_rule_at(0, NULL));
+}
+
+static void null_mf_severity_name(void)
+{
+    assert_non_null(mf_severity_name(MF_NOTE));
+}
+
+static void null_mf_shard_at(void)
+{
+    assert_false(mf_shard_at(NULL, 0, &shard));
+    assert_false(mf_shard_at(model, 0, NULL));
+}
+
+static void null_mf_share(void)
+{
+    refused(mf_share(NULL, 1, task, NULL));
+    named("task", mf_share(env, 1, NULL, NULL));
+}
+
+static void null_mf_status_name(void)
+{
+    assert_non_null(mf_status_name(MF_OK));
+}
+
+static void null_mf_tensor_at(void)
+{
+    assert_false(mf_tensor_at(NULL, 0, &tensor));
+    assert_false(mf_tensor_at(model, 0, NULL));
+}
+
+static void null_mf_tensor_by_offset(void)
+{
+    assert_false(mf_tensor_by_offset(NULL, 0, &tensor));
+    assert_false(mf_tensor_by_offset(model, 0, NULL));
+}
+
+static void null_mf_tensor_export(void)
+{
+    refused(mf_tensor_export(NULL, 0, "a", NULL));
+    named("path", mf_tensor_export(model, 0, NULL, NULL));
+}
+
+static void null_mf_tensor_find(void)
+{
+    assert_false(mf_tensor_find(NULL, "a", 1, &tensor, NULL));
+    assert_false(mf_tensor_find(model, NULL, 1, &tensor, NULL));
+    assert_true(mf_tensor_at(model, 0, &tensor));
+    assert_false(
+        mf_tensor_find(model, tensor.name.at, tensor.name.size, NULL, NULL));
+}
+
+static void null_mf_tensor_sort(void)
+{
+    mf_tensor_sort(NULL, MF_ORDER_SIZE, numbers, 1);
+    mf_tensor_sort(model, MF_ORDER_SIZE, NULL, 1);
+}
+
+static void null_mf_tensors_stats(void)
+{
+    refused(mf_tensors_stats(NULL, &index, 1, &stats));
+    named("index", mf_tensors_stats(model, NULL, 1, &stats));
+    named("out", mf_tensors_stats(model, &index, 1, NULL));
+    assert_int_equal(mf_tensors_stats(model, NULL, 0, NULL), MF_OK);
+}
+
+static void null_mf_text_clean(void)
+{
+    assert_int_equal(mf_text_clean(NULL, 1), 0);
+}
+
+static void null_mf_text_escape(void)
+{
+    char escape[12] = "x";
+
+    assert_int_equal(mf_text_escape(NULL, 1, escape), 0);
+    assert_string_equal(escape, "");
+    assert_int_equal(mf_text_escape("\n", 1, NULL), 0);
+}
+
+static void null_mf_text_is_utf8(void)
+{
+    assert_false(mf_text_is_utf8(NULL, 1));
+    assert_true(mf_text_is_utf8(NULL, 0));
+}
+
+static void null_mf_type_at(void)
+{
+    assert_false(mf_type_at(0, NULL));
+}
+
+static void null_mf_validate(void)
+{
+    refused(mf_validate(NULL));
+}
+
+static void null_mf_validate_data(void)
+{
+    refused(mf_validate_data(NULL));
+}
+
+static void null_mf_value_type_name(void)
+{
+    assert_non_null(mf_value_type_name(MF_VALUE_U8));
+}
+
+static void null_mf_values_close(void)
+{
+    mf_values_close(NULL);
+}
+
+static void null_mf_values_next(void)
+{
+    refused(mf_values_next(NULL, &value));
+    assert_int_equal(mf_values_open(model, 0, &values), MF_OK);
+    named("out", mf_values_next(values, NULL));
+    mf_values_close(values);
+}
+
+static void null_mf_values_open(void)
+{
+    refused(mf_values_open(NULL, 0, &values));
+    named("out", mf_values_open(model, 0, NULL));
+}
+
+static void null_mf_version(void)
+{
+    assert_non_null(mf_version());
+}
+
+static void null_mf_writer_add(void)
+{
+    new_writer();
+    refused(mf_writer_add(NULL, &(struct mf_new_tensor){ .name = { "a", 1 } },
+                          NULL));
+    named("tensor", mf_writer_add(writer, NULL, NULL));
+    named("tensor->name.at",
+          mf_writer_add(writer, &(struct mf_new_tensor){ .name = { NULL, 1 } },
+                        NULL));
+    refused(mf_writer_add(writer, &(struct mf_new_tensor){ .name = { "a", 1 } },
+                          NULL));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_commit(void)
+{
+    refused(mf_writer_commit(NULL));
+}
+
+static void null_mf_writer_fill(void)
+{
+    new_writer();
+    refused(mf_writer_fill(NULL, produce, NULL));
+    assert_int_equal(mf_writer_open(writer, "/dev/null"), MF_OK);
+    named("produce", mf_writer_fill(writer, NULL, NULL));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_free(void)
+{
+    mf_writer_free(NULL);
+}
+
+static void null_mf_writer_new(void)
+{
+    refused(mf_writer_new(NULL, &writing, &writer));
+    named("options", mf_writer_new(env, NULL, &writer));
+    named("out", mf_writer_new(env, &writing, NULL));
+    assert_int_equal(
+        mf_writer_new(env, &(struct mf_writer_options){ NULL }, &writer),
+        MF_ERR_ARGUMENT);
+}
+
+static void null_mf_writer_open(void)
+{
+    new_writer();
+    refused(mf_writer_open(NULL, "a"));
+    named("path", mf_writer_open(writer, NULL));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_place(void)
+{
+    new_writer();
+    assert_false(mf_writer_place(NULL, 0, &span));
+    assert_false(mf_writer_place(writer, 0, NULL));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_push(void)
+{
+    new_writer();
+    refused(mf_writer_push(NULL, "a", 1));
+    named("bytes", mf_writer_push(writer, NULL, 1));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_set(void)
+{
+    new_writer();
+    refused(mf_writer_set(NULL, &no_edit));
+    named("value", mf_writer_set(writer, NULL));
+    named("edits[i].key", mf_writer_set(writer, &no_edit));
+    named("edits[i].text.at", mf_writer_set(writer, &no_text));
+    named("edits[i].elements", mf_writer_set(writer, &no_array));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_take_metadata(void)
+{
+    new_writer();
+    refused(mf_writer_take_metadata(NULL, model));
+    named("model", mf_writer_take_metadata(writer, NULL));
+    mf_writer_free(writer);
+}
+
+static void null_mf_writer_write_at(void)
+{
+    new_writer();
+    refused(mf_writer_write_at(writer, NULL, 0, 0, "a", 1));
+    named("writer", mf_writer_write_at(NULL, env, 0, 0, "a", 1));
+    named("bytes", mf_writer_write_at(writer, env, 0, 0, NULL, 1));
+    mf_writer_free(writer);
+}
+
+static const struct {
+    const char *name;
+    void (*test)(void);
+} rows[] = {
+    { "mf_close", null_mf_close },
+    { "mf_convert", null_mf_convert },
+    { "mf_detect", null_mf_detect },
+    { "mf_diff", null_mf_diff },
+    { "mf_digest_add", null_mf_digest_add },
+    { "mf_digest_at", null_mf_digest_at },
+    { "mf_digest_finish", null_mf_digest_finish },
+    { "mf_digest_free", null_mf_digest_free },
+    { "mf_digest_new", null_mf_digest_new },
+    { "mf_edit_file", null_mf_edit_file },
+    { "mf_edit_recover", null_mf_edit_recover },
+    { "mf_editor_open", null_mf_editor_open },
+    { "mf_editor_model", null_mf_editor_model },
+    { "mf_editor_apply", null_mf_editor_apply },
+    { "mf_editor_close", null_mf_editor_close },
+    { "mf_env_error", null_mf_env_error },
+    { "mf_env_free", null_mf_env_free },
+    { "mf_env_heap", null_mf_env_heap },
+    { "mf_env_io", null_mf_env_io },
+    { "mf_env_new", null_mf_env_new },
+    { "mf_env_threads", null_mf_env_threads },
+    { "mf_fact_name", null_mf_fact_name },
+    { "mf_find_duplicates", null_mf_find_duplicates },
+    { "mf_finding_at", null_mf_finding_at },
+    { "mf_folder_folders", null_mf_folder_folders },
+    { "mf_folder_list", null_mf_folder_list },
+    { "mf_format_at", null_mf_format_at },
+    { "mf_hash_data", null_mf_hash_data },
+    { "mf_hash_model", null_mf_hash_model },
+    { "mf_hash_tensors", null_mf_hash_tensors },
+    { "mf_isa_at", null_mf_isa_at },
+    { "mf_isa_check", null_mf_isa_check },
+    { "mf_json_begin", null_mf_json_begin },
+    { "mf_json_bool", null_mf_json_bool },
+    { "mf_json_close_string", null_mf_json_close_string },
+    { "mf_json_digits", null_mf_json_digits },
+    { "mf_json_end", null_mf_json_end },
+    { "mf_json_f32", null_mf_json_f32 },
+    { "mf_json_f64", null_mf_json_f64 },
+    { "mf_json_i64", null_mf_json_i64 },
+    { "mf_json_key", null_mf_json_key },
+    { "mf_json_null", null_mf_json_null },
+    { "mf_json_open_string", null_mf_json_open_string },
+    { "mf_json_piece", null_mf_json_piece },
+    { "mf_json_string", null_mf_json_string },
+    { "mf_json_u64", null_mf_json_u64 },
+    { "mf_kernel_find", null_mf_kernel_find },
+    { "mf_meta_at", null_mf_meta_at },
+    { "mf_meta_find", null_mf_meta_find },
+    { "mf_mix_at", null_mf_mix_at },
+    { "mf_mix_name", null_mf_mix_name },
+    { "mf_model_fact", null_mf_model_fact },
+    { "mf_model_info", null_mf_model_info },
+    { "mf_open", null_mf_open },
+    { "mf_open_memory", null_mf_open_memory },
+    { "mf_pattern_check", null_mf_pattern_check },
+    { "mf_quantize", null_mf_quantize },
+    { "mf_resize", null_mf_resize },
+    { "mf_rule_at", null_mf_rule_at },
+    { "mf_severity_name", null_mf_severity_name },
+    { "mf_shard_at", null_mf_shard_at },
+    { "mf_share", null_mf_share },
+    { "mf_status_name", null_mf_status_name },
+    { "mf_tensor_at", null_mf_tensor_at },
+    { "mf_tensor_by_offset", null_mf_tensor_by_offset },
+    { "mf_tensor_export", null_mf_tensor_export },
+    { "mf_tensor_find", null_mf_tensor_find },
+    { "mf_tensor_sort", null_mf_tensor_sort },
+    { "mf_tensors_stats", null_mf_tensors_stats },
+    { "mf_text_clean", null_mf_text_clean },
+    { "mf_text_escape", null_mf_text_escape },
+    { "mf_text_is_utf8", null_mf_text_is_utf8 },
+    { "mf_type_at", null_mf_type_at },
+    { "mf_validate", null_mf_validate },
+    { "mf_validate_data", null_mf_validate_data },
+    { "mf_value_type_name", null_mf_value_type_name },
+    { "mf_values_close", null_mf_values_close },
+    { "mf_values_next", null_mf_values_next },
+    { "mf_values_open", null_mf_values_open },
+    { "mf_version", null_mf_version },
+    { "mf_writer_add", null_mf_writer_add },
+    { "mf_writer_commit", null_mf_writer_commit },
+    { "mf_writer_fill", null_mf_writer_fill },
+    { "mf_writer_free", null_mf_writer_free },
+    { "mf_writer_new", null_mf_writer_new },
+    { "mf_writer_open", null_mf_writer_open },
+    { "mf_writer_place", null_mf_writer_place },
+    { "mf_writer_push", null_mf_writer_push },
+    { "mf_writer_set", null_mf_writer_set },
+    { "mf_writer_take_metadata", null_mf_writer_take_metadata },
+    { "mf_writer_write_at", null_mf_writer_write_at },
+};
+
+/* ---- all of them ---- */
+
+static void every_function(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        print_message("# %s\n", rows[i].name);
+        rows[i].test();
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    env = mf_env_new(NULL);
+    return !env ||
+           mf_open(env, fixture_path("good-base.gguf"), NULL, &model) != MF_OK;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    mf_close(model);
+    mf_env_free(env);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(every_function) };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
