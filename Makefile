@@ -203,6 +203,12 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
+# Reads and writes of the library go by way of the test.
+$(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
+    $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write $^ $(LIBS) -o $@
+
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
 	$(call say,LINK,$@)
@@ -221,7 +227,7 @@ test: ## installs what is missing, builds, and runs every test
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \

@@ -83,6 +83,10 @@ void bench_model(struct run *run, struct mf_model *model);
 /* The environment names one. */
 bool bench_has_peers(void);
 
+/* For a signal handler: the one that is running has some time to end by itself,
+ * as it has been told to. */
+void bench_end_peer(void);
+
 /* times has room for those of two programs. */
 void bench_peers(struct run *run, const struct bench_folder *folder,
                  double *times, size_t room);

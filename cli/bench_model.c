@@ -71,6 +71,20 @@ static void remove_folder(struct run *run, const struct bench_folder *folder)
         report_output(run, folder->path, strerror(errno));
 }
 
+/* ---- ended at once ---- */
+
+static struct bench_folder folder;
+static struct mf_env *volatile working; /* an operation's */
+
+static void leave_nothing(void)
+{
+    mf_env_abandon(working);
+    bench_end_peer();
+    unlink(folder.ours);
+    unlink(folder.theirs);
+    rmdir(folder.path);
+}
+
 /* ---- one operation ---- */
 
 struct operation {
@@ -134,6 +148,7 @@ static double time_one(struct run *run, const struct operation *operation,
 
     if (!env)
         return taken;
+    working = env;
     mf_env_heap(env, &before);
     start = bench_now();
     if (operate(operation, env, inputs_path(run->operand[0]), out) == MF_OK)
@@ -143,6 +158,7 @@ static double time_one(struct run *run, const struct operation *operation,
     mf_env_heap(env, &after);
     row->allocations = after.allocations - before.allocations;
     row->peak = after.peak;
+    working = NULL;
     bench_env_free(run, env);
     return taken;
 }
@@ -189,7 +205,6 @@ static void time_all(struct run *run, uint64_t bytes, const char *out,
 
 void bench_model(struct run *run, struct mf_model *model)
 {
-    static struct bench_folder folder;
     size_t runs = (size_t)run->options.rounds;
     size_t room = runs > BENCH_RUNS ? runs : BENCH_RUNS;
     size_t size = 2 * room * sizeof(double);
@@ -200,10 +215,12 @@ void bench_model(struct run *run, struct mf_model *model)
         return;
     }
     if (make_folder(run, &folder)) {
+        progress_at_end(leave_nothing);
         time_all(run, mf_model_info(model)->file_size, folder.ours, times);
         if (progress_signal() == 0)
             bench_peers(run, &folder, times, room);
         remove_folder(run, &folder);
+        progress_at_end(NULL);
     }
     if (progress_signal() != 0) /* whoever was at work when it came */
         report_worse(run, EXIT_SIGNAL + progress_signal());

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -60,6 +61,21 @@ static void guard_end(const struct guard *guard)
 {
     sigprocmask(SIG_SETMASK, &guard->before, NULL);
     sigaction(SIGCHLD, &guard->child, NULL);
+}
+
+static volatile pid_t running; /* 0: none */
+
+void bench_end_peer(void)
+{
+    const int patience = 10; /* milliseconds */
+
+    for (int i = 0; running > 0 && i < patience; i++) {
+        if (waitpid(running, NULL, WNOHANG) != 0)
+            return;
+        poll(NULL, 0, 1);
+    }
+    if (running > 0)
+        kill(running, SIGKILL);
 }
 
 /* A signal to us ends the child as well. */
@@ -121,8 +137,11 @@ static void run_once(struct contestant *one)
     guard_begin(&guard);
     started = bench_now();
     error = start(one, &guard, &child);
-    if (error == 0)
+    if (error == 0) {
+        running = child;
         status = wait_for(child, &guard);
+        running = 0;
+    }
     one->times[one->runs++] = (double)(bench_now() - started);
     guard_end(&guard);
     if (error != 0)

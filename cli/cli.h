@@ -258,8 +258,12 @@ bool progress_tell(void *user, const struct mf_progress *progress);
 /* Nothing of it is left on the terminal. */
 void progress_clear(struct run *run);
 
-/* From now on a signal ends work by way of progress_tell. */
-void progress_catch_signals(void);
+/* From now on a signal ends work by way of progress_tell; and where that does
+ * not do it soon enough, the program, leaving no temporary file of run->env. */
+void progress_catch_signals(struct run *run);
+
+/* What is to be done besides, in a signal handler; NULL: nothing. */
+void progress_at_end(void (*act)(void));
 
 /* The one that came, or 0. */
 int progress_signal(void);

@@ -119,7 +119,7 @@ static bool make_env(void)
         report_start(&run);
         return false;
     }
-    progress_catch_signals();
+    progress_catch_signals(&run);
     if (run.options.help || mf_isa_check(run.env) == MF_OK)
         return true;
     report_usage(&run, "%s", mf_env_error(run.env)->message);
@@ -197,6 +197,8 @@ static int finish(void)
 
 int main(int count, char **arguments)
 {
+    struct mf_env *env;
+
     clock_gettime(CLOCK_MONOTONIC, &run.started);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file's limit is an error like others */
@@ -212,6 +214,8 @@ int main(int count, char **arguments)
             run.options.json = true; /* errors of the command line, too */
     run.code = execute(count > 0 ? count - 1 : 0, arguments + 1);
     run.code = finish();
-    mf_env_free(run.env);
+    env = run.env;
+    run.env = NULL; /* a signal may still come */
+    mf_env_free(env);
     return run.code;
 }

@@ -2,22 +2,79 @@
  *
  * progress.c - how far long work is, and what ends it early
  *
- * A signal only sets a flag: the library is told at its next question, takes
- * away what it has begun to write, and comes back with an error.
+ * A signal sets a flag: the library is told at its next question, takes away
+ * what it has begun to write, and comes back with an error.  Where it does not
+ * ask in time, as by a mistake or while it reads a long header, a timer ends
+ * the program.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
 
-static volatile sig_atomic_t stopped_by;
+/* What a signal's end may take. */
+#define DEADLINE_NS 80000000
 
+static volatile sig_atomic_t stopped_by;
+static struct run *running;
+static void (*volatile last_act)(void);
+static timer_t deadline;
+static bool has_deadline;
+
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return; /* nobody is left to be told */
+}
+
+/* A second signal neither hastens the end nor puts it off. */
 static void stop(int number)
 {
-    stopped_by = number;
+    const struct itimerspec soon = { .it_value.tv_nsec = DEADLINE_NS };
+    int kept = errno;
+
+    if (!stopped_by) {
+        stopped_by = number;
+        if (has_deadline)
+            timer_settime(deadline, 0, &soon, NULL);
+    }
+    errno = kept;
+}
+
+/* Everything here may be called by a signal handler. */
+static void end_now(int number)
+{
+    (void)number;
+    mf_env_abandon(running->env);
+    if (last_act)
+        last_act();
+    progress_clear(running);
+    say("modelfile: stopped before the end\n");
+    _exit(EXIT_SIGNAL + stopped_by);
+}
+
+void progress_at_end(void (*act)(void))
+{
+    last_act = act;
+}
+
+static void prepare_deadline(struct run *run)
+{
+    struct sigaction action = { .sa_handler = end_now };
+    sigset_t alarm;
+
+    running = run;
+    sigfillset(&action.sa_mask);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    has_deadline = sigaction(SIGALRM, &action, NULL) == 0 &&
+                   sigprocmask(SIG_UNBLOCK, &alarm, NULL) == 0 &&
+                   timer_create(CLOCK_MONOTONIC, NULL, &deadline) == 0;
 }
 
 int progress_signal(void)
@@ -25,12 +82,13 @@ int progress_signal(void)
     return stopped_by;
 }
 
-void progress_catch_signals(void)
+void progress_catch_signals(struct run *run)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction action = { .sa_handler = stop };
 
-    sigemptyset(&action.sa_mask);
+    prepare_deadline(run);
+    sigfillset(&action.sa_mask); /* of several the first one counts */
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
         struct sigaction old;
 
@@ -41,12 +99,6 @@ void progress_catch_signals(void)
 }
 
 /* ---- the line ---- */
-
-static void say(const char *text)
-{
-    if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return; /* nobody is left to be told */
-}
 
 static double seconds_between(const struct timespec *from,
                               const struct timespec *to)

@@ -7,6 +7,8 @@
  */
 #include "lib/convert.h"
 
+#include "lib/signals.h"
+
 /* ---- the list of shards ---- */
 
 static void put_json(void *user, const char *at, size_t size)
@@ -168,22 +170,27 @@ static enum mf_status tell_done(const struct mf_outputs *outputs, size_t done)
                        .text);
 }
 
-/* The list of shards comes last: it names only files that are there. */
+/* The list of shards comes last: it names only files that are there.  Whoever
+ * ends work by a signal and mf_env_abandon has all files in their places or
+ * none. */
 static enum mf_status commit(struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
+    sigset_t before;
     size_t done = 0;
 
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = mf_target_sync(&outputs->output[i].target);
     if (status == MF_OK && outputs->index_path)
         status = mf_target_sync(&outputs->index);
+    mf_signals_hold(&before);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         status = mf_target_commit(&outputs->output[i].target);
         done += status == MF_OK;
     }
     if (status == MF_OK && outputs->index_path)
         status = mf_target_commit(&outputs->index);
+    mf_signals_release(&before);
     return status == MF_OK || done == 0 ? status : tell_done(outputs, done);
 }
 

@@ -199,6 +199,13 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 /* Every model of the env must be closed before.  NULL is allowed. */
 MF_API void mf_env_free(struct mf_env *env);
 
+/* For a program that has to end at once, from within a call with this env:
+ * takes away the temporary files of all that is being written.  May be called
+ * by a signal handler in the thread that made the call; the process has to end
+ * then, by _exit.  What an edit in place has begun stays, with its journal, as
+ * after a crash.  NULL is allowed. */
+MF_API void mf_env_abandon(struct mf_env *env);
+
 /* MF_ERR_ARGUMENT where the environment's MODELFILE_ISA names no instruction
  * set that runs here; calls that would use it end likewise. */
 MF_API enum mf_status mf_isa_check(struct mf_env *env);

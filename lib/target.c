@@ -24,6 +24,7 @@
 #include "lib/digest.h"
 #include "lib/journal.h"
 #include "lib/path.h"
+#include "lib/signals.h"
 
 #if defined(__linux__)
 #include <sys/xattr.h>
@@ -215,7 +216,36 @@ static bool learn_mode(struct mf_target *target)
     return result == 0;
 }
 
-static enum mf_status open_temporary(struct mf_target *target)
+/* ---- those with a temporary file ---- */
+
+/* A signal may come between any two steps and find the list whole. */
+static void enlist(struct mf_target *target)
+{
+    target->next = target->env->target;
+    target->env->target = target;
+}
+
+static void strike_off(const struct mf_target *target)
+{
+    struct mf_target *_Atomic *at = &target->env->target;
+
+    while (*at && *at != target)
+        at = &(*at)->next;
+    if (*at)
+        *at = target->next;
+}
+
+void mf_env_abandon(struct mf_env *env)
+{
+    for (struct mf_target *each = env ? env->target : NULL; each;
+         each = each->next)
+        if (*each->temporary)
+            unlinkat(each->folder, each->temporary, 0);
+}
+
+/* ---- the temporary file ---- */
+
+static int create_temporary(struct mf_target *target)
 {
     struct timespec now = { 0 };
     int tries = 100;
@@ -229,9 +259,24 @@ static enum mf_status open_temporary(struct mf_target *target)
         if (!target->is_new || learn_mode(target))
             target->fd = create(target, MODE_KEPT);
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
+    return target->fd;
+}
+
+/* No signal comes before it is known that there is something to take away. */
+static enum mf_status open_temporary(struct mf_target *target)
+{
+    sigset_t before;
+    int error;
+
+    mf_signals_hold(&before);
+    if (create_temporary(target) >= 0)
+        enlist(target);
+    error = errno;
+    mf_signals_release(&before);
     if (target->fd >= 0)
         return MF_OK;
     *target->temporary = 0;
+    errno = error;
     return fail(target->env, target, MF_NO_OFFSET, "written");
 }
 
@@ -739,11 +784,17 @@ static enum mf_status commit(struct mf_target *target)
     return MF_OK;
 }
 
+/* What has the temporary name meanwhile may be somebody else's, which
+ * mf_env_abandon must not take away. */
 enum mf_status mf_target_commit(struct mf_target *target)
 {
-    enum mf_status status = commit(target);
+    enum mf_status status;
+    sigset_t before;
 
+    mf_signals_hold(&before);
+    status = commit(target);
     mf_target_abort(target);
+    mf_signals_release(&before);
     return status;
 }
 
@@ -756,6 +807,8 @@ void mf_target_abort(struct mf_target *target)
     if (*target->temporary) {
         MF_AGAIN(result, unlinkat(target->folder, target->temporary, 0));
     }
+    if (target->env)
+        strike_off(target);
     if (target->folder >= 0)
         close(target->folder);
     if (target->real)

@@ -15,6 +15,7 @@
 
 #include "lib/source.h"
 
+/* Not to be moved while it is open. */
 struct mf_target {
     struct mf_env *env;
     const char *path;   /* as the caller named it */
@@ -29,8 +30,9 @@ struct mf_target {
     bool is_new;     /* nothing stands there that could be replaced */
     mode_t mode;     /* that it will have; of a new file */
     struct stat old; /* else what stands there */
-    const struct stat *replaces;  /* the only file that may be; NULL: any */
-    atomic_uint_fast64_t written; /* not of a stream: by all threads */
+    const struct stat *replaces;    /* the only file that may be; NULL: any */
+    atomic_uint_fast64_t written;   /* not of a stream: by all threads */
+    struct mf_target *_Atomic next; /* of the env's list; see mf_env_abandon */
 };
 
 /* For size bytes, whose room is taken now.  replace: something may stand there

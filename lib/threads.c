@@ -16,8 +16,9 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
+
+#include "lib/signals.h"
 
 size_t mf_threads_useful(size_t wanted)
 {
@@ -31,27 +32,6 @@ static void *wait_for(void *lock)
     pthread_mutex_lock(lock);
     pthread_mutex_unlock(lock);
     return NULL;
-}
-
-/* Those that are for the program, not for the thread at whose work they come:
- * a program that holds a signal back until it waits for it must not find it
- * taken by a thread of ours. */
-static void hold_signals(sigset_t *before)
-{
-    static const int of_a_thread[] = {
-        SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF,
-    };
-    sigset_t held;
-
-    sigfillset(&held);
-    for (size_t i = 0; i < sizeof(of_a_thread) / sizeof(*of_a_thread); i++)
-        sigdelset(&held, of_a_thread[i]);
-    pthread_sigmask(SIG_BLOCK, &held, before);
-}
-
-static void release_signals(const sigset_t *before)
-{
-    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 /* OpenMP's library ends the program where the system refuses a thread.  So it
@@ -82,14 +62,16 @@ size_t mf_threads_start(size_t wanted)
 
     mf_threads_end(); /* the program's own threads take its signals */
     pthread_mutex_lock(&one_at_a_time);
-    hold_signals(&before);
+    /* A program that holds a signal back until it waits for it must not find it
+     * taken by a thread of ours. */
+    mf_signals_hold(&before);
     given = threads_given(wanted);
     if (given > 1) {
         /* Counted since a compiler leaves out a region that does nothing. */
 #pragma omp parallel num_threads((int)given + 1) reduction(+ : started)
         started++;
     }
-    release_signals(&before);
+    mf_signals_release(&before);
     pthread_mutex_unlock(&one_at_a_time);
     return started > given ? given : started > 1 ? started : 1;
 }
@@ -174,12 +156,12 @@ bool mf_threads_run(size_t count, const struct mf_threads_task *task)
     sigset_t before;
 
     crowd_begin(&crowd);
-    hold_signals(&before); /* threads are born with what is held here */
+    mf_signals_hold(&before); /* threads are born with what is held here */
 #pragma omp parallel num_threads((int)count + 1)
     if (omp_get_thread_num() > 0) {
         work(&crowd, (size_t)omp_get_thread_num() - 1);
     } else {
-        release_signals(&before);
+        mf_signals_release(&before);
         others = (size_t)omp_get_num_threads() - 1;
         if (others > 0 && others < count) /* OMP_THREAD_LIMIT, say */
             task->work(task->context, others, true);

@@ -245,6 +245,11 @@ static void null_mf_env_free(void)
     mf_env_free(NULL);
 }
 
+static void null_mf_env_abandon(void)
+{
+    mf_env_abandon(NULL);
+}
+
 static void null_mf_env_heap(void)
 {
     mf_env_heap(NULL, &heap);
@@ -795,6 +800,7 @@ static const struct {
     { "mf_editor_apply", null_mf_editor_apply },
     { "mf_editor_close", null_mf_editor_close },
     { "mf_env_error", null_mf_env_error },
+    { "mf_env_abandon", null_mf_env_abandon },
     { "mf_env_free", null_mf_env_free },
     { "mf_env_heap", null_mf_env_heap },
     { "mf_env_io", null_mf_env_io },

@@ -175,6 +175,58 @@ static void attributes_pass(void **state)
 #endif
 }
 
+/* ---- ended from within ---- */
+
+enum { OPEN = 5 };
+
+/* Files in the scratch folder. */
+static size_t files(void)
+{
+    DIR *folder = opendir(scratch_folder);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    assert_non_null(folder);
+    while ((entry = readdir(folder)) != NULL)
+        count +=
+            strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(folder);
+    return count;
+}
+
+/* Of those that are open, whichever was closed before, and how. */
+static void what_is_abandoned_leaves_nothing(void **state)
+{
+    static const char *const names[OPEN] = { "a", "b", "c", "d", "e" };
+    struct mf_target target[OPEN];
+    char old[sizeof(target[0].temporary)];
+
+    (void)state;
+    mf_env_abandon(NULL);
+    mf_env_abandon(env);
+    for (size_t closed = 0; closed < OPEN; closed++)
+        for (int whole = 0; whole < 2; whole++) {
+            for (size_t i = 0; i < OPEN; i++)
+                assert_int_equal(mf_target_open(env, scratch_path(names[i]), 0,
+                                                false, &target[i]),
+                                 MF_OK);
+            snprintf(old, sizeof(old), "%s", target[closed].temporary);
+            if (whole)
+                assert_int_equal(mf_target_commit(&target[closed]), MF_OK);
+            mf_target_abort(&target[closed]);
+            save(scratch_path(old), "ours no more", 1);
+            assert_int_equal(files(), OPEN + (size_t)whole);
+            mf_env_abandon(env);
+            assert_int_equal(files(), 1 + (size_t)whole);
+            assert_int_equal(access(scratch_path(old), F_OK), 0);
+            for (size_t i = 0; i < OPEN; i++)
+                mf_target_abort(&target[i]);
+            save(scratch_path("x"), "", 0);
+            mf_env_abandon(env);
+            assert_int_equal(empty_scratch(), 2 + (size_t)whole);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +234,7 @@ int main(void)
         cmocka_unit_test(is_nobody_elses_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
         cmocka_unit_test(what_comes_meanwhile_stays),
+        cmocka_unit_test(what_is_abandoned_leaves_nothing),
         cmocka_unit_test(bytes_stay_within_the_size),
         cmocka_unit_test(attributes_pass),
     };
