@@ -6,7 +6,19 @@
 
 #include <unistd.h>
 
-static const char *path_of(const struct mf_model *model, struct mf_arena *arena,
+const char *const mf_beside_names[] = { "config.json", "tokenizer.json",
+                                        "tokenizer_config.json",
+                                        "chat_template.jinja", NULL };
+
+static bool is_listed(const char *name)
+{
+    for (size_t i = 0; mf_beside_names[i]; i++)
+        if (strcmp(mf_beside_names[i], name) == 0)
+            return true;
+    return false;
+}
+
+const char *mf_beside_path(const struct mf_model *model, struct mf_arena *arena,
                            const char *name)
 {
     return mf_path_beside(arena, model->file[0].path,
@@ -16,7 +28,7 @@ static const char *path_of(const struct mf_model *model, struct mf_arena *arena,
 bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
                         const char *name)
 {
-    const char *path = path_of(model, arena, name);
+    const char *path = mf_beside_path(model, arena, name);
 
     return path && access(path, F_OK) == 0;
 }
@@ -29,10 +41,13 @@ enum mf_status mf_beside_open(struct mf_beside *beside,
     const char *path;
 
     *beside = (struct mf_beside){ .env = env, .name = name };
+    if (!is_listed(name)) /* or it would not be spared, see spare.c */
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "no file of that name is read beside a model");
     if (model->file[0].source.fd < 0)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "there is none: the model is no file");
-    path = path_of(model, arena, name);
+    path = mf_beside_path(model, arena, name);
     if (!path ||
         mf_source_open_file(env, path, &beside->source, NULL) != MF_OK ||
         mf_reader_init(&beside->reader, env, &beside->source, NULL, 0) != MF_OK)

@@ -16,6 +16,14 @@ struct mf_beside {
     struct mf_json json;
 };
 
+/* All names that the functions below are called with, NULL behind the last. */
+extern const char *const mf_beside_names[];
+
+/* The path of the file of that name in the folder of the model's first file, in
+ * the arena; NULL after mf_fail. */
+const char *mf_beside_path(const struct mf_model *model, struct mf_arena *arena,
+                           const char *name);
+
 /* Whether there is a file of that name; false after mf_fail, too. */
 bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
                         const char *name);

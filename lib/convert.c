@@ -86,26 +86,6 @@ static uint64_t bytes_of(const struct mf_outputs *outputs)
     return size;
 }
 
-/* Several files take their places one after the other: a crash between two of
- * them leaves new ones beside old ones, and where those were the model that is
- * read, nothing would be left of it. */
-static enum mf_status spare_inputs(const struct mf_outputs *outputs)
-{
-    const struct mf_model *model = outputs->model;
-
-    for (size_t i = 0; outputs->count > 1 && i < outputs->count; i++)
-        for (size_t f = 0; f < model->file_count; f++)
-            if (mf_target_replaces(&outputs->output[i].target,
-                                   &model->file[f].source))
-                return mf_fail(
-                    outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                    "'%s' is a file of the model itself: choose another name",
-                    mf_quote((struct mf_str){ outputs->output[i].path,
-                                              strlen(outputs->output[i].path) })
-                        .text);
-    return MF_OK;
-}
-
 static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
 {
     enum mf_status status = MF_OK;
@@ -121,8 +101,6 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
             status = mf_target_check_more(
                 &output->target, bytes_of(outputs) - output->draft.file_size);
     }
-    if (status == MF_OK)
-        status = spare_inputs(outputs);
     return status == MF_OK ? open_index(outputs, replace) : status;
 }
 
@@ -199,8 +177,10 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     struct mf_crew crew = { 0 };
     uint64_t size = bytes_of(outputs);
     size_t least;
-    enum mf_status status = mf_outputs_need(outputs, &least);
+    enum mf_status status = mf_outputs_spare_inputs(outputs);
 
+    if (status == MF_OK)
+        status = mf_outputs_need(outputs, &least);
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, least);
     if (status == MF_OK && !outputs->verbatim &&
@@ -230,25 +210,23 @@ enum mf_status mf_convert(struct mf_model *model, const char *path,
 
     static const struct mf_convert_options none;
     struct mf_outputs outputs;
-    struct mf_convert_result result;
     enum mf_status status;
 
     mf_clear_error(model->env);
     options = options ? options : &none;
     status = mf_outputs_plan(model, path, options, &outputs);
-    if (status == MF_OK && !options->dry_run)
-        status = mf_outputs_write(&outputs, options->replace);
-    if (status == MF_OK) {
-        result = (struct mf_convert_result){
+    if (status == MF_OK)
+        status = options->dry_run
+                     ? mf_outputs_spare_inputs(&outputs)
+                     : mf_outputs_write(&outputs, options->replace);
+    if (status == MF_OK && out)
+        *out = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,
             .file_count = outputs.count,
             .file_size = bytes_of(&outputs),
             .left_out = outputs.left_out,
             .tensors_left_out = outputs.renaming.lost,
         };
-        if (out)
-            *out = result;
-    }
     mf_outputs_release(&outputs);
     return status;
 }

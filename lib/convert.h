@@ -46,6 +46,9 @@ struct mf_outputs {
     char *index_path;
     struct mf_target index;
     size_t left_out; /* metadata that could not be carried */
+    /* The one file takes the place of the model that is read. */
+    bool rewrites;
+    const struct mf_source *imatrix; /* read as well, or NULL */
     struct mf_weights weights;
     /* What recoding did to the numbers, by the type that they have now; NULL:
      * not asked. */
@@ -82,6 +85,9 @@ enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);
 /* The tensors' bytes into the open targets, on all threads. */
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew);
+
+/* MF_ERR_OUTPUT where one of them is a file that is read, in spare.c. */
+enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs);
 
 /* Writes them all; nothing stands at any path before all is on the disk. */
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);

@@ -89,6 +89,7 @@ enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path)
     struct mf_shard_names names = { .arena = &model->paths };
     enum mf_status status;
 
+    model->list = path;
     model->file_count = 0; /* the list is not a shard */
     model->format = NULL;
     status = list_and_open(model, format, &source, path, &names);

@@ -20,6 +20,7 @@ struct mf_model {
     struct mf_file *file; /* as many as there are shards */
     struct mf_part *part; /* likewise */
     size_t file_count, file_room;
+    const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
     bool is_stray; /* a shard whose name does not lead to the others */
     bool validated, data_validated; /* mf_validate(_data) has been here */

@@ -597,7 +597,10 @@ struct mf_convert_result {
  * for byte.  A model with errors is refused, and so is a shard of a GGUF whose
  * name does not lead to the others, unless it was opened MF_SHARDS_ALONE.
  * Until it returns MF_OK, what stood at path stands there; afterwards the whole
- * new file does, on the disk.
+ * new file does, on the disk.  MF_ERR_OUTPUT, and nothing is done, where path
+ * is by device and inode a file that is read: of the model, its list of shards,
+ * a file like config.json beside it, an importance matrix.  The same goes for
+ * mf_tensor_export and mf_quantize.
  * options and out may be NULL. */
 MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
                                  const struct mf_convert_options *options,

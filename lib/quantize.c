@@ -180,6 +180,7 @@ static enum mf_status open_imatrix(struct quantizing *work)
     if (mf_imatrix_open(work->model->env, options->imatrix, &choice,
                         &work->imatrix) != MF_OK)
         return work->model->env->error.status;
+    work->outputs.imatrix = &work->imatrix->source;
     work->outputs.weights.read = read_weights;
     work->outputs.weights.user = work;
     return MF_OK;
@@ -252,7 +253,7 @@ static enum mf_status write_model(struct quantizing *work, bool report)
     size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
 
     if (work->how->dry_run)
-        return MF_OK;
+        return mf_outputs_spare_inputs(outputs);
     if (report) {
         outputs->deviation = mf_alloc(outputs->env, size);
         if (!outputs->deviation)

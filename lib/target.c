@@ -463,16 +463,6 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
     return env->error.status;
 }
 
-bool mf_target_replaces(const struct mf_target *target,
-                        const struct mf_source *source)
-{
-    struct stat old, read;
-
-    return !target->stream && source->fd >= 0 &&
-           stat(target->real, &old) == 0 && fstat(source->fd, &read) == 0 &&
-           old.st_dev == read.st_dev && old.st_ino == read.st_ino;
-}
-
 /* ---- bytes ---- */
 
 /* Whoever shares our end of a pipe may have made it one that does not wait. */

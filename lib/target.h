@@ -47,10 +47,6 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
 enum mf_status mf_target_check_more(const struct mf_target *target,
                                     uint64_t size);
 
-/* Whether the file that will be replaced is the one that source reads. */
-bool mf_target_replaces(const struct mf_target *target,
-                        const struct mf_source *source);
-
 /* Any thread, with an env of its own; a stream takes bytes only in order. */
 enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
                                uint64_t offset, const void *bytes, size_t size);

@@ -169,49 +169,95 @@ else
 fi
 clean
 
-# ---- OUT is IN, by whatever name
+# ---- OUT is a file that is read, by whatever name
+
+# spares FILE ARGUMENT...: refused, with --force and without, also when it is
+# only asked what would be done; the file stays, and nothing is recommended that
+# would take it away.
+spares() {
+    spared=$1
+    shift
+    cksum <"$spared" >"$dir/before"
+    for more in "" --force --dry-run "--force --dry-run"; do
+        # shellcheck disable=SC2086 # options of their own
+        ends 4 "$@" $more && says ": choose another name$" &&
+            ! grep -q -e --force "$dir/said" &&
+            cksum <"$spared" | cmp -s - "$dir/before" || return
+    done
+}
 
 itself() {
     cp "$model" m.gguf
-    ends 4 convert m.gguf m.gguf && cmp m.gguf "$model" &&
-        ends 0 convert --force m.gguf m.gguf && cmp m.gguf "$model" &&
-        ends 0 convert --force --reserve 4096 m.gguf m.gguf &&
-        ends 0 validate --data --strict m.gguf && holds m.gguf
+    ln m.gguf hard.gguf
+    ln -s m.gguf soft.gguf
+    tensor=decoder.layers.0.feed_forward.experts.gate.weight
+    for out in m.gguf hard.gguf soft.gguf ../work/m.gguf "$work/soft.gguf"; do
+        spares m.gguf convert m.gguf $out &&
+            spares m.gguf convert soft.gguf $out --to apr &&
+            spares m.gguf dequantize hard.gguf $out &&
+            spares m.gguf quantize m.gguf $out Q8_0 &&
+            spares m.gguf merge soft.gguf $out &&
+            ends 4 tensors export --force m.gguf $tensor $out &&
+            ends 4 tensors export --raw m.gguf $tensor $out &&
+            says "of the model itself" && cmp m.gguf "$model" || return
+    done
+    [ -h soft.gguf ] && holds m.gguf hard.gguf soft.gguf
 }
-check "OUT is IN" itself
+check "OUT is IN, or a link to it" itself
 clean
 
-hard_link() {
-    cp "$model" m.gguf
-    ln m.gguf l.gguf
-    ends 4 convert m.gguf l.gguf && cmp m.gguf "$model" &&
-        ends 0 convert --force --to apr m.gguf l.gguf &&
-        cmp m.gguf "$model" && ends 0 validate --data --strict l.gguf &&
-        holds m.gguf l.gguf
-}
-check "OUT is a hard link to IN, which stays" hard_link
-clean
-
-symbolic_link() {
-    cp "$model" m.gguf
-    ln -s m.gguf l.gguf
-    ends 4 convert m.gguf l.gguf && cmp m.gguf "$model" &&
-        ends 0 convert --force --reserve 4096 m.gguf l.gguf &&
-        [ -h l.gguf ] && [ ! -h m.gguf ] &&
-        ends 0 validate --data --strict m.gguf && holds m.gguf l.gguf
-}
-check "OUT is a symbolic link to IN" symbolic_link
-clean
-
+# What the shell makes of  merge two-*.gguf.
 own_shards() {
-    ends 0 split --max-tensors 100 "$model" m.gguf || return
-    cat m-0000?-of-00003.gguf | cksum >"$dir/before"
-    ends 4 split --force --max-tensors 100 m-00001-of-00003.gguf m.gguf &&
-        says "of the model itself" || return
-    cat m-0000?-of-00003.gguf | cksum | cmp - "$dir/before" &&
-        ends 0 merge m-00003-of-00003.gguf whole.gguf && cmp whole.gguf "$model"
+    ends 0 split --max-tensors 150 "$model" two.gguf &&
+        spares two-00002-of-00002.gguf merge two-*.gguf &&
+        spares two-00001-of-00002.gguf convert two-00002-of-00002.gguf \
+            two-00001-of-00002.gguf &&
+        spares two-00001-of-00002.gguf split --max-tensors 150 \
+            two-00001-of-00002.gguf two.gguf &&
+        spares two-00002-of-00002.gguf quantize --keep-split \
+            two-00001-of-00002.gguf two.gguf f16 || return
+    # Some are, others not.
+    ln two-00001-of-00002.gguf o-00003-of-00003.gguf
+    spares two-00001-of-00002.gguf split --max-tensors 100 \
+        two-00001-of-00002.gguf o.gguf &&
+        holds two-00001-of-00002.gguf two-00002-of-00002.gguf \
+            o-00003-of-00003.gguf &&
+        ends 0 merge two-00002-of-00002.gguf whole.gguf &&
+        cmp whole.gguf "$model"
 }
-check "several files are not written over those that are read" own_shards
+check "OUT is a shard of IN" own_shards
+clean
+
+# The list of the shards, the files beside them, and a matrix.
+read_as_well() {
+    cp -R "$fixtures/good-hf-llama" hf && chmod -R u+w hf &&
+        spares hf/config.json convert hf hf/config.json --to gguf &&
+        spares hf/tokenizer.json convert hf hf/tokenizer.json --names gguf \
+            --to gguf || return
+    ends 0 convert "$model" w.safetensors &&
+        ends 0 split --max-tensors 100 w.safetensors m &&
+        spares m.safetensors.index.json split --max-tensors 200 \
+            m.safetensors.index.json m &&
+        spares m.safetensors.index.json merge m-00002-of-00003.safetensors \
+            m.safetensors.index.json || return
+    printf '\1\0\0\0\61\0\0\0%s\1\0\0\0\1\0\0\0\0\0\200\77' \
+        decoder.layers.0.feed_forward.experts.gate.weight >x.dat
+    ln -s x.dat also.gguf
+    spares x.dat quantize --imatrix x.dat "$model" x.dat q4_0 &&
+        spares x.dat quantize --imatrix x.dat "$model" also.gguf q4_0
+}
+check "OUT is another file that is read" read_as_well
+clean
+
+appended() {
+    cp "$model" m.gguf
+    "$modelfile" convert --quiet m.gguf - >>m.gguf 2>"$dir/said"
+    [ $? -eq 4 ] && says "'-' is a file of the model itself" &&
+        "$modelfile" quantize --quiet m.gguf /dev/stdout q8_0 1<>m.gguf \
+            2>"$dir/said"
+    [ $? -eq 4 ] && cmp m.gguf "$model"
+}
+check "standard output is IN" appended
 clean
 
 # ---- shards that do not say what they are a part of
