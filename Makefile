@@ -77,7 +77,8 @@ FUZZ_open    := $(FORMATS) json
 FUZZ_convert := convert
 FUZZ_beside  := config tokenizer tokenizer_config template index imatrix
 FUZZ_lines   := manifest baseline
-FUZZ_NAMES   := $(foreach file,open convert beside lines,$(FUZZ_$(file)))
+FUZZ_journal := journal
+FUZZ_NAMES   := $(foreach file,open convert beside lines journal,$(FUZZ_$(file)))
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
@@ -252,7 +253,7 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-fuzz_file    = $(strip $(foreach file,open convert beside lines,\
+fuzz_file    = $(strip $(foreach file,open convert beside lines journal,\
                  $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
 # The command's own readers are reached without its main.
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))

@@ -8,7 +8,7 @@ set -u
 . tests/tap.sh
 
 for target in gguf safetensors apr json convert config tokenizer \
-    tokenizer_config template index imatrix manifest baseline; do
+    tokenizer_config template index imatrix manifest baseline journal; do
     check "$target" "${BUILD:-build}/tests/replay-$target" \
         "tests/fuzz/corpus/$target" fixtures
 done
