@@ -4,6 +4,7 @@
  */
 #include "lib/chat.h"
 
+#include <dirent.h>
 #include <stdio.h>
 
 #include "lib/beside.h"
@@ -153,7 +154,7 @@ enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
 /* ---- files of their own ---- */
 
 static enum mf_status take_file(struct mf_chat *chat,
-                                const struct mf_beside *file)
+                                const struct mf_beside *file, const char *name)
 {
     size_t size = (size_t)file->source.size;
     char *text;
@@ -162,13 +163,105 @@ static enum mf_status take_file(struct mf_chat *chat,
         return mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "it has more than %zu bytes", TEMPLATE_MAX);
     text = mf_arena_text(&chat->draft->arena, size);
-    if (!text || begin(chat, "default") != MF_OK ||
+    if (!text || begin(chat, name) != MF_OK ||
         mf_source_read(chat->env, &file->source, 0, text, size) != MF_OK)
         return failed(chat);
     if (!mf_text_is_utf8(text, size))
         return mf_fail(chat->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "it is not UTF-8");
     chat->last->text = (struct mf_str){ text, size };
+    return MF_OK;
+}
+
+static enum mf_status open_and_take(struct mf_chat *chat,
+                                    const struct mf_model *model,
+                                    const char *path, const char *name)
+{
+    struct mf_beside file;
+    enum mf_status status =
+        mf_beside_open(&file, model, &chat->draft->arena, path);
+
+    if (status == MF_OK)
+        status = take_file(chat, &file, name);
+    return mf_beside_close(&file, status);
+}
+
+#define MORE_FOLDER "additional_chat_templates"
+#define JINJA       ".jinja"
+
+/* "additional_chat_templates/tool use.jinja" is called "tool_use". */
+static enum mf_status take_more_file(struct mf_chat *chat,
+                                     const struct mf_model *model,
+                                     const char *file)
+{
+    size_t size = strlen(MORE_FOLDER) + 1 + strlen(file);
+    char *path = mf_arena_text(&chat->draft->arena, size);
+    char *name =
+        mf_arena_text(&chat->draft->arena, strlen(file) - strlen(JINJA));
+
+    if (!path || !name)
+        return failed(chat);
+    snprintf(path, size + 1, "%s/%s", MORE_FOLDER, file);
+    size = strlen(file) - strlen(JINJA);
+    memcpy(name, file, size);
+    name[clean_name(name, size)] = 0;
+    if (strlen(name) >= CHAT_NAME_MAX)
+        return mf_fail(chat->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'%s': the name of a chat template has at most %d bytes",
+                       mf_quote((struct mf_str){ path, strlen(path) }).text,
+                       CHAT_NAME_MAX - 1);
+    return open_and_take(chat, model, path, name);
+}
+
+/* The names in the folder, in order; false where there are too many. */
+static bool list_more(struct mf_chat *chat, DIR *stream, const char **names,
+                      size_t *count)
+{
+    struct dirent *entry;
+
+    while ((entry = readdir(stream)) != NULL) {
+        struct mf_str name = { entry->d_name, strlen(entry->d_name) };
+        size_t at = *count;
+
+        if (entry->d_name[0] == '.' || !mf_str_ends(name, JINJA))
+            continue;
+        if (at == TEMPLATES_MAX)
+            return false;
+        name = mf_draft_text(chat->draft, name);
+        if (!name.at)
+            return false;
+        for (; at > 0 && strcmp(names[at - 1], name.at) > 0; at--)
+            names[at] = names[at - 1];
+        names[at] = name.at;
+        ++*count;
+    }
+    return true;
+}
+
+/* Those that lie in a folder of their own, beside chat_template.jinja. */
+static enum mf_status take_more(struct mf_chat *chat,
+                                const struct mf_model *model)
+{
+    const char *names[TEMPLATES_MAX];
+    const char *path =
+        mf_path_beside(&chat->draft->arena, model->file[0].path,
+                       (struct mf_str){ MORE_FOLDER, strlen(MORE_FOLDER) });
+    DIR *stream = path ? opendir(path) : NULL;
+    size_t count = 0;
+    bool listed;
+
+    if (!stream)
+        return failed(chat);
+    listed = list_more(chat, stream, names, &count);
+    closedir(stream);
+    if (!listed)
+        return failed(chat) ? failed(chat)
+                            : mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                                      "'%s' has more than %d templates",
+                                      MORE_FOLDER, TEMPLATES_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (take_more_file(chat, model, names[i]) != MF_OK)
+            return failed(chat);
     return MF_OK;
 }
 
@@ -184,28 +277,25 @@ static enum mf_status visit(void *user, const char *path,
 
 enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model)
 {
-    static const char *const names[] = { "chat_template.jinja",
-                                         "chat_template.json" };
+    static const char jinja[] = "chat_template.jinja",
+                      json[] = "chat_template.json";
+    struct mf_arena *arena = &chat->draft->arena;
+    struct mf_beside file;
+    enum mf_status status;
 
-    for (size_t i = 0; i < 2 && !chat->met; i++) {
-        struct mf_beside file;
-        enum mf_status status;
-
-        if (!mf_beside_is_there(model, &chat->draft->arena, names[i])) {
-            if (failed(chat))
-                return failed(chat);
-            continue;
-        }
-        status = mf_beside_open(&file, model, &chat->draft->arena, names[i]);
-        chat->json = &file.json;
-        if (status == MF_OK)
-            status = i == 0 ? take_file(chat, &file)
-                            : mf_json_walk(&file.json, visit, chat);
-        chat->met = true;
-        if (mf_beside_close(&file, status) != MF_OK)
-            return failed(chat);
-    }
-    return MF_OK;
+    if (chat->met)
+        return MF_OK;
+    if (mf_beside_is_there(model, arena, jinja))
+        return open_and_take(chat, model, jinja, "default") == MF_OK
+                   ? take_more(chat, model)
+                   : failed(chat);
+    if (failed(chat) || !mf_beside_is_there(model, arena, json))
+        return failed(chat);
+    status = mf_beside_open(&file, model, arena, json);
+    chat->json = &file.json;
+    if (status == MF_OK)
+        status = mf_json_walk(&file.json, visit, chat);
+    return mf_beside_close(&file, status);
 }
 
 /* ---- into the draft ---- */

@@ -32,7 +32,8 @@ enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
                              enum mf_json_token token);
 
 /* What the other files say where tokenizer_config.json has no such key: first
- * chat_template.jinja, then chat_template.json. */
+ * chat_template.jinja with additional_chat_templates, then chat_template.json.
+ */
 enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model);
 
 /* All of it, into the draft. */

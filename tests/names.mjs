@@ -705,6 +705,30 @@ for (const [name, [config, jinja, json, wanted]] of Object.entries(TEMPLATES))
         wanted, "templates");
     });
 
+check("chat templates in a folder of their own", () => {
+    const from = hfFolder("more", LLAMA, LEAST, undefined,
+        { bos_token: "<|begin_of_text|>" });
+    const more = join(from, "additional_chat_templates");
+    mkdirSync(more);
+    for (const [file, text] of [["tool use.jinja", "t"], ["rag.jinja", "r"],
+        [".hidden.jinja", "h"], ["notes.txt", "n"]])
+        writeFileSync(join(more, file), text);
+    const templates = () => Object.fromEntries(Object.entries(metadata(
+        converted(from, at("more.gguf"), "--names", "gguf"))).filter(([key]) =>
+        key.startsWith("tokenizer.chat")));
+    same(templates(), {}, "without chat_template.jinja");
+    writeFileSync(join(from, "chat_template.jinja"), "d");
+    same(templates(), { "tokenizer.chat_template": ["string", "d"],
+        "tokenizer.chat_template.rag": ["string", "r"],
+        "tokenizer.chat_template.tool_use": ["string", "t"],
+        "tokenizer.chat_templates": ["array", ["rag", "tool_use"]] },
+    "templates");
+    writeFileSync(join(more, `${"n".repeat(64)}.jinja`), "");
+    const { code, said: words } = convert(from, at("more.gguf"), "--names",
+        "gguf", "--force");
+    same([code, /has at most 63 bytes/.test(words)], [3, true], words);
+});
+
 // ---- which files of a folder are the model
 
 check("the model of a folder among other files", () => {
