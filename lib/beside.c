@@ -6,12 +6,17 @@
 
 #include <unistd.h>
 
-const char *const mf_beside_names[] = { "config.json", "tokenizer.json",
-                                        "tokenizer_config.json",
-                                        "chat_template.jinja", NULL };
+const char *const mf_beside_names[] = {
+    "config.json",         "tokenizer.json",     "tokenizer_config.json",
+    "chat_template.jinja", "chat_template.json", NULL
+};
 
 static bool is_listed(const char *name)
 {
+    size_t size = strlen(MF_BESIDE_FOLDER);
+
+    if (strncmp(name, MF_BESIDE_FOLDER, size) == 0 && name[size] == '/')
+        return true;
     for (size_t i = 0; mf_beside_names[i]; i++)
         if (strcmp(mf_beside_names[i], name) == 0)
             return true;

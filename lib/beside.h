@@ -16,8 +16,10 @@ struct mf_beside {
     struct mf_json json;
 };
 
-/* All names that the functions below are called with, NULL behind the last. */
+/* All names that the functions below are called with, NULL behind the last; and
+ * the one folder beside a model of which any file may be read. */
 extern const char *const mf_beside_names[];
+#define MF_BESIDE_FOLDER "additional_chat_templates"
 
 /* The path of the file of that name in the folder of the model's first file, in
  * the arena; NULL after mf_fail. */

@@ -186,22 +186,21 @@ static enum mf_status open_and_take(struct mf_chat *chat,
     return mf_beside_close(&file, status);
 }
 
-#define MORE_FOLDER "additional_chat_templates"
-#define JINJA       ".jinja"
+#define JINJA ".jinja"
 
 /* "additional_chat_templates/tool use.jinja" is called "tool_use". */
 static enum mf_status take_more_file(struct mf_chat *chat,
                                      const struct mf_model *model,
                                      const char *file)
 {
-    size_t size = strlen(MORE_FOLDER) + 1 + strlen(file);
+    size_t size = strlen(MF_BESIDE_FOLDER) + 1 + strlen(file);
     char *path = mf_arena_text(&chat->draft->arena, size);
     char *name =
         mf_arena_text(&chat->draft->arena, strlen(file) - strlen(JINJA));
 
     if (!path || !name)
         return failed(chat);
-    snprintf(path, size + 1, "%s/%s", MORE_FOLDER, file);
+    snprintf(path, size + 1, "%s/%s", MF_BESIDE_FOLDER, file);
     size = strlen(file) - strlen(JINJA);
     memcpy(name, file, size);
     name[clean_name(name, size)] = 0;
@@ -243,9 +242,9 @@ static enum mf_status take_more(struct mf_chat *chat,
                                 const struct mf_model *model)
 {
     const char *names[TEMPLATES_MAX];
-    const char *path =
-        mf_path_beside(&chat->draft->arena, model->file[0].path,
-                       (struct mf_str){ MORE_FOLDER, strlen(MORE_FOLDER) });
+    const char *path = mf_path_beside(
+        &chat->draft->arena, model->file[0].path,
+        (struct mf_str){ MF_BESIDE_FOLDER, strlen(MF_BESIDE_FOLDER) });
     DIR *stream = path ? opendir(path) : NULL;
     size_t count = 0;
     bool listed;
@@ -258,7 +257,7 @@ static enum mf_status take_more(struct mf_chat *chat,
         return failed(chat) ? failed(chat)
                             : mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                                       "'%s' has more than %d templates",
-                                      MORE_FOLDER, TEMPLATES_MAX);
+                                      MF_BESIDE_FOLDER, TEMPLATES_MAX);
     for (size_t i = 0; i < count; i++)
         if (take_more_file(chat, model, names[i]) != MF_OK)
             return failed(chat);

@@ -6,6 +6,7 @@
  * comes from what is read, so a crash, a mistaken OUT or a pattern of the shell
  * that gives two files of one model could leave nothing of either.
  */
+#include <dirent.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,6 +34,22 @@ static bool is_path(const struct stat *file, const char *path)
     return path && stat(path, &status) == 0 && same_file(file, &status);
 }
 
+static bool is_in_folder(const struct stat *file, const char *path)
+{
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    struct stat status;
+    bool found = false;
+
+    if (!folder)
+        return false;
+    while (!found && (entry = readdir(folder)) != NULL)
+        found = fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
+                same_file(file, &status);
+    closedir(folder);
+    return found;
+}
+
 /* What the file is to the model; NULL: nothing. */
 static const char *part_of(const struct mf_outputs *outputs,
                            const struct stat *file, struct mf_arena *arena)
@@ -49,6 +66,8 @@ static const char *part_of(const struct mf_outputs *outputs,
     for (size_t i = 0; mf_beside_names[i]; i++)
         if (is_path(file, mf_beside_path(model, arena, mf_beside_names[i])))
             return "a file that is read with the model";
+    if (is_in_folder(file, mf_beside_path(model, arena, MF_BESIDE_FOLDER)))
+        return "a file that is read with the model";
     return NULL;
 }
 

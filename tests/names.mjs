@@ -723,6 +723,13 @@ check("chat templates in a folder of their own", () => {
         "tokenizer.chat_template.tool_use": ["string", "t"],
         "tokenizer.chat_templates": ["array", ["rag", "tool_use"]] },
     "templates");
+    for (const file of ["chat_template.jinja", "additional_chat_templates/rag" +
+        ".jinja"]) {
+        const { code, said: words } = convert(from, join(from, file),
+            "--names", "gguf", "--to", "gguf", "--force");
+        same([code, /is a file that is read with the model/.test(words)],
+            [4, true], words);
+    }
     writeFileSync(join(more, `${"n".repeat(64)}.jinja`), "");
     const { code, said: words } = convert(from, at("more.gguf"), "--names",
         "gguf", "--force");
