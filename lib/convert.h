@@ -40,14 +40,14 @@ struct mf_outputs {
     size_t count;
     bool verbatim; /* one file, byte for byte that of the model */
     bool sound;    /* numbers that are infinite or NaN are refused */
-    const struct stat *replaces; /* the only file that may be; NULL: any */
+    /* The model's own and only file, which an edit replaces; NULL: any but
+     * those that are read. */
+    const struct stat *replaces;
     struct mf_renaming renaming;
     /* A file beside them that lists them, or path NULL. */
     char *index_path;
     struct mf_target index;
-    size_t left_out; /* metadata that could not be carried */
-    /* The one file takes the place of the model that is read. */
-    bool rewrites;
+    size_t left_out;                 /* metadata that could not be carried */
     const struct mf_source *imatrix; /* read as well, or NULL */
     struct mf_weights weights;
     /* What recoding did to the numbers, by the type that they have now; NULL:

@@ -244,7 +244,6 @@ static enum mf_status write_anew(struct edit *edit, const struct mf_lock *lock,
     if (status == MF_OK) {
         out->changed = outputs.output->draft.file_size;
         outputs.replaces = &lock->status;
-        outputs.rewrites = true;
         if (!options->dry_run)
             status = mf_outputs_write(&outputs, true);
     }

@@ -95,7 +95,7 @@ enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
     enum mf_status status = MF_OK;
     struct mf_arena arena;
 
-    if (outputs->rewrites)
+    if (outputs->replaces)
         return MF_OK;
     mf_arena_init(&arena, outputs->env);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
