@@ -6,7 +6,7 @@
 #     tests/run.sh TEST...
 #
 # A TEST is a program or a *.t script.  They run under prove, JOBS (2) at a
-# time, each for at most TEST_TIMEOUT (600) seconds.  Failures are shown with
+# time, each for at most TEST_TIMEOUT (1200) seconds.  Failures are shown with
 # what the test said, skipped tests by name; the last line is
 #
 #     N passed, N failed, N skipped
@@ -31,7 +31,7 @@ run_one() {
     esac
     name=$1
     shift
-    CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-600}" "$@" \
+    CMOCKA_MESSAGE_OUTPUT=TAP timeout "${TEST_TIMEOUT:-1200}" "$@" \
         >"$kept.raw" 2>"$kept.err" </dev/null || status=$?
     awk -v name="$name" -v status="$status" -v counts="$kept.counts" \
         -f "$(dirname "$0")/tap.awk" "$kept.raw" >"$kept.tap"

@@ -2,10 +2,13 @@
  *
  * test_target.c - an output file, by itself
  */
+#define _XOPEN_SOURCE 700 /* S_ISVTX */
+
 #if defined(__linux__)
 #include <sys/xattr.h>
 #endif
 
+#include "lib/path.h"
 #include "lib/target.h"
 #include "tests/scratch.h"
 
@@ -38,6 +41,37 @@ static bool holds(const char *text)
 
     free(bytes);
     return same;
+}
+
+/* A file that neither we nor the folder's owner put where all may put files and
+ * none may take away another's. */
+static void planted_is_what_others_put_where_all_may(void **state)
+{
+    const uid_t we = geteuid();
+    const struct {
+        mode_t mode;
+        uid_t folder, file;
+        bool planted;
+    } rows[] = {
+        { S_ISVTX | 0777, we + 1, we + 2, true },
+        { S_ISVTX | 0777, we, we + 2, true },
+        { S_ISVTX | 0002, we + 1, we + 2, true },
+        { S_ISVTX | 0777, we + 1, we, false },
+        { S_ISVTX | 0777, we + 1, we + 1, false },
+        { S_ISVTX | 0775, we + 1, we + 2, false },
+        { 0777, we + 1, we + 2, false },
+        { 0755, we + 1, we + 2, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct stat folder = { .st_mode = rows[i].mode,
+                               .st_uid = rows[i].folder };
+        struct stat file = { .st_mode = 0644, .st_uid = rows[i].file };
+
+        if (mf_is_planted(&folder, &file) != rows[i].planted)
+            fail_msg("row %zu", i);
+    }
 }
 
 static void takes_its_name_last(void **state)
@@ -230,6 +264,7 @@ static void what_is_abandoned_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(planted_is_what_others_put_where_all_may),
         cmocka_unit_test(takes_its_name_last),
         cmocka_unit_test(is_nobody_elses_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
