@@ -1013,6 +1013,43 @@ const PARTS = {
 for (const [name, [config, tensors, words]] of Object.entries(PARTS))
     refused(name, hfFolder("part", config, tensors), words, ...GGUF);
 
+// Calls each for a copy of the value with one thing in it replaced.
+function replaced(value, by, each) {
+    const whole = structuredClone(value);
+    const walk = (node) => {
+        for (const key of Object.keys(node)) {
+            const kept = node[key];
+            node[key] = by;
+            each(JSON.stringify(whole), key);
+            node[key] = kept;
+            if (kept && typeof kept === "object")
+                walk(kept);
+        }
+    };
+    walk(whole);
+}
+
+for (const file of ["config.json", "tokenizer.json", "tokenizer_config.json"])
+    check(`${file}: anything may stand anywhere`, () => {
+        const from = hfFolder("anything", LLAMA, LEAST);
+        const good = JSON.parse(file === "config.json" ?
+            JSON.stringify({ ...LLAMA, rope_scaling: LLAMA3 }) :
+            readFileSync(join(llama, file), "utf8"));
+        // One of each kind is enough of the long lists.
+        if (good.model?.vocab)
+            good.added_tokens.length = 1;
+        for (const by of [[], {}, null, true, 7, "x", [[]], [{}]])
+            replaced(good, by, (text, key) => {
+                if (/^[a-z\u0120\u010a]$/i.test(key))
+                    return;
+                writeFileSync(join(from, file), text);
+                const { code, said: words } = convert(from, at("any.gguf"),
+                    "--names", "gguf", "--dry-run");
+                if (![0, 3].includes(code) || !words)
+                    same(`${code} ${words}`, "0 or 3", text);
+            });
+    });
+
 // Metadata of a safetensors file may be said to have any type.
 for (const [type, value] of [["u32", "5"], ["string[]", "[]"], ["bool", "true"]])
     refused(`an architecture that is a ${type}`, (() => {

@@ -167,12 +167,25 @@ static bool try_failing(uint64_t call, bool after)
     return heap.calls < call;
 }
 
+/* Chat templates with names, beside one without. */
+static void name_templates(void)
+{
+    static const char text[] =
+        "{\"bos_token\": \"<|begin_of_text|>\", \"chat_template\": ["
+        "{\"name\": \"default\", \"template\": \"a\"},"
+        "{\"name\": \"tool use\", \"template\": \"b\"}]}";
+
+    write_file("tokenizer_config.json", text, sizeof(text) - 1);
+}
+
 static void every_allocation_failed(void **state)
 {
     (void)state;
     for (int after = 0; after < 2; after++) {
         uint64_t call = 1;
 
+        if (after)
+            name_templates();
         unlink(output);
         while (!try_failing(call, after))
             call++;
