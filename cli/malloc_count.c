@@ -50,12 +50,21 @@ bool process_heap(struct process_heap *out)
 
 /* Room for small blocks comes from the system a MiB at a time instead of 132
  * KiB: most runs ask for it once.  Before the first malloc of them all, which
- * is that of a constructor without a number. */
+ * is that of a constructor without a number.  Where the system has less, as
+ * under ulimit -d, it comes as needed. */
 #define ROOM_AT_ONCE  (1024 * 1024)
 
 __attribute__((constructor(101))) static void ask_for_room(void)
 {
     mallopt(M_TOP_PAD, ROOM_AT_ONCE);
+}
+
+/* False where that has been done. */
+static bool ask_for_less(void)
+{
+    static atomic_flag asked = ATOMIC_FLAG_INIT;
+
+    return !atomic_flag_test_and_set(&asked) && mallopt(M_TOP_PAD, 0) == 1;
 }
 
 /* Seen by the C library although the program hides its symbols, and never
@@ -94,6 +103,12 @@ static void *start_of(void *block)
 {
     return (char *)block - header_of(block)->offset;
 }
+
+/* What glibc gives, if need be without room for more. */
+#define TAKE(start, call)                                                      \
+    do                                                                         \
+        (start) = (call);                                                      \
+    while (!(start) && ask_for_less())
 
 /* Unsigned numbers wrap, so live + added is right for shrinking too. */
 static void count(size_t old_size, size_t new_size)
@@ -140,21 +155,25 @@ static bool fits(size_t size, size_t extra)
 
 REPLACES_LIBC void *malloc(size_t size)
 {
+    void *start;
+
     if (!fits(size, HEADER_SIZE))
         return NULL;
-    return make_block(__libc_malloc(size + HEADER_SIZE), HEADER_SIZE, 0, size);
+    TAKE(start, __libc_malloc(size + HEADER_SIZE));
+    return make_block(start, HEADER_SIZE, 0, size);
 }
 
 REPLACES_LIBC void *calloc(size_t number, size_t each)
 {
     size_t size;
+    void *start;
 
     if (__builtin_mul_overflow(number, each, &size))
         size = SIZE_MAX; /* which does not fit */
     if (!fits(size, HEADER_SIZE))
         return NULL;
-    return make_block(__libc_calloc(1, size + HEADER_SIZE), HEADER_SIZE, 0,
-                      size);
+    TAKE(start, __libc_calloc(1, size + HEADER_SIZE));
+    return make_block(start, HEADER_SIZE, 0, size);
 }
 
 REPLACES_LIBC void free(void *block)
@@ -171,6 +190,7 @@ REPLACES_LIBC void free(void *block)
 REPLACES_LIBC void *realloc(void *block, size_t size)
 {
     size_t old_size, offset;
+    void *start;
 
     if (!block)
         return malloc(size);
@@ -182,8 +202,8 @@ REPLACES_LIBC void *realloc(void *block, size_t size)
     offset = header_of(block)->offset;
     if (!fits(size, offset))
         return NULL;
-    return make_block(__libc_realloc(start_of(block), offset + size), offset,
-                      old_size, size);
+    TAKE(start, __libc_realloc(start_of(block), offset + size));
+    return make_block(start, offset, old_size, size);
 }
 
 REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
@@ -199,12 +219,14 @@ REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
  * aligned as the start. */
 static void *aligned_block(size_t alignment, size_t size)
 {
+    void *start;
+
     if (alignment < HEADER_SIZE)
         alignment = HEADER_SIZE;
     if (!fits(size, alignment))
         return NULL;
-    return make_block(__libc_memalign(alignment, size + alignment), alignment,
-                      0, size);
+    TAKE(start, __libc_memalign(alignment, size + alignment));
+    return make_block(start, alignment, 0, size);
 }
 
 static bool is_power_of_two(size_t value)

@@ -24,13 +24,17 @@ static bool find_all(struct mf_sha256 *sha256)
 {
     void *library = sha256->library;
 
-    return find(library, "EVP_MD_CTX_new", &sha256->ctx_new) &&
-           find(library, "EVP_MD_CTX_free", &sha256->ctx_free) &&
-           find(library, "EVP_MD_CTX_copy_ex", &sha256->ctx_copy) &&
-           find(library, "EVP_sha256", &sha256->sha256) &&
-           find(library, "EVP_DigestInit_ex", &sha256->begin) &&
-           find(library, "EVP_DigestUpdate", &sha256->update) &&
-           find(library, "EVP_DigestFinal_ex", &sha256->end);
+    return find(library, "SHA256_Init", &sha256->begin) &&
+           find(library, "SHA256_Update", &sha256->update) &&
+           find(library, "SHA256_Final", &sha256->end);
+}
+
+/* glibc tells it in words alone: "failed to map segment", "cannot allocate
+ * ...", "cannot change memory protections". */
+static bool is_memory(const char *why)
+{
+    return strstr(why, " map ") || strstr(why, "allocate") ||
+           strstr(why, "memory");
 }
 
 enum mf_status mf_sha256_init(struct mf_sha256 *sha256, struct mf_env *env)
@@ -39,31 +43,22 @@ enum mf_status mf_sha256_init(struct mf_sha256 *sha256, struct mf_env *env)
         (struct mf_sha256){ .library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL) };
     if (!sha256->library || !find_all(sha256)) {
         const char *why = dlerror();
+        bool memory;
 
         why = why ? why : "no reason given";
-        mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
-                "sha256 needs " LIBRARY ", which cannot be loaded (Debian has "
-                "it in the package libssl3): %s",
+        memory = is_memory(why);
+        mf_fail(env, memory ? MF_ERR_MEMORY : MF_ERR_IO, MF_NO_OFFSET,
+                "sha256 needs " LIBRARY ", which cannot be loaded%s: %s",
+                memory ? "" : " (Debian has it in the package libssl3)",
                 mf_quote((struct mf_str){ why, strlen(why) }).text);
         mf_sha256_release(sha256);
         return env->error.status;
     }
-    sha256->running = sha256->ctx_new();
-    sha256->ended = sha256->ctx_new();
-    if (sha256->running && sha256->ended &&
-        sha256->begin(sha256->running, sha256->sha256(), NULL))
-        return MF_OK;
-    mf_sha256_release(sha256);
-    return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                   LIBRARY " could not begin a sha256");
+    return MF_OK;
 }
 
 void mf_sha256_release(struct mf_sha256 *sha256)
 {
-    if (sha256->running)
-        sha256->ctx_free(sha256->running);
-    if (sha256->ended)
-        sha256->ctx_free(sha256->ended);
     if (sha256->library)
         dlclose(sha256->library);
     *sha256 = (struct mf_sha256){ 0 };
@@ -71,23 +66,19 @@ void mf_sha256_release(struct mf_sha256 *sha256)
 
 void mf_sha256_restart(struct mf_sha256 *sha256)
 {
-    sha256->failed = !sha256->begin(sha256->running, NULL, NULL);
+    sha256->failed = !sha256->begin(sha256->state);
 }
 
 void mf_sha256_add(struct mf_sha256 *sha256, const void *bytes, size_t size)
 {
     if (!sha256->failed)
-        sha256->failed = !sha256->update(sha256->running, bytes, size);
+        sha256->failed = !sha256->update(sha256->state, bytes, size);
 }
 
 size_t mf_sha256_finish(const struct mf_sha256 *sha256,
                         uint8_t out[MF_SHA256_SIZE])
 {
-    unsigned size = 0;
+    struct mf_sha256 ended = *sha256; /* the end of one ends it */
 
-    /* The end of one ends it: that is left to a copy. */
-    if (sha256->failed || !sha256->ctx_copy(sha256->ended, sha256->running) ||
-        !sha256->end(sha256->ended, out, &size))
-        return 0;
-    return size;
+    return !sha256->failed && ended.end(out, ended.state) ? MF_SHA256_SIZE : 0;
 }

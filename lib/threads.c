@@ -14,6 +14,7 @@
 
 #ifdef _OPENMP
 
+#include <dlfcn.h>
 #include <omp.h>
 #include <pthread.h>
 #include <time.h>
@@ -52,6 +53,21 @@ static size_t threads_given(size_t wanted)
     return given;
 }
 
+/* glibc loads this when a thread of OpenMP's ends, and aborts the program where
+ * there is no memory for it: so it is loaded before they begin. */
+static bool can_end(void)
+{
+#if defined(__GLIBC__)
+    static void *library;
+
+    if (!library)
+        library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+    return library != NULL;
+#else
+    return true;
+#endif
+}
+
 size_t mf_threads_start(size_t wanted)
 {
     /* What one thread of the program was given another must not take before
@@ -65,7 +81,7 @@ size_t mf_threads_start(size_t wanted)
     /* A program that holds a signal back until it waits for it must not find it
      * taken by a thread of ours. */
     mf_signals_hold(&before);
-    given = threads_given(wanted);
+    given = can_end() ? threads_given(wanted) : 1;
     if (given > 1) {
         /* Counted since a compiler leaves out a region that does nothing. */
 #pragma omp parallel num_threads((int)given + 1) reduction(+ : started)
