@@ -51,6 +51,7 @@ struct options {
     unsigned version;                            /* of GGUF; likewise */
     unsigned names;                              /* enum mf_naming */
     bool force, lossy, dry_run, raw, allow_nonfinite;
+    bool empty_first, delete_inputs;
     const char *imatrix, *output_type, *embedding_type;
     struct text_list tensor_types, overrides, include_weights, exclude_weights,
         prune_layers;

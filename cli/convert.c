@@ -3,6 +3,8 @@
  * convert.c - modelfile convert, split and merge: the same model in other files
  */
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -47,6 +49,9 @@ const struct option split_options[] = {
     { "--max-tensors", OPTION_COUNT, "N", 0,
       offsetof(struct options, shard_tensors),
       "each file with at most N tensors" },
+    { "--no-tensor-first-split", OPTION_FLAG, NULL, 0,
+      offsetof(struct options, empty_first),
+      "the first file has metadata alone (GGUF)" },
     OPTIONS_WRITE,
     { 0 },
 };
@@ -64,6 +69,9 @@ const struct option dequantize_options[] = {
 };
 
 const struct option merge_options[] = {
+    { "--delete-inputs", OPTION_FLAG, NULL, 0,
+      offsetof(struct options, delete_inputs),
+      "removes the shards once OUT is on the disk" },
     OPTIONS_WRITE,
     { 0 },
 };
@@ -81,11 +89,51 @@ static const char *const formats[] = { NULL, "gguf", "apr", "safetensors" };
 
 /* ---- what was written ---- */
 
+/* A tensor is never split. */
+static void warn_of_large(struct run *run, const struct mf_model *model)
+{
+    uint64_t most = run->options.shard_size;
+    struct mf_tensor tensor;
+    char text[256];
+
+    for (size_t i = 0; most > 0 && mf_tensor_at(model, i, &tensor); i++) {
+        if (tensor.data.size <= most)
+            continue;
+        snprintf(text, sizeof(text),
+                 "warning: tensor '%.*s' of %s is larger than a file is to be, "
+                 "and has one of its own",
+                 (int)(tensor.name.size < 100 ? tensor.name.size : 100),
+                 tensor.name.at, size_text(tensor.data.size).at);
+        report_remark(run, run->operand[0], text);
+    }
+}
+
+static bool is_sharded(const struct run *run)
+{
+    return run->options.shard_size > 0 || run->options.shard_tensors > 0;
+}
+
+static const char *file_name(const struct run *run, const char *path,
+                             const struct mf_convert_result *result, size_t i)
+{
+    static char name[PATH_MAX + 64];
+
+    return is_sharded(run) &&
+                   mf_shard_path(path, result->format, i, result->file_count,
+                                 name, sizeof(name))
+               ? name
+               : path;
+}
+
 static void show_text(struct run *run, const char *path,
                       const struct mf_convert_result *result)
 {
     struct out *out = &run->out;
 
+    for (size_t i = 0; is_sharded(run) && i < result->file_count; i++) {
+        out_escaped(out, str_of(file_name(run, path, result, i)), "");
+        out_line(out, "");
+    }
     out_escaped(out, str_of(path), "");
     out_format(out, ": %s, ", result->format);
     out_text(out, size_text(result->file_size).at);
@@ -99,12 +147,26 @@ static void show_text(struct run *run, const char *path,
     out_line(out, run->options.dry_run ? " (nothing was written)" : "");
 }
 
+static void files_json(struct run *run, const char *path,
+                       const struct mf_convert_result *result)
+{
+    mf_json_key(&run->json, "files");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < result->file_count; i++) {
+        const char *name = file_name(run, path, result, i);
+
+        mf_json_string(&run->json, name, strlen(name));
+    }
+    mf_json_end(&run->json, ']');
+}
+
 static void show_json(struct run *run, const char *path,
                       const struct mf_convert_result *result)
 {
     json_str(run, "output", str_of(path));
     json_text(run, "format", result->format);
     json_number(run, "file_count", result->file_count);
+    files_json(run, path, result);
     json_number(run, "file_bytes", result->file_size);
     json_number(run, "left_out", result->left_out);
     json_number(run, "tensors_left_out", result->tensors_left_out);
@@ -187,6 +249,8 @@ static void convert(struct run *run, struct mf_model *model)
         .dry_run = options->dry_run,
         .shard_size = options->shard_size,
         .shard_tensors = options->shard_tensors,
+        .empty_first = options->empty_first,
+        .delete_inputs = options->delete_inputs,
         .reserve = options->reserve,
         .version = options->version,
         .names = (enum mf_naming)options->names,
@@ -195,6 +259,7 @@ static void convert(struct run *run, struct mf_model *model)
     struct mf_convert_result result;
 
     remark_names(run, model, path);
+    warn_of_large(run, model);
     if (mf_convert(model, path, &wishes, &result) != MF_OK) {
         failed(run);
         return;
@@ -211,14 +276,17 @@ static void convert(struct run *run, struct mf_model *model)
 void writes_out(struct run *run)
 {
     sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
+    if (run->options.delete_inputs) {
+        sandbox_allow_file(&run->sandbox, run->operand[0]);
+        sandbox_allow_folder(&run->sandbox, run->operand[0]);
+    }
 }
 
 void command_convert(struct run *run)
 {
     const struct options *options = &run->options;
 
-    if (output_is_stdout(run->operand[1]) &&
-        (options->shard_size > 0 || options->shard_tensors > 0))
+    if (output_is_stdout(run->operand[1]) && is_sharded(run))
         report_usage(run, "several files cannot go to standard output");
     else if (output_fits(run, run->operand[1]) &&
              (options->to > 0 || run->command->execute == command_split ||
@@ -244,5 +312,10 @@ void command_split(struct run *run)
 
 void command_merge(struct run *run)
 {
+    if (run->options.delete_inputs && output_is_stdout(run->operand[1])) {
+        report_usage(run, "'--delete-inputs' needs a file as OUT: what goes to "
+                          "standard output may be lost");
+        return;
+    }
     command_convert(run);
 }

@@ -215,10 +215,13 @@ enum mf_status mf_convert(struct mf_model *model, const char *path,
     mf_clear_error(model->env);
     options = options ? options : &none;
     status = mf_outputs_plan(model, path, options, &outputs);
+    outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
         status = options->dry_run
                      ? mf_outputs_spare_inputs(&outputs)
                      : mf_outputs_write(&outputs, options->replace);
+    if (status == MF_OK && options->delete_inputs && !options->dry_run)
+        status = mf_outputs_delete_inputs(&outputs);
     if (status == MF_OK && out)
         *out = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,

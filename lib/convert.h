@@ -48,6 +48,7 @@ struct mf_outputs {
     char *index_path;
     struct mf_target index;
     size_t left_out;                 /* metadata that could not be carried */
+    bool deletes;                    /* what is read will be removed */
     const struct mf_source *imatrix; /* read as well, or NULL */
     struct mf_weights weights;
     /* What recoding did to the numbers, by the type that they have now; NULL:
@@ -88,6 +89,10 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
 
 /* MF_ERR_OUTPUT where one of them is a file that is read, in spare.c. */
 enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs);
+
+/* Removes what was read, once all is in its place: the model's files and the
+ * list of them. */
+enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs);
 
 /* Writes them all; nothing stands at any path before all is on the disk. */
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);

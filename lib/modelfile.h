@@ -574,6 +574,9 @@ struct mf_convert_options {
     /* Several files, PREFIX-00001-of-00005.SUFFIX: of at most so many bytes of
      * tensors (a larger tensor has a file of its own), or so many tensors. */
     uint64_t shard_size, shard_tensors;
+    bool empty_first; /* the first of them has metadata alone (GGUF) */
+    /* The model's files are removed once the new one is on the disk. */
+    bool delete_inputs;
     uint64_t reserve; /* bytes of the header that stay free for later edits */
     uint32_t version; /* of the format; 0: the model's, else the usual one */
     const struct mf_edit *edits; /* in their order */
@@ -591,6 +594,12 @@ struct mf_convert_result {
     size_t left_out;         /* metadata that could not be carried */
     size_t tensors_left_out; /* that have no place under other names */
 };
+
+/* The name of file `number`, from 0 on, of several that are written for a path:
+ * PREFIX-00001-of-00005.SUFFIX.  False where it is longer than out, which has
+ * room for so many bytes, or there is no such format. */
+MF_API bool mf_shard_path(const char *path, const char *format, size_t number,
+                          size_t count, char *out, size_t room);
 
 /* Writes the model anew.  Tensors are copied as bytes, metadata under the keys
  * that the format has for it.  Where nothing changes the file is the same byte

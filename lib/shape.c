@@ -146,14 +146,15 @@ static enum mf_status add_number(struct mf_draft *draft, const char *key,
     return MF_OK;
 }
 
-/* As llama.cpp's loader wants it of each shard. */
+/* As llama.cpp's loader wants it of each shard, in llama-gguf-split's order. */
 static enum mf_status add_split(struct mf_draft *draft, size_t number,
                                 size_t count, size_t tensors)
 {
     if (add_number(draft, "split.no", MF_VALUE_U16, number) != MF_OK ||
-        add_number(draft, "split.count", MF_VALUE_U16, count) != MF_OK)
+        add_number(draft, "split.tensors.count", MF_VALUE_I32, tensors) !=
+            MF_OK)
         return draft->env->error.status;
-    return add_number(draft, "split.tensors.count", MF_VALUE_I32, tensors);
+    return add_number(draft, "split.count", MF_VALUE_U16, count);
 }
 
 static void drop_split(struct mf_draft *draft)
@@ -216,19 +217,20 @@ static struct mf_str stem_of(const struct mf_format *format, const char *path)
     return (struct mf_str){ path, size };
 }
 
-static char *name_of(struct mf_outputs *outputs, struct mf_str stem,
-                     const char *format, size_t number, size_t count,
-                     const char *suffix)
+bool mf_shard_path(const char *path, const char *format, size_t number,
+                   size_t count, char *out, size_t room)
 {
-    size_t room = stem.size + 64 + strlen(suffix);
-    char *name = mf_arena_text(&outputs->arena, room);
-    char part[64];
+    const struct mf_format *written =
+        format ? mf_format_to_write(format) : NULL;
+    struct mf_str stem;
+    int size;
 
-    if (!name)
-        return NULL;
-    snprintf(part, sizeof(part), format, number, count);
-    snprintf(name, room, "%.*s%s%s", (int)stem.size, stem.at, part, suffix);
-    return name;
+    if (!written || !path || !out)
+        return false;
+    stem = stem_of(written, path);
+    size = snprintf(out, room, "%.*s-%05zu-of-%05zu%s", (int)stem.size, stem.at,
+                    number + 1, count, written->suffix);
+    return size > 0 && (size_t)size < room;
 }
 
 static bool sharded(const struct mf_convert_options *options)
@@ -317,22 +319,25 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
                                    const struct mf_format *format,
                                    const char *path, bool shards)
 {
+    static const char list[] = ".safetensors.index.json";
     struct mf_str stem = stem_of(format, path);
+    size_t room = strlen(path) + 64;
 
     for (size_t i = 0; i < outputs->count; i++) {
-        struct mf_output *output = &outputs->output[i];
+        char *name = shards ? mf_arena_text(&outputs->arena, room) : NULL;
 
-        output->path = shards ? name_of(outputs, stem, "-%05zu-of-%05zu", i + 1,
-                                        outputs->count, format->suffix)
-                              : path;
-        if (!output->path)
+        if (shards && !name)
             return outputs->env->error.status;
+        if (shards)
+            mf_shard_path(path, format->name, i, outputs->count, name, room);
+        outputs->output[i].path = shards ? name : path;
     }
     if (shards && format == &mf_format_safetensors) {
-        outputs->index_path =
-            name_of(outputs, stem, "", 0, 0, ".safetensors.index.json");
+        outputs->index_path = mf_arena_text(&outputs->arena, room);
         if (!outputs->index_path)
             return outputs->env->error.status;
+        memcpy(outputs->index_path, stem.at, stem.size);
+        memcpy(outputs->index_path + stem.size, list, sizeof(list));
     }
     return MF_OK;
 }
@@ -376,7 +381,14 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (sharded(options) && !format->shards)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s has no convention for shards", format->name);
-    count = sharded(options) ? count_shards(model, options) : 1;
+    if (options->empty_first &&
+        (!sharded(options) || format != &mf_format_gguf))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "only the first of several GGUF files can be without "
+                       "tensors");
+    count = sharded(options)
+                ? count_shards(model, options) + options->empty_first
+                : 1;
     if (count > 99999)
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu shards are more than their names can count", count);
@@ -393,9 +405,12 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return MF_OK;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t tensors = sharded(options) ? shard_size(model, options, first)
-                                          : model->index.tensor_count;
+        size_t tensors = model->index.tensor_count;
 
+        if (sharded(options))
+            tensors = options->empty_first && i == 0
+                          ? 0
+                          : shard_size(model, options, first);
         if (plan_output(out, i, options, first, tensors) != MF_OK)
             return env->error.status;
         first += tensors;

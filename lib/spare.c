@@ -7,6 +7,7 @@
  * that gives two files of one model could leave nothing of either.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -79,8 +80,13 @@ static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
     const char *what;
 
     /* What cannot be looked at cannot be written: the target says why. */
-    if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0 ||
-        !S_ISREG(file.st_mode))
+    if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0)
+        return MF_OK;
+    if (outputs->deletes && (dash || !S_ISREG(file.st_mode)))
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'%s' is no regular file: the inputs would be lost",
+                       mf_quote((struct mf_str){ path, strlen(path) }).text);
+    if (!S_ISREG(file.st_mode))
         return MF_OK;
     what = part_of(outputs, &file, arena);
     if (!what)
@@ -103,5 +109,44 @@ enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
     if (status == MF_OK && outputs->index_path)
         status = spare(outputs, outputs->index_path, &arena);
     mf_arena_release(&arena);
+    return status;
+}
+
+/* ---- what was read is removed ---- */
+
+/* A file that has taken the place of the one that was read stays. */
+static enum mf_status remove_file(struct mf_env *env, const char *path,
+                                  const struct mf_source *source,
+                                  const char *new_path)
+{
+    struct stat status;
+
+    if (source && (stat(path, &status) != 0 || !is_source(&status, source)))
+        return mf_fail(
+            env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+            "'%s' is written; '%s' is not removed: it is no longer "
+            "the file that was read",
+            mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
+            mf_quote((struct mf_str){ path, strlen(path) }).text);
+    if (unlink(path) == 0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "'%s' is written; '%s' cannot be removed: %s",
+                   mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
+                   mf_quote((struct mf_str){ path, strlen(path) }).text,
+                   strerror(errno));
+}
+
+enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs)
+{
+    const struct mf_model *model = outputs->model;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
+        status = remove_file(outputs->env, model->file[i].path,
+                             &model->file[i].source, outputs->output->path);
+    if (status == MF_OK && model->list)
+        status =
+            remove_file(outputs->env, model->list, NULL, outputs->output->path);
     return status;
 }

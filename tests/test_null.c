@@ -626,6 +626,18 @@ static void null_mf_text_clean(void)
     assert_int_equal(mf_text_clean(NULL, 1), 0);
 }
 
+static void null_mf_shard_path(void)
+{
+    char name[64];
+
+    assert_false(mf_shard_path(NULL, "gguf", 0, 1, name, sizeof(name)));
+    assert_false(mf_shard_path("m", NULL, 0, 1, name, sizeof(name)));
+    assert_false(mf_shard_path("m", "gguf", 0, 1, NULL, 64));
+    assert_false(mf_shard_path("m", "gguf", 0, 1, name, 21));
+    assert_true(mf_shard_path("m.gguf", "gguf", 0, 1, name, 22));
+    assert_string_equal(name, "m-00001-of-00001.gguf");
+}
+
 static void null_mf_text_escape(void)
 {
     char escape[12] = "x";
@@ -855,6 +867,7 @@ static const struct {
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensors_stats", null_mf_tensors_stats },
     { "mf_text_clean", null_mf_text_clean },
+    { "mf_shard_path", null_mf_shard_path },
     { "mf_text_escape", null_mf_text_escape },
     { "mf_text_is_utf8", null_mf_text_is_utf8 },
     { "mf_type_at", null_mf_type_at },
