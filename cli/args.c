@@ -15,7 +15,7 @@ const struct option common_options[] = {
     { "--json", OPTION_FLAG, NULL, 0, offsetof(struct options, json),
       "one JSON document on standard output" },
     { "--quiet", OPTION_FLAG, NULL, 0, offsetof(struct options, quiet),
-      "no closing line" },
+      "no closing line, no automatic progress" },
     { "--stats", OPTION_FLAG, NULL, 0, offsetof(struct options, stats),
       "the closing line as a table" },
     { "--color", OPTION_CHOICE, "auto|always|never", COLOUR_AUTO,

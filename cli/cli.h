@@ -104,7 +104,7 @@ struct option {
     {                                                                          \
         "--progress", OPTION_CHOICE, "auto|never|always|json", PROGRESS_AUTO,  \
             offsetof(struct options, progress),                                \
-            "on standard error; auto: where that is a terminal"                \
+            "on standard error; auto: on a terminal, without --quiet"          \
     }
 #define OPTIONS_WRITE                                                          \
     { "--force",                                                               \
@@ -162,8 +162,10 @@ struct run {
     size_t findings_kept;         /* of each model; 0: as the library likes */
     struct timespec started;
     struct timespec progress_at; /* when it was told last */
-    bool progress_shown;         /* and stands on the terminal */
-    char remarked[512];          /* of an edit that was cut short */
+    struct timespec progress_begun;
+    uint64_t progress_done; /* then */
+    size_t progress_width;  /* columns of it on the terminal */
+    char remarked[512];     /* of an edit that was cut short */
 };
 
 /* ---- args.c ---- */

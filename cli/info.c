@@ -182,7 +182,9 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
                    number_text(info->file_size).at);
     else
         out_format(out, "%" PRIu64 " bytes", info->file_size);
-    out_format(out, ", data from 0x%" PRIx64 " on", info->data_offset);
+    out_text(out, "\n");
+    label(run, "data");
+    out_format(out, "from 0x%" PRIx64 " on", info->data_offset);
     if (info->alignment > 1)
         out_format(out, ", aligned to %" PRIu64, info->alignment);
     out_text(out, "\n");

@@ -19,6 +19,12 @@ static void write_json(void *user, const char *at, size_t size)
     out_bytes(user, at, size);
 }
 
+/* What is printed does not stand behind the progress. */
+static void clear_progress(void *user)
+{
+    progress_clear(user);
+}
+
 static const char *next_name(void *state)
 {
     const struct command **command = state;
@@ -86,7 +92,7 @@ static void set_colour(void)
 
     run.out.colour = run.options.colour == COLOUR_ALWAYS ||
                      (run.options.colour == COLOUR_AUTO && run.out.terminal &&
-                      !(no_colour && *no_colour));
+                      !out_is_dumb() && !(no_colour && *no_colour));
 }
 
 /* Before there is a thread or an open file. */
@@ -207,6 +213,8 @@ int main(int count, char **arguments)
         return run.code;
     }
     out_init(&run.out, STDOUT_FILENO);
+    run.out.before = clear_progress;
+    run.out.user = &run;
     run.json.write = write_json;
     run.json.user = &run.out;
     for (int i = 1; i < count; i++)

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ unsigned out_terminal_columns(int fd)
         return 0;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col
                                                                 : 80;
+}
+
+bool out_is_dumb(void)
+{
+    const char *term = getenv("TERM");
+
+    return !term || !*term || strcmp(term, "dumb") == 0;
 }
 
 void out_init(struct out *out, int fd)
@@ -71,6 +79,8 @@ void out_flush(struct out *out)
 {
     size_t at = 0;
 
+    if (out->filled > 0 && out->before)
+        out->before(out->user);
     while (at < out->filled && !out->closed && !out->stopped &&
            out->error == 0) {
         ssize_t wrote = write(out->fd, out->buffer + at, out->filled - at);
@@ -201,16 +211,6 @@ void out_escaped(struct out *out, struct mf_str text, const char *keep)
     }
 }
 
-/* Characters, one column each; a continuation byte starts none. */
-static size_t characters(const char *at, size_t size)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < size; i++)
-        count += ((unsigned char)at[i] & 0xc0) != 0x80;
-    return count;
-}
-
 size_t out_width(struct mf_str text)
 {
     size_t width = 0;
@@ -219,7 +219,7 @@ size_t out_width(struct mf_str text)
     while (text.size > 0) {
         size_t clean = mf_text_clean(text.at, text.size);
 
-        width += characters(text.at, clean);
+        width += mf_text_width(text.at, clean);
         text.at += clean;
         text.size -= clean;
         if (text.size > 0) {
@@ -232,28 +232,49 @@ size_t out_width(struct mf_str text)
     return width;
 }
 
-/* The longest front or back of clean text that has at most width columns. */
+static bool starts_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* The longest front or back of clean text that has at most width columns.  A
+ * mark stays with the character before it. */
 static struct mf_str front(struct mf_str text, size_t width)
 {
-    while (characters(text.at, text.size) > width)
-        text.size--;
-    return text;
+    size_t size = 0;
+
+    while (size < text.size) {
+        size_t next = size + 1;
+
+        while (next < text.size && !starts_character(text.at[next]))
+            next++;
+        if (mf_text_width(text.at, next) > width)
+            break;
+        size = next;
+    }
+    return (struct mf_str){ text.at, size };
 }
 
 static struct mf_str back(struct mf_str text, size_t width)
 {
-    while (text.size > 0 && (characters(text.at, text.size) > width ||
-                             ((unsigned char)*text.at & 0xc0) == 0x80)) {
-        text.at++;
-        text.size--;
+    size_t from = text.size, at = text.size;
+
+    while (at > 0) {
+        do
+            at--;
+        while (at > 0 && !starts_character(text.at[at]));
+        if (mf_text_width(text.at + at, text.size - at) > width)
+            break;
+        if (mf_text_width(text.at + at, from - at) > 0)
+            from = at; /* not a mark alone */
     }
-    return text;
+    return (struct mf_str){ text.at + from, text.size - from };
 }
 
 void out_column(struct out *out, struct mf_str text, size_t width, bool cut)
 {
     bool clean = mf_text_clean(text.at, text.size) == text.size;
-    size_t takes = clean ? characters(text.at, text.size) : out_width(text);
+    size_t takes = out_width(text);
 
     if (!clean) {
         out_escaped(out, text, "");
@@ -264,6 +285,8 @@ void out_column(struct out *out, struct mf_str text, size_t width, bool cut)
         out_bytes(out, head.at, head.size);
         out_text(out, "…");
         out_bytes(out, tail.at, tail.size);
+        takes = mf_text_width(head.at, head.size) + 1 +
+                mf_text_width(tail.at, tail.size);
     } else {
         out_bytes(out, text.at, text.size);
     }

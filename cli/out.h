@@ -21,7 +21,9 @@ struct out {
     int error;     /* errno of a write that failed, else 0 */
     bool terminal; /* fd is one */
     bool colour;
-    unsigned columns; /* of the terminal; 0: as wide as need be */
+    unsigned columns;           /* of the terminal; 0: as wide as need be */
+    void (*before)(void *user); /* something is written; may be NULL */
+    void *user;
     size_t filled;
     char buffer[OUT_BUFFER];
 };
@@ -32,6 +34,9 @@ struct out {
 bool out_hold_standard(void);
 
 void out_init(struct out *out, int fd);
+
+/* TERM is dumb, or says nothing: it gets no escape sequences. */
+bool out_is_dumb(void);
 
 /* Of a terminal; one that does not say has 80.  0: this is none. */
 unsigned out_terminal_columns(int fd);

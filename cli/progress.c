@@ -107,55 +107,150 @@ static double seconds_between(const struct timespec *from,
            (double)(to->tv_nsec - from->tv_nsec) / 1e9;
 }
 
-static void show(struct run *run, const struct mf_progress *progress,
-                 double seconds)
+/* One line, written at once. */
+static struct out line;
+
+static void write_piece(void *user, const char *at, size_t size)
+{
+    out_bytes(user, at, size);
+}
+
+static void show_json(const struct mf_progress *progress, double seconds)
+{
+    struct mf_json_out json = { .write = write_piece, .user = &line };
+
+    mf_json_begin(&json, '{');
+    mf_json_key(&json, "done");
+    mf_json_u64(&json, progress->done);
+    mf_json_key(&json, "total");
+    mf_json_u64(&json, progress->total);
+    mf_json_key(&json, "seconds");
+    mf_json_f64(&json, seconds);
+    mf_json_key(&json, "tensor");
+    if (progress->tensor.size > 0)
+        mf_json_string(&json, progress->tensor.at, progress->tensor.size);
+    else
+        mf_json_null(&json);
+    mf_json_end(&json, '}');
+    out_text(&line, "\n");
+}
+
+static struct number_text left_text(double seconds)
+{
+    struct number_text text;
+
+    if (seconds < 100)
+        snprintf(text.at, sizeof(text.at), "%.0f s", seconds);
+    else if (seconds < 6000)
+        snprintf(text.at, sizeof(text.at), "%.0f min", seconds / 60);
+    else
+        snprintf(text.at, sizeof(text.at), "%.0f h", seconds / 3600);
+    return text;
+}
+
+/* The longest that is printed before the tensor: the name has the rest. */
+#define NAME_COLUMN 40
+
+/* Columns that it takes. */
+static size_t show_text(const struct mf_progress *progress, double seconds,
+                        size_t columns)
 {
     double done = (double)progress->done, total = (double)progress->total;
     double rate = seconds > 0 ? done / seconds : 0;
     double left = rate > 0 ? (total - done) / rate : 0;
-    char line[160];
+    size_t room = columns > NAME_COLUMN + 3 ? columns - NAME_COLUMN - 1 : 0;
+    size_t width = out_width(progress->tensor);
+    char text[NAME_COLUMN + 40];
+    int size;
 
-    if (run->options.progress == PROGRESS_JSON)
-        snprintf(line, sizeof(line),
-                 "{\"done\":%" PRIu64 ",\"total\":%" PRIu64
-                 ",\"seconds\":%.3f}\n",
-                 progress->done, progress->total, seconds);
-    else
-        snprintf(line, sizeof(line),
-                 "\r%3.0f %%  %.2f GB/s  %.0f s left \033[K",
-                 total > 0 ? 100 * done / total : 100.0, rate / 1e9, left);
-    say(line);
-    run->progress_shown = true;
+    size = snprintf(text, sizeof(text), "%3.0f %%  %6.*f %s  %6s left  ",
+                    total > 0 ? 100 * done / total : 100.0, rate < 1e9 ? 1 : 2,
+                    rate < 1e9 ? rate / 1e6 : rate / 1e9,
+                    rate < 1e9 ? "MB/s" : "GB/s", left_text(left).at);
+    out_text(&line, text);
+    if (columns > 0)
+        width = width < room ? width : room;
+    out_column(&line, progress->tensor, width, columns > 0);
+    return (size_t)size + width;
+}
+
+/* What stood on the line before is written over with spaces: no terminal is too
+ * dumb for that. */
+static void show(struct run *run, const struct mf_progress *progress,
+                 double seconds)
+{
+    size_t columns = out_terminal_columns(STDERR_FILENO), width;
+
+    line.fd = STDERR_FILENO;
+    line.closed = false;
+    line.error = 0;
+    if (run->options.progress == PROGRESS_JSON) {
+        show_json(progress, seconds);
+    } else {
+        out_text(&line, columns > 0 ? "\r" : "");
+        width = show_text(progress, seconds, columns);
+        if (columns == 0)
+            out_text(&line, "\n");
+        else if (width < run->progress_width)
+            out_spaces(&line, run->progress_width - width);
+        run->progress_width = columns > 0 ? width : 0;
+    }
+    out_flush(&line);
 }
 
 static bool is_shown(const struct run *run)
 {
     return run->options.progress >= PROGRESS_ALWAYS ||
            (run->options.progress == PROGRESS_AUTO && !run->options.quiet &&
-            isatty(STDERR_FILENO));
+            out_terminal_columns(STDERR_FILENO) > 0 && !out_is_dumb());
+}
+
+/* Of work that begins; another file's begins at 0 again. */
+static bool is_new(const struct run *run, const struct mf_progress *progress)
+{
+    return progress->done < run->progress_done ||
+           (run->progress_at.tv_sec == run->started.tv_sec &&
+            run->progress_at.tv_nsec == run->started.tv_nsec);
 }
 
 bool progress_tell(void *user, const struct mf_progress *progress)
 {
-    /* Ten times a second; not at all for what is done by then. */
-    const double pause = 0.1;
+    /* Ten times a second, a log's lines each second; not at all for what is
+     * done by then. */
     struct run *run = user;
+    double pause = run->options.progress == PROGRESS_ALWAYS &&
+                           out_terminal_columns(STDERR_FILENO) == 0
+                       ? 1
+                       : 0.1;
     struct timespec now;
 
     if (stopped_by)
         return false;
+    if (progress->total == 0)
+        return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
+    if (is_new(run, progress))
+        run->progress_begun = run->progress_at = now;
+    run->progress_done = progress->done;
     if (seconds_between(&run->progress_at, &now) < pause)
         return true;
     run->progress_at = now;
     if (is_shown(run))
-        show(run, progress, seconds_between(&run->started, &now));
+        show(run, progress, seconds_between(&run->progress_begun, &now));
     return true;
 }
 
 void progress_clear(struct run *run)
 {
-    if (run->progress_shown && run->options.progress != PROGRESS_JSON)
-        say("\r\033[K");
-    run->progress_shown = false;
+    static const char spaces[] = "                                        ";
+    size_t left = run->progress_width;
+
+    if (left == 0)
+        return;
+    say("\r");
+    for (; left >= sizeof(spaces); left -= sizeof(spaces) - 1)
+        say(spaces);
+    say(spaces + sizeof(spaces) - 1 - left);
+    say("\r");
+    run->progress_width = 0;
 }

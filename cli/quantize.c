@@ -264,11 +264,11 @@ static void row_text(struct run *run, const struct mf_quantized *type)
 {
     struct out *out = &run->out;
 
-    out_column(out, str_of(type->name), 10, false);
-    out_format(out, "%8zu %19s %17s", type->tensors,
+    out_column(out, str_of(type->name), 8, false);
+    out_format(out, "%8zu %15s %15s", type->tensors,
                number_text(type->parameters).at, number_text(type->bytes).at);
     if (type->measured > 0)
-        out_format(out, " %11.4g %11.4g %11.8f", type->rmse, type->worst,
+        out_format(out, " %9.4g %9.4g %10.8f", type->rmse, type->worst,
                    type->cosine);
     out_text(out, "\n");
 }
@@ -294,9 +294,9 @@ static void show_text(struct run *run, const char *path,
 {
     struct out *out = &run->out;
 
-    out_text(out, "type       tensors          parameters             bytes");
+    out_text(out, "type     tensors      parameters           bytes");
     out_line(out, run->options.report && !run->options.dry_run
-                      ? "        RMSE       worst      cosine"
+                      ? "      RMSE     worst     cosine"
                       : "");
     for (size_t i = 0; i < MF_QUANTIZED_MAX; i++)
         if (result->type[i].tensors > 0)

@@ -25,11 +25,37 @@ const struct option tensors_export_options[] = {
 
 /* ---- stats ---- */
 
+/* Columns of a line with all of it.  Where a terminal has less, the name has a
+ * line of its own, and the numbers are shorter. */
+#define STATS_COLUMNS 139
+
+static bool is_narrow(const struct run *run)
+{
+    return run->out.columns > 0 && run->out.columns < STATS_COLUMNS;
+}
+
+static void stats_short(struct run *run, const struct mf_tensor *tensor,
+                        const struct mf_tensor_stats *stats)
+{
+    struct out *out = &run->out;
+
+    out_column(out, tensor->name,
+               out_width(tensor->name) < out->columns ? 0 : out->columns, true);
+    out_format(out, "\n  %-7s %9.3g %9.3g %9.3g %9.3g %9.3g %7s %5s %5s\n",
+               tensor->type, stats->least, stats->most, stats->mean, stats->std,
+               stats->l2, count_text(stats->zeros).at,
+               count_text(stats->nans).at, count_text(stats->infinities).at);
+}
+
 static void stats_text(struct run *run, const struct mf_tensor *tensor,
                        const struct mf_tensor_stats *stats)
 {
     struct out *out = &run->out;
 
+    if (is_narrow(run)) {
+        stats_short(run, tensor, stats);
+        return;
+    }
     out_column(out, tensor->name, 40, false);
     out_format(out,
                " %-8s %12.5g %12.5g %12.5g %12.5g %12.5g %10" PRIu64
@@ -61,6 +87,12 @@ static void stats_head(struct run *run)
     if (run->options.json) {
         mf_json_key(&run->json, "tensors");
         mf_json_begin(&run->json, '[');
+        return;
+    }
+    if (is_narrow(run)) {
+        out_format(&run->out, "name\n  %-7s %9s %9s %9s %9s %9s %7s %5s %5s\n",
+                   "type", "min", "max", "mean", "std", "L2", "zeros", "NaN",
+                   "Inf");
         return;
     }
     out_column(&run->out, str_of("name"), 40, false);

@@ -94,7 +94,7 @@ struct shape_text shape_text(const struct mf_tensor *tensor)
 }
 
 struct widths {
-    size_t name, type, shape;
+    size_t name, type, shape, offset, bytes;
     size_t shard; /* 0: the model is one file */
 };
 
@@ -124,6 +124,23 @@ static void widen(size_t *width, size_t to)
     *width = to > *width ? to : *width;
 }
 
+/* Of out_hex and out_number. */
+static size_t hex_width(uint64_t number)
+{
+    size_t width = strlen("0x0");
+
+    for (; number >= 16; number /= 16)
+        width++;
+    return width;
+}
+
+static size_t number_width(uint64_t number)
+{
+    size_t width = digits(number);
+
+    return width + (width - 1) / 3;
+}
+
 /* What columns and totals need to know before the first line. */
 static void survey(const struct choice *choice, struct widths *widths,
                    struct totals *totals)
@@ -135,17 +152,19 @@ static void survey(const struct choice *choice, struct widths *widths,
         widen(&widths->name, out_width(tensor.name));
         widen(&widths->type, strlen(tensor.type));
         widen(&widths->shape, shape_width(&tensor));
+        widen(&widths->offset, hex_width(tensor.data.offset));
+        widen(&widths->bytes, number_width(tensor.data.size));
         totals_add(totals, &tensor);
     }
 }
 
-/* On a terminal a long name gives way, to 20 columns if need be. */
+/* On a terminal a long name gives way, to 8 columns if need be. */
 static void narrow(struct widths *widths, size_t columns)
 {
-    size_t rest =
-        widths->type + widths->shape + widths->shard + 2 + 2 + 2 + 14 + 2 + 18;
+    size_t rest = widths->type + widths->shape + widths->shard +
+                  widths->offset + widths->bytes + 4 * strlen("  ");
 
-    if (columns > rest + 20 && widths->name > columns - rest)
+    if (columns >= rest + 8 && widths->name > columns - rest)
         widths->name = columns - rest;
 }
 
@@ -158,10 +177,10 @@ static void head_text(struct run *run, const struct widths *widths)
     out_bold(out, "type");
     out_spaces(out, widths->type - strlen("type") + 2);
     out_bold(out, "shape");
-    out_spaces(out,
-               widths->shape - strlen("shape") + 2 + 14 - strlen("offset"));
+    out_spaces(out, widths->shape - strlen("shape") + 2 + widths->offset -
+                        strlen("offset"));
     out_bold(out, "offset");
-    out_spaces(out, 2 + 18 - strlen("bytes"));
+    out_spaces(out, 2 + widths->bytes - strlen("bytes"));
     out_bold(out, "bytes");
     if (widths->shard > 0) {
         out_text(out, "  ");
@@ -180,9 +199,9 @@ static void tensor_text(struct run *run, const struct widths *widths,
     out_column(out, str_of(tensor->type), widths->type, false);
     out_text(out, "  ");
     out_column(out, str_of(shape_text(tensor).at), widths->shape, false);
-    out_hex(out, tensor->data.offset, 2 + 14);
+    out_hex(out, tensor->data.offset, 2 + widths->offset);
     out_text(out, "  ");
-    out_number(out, tensor->data.size, 18);
+    out_number(out, tensor->data.size, widths->bytes);
     if (widths->shard > 0)
         out_number(out, tensor->shard + UINT64_C(1), widths->shard);
     if (tensor->flags & MF_TENSOR_DAMAGED)
@@ -269,10 +288,14 @@ static void show(struct run *run, struct mf_model *model)
         .by_offset = by == SORT_OFFSET,
         .limit = options->top > 0 ? options->top : UINT64_MAX
     };
-    struct widths widths = { strlen("name"), strlen("type"), strlen("shape"),
-                             mf_model_info(model)->shard_count > 1
-                                 ? strlen("  shard")
-                                 : 0 };
+    struct widths widths = {
+        strlen("name"),
+        strlen("type"),
+        strlen("shape"),
+        strlen("offset"),
+        strlen("bytes"),
+        mf_model_info(model)->shard_count > 1 ? strlen("  shard") : 0
+    };
     struct totals totals = { 0 };
 
     if (by == SORT_FILE && options->top > 0)

@@ -79,6 +79,7 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     const struct mf_record *b = &compare->b->index.tensor[pair->b];
     size_t most = half(worker);
 
+    mf_worker_at(worker, a);
     for (slice->found = 0; slice->found < slice->size;) {
         uint64_t left = slice->size - slice->found;
         uint64_t at = slice->from + slice->found;
@@ -96,7 +97,7 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
             return worker->env.error.status;
         equal = equal_bytes(mine, other, size);
         slice->found += equal;
-        mf_worker_done(worker, size);
+        mf_worker_done(worker, 2 * (uint64_t)size);
         if (equal < size)
             break;
     }
@@ -136,6 +137,7 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
     largest = largest < 1 << 20 ? largest : 1 << 20;
     status = mf_crew_init(&compare.crew, a->env, work,
                           2 * largest + 4 * MF_PAGE, 3 * MF_PAGE);
+    compare.crew.work = work > UINT64_MAX / 2 ? UINT64_MAX : 2 * work;
     if (status == MF_OK)
         status = mf_slices_init(&compare.slices, a->env, count, work);
     for (size_t i = 0; i < count && status == MF_OK; i++)

@@ -183,6 +183,7 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
         status = mf_outputs_need(outputs, &least);
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, least);
+    crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
         outputs->output->draft.format->out->has_crc)
         status = mf_outputs_check_sums(outputs, &crew);

@@ -79,6 +79,9 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
 
+/* Bytes of tensors that are read. */
+uint64_t mf_outputs_work(const struct mf_outputs *outputs);
+
 /* Bytes of buffer that a thread needs at least; fails where a tensor cannot
  * become what it is to be. */
 enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);

@@ -145,9 +145,12 @@ struct mf_allocator {
     void *user;
 };
 
-/* How far long work is, in bytes. */
+/* How far long work is, in bytes that it reads; total 0: there is nothing new,
+ * and it is only asked whether to go on.  tensor: one that is in work, valid
+ * during the call; size 0: none. */
 struct mf_progress {
     uint64_t done, total;
+    struct mf_str tensor;
 };
 
 enum mf_pending_use {
@@ -980,6 +983,10 @@ MF_API size_t mf_text_clean(const char *at, size_t size);
  * stopped mf_text_clean into out, terminated; returns the bytes of text it
  * stands for (1 to 4, never 0 for size > 0). */
 MF_API size_t mf_text_escape(const char *at, size_t size, char out[12]);
+
+/* Columns that clean text takes on a terminal: two for each character of East
+ * Asia and most emoji, none for marks that combine with the one before. */
+MF_API size_t mf_text_width(const char *at, size_t size);
 
 /* True where text is well-formed UTF-8. */
 MF_API bool mf_text_is_utf8(const char *at, size_t size);

@@ -194,7 +194,7 @@ static enum mf_status copy_piece(struct mf_worker *worker,
                                 moved) != MF_OK)
                 return worker->env.error.status;
         }
-        mf_worker_done(worker, moved);
+        mf_worker_done(worker, piece->source ? moved : 0);
     }
     return MF_OK;
 }
@@ -236,6 +236,10 @@ static enum mf_status recode_piece(struct mf_worker *worker,
         some = mf_next_part(&worker->env, count - done, most);
         if (some == 0 || read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
+        mf_worker_done(
+            worker,
+            mf_numbers_size(recoding->from,
+                            mf_recoding_numbers(recoding, first + done, some)));
         if (piece->looked_at) {
             piece->largest = mf_recode_largest(recoding, worker->buffer, some,
                                                first + done, piece->largest);
@@ -252,7 +256,6 @@ static enum mf_status recode_piece(struct mf_worker *worker,
                             piece->to + done * recoding->out, result,
                             size) != MF_OK)
             return worker->env.error.status;
-        mf_worker_done(worker, size);
     }
     return MF_OK;
 }
@@ -266,6 +269,9 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
          span->size > piece->source->size - span->offset ||
          piece->at > span->size || piece->size > span->size - piece->at))
         return mf_piece_out_of_bounds(&worker->env, piece);
+    if (piece->tensor && piece->model && !piece->tensor->made)
+        mf_worker_at(worker,
+                     &piece->model->index.tensor[piece->tensor->record]);
     return piece->recoding.decode ? recode_piece(worker, piece)
                                   : copy_piece(worker, piece);
 }

@@ -114,7 +114,7 @@ static const char *name_of(const struct mf_target *target)
 static enum mf_status ask(struct mf_env *env, const struct mf_target *target)
 {
     const struct mf_env *asked = target->env;
-    struct mf_progress progress = { target->streamed, target->size };
+    struct mf_progress progress = { 0 };
 
     if (!asked->progress || asked->progress(asked->progress_user, &progress))
         return MF_OK;

@@ -342,6 +342,32 @@ static enum mf_status transfer_file(struct transfer *transfer)
     return run(transfer);
 }
 
+static uint64_t work_of(const struct mf_model *model,
+                        const struct mf_draft_tensor *tensor)
+{
+    if (tensor->made)
+        return tensor->made->size;
+    return tensor->size > 0 ? model->index.tensor[tensor->record].size : 0;
+}
+
+uint64_t mf_outputs_work(const struct mf_outputs *outputs)
+{
+    uint64_t work = 0;
+
+    if (outputs->verbatim)
+        return outputs->model->file[0].source.size;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            uint64_t more = work_of(outputs->model, &draft->tensor[t]);
+
+            work = more > UINT64_MAX - work ? UINT64_MAX : work + more;
+        }
+    }
+    return work;
+}
+
 enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out)
 {
     const struct mf_isa *isa = mf_isa_choose(outputs->env);

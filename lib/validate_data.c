@@ -91,6 +91,8 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     if (piece->summed)
         piece->crc = mf_crc32(0, bytes, piece->size);
     if (piece->kind == PIECE_TENSOR)
+        mf_worker_at(worker, piece->record);
+    if (piece->kind == PIECE_TENSOR)
         look_at_tensor(look, bytes, piece);
     else if (piece->kind == PIECE_PADDING)
         piece->any = mf_scan_any(bytes, piece->size);

@@ -653,6 +653,11 @@ static void null_mf_text_is_utf8(void)
     assert_true(mf_text_is_utf8(NULL, 0));
 }
 
+static void null_mf_text_width(void)
+{
+    assert_int_equal(mf_text_width(NULL, 1), 0);
+}
+
 static void null_mf_type_at(void)
 {
     assert_false(mf_type_at(0, NULL));
@@ -870,6 +875,7 @@ static const struct {
     { "mf_shard_path", null_mf_shard_path },
     { "mf_text_escape", null_mf_text_escape },
     { "mf_text_is_utf8", null_mf_text_is_utf8 },
+    { "mf_text_width", null_mf_text_width },
     { "mf_type_at", null_mf_type_at },
     { "mf_validate", null_mf_validate },
     { "mf_validate_data", null_mf_validate_data },

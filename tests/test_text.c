@@ -2,6 +2,10 @@
  *
  * test_text.c - UTF-8, and what of it may go to a terminal
  */
+#define _XOPEN_SOURCE 700 /* wcwidth */
+#include <locale.h>
+#include <wchar.h>
+
 #include "lib/text.h"
 #include "tests/support.h"
 
@@ -336,6 +340,51 @@ static void long_text_is_cut_where_it_fits(void **state)
     }
 }
 
+/* Of what both know: another version of Unicode has other characters.  The C
+ * library gives letters without a form of their own (Cf) no width; those are
+ * escaped, or stand for themselves as terminals show them. */
+static void widths_are_those_of_the_c_library(void **state)
+{
+    size_t compared = 0, differ = 0;
+
+    (void)state;
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        skip();
+    for (uint32_t code = 0xa0; code <= 0x2fffd; code++) {
+        int wanted = wcwidth((wchar_t)code);
+        char text[4];
+        size_t size;
+
+        if (wanted < 0 || (code >= 0xd800 && code <= 0xf8ff))
+            continue;
+        size = mf_utf8_put(code, text);
+        if (mf_text_clean(text, size) < size)
+            continue;
+        compared++;
+        differ += mf_text_width(text, size) != (size_t)wanted;
+    }
+    setlocale(LC_CTYPE, "C");
+    assert_true(compared > 100000);
+    assert_true(differ < 100);
+}
+
+static void texts_have_the_sum_of_their_widths(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t width;
+    } texts[] = {
+        { "", 0 },           { "abc", 3 },           { "\u00e9", 1 },
+        { "e\u0301", 1 },    { "\u65e5\u672c", 4 },  { "a\uff21", 3 },
+        { "\U0001f600", 2 }, { "\ud55c\uae00!", 5 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        assert_int_equal(mf_text_width(texts[i].text, strlen(texts[i].text)),
+                         texts[i].width);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +396,8 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_characters_are_escaped_one_by_one),
         cmocka_unit_test(text_that_fits_is_escaped_and_no_more),
         cmocka_unit_test(long_text_is_cut_where_it_fits),
+        cmocka_unit_test(widths_are_those_of_the_c_library),
+        cmocka_unit_test(texts_have_the_sum_of_their_widths),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
