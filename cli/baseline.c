@@ -47,7 +47,7 @@ static bool is_finding(const char *line)
 static bool is_remark(const char *line)
 {
     return strstr(line, ", header checked, data ") ||
-           strstr(line, UNSHOWN_WORDS);
+           strstr(line, UNSHOWN_WORDS) || strstr(line, MISSING_WORDS);
 }
 
 /* ---- finding one ---- */

@@ -48,6 +48,8 @@ static void show_text(struct run *run, const struct verdict *verdict)
 
     if (verdict->refused)
         return; /* standard error has it */
+    missing_line(verdict, put_escaped, out);
+    out_text(out, verdict->missing > 0 ? "\n" : "");
     for (size_t i = 0; i < verdict->count; i++) {
         finding_line(&verdict->result[i], put_escaped, out);
         out_text(out, "\n");
@@ -110,6 +112,7 @@ static void show_json(struct run *run, const struct verdict *verdict)
     json_number(run, "accepted", verdict->accepted);
     json_number(run, "not_shown", tally_sum(&verdict->unshown));
     json_number(run, "tensor_count", verdict->tensors);
+    json_number(run, "missing_bytes", verdict->missing);
     mf_json_key(json, "findings");
     mf_json_begin(json, '[');
     for (size_t i = 0; i < verdict->count; i++)

@@ -40,10 +40,13 @@ struct verdict {
     struct tally unshown; /* of these, by --max-findings */
     size_t accepted;      /* left out, for the baseline has them */
     uint64_t tensors;
-    bool data;           /* was read */
-    const char *refused; /* "io": the bytes could not be had, and result[0]
-                            says why; else NULL */
-    struct result only;  /* of what could not be opened */
+    uint64_t missing; /* bytes that the file ends before its last tensor; 0: it
+                         has all, or has other errors */
+    const char *missing_path; /* the file, or the first that does */
+    bool data;                /* was read */
+    const char *refused;      /* "io": the bytes could not be had, and result[0]
+                                 says why; else NULL */
+    struct result only;       /* of what could not be opened */
     struct gathered beside;
 };
 
@@ -74,6 +77,10 @@ size_t tally_sum(const struct tally *tally);
  * be escaped yet. */
 typedef void put_text(void *user, const char *text);
 void finding_line(const struct result *result, put_text *put, void *user);
+
+/* The line that says that a file was cut off. */
+#define MISSING_WORDS ": file ends "
+void missing_line(const struct verdict *verdict, put_text *put, void *user);
 
 /* Likewise what says that findings are not shown; nothing where all are. */
 #define UNSHOWN_WORDS ": not shown: "

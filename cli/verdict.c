@@ -62,6 +62,16 @@ size_t tally_sum(const struct tally *tally)
     return tally->of[MF_ERROR] + tally->of[MF_WARNING] + tally->of[MF_NOTE];
 }
 
+void missing_line(const struct verdict *verdict, put_text *put, void *user)
+{
+    if (verdict->missing == 0)
+        return;
+    put(user, verdict->missing_path);
+    put(user, MISSING_WORDS);
+    put(user, size_text(verdict->missing).at);
+    put(user, " short");
+}
+
 void unshown_line(const struct verdict *verdict, put_text *put, void *user)
 {
     const struct tally *tally = &verdict->unshown;
@@ -120,6 +130,53 @@ static const char *path_of(const struct mf_model *model, const char *operand,
     return shard.path;
 }
 
+/* Nothing is wrong with a file that was cut off but tensors behind its end. One
+ * with other faults may have wrong places, whose distance means nothing. */
+static bool is_only_short(const struct mf_model *model)
+{
+    struct mf_finding finding;
+    bool found = false;
+
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        if (finding.severity == MF_ERROR) {
+            if (strcmp(finding.rule, "TENSOR-BOUNDS") != 0)
+                return false;
+            found = true;
+        }
+    return found;
+}
+
+/* By how much.  A tensor of a file that was cut off follows those before it:
+ * what begins further behind the end than all tensors have bytes is elsewhere.
+ */
+static void measure_missing(const struct mf_model *model,
+                            struct verdict *verdict)
+{
+    uint64_t padding = mf_model_info(model)->alignment, total = 0, most = 0;
+    struct mf_tensor tensor;
+    struct mf_shard shard;
+
+    if (!is_only_short(model))
+        return;
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
+        uint64_t end = tensor.data.offset + tensor.data.size;
+
+        if (end < tensor.data.offset || end > UINT64_MAX / 2 ||
+            !mf_shard_at(model, tensor.shard, &shard))
+            return;
+        total += total < UINT64_MAX / 2 ? tensor.data.size + padding : 0;
+        if (end > shard.size && end - shard.size > most) {
+            most = end - shard.size;
+            verdict->missing_path = shard.path;
+        }
+    }
+    if (most <= total)
+        verdict->missing = most;
+    if (verdict->missing > 0 &&
+        strcmp(verdict->missing_path, inputs_path(verdict->path)) == 0)
+        verdict->missing_path = verdict->path;
+}
+
 /* Worst first, else in the order in which they were met.  False where there is
  * no memory for it. */
 static bool judge_model(struct run *run, const struct mf_model *model,
@@ -137,6 +194,7 @@ static bool judge_model(struct run *run, const struct mf_model *model,
         return false;
     verdict->room = room;
     verdict->tensors = info->tensor_count;
+    measure_missing(model, verdict);
     verdict->found = (struct tally){ { [MF_ERROR] = info->error_count,
                                        [MF_WARNING] = info->warning_count,
                                        [MF_NOTE] = info->note_count } };

@@ -11,6 +11,7 @@
 
 #include "lib/architecture.h"
 #include "lib/model.h"
+#include "lib/path.h"
 
 const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key)
@@ -161,6 +162,37 @@ static enum mf_status check_behind(struct mf_model *model)
     return MF_OK;
 }
 
+/* ---- the name ---- */
+
+/* The format that a name claims; NULL: none.  An index lists files of its
+ * format. */
+static const char *format_of_name(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_name_ends(name, mf_formats[i]->suffix))
+            return mf_formats[i]->name;
+    return NULL;
+}
+
+static void check_names(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+
+    for (size_t i = 0; i < model->file_count; i++) {
+        const char *name = mf_base_name(model->file[i].path);
+        const char *claimed = format_of_name(name);
+
+        if (!claimed || strcmp(claimed, model->format->name) == 0)
+            continue;
+        index->shard = (uint32_t)i;
+        mf_index_note(index, MF_WARNING, MF_RULE_FILE_NAME, MF_NO_OFFSET,
+                      "'%s' has the suffix of %s, and is a %s file",
+                      mf_quote((struct mf_str){ name, strlen(name) }).text,
+                      claimed, model->format->name);
+    }
+    index->shard = 0;
+}
+
 enum mf_status mf_validate(struct mf_model *model)
 {
     MF_NEED(NULL, model);
@@ -176,6 +208,7 @@ enum mf_status mf_validate(struct mf_model *model)
     check_finite(index, index->later, index->later_count);
     if (mf_shards_check_metadata(model) != MF_OK)
         return model->env->error.status;
+    check_names(model);
     if (check_behind(model) != MF_OK || revisit(model) != MF_OK)
         return model->env->error.status;
     if (model->format->validate)

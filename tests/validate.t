@@ -433,4 +433,30 @@ else
         "xmllint is not installed"
 fi
 
+# ---- what was cut off
+
+# Tensors of these end where the file does.
+cut_off() {
+    for file in good-llama.gguf good-hf-llama/model.safetensors; do
+        size=$(wc -c <"fixtures/$file")
+        for missing in 1 40 900 2048; do
+            head -c $((size - missing)) "fixtures/$file" >"$dir/cut.bin"
+            short="$missing B"
+            [ "$missing" != 2048 ] || short="2.0 KiB"
+            "$modelfile" validate --quiet "$dir/cut.bin" >"$dir/said"
+            [ $? = 1 ] || echo "$file less $missing: exit code"
+            [ "$(sed -n 1p "$dir/said")" = "$dir/cut.bin: file ends $short short" ] ||
+                sed -n "s|^|$file less $missing: |p; q" "$dir/said"
+            "$modelfile" validate --json "$dir/cut.bin" |
+                grep -q "\"missing_bytes\":$missing," || echo "$file: JSON"
+            "$modelfile" validate --quiet --baseline "$dir/said" \
+                "$dir/cut.bin" >/dev/null || echo "$file: as a baseline"
+        done
+    done
+    "$modelfile" validate --quiet fixtures/bad-overlap.gguf \
+        fixtures/bad-offset-wrap.gguf fixtures/bad-offset-past-end.gguf \
+        fixtures/good-llama.gguf | grep 'file ends'
+}
+check_empty "a file that was cut off begins with how much is missing" cut_off
+
 finish
