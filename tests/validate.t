@@ -233,7 +233,7 @@ check "a baseline that is not there is exit code 3" no_baseline
 most() {
     "$modelfile" validate --quiet --max-findings 1 \
         fixtures/bad-data-missing.gguf >"$dir/out"
-    [ "$(wc -l <"$dir/out")" = 3 ] && grep -q "2 errors" "$dir/out" &&
+    [ "$(wc -l <"$dir/out")" = 4 ] && grep -q "2 errors" "$dir/out" &&
         grep -q ": not shown: 1 error, 0 warnings, 1 note" "$dir/out"
 }
 check "--max-findings shows fewer and counts all" most
