@@ -257,6 +257,7 @@ fuzz_file    = $(strip $(foreach file,open convert beside lines journal,\
                  $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
 # The command's own readers are reached without its main.
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))
+fuzz_readers = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(fuzz_command))
 FUZZ_FLAGS   := -O1 -g -fno-sanitize-recover=all
 FUZZ_OBJ      = $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(filter-out $(CODEC_OBJ),$(LIB_OBJ)))
 
@@ -274,10 +275,11 @@ $(BUILD)/fuzz/%.o: %.c
 	    -MMD -MP -c $< -o $@
 
 $(BUILD)/fuzz/cli/rules_text.o: $(BUILD)/cli/rules_text.c
+	@mkdir -p $(@D)
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -c $< -o $@
 
 $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
-    $$(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$$(call fuzz_command,$$*)) $(CODEC_OBJ)
+    $$(call fuzz_readers,$$*) $(CODEC_OBJ)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
