@@ -12,7 +12,8 @@ set -u
 modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-examples.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-cp -R fixtures "$dir/fixtures"
+mkdir "$dir/run"
+cp -R fixtures "$dir/run/fixtures"
 for page in README.md docs/*.md; do
     # A line each: where the output begins and ends in the page, and the command.
     awk '
@@ -33,7 +34,8 @@ for page in README.md docs/*.md; do
         if ! grep -q '^peak heap' "$dir/shown"; then
             command="$command --quiet"
         fi
-        (cd "$dir" && eval "\"$modelfile\" ${command#modelfile }" 2>&1) |
+        find "$dir/run" -maxdepth 1 -type f -exec rm {} +
+        (cd "$dir/run" && eval "\"$modelfile\" ${command#modelfile }" 2>&1) |
             sed '/^$/d' >"$dir/said"
         for each in shown said; do
             sed 's/^peak heap .*/peak heap .../' "$dir/$each" >"$dir/$each.masked"
