@@ -58,6 +58,7 @@ struct options {
     bool pure, allow_requantize, leave_output, keep_split, report;
     unsigned algo; /* 1 + enum mf_digest_kind; 0: not given */
     const char *check;
+    unsigned manifest_form; /* 1: that of llama-gguf-hash */
     bool duplicates;
     bool no_data, values, strict_metadata;
     bool csv;

@@ -13,6 +13,9 @@ const struct option hash_options[] = {
       offsetof(struct options, algo), "which digest; xxh3 if not given" },
     { "--check", OPTION_TEXT, "MANIFEST", 0, offsetof(struct options, check),
       "compares with what was printed before" },
+    { "--format", OPTION_CHOICE, "modelfile|llama-gguf-hash", 0,
+      offsetof(struct options, manifest_form),
+      "of the manifest; the latter with xxh64 (if not given) or sha256" },
     { "--duplicates", OPTION_FLAG, NULL, 0,
       offsetof(struct options, duplicates), "lists tensors with equal bytes" },
     OPTIONS_LONG,
@@ -114,6 +117,59 @@ static void digests_json(struct run *run, const struct mf_model *model,
     mf_json_end(json, ']');
 }
 
+/* ---- that of llama-gguf-hash ---- */
+
+static void foreign_line(struct run *run, const struct digests *digests,
+                         const uint8_t *digest, const char *path,
+                         const struct mf_tensor *tensor)
+{
+    struct out *out = &run->out;
+
+    out_format(out, "%-8s  %s  ", digests->info.name,
+               hex_text(digest, digests->info.size).at);
+    out_escaped(out, str_of(path), "");
+    if (tensor) {
+        out_text(out, ":");
+        out_escaped(out, tensor->name, "");
+    }
+    out_text(out, "\n");
+}
+
+/* A line for each tensor, in the order of the file; the model's digest is that
+ * of all their bytes. */
+static void foreign_show(struct run *run, const char *path,
+                         struct mf_model *model, struct digests *digests)
+{
+    struct mf_tensor tensor;
+
+    if (mf_hash_data(model, digests->info.kind, digests->model) != MF_OK) {
+        report_failure(run, path);
+        return;
+    }
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+        foreign_line(run, digests, digests_at(digests, i), path, &tensor);
+    foreign_line(run, digests, digests->model, path, NULL);
+}
+
+/* The digests that llama-gguf-hash has, too. */
+static bool algo_is_foreign(struct run *run)
+{
+    struct mf_digest_info info;
+    unsigned *algo = &run->options.algo;
+
+    for (unsigned i = 0; *algo == 0 && mf_digest_at(i, &info); i++)
+        if (strcmp(info.name, "xxh64") == 0)
+            *algo = i + 1;
+    if (mf_digest_at(*algo - 1, &info) &&
+        (strcmp(info.name, "xxh64") == 0 || strcmp(info.name, "sha256") == 0))
+        return true;
+    report_usage(run,
+                 "llama-gguf-hash has no %s: give '--algo xxh64' or "
+                 "'--algo sha256'",
+                 info.name);
+    return false;
+}
+
 static void digests_show(struct run *run, const char *path,
                          struct mf_model *model, struct digests *digests)
 {
@@ -146,7 +202,11 @@ static void show_digests(struct run *run, const char *path,
     model = inputs_open(run, path, shards, false);
     if (!model)
         return;
-    if (digests_take(run, path, model, &digests))
+    if (!digests_take(run, path, model, &digests))
+        ; /* which was reported */
+    else if (run->options.manifest_form == 1)
+        foreign_show(run, path, model, &digests);
+    else
         digests_show(run, path, model, &digests);
     digests_release(run, model, &digests);
     mf_close(model);
@@ -306,6 +366,12 @@ void command_hash(struct run *run)
     if (options->duplicates && (options->check || options->algo > 0))
         report_usage(run, "'--duplicates' goes with neither '--check' nor "
                           "'--algo'");
+    else if (options->manifest_form == 1 &&
+             (options->duplicates || options->check || options->json))
+        report_usage(run, "'--format llama-gguf-hash' is a text of its own: "
+                          "not with '--json', '--check' or '--duplicates'");
+    else if (options->manifest_form == 1 && !algo_is_foreign(run))
+        return;
     else if (options->duplicates)
         inputs_each(run, show_duplicates, report_failure);
     else if (options->check)

@@ -227,6 +227,29 @@ xxh64     b2877c54cc04ee4d  models/names.gguf
 sha1      60ecee150408fc92cfdb51f55812ba508280dbbe  models/names.gguf
 sha256    a85b602bc11979581d1c4de6c679e731165e6fe8efc4ac7a52693fe4c36a001a  models/names.gguf
 END
+# written ALGO: in that form the lines of this kind, but for the file's name.
+written() {
+    grep "^$1 " "$dir/llama" | sed 's|models/|fixtures/good-|' >"$dir/expected"
+    "$modelfile" hash --quiet --format llama-gguf-hash --algo "$1" \
+        fixtures/good-names.gguf | diff "$dir/expected" - || return
+    "$modelfile" hash --quiet --format llama-gguf-hash --algo "$1" \
+        fixtures/good-names.gguf >"$dir/manifest" &&
+        expect 0 "$1 matches" hash --check "$dir/manifest" \
+            fixtures/good-names.gguf
+}
+check "hash --format llama-gguf-hash writes that form" written xxh64
+if has_sha256; then
+    check "with sha256, too" written sha256
+else
+    skip "with sha256, too" "libcrypto.so.3 is not installed"
+fi
+check "xxh64 if no digest is given" expect 0 "xxh64     be1279f20c993c48  fix" \
+    hash --format llama-gguf-hash fixtures/good-names.gguf
+check "but no digest that it has not" expect 2 "has no xxh3" \
+    hash --format llama-gguf-hash --algo xxh3 fixtures/good-names.gguf
+check "nor JSON" expect 2 "a text of its own" \
+    hash --format llama-gguf-hash --json fixtures/good-names.gguf
+
 llama() {
     cp "$dir/llama" "$dir/manifest"
     expect "$1" "$2" hash --algo "$3" --check "$dir/manifest" \
