@@ -487,7 +487,8 @@ static enum mf_status take_name(struct writing *writing)
 #if defined(__linux__)
     MF_AGAIN(result, renameat2(folder, writing->temporary, folder,
                                writing->name, RENAME_NOREPLACE));
-    if (result != 0 && (errno == EINVAL || errno == ENOSYS))
+    if (result != 0 &&
+        (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
 #endif
     {
         struct stat status;

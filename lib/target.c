@@ -663,7 +663,7 @@ static bool look_at(const struct mf_target *target, const char *name,
     return result == 0;
 }
 
-/* False with errno EINVAL or ENOSYS where the system cannot do that. */
+/* False with errno EINVAL, ENOSYS or EOPNOTSUPP where the system cannot. */
 static bool change_places(const struct mf_target *target)
 {
 #if defined(__linux__)
@@ -722,7 +722,8 @@ static enum mf_status replace_one(struct mf_target *target,
         !mf_same_file(&status, target->replaces))
         return fault(target, taken);
     if (!change_places(target)) {
-        if ((errno == EINVAL || errno == ENOSYS) && take_place(target) == 0)
+        if ((errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) &&
+            take_place(target) == 0)
             return MF_OK;
         return fail(target->env, target, MF_NO_OFFSET, "put into its place");
     }
@@ -743,8 +744,9 @@ static enum mf_status replace(struct mf_target *target, const struct stat *new)
 
     if (target->replaces)
         return replace_one(target, new);
-    journalled = mf_journal_mark(target->folder, name_of(target),
-                                 target->old.st_uid, &journal);
+    journalled = mf_journal_mark(
+        target->folder, name_of(target),
+        target->is_new ? geteuid() : target->old.st_uid, &journal);
     if (take_place(target) != 0)
         return fail(target->env, target, MF_NO_OFFSET, "put into its place");
     if (journalled)

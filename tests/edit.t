@@ -448,6 +448,23 @@ interrupted() {
 }
 check "EINTR is asked again" interrupted
 
+# Not every file system can refuse a name that is taken, or swap two.
+plain_rename() {
+    for each in EINVAL EOPNOTSUPP; do
+        for reserve in "" "--reserve 300"; do
+            fresh
+            # shellcheck disable=SC2086 # an option and its value
+            strace -f -o /dev/null -e inject=renameat2:error=$each \
+                "$modelfile" meta set --quiet $reserve "$model" \
+                general.name=plain >/dev/null && sound &&
+                [ "$(value general.name)" = plain ] &&
+                [ "$(find "$dir" -name 'm.*' -o -name '.m.*')" = "$model" ] ||
+                return
+        done
+    done
+}
+check "a file system that can only rename is enough" plain_rename
+
 stale() {
     torn
     cp fixtures/good-base.gguf "$model"
