@@ -81,7 +81,9 @@ static bool write_all(int fd, uint64_t offset, const void *bytes, size_t size)
         ssize_t wrote;
 
         MF_AGAIN(wrote, pwrite(fd, from, size, (off_t)offset));
-        if (wrote < 0)
+        if (wrote == 0) /* it would be tried for ever */
+            errno = EIO;
+        if (wrote <= 0)
             return false;
         from += wrote;
         offset += (uint64_t)wrote;

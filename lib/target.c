@@ -473,6 +473,16 @@ static void wait_for(int fd)
     poll(&ready, 1, -1); /* a signal ends it, too */
 }
 
+/* A write of nothing, which no file system should answer, would be tried for
+ * ever. */
+static ssize_t moved(ssize_t wrote)
+{
+    if (wrote != 0)
+        return wrote;
+    errno = EIO;
+    return -1;
+}
+
 static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
                                    uint64_t offset, const uint8_t *bytes,
                                    size_t size)
@@ -486,7 +496,7 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
     while (size > 0) {
         ssize_t wrote;
 
-        wrote = write(target->fd, bytes, size);
+        wrote = moved(write(target->fd, bytes, size));
         if (wrote < 0 && errno == EAGAIN)
             wait_for(target->fd);
         else if (wrote < 0 && errno != EINTR)
@@ -537,9 +547,9 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
     while (size > 0) {
         ssize_t wrote;
 
-        MF_AGAIN(wrote,
-                 pwrite(target->fd, from, size < WRITE_MAX ? size : WRITE_MAX,
-                        (off_t)offset));
+        MF_AGAIN(wrote, moved(pwrite(target->fd, from,
+                                     size < WRITE_MAX ? size : WRITE_MAX,
+                                     (off_t)offset)));
         if (wrote < 0)
             return fail(env, target, offset, "written");
         from += wrote;

@@ -624,6 +624,17 @@ stop_at() {
 if ! strace -qq -o "$dir/trace" env --default-signal=INT true 2>/dev/null; then
     skip "signals while a file is written" "strace is not there or refused (in a container: --cap-add SYS_PTRACE)"
 else
+    nothing_written() {
+        strace -f -qq -o "$dir/trace" -e trace="$1" -e inject="$1":retval=0 \
+            env ASAN_OPTIONS=detect_leaks=0 timeout -k 5 20 "$modelfile" \
+            convert --quiet "$model" "$2" >"$dir/piped" 2>"$dir/said"
+        got=$?
+        echo "exit code $got"
+        [ $got -eq 4 ] && says "nput/output error" && [ ! -e o.gguf ]
+    }
+    check "a write of nothing is not tried for ever" \
+        nothing_written pwrite64 o.gguf
+    clean
     # Several pieces of 8 MiB.
     "$filled" f16 40 "$dir/noise.gguf" >/dev/null
     for signal in "INT 130" "TERM 143" "HUP 129"; do
