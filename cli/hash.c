@@ -9,13 +9,13 @@
 
 const struct option hash_options[] = {
     /* in the order of enum mf_digest_kind */
-    { "--algo", OPTION_CHOICE, "crc32|xxh64|xxh3|xxh128|sha256", 1,
+    { "--algo", OPTION_CHOICE, "crc32|xxh64|xxh3|xxh128|sha1|sha256", 1,
       offsetof(struct options, algo), "which digest; xxh3 if not given" },
     { "--check", OPTION_TEXT, "MANIFEST", 0, offsetof(struct options, check),
       "compares with what was printed before" },
     { "--format", OPTION_CHOICE, "modelfile|llama-gguf-hash", 0,
       offsetof(struct options, manifest_form),
-      "of the manifest; the latter with xxh64 (if not given) or sha256" },
+      "of the manifest; the latter with xxh64 (if not given), sha1 or sha256" },
     { "--duplicates", OPTION_FLAG, NULL, 0,
       offsetof(struct options, duplicates), "lists tensors with equal bytes" },
     OPTIONS_LONG,
@@ -161,11 +161,12 @@ static bool algo_is_foreign(struct run *run)
         if (strcmp(info.name, "xxh64") == 0)
             *algo = i + 1;
     if (mf_digest_at(*algo - 1, &info) &&
-        (strcmp(info.name, "xxh64") == 0 || strcmp(info.name, "sha256") == 0))
+        (info.kind == MF_XXH64 || info.kind == MF_SHA1 ||
+         info.kind == MF_SHA256))
         return true;
     report_usage(run,
-                 "llama-gguf-hash has no %s: give '--algo xxh64' or "
-                 "'--algo sha256'",
+                 "llama-gguf-hash has no %s: give '--algo xxh64', "
+                 "'--algo sha1' or '--algo sha256'",
                  info.name);
     return false;
 }

@@ -49,8 +49,8 @@ static bool choose_kind(struct run *run)
                      kind.name);
     else
         report_input(run, run->options.check,
-                     "the manifest has no digests but sha1 and uuid, which are "
-                     "not known here");
+                     "the manifest has no digests but uuid, which is not known "
+                     "here");
     return false;
 }
 

@@ -104,7 +104,7 @@ static bool unescape(struct mf_str *name, char *text)
 /* The kind that a word names; its size 0 where it is none that we can do. */
 static bool find_kind(const char *word, size_t size, struct mf_digest_info *out)
 {
-    static const char *const others[] = { "sha1", "uuid" };
+    static const char *const others[] = { "uuid" };
 
     for (size_t i = 0; mf_digest_at(i, out); i++)
         if (strlen(out->name) == size && memcmp(out->name, word, size) == 0)

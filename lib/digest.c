@@ -12,14 +12,14 @@
 
 #include "lib/heap.h"
 #include "lib/isa.h"
-#include "lib/sha256.h"
+#include "lib/sha.h"
 
 struct mf_digest {
     union {
         uint32_t crc;
         XXH64_state_t xxh64;
         XXH3_state_t xxh3; /* wants to be aligned to 64 bytes */
-        struct mf_sha256 sha256;
+        struct mf_sha sha;
     } state;
     enum mf_digest_kind kind;
     const struct mf_isa *isa;
@@ -31,9 +31,9 @@ static const struct digest_row {
     const char *name;
     size_t size;
 } rows[] = {
-    [MF_CRC32] = { "crc32", 4 },    [MF_XXH64] = { "xxh64", 8 },
-    [MF_XXH3_64] = { "xxh3", 8 },   [MF_XXH3_128] = { "xxh128", 16 },
-    [MF_SHA256] = { "sha256", 32 },
+    [MF_CRC32] = { "crc32", 4 },  [MF_XXH64] = { "xxh64", 8 },
+    [MF_XXH3_64] = { "xxh3", 8 }, [MF_XXH3_128] = { "xxh128", 16 },
+    [MF_SHA1] = { "sha1", 20 },   [MF_SHA256] = { "sha256", 32 },
 };
 
 /* The heap aligns for any number, no further; the rest is on us. */
@@ -68,6 +68,11 @@ size_t mf_digest_size(enum mf_digest_kind kind)
     return rows[kind].size;
 }
 
+static bool is_sha(enum mf_digest_kind kind)
+{
+    return kind == MF_SHA1 || kind == MF_SHA256;
+}
+
 void mf_digest_restart(struct mf_digest *digest)
 {
     switch (digest->kind) {
@@ -83,8 +88,9 @@ void mf_digest_restart(struct mf_digest *digest)
     case MF_XXH3_128:
         XXH3_128bits_reset(&digest->state.xxh3);
         break;
+    case MF_SHA1:
     case MF_SHA256:
-        mf_sha256_restart(&digest->state.sha256);
+        mf_sha_restart(&digest->state.sha);
         break;
     }
 }
@@ -115,8 +121,7 @@ struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
     digest->isa = isa;
     digest->env = env;
     digest->block = block;
-    if (kind == MF_SHA256 &&
-        mf_sha256_init(&digest->state.sha256, env) != MF_OK) {
+    if (is_sha(kind) && mf_sha_init(&digest->state.sha, env, kind) != MF_OK) {
         mf_release(env, block, BLOCK_SIZE);
         return NULL;
     }
@@ -142,8 +147,9 @@ void mf_digest_add(struct mf_digest *digest, const void *bytes, size_t size)
     case MF_XXH3_128:
         digest->isa->xxh3_add(&digest->state.xxh3, bytes, size);
         break;
+    case MF_SHA1:
     case MF_SHA256:
-        mf_sha256_add(&digest->state.sha256, bytes, size);
+        mf_sha_add(&digest->state.sha, bytes, size);
         break;
     }
 }
@@ -174,8 +180,9 @@ size_t mf_digest_finish(const struct mf_digest *digest,
     case MF_XXH3_128:
         wide = XXH3_128bits_digest(&digest->state.xxh3);
         return put(wide.high64, 8, out) + put(wide.low64, 8, out + 8);
+    case MF_SHA1:
     case MF_SHA256:
-        return mf_sha256_finish(&digest->state.sha256, out);
+        return mf_sha_finish(&digest->state.sha, out);
     }
     return 0;
 }
@@ -184,7 +191,7 @@ void mf_digest_free(struct mf_digest *digest)
 {
     if (!digest)
         return;
-    if (digest->kind == MF_SHA256)
-        mf_sha256_release(&digest->state.sha256);
+    if (is_sha(digest->kind))
+        mf_sha_release(&digest->state.sha);
     mf_release(digest->env, digest->block, BLOCK_SIZE);
 }

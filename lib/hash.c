@@ -72,7 +72,7 @@ static enum mf_status finish(struct mf_env *env, const struct mf_digest *digest,
     if (mf_digest_finish(digest, out) > 0)
         return MF_OK;
     return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                   "libcrypto could not end a sha256");
+                   "libcrypto could not end a digest");
 }
 
 static enum mf_status hash_slice(struct mf_worker *worker, void *context,
@@ -357,12 +357,11 @@ enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
     return status;
 }
 
-enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
-                            uint8_t out[MF_DIGEST_MAX])
+/* The digest of `first` bytes and those of all tensors. */
+static enum mf_status hash_behind(struct mf_model *model,
+                                  enum mf_digest_kind kind, struct mf_str first,
+                                  uint8_t out[MF_DIGEST_MAX])
 {
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, out);
-
     struct hash hash = { .model = model, .kind = kind, .digests = out };
     enum mf_status status = begin(model->env, kind);
 
@@ -372,10 +371,40 @@ enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
     if (status == MF_OK)
         status = prepare(&hash, 0, model->info.data_size);
     hash.crew.work = model->info.data_size;
-    if (status == MF_OK)
+    if (status == MF_OK) {
+        mf_digest_add(hash.digest[0], first.at, first.size);
         status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
+    }
     release(&hash);
     return status;
+}
+
+enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
+    return hash_behind(model, kind, (struct mf_str){ 0 }, out);
+}
+
+enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16])
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
+    /* That of https://en.wikipedia.org/wiki/Llama.cpp, without "https://". */
+    static const struct mf_str space = { "\xef\x00\x12\x06\xda\xdc\x5f\x6d"
+                                         "\xa1\x5f\x33\x59\xe5\x77\xd4\xe5",
+                                         16 };
+    uint8_t sha1[MF_DIGEST_MAX];
+
+    if (hash_behind(model, MF_SHA1, space, sha1) != MF_OK)
+        return model->env->error.status;
+    memcpy(out, sha1, 16);
+    out[6] = (uint8_t)(0x50 | (out[6] & 0x0f)); /* version */
+    out[8] = (uint8_t)(0x80 | (out[8] & 0x3f)); /* variant */
+    return MF_OK;
 }
 
 /* ---- lines ---- */

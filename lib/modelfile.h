@@ -1028,15 +1028,22 @@ MF_API void mf_json_digits(struct mf_json_out *json, const char *at,
 /* ---- Digests ------------------------------------------------------------- */
 
 /* From the weakest to the strongest; only the last withstands somebody who
- * wants two files to look alike.  MF_SHA256 is done by the system's libcrypto,
- * which is loaded when it is asked for: where that is not possible, MF_ERR_IO
- * says so. */
-enum mf_digest_kind { MF_CRC32, MF_XXH64, MF_XXH3_64, MF_XXH3_128, MF_SHA256 };
+ * wants two files to look alike.  MF_SHA1 and MF_SHA256 are done by the
+ * system's libcrypto, which is loaded when one is asked for: where that is not
+ * possible, MF_ERR_IO says so. */
+enum mf_digest_kind {
+    MF_CRC32,
+    MF_XXH64,
+    MF_XXH3_64,
+    MF_XXH3_128,
+    MF_SHA1,
+    MF_SHA256
+};
 
 #define MF_DIGEST_MAX 32 /* bytes of the longest */
 
 struct mf_digest_info {
-    const char *name; /* "crc32", "xxh64", "xxh3", "xxh128", "sha256" */
+    const char *name; /* "crc32", "xxh64", "xxh3", "xxh128", "sha1", "sha256" */
     enum mf_digest_kind kind;
     size_t size; /* bytes */
 };
@@ -1088,6 +1095,10 @@ MF_API enum mf_status mf_hash_model(
 MF_API enum mf_status mf_hash_data(struct mf_model *model,
                                    enum mf_digest_kind kind,
                                    uint8_t out[MF_DIGEST_MAX]);
+
+/* The UUID (RFC 9562, version 5) that llama-gguf-hash gives a file: from the
+ * SHA-1 of llama.cpp's namespace and of the same bytes.  One thread. */
+MF_API enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16]);
 
 /* Tensors with equal bytes, whatever their type and shape: same[i] gets the
  * lowest index of a tensor with the bytes of tensor i, which is i where no

@@ -46,6 +46,7 @@ has_sha256() {
 
 if has_sha256; then
     check "sha256sum agrees" agrees sha256sum sha256
+    check "sha1sum agrees" agrees sha1sum sha1
 else
     skip "sha256sum agrees" "libcrypto.so.3 is not installed"
 fi
@@ -239,6 +240,7 @@ written() {
 }
 check "hash --format llama-gguf-hash writes that form" written xxh64
 if has_sha256; then
+    check "with sha1, too" written sha1
     check "with sha256, too" written sha256
 else
     skip "with sha256, too" "libcrypto.so.3 is not installed"
@@ -257,7 +259,15 @@ llama() {
 }
 check "a manifest of llama-gguf-hash with xxh64" llama 0 "xxh64 matches" xxh64
 if has_sha256; then
+    check "with sha1" llama 0 "sha1 matches" sha1
     check "with sha256" llama 0 "sha256 matches" sha256
+    grep '^sha1' "$dir/llama" >"$dir/sha1"
+    check "with sha1 alone" expect 0 "sha1 matches" \
+        hash --check "$dir/sha1" fixtures/good-names.gguf
+    sed '1 s/  19/  18/' "$dir/sha1" >"$dir/sha1-other"
+    check "which names a tensor that is different" expect 1 \
+        "tensor 'a.weight' is different: 19ad82" \
+        hash --check "$dir/sha1-other" fixtures/good-names.gguf
     check "the strongest is taken" expect 0 "sha256 matches" \
         hash --check "$dir/llama" fixtures/good-names.gguf
 else

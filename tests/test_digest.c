@@ -16,7 +16,7 @@
 
 static struct mf_env *env;
 
-/* SHA-256 comes from elsewhere and may be missing. */
+/* SHA-1 and SHA-256 come from elsewhere and may be missing. */
 static int last_kind;
 
 static bool has_libcrypto(void)
@@ -105,6 +105,9 @@ static void known_texts_have_known_digests(void **state)
         { MF_XXH3_128, "abc", "06b05ab6733a618578af5f94892f3950" },
         { MF_XXH3_128, "The quick brown fox jumps over the lazy dog",
           "ddd650205ca3e7fa24a1cc2e3a8a7651" },
+        /* of FIPS 180-1 */
+        { MF_SHA1, "", "da39a3ee5e6b4b0d3255bfef95601890afd80709" },
+        { MF_SHA1, "abc", "a9993e364706816aba3e25717850c26c9cd0d89d" },
         /* of FIPS 180-2 and its first appendix */
         { MF_SHA256, "",
           "e3b0c44298fc1c149afbf4c8996fb924"
@@ -231,11 +234,12 @@ static void digests_are_those_of_xxhsum(void **state)
     same_as("xxhsum -H2 -", MF_XXH3_128);
 }
 
-static void digests_are_those_of_sha256sum(void **state)
+static void digests_are_those_of_coreutils(void **state)
 {
     (void)state;
     if (last_kind < MF_SHA256)
         skip(); /* there is no libcrypto here */
+    same_as("sha1sum", MF_SHA1);
     same_as("sha256sum", MF_SHA256);
 }
 
@@ -332,7 +336,7 @@ int main(void)
         WITH_ENV(finishing_changes_nothing),
         WITH_ENV(checksums_are_those_of_zlib),
         WITH_ENV(digests_are_those_of_xxhsum),
-        WITH_ENV(digests_are_those_of_sha256sum),
+        WITH_ENV(digests_are_those_of_coreutils),
         WITH_ENV(vectors_change_nothing),
         WITH_ENV(any_block_of_the_heap_will_do),
         WITH_ENV(what_cannot_be_is_refused),

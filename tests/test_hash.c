@@ -23,8 +23,9 @@ static bool has_sha256(void)
 
 /* ---- digests of tensors ---- */
 
-/* One call over all the bytes, by xxHash and zlib themselves; sha256 by our
- * own stream of one piece, which test_digest.c holds against sha256sum. */
+/* One call over all the bytes, by xxHash and zlib themselves; sha1 and sha256
+ * by our own stream of one piece, which test_digest.c holds against sha1sum and
+ * sha256sum. */
 static void digest_at_once(enum mf_digest_kind kind, const uint8_t *bytes,
                            size_t size, uint8_t out[MF_DIGEST_MAX])
 {
@@ -51,10 +52,12 @@ static void digest_at_once(enum mf_digest_kind kind, const uint8_t *bytes,
         XXH128_canonicalFromHash(&wide, XXH3_128bits(bytes, size));
         memcpy(out, wide.digest, sizeof(wide.digest));
         break;
+    case MF_SHA1:
     case MF_SHA256:
-        digest = mf_digest_new(env, MF_SHA256);
+        digest = mf_digest_new(env, kind);
         mf_digest_add(digest, bytes, size);
-        assert_int_equal(mf_digest_finish(digest, out), 32);
+        assert_int_equal(mf_digest_finish(digest, out),
+                         kind == MF_SHA1 ? 20 : 32);
         mf_digest_free(digest);
         break;
     }
@@ -91,7 +94,7 @@ static void any_number_of_threads_agrees(void **state)
         struct mf_heap_stats heap;
 
         for (size_t i = 0; mf_digest_at(i, &info); i++)
-            if (info.kind != MF_SHA256 || sha256)
+            if (info.kind < MF_SHA1 || sha256)
                 check_tensors(model, env, &info);
         mf_env_heap(env, &heap);
         assert_true(heap.peak < 4 * MIB);
@@ -234,6 +237,29 @@ static void no_name_forges_a_line(void **state)
 
 /* ---- what cannot be ---- */
 
+/* What llama-gguf-hash --uuid prints. */
+static void uuid_is_that_of_llama_gguf_hash(void **state)
+{
+    static const uint8_t expected[] = { 0xfc, 0x6e, 0xf2, 0xdd, 0xd0, 0xf5,
+                                        0x58, 0xaa, 0xb3, 0xb1, 0xea, 0x92,
+                                        0xf0, 0x97, 0xc4, 0x75 };
+    struct mf_env *env = env_with(2);
+    struct mf_model *model;
+    uint8_t out[16];
+
+    (void)state;
+    if (!has_sha256()) {
+        mf_env_free(env);
+        skip(); /* there is no libcrypto here */
+    }
+    assert_int_equal(
+        mf_open(env, fixture_path("good-names.gguf"), NULL, &model), MF_OK);
+    assert_int_equal(mf_hash_uuid(model, out), MF_OK);
+    assert_memory_equal(out, expected, sizeof(out));
+    mf_close(model);
+    mf_env_free(env);
+}
+
 static void damaged_tensors_are_refused(void **state)
 {
     struct mf_env *env = env_with(2);
@@ -247,6 +273,7 @@ static void damaged_tensors_are_refused(void **state)
     assert_int_equal(mf_hash_tensors(model, MF_XXH64, digests), MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, "tensor 'a.weight'"));
     assert_int_equal(mf_hash_data(model, MF_XXH64, out), MF_ERR_CORRUPT);
+    assert_int_equal(mf_hash_uuid(model, out), MF_ERR_CORRUPT);
     assert_int_equal(mf_find_duplicates(model, same), MF_ERR_CORRUPT);
     assert_int_equal(mf_hash_tensors(model, MF_SHA256 + 1, digests),
                      MF_ERR_ARGUMENT);
@@ -314,6 +341,7 @@ int main(void)
         WITH_IMAGE(whole_is_one_after_the_other),
         WITH_IMAGE(order_of_tensors_does_not_count),
         WITH_IMAGE(no_name_forges_a_line),
+        cmocka_unit_test(uuid_is_that_of_llama_gguf_hash),
         cmocka_unit_test(damaged_tensors_are_refused),
         WITH_IMAGE(every_allocation_failed),
     };

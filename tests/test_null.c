@@ -326,6 +326,12 @@ static void null_mf_hash_model(void)
     named("out", mf_hash_model(model, MF_CRC32, bytes, NULL, NULL, NULL));
 }
 
+static void null_mf_hash_uuid(void)
+{
+    refused(mf_hash_uuid(NULL, bytes));
+    named("out", mf_hash_uuid(model, NULL));
+}
+
 static void null_mf_hash_tensors(void)
 {
     refused(mf_hash_tensors(NULL, MF_CRC32, bytes));
@@ -832,6 +838,7 @@ static const struct {
     { "mf_hash_data", null_mf_hash_data },
     { "mf_hash_model", null_mf_hash_model },
     { "mf_hash_tensors", null_mf_hash_tensors },
+    { "mf_hash_uuid", null_mf_hash_uuid },
     { "mf_isa_at", null_mf_isa_at },
     { "mf_isa_check", null_mf_isa_check },
     { "mf_json_begin", null_mf_json_begin },
