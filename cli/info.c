@@ -38,17 +38,42 @@ static const char *byte_order(const struct mf_model_info *info)
     return info->byte_order == MF_BIG_ENDIAN ? "big" : "little";
 }
 
+/* A Hugging Face model says in its config.json what others have in the file.
+ * One that cannot be read is no reason to show nothing. */
+static void read_config(struct run *run, struct mf_model *model,
+                        const char *path, struct mf_config_facts *config)
+{
+    struct mf_meta meta;
+
+    *config = (struct mf_config_facts){ 0 };
+    if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) ||
+        mf_config_facts_read(model, config) == MF_OK)
+        return;
+    config->found = false;
+    report_remark(run, path, mf_env_error(run->env)->message);
+}
+
 /* ---- JSON ---- */
 
+static void config_fact_json(struct run *run, const struct mf_config_fact *fact)
+{
+    if (!fact->given)
+        mf_json_null(&run->json);
+    else if (fact->is_text)
+        mf_json_string(&run->json, fact->text, strlen(fact->text));
+    else
+        mf_json_u64(&run->json, fact->number);
+}
+
 static void fact_json(struct run *run, struct mf_model *model,
-                      enum mf_fact fact)
+                      const struct mf_config_facts *config, enum mf_fact fact)
 {
     struct mf_meta meta;
     size_t at;
 
     mf_json_key(&run->json, mf_fact_name(fact));
     if (!mf_model_fact(model, fact, &meta, &at))
-        mf_json_null(&run->json);
+        config_fact_json(run, &config->fact[fact]);
     else if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         mf_json_u64(&run->json, meta.count);
     else if (meta.type == MF_VALUE_STRING) /* a file type was a number */
@@ -97,7 +122,8 @@ static void shards_json(struct run *run, const struct mf_model *model)
     mf_json_end(&run->json, ']');
 }
 
-static void show_json(struct run *run, struct mf_model *model)
+static void show_json(struct run *run, struct mf_model *model,
+                      const struct mf_config_facts *config)
 {
     const struct mf_model_info *info = mf_model_info(model);
     struct totals totals = add_up(model);
@@ -119,7 +145,8 @@ static void show_json(struct run *run, struct mf_model *model)
     json_number(run, "data_bytes", info->data_size);
     json_number(run, "alignment", info->alignment);
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
-        fact_json(run, model, (enum mf_fact)fact);
+        fact_json(run, model, config, (enum mf_fact)fact);
+    json_bool(run, "config_json", config->found);
     totals_show(run, &totals);
     shards_json(run, model);
     findings_json(run, model);
@@ -134,14 +161,30 @@ static void label(struct run *run, const char *name)
     out_spaces(&run->out, strlen(name) < 18 ? 18 - strlen(name) : 1);
 }
 
-static void fact_text(struct run *run, struct mf_model *model, const char *name,
+static void config_fact_text(struct run *run, const char *name,
+                             const struct mf_config_fact *fact)
+{
+    if (!fact->given)
+        return;
+    label(run, name);
+    if (fact->is_text)
+        out_escaped(&run->out, str_of(fact->text), "");
+    else
+        out_number(&run->out, fact->number, 0);
+    out_text(&run->out, "\n");
+}
+
+static void fact_text(struct run *run, struct mf_model *model,
+                      const struct mf_config_facts *config, const char *name,
                       enum mf_fact fact)
 {
     struct mf_meta meta;
     size_t at;
 
-    if (!mf_model_fact(model, fact, &meta, &at))
+    if (!mf_model_fact(model, fact, &meta, &at)) {
+        config_fact_text(run, name, &config->fact[fact]);
         return;
+    }
     label(run, name);
     if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         out_number(&run->out, meta.count, 0);
@@ -236,7 +279,8 @@ static void findings_text(struct run *run, const struct mf_model *model)
         out_format(out, "    ... and %zu more\n", count - FINDINGS_SHOWN);
 }
 
-static void show_text(struct run *run, struct mf_model *model, const char *path)
+static void show_text(struct run *run, struct mf_model *model,
+                      const struct mf_config_facts *config, const char *path)
 {
     const struct mf_model_info *info = mf_model_info(model);
     struct totals totals = add_up(model);
@@ -244,17 +288,17 @@ static void show_text(struct run *run, struct mf_model *model, const char *path)
     out_escaped(&run->out, str_of(path), "");
     out_text(&run->out, "\n");
     format_text(run, info);
-    fact_text(run, model, "architecture", MF_FACT_ARCHITECTURE);
-    fact_text(run, model, "name", MF_FACT_NAME);
-    fact_text(run, model, "license", MF_FACT_LICENSE);
+    fact_text(run, model, config, "architecture", MF_FACT_ARCHITECTURE);
+    fact_text(run, model, config, "name", MF_FACT_NAME);
+    fact_text(run, model, config, "license", MF_FACT_LICENSE);
     size_lines(run, info);
-    fact_text(run, model, "quantization", MF_FACT_FILE_TYPE);
-    fact_text(run, model, "layers", MF_FACT_BLOCK_COUNT);
-    fact_text(run, model, "context", MF_FACT_CONTEXT_LENGTH);
-    fact_text(run, model, "embedding", MF_FACT_EMBEDDING_LENGTH);
-    fact_text(run, model, "heads", MF_FACT_HEAD_COUNT);
-    fact_text(run, model, "kv heads", MF_FACT_HEAD_COUNT_KV);
-    fact_text(run, model, "vocabulary", MF_FACT_VOCAB_SIZE);
+    fact_text(run, model, config, "quantization", MF_FACT_FILE_TYPE);
+    fact_text(run, model, config, "layers", MF_FACT_BLOCK_COUNT);
+    fact_text(run, model, config, "context", MF_FACT_CONTEXT_LENGTH);
+    fact_text(run, model, config, "embedding", MF_FACT_EMBEDDING_LENGTH);
+    fact_text(run, model, config, "heads", MF_FACT_HEAD_COUNT);
+    fact_text(run, model, config, "kv heads", MF_FACT_HEAD_COUNT_KV);
+    fact_text(run, model, config, "vocabulary", MF_FACT_VOCAB_SIZE);
     label(run, "metadata");
     out_format(&run->out, "%zu key%s\n", info->metadata_count,
                info->metadata_count == 1 ? "" : "s");
@@ -273,16 +317,18 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 {
     bool first = run->size == 0;
     struct mf_model *model = inputs_open(run, path, shards, false);
+    struct mf_config_facts config;
 
     if (!model)
         return;
+    read_config(run, model, path, &config);
     if (!first && !run->options.json)
         out_text(&run->out, "\n");
     if (run->options.json) {
         json_str(run, "file", str_of(path));
-        show_json(run, model);
+        show_json(run, model, &config);
     } else {
-        show_text(run, model, path);
+        show_text(run, model, &config, path);
     }
     mf_close(model);
 }

@@ -491,6 +491,24 @@ MF_API const char *mf_fact_name(enum mf_fact fact);
 MF_API bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
                           struct mf_meta *out, size_t *at);
 
+/* The same facts from the config.json in the folder of the model's first file,
+ * as Hugging Face's models have it.  The architecture is its model_type. */
+struct mf_config_fact {
+    bool given, is_text;
+    uint64_t number;
+    char text[64];
+};
+
+struct mf_config_facts {
+    bool found; /* there is a config.json */
+    struct mf_config_fact fact[MF_FACT_COUNT];
+};
+
+/* Reads that file; mf_model_fact does not look there.  MF_OK with found false
+ * where there is none, or the model was opened from memory. */
+MF_API enum mf_status mf_config_facts_read(struct mf_model *model,
+                                           struct mf_config_facts *out);
+
 /* ---- Findings ------------------------------------------------------------ */
 
 enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };

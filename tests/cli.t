@@ -127,6 +127,12 @@ is info-glob info --quiet 'good-v?.gguf'
 is info-glob-none info --quiet 'nothing-*.gguf'
 is info-apr-v1 info --quiet good-v1.apr
 
+is info-config info --quiet good-hf-llama
+is info-config-json info --json good-hf-llama
+mkdir broken
+cp good-hf-llama/model.safetensors broken
+echo '{"model_type": "llama", "hidden_size": -1}' >broken/config.json
+is info-config-broken info --quiet broken
 is info-empty-json info --json good-empty.safetensors
 is version-explain-json validate --explain TENSOR-OVERLAP --json
 

@@ -471,6 +471,14 @@ static void null_mf_model_fact(void)
     assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, NULL, NULL));
 }
 
+static void null_mf_config_facts_read(void)
+{
+    struct mf_config_facts facts;
+
+    assert_int_equal(mf_config_facts_read(NULL, &facts), MF_ERR_ARGUMENT);
+    refused(mf_config_facts_read(model, NULL));
+}
+
 static void null_mf_model_info(void)
 {
     assert_int_equal(mf_model_info(NULL)->tensor_count, 0);
@@ -860,6 +868,7 @@ static const struct {
     { "mf_meta_find", null_mf_meta_find },
     { "mf_mix_at", null_mf_mix_at },
     { "mf_mix_name", null_mf_mix_name },
+    { "mf_config_facts_read", null_mf_config_facts_read },
     { "mf_model_fact", null_mf_model_fact },
     { "mf_model_info", null_mf_model_info },
     { "mf_open", null_mf_open },
