@@ -300,6 +300,12 @@ void inputs_each(struct run *run,
                               enum mf_shards shards),
                  void (*fail)(struct run *run, const char *path));
 
+/* The same for commands that take files, models or not: show is called for a
+ * folder, too, and says that it is none. */
+void inputs_files(struct run *run,
+                  void (*show)(struct run *run, const char *path,
+                               enum mf_shards shards));
+
 /* The one model of a command that takes a FILE: opens it and calls show. */
 void inputs_one(struct run *run, bool metadata_only,
                 void (*show)(struct run *run, struct mf_model *model));

@@ -10,7 +10,7 @@
 #include "cli/cli.h"
 
 #define KIND_DEFAULT MF_XXH3_64
-#define KIND_FOREIGN UINT_MAX /* of an entry: a digest not known here */
+#define KIND_UUID    UINT_MAX /* of an entry: that of llama-gguf-hash */
 
 /* Digits of a digest, terminated. */
 struct hex_text {
@@ -42,19 +42,25 @@ static inline const uint8_t *digests_at(const struct digests *digests,
 struct entry {          /* a line of a manifest */
     struct mf_str name; /* of the tensor; of the file where whole is set */
     const char *hex;    /* as many digits as the kind has, in any case */
-    unsigned kind;      /* enum mf_digest_kind or KIND_FOREIGN */
-    bool whole;         /* of all the file's tensors together */
+    unsigned kind;      /* enum mf_digest_kind or KIND_UUID */
+    bool whole;         /* of all the file's tensors together, or its bytes */
     size_t line;
     size_t tensor; /* for whoever looks it up */
 };
 
-/* What `modelfile hash` or llama-gguf-hash has printed.  The entries of a file
- * end with one that is whole. */
+/* Whose form the lines of a manifest have. */
+enum manifest_form {
+    MANIFEST_OWN,
+    MANIFEST_LLAMA, /* llama-gguf-hash: about one file */
+    MANIFEST_SUMS   /* sha1sum, sha256sum: of files, whatever is in them */
+};
+
+/* The entries of a file end with one that is whole. */
 struct manifest {
     struct textfile file;
     struct entry *entry;
     size_t count, room;
-    bool foreign; /* of llama-gguf-hash: about one file */
+    enum manifest_form form;
 };
 
 /* False after report_input. */

@@ -8,9 +8,11 @@
 #include <strings.h>
 
 #define NO_TENSOR SIZE_MAX
+#define UUID_SIZE 16
 
 static struct manifest manifest;
 static struct mf_digest_info kind; /* of its digests, the one to check */
+static unsigned chosen;            /* that of its entries */
 
 /* What the manifest says of one model, and what its file says. */
 struct check {
@@ -29,21 +31,25 @@ struct check {
 
 /* ---- which entries ---- */
 
-/* The kind that was asked for, else the strongest that the manifest has; false
- * after report_input. */
+/* The kind that was asked for, else the strongest that the manifest has, which
+ * a UUID is not, as it says nothing of tensors; false after report_input. */
 static bool choose_kind(struct run *run)
 {
-    unsigned wanted = run->options.algo, best = 0;
+    unsigned wanted = run->options.algo;
+    bool found = false;
 
     for (size_t i = 0; i < manifest.count; i++) {
         unsigned has = manifest.entry[i].kind;
 
-        if (has != KIND_FOREIGN && (wanted == 0 || has == wanted - 1) &&
-            has + 1 > best)
-            best = has + 1;
+        if (wanted > 0 && has != wanted - 1)
+            continue;
+        if (!found || chosen == KIND_UUID || (has != KIND_UUID && has > chosen))
+            chosen = has;
+        found = true;
     }
-    if (best > 0)
-        return mf_digest_at(best - 1, &kind);
+    kind = (struct mf_digest_info){ .name = "uuid", .size = UUID_SIZE };
+    if (found)
+        return chosen == KIND_UUID || mf_digest_at(chosen, &kind);
     if (wanted > 0 && mf_digest_at(wanted - 1, &kind))
         report_input(run, run->options.check, "the manifest has no %s digests",
                      kind.name);
@@ -56,7 +62,7 @@ static bool choose_kind(struct run *run)
 
 static bool concerns(const struct entry *entry)
 {
-    return entry->kind == (unsigned)kind.kind;
+    return entry->kind == chosen;
 }
 
 /* The entries from the one behind the last model's to this model's. */
@@ -64,26 +70,48 @@ static void take_entries(struct check *check, size_t whole)
 {
     size_t first = whole;
 
-    while (first > 0 && (manifest.foreign || !manifest.entry[first - 1].whole))
+    while (first > 0 && (manifest.form == MANIFEST_LLAMA ||
+                         !manifest.entry[first - 1].whole))
         first--;
     check->entry = manifest.entry + first;
     check->count = whole + 1 - first;
     check->whole = manifest.entry + whole;
 }
 
-static bool same_name(const struct entry *entry, struct mf_str name)
+static bool same_text(struct mf_str a, struct mf_str b)
 {
-    return entry->name.size == name.size &&
-           memcmp(entry->name.at, name.at, name.size) == 0;
+    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
 }
 
-/* One line says what the other does. */
+/* Without the folders before it. */
+static struct mf_str last_part(struct mf_str path)
+{
+    size_t before = path.size;
+
+    while (before > 0 && path.at[before - 1] != '/')
+        before--;
+    return (struct mf_str){ path.at + before, path.size - before };
+}
+
+/* 2: an entry has the name of this file; 1: at least its last part, which is
+ * for a list of files that was made in another folder; 0: neither. */
+static int fit(const struct entry *entry, const char *path)
+{
+    if (same_text(entry->name, str_of(path)))
+        return 2;
+    return manifest.form == MANIFEST_SUMS &&
+           same_text(last_part(entry->name), last_part(str_of(path)));
+}
+
+/* One line says what the other does; two of files that both fit may have
+ * different names. */
 static bool same_entry(const struct entry *a, const struct entry *b)
 {
-    size_t digits = strcspn(a->hex, " ");
+    size_t digits = strcspn(a->hex, " \n");
 
-    return a->kind == b->kind && same_name(a, b->name) &&
-           digits == strcspn(b->hex, " ") &&
+    return a->kind == b->kind &&
+           (manifest.form == MANIFEST_SUMS || same_text(a->name, b->name)) &&
+           digits == strcspn(b->hex, " \n") &&
            strncasecmp(a->hex, b->hex, digits) == 0;
 }
 
@@ -93,7 +121,7 @@ static bool same_entries(const struct check *check, size_t whole)
 {
     struct check other = { .run = check->run };
 
-    if (manifest.foreign)
+    if (manifest.form != MANIFEST_OWN)
         return same_entry(check->whole, &manifest.entry[whole]);
     take_entries(&other, whole);
     for (size_t i = 0; i < check->count && check->count == other.count; i++)
@@ -109,10 +137,15 @@ static bool choose_entries(struct check *check)
 {
     size_t models = 0;
     bool named = false;
+    int best = 1;
 
+    for (size_t i = 0; i < manifest.count && best < 2; i++)
+        if (manifest.entry[i].whole && concerns(&manifest.entry[i]) &&
+            fit(&manifest.entry[i], check->path) == 2)
+            best = 2;
     for (size_t i = 0; i < manifest.count; i++) {
         const struct entry *entry = &manifest.entry[i];
-        bool fits = same_name(entry, str_of(check->path));
+        bool fits = fit(entry, check->path) == best;
 
         if (!entry->whole || !concerns(entry))
             continue;
@@ -147,30 +180,55 @@ static void find_tensors(struct check *check)
 
 /* ---- comparing ---- */
 
-static bool is_digest(const struct check *check, const struct entry *entry,
-                      const uint8_t *digest)
+/* As manifests have it: a UUID has dashes. */
+static struct hex_text digest_text(const uint8_t *digest)
 {
-    size_t size = check->digests.info.size;
+    struct hex_text text = hex_text(digest, kind.size);
 
-    return strncasecmp(entry->hex, hex_text(digest, size).at, 2 * size) == 0;
+    for (size_t at = 8; chosen == KIND_UUID && at <= 23; at += 5) {
+        memmove(text.at + at + 1, text.at + at, strlen(text.at + at) + 1);
+        text.at[at] = '-';
+    }
+    return text;
+}
+
+static struct mf_str expected_text(const struct entry *entry)
+{
+    return (struct mf_str){ entry->hex, strcspn(entry->hex, " \n") };
+}
+
+static bool is_digest(const struct entry *entry, const uint8_t *digest)
+{
+    struct mf_str expected = expected_text(entry);
+
+    return strncasecmp(expected.at, digest_text(digest).at, expected.size) == 0;
+}
+
+/* Of a model; false after report_failure. */
+static bool take_whole(struct check *check)
+{
+    struct digests *digests = &check->digests;
+    enum mf_status status;
+
+    if (chosen == KIND_UUID)
+        status = mf_hash_uuid(check->model, digests->model);
+    else if (manifest.form == MANIFEST_LLAMA)
+        status = mf_hash_data(check->model, kind.kind, digests->model);
+    else
+        status = mf_hash_model(check->model, kind.kind, digests->tensor,
+                               digests->model, NULL, NULL);
+    if (status != MF_OK)
+        report_failure(check->run, check->path);
+    return status == MF_OK;
 }
 
 /* All the digests that the entries ask for; false after report_failure. */
 static bool take_digests(struct check *check)
 {
-    struct digests *digests = &check->digests;
-    enum mf_status status;
-
-    if ((check->has_tensors || !manifest.foreign) &&
-        !digests_take(check->run, check->path, check->model, digests))
+    if ((check->has_tensors || manifest.form == MANIFEST_OWN) &&
+        !digests_take(check->run, check->path, check->model, &check->digests))
         return false;
-    status = manifest.foreign
-                 ? mf_hash_data(check->model, kind.kind, digests->model)
-                 : mf_hash_model(check->model, kind.kind, digests->tensor,
-                                 digests->model, NULL, NULL);
-    if (status != MF_OK)
-        report_failure(check->run, check->path);
-    return status == MF_OK;
+    return take_whole(check);
 }
 
 /* ---- telling ---- */
@@ -189,29 +247,36 @@ static void begin_line(const struct check *check, const struct mf_str *name)
     }
 }
 
+static void tell_digests(struct run *run, const uint8_t *digest,
+                         const struct entry *entry)
+{
+    struct mf_str expected = expected_text(entry);
+
+    out_format(&run->out, "%s, the manifest has %.*s\n", digest_text(digest).at,
+               (int)expected.size, expected.at);
+}
+
 /* A tensor that is "different", with its digest and what that should be, or
  * "missing" or "extra", without (NULL). */
 static void tell(const struct check *check, const char *problem,
                  struct mf_str name, const uint8_t *digest,
-                 const char *expected)
+                 const struct entry *entry)
 {
     struct run *run = check->run;
-    size_t size = check->digests.info.size;
 
     if (!run->options.json) {
         begin_line(check, &name);
         out_format(&run->out, "is %s%s", problem, digest ? ": " : "\n");
         if (digest)
-            out_format(&run->out, "%s, the manifest has %.*s\n",
-                       hex_text(digest, size).at, (int)(2 * size), expected);
+            tell_digests(run, digest, entry);
         return;
     }
     mf_json_begin(&run->json, '{');
     json_str(run, "name", name);
     json_text(run, "problem", problem);
     if (digest) {
-        json_text(run, "digest", hex_text(digest, size).at);
-        json_str(run, "expected", (struct mf_str){ expected, 2 * size });
+        json_text(run, "digest", digest_text(digest).at);
+        json_str(run, "expected", expected_text(entry));
     }
     mf_json_end(&run->json, '}');
 }
@@ -232,9 +297,9 @@ static void compare_tensors(struct check *check)
             continue;
         }
         digest = digests_at(&check->digests, entry->tensor);
-        if (!is_digest(check, entry, digest)) {
+        if (!is_digest(entry, digest)) {
             check->different++;
-            tell(check, "different", entry->name, digest, entry->hex);
+            tell(check, "different", entry->name, digest, entry);
         }
     }
     /* A manifest of the whole alone leaves no tensor out. */
@@ -268,7 +333,6 @@ static void show_verdict(const struct check *check, bool match)
 static void compare(struct check *check)
 {
     struct run *run = check->run;
-    size_t size = check->digests.info.size;
     bool match;
 
     if (run->options.json) {
@@ -278,7 +342,7 @@ static void compare(struct check *check)
     }
     compare_tensors(check);
     match = check->different + check->missing + check->extra == 0 &&
-            is_digest(check, check->whole, check->digests.model);
+            is_digest(check->whole, check->digests.model);
     if (!match)
         report_worse(run, EXIT_NO);
     if (!run->options.json) {
@@ -286,8 +350,8 @@ static void compare(struct check *check)
         return;
     }
     mf_json_end(&run->json, ']');
-    json_text(run, "model", hex_text(check->digests.model, size).at);
-    json_str(run, "expected", (struct mf_str){ check->whole->hex, 2 * size });
+    json_text(run, "model", digest_text(check->digests.model).at);
+    json_str(run, "expected", expected_text(check->whole));
     json_bool(run, "match", match);
 }
 
@@ -311,26 +375,67 @@ static void check_model(struct check *check)
     mf_resize(run->env, check->named, size, 0);
 }
 
+/* False after report_no. */
+static bool find_entries(struct check *check)
+{
+    struct run *run = check->run;
+    bool files = manifest.form == MANIFEST_SUMS;
+
+    if (run->options.json)
+        json_str(run, "file", str_of(check->path));
+    if (choose_entries(check))
+        return true;
+    if (check->contradicted > 0)
+        report_no(run,
+                  "%s: lines %zu and %zu of the manifest%s contradict each "
+                  "other",
+                  check->path, check->whole->line, check->contradicted,
+                  files ? "" : ", and what stands before them,");
+    else
+        report_no(run, "%s: the manifest has no %s of a %s with this name",
+                  check->path, kind.name, files ? "file" : "model");
+    if (run->options.json)
+        json_bool(run, "match", false);
+    return false;
+}
+
+/* All bytes of a file, which need not be a model. */
+static void show_file(struct run *run, const char *path, enum mf_shards shards)
+{
+    struct check check = { .run = run, .path = path };
+    uint8_t digest[MF_DIGEST_MAX];
+    bool match;
+
+    (void)shards; /* a shard is a file of its own */
+    if (!find_entries(&check))
+        return;
+    if (mf_hash_file(run->env, inputs_path(path), kind.kind, digest) != MF_OK) {
+        report_failure(run, path);
+        return;
+    }
+    match = is_digest(check.whole, digest);
+    if (!match)
+        report_worse(run, EXIT_NO);
+    if (run->options.json) {
+        json_text(run, "algo", kind.name);
+        json_text(run, "digest", digest_text(digest).at);
+        json_str(run, "expected", expected_text(check.whole));
+        json_bool(run, "match", match);
+        return;
+    }
+    begin_line(&check, NULL);
+    out_format(&run->out, "%s of the file %s", kind.name,
+               match ? "matches\n" : "is different: ");
+    if (!match)
+        tell_digests(run, digest, check.whole);
+}
+
 static void show(struct run *run, const char *path, enum mf_shards shards)
 {
     struct check check = { .run = run, .path = path, .digests.info = kind };
 
-    if (run->options.json)
-        json_str(run, "file", str_of(path));
-    if (!choose_entries(&check)) {
-        if (check.contradicted > 0)
-            report_no(run,
-                      "%s: lines %zu and %zu of the manifest, and what stands "
-                      "before them, contradict each other",
-                      path, check.whole->line, check.contradicted);
-        else
-            report_no(run,
-                      "%s: the manifest has no %s of a model with this name",
-                      path, kind.name);
-        if (run->options.json)
-            json_bool(run, "match", false);
+    if (!find_entries(&check))
         return;
-    }
     check.model = inputs_open(run, path, shards, false);
     if (check.model)
         check_model(&check);
@@ -341,7 +446,11 @@ void hash_check(struct run *run)
 {
     if (!manifest_read(run, run->options.check, &manifest))
         return;
-    if (choose_kind(run))
+    if (!choose_kind(run))
+        ; /* which was reported */
+    else if (manifest.form == MANIFEST_SUMS)
+        inputs_files(run, show_file);
+    else
         inputs_each(run, show, report_failure);
     manifest_release(run, &manifest);
 }

@@ -59,6 +59,7 @@ struct each {
     struct run *run;
     void (*show)(struct run *run, const char *path, enum mf_shards shards);
     void (*fail)(struct run *run, const char *path);
+    bool files;   /* folders are not looked into */
     size_t shown; /* or failed */
 };
 
@@ -128,7 +129,7 @@ static void show_folder(struct each *each, const char *folder)
 
 static void show_operand(struct each *each, const char *operand)
 {
-    if (is_folder(operand))
+    if (!each->files && is_folder(operand))
         show_folder(each, operand);
     else
         show_one(each, operand, MF_SHARDS_AUTO);
@@ -147,12 +148,9 @@ static void show_glob(struct each *each, const char *pattern)
     globfree(&found);
 }
 
-void inputs_each(struct run *run,
-                 void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards),
-                 void (*fail)(struct run *run, const char *path))
+static void show_operands(struct each *each)
 {
-    struct each each = { .run = run, .show = show, .fail = fail };
+    struct run *run = each->run;
     bool many = run->operand_count > 1;
 
     for (size_t i = 0; i < run->operand_count; i++)
@@ -161,13 +159,32 @@ void inputs_each(struct run *run,
         mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < run->operand_count; i++)
         if (is_glob(run->operand[i]))
-            show_glob(&each, run->operand[i]);
+            show_glob(each, run->operand[i]);
         else
-            show_operand(&each, run->operand[i]);
+            show_operand(each, run->operand[i]);
     if (run->options.json && many)
         mf_json_end(&run->json, ']');
     if (run->options.json)
         out_text(&run->out, "\n");
+}
+
+void inputs_each(struct run *run,
+                 void (*show)(struct run *run, const char *path,
+                              enum mf_shards shards),
+                 void (*fail)(struct run *run, const char *path))
+{
+    struct each each = { .run = run, .show = show, .fail = fail };
+
+    show_operands(&each);
+}
+
+void inputs_files(struct run *run,
+                  void (*show)(struct run *run, const char *path,
+                               enum mf_shards shards))
+{
+    struct each each = { .run = run, .show = show, .files = true };
+
+    show_operands(&each);
 }
 
 static enum mf_status try_open(struct run *run, const char *path,

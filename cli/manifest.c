@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * manifest.c - reading manifests: ours and those of llama-gguf-hash
+ * manifest.c - reading manifests: ours, llama-gguf-hash's and sha256sum's
  *
  *     xxh3:2d06800538d394c2  NAME            of a tensor
  *     model xxh3:99aa06d3014798d8  FILE      behind all of its tensors
  *
  *     xxh64     f66e9cd66a4396a0  FILE:NAME  of a tensor
  *     xxh64     5a54d3aad816f302  FILE       behind all of its tensors
+ *     uuid      fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  FILE
+ *
+ *     e3b0c44298fc1c149afbf4c8996fb924...  FILE      of all of its bytes
+ *     \e3b0c44298fc1c149afbf4c8996fb924... *FILE     with escapes; as binary
+ *     SHA256 (FILE) = e3b0c44298fc1c149afbf4c8996fb924...
  */
 #include <string.h>
 
 #include "cli/hash.h"
 
 static const char model_word[] = "model ";
+
+#define UUID_DIGITS 36 /* with dashes */
 
 /* ---- one line ---- */
 
@@ -101,28 +108,135 @@ static bool unescape(struct mf_str *name, char *text)
     return true;
 }
 
-/* The kind that a word names; its size 0 where it is none that we can do. */
+/* The kind that a word names; its size 0 where it is "uuid". */
 static bool find_kind(const char *word, size_t size, struct mf_digest_info *out)
 {
-    static const char *const others[] = { "uuid" };
-
     for (size_t i = 0; mf_digest_at(i, out); i++)
         if (strlen(out->name) == size && memcmp(out->name, word, size) == 0)
             return true;
     out->size = 0;
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        if (strlen(others[i]) == size && memcmp(others[i], word, size) == 0)
-            return true;
-    return false;
+    return size == 4 && memcmp(word, "uuid", size) == 0;
 }
 
+static size_t hex_run(const char *at)
+{
+    size_t run = 0;
+
+    while (hex_digit(at[run]) >= 0)
+        run++;
+    return run;
+}
+
+static bool is_uuid(const char *at, size_t size)
+{
+    if (size != UUID_DIGITS)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (i == 8 || i == 13 || i == 18 || i == 23 ? at[i] != '-'
+                                                    : hex_digit(at[i]) < 0)
+            return false;
+    return true;
+}
+
+/* ---- a line of sha256sum's ---- */
+
+#define NOT_KNOWN(tool)                                                        \
+    "has a digest of " tool ": of such manifests those of sha1sum and "        \
+    "sha256sum can be checked"
+
+static const struct sum {
+    const char *tag;
+    size_t digits;
+    enum mf_digest_kind kind;
+    const char *wrong; /* NULL: nothing */
+} sums[] = {
+    { "SHA256", 64, MF_SHA256, NULL },
+    { "SHA1", 40, MF_SHA1, NULL },
+    { "MD5", 32, 0, NOT_KNOWN("md5sum") },
+    { "SHA224", 56, 0, NOT_KNOWN("sha224sum") },
+    { "SHA384", 96, 0, NOT_KNOWN("sha384sum") },
+    { "SHA512", 128, 0, NOT_KNOWN("sha512sum") },
+    { NULL, 0, 0, NOT_KNOWN("another program") },
+};
+
+/* The row of a digest with a tag before it, or (NULL) of so many digits. */
+static const struct sum *find_sum(const char *tag, size_t digits)
+{
+    const struct sum *sum = sums;
+
+    while (sum->tag && (tag ? strncmp(tag, sum->tag, strlen(sum->tag)) != 0 ||
+                                  tag[strlen(sum->tag)] != ' '
+                            : sum->digits != digits))
+        sum++;
+    return sum;
+}
+
+/* Digits or "TAG (" come first; neither is a line of the other forms. */
+static bool is_sum(const char *at)
+{
+    size_t word;
+
+    at += *at == '\\';
+    word = strcspn(at, " \n");
+    return word > 0 && at[word] == ' ' &&
+           (hex_run(at) == word || at[word + 1] == '(');
+}
+
+/* What is wrong with it, as for parse_line. */
+static const char *parse_sum(char *at, char *end, struct entry *entry)
+{
+    bool escaped = *at == '\\', tagged;
+    char *name, *name_end = end;
+    const struct sum *sum;
+    size_t digits;
+
+    at += escaped;
+    digits = hex_run(at);
+    tagged = at[digits] != ' ';
+    if (tagged) {
+        name = at + strcspn(at, " ") + 2;
+        for (digits = 0; digits < (size_t)(end - name) &&
+                         hex_digit(end[-1 - (long)digits]) >= 0;)
+            digits++;
+        name_end = end - digits;
+        if (name_end - name < 4 || memcmp(name_end - 4, ") = ", 4) != 0)
+            return "has no ') = ' and digest behind the name";
+        entry->hex = name_end;
+        name_end -= 4;
+    } else {
+        if (at[digits + 1] != ' ' && at[digits + 1] != '*')
+            return "has no two spaces behind its digest";
+        name = at + digits + 2;
+        entry->hex = at;
+    }
+    sum = find_sum(tagged ? at : NULL, digits);
+    if (sum->wrong)
+        return sum->wrong;
+    if (sum->digits != digits)
+        return "has a digest of another length than its kind has";
+    if (name == name_end)
+        return "has no name";
+    entry->kind = (unsigned)sum->kind;
+    entry->whole = true;
+    entry->name = (struct mf_str){ name, (size_t)(name_end - name) };
+    if (escaped && !unescape(&entry->name, name))
+        return "has a backslash in its name that means nothing";
+    return NULL;
+}
+
+/* ---- a line of the others ---- */
+
 /* What is wrong with a line (from at to end); NULL where nothing is. */
-static const char *parse_line(char *at, char *end, bool *foreign,
+static const char *parse_line(char *at, char *end, enum manifest_form *form,
                               struct entry *entry)
 {
+    bool foreign;
     struct mf_digest_info kind;
     size_t size;
 
+    *form = MANIFEST_SUMS;
+    if (is_sum(at))
+        return parse_sum(at, end, entry);
     if (strncmp(at, model_word, strlen(model_word)) == 0) {
         entry->whole = true;
         at += strlen(model_word);
@@ -130,15 +244,18 @@ static const char *parse_line(char *at, char *end, bool *foreign,
     size = strcspn(at, ": \n");
     if (!find_kind(at, size, &kind))
         return "does not begin with the name of a digest";
-    entry->kind = kind.size > 0 ? (unsigned)kind.kind : KIND_FOREIGN;
-    *foreign = at[size] == ' ' && !entry->whole;
-    if (!*foreign && (at[size] != ':' || kind.size == 0))
+    entry->kind = kind.size > 0 ? (unsigned)kind.kind : KIND_UUID;
+    foreign = at[size] == ' ' && !entry->whole;
+    *form = foreign ? MANIFEST_LLAMA : MANIFEST_OWN;
+    if (!foreign && (at[size] != ':' || kind.size == 0))
         return "does not begin with the name of a digest";
     at += size + 1;
-    if (*foreign)
+    if (foreign)
         at += strspn(at, " ");
     entry->hex = at;
     size = strcspn(at, " \n");
+    if (kind.size == 0 && !is_uuid(at, size))
+        return "has a uuid that is none";
     for (size_t i = 0; kind.size > 0 && i < size; i++)
         if (hex_digit(at[i]) < 0)
             return "has a digest that is not hexadecimal";
@@ -148,7 +265,7 @@ static const char *parse_line(char *at, char *end, bool *foreign,
     if (strncmp(at, "  ", 2) != 0)
         return "has no two spaces behind its digest";
     entry->name = (struct mf_str){ at + 2, (size_t)(end - (at + 2)) };
-    if (!*foreign && !unescape(&entry->name, at + 2))
+    if (!foreign && !unescape(&entry->name, at + 2))
         return "has a backslash in its name that means nothing";
     return NULL;
 }
@@ -161,7 +278,7 @@ static bool parse_lines(struct run *run, const char *path,
                         struct manifest *manifest)
 {
     char *at = manifest->file.text, *last = at + manifest->file.size;
-    bool foreign;
+    enum manifest_form form;
 
     for (size_t line = 1; at < last; line++) {
         char *end = memchr(at, '\n', (size_t)(last - at));
@@ -172,15 +289,15 @@ static bool parse_lines(struct run *run, const char *path,
         end -= end > at && end[-1] == '\r';
         if (end > at && *at != '#') {
             *end = '\n'; /* where every search stops */
-            wrong = parse_line(at, end, &foreign, &entry);
-            if (!wrong && manifest->count > 0 && foreign != manifest->foreign)
+            wrong = parse_line(at, end, &form, &entry);
+            if (!wrong && manifest->count > 0 && form != manifest->form)
                 wrong = "is of another kind than the lines before";
             if (wrong) {
                 report_input(run, path, "line %zu of the manifest %s", line,
                              wrong);
                 return false;
             }
-            manifest->foreign = foreign;
+            manifest->form = form;
             manifest->entry[manifest->count++] = entry;
         }
         at = next;
@@ -209,6 +326,14 @@ static bool split_names(struct run *run, const char *path,
                          entry->line);
             return false;
         }
+        if (!entry->whole && entry->kind == KIND_UUID) {
+            report_input(
+                run, path,
+                "line %zu of the manifest has a uuid of a tensor: only "
+                "files have one",
+                entry->line);
+            return false;
+        }
         if (!entry->whole) {
             name->at += file.size + 1;
             name->size -= file.size + 1;
@@ -225,7 +350,7 @@ static bool parse(struct run *run, const char *path, struct manifest *manifest)
         report_input(run, path, "the manifest is empty");
         return false;
     }
-    if (manifest->foreign)
+    if (manifest->form == MANIFEST_LLAMA)
         return split_names(run, path, manifest);
     if (manifest->entry[manifest->count - 1].whole)
         return true;

@@ -10,7 +10,9 @@
 #include "lib/slices.h"
 
 struct hash {
+    struct mf_env *env;
     struct mf_model *model;
+    const struct mf_source *source; /* for a whole file, instead of a model */
     struct mf_crew crew;
     struct mf_digest **digest; /* one for each worker */
     struct mf_slices slices;
@@ -172,7 +174,7 @@ static bool is_shared(const struct hash *hash, const struct mf_record *record)
 static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
                                  size_t count)
 {
-    struct mf_env *env = hash->model->env;
+    struct mf_env *env = hash->env;
     size_t pieces = 0, piece = hash->crew.buffer_size;
     enum mf_status status;
 
@@ -211,11 +213,24 @@ static enum mf_status hash_all(struct mf_worker *worker, void *context,
     return finish(&worker->env, hash->digest[0], hash->digests);
 }
 
+static enum mf_status hash_source(struct mf_worker *worker, void *context,
+                                  size_t task)
+{
+    struct hash *hash = context;
+    struct mf_span span = { 0, hash->source->size };
+
+    (void)task; /* there is one */
+    if (add_bytes(worker, hash->source, span, hash->digest[0]) != MF_OK ||
+        mf_source_unchanged(&worker->env, hash->source) != MF_OK)
+        return worker->env.error.status;
+    return finish(&worker->env, hash->digest[0], hash->digests);
+}
+
 /* ---- with all threads ---- */
 
 static void release(struct hash *hash)
 {
-    struct mf_env *env = hash->model->env;
+    struct mf_env *env = hash->env;
     size_t count = hash->crew.count;
 
     for (size_t i = 0; hash->digest && i < count; i++)
@@ -229,7 +244,7 @@ static void release(struct hash *hash)
  */
 static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
 {
-    struct mf_env *env = hash->model->env;
+    struct mf_env *env = hash->env;
     size_t size;
 
     hash->size = mf_digest_size(hash->kind);
@@ -275,7 +290,9 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
                             uint8_t *digests)
 {
     const struct mf_record *record = model->index.tensor;
-    struct hash hash = { .model = model, .kind = kind, .digests = digests };
+    struct hash hash = {
+        .env = model->env, .model = model, .kind = kind, .digests = digests
+    };
     uint64_t work = 0;
     size_t shared = 0;
     enum mf_status status;
@@ -362,7 +379,9 @@ static enum mf_status hash_behind(struct mf_model *model,
                                   enum mf_digest_kind kind, struct mf_str first,
                                   uint8_t out[MF_DIGEST_MAX])
 {
-    struct hash hash = { .model = model, .kind = kind, .digests = out };
+    struct hash hash = {
+        .env = model->env, .model = model, .kind = kind, .digests = out
+    };
     enum mf_status status = begin(model->env, kind);
 
     for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
@@ -405,6 +424,34 @@ enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16])
     out[6] = (uint8_t)(0x50 | (out[6] & 0x0f)); /* version */
     out[8] = (uint8_t)(0x80 | (out[8] & 0x3f)); /* variant */
     return MF_OK;
+}
+
+/* ---- a file ---- */
+
+enum mf_status mf_hash_file(struct mf_env *env, const char *path,
+                            enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    struct mf_source source = { 0 };
+    struct hash hash = {
+        .env = env, .source = &source, .kind = kind, .digests = out
+    };
+    enum mf_status status = begin(env, kind);
+
+    if (status == MF_OK)
+        status = mf_source_open_file(env, path, &source, NULL);
+    if (status == MF_OK)
+        status = prepare(&hash, 0, source.size);
+    hash.crew.work = source.size;
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_source, &hash, 1);
+    release(&hash);
+    mf_source_close(&source);
+    return status;
 }
 
 /* ---- lines ---- */

@@ -1118,6 +1118,12 @@ MF_API enum mf_status mf_hash_data(struct mf_model *model,
  * SHA-1 of llama.cpp's namespace and of the same bytes.  One thread. */
 MF_API enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16]);
 
+/* The digest of a file, whatever is in it, from its first byte to its last:
+ * what sha256sum gives.  The file must be a regular one.  One thread. */
+MF_API enum mf_status mf_hash_file(struct mf_env *env, const char *path,
+                                   enum mf_digest_kind kind,
+                                   uint8_t out[MF_DIGEST_MAX]);
+
 /* Tensors with equal bytes, whatever their type and shape: same[i] gets the
  * lowest index of a tensor with the bytes of tensor i, which is i where no
  * earlier one has them.  Only tensors that share their size with another are

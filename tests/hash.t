@@ -296,6 +296,127 @@ check "lines about another file are refused" llama_changed 3 \
 check "one that is cut off is refused" llama_changed 3 \
     "line 1 of the manifest is not about the file" '$ d; 11 d; 10 d'
 
+# `llama-gguf-hash --uuid` has printed it.
+echo "uuid      fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  models/names.gguf" \
+    >"$dir/uuid"
+uuid() {
+    expect 0 "3 tensors, uuid matches" hash --check "$dir/uuid" \
+        fixtures/good-names.gguf &&
+        expect 0 '"expected":"fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475","match":true' \
+            hash --json --check "$dir/uuid" fixtures/good-names.gguf &&
+        expect 1 "uuid of the whole does not match" hash --check "$dir/uuid" \
+            fixtures/good-base.gguf &&
+        expect 1 '"model":"c5ed0c84-5838-57fc-b5d8-5dad3a30584b"' \
+            hash --json --check "$dir/uuid" fixtures/good-base.gguf || return
+    sed 's/475/476/' "$dir/uuid" >"$dir/manifest"
+    check_with 1 "uuid of the whole does not match" fixtures/good-names.gguf
+}
+# Where there are tensors' digests, too, they are what is checked.
+uuid_is_last() {
+    { cat "$dir/uuid" && grep '^xxh64' "$dir/llama"; } >"$dir/manifest" &&
+        check_with 0 "xxh64 matches" fixtures/good-names.gguf
+}
+check "any other digest is taken before a uuid" uuid_is_last
+check "a uuid of another length is refused" malformed \
+    "uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c47  a\n" "has a uuid that is none"
+check "so is one without dashes" malformed \
+    "uuid  fc6ef2dd0d0f5058aa0b3b10ea92f097c475  a\n" "has a uuid that is none"
+check "and one of a tensor" malformed \
+    "uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  a:b
+uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  a\n" \
+    "line 1 of the manifest has a uuid of a tensor"
+
+# ---- manifests of sha256sum
+
+# sums TOOL...: what it prints of two files fits them, and nothing else.
+sums() {
+    algo=${1%sum}
+    "$@" "$model" fixtures/good-base.gguf >"$dir/manifest" || return
+    for file in "$model" fixtures/good-base.gguf; do
+        check_with 0 "$file: $algo of the file matches" "$file" || return
+    done
+    cp fixtures/good-names.gguf "$dir/good-base.gguf"
+    check_with 1 "good-base.gguf: $algo of the file is different: $(
+        "${1}" fixtures/good-names.gguf | cut -d ' ' -f 1), the manifest has $(
+        "${1}" fixtures/good-base.gguf | cut -d ' ' -f 1)" \
+        "$dir/good-base.gguf" &&
+        check_with 1 "no $algo of a file with this name" \
+            fixtures/good-names.gguf
+}
+sums_json() {
+    sum=$(sha256sum <"$model" | cut -d ' ' -f 1)
+    sha256sum "$model" >"$dir/manifest" &&
+        expect 0 "\"algo\":\"sha256\",\"digest\":\"$sum\",\"expected\":\"$sum\",\"match\":true" \
+            hash --json --check "$dir/manifest" "$model" &&
+        expect 1 "\"expected\":\"$sum\",\"match\":false" \
+            hash --json --check "$dir/manifest" fixtures/good-base.gguf
+}
+# Files of any content and name, through one buffer at a time.
+sums_names() {
+    (
+        cd "$dir/odd" && head -c 3000001 /dev/zero >zero && : >empty &&
+            sha256sum ./* >../manifest && sha256sum --tag ./* >../tagged
+    ) || return
+    for list in manifest tagged; do
+        expect 0 "zero: sha256 of the file matches" \
+            hash --check "$dir/$list" "$dir/odd"/* || return
+        [ "$(grep -c 'sha256 of the file matches$' "$dir/out")" = 10 ] || return
+    done
+    cat "$dir/manifest" "$dir/tagged" >"$dir/both"
+    expect 0 "empty: sha256 of the file matches" hash --max-memory 2M \
+        --check "$dir/both" "$dir/odd/empty" "$dir/odd/zero"
+}
+# Two files of that name, in two folders.
+sums_twice() {
+    { sha256sum "$model" && sha256sum "$model" | sed 's|fixtures|x|' &&
+        sha256sum fixtures/good-base.gguf; } >"$dir/manifest"
+    cp "$model" "$dir/good-llama.gguf" &&
+        check_with 0 "of the file matches" "$dir/good-llama.gguf" || return
+    sed '2 s/^..../0000/' "$dir/manifest" >"$dir/other" &&
+        expect 0 "of the file matches" hash --check "$dir/other" "$model" &&
+        expect 1 "lines 1 and 2 of the manifest contradict each other" \
+            hash --check "$dir/other" "$dir/good-llama.gguf"
+}
+if has_sha256; then
+    check "a manifest of llama-gguf-hash with a uuid" uuid
+    check "a manifest of sha256sum" sums sha256sum
+    check "one of sha256sum --binary" sums sha256sum --binary
+    check "one of sha256sum --tag" sums sha256sum --tag
+    check "one of sha1sum" sums sha1sum
+    check "in JSON" sums_json
+    check "files whose names sha256sum escapes" sums_names
+    check "a file of that name in another folder" sums_twice
+    sha256sum "$model" >"$dir/manifest"
+    check "a file that is not there is exit code 3" \
+        check_with 3 "cannot be opened" fixtures/nothing.gguf
+    check "so is a folder" check_with 3 "this is a folder" fixtures
+    check "sha1 is not in it" expect 3 "has no sha1 digests" \
+        hash --algo sha1 --check "$dir/manifest" "$model"
+else
+    skip "sums of files, and uuid" "libcrypto.so.3 is not installed"
+fi
+# sums_refused TOOL TEXT
+sums_refused() {
+    $1 "$model" >"$dir/manifest" || return
+    check_with 3 "line 1 of the manifest has a digest of $2: " "$model"
+}
+for tool in md5sum sha224sum sha384sum sha512sum; do
+    check "a manifest of $tool is refused by name" sums_refused $tool $tool
+    check "with tags, too" sums_refused "$tool --tag" $tool
+done
+check "so is one that nobody knows" sums_refused "b2sum --tag" "another program"
+check "a sum without a name is" malformed \
+    "a9993e364706816aba3e25717850c26c9cd0d89d  \n" "line 1 of the manifest has no name"
+check "one with one space is" malformed \
+    "a9993e364706816aba3e25717850c26c9cd0d89d a\n" "has no two spaces"
+check "a tag without a digest is" malformed \
+    "SHA1 (a) = \n" "line 1 of the manifest has a digest of another length"
+check "a tag without a name is" malformed \
+    "SHA1 (" "has no ') = ' and digest"
+check "a sum among lines of tensors is" malformed \
+    "xxh3:$digest  a\na9993e364706816aba3e25717850c26c9cd0d89d  a\n" \
+    "line 2 of the manifest is of another kind"
+
 # ---- what is twice
 
 # b.weight has the bytes of rank.2; now its name is b\xffweight.

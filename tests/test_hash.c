@@ -260,6 +260,42 @@ static void uuid_is_that_of_llama_gguf_hash(void **state)
     mf_env_free(env);
 }
 
+/* Of all its bytes; what is in it does not matter. */
+static void file_is_all_of_its_bytes(void **state)
+{
+    struct test_heap heap = { 0 };
+    struct mf_env *env = test_env(&heap);
+    struct mf_digest_info info;
+    uint8_t out[MF_DIGEST_MAX], expected[MF_DIGEST_MAX];
+    const char *path = fixture_path("good-llama.gguf");
+    FILE *file = fopen(path, "rb");
+    uint8_t bytes[64 * 1024];
+    size_t size;
+
+    (void)state;
+    assert_non_null(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    assert_true(size > 0 && size < sizeof(bytes));
+    fclose(file);
+    for (size_t i = 0; mf_digest_at(i, &info); i++) {
+        if (info.kind >= MF_SHA1 && !has_sha256())
+            continue;
+        assert_int_equal(mf_hash_file(env, path, info.kind, out), MF_OK);
+        digest_at_once(info.kind, bytes, size, expected);
+        assert_memory_equal(out, expected, info.size);
+    }
+    assert_int_equal(mf_hash_file(env, "nothing", MF_CRC32, out), MF_ERR_IO);
+    assert_int_equal(mf_hash_file(env, ".", MF_CRC32, out), MF_ERR_ARGUMENT);
+    assert_int_equal(mf_hash_file(env, path, MF_SHA256 + 1, out),
+                     MF_ERR_ARGUMENT);
+    for (uint64_t n = 1; n <= 3; n++) {
+        heap.fail_at = heap.calls + n;
+        assert_int_equal(mf_hash_file(env, path, MF_CRC32, out), MF_ERR_MEMORY);
+    }
+    mf_env_free(env);
+    assert_int_equal(heap.live, 0);
+}
+
 static void damaged_tensors_are_refused(void **state)
 {
     struct mf_env *env = env_with(2);
@@ -342,6 +378,7 @@ int main(void)
         WITH_IMAGE(order_of_tensors_does_not_count),
         WITH_IMAGE(no_name_forges_a_line),
         cmocka_unit_test(uuid_is_that_of_llama_gguf_hash),
+        cmocka_unit_test(file_is_all_of_its_bytes),
         cmocka_unit_test(damaged_tensors_are_refused),
         WITH_IMAGE(every_allocation_failed),
     };

@@ -319,6 +319,13 @@ static void null_mf_hash_data(void)
     named("out", mf_hash_data(model, MF_CRC32, NULL));
 }
 
+static void null_mf_hash_file(void)
+{
+    refused(mf_hash_file(NULL, "a", MF_CRC32, bytes));
+    named("path", mf_hash_file(env, NULL, MF_CRC32, bytes));
+    named("out", mf_hash_file(env, "a", MF_CRC32, NULL));
+}
+
 static void null_mf_hash_model(void)
 {
     refused(mf_hash_model(NULL, MF_CRC32, bytes, bytes, NULL, NULL));
@@ -844,6 +851,7 @@ static const struct {
     { "mf_folder_list", null_mf_folder_list },
     { "mf_format_at", null_mf_format_at },
     { "mf_hash_data", null_mf_hash_data },
+    { "mf_hash_file", null_mf_hash_file },
     { "mf_hash_model", null_mf_hash_model },
     { "mf_hash_tensors", null_mf_hash_tensors },
     { "mf_hash_uuid", null_mf_hash_uuid },
