@@ -90,7 +90,8 @@ enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew);
 
-/* MF_ERR_OUTPUT where one of them is a file that is read, in spare.c. */
+/* MF_ERR_OUTPUT where one of them is a file that is read, or two are links to
+ * one file, in spare.c. */
 enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs);
 
 /* Removes what was read, once all is in its place: the model's files and the

@@ -4,7 +4,8 @@
  *
  * Under whatever name: files are compared by device and inode.  What is written
  * comes from what is read, so a crash, a mistaken OUT or a pattern of the shell
- * that gives two files of one model could leave nothing of either.
+ * that gives two files of one model could leave nothing of either.  Nor do two
+ * files that are written take each other's place.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 
 #include "lib/beside.h"
 #include "lib/convert.h"
+#include "lib/path.h"
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
@@ -96,6 +98,74 @@ static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
                    mf_quote((struct mf_str){ path, strlen(path) }).text, what);
 }
 
+/* ---- no two of them are one ---- */
+
+/* The list of the files, where there is one, comes after them. */
+static const char *path_of(const struct mf_outputs *outputs, size_t number)
+{
+    return number < outputs->count ? outputs->output[number].path
+                                   : outputs->index_path;
+}
+
+static bool folder_status(const char *path, struct stat *out)
+{
+    int folder = mf_open_folder(path);
+    bool known = folder >= 0 && fstat(folder, out) == 0;
+
+    if (folder >= 0)
+        close(folder);
+    return known;
+}
+
+/* One name in one folder.  Two names of one file are none: each gets a file of
+ * its own. */
+static bool same_place(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+
+    return strcmp(a + mf_folder_size(a), b + mf_folder_size(b)) == 0 &&
+           folder_status(a, &of_a) && folder_status(b, &of_b) &&
+           same_file(&of_a, &of_b);
+}
+
+/* Where the output of that number is a link to what another one is, too, be it
+ * there already or not.  Their own names all differ. */
+static enum mf_status check_link(const struct mf_outputs *outputs,
+                                 size_t number, size_t count)
+{
+    const char *path = path_of(outputs, number), *other;
+    char end[PATH_MAX], other_end[PATH_MAX];
+    struct stat status;
+
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode) ||
+        !mf_follow_links(path, end))
+        return MF_OK; /* the target says why */
+    for (size_t i = 0; i < count; i++) {
+        other = path_of(outputs, i);
+        if (i != number && mf_follow_links(other, other_end) &&
+            same_place(end, other_end))
+            return mf_fail(
+                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                "'%s' is a link to the same file as '%s': both are to be "
+                "written",
+                mf_quote((struct mf_str){ path, strlen(path) }).text,
+                mf_quote((struct mf_str){ other, strlen(other) }).text);
+    }
+    return MF_OK;
+}
+
+static enum mf_status check_links(const struct mf_outputs *outputs)
+{
+    size_t count = outputs->count + (outputs->index_path ? 1 : 0);
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && count > 1 && status == MF_OK; i++)
+        status = check_link(outputs, i, count);
+    return status;
+}
+
+/* ---- all of it ---- */
+
 enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
@@ -109,7 +179,7 @@ enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
     if (status == MF_OK && outputs->index_path)
         status = spare(outputs, outputs->index_path, &arena);
     mf_arena_release(&arena);
-    return status;
+    return status == MF_OK ? check_links(outputs) : status;
 }
 
 /* ---- what was read is removed ---- */

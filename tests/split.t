@@ -131,4 +131,41 @@ check "nor standard output" kept 2 "$first" -
 cp "$fixtures/good-base.gguf" "$dir/in/p-00003-of-00003.gguf"
 check "not where one is of another model" kept 3 "$first" "$dir/in/o.gguf"
 
+# ---- shards that are links
+
+# one_place: neither --force nor a dry run has two of the files share a place,
+# and none is written.
+one_place() {
+    ls -l "$dir/links" >"$dir/before"
+    for how in --force --dry-run; do
+        "$modelfile" "$@" "$how" >"$dir/out" 2>&1
+        [ $? = 4 ] && grep -q "link to the same file" "$dir/out" || return 1
+    done
+    ls -l "$dir/links" | diff "$dir/before" -
+}
+mkdir "$dir/links"
+ln -s l-00002-of-00003.gguf "$dir/links/l-00001-of-00003.gguf"
+echo kept >"$dir/links/l-00002-of-00003.gguf"
+check "a link to another shard" one_place split --max-tensors 5 "$model" \
+    "$dir/links/l"
+rm "$dir"/links/*
+ln -s none "$dir/links/l-00001-of-00003.gguf"
+ln -s ../links/none "$dir/links/l-00003-of-00003.gguf"
+check "two links to one file that is not there" one_place split \
+    --max-tensors 5 "$model" "$dir/links/l"
+rm "$dir"/links/*
+ln -s l.safetensors.index.json "$dir/links/l-00002-of-00003.safetensors"
+check "a link to the list of the files" one_place convert --lossy \
+    --shard-tensors 5 "$model" "$dir/links/l.safetensors"
+rm "$dir"/links/*
+ln -s elsewhere.gguf "$dir/links/l-00001-of-00003.gguf"
+echo old >"$dir/links/l-00002-of-00003.gguf"
+ln "$dir/links/l-00002-of-00003.gguf" "$dir/links/l-00003-of-00003.gguf"
+own_places() {
+    "$modelfile" split --quiet --force --max-tensors 5 "$model" \
+        "$dir/links/l" >"$dir/out" 2>&1 &&
+        "$modelfile" validate --quiet "$dir/links/l-00001-of-00003.gguf"
+}
+check "a link elsewhere and two names of one file are no such" own_places
+
 finish
