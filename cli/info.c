@@ -154,11 +154,24 @@ static void show_json(struct run *run, struct mf_model *model,
 
 /* ---- text ---- */
 
+#define LABEL_COLUMNS 20
+
 static void label(struct run *run, const char *name)
 {
     out_text(&run->out, "  ");
     out_bold(&run->out, name);
     out_spaces(&run->out, strlen(name) < 18 ? 18 - strlen(name) : 1);
+    out_cell_begin(&run->out);
+}
+
+/* A value's line ends; on a terminal it fits. */
+static void end_value(struct run *run)
+{
+    struct out *out = &run->out;
+
+    if (out->columns > LABEL_COLUMNS)
+        out_cell_end(out, out->columns - LABEL_COLUMNS);
+    out_text(out, "\n");
 }
 
 static void config_fact_text(struct run *run, const char *name,
@@ -171,7 +184,7 @@ static void config_fact_text(struct run *run, const char *name,
         out_escaped(&run->out, str_of(fact->text), "");
     else
         out_number(&run->out, fact->number, 0);
-    out_text(&run->out, "\n");
+    end_value(run);
 }
 
 static void fact_text(struct run *run, struct mf_model *model,
@@ -194,7 +207,7 @@ static void fact_text(struct run *run, struct mf_model *model,
         value_text(run, model, at, false);
     else
         out_number(&run->out, meta.number.u64, 0);
-    out_text(&run->out, "\n");
+    end_value(run);
 }
 
 static void format_text(struct run *run, const struct mf_model_info *info)
@@ -243,11 +256,13 @@ static void shards_text(struct run *run, const struct mf_model *model)
     label(run, "shards");
     out_format(&run->out, "%zu\n", count);
     for (size_t i = 0; i < SHARDS_SHOWN && mf_shard_at(model, i, &shard); i++) {
-        out_spaces(&run->out, 20);
+        out_spaces(&run->out, LABEL_COLUMNS);
+        out_cell_begin(&run->out);
         out_escaped(&run->out, str_of(shard.path), "");
-        out_format(&run->out, ": %zu tensor%s, %s\n", shard.tensor_count,
+        out_format(&run->out, ": %zu tensor%s, %s", shard.tensor_count,
                    shard.tensor_count == 1 ? "" : "s",
                    size_text(shard.size).at);
+        end_value(run);
     }
     if (count > SHARDS_SHOWN)
         out_format(&run->out, "%20s... and %zu more\n", "",

@@ -59,15 +59,26 @@ static void list_json(struct run *run, struct mf_model *model)
     mf_json_end(&run->json, ']');
 }
 
+/* On a terminal the value gets what the columns before it leave. */
+static void value_column(struct run *run, struct mf_model *model, size_t index,
+                         size_t before)
+{
+    bool full = run->options.full;
+
+    out_cell_begin(&run->out);
+    value_text(run, model, index, full);
+    if (!full && run->out.columns > before)
+        out_cell_end(&run->out, run->out.columns - before);
+}
+
 static void list_text(struct run *run, struct mf_model *model)
 {
-    size_t key = 0, type = 0;
+    size_t key = 0, type = 0, wide;
     struct mf_meta meta;
 
     for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
         if (matches(run, &meta)) {
-            size_t wide = out_width(meta.key);
-
+            wide = out_width(meta.key);
             key = wide > key && wide <= 60 ? wide : key;
             wide = strlen(type_text(&meta).at);
             type = wide > type ? wide : type;
@@ -79,7 +90,8 @@ static void list_text(struct run *run, struct mf_model *model)
         out_text(&run->out, "  ");
         out_column(&run->out, str_of(type_text(&meta).at), type, false);
         out_text(&run->out, "  ");
-        value_text(run, model, i, run->options.full);
+        wide = out_width(meta.key);
+        value_column(run, model, i, (wide > key ? wide : key) + type + 4);
         out_text(&run->out, "\n");
     }
 }

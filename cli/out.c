@@ -54,6 +54,7 @@ void out_init(struct out *out, int fd)
     out->closed = out->stopped = false;
     out->error = 0;
     out->filled = 0;
+    out->cell = OUT_BUFFER;
     out->terminal = isatty(fd) == 1;
     out->colour = false;
     out->columns = out_terminal_columns(fd);
@@ -93,6 +94,7 @@ void out_flush(struct out *out)
             out->error = EIO;
     }
     out->filled = 0;
+    out->cell = OUT_BUFFER;
 }
 
 void out_bytes_slow(struct out *out, const char *at, size_t size)
@@ -291,6 +293,31 @@ void out_column(struct out *out, struct mf_str text, size_t width, bool cut)
         out_bytes(out, text.at, text.size);
     }
     out_spaces(out, takes < width ? width - takes : 0);
+}
+
+void out_cell_begin(struct out *out)
+{
+    if (out->filled > OUT_BUFFER / 2)
+        out_flush(out);
+    out->cell = out->filled;
+}
+
+void out_cell_end(struct out *out, size_t width)
+{
+    static const char dots[] = "…";
+    struct mf_str text, head, tail;
+    size_t size = sizeof(dots) - 1;
+
+    if (out->cell == OUT_BUFFER || out->filled + size > OUT_BUFFER)
+        return;
+    text = (struct mf_str){ out->buffer + out->cell, out->filled - out->cell };
+    if (mf_text_width(text.at, text.size) <= width)
+        return;
+    head = front(text, (width - 1) / 2);
+    tail = back(text, width - 1 - (width - 1) / 2);
+    memmove(out->buffer + out->cell + head.size + size, tail.at, tail.size);
+    memcpy(out->buffer + out->cell + head.size, dots, size);
+    out->filled = out->cell + head.size + size + tail.size;
 }
 
 /* ---- numbers ---- */

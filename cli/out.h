@@ -25,6 +25,7 @@ struct out {
     void (*before)(void *user); /* something is written; may be NULL */
     void *user;
     size_t filled;
+    size_t cell; /* where an open cell begins; OUT_BUFFER: none is open */
     char buffer[OUT_BUFFER];
 };
 
@@ -87,6 +88,12 @@ size_t out_width(struct mf_str text);
 /* Escaped text in a column of that width, spaces behind it; a longer one is
  * cut in the middle where cut is set, else overflows. */
 void out_column(struct out *out, struct mf_str text, size_t width, bool cut);
+
+/* What is written between the two, already escaped and of one line, is cut in
+ * its middle where it takes more than width columns (at least 1).  One too long
+ * for the buffer stays whole. */
+void out_cell_begin(struct out *out);
+void out_cell_end(struct out *out, size_t width);
 
 /* A number with separators of thousands, right-aligned. */
 void out_number(struct out *out, uint64_t number, size_t width);

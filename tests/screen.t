@@ -119,12 +119,22 @@ cd "$fixtures" || exit 1
 wide=$(printf '\346\227\245\346\234\254\350\252\236e\314\201.weight')
 model "$wide" "$dir/wide.safetensors" 4096
 model "$long" "$dir/long.safetensors" 1099511627776
+mkdir -p "$dir/deep"
+cp good-split-0000?-of-00003.gguf "$dir/deep/"
+"$modelfile" convert good-llama.gguf "$dir/texts.gguf" --quiet >"$dir/said" &&
+    "$modelfile" meta set "$dir/texts.gguf" --quiet \
+        "general.name=$(printf '\346\227\245%.0s' 1 2 3 4 5 6 7 8 9)$long" \
+        'a.key.whose.name.is.not.short:string[]=\
+one is a text of some length,and so is the other,and a third' >"$dir/said"
 narrow() {
     for command in "tensors $dir/long.safetensors" \
         "tensors stats $dir/wide.safetensors" "tensors good-llama.gguf" \
         "tensors stats good-llama.gguf" "info good-llama.gguf" \
         "quantize good-llama.gguf $dir/o.gguf Q4_0 --report --allow-requantize --force" \
         "info $dir/long.safetensors" "validate --rules" \
+        "meta good-llama.gguf" "meta good-strings.gguf" \
+        "info $dir/deep/good-split-00001-of-00003.gguf" "meta $dir/texts.gguf" \
+        "info $dir/texts.gguf" \
         "validate --explain TENSOR-OVERLAP" \
         "convert $dir/wide.safetensors $dir/o.apr --force --threads 1" \
         "help" "help quantize" "help convert" "help bench" "help validate"; do
