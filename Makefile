@@ -208,7 +208,7 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
 $(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
     $(BUILD)/libmodelfile.a
 	$(call say,LINK,$@)
-	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write $^ $(LIBS) -o $@
+	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write,--wrap=fsync $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o

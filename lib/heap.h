@@ -28,7 +28,7 @@ struct mf_env {
     unsigned threads;
     /* So that nobody can prepare colliding names. */
     uint64_t hash_seed;
-    struct mf_target *_Atomic target; /* the newest that has a temporary file */
+    struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
 };
 
 static inline void *mf_alloc(struct mf_env *env, size_t size)

@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__linux__)
@@ -29,7 +28,9 @@
 
 #include "lib/digest.h"
 #include "lib/path.h"
+#include "lib/signals.h"
 #include "lib/source.h"
+#include "lib/temporary.h"
 
 #define MAGIC       "MFEDIT\2\n"
 #define HEAD_SIZE   24
@@ -357,7 +358,7 @@ struct writing {
     struct mf_digest *digest;
     int fd;
     uint64_t at;
-    char temporary[96]; /* "": it has its name, or is no more */
+    struct mf_temporary temporary;
     char name[NAME_MAX + 1];
 };
 
@@ -371,24 +372,28 @@ static enum mf_status cannot(struct mf_env *env, const char *what)
 /* Nobody else may look into it or put something of his in its place. */
 static enum mf_status create(struct writing *writing)
 {
-    struct timespec now = { 0 };
-    int tries = 100;
+    struct mf_temporary *temporary = &writing->temporary;
+    int tries = 100, error;
+    sigset_t before;
 
+    temporary->folder = writing->lock->place.folder;
+    /* No signal comes before it is known what there is to take away. */
+    mf_signals_hold(&before);
     do {
-        clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(writing->temporary, sizeof(writing->temporary),
-                 ".%.40s.%ld.%08lx.tmp", writing->lock->place.name,
-                 (long)getpid(),
-                 (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
+        mf_temporary_name(temporary, writing->lock->place.name);
         MF_AGAIN(writing->fd,
-                 openat(writing->lock->place.folder, writing->temporary,
+                 openat(temporary->folder, temporary->name,
                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                         S_IRUSR | S_IWUSR));
     } while (writing->fd < 0 && errno == EEXIST && --tries > 0);
+    error = errno;
     if (writing->fd >= 0)
-        return MF_OK;
-    *writing->temporary = 0;
-    return cannot(writing->env, "made");
+        mf_temporary_enlist(writing->env, temporary);
+    else
+        *temporary->name = 0;
+    mf_signals_release(&before);
+    errno = error;
+    return writing->fd >= 0 ? MF_OK : cannot(writing->env, "made");
 }
 
 static enum mf_status set_owner(struct writing *writing)
@@ -487,7 +492,7 @@ static enum mf_status take_name(struct writing *writing)
     int folder = writing->lock->place.folder, result;
 
 #if defined(__linux__)
-    MF_AGAIN(result, renameat2(folder, writing->temporary, folder,
+    MF_AGAIN(result, renameat2(folder, writing->temporary.name, folder,
                                writing->name, RENAME_NOREPLACE));
     if (result != 0 &&
         (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
@@ -499,22 +504,23 @@ static enum mf_status take_name(struct writing *writing)
             errno = EEXIST;
             return cannot(writing->env, "given its name");
         }
-        MF_AGAIN(result,
-                 renameat(folder, writing->temporary, folder, writing->name));
+        MF_AGAIN(result, renameat(folder, writing->temporary.name, folder,
+                                  writing->name));
     }
     if (result != 0)
         return cannot(writing->env, "given its name");
-    *writing->temporary = 0;
+    *writing->temporary.name = 0;
     return MF_OK;
 }
 
 static void forget_temporary(struct writing *writing)
 {
+    const struct mf_temporary *temporary = &writing->temporary;
     int result;
 
-    if (*writing->temporary)
-        MF_AGAIN(result,
-                 unlinkat(writing->lock->place.folder, writing->temporary, 0));
+    if (*temporary->name)
+        MF_AGAIN(result, unlinkat(temporary->folder, temporary->name, 0));
+    mf_temporary_strike_off(writing->env, temporary);
 }
 
 /* ---- applying one ---- */

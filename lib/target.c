@@ -18,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/digest.h"
@@ -192,7 +191,7 @@ static int create(const struct mf_target *target, mode_t mode)
     int fd;
 
     MF_AGAIN(fd,
-             openat(target->folder, target->temporary,
+             openat(target->folder, target->temporary.name,
                     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     return fd;
 }
@@ -211,51 +210,19 @@ static bool learn_mode(struct mf_target *target)
     error = errno;
     close(fd);
     target->mode = status.st_mode & 07777;
-    unlinkat(target->folder, target->temporary, 0);
+    unlinkat(target->folder, target->temporary.name, 0);
     errno = error;
     return result == 0;
-}
-
-/* ---- those with a temporary file ---- */
-
-/* A signal may come between any two steps and find the list whole. */
-static void enlist(struct mf_target *target)
-{
-    target->next = target->env->target;
-    target->env->target = target;
-}
-
-static void strike_off(const struct mf_target *target)
-{
-    struct mf_target *_Atomic *at = &target->env->target;
-
-    while (*at && *at != target)
-        at = &(*at)->next;
-    if (*at)
-        *at = target->next;
-}
-
-void mf_env_abandon(struct mf_env *env)
-{
-    for (struct mf_target *each = env ? env->target : NULL; each;
-         each = each->next)
-        if (*each->temporary)
-            unlinkat(each->folder, each->temporary, 0);
 }
 
 /* ---- the temporary file ---- */
 
 static int create_temporary(struct mf_target *target)
 {
-    struct timespec now = { 0 };
     int tries = 100;
 
     do {
-        clock_gettime(CLOCK_REALTIME, &now);
-        /* Names may have 255 bytes; this one leaves room for the rest. */
-        snprintf(target->temporary, sizeof(target->temporary),
-                 ".%.40s.%ld.%08lx.tmp", name_of(target), (long)getpid(),
-                 (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
+        mf_temporary_name(&target->temporary, name_of(target));
         if (!target->is_new || learn_mode(target))
             target->fd = create(target, MODE_KEPT);
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
@@ -268,14 +235,15 @@ static enum mf_status open_temporary(struct mf_target *target)
     sigset_t before;
     int error;
 
+    target->temporary.folder = target->folder;
     mf_signals_hold(&before);
     if (create_temporary(target) >= 0)
-        enlist(target);
+        mf_temporary_enlist(target->env, &target->temporary);
     error = errno;
     mf_signals_release(&before);
     if (target->fd >= 0)
         return MF_OK;
-    *target->temporary = 0;
+    *target->temporary.name = 0;
     errno = error;
     return fail(target->env, target, MF_NO_OFFSET, "written");
 }
@@ -640,14 +608,14 @@ static int take_place(const struct mf_target *target)
 
 #if defined(__linux__)
     if (!target->replace) {
-        MF_AGAIN(result, renameat2(target->folder, target->temporary,
+        MF_AGAIN(result, renameat2(target->folder, target->temporary.name,
                                    target->folder, name, RENAME_NOREPLACE));
         if (result == 0 || errno != EINVAL)
             return result;
     }
 #endif
-    MF_AGAIN(result,
-             renameat(target->folder, target->temporary, target->folder, name));
+    MF_AGAIN(result, renameat(target->folder, target->temporary.name,
+                              target->folder, name));
     return result;
 }
 
@@ -680,7 +648,7 @@ static bool change_places(const struct mf_target *target)
     int result;
 
     MF_AGAIN(result,
-             renameat2(target->folder, target->temporary, target->folder,
+             renameat2(target->folder, target->temporary.name, target->folder,
                        name_of(target), RENAME_EXCHANGE));
     return result == 0;
 #else
@@ -693,10 +661,10 @@ static bool change_places(const struct mf_target *target)
 /* What has the temporary name now is not taken away. */
 static enum mf_status leave(struct mf_target *target, const char *what)
 {
-    char name[sizeof(target->temporary)];
+    char name[sizeof(target->temporary.name)];
 
-    memcpy(name, target->temporary, sizeof(name));
-    *target->temporary = 0;
+    memcpy(name, target->temporary.name, sizeof(name));
+    *target->temporary.name = 0;
     return mf_fail(
         target->env, MF_ERR_OUTPUT, MF_NO_OFFSET, "'%s' %s '%s'",
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
@@ -713,7 +681,7 @@ static enum mf_status give_back(struct mf_target *target,
     if (!change_places(target))
         return leave(target, "was written over a file that came into its place "
                              "meanwhile, which is left as");
-    if (!look_at(target, target->temporary, &status) ||
+    if (!look_at(target, target->temporary.name, &status) ||
         !mf_same_file(&status, new))
         change_places(target);
     return fault(target, taken);
@@ -737,10 +705,10 @@ static enum mf_status replace_one(struct mf_target *target,
             return MF_OK;
         return fail(target->env, target, MF_NO_OFFSET, "put into its place");
     }
-    if (!look_at(target, target->temporary, &status) ||
+    if (!look_at(target, target->temporary.name, &status) ||
         !mf_same_file(&status, target->replaces))
         return give_back(target, new);
-    MF_AGAIN(result, unlinkat(target->folder, target->temporary, 0));
+    MF_AGAIN(result, unlinkat(target->folder, target->temporary.name, 0));
     return result == 0 ? MF_OK
                        : leave(target, "was written, but the old file is left "
                                        "as");
@@ -779,7 +747,7 @@ static enum mf_status commit(struct mf_target *target)
         return MF_OK;
     if (replace(target, &new) != MF_OK)
         return target->env->error.status;
-    *target->temporary = 0;
+    *target->temporary.name = 0;
     MF_AGAIN(result, fsync(target->folder));
     if (result != 0 && errno != EINVAL) /* some file systems cannot */
         return placed(target, errno);
@@ -806,11 +774,11 @@ void mf_target_abort(struct mf_target *target)
 
     if (target->fd >= 0)
         close(target->fd);
-    if (*target->temporary) {
-        MF_AGAIN(result, unlinkat(target->folder, target->temporary, 0));
+    if (*target->temporary.name) {
+        MF_AGAIN(result, unlinkat(target->folder, target->temporary.name, 0));
     }
     if (target->env)
-        strike_off(target);
+        mf_temporary_strike_off(target->env, &target->temporary);
     if (target->folder >= 0)
         close(target->folder);
     if (target->real)

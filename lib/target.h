@@ -14,25 +14,25 @@
 #include <sys/stat.h>
 
 #include "lib/source.h"
+#include "lib/temporary.h"
 
 /* Not to be moved while it is open. */
 struct mf_target {
     struct mf_env *env;
-    const char *path;   /* as the caller named it */
-    char *real;         /* behind symbolic links */
-    size_t real_size;   /* of the block that holds it */
-    char temporary[96]; /* its name in the folder; "" where there is none */
-    int folder, fd;     /* -1: none */
-    uint64_t size;      /* what will be written */
-    uint64_t streamed;  /* of a stream: so many bytes have gone */
-    uint32_t crc;       /* of a stream: theirs */
+    const char *path; /* as the caller named it */
+    char *real;       /* behind symbolic links */
+    size_t real_size; /* of the block that holds it */
+    struct mf_temporary temporary;
+    int folder, fd;    /* -1: none */
+    uint64_t size;     /* what will be written */
+    uint64_t streamed; /* of a stream: so many bytes have gone */
+    uint32_t crc;      /* of a stream: theirs */
     bool stream, replace;
     bool is_new;     /* nothing stands there that could be replaced */
     mode_t mode;     /* that it will have; of a new file */
     struct stat old; /* else what stands there */
-    const struct stat *replaces;    /* the only file that may be; NULL: any */
-    atomic_uint_fast64_t written;   /* not of a stream: by all threads */
-    struct mf_target *_Atomic next; /* of the env's list; see mf_env_abandon */
+    const struct stat *replaces;  /* the only file that may be; NULL: any */
+    atomic_uint_fast64_t written; /* not of a stream: by all threads */
 };
 
 /* For size bytes, whose room is taken now.  replace: something may stand there

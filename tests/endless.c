@@ -3,8 +3,8 @@
  * endless.c - a program that never gets on: after some reads or writes
  *
  * Linked with --wrap, so that the library's calls come here first.  The call
- * whose number ENDLESS_READ or ENDLESS_WRITE has says so on standard error and
- * goes on for ever.
+ * whose number ENDLESS_READ, ENDLESS_WRITE or ENDLESS_SYNC has says so on
+ * standard error and goes on for ever.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -37,6 +37,17 @@ enum mf_status __real_mf_target_write(struct mf_env *env,
 enum mf_status __wrap_mf_target_write(struct mf_env *env,
                                       struct mf_target *target, uint64_t offset,
                                       const void *bytes, size_t size);
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    static atomic_ulong calls;
+
+    count("ENDLESS_SYNC", &calls);
+    return __real_fsync(fd);
+}
 
 enum mf_status __wrap_mf_source_read(struct mf_env *env,
                                      const struct mf_source *source,

@@ -140,6 +140,30 @@ check "tensors export" every tensors export model.gguf blk.0.weight out/o.npy
 least=0
 check "bench" every bench --rounds 1 --quantize Q8_0 model.gguf
 
+# ---- an edit in place
+
+# edit SYNC NAME...: what lies in the folder after an end in that fsync.  The
+# model is sound, and has its old name or the new one.
+edit() {
+    number=$1
+    shift
+    cp other.gguf out/m.gguf
+    begin ENDLESS_SYNC="$number" "$endless" meta set out/m.gguf general.name=new
+    gets_there && ended TERM 143 || return
+    left | sed 's|.*/||' | sort >names
+    printf '%s\n' "$@" | diff - names || return
+    "$modelfile" validate --quiet out/m.gguf >printed 2>&1 || return
+    "$modelfile" meta get --quiet out/m.gguf general.name 2>&1 |
+        grep -qx "new\|Tiny Llama of the Fixtures" || return
+    "$modelfile" meta recover --quiet out/m.gguf >printed 2>&1 || return
+    [ "$(left)" = "$dir/out/m.gguf" ] && rm out/m.gguf
+}
+check "meta set, while its journal has no name yet" edit 1 m.gguf
+for number in 2 3; do
+    check "meta set, while its journal has its name: fsync $number" \
+        edit $number m.gguf m.gguf.modelfile-edit
+done
+
 # ---- that nothing is wrong with
 
 # A second signal changes nothing.

@@ -233,7 +233,7 @@ static void what_is_abandoned_leaves_nothing(void **state)
 {
     static const char *const names[OPEN] = { "a", "b", "c", "d", "e" };
     struct mf_target target[OPEN];
-    char old[sizeof(target[0].temporary)];
+    char old[sizeof(target[0].temporary.name)];
 
     (void)state;
     mf_env_abandon(NULL);
@@ -244,7 +244,7 @@ static void what_is_abandoned_leaves_nothing(void **state)
                 assert_int_equal(mf_target_open(env, scratch_path(names[i]), 0,
                                                 false, &target[i]),
                                  MF_OK);
-            snprintf(old, sizeof(old), "%s", target[closed].temporary);
+            snprintf(old, sizeof(old), "%s", target[closed].temporary.name);
             if (whole)
                 assert_int_equal(mf_target_commit(&target[closed]), MF_OK);
             mf_target_abort(&target[closed]);
