@@ -3,6 +3,7 @@
  * info.c - modelfile info: what is this model, on one screen
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -246,6 +247,23 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
     out_text(out, "\n");
 }
 
+/* On a terminal that is too narrow the path gives way. */
+static void shard_text(struct out *out, const struct mf_shard *shard)
+{
+    struct mf_str path = str_of(shard->path);
+    size_t width = out_width(path), taken;
+    char text[96];
+
+    snprintf(text, sizeof(text), ": %zu tensor%s, %s", shard->tensor_count,
+             shard->tensor_count == 1 ? "" : "s", size_text(shard->size).at);
+    taken = LABEL_COLUMNS + strlen(text);
+    if (out->columns > taken && width > out->columns - taken)
+        width = out->columns - taken;
+    out_spaces(out, LABEL_COLUMNS);
+    out_column(out, path, width, true);
+    out_line(out, text);
+}
+
 static void shards_text(struct run *run, const struct mf_model *model)
 {
     size_t count = mf_model_info(model)->shard_count;
@@ -256,13 +274,7 @@ static void shards_text(struct run *run, const struct mf_model *model)
     label(run, "shards");
     out_format(&run->out, "%zu\n", count);
     for (size_t i = 0; i < SHARDS_SHOWN && mf_shard_at(model, i, &shard); i++) {
-        out_spaces(&run->out, LABEL_COLUMNS);
-        out_cell_begin(&run->out);
-        out_escaped(&run->out, str_of(shard.path), "");
-        out_format(&run->out, ": %zu tensor%s, %s", shard.tensor_count,
-                   shard.tensor_count == 1 ? "" : "s",
-                   size_text(shard.size).at);
-        end_value(run);
+        shard_text(&run->out, &shard);
     }
     if (count > SHARDS_SHOWN)
         out_format(&run->out, "%20s... and %zu more\n", "",

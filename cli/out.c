@@ -304,20 +304,15 @@ void out_cell_begin(struct out *out)
 
 void out_cell_end(struct out *out, size_t width)
 {
-    static const char dots[] = "…";
-    struct mf_str text, head, tail;
-    size_t size = sizeof(dots) - 1;
+    struct mf_str text;
 
-    if (out->cell == OUT_BUFFER || out->filled + size > OUT_BUFFER)
+    if (out->cell == OUT_BUFFER)
         return;
     text = (struct mf_str){ out->buffer + out->cell, out->filled - out->cell };
     if (mf_text_width(text.at, text.size) <= width)
         return;
-    head = front(text, (width - 1) / 2);
-    tail = back(text, width - 1 - (width - 1) / 2);
-    memmove(out->buffer + out->cell + head.size + size, tail.at, tail.size);
-    memcpy(out->buffer + out->cell + head.size, dots, size);
-    out->filled = out->cell + head.size + size + tail.size;
+    out->filled = out->cell + front(text, width - 1).size;
+    out_text(out, "…");
 }
 
 /* ---- numbers ---- */

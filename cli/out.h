@@ -89,8 +89,8 @@ size_t out_width(struct mf_str text);
  * cut in the middle where cut is set, else overflows. */
 void out_column(struct out *out, struct mf_str text, size_t width, bool cut);
 
-/* What is written between the two, already escaped and of one line, is cut in
- * its middle where it takes more than width columns (at least 1).  One too long
+/* What is written between the two, already escaped and of one line, loses its
+ * end where it takes more than width columns (at least 1).  What is too long
  * for the buffer stays whole. */
 void out_cell_begin(struct out *out);
 void out_cell_end(struct out *out, size_t width);
