@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -394,6 +395,28 @@ bool args_takes_next(const char *argument)
     return option && option->kind != OPTION_FLAG;
 }
 
+/* Most often a pattern of the shell's that stands for several files. */
+static void too_many(struct run *run)
+{
+    const struct command *command = run->command;
+    const char *more = run->operand[command->most];
+
+    if (strstr(command->operands, "[PATTERN]") &&
+        access(run->operand[1], F_OK) == 0)
+        names_is_file(
+            run, strcmp(command->name, "meta") == 0 ? NAMED_KEY : NAMED_TENSOR,
+            run->operand[1]);
+    else
+        report_usage(run,
+                     "'%.200s' is one argument too many; usage: modelfile "
+                     "%s%s%s %s%s",
+                     more, command->name, *command->sub ? " " : "",
+                     command->sub, command->operands,
+                     command->execute == command_merge
+                         ? " (FIRST stands for all shards)"
+                         : "");
+}
+
 bool args_parse(struct run *run, int count, char **arguments)
 {
     bool options_over = false;
@@ -422,12 +445,7 @@ bool args_parse(struct run *run, int count, char **arguments)
                      run->command->name, *run->command->sub ? " " : "",
                      run->command->sub, run->command->operands);
     else if (run->operand_count > run->command->most)
-        report_usage(run,
-                     "'%.200s' is one argument too many; usage: "
-                     "modelfile %s%s%s %s",
-                     run->operand[run->command->most], run->command->name,
-                     *run->command->sub ? " " : "", run->command->sub,
-                     run->command->operands);
+        too_many(run);
     else if (run->operand_count > run->command->least)
         return take_last(run);
     return run->code == EXIT_DONE;

@@ -362,6 +362,9 @@ void names_missing(struct run *run, const struct mf_model *model,
 void names_unmatched(struct run *run, const struct mf_model *model,
                      enum named named, const char *pattern);
 
+/* report_usage where a file stands in the pattern's place. */
+void names_is_file(struct run *run, enum named named, const char *pattern);
+
 /* ---- types.c ---- */
 
 /* False after report_usage with what may be meant: what quantize makes of a

@@ -37,6 +37,10 @@ static void no_command(const char *name)
     const struct command *each = commands;
     struct args_hint hint = args_hint(name, next_name, &each);
 
+    if (args_is_option(name)) {
+        report_usage(&run, "no command is given; see: modelfile help");
+        return;
+    }
     report_usage(&run, "there is no command%s '%.60s'%s",
                  strpbrk(name, "./") ? " and no file" : "", name,
                  *hint.text ? hint.text : "; see: modelfile help");

@@ -61,16 +61,21 @@ static bool is_part(const struct mf_model *model, enum named named,
     return false;
 }
 
+void names_is_file(struct run *run, enum named named, const char *pattern)
+{
+    report_usage(run,
+                 "'%.200s' is a file, and the second operand is a pattern for "
+                 "names of %ss: list one file at a time",
+                 pattern, words[named]);
+}
+
 void names_unmatched(struct run *run, const struct mf_model *model,
                      enum named named, const char *pattern)
 {
     struct each_name each = { model, named, 0 };
 
     if (access(pattern, F_OK) == 0)
-        report_usage(run,
-                     "'%.200s' is a file, and the second operand is a pattern "
-                     "for names of %ss: list one file at a time",
-                     pattern, words[named]);
+        names_is_file(run, named, pattern);
     else if (is_part(model, named, pattern))
         report_usage(run,
                      "%.200s: no %s matches '%.100s'; did you mean '*%.100s*'?",

@@ -77,6 +77,12 @@ is meant-sub-far meta show good-base.gguf
 is meant-sub-file tensors inf
 is meant-two-files tensors good-base.gguf good-llama.gguf
 is meant-two-files-meta meta good-base.gguf good-llama.gguf
+is meant-many-files tensors good-base.gguf good-llama.gguf good-v1.gguf good-v2.gguf
+is meant-many-files-stats tensors stats good-base.gguf good-llama.gguf good-v1.gguf
+is meant-many-files-meta meta good-base.gguf good-llama.gguf good-v1.gguf
+is meant-many-shards merge good-split-00001-of-00003.gguf \
+    good-split-00002-of-00003.gguf good-split-00003-of-00003.gguf
+is meant-no-command --json
 is meant-part tensors good-llama.gguf attn
 is meant-part-key meta good-llama.gguf general
 is meant-tensor-stats tensors stats good-llama.gguf output.weigth
