@@ -148,6 +148,14 @@ static enum mf_status tell_done(const struct mf_outputs *outputs, size_t done)
                        .text);
 }
 
+/* To bring the new files to the disk may have taken long.  What was written to
+ * a file meanwhile must not go away with it. */
+static enum mf_status check_what_goes(const struct mf_outputs *outputs)
+{
+    return outputs->replaces || outputs->deletes ? unchanged(outputs->model)
+                                                 : MF_OK;
+}
+
 /* The list of shards comes last: it names only files that are there.  Whoever
  * ends work by a signal and mf_env_abandon has all files in their places or
  * none. */
@@ -161,6 +169,8 @@ static enum mf_status commit(struct mf_outputs *outputs)
         status = mf_target_sync(&outputs->output[i].target);
     if (status == MF_OK && outputs->index_path)
         status = mf_target_sync(&outputs->index);
+    if (status == MF_OK)
+        status = check_what_goes(outputs);
     mf_signals_hold(&before);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         status = mf_target_commit(&outputs->output[i].target);

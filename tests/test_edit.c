@@ -2,6 +2,9 @@
  *
  * test_edit.c - edits of a file's metadata by the library
  */
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -356,6 +359,64 @@ static void damage_stays_known(void **state)
     assert_int_equal(data_errors_in(scratch_path("good-metadata.apr")), 0);
 }
 
+/* ---- a file that is written to meanwhile ---- */
+
+/* What another program writes to while ours waits for the disk; NULL: none. */
+static const char *written_to;
+
+/* The library's calls come here. */
+int fsync(int fd)
+{
+    const struct timespec times[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+    int other = written_to ? open(written_to, O_WRONLY) : -1;
+
+    if (other >= 0) {
+        assert_int_equal(pwrite(other, "new", 3, 0), 3);
+        assert_int_equal(futimens(other, times), 0);
+        close(other);
+        written_to = NULL;
+    }
+    return fdatasync(fd);
+}
+
+static void check_kept(const char *path)
+{
+    size_t size;
+    uint8_t *bytes;
+
+    assert_null(written_to);
+    bytes = load(path, &size);
+    assert_memory_equal(bytes, "new", 3);
+    free(bytes);
+    assert_int_equal(empty_scratch(), 1); /* and nothing else is left */
+}
+
+/* What is written to a file goes not away with it. */
+static void nothing_written_is_lost(void **state)
+{
+    const struct mf_edit_options anew = { .reserve = 100 };
+    const struct mf_edit edit = text_edit("general.name", "other");
+    const struct mf_convert_options moved = { .delete_inputs = true };
+    struct mf_model *model;
+    char path[512];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s", scratch_path("good-base.gguf"));
+    empty_scratch();
+    copy_fixture("good-base.gguf");
+    written_to = path;
+    assert_int_equal(mf_edit_file(env, path, &edit, 1, &anew, NULL), MF_ERR_IO);
+    check_kept(path);
+
+    copy_fixture("good-base.gguf");
+    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    written_to = path;
+    assert_int_equal(mf_convert(model, scratch_path("o.gguf"), &moved, NULL),
+                     MF_ERR_IO);
+    mf_close(model);
+    check_kept(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +426,7 @@ int main(void)
         cmocka_unit_test(errors_can_be_mended),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(damage_stays_known),
+        cmocka_unit_test(nothing_written_is_lost),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
