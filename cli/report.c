@@ -215,7 +215,7 @@ void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
     int code = code_of(run, error);
-    char place[32] = "";
+    char place[32] = "", message[sizeof(error->message) + 64];
 
     if (error->in_imatrix)
         file = run->options.imatrix;
@@ -225,11 +225,14 @@ void report_failure(struct run *run, const char *file)
     /* What was printed before comes first on a terminal, too. */
     if (!run->options.json)
         out_flush(&run->out);
+    snprintf(message, sizeof(message), "%s%s", error->message,
+             error->exists ? ": choose another name, or --force to replace it"
+                           : "");
     say_format(run, "modelfile: %s%s%s%s\n", file ? shown(file).text : "",
-               file ? ": " : "", place, error->message);
+               file ? ": " : "", place, message);
     if (run->options.json)
         error_json(run, code, mf_status_name(error->status), file,
-                   error->offset, error->message);
+                   error->offset, message);
 }
 
 void report_memory(struct run *run, const char *file)

@@ -82,6 +82,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.shard[0] = 0;
     env->error.rule = "";
     env->error.in_imatrix = false;
+    env->error.exists = false;
 }
 
 enum mf_status mf_missing(struct mf_env *env, const char *argument)

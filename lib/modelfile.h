@@ -102,7 +102,8 @@ enum mf_status {
  * offset: where in the file, or MF_NO_OFFSET.
  * shard: the name of the file beside the one that was opened in which offset
  * lies, terminated; "" where it is that one itself.
- * in_imatrix: all this is about the importance matrix, not about the model. */
+ * in_imatrix: all this is about the importance matrix, not about the model.
+ * exists: a file stands where one is to be written, and replace was not set. */
 struct mf_error {
     enum mf_status status;
     uint64_t offset;
@@ -111,6 +112,7 @@ struct mf_error {
                          fault, else "" */
     char shard[256];
     bool in_imatrix;
+    bool exists;
 };
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */

@@ -406,9 +406,10 @@ static enum mf_status open_real(struct mf_target *target)
         errno = S_ISDIR(target->old.st_mode) ? EISDIR : EINVAL;
         return fail(target->env, target, MF_NO_OFFSET, "written");
     }
-    if (!target->replace)
-        return fault(target, "exists already: choose another name, or "
-                             "--force to replace it");
+    if (!target->replace) {
+        target->env->error.exists = true;
+        return fault(target, "exists already");
+    }
     return open_file(target);
 }
 

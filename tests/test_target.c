@@ -152,6 +152,22 @@ static void what_is_forgotten_leaves_nothing(void **state)
     assert_int_equal(empty_scratch(), 1);
 }
 
+/* A program has its own words for what to do: it learns which error it is. */
+static void one_that_exists_is_told_apart(void **state)
+{
+    struct mf_target target;
+
+    (void)state;
+    save(scratch_path("o"), "old", 3);
+    assert_int_equal(mf_target_open(env, scratch_path("o"), 3, false, &target),
+                     MF_ERR_OUTPUT);
+    assert_true(mf_env_error(env)->exists);
+    assert_null(strstr(mf_env_error(env)->message, "--"));
+    mf_clear_error(env);
+    assert_false(mf_env_error(env)->exists);
+    assert_int_equal(empty_scratch(), 1);
+}
+
 /* Nobody said that it may be replaced. */
 static void what_comes_meanwhile_stays(void **state)
 {
@@ -268,6 +284,7 @@ int main(void)
         cmocka_unit_test(takes_its_name_last),
         cmocka_unit_test(is_nobody_elses_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
+        cmocka_unit_test(one_that_exists_is_told_apart),
         cmocka_unit_test(what_comes_meanwhile_stays),
         cmocka_unit_test(what_is_abandoned_leaves_nothing),
         cmocka_unit_test(bytes_stay_within_the_size),
