@@ -761,9 +761,10 @@ static void null_mf_writer_new(void)
     refused(mf_writer_new(NULL, &writing, &writer));
     named("options", mf_writer_new(env, NULL, &writer));
     named("out", mf_writer_new(env, &writing, NULL));
-    assert_int_equal(
-        mf_writer_new(env, &(struct mf_writer_options){ NULL }, &writer),
-        MF_ERR_ARGUMENT);
+    assert_int_equal(mf_writer_new(env,
+                                   &(struct mf_writer_options){ .version = 0 },
+                                   &writer),
+                     MF_ERR_ARGUMENT);
 }
 
 static void null_mf_writer_open(void)
