@@ -164,9 +164,10 @@ static void make_noise(const char *path)
 static void threads_do_not_show(void **state)
 {
     static const unsigned counts[] = { 1, 2, 3, 7 };
-    const char *from = scratch_path("noise.safetensors");
+    char from[512]; /* scratch_path keeps the last eight only */
 
     (void)state;
+    snprintf(from, sizeof(from), "%s", scratch_path("noise.safetensors"));
     make_noise(from);
     for (size_t i = 0; i < COUNT(counts); i++) {
         struct mf_options how = { .threads = counts[i] };
