@@ -46,10 +46,15 @@ kills() {
     count=$1
     new=$2
     shift 2
-    started=$(date +%s%N)
     cp "$new" out/o
-    "$modelfile" "$@" >said 2>&1 || return
-    took=$((($(date +%s%N) - started) / 1000))
+    took=
+    # The least of three: a busy machine must not spread the kills too far.
+    for _ in 1 2 3; do
+        started=$(date +%s%N)
+        "$modelfile" "$@" >said 2>&1 || return
+        now=$((($(date +%s%N) - started) / 1000))
+        [ "${took:-$now}" -lt "$now" ] || took=$now
+    done
     old=0
     whole=0
     for i in $(seq "$count"); do
