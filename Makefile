@@ -79,12 +79,15 @@ FUZZ_beside  := config tokenizer tokenizer_config template index imatrix
 FUZZ_lines   := manifest baseline
 FUZZ_journal := journal
 FUZZ_NAMES   := $(foreach file,open convert beside lines journal,$(FUZZ_$(file)))
+# The rooms of the library, from the ground floor up: each may include those
+# before it.
+ROOMS    := base lanes io json model check draft codec hub write compare quantize
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
-LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/*.c \
+LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c))) $(CODEC_OBJ)
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c)) \
             $(BUILD)/cli/rules_text.o
@@ -92,7 +95,7 @@ UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
-SOURCES  := $(wildcard lib/*.[ch] lib/quant/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
               tests/*.[ch] tests/fuzz/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
@@ -112,16 +115,16 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/threads.o: private CFLAGS += $(THREADS)
+$(BUILD)/lib/base/threads.o: private CFLAGS += $(THREADS)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
-$(BUILD)/lib/scan_portable.o: private CFLAGS += -O3
+$(BUILD)/lib/lanes/scan_portable.o: private CFLAGS += -O3
 ifneq (,$(X86_64))
-$(BUILD)/lib/scan_avx2.o: private CFLAGS += -O3 -mavx2
-$(BUILD)/lib/scan_avx512.o: private CFLAGS += -O3 -mavx512bw -mavx512vl \
+$(BUILD)/lib/lanes/scan_avx2.o: private CFLAGS += -O3 -mavx2
+$(BUILD)/lib/lanes/scan_avx512.o: private CFLAGS += -O3 -mavx512bw -mavx512vl \
     -mprefer-vector-width=512
-$(BUILD)/lib/xxh3_avx2.o: private CFLAGS += -mavx2
-$(BUILD)/lib/xxh3_avx512.o: private CFLAGS += -mavx512f
+$(BUILD)/lib/lanes/xxh3_avx2.o: private CFLAGS += -mavx2
+$(BUILD)/lib/lanes/xxh3_avx512.o: private CFLAGS += -mavx512f
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:

@@ -5,7 +5,7 @@
 #ifndef MF_APR_APR_H
 #define MF_APR_APR_H
 
-#include "lib/format.h"
+#include "lib/model/format.h"
 
 #define APR_HEADER    64 /* bytes of a version 2 header */
 #define APR_V1_HEADER 32

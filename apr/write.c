@@ -3,7 +3,7 @@
  * write.c - an APR header of version 2
  */
 #include "apr/apr.h"
-#include "lib/draft.h"
+#include "lib/draft/draft.h"
 
 #define NAME_MAX_SIZE 256
 #define RANK_MAX      8

@@ -5,7 +5,7 @@
 #ifndef MF_GGUF_GGUF_H
 #define MF_GGUF_GGUF_H
 
-#include "lib/format.h"
+#include "lib/model/format.h"
 
 /* Version 1 counts with 32 bits what later ones count with 64: entries,
  * lengths, dimensions. */
@@ -29,7 +29,8 @@ size_t gguf_number_size(uint32_t type);
 union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
                                  uint8_t *odd);
 
-/* The type for GGUF's number; MF_TYPE_UNKNOWN where lib/types.def lacks it. */
+/* The type for GGUF's number; MF_TYPE_UNKNOWN where lib/model/types.def lacks
+ * it. */
 enum mf_type gguf_type_of(uint32_t id);
 
 /* The type that most tensors of a model with that general.file_type have;

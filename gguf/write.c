@@ -3,7 +3,7 @@
  * write.c - a GGUF header: versions 2 and 3, and 1 where it is kept
  */
 #include "gguf/gguf.h"
-#include "lib/draft.h"
+#include "lib/draft/draft.h"
 
 #define NAME_MAX_SIZE                                                          \
     63 /* ggml's names have room for 64 bytes, NUL included                    \

@@ -5,7 +5,7 @@
 #ifndef MF_SAFETENSORS_H
 #define MF_SAFETENSORS_H
 
-#include "lib/format.h"
+#include "lib/model/format.h"
 
 /* A file: 8 bytes that tell the header's size, least significant first; the
  * header, a JSON object; the tensors' data, end to end. */

@@ -5,7 +5,7 @@
  * Metadata may only be strings.  What is none is written as its JSON in a
  * string; its key says its type, as in "llama.block_count:u32".
  */
-#include "lib/draft.h"
+#include "lib/draft/draft.h"
 #include "safetensors/safetensors.h"
 
 /* Bytes of data begin on a multiple of this. */

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "lib/format.h"
+#include "lib/model/format.h"
 #include "tests/support.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

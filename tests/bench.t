@@ -73,7 +73,7 @@ every_type() {
         ! grep -qvE '^(-|[a-z0-9_]+)( encode encode_weighted)? (decode|memset memcpy)$' \
             "$dir/works" &&
         [ "$(wc -l <"$dir/works")" = \
-            $(($(grep -c '^CODEC' lib/codecs.def) + 1)) ]
+            $(($(grep -c '^CODEC' lib/codec/codecs.def) + 1)) ]
 }
 check "each type of codecs.def, and figures that agree" every_type
 

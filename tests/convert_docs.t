@@ -28,8 +28,8 @@ carry_table() {
     echo "| GGUF | type | APR |"
     echo "|---|---|---|"
     {
-        fields lib/carry.def KEY | sed 's/$/	/'
-        fields lib/carry.def ARRAY | sed 's/$/	[]/'
+        fields lib/draft/carry.def KEY | sed 's/$/	/'
+        fields lib/draft/carry.def ARRAY | sed 's/$/	[]/'
     } | awk -F '\t' '{
         print "| `" $1 "` | " tolower($3) $4 " | `" $2 "` |"
     }'
@@ -38,7 +38,7 @@ carry_table() {
 class_table() {
     echo "| \`architectures\` in config.json | \`model_type\` | \`general.architecture\` |"
     echo "|---|---|---|"
-    fields lib/rename.def CLASS | awk -F '\t' '{
+    fields lib/hub/rename.def CLASS | awk -F '\t' '{
         print "| `" $1 "` | `" $2 "` | `" $3 "` |"
     }'
 }
@@ -46,7 +46,7 @@ class_table() {
 name_table() {
     echo "| llama.cpp | Hugging Face | rows | families |"
     echo "|---|---|---|---|"
-    fields lib/rename.def TENSOR | awk -F '\t' '
+    fields lib/hub/rename.def TENSOR | awk -F '\t' '
         function shown(block, before, name) {
             return name == "" ? "" : "`" (block ? before : "") name "`"
         }
@@ -68,7 +68,7 @@ name_table() {
 config_table() {
     echo "| config.json | GGUF | type |"
     echo "|---|---|---|"
-    fields lib/config.def FIELD | awk -F '\t' '$5 != "" {
+    fields lib/hub/config.def FIELD | awk -F '\t' '$5 != "" {
         print "| `" $2 "` | `" $5 "` | " tolower($6) " |"
     }'
 }
@@ -98,8 +98,8 @@ same() {
     on_page "$1" | diff - "$dir/table"
 }
 
-check_empty "keys of GGUF and APR" same "lib/carry.def" carry_table
-check_empty "classes that have a table" same "lib/rename.def: CLASS" class_table
-check_empty "names of tensors" same "lib/rename.def: TENSOR" name_table
-check_empty "fields of config.json" same "lib/config.def" config_table
+check_empty "keys of GGUF and APR" same "lib/draft/carry.def" carry_table
+check_empty "classes that have a table" same "lib/hub/rename.def: CLASS" class_table
+check_empty "names of tensors" same "lib/hub/rename.def: TENSOR" name_table
+check_empty "fields of config.json" same "lib/hub/config.def" config_table
 finish

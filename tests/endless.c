@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/target.h"
+#include "lib/io/target.h"
 
 static void count(const char *name, atomic_ulong *calls)
 {

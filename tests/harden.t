@@ -48,7 +48,7 @@ uses() {
 
 # What a function of ours looks like that has been given the guards.
 probes_stack() {
-    objdump -d --no-show-raw-insn "$build/lib/path.o" |
+    objdump -d --no-show-raw-insn "$build/lib/io/path.o" |
         grep -qE 'orq +\$0x0,\(%rsp\)|str[[:space:]]+xzr, \[sp'
 }
 
@@ -108,8 +108,8 @@ guard -fstack-clash-protection "a large frame is touched page by page" \
     probes_stack
 if known -fcf-protection; then
     check "our objects know indirect jumps' targets" \
-        feature "$build/lib/heap.o" IBT
-    check "and shadow stacks" feature "$build/lib/heap.o" SHSTK
+        feature "$build/lib/base/heap.o" IBT
+    check "and shadow stacks" feature "$build/lib/base/heap.o" SHSTK
     # A program has it where all that is linked into it has.
     startup=$($cc -print-file-name=crti.o)
     if feature "$startup" IBT; then

@@ -7,7 +7,7 @@
 #ifndef TESTS_JSON_TRACE_H
 #define TESTS_JSON_TRACE_H
 
-#include "lib/json.h"
+#include "lib/json/json.h"
 #include "tests/support.h"
 
 /* Bytes of the file before and behind the document.  They would show where

@@ -70,8 +70,8 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 check_empty "cli includes lib/modelfile.h and its own headers" \
     edges cli 'lib/modelfile\.h|cli/[a-z0-9_]*\.(h|def)'
 for folder in gguf apr safetensors; do
-    check_empty "$folder includes lib/format.h, lib/draft.h and its own" \
-        edges $folder "lib/(format|draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
+    check_empty "$folder includes lib/model/format.h, lib/draft/draft.h and its own" \
+        edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
 check_empty "lib includes lib" edges lib 'lib/[a-z0-9_/]*\.(h|def)'
 check_empty "lib/quant includes lib/quant" \
@@ -86,11 +86,11 @@ check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c and malloc_count.c mention malloc and its kin" \
     calls "$heap" $(find lib apr gguf safetensors cli -name '*.[ch]' \
-        ! -path lib/heap.c ! -path 'cli/malloc_count.[ch]')
+        ! -path lib/base/heap.c ! -path 'cli/malloc_count.[ch]')
 
-check "heap.c does" calls "$heap" lib/heap.c
+check "heap.c does" calls "$heap" lib/base/heap.c
 
-# The tree in docs/ARCHITECTURE.md: "lib/reader.h .c   what it is".
+# The tree in docs/ARCHITECTURE.md: "lib/io/reader.h .c   what it is".
 named_and_missing() {
     sed -n '/^## Tree/,/^## /p' docs/ARCHITECTURE.md |
         sed -n 's/^\([A-Za-z][A-Za-z0-9_/.]*\)\( \.[a-z]*\)\{0,1\}  .*/\1\2/p' |

@@ -5,8 +5,8 @@
 #ifndef TESTS_MIX_H
 #define TESTS_MIX_H
 
-#include "lib/convert.h"
-#include "lib/mix.h"
+#include "lib/quantize/mix.h"
+#include "lib/write/convert.h"
 #include "tests/scratch.h"
 
 struct plan {

@@ -5,7 +5,7 @@
 #ifndef TESTS_QUANT_H
 #define TESTS_QUANT_H
 
-#include "lib/codecs.h"
+#include "lib/codec/codecs.h"
 #include "tests/support.h"
 
 /* Bytes of so many columns: one tensor of APR's types is one row. */

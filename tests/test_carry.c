@@ -5,7 +5,7 @@
  * Where a GGUF file with it goes through other formats and back, all bytes of
  * the file must be the same.
  */
-#include "lib/carry.h"
+#include "lib/draft/carry.h"
 #include "tests/scratch.h"
 
 static const struct mf_convert_options usual = { .replace = true };

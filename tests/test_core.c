@@ -4,8 +4,8 @@
  */
 #include <errno.h>
 
-#include "lib/index.h"
-#include "lib/reader.h"
+#include "lib/io/reader.h"
+#include "lib/model/index.h"
 #include "tests/support.h"
 
 static struct mf_env *env;

@@ -6,7 +6,7 @@
  */
 #include <stdarg.h>
 
-#include "lib/digest.h"
+#include "lib/io/digest.h"
 #include "tests/support.h"
 
 /* ---- models of any size, made in memory ---- */

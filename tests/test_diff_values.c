@@ -4,8 +4,8 @@
  */
 #include <math.h>
 
-#include "lib/codecs.h"
-#include "lib/format.h"
+#include "lib/codec/codecs.h"
+#include "lib/model/format.h"
 #include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

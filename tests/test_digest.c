@@ -10,8 +10,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/digest.h"
-#include "lib/isa.h"
+#include "lib/io/digest.h"
+#include "lib/lanes/isa.h"
 #include "tests/support.h"
 
 static struct mf_env *env;

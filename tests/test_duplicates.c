@@ -2,8 +2,8 @@
  *
  * test_duplicates.c - tensors with equal bytes, found by whatever threads
  */
-#include "lib/compare.h"
-#include "lib/slices.h"
+#include "lib/base/slices.h"
+#include "lib/compare/compare.h"
 #include "tests/gguf_image.h"
 
 /* ---- equal tensors ---- */

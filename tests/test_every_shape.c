@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "lib/parallel.h"
-#include "lib/types.h"
+#include "lib/base/parallel.h"
+#include "lib/model/types.h"
 #include "tests/faults.h"
 #include "tests/scratch.h"
 

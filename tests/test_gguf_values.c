@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "lib/index.h"
+#include "lib/model/index.h"
 #include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

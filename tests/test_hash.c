@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/isa.h"
+#include "lib/lanes/isa.h"
 #include "tests/gguf_image.h"
 
 static bool has_sha256(void)

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "lib/imatrix.h"
+#include "lib/quantize/imatrix.h"
 #include "tests/mix.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "lib/digest.h"
+#include "lib/io/digest.h"
 #include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

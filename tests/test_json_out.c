@@ -4,7 +4,7 @@
  */
 #include <time.h>
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 #include "tests/json_trace.h"
 
 static struct mf_env *env;

@@ -4,7 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "lib/values.h"
+#include "lib/model/values.h"
 #include "tests/support.h"
 
 static struct mf_env *env;

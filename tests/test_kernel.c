@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "lib/codecs.h"
+#include "lib/codec/codecs.h"
 #include "tests/support.h"
 
 #define COLUMNS 512

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/parallel.h"
+#include "lib/base/parallel.h"
 #include "tests/apr_image.h"
 
 static const unsigned thread_counts[] = { 1, 2, 3, 7, 16, 64 };

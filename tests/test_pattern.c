@@ -7,7 +7,7 @@
  */
 #include <regex.h>
 
-#include "lib/pattern.h"
+#include "lib/quantize/pattern.h"
 #include "tests/support.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

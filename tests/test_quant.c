@@ -8,8 +8,8 @@
 #include <math.h>
 #include <sys/mman.h>
 
+#include "lib/check/scan.h"
 #include "lib/quant/fp16.h"
-#include "lib/scan.h"
 #include "tests/quant.h"
 
 #define COLUMNS 4096 /* a multiple of every block */

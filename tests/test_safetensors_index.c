@@ -3,7 +3,7 @@
  * test_safetensors_index.c - telling safetensors and its index, and listing
  * shards
  */
-#include "lib/format.h"
+#include "lib/model/format.h"
 #include "tests/support.h"
 
 static struct mf_env *env;

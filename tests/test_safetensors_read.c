@@ -3,7 +3,7 @@
  * test_safetensors_read.c - safetensors headers made in memory: every form,
  * every size
  */
-#include "lib/format.h"
+#include "lib/model/format.h"
 #include "tests/support.h"
 
 static struct mf_env *env;

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "lib/scan.h"
+#include "lib/check/scan.h"
 #include "tests/support.h"
 
 #define BLOCKS 300 /* more than are looked at together, and a rest */
@@ -18,7 +18,7 @@ struct place { /* a number within a block */
     uint64_t infinite, largest; /* bits of an infinity and of what is none */
 };
 
-/* ggml's struct of each type, by hand: not made from lib/scan.def. */
+/* ggml's struct of each type, by hand: not made from lib/check/scan.def. */
 static const struct place places[] = {
     { MF_TYPE_F64, 0, 8, 0x7ff0000000000000, 0x7fefffffffffffff },
     { MF_TYPE_F32, 0, 4, 0x7f800000, 0x7f7fffff },

@@ -9,7 +9,7 @@
  */
 #include "tests/support.h"
 
-#include "lib/families.h"
+#include "lib/check/families.h"
 
 /* ---- a model in memory ---- */
 
@@ -208,7 +208,7 @@ static size_t found(const char *rule, const char *text)
 
 static const char *const architectures[] = {
 #define KNOWN(name, family) name,
-#include "lib/architecture.def"
+#include "lib/check/architecture.def"
 };
 
 typedef void each_family(const char *name, const struct mf_family *family);
@@ -330,7 +330,7 @@ static void names_fit_their_patterns(void **state)
         const struct mf_tensor_row *row = &mf_tensor_rows[i];
 
         assert_true(row->gguf || row->hf);
-        /* 64: PATTERN_MAX of lib/shapes.c */
+        /* 64: PATTERN_MAX of lib/check/tensor_shapes.c */
         assert_true(!row->gguf || strlen(row->gguf) <= 64);
         assert_true(!row->hf || strlen(row->hf) <= 64);
     }

@@ -8,8 +8,8 @@
 #include <sys/xattr.h>
 #endif
 
-#include "lib/path.h"
-#include "lib/target.h"
+#include "lib/io/path.h"
+#include "lib/io/target.h"
 #include "tests/scratch.h"
 
 static struct mf_env *env;

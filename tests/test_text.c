@@ -6,7 +6,7 @@
 #include <locale.h>
 #include <wchar.h>
 
-#include "lib/text.h"
+#include "lib/base/text.h"
 #include "tests/support.h"
 
 /* Table 3-7 of the Unicode standard: well-formed UTF-8 byte by byte. */

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "lib/draft.h"
+#include "lib/draft/draft.h"
 #include "tests/scratch.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * undecoded.c - in the place of lib/codecs.c: whoever asks for a codec dies
+ * undecoded.c - in the place of lib/codec/codecs.c: whoever asks for a codec
+ * dies
  */
 #include <stdlib.h>
 
-#include "lib/codecs.h"
+#include "lib/codec/codecs.h"
 
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type)
 {

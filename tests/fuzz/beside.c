@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/imatrix.h"
 #include "lib/modelfile.h"
+#include "lib/quantize/imatrix.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef FORMAT

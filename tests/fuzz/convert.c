@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/convert.h"
+#include "lib/write/convert.h"
 #include "tests/fuzz/replay.h"
 
 /* Larger files are planned, and that is all. */

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/journal.h"
+#include "lib/io/journal.h"
 #include "lib/modelfile.h"
 #include "tests/fuzz/replay.h"
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/digest.h"
-#include "lib/json.h"
+#include "lib/io/digest.h"
+#include "lib/json/json.h"
 #include "lib/modelfile.h"
 #include "tests/fuzz/replay.h"
 

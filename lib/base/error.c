@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * error.c - saying what went wrong, once
+ */
+#include "lib/base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/heap.h"
+#include "lib/base/text.h"
+
+const char *mf_status_name(enum mf_status status)
+{
+    static const char *const names[] = {
+        [MF_OK] = "ok",
+        [MF_ERR_ARGUMENT] = "argument",
+        [MF_ERR_IO] = "io",
+        [MF_ERR_MEMORY] = "memory",
+        [MF_ERR_LIMIT] = "limit",
+        [MF_ERR_FORMAT] = "format",
+        [MF_ERR_CORRUPT] = "corrupt",
+        [MF_ERR_UNSUPPORTED] = "unsupported",
+        [MF_ERR_OUTPUT] = "output",
+        [MF_ERR_STOPPED] = "stopped",
+    };
+
+    return (unsigned)status < sizeof(names) / sizeof(*names) ? names[status]
+                                                             : "unknown";
+}
+
+const char *mf_version(void)
+{
+    return MF_VERSION_STRING;
+}
+
+static void note(struct mf_env *env, enum mf_status status, const char *rule,
+                 uint64_t offset, const char *format, va_list arguments)
+{
+    struct mf_error *error = &env->error;
+
+    error->status = status;
+    error->offset = offset;
+    error->rule = rule;
+    vsnprintf(error->message, sizeof(error->message), format, arguments);
+    /* A cut must not leave half a character behind. */
+    error->message[mf_utf8_whole(error->message, strlen(error->message))] = 0;
+}
+
+enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
+                       uint64_t offset, const char *format, ...)
+{
+    va_list arguments;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    va_start(arguments, format);
+    note(env, status, "", offset, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
+                         const char *format, ...)
+{
+    va_list arguments;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    va_start(arguments, format);
+    note(env, mf_rule_status(rule), mf_rules[rule].id, offset, format,
+         arguments);
+    va_end(arguments);
+    return env->error.status;
+}
+
+void mf_clear_error(struct mf_env *env)
+{
+    env->error.status = MF_OK;
+    env->error.offset = MF_NO_OFFSET;
+    env->error.message[0] = 0;
+    env->error.shard[0] = 0;
+    env->error.rule = "";
+    env->error.in_imatrix = false;
+    env->error.exists = false;
+}
+
+enum mf_status mf_missing(struct mf_env *env, const char *argument)
+{
+    if (!env)
+        return MF_ERR_ARGUMENT;
+    mf_clear_error(env);
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "'%.*s' is NULL",
+                   (int)strcspn(argument, " "), argument);
+}
+
+const struct mf_error *mf_env_error(const struct mf_env *env)
+{
+    static const struct mf_error none = { .status = MF_ERR_ARGUMENT,
+                                          .offset = MF_NO_OFFSET,
+                                          .message = "there is no env",
+                                          .rule = "" };
+
+    return env ? &env->error : &none;
+}
+
+struct mf_quoted mf_quote(struct mf_str text)
+{
+    struct mf_quoted quoted;
+
+    /* 100 bytes of a name are enough to know it by, and leave a message room
+     * for two names and four numbers. */
+    mf_text_escape_all(text, quoted.text, 104);
+    return quoted;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heap.c - the counted heap of an env, and the arena of a model
+ */
+#include "lib/base/heap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Large enough for the metadata of a usual model in one piece; a model of
+ * three keys does not notice it. */
+#define CHUNK_SIZE ((size_t)16 * 1024)
+
+struct mf_chunk {
+    struct mf_chunk *next;
+    size_t used, size; /* of bytes */
+    size_t total;      /* size of this one and of all before */
+    _Alignas(max_align_t) char bytes[];
+};
+
+static void *default_resize(void *user, void *block, size_t old_size,
+                            size_t new_size)
+{
+    (void)user;
+    (void)old_size;
+    if (new_size == 0) {
+        free(block);
+        return NULL;
+    }
+    return realloc(block, new_size);
+}
+
+/* Names are hashed with a number that a file's author cannot know: the clock
+ * and, where the system scatters addresses, the heap's place. */
+static uint64_t hash_seed(const void *place)
+{
+    struct timespec now = { 0 };
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec) *
+               UINT64_C(0x9E3779B97F4A7C15) ^
+           (uint64_t)(uintptr_t)place;
+}
+
+struct mf_env *mf_env_new(const struct mf_options *options)
+{
+    static const struct mf_options none;
+    struct mf_heap heap = { .allocator.resize = default_resize };
+    struct mf_env *env;
+
+    options = options ? options : &none;
+    heap.limit = options->heap_limit;
+    if (options->allocator.resize)
+        heap.allocator = options->allocator;
+    if (heap.limit && heap.limit < sizeof(*env))
+        return NULL;
+    env = heap.allocator.resize(heap.allocator.user, NULL, 0, sizeof(*env));
+    if (!env)
+        return NULL;
+    heap.live = heap.peak = sizeof(*env);
+    heap.allocations = 1;
+    *env = (struct mf_env){ .heap = heap,
+                            .progress = options->progress,
+                            .progress_user = options->progress_user,
+                            .pending_edit = options->pending_edit,
+                            .pending_edit_user = options->pending_edit_user,
+                            .threads = options->threads,
+                            .hash_seed = hash_seed(env) };
+    mf_clear_error(env);
+    return env;
+}
+
+void mf_env_free(struct mf_env *env)
+{
+    if (!env)
+        return;
+    assert(env->heap.live == sizeof(*env)); /* every model was closed */
+    env->heap.allocator.resize(env->heap.allocator.user, env, sizeof(*env), 0);
+}
+
+void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
+{
+    if (!out)
+        return;
+    *out = (struct mf_heap_stats){ 0 };
+    if (!env)
+        return;
+    out->live = env->heap.live;
+    out->peak = env->heap.peak;
+    out->allocations = env->heap.allocations;
+}
+
+void mf_env_io(const struct mf_env *env, struct mf_io_stats *out)
+{
+    if (out)
+        *out = env ? env->io : (struct mf_io_stats){ 0 };
+}
+
+void *mf_resize(struct mf_env *env, void *block, size_t old_size,
+                size_t new_size)
+{
+    if (!env || (!block && old_size > 0)) {
+        mf_missing(env, "block");
+        return NULL;
+    }
+
+    struct mf_heap *heap = &env->heap;
+    size_t others = heap->live - old_size;
+    void *moved;
+
+    assert(heap->live >= old_size);
+    if (new_size > old_size && heap->limit &&
+        (others > heap->limit || new_size > heap->limit - others)) {
+        mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                "%zu bytes are needed beside %zu, more than the limit of %zu",
+                new_size, others, heap->limit);
+        return NULL;
+    }
+    moved =
+        heap->allocator.resize(heap->allocator.user, block, old_size, new_size);
+    if (!moved && new_size > 0) {
+        mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                "the system has no %zu bytes of memory left", new_size);
+        return NULL;
+    }
+    heap->live = others + new_size;
+    if (new_size > 0)
+        heap->allocations++;
+    if (heap->live > heap->peak)
+        heap->peak = heap->live;
+    return moved;
+}
+
+void mf_arena_init(struct mf_arena *arena, struct mf_env *env)
+{
+    arena->env = env;
+    arena->chunk = NULL;
+}
+
+void mf_arena_release(struct mf_arena *arena)
+{
+    struct mf_chunk *chunk = arena->chunk;
+
+    while (chunk) {
+        struct mf_chunk *next = chunk->next;
+
+        mf_release(arena->env, chunk, sizeof(*chunk) + chunk->size);
+        chunk = next;
+    }
+    arena->chunk = NULL;
+}
+
+static struct mf_chunk *add_chunk(struct mf_arena *arena, size_t size)
+{
+    struct mf_chunk *chunk = NULL;
+
+    if (size > SIZE_MAX - sizeof(*chunk))
+        mf_fail(arena->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                "%zu bytes do not fit the address space", size);
+    else
+        chunk = mf_alloc(arena->env, sizeof(*chunk) + size);
+    if (chunk) {
+        *chunk = (struct mf_chunk){
+            .next = arena->chunk,
+            .size = size,
+            .total = size + (arena->chunk ? arena->chunk->total : 0),
+        };
+        arena->chunk = chunk;
+    }
+    return chunk;
+}
+
+enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size)
+{
+    return add_chunk(arena, size) ? MF_OK : arena->env->error.status;
+}
+
+/* size bytes, the first on a multiple of alignment (a power of two).  Chunks
+ * grow with what there is, so that very much is not very many chunks. */
+static void *take(struct mf_arena *arena, size_t size, size_t alignment)
+{
+    struct mf_chunk *chunk = arena->chunk;
+    size_t at = chunk ? (chunk->used + alignment - 1) & ~(alignment - 1) : 0;
+
+    if (!chunk || at > chunk->size || chunk->size - at < size) {
+        size_t more = chunk ? chunk->total / 8 : 0;
+
+        more = more > CHUNK_SIZE ? more : CHUNK_SIZE;
+        chunk = add_chunk(arena, size > more ? size : more);
+        at = 0;
+    }
+    if (!chunk)
+        return NULL;
+    chunk->used = at + size;
+    return chunk->bytes + at;
+}
+
+void *mf_arena_take(struct mf_arena *arena, size_t size)
+{
+    return take(arena, size, sizeof(uint64_t));
+}
+
+char *mf_arena_text(struct mf_arena *arena, size_t size)
+{
+    char *text = size < SIZE_MAX ? take(arena, size + 1, 1) : NULL;
+
+    if (text)
+        text[size] = 0;
+    return text;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heap.h - the counted heap of an env, and the arena of a model
+ *
+ * The only file of the library that may call malloc is heap.c.  Sizes are
+ * passed back on free, so no block carries a hidden header.
+ */
+#ifndef MF_LIB_HEAP_H
+#define MF_LIB_HEAP_H
+
+#include "lib/base/error.h"
+
+struct mf_heap {
+    struct mf_allocator allocator;
+    size_t live, peak, limit; /* limit 0: none */
+    uint64_t allocations;
+};
+
+struct mf_env {
+    struct mf_heap heap;
+    struct mf_io_stats io;
+    struct mf_error error;
+    bool (*progress)(void *user, const struct mf_progress *progress);
+    void *progress_user;
+    void (*pending_edit)(void *user, const struct mf_pending_edit *edit);
+    void *pending_edit_user;
+    /* Threads that share long work; 0: one per processor. */
+    unsigned threads;
+    /* So that nobody can prepare colliding names. */
+    uint64_t hash_seed;
+    struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
+};
+
+static inline void *mf_alloc(struct mf_env *env, size_t size)
+{
+    return mf_resize(env, NULL, 0, size);
+}
+
+static inline void mf_release(struct mf_env *env, void *block, size_t size)
+{
+    if (block)
+        mf_resize(env, block, size, 0);
+}
+
+/* Checked arithmetic for numbers that come from a file. */
+static inline bool mf_mul(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+static inline bool mf_add(uint64_t a, uint64_t b, uint64_t *out)
+{
+    return !__builtin_add_overflow(a, b, out);
+}
+
+/* offset up to the next multiple of alignment (a power of two or not). */
+static inline bool mf_align_up(uint64_t offset, uint64_t alignment,
+                               uint64_t *out)
+{
+    uint64_t over = alignment > 1 ? offset % alignment : 0;
+
+    return mf_add(offset, over ? alignment - over : 0, out);
+}
+
+/* Memory that is given back all at once.  Blocks come from a few chunks. */
+struct mf_arena {
+    struct mf_env *env;
+    struct mf_chunk *chunk; /* the newest; others hang behind it */
+};
+
+void mf_arena_init(struct mf_arena *arena, struct mf_env *env);
+void mf_arena_release(struct mf_arena *arena);
+
+/* size bytes aligned for any number; NULL after mf_fail. */
+void *mf_arena_take(struct mf_arena *arena, size_t size);
+
+/* size bytes of text, unaligned, and a NUL behind them. */
+char *mf_arena_text(struct mf_arena *arena, size_t size);
+
+/* Starts a chunk of its own for the next size bytes: one allocation now, and
+ * always one, however much is left of the chunk before. */
+enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size);
+
+#endif

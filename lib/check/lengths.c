@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * lengths.c - the lengths that shapes of tensors are made of
+ */
+#include "lib/check/lengths.h"
+
+/* Arithmetic in which what is not known, or too large, stays not known. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+    uint64_t result;
+
+    return mf_mul(a, b, &result) ? result : 0;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    uint64_t result;
+
+    return a > 0 && b > 0 && mf_add(a, b, &result) ? result : 0;
+}
+
+static uint64_t divided(uint64_t a, uint64_t b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* False where the file does not say; *out is 0 where it says something other
+ * than one number, such as one for each block. */
+static bool tells(const struct mf_model *model, int fact, uint64_t *out)
+{
+    struct mf_meta meta;
+
+    *out = 0;
+    if (!mf_model_detail(model, fact, &meta, NULL))
+        return false;
+    if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
+        *out = meta.count;
+    else if (!mf_meta_natural(&meta, out))
+        *out = 0;
+    return true;
+}
+
+static uint64_t number_of(const struct mf_model *model, int fact)
+{
+    uint64_t value;
+
+    tells(model, fact, &value);
+    return value;
+}
+
+static bool is_natural(const struct mf_value *value, uint64_t *out)
+{
+    const struct mf_meta meta = { .type = value->type,
+                                  .number = value->number };
+
+    return value->event == MF_EVENT_ITEM && mf_meta_natural(&meta, out);
+}
+
+/* The array at index `at` of the metadata, count numbers into out; those that
+ * are none become 0. */
+static enum mf_status read_each(struct mf_model *model, size_t at,
+                                uint64_t *out, uint64_t count)
+{
+    struct mf_values *values;
+    struct mf_value value;
+    enum mf_status status = mf_values_open(model, at, &values);
+    uint64_t row = 0;
+
+    if (status != MF_OK)
+        return status;
+    status = mf_values_next(values, &value); /* the array begins */
+    while (status == MF_OK && row < count) {
+        status = mf_values_next(values, &value);
+        if (value.event == MF_EVENT_DONE || value.event == MF_EVENT_END)
+            break;
+        if (!is_natural(&value, &out[row]))
+            out[row] = 0;
+        row++;
+    }
+    for (; row < count; row++)
+        out[row] = 0;
+    mf_values_close(values);
+    return status;
+}
+
+/* Numbers of each block are taken where there are as many as blocks, which is
+ * all that a reader accepts, and no more blocks than tensors, so that a count
+ * alone reserves no memory. */
+static enum mf_status take_by_block(struct mf_model *model, int fact,
+                                    uint64_t blocks, struct mf_by_block *out)
+{
+    struct mf_meta meta;
+    uint64_t *each;
+    size_t at;
+
+    out->all = number_of(model, fact);
+    out->each = NULL;
+    if (!mf_model_detail(model, fact, &meta, &at) ||
+        meta.type != MF_VALUE_ARRAY || meta.count != blocks ||
+        blocks > MF_BLOCKS_MAX || blocks > model->index.tensor_count)
+        return MF_OK;
+    each = mf_arena_take(&model->index.arena, (size_t)blocks * sizeof(*each));
+    if (!each)
+        return model->env->error.status;
+    out->each = each;
+    return read_each(model, at, each, blocks);
+}
+
+static uint64_t in_block(const struct mf_by_block *fact, uint64_t block,
+                         uint64_t blocks)
+{
+    if (fact->each)
+        return block < blocks ? fact->each[block] : 0;
+    return fact->all;
+}
+
+static void take_attention(const struct mf_model *model,
+                           struct mf_lengths *lengths)
+{
+    uint64_t *of = lengths->of, turn = number_of(model, MF_DETAIL_ROPE);
+    uint64_t key, value;
+
+    /* Where keys and values are compressed, the plain lengths are those of
+     * what the cache keeps. */
+    if (!tells(model, MF_DETAIL_KEY_LENGTH_MLA, &key) &&
+        !tells(model, MF_FACT_KEY_LENGTH, &key))
+        key = divided(of[MF_LENGTH_EMBED], lengths->heads.all);
+    if (!tells(model, MF_DETAIL_VALUE_LENGTH_MLA, &value) &&
+        !tells(model, MF_FACT_VALUE_LENGTH, &value))
+        value = key;
+    lengths->key = key;
+    lengths->value = value;
+    of[MF_LENGTH_HEAD] = key;
+    of[MF_LENGTH_TURN] = (turn > 0 ? turn : key) / 2;
+    of[MF_LENGTH_STILL] = turn > 0 && key > turn ? key - turn : 0;
+    of[MF_LENGTH_RANK_Q] = number_of(model, MF_DETAIL_Q_LORA_RANK);
+    of[MF_LENGTH_RANK_KV] = number_of(model, MF_DETAIL_KV_LORA_RANK);
+    of[MF_LENGTH_KV_A] = plus(of[MF_LENGTH_RANK_KV], turn);
+}
+
+static void take_state_space(const struct mf_model *model, uint64_t *of)
+{
+    of[MF_LENGTH_INNER] = number_of(model, MF_DETAIL_SSM_INNER_SIZE);
+    of[MF_LENGTH_INNER_2] = times(of[MF_LENGTH_INNER], 2);
+    of[MF_LENGTH_STATE] = number_of(model, MF_DETAIL_SSM_STATE_SIZE);
+    of[MF_LENGTH_CONV] = number_of(model, MF_DETAIL_SSM_CONV_KERNEL);
+    of[MF_LENGTH_STEP] = number_of(model, MF_DETAIL_SSM_STEP_RANK);
+    of[MF_LENGTH_STEP_STATE] =
+        plus(of[MF_LENGTH_STEP], times(of[MF_LENGTH_STATE], 2));
+}
+
+enum mf_status mf_lengths_take(struct mf_model *model,
+                               struct mf_lengths *lengths)
+{
+    uint64_t *of = lengths->of;
+    struct mf_meta meta;
+    enum mf_status status;
+
+    *lengths = (struct mf_lengths){ .of = { [MF_LENGTH_ONE] = 1 } };
+    lengths->blocks = number_of(model, MF_FACT_BLOCK_COUNT);
+    lengths->predicted = number_of(model, MF_DETAIL_PREDICT_LAYERS);
+    status = take_by_block(model, MF_FACT_HEAD_COUNT, lengths->blocks,
+                           &lengths->heads);
+    if (status == MF_OK)
+        status = take_by_block(model, MF_FACT_HEAD_COUNT_KV, lengths->blocks,
+                               &lengths->heads_kv);
+    if (status == MF_OK)
+        status = take_by_block(model, MF_FACT_FEED_FORWARD_LENGTH,
+                               lengths->blocks, &lengths->feed);
+    /* As many as heads, unless the file says otherwise. */
+    if (!mf_model_detail(model, MF_FACT_HEAD_COUNT_KV, &meta, NULL))
+        lengths->heads_kv = lengths->heads;
+    of[MF_LENGTH_EMBED] = number_of(model, MF_FACT_EMBEDDING_LENGTH);
+    of[MF_LENGTH_VOCAB] = number_of(model, MF_FACT_VOCAB_SIZE);
+    of[MF_LENGTH_CONTEXT] = number_of(model, MF_FACT_CONTEXT_LENGTH);
+    of[MF_LENGTH_EXPERTS] = number_of(model, MF_DETAIL_EXPERT_COUNT);
+    lengths->experts_used = number_of(model, MF_DETAIL_EXPERT_USED_COUNT);
+    lengths->tells_expert =
+        tells(model, MF_DETAIL_EXPERT_LENGTH, &lengths->expert);
+    if (!tells(model, MF_DETAIL_SHARED_LENGTH, &of[MF_LENGTH_SHARED]))
+        of[MF_LENGTH_SHARED] =
+            times(lengths->expert, number_of(model, MF_DETAIL_SHARED_COUNT));
+    take_attention(model, lengths);
+    take_state_space(model, of);
+    mf_lengths_of_block(lengths, 0);
+    return status;
+}
+
+static void take_feed(struct mf_lengths *lengths, uint64_t feed)
+{
+    uint64_t *of = lengths->of;
+    uint64_t slice = divided(feed, lengths->experts_used);
+
+    of[MF_LENGTH_FEED] = feed;
+    of[MF_LENGTH_FEED_2] = times(feed, 2);
+    of[MF_LENGTH_FEED_HALF] = feed / 2;
+    of[MF_LENGTH_EXPERT] = lengths->tells_expert ? lengths->expert : feed;
+    of[MF_LENGTH_EXPERT_2] = times(of[MF_LENGTH_EXPERT], 2);
+    of[MF_LENGTH_SLICE] = lengths->tells_expert ? lengths->expert : slice;
+    of[MF_LENGTH_SLICE_2] = times(of[MF_LENGTH_SLICE], 2);
+}
+
+void mf_lengths_of_block(struct mf_lengths *lengths, uint64_t block)
+{
+    uint64_t heads = in_block(&lengths->heads, block, lengths->blocks);
+    uint64_t heads_kv = in_block(&lengths->heads_kv, block, lengths->blocks);
+    uint64_t *of = lengths->of;
+
+    lengths->block = block;
+    take_feed(lengths, in_block(&lengths->feed, block, lengths->blocks));
+    of[MF_LENGTH_HEADS] = heads;
+    of[MF_LENGTH_HEADS_KV] = heads_kv;
+    of[MF_LENGTH_Q] = times(heads, lengths->key);
+    of[MF_LENGTH_K] = times(heads_kv, lengths->key);
+    of[MF_LENGTH_V] = times(heads_kv, lengths->value);
+    of[MF_LENGTH_QKV] =
+        plus(plus(of[MF_LENGTH_Q], of[MF_LENGTH_K]), of[MF_LENGTH_V]);
+    of[MF_LENGTH_OUT] = times(heads, lengths->value);
+    of[MF_LENGTH_KV_B] =
+        times(heads, plus(of[MF_LENGTH_STILL], lengths->value));
+}

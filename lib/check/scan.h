@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scan.h - looking through the bytes of tensors, whatever their type
+ */
+#ifndef MF_LIB_SCAN_H
+#define MF_LIB_SCAN_H
+
+#include "lib/lanes/isa.h"
+#include "lib/model/types.h"
+
+#define MF_SCAN_CLEAN SIZE_MAX
+
+/* Bytes after which the numbers that are looked at repeat: a buffer holds a
+ * multiple of it.  1 for types without such numbers. */
+size_t mf_scan_stride(enum mf_type type);
+
+/* The index, in strides, of the first number in size bytes (a multiple of the
+ * stride) that is bad: infinite, not a number, or a bool other than 0 and 1;
+ * MF_SCAN_CLEAN where there is none.
+ * *count gets how many there are. */
+size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
+               const uint8_t *bytes, size_t size, uint64_t *count);
+
+/* What it is that mf_scan finds in a type, for a message: "3 <what>, the first
+ * at <unit> 7". */
+struct mf_scan_kind {
+    enum mf_rule rule;
+    const char *unit, *what;
+};
+struct mf_scan_kind mf_scan_kind(enum mf_type type);
+
+/* True where a byte is not zero. */
+bool mf_scan_any(const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shapes.c - the tensors of a model held against the table of its family
+ */
+#include "lib/check/tensor_shapes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/names.h"
+
+/* ---- names ---- */
+
+/* Entries 2n and 2n + 1 are the names of row n. */
+static struct mf_str entry_name(const void *rows, size_t entry)
+{
+    const struct mf_tensor_row *row = rows;
+    const char *name = entry % 2 == 0 ? row[entry / 2].gguf : row[entry / 2].hf;
+
+    return (struct mf_str){ name, strlen(name) };
+}
+
+/* Of rows that have the same name, the first that holds for the family. */
+static enum mf_status name_rows(struct mf_names *names, struct mf_arena *arena,
+                                const struct mf_family *family)
+{
+    const struct mf_tensor_row *row = mf_tensor_rows;
+
+    *names =
+        (struct mf_names){ .name_at = entry_name, .table = mf_tensor_rows };
+    if (mf_names_init(names, arena, 2 * mf_tensor_row_count) != MF_OK)
+        return arena->env->error.status;
+    for (size_t i = 0; i < mf_tensor_row_count; i++, row++) {
+        if (!(row->trait & family->traits))
+            continue;
+        if (row->gguf)
+            mf_names_add(names, 2 * i);
+        if (row->hf)
+            mf_names_add(names, 2 * i + 1);
+    }
+    return MF_OK;
+}
+
+/* The longest name in the table takes 55 bytes. */
+#define PATTERN_MAX 64
+
+struct pattern {
+    char text[PATTERN_MAX];
+    struct mf_str name; /* with "*" in the place of each number */
+    bool has_block;
+    uint64_t block; /* the first number */
+};
+
+/* The digits from `at` on, where they are all of a name between dots. */
+static size_t digits_at(struct mf_str name, size_t at)
+{
+    size_t end = at;
+
+    if (at > 0 && name.at[at - 1] != '.')
+        return 0;
+    while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
+        end++;
+    return end == name.size || name.at[end] != '.' ? 0 : end - at;
+}
+
+/* False for a name that is longer than any in the table, or has a number of
+ * more digits than any model has blocks or experts. */
+static bool make_pattern(struct mf_str name, struct pattern *out)
+{
+    size_t size = 0, at = 0;
+
+    out->has_block = false;
+    out->block = 0;
+    while (at < name.size) {
+        size_t digits = digits_at(name, at);
+
+        if (digits > 9 || size == PATTERN_MAX)
+            return false;
+        if (digits == 0) {
+            out->text[size++] = name.at[at++];
+            continue;
+        }
+        for (size_t i = 0; i < digits && !out->has_block; i++)
+            out->block = out->block * 10 + (uint64_t)(name.at[at + i] - '0');
+        out->has_block = true;
+        out->text[size++] = '*';
+        at += digits;
+    }
+    out->name = (struct mf_str){ out->text, size };
+    return true;
+}
+
+/* ---- shapes ---- */
+
+/* Dimension i, counted from the contiguous one; those that a tensor has not
+ * are 1. */
+static uint64_t dim_of(const struct mf_record *record, bool fastest_first,
+                       unsigned i)
+{
+    if (i >= record->rank)
+        return 1;
+    return record->dim[fastest_first ? i : record->rank - 1u - i];
+}
+
+/* "32 x 64", in the order of the file.  ANY stands for a length that is not
+ * known, and dimensions of 1 at the end are left out. */
+struct shape_text {
+    char text[112];
+};
+
+static struct shape_text shape_text(const uint64_t *dim, unsigned rank,
+                                    bool fastest_first)
+{
+    struct shape_text out = { "" };
+    size_t used = 0;
+
+    while (rank > 1 && dim[rank - 1] == 1)
+        rank--;
+    /* 4 dimensions of 20 digits and " x " between them take 89 bytes. */
+    for (unsigned i = 0; i < rank; i++) {
+        uint64_t length = dim[fastest_first ? i : rank - 1 - i];
+        const char *cross = i > 0 ? " x " : "";
+        int written = length == 0
+                          ? snprintf(out.text + used, sizeof(out.text) - used,
+                                     "%s?", cross)
+                          : snprintf(out.text + used, sizeof(out.text) - used,
+                                     "%s%" PRIu64, cross, length);
+
+        used += (size_t)written;
+    }
+    return out;
+}
+
+static void check_shape(struct mf_model *model, const struct mf_record *record,
+                        const struct mf_tensor_row *row,
+                        const struct mf_lengths *lengths)
+{
+    const bool fastest_first = model->info.fastest_first;
+    uint64_t has[MF_SHAPE_RANK + 1], wants[MF_SHAPE_RANK];
+    bool same = true;
+
+    has[MF_SHAPE_RANK] = 1;
+    for (unsigned i = 0; i < MF_SHAPE_RANK; i++) {
+        has[i] = dim_of(record, fastest_first, i);
+        wants[i] = lengths->of[row->shape[i]];
+        same = same && (wants[i] == 0 || wants[i] == has[i]);
+    }
+    /* What is beyond the table's dimensions becomes one. */
+    for (unsigned i = MF_SHAPE_RANK; i < record->rank; i++)
+        if (!mf_mul(has[MF_SHAPE_RANK], dim_of(record, fastest_first, i),
+                    &has[MF_SHAPE_RANK]))
+            has[MF_SHAPE_RANK] = UINT64_MAX;
+    if (same && has[MF_SHAPE_RANK] == 1)
+        return;
+    model->index.shard = record->shard;
+    mf_index_note_of(&model->index, record, MF_WARNING, MF_RULE_MODEL_SHAPE,
+                     record->entry,
+                     "tensor '%s' is %s, the metadata asks for %s",
+                     mf_record_name(record).text,
+                     shape_text(has, MF_SHAPE_RANK + 1, fastest_first).text,
+                     shape_text(wants, MF_SHAPE_RANK, fastest_first).text);
+}
+
+static void look_at(struct mf_model *model, const struct mf_record *record,
+                    const struct mf_names *names, struct mf_lengths *lengths,
+                    struct mf_shapes *out)
+{
+    const struct mf_tensor_row *row;
+    struct pattern pattern;
+    size_t entry;
+
+    if (!make_pattern((struct mf_str){ record->name, record->name_size },
+                      &pattern))
+        return;
+    entry = mf_names_find(names, pattern.name);
+    if (entry == MF_NOT_FOUND)
+        return;
+    row = &mf_tensor_rows[entry / 2];
+    out->any = true;
+    out->once |= row->fills & mf_parts_once;
+    if (pattern.has_block) {
+        if (pattern.block >= out->blocks_seen)
+            out->blocks_seen = pattern.block + 1;
+        if (out->filled && pattern.block < lengths->blocks)
+            out->filled[pattern.block] |= row->fills;
+        if (pattern.block != lengths->block)
+            mf_lengths_of_block(lengths, pattern.block);
+    }
+    check_shape(model, record, row, lengths);
+}
+
+enum mf_status mf_shapes_check(struct mf_model *model,
+                               const struct mf_family *family,
+                               struct mf_lengths *lengths,
+                               struct mf_shapes *out)
+{
+    struct mf_index *index = &model->index;
+    struct mf_names names;
+
+    *out = (struct mf_shapes){ .any = false };
+    if (name_rows(&names, &index->arena, family) != MF_OK)
+        return index->env->error.status;
+    /* A model has a tensor in each block: a count alone reserves nothing. */
+    if (lengths->blocks > 0 && lengths->blocks <= MF_BLOCKS_MAX &&
+        lengths->blocks <= index->tensor_count) {
+        size_t size = (size_t)lengths->blocks * sizeof(*out->filled);
+
+        out->filled = mf_arena_take(&index->arena, size);
+        if (!out->filled)
+            return index->env->error.status;
+        memset(out->filled, 0, size);
+    }
+    for (size_t i = 0; i < index->tensor_count; i++)
+        look_at(model, &index->tensor[i], &names, lengths, out);
+    index->shard = 0;
+    return MF_OK;
+}
+
+/* ---- what is missing ---- */
+
+/* The name with the first number for its first "*", and 0 for another. */
+struct row_name {
+    char text[PATTERN_MAX + 24];
+};
+
+static struct row_name row_name(const char *name, uint64_t number)
+{
+    struct row_name out;
+    size_t used = 0;
+
+    for (; *name; name++) {
+        if (*name != '*') {
+            out.text[used++] = *name;
+            continue;
+        }
+        used += (size_t)snprintf(out.text + used, sizeof(out.text) - used,
+                                 "%" PRIu64, number);
+        number = 0;
+    }
+    out.text[used] = '\0';
+    return out;
+}
+
+/* The row whose name a report gives for some of the missing parts. */
+static const struct mf_tensor_row *row_for(const struct mf_family *family,
+                                           uint32_t missing)
+{
+    for (size_t i = 0; i < mf_tensor_row_count; i++)
+        if ((mf_tensor_rows[i].trait & family->traits) &&
+            mf_tensor_rows[i].gguf && (mf_tensor_rows[i].fills & missing))
+            return &mf_tensor_rows[i];
+    return NULL;
+}
+
+static void note_missing(struct mf_index *index,
+                         const struct mf_tensor_row *row, uint64_t block,
+                         uint64_t count)
+{
+    char more[48] = "";
+
+    if (count > 1)
+        snprintf(more, sizeof(more), ", nor in %" PRIu64 " other block%s",
+                 count - 1, count == 2 ? "" : "s");
+    if (row->hf)
+        mf_index_note(index, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
+                      "there is no tensor '%s' (or '%s')%s",
+                      row_name(row->gguf, block).text,
+                      row_name(row->hf, block).text, more);
+    else
+        mf_index_note(index, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
+                      "there is no tensor '%s'%s",
+                      row_name(row->gguf, block).text, more);
+}
+
+/* One finding for a row, however many blocks lack it. */
+static void check_row(struct mf_index *index, const struct mf_tensor_row *row,
+                      uint32_t missing, const uint32_t *filled, uint64_t blocks)
+{
+    uint64_t first = 0, count = 0;
+
+    for (uint64_t i = 0; i < blocks; i++)
+        if (row->fills & missing & ~filled[i]) {
+            if (count == 0)
+                first = i;
+            count++;
+        }
+    note_missing(index, row, first, count);
+}
+
+void mf_shapes_check_parts(struct mf_model *model,
+                           const struct mf_family *family,
+                           const struct mf_lengths *lengths,
+                           const struct mf_shapes *shapes)
+{
+    struct mf_index *index = &model->index;
+    uint32_t missing = family->parts & mf_parts_once & ~shapes->once;
+    uint64_t blocks = lengths->blocks;
+    const struct mf_tensor_row *row;
+
+    for (; (row = row_for(family, missing)) != NULL; missing &= ~row->fills)
+        note_missing(index, row, 0, 1);
+    /* Blocks that only predict further tokens may be left out or have other
+     * tensors; whole blocks at the end that are not there are reported. */
+    blocks -= lengths->predicted < blocks ? lengths->predicted : blocks;
+    if (blocks > shapes->blocks_seen)
+        blocks = shapes->blocks_seen;
+    missing = 0;
+    if (shapes->filled)
+        for (uint64_t i = 0; i < blocks; i++)
+            missing |= family->parts & ~mf_parts_once & ~shapes->filled[i];
+    for (; (row = row_for(family, missing)) != NULL; missing &= ~row->fills)
+        check_row(index, row, missing, shapes->filled, blocks);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * validate.c - everything that a header can tell of a model, once it is open
+ *
+ * Opening has found what is wrong with single fields and with the geometry.
+ * Here they are held against each other.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/check/architecture.h"
+#include "lib/io/path.h"
+#include "lib/model/model.h"
+
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key)
+{
+    size_t row =
+        mf_names_find(&index->meta_names, (struct mf_str){ key, strlen(key) });
+
+    return row == MF_NOT_FOUND ? NULL : &index->meta[row];
+}
+
+bool mf_meta_integer(const struct mf_meta *meta)
+{
+    return meta->type <= MF_VALUE_I32 || meta->type == MF_VALUE_U64 ||
+           meta->type == MF_VALUE_I64;
+}
+
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
+{
+    if (!meta)
+        return false;
+    switch (meta->type) {
+    case MF_VALUE_I8:
+    case MF_VALUE_I16:
+    case MF_VALUE_I32:
+    case MF_VALUE_I64:
+        *out = meta->number.u64;
+        return meta->number.i64 >= 0;
+    case MF_VALUE_U8:
+    case MF_VALUE_U16:
+    case MF_VALUE_U32:
+    case MF_VALUE_U64:
+        *out = meta->number.u64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void check_finite(struct mf_index *index, const struct mf_meta *rows,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_meta *meta = &rows[i];
+
+        index->shard = meta->shard;
+        if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
+            !isfinite(meta->number.f64))
+            mf_index_note(
+                index, MF_WARNING, MF_RULE_META_NOT_FINITE, meta->span.offset,
+                "'%s' is %s", mf_quote(meta->key).text,
+                isnan(meta->number.f64) ? "not a number" : "infinite");
+    }
+    index->shard = 0;
+}
+
+void mf_model_count_findings(struct mf_model *model)
+{
+    model->info.error_count = model->index.count_of[MF_ERROR];
+    model->info.warning_count = model->index.count_of[MF_WARNING];
+    model->info.note_count = model->index.count_of[MF_NOTE];
+}
+
+/* The rows of one shard again. */
+static enum mf_status revisit_rows(struct mf_model *model,
+                                   const struct mf_meta *rows, size_t count)
+{
+    struct mf_reader reader;
+    enum mf_status status;
+
+    if (!model->format->revisit || count == 0)
+        return MF_OK;
+    model->index.shard = rows->shard;
+    status = mf_reader_init(&reader, model->env,
+                            &model->file[rows->shard].source, NULL, 0);
+    reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
+    if (status == MF_OK)
+        status = model->format->revisit(&reader, &model->index, rows, count);
+    mf_reader_release(&reader);
+    model->index.shard = 0;
+    return status;
+}
+
+static enum mf_status revisit(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    enum mf_status status = revisit_rows(model, index->meta, index->meta_count);
+
+    for (size_t i = 0, next; i < index->later_count && status == MF_OK;
+         i = next) {
+        next = i + 1;
+        while (next < index->later_count &&
+               index->later[next].shard == index->later[i].shard)
+            next++;
+        status = revisit_rows(model, index->later + i, next - i);
+    }
+    return status;
+}
+
+/* ---- behind the data ---- */
+
+#define LOOK 4096 /* bytes that are worth a look: no writer pads to more */
+
+static bool all_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static void note_behind(struct mf_index *index, struct mf_span span,
+                        const uint8_t *bytes)
+{
+    char text[8 * 3 + 1] = "", plain[8 + 1] = "";
+    size_t size = span.size < 8 ? (size_t)span.size : 8;
+
+    for (size_t i = 0; i < size; i++) {
+        snprintf(text + 3 * i, 4, " %02x", bytes[i]);
+        plain[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? (char)bytes[i] : '.';
+    }
+    mf_index_note(index, MF_WARNING, MF_RULE_DATA_GAP, span.offset,
+                  "%" PRIu64 " bytes before the file's end belong to no "
+                  "tensor; they begin with%s (%s)",
+                  span.size, text, plain);
+}
+
+/* Zeros up to the alignment are padding, of whoever added it. */
+static enum mf_status check_behind(struct mf_model *model)
+{
+    uint8_t bytes[LOOK];
+
+    for (size_t i = 0; i < model->file_count; i++) {
+        const struct mf_part *part = &model->part[i];
+        struct mf_span span = part->behind;
+        size_t size = span.size < LOOK ? (size_t)span.size : LOOK;
+
+        if (size == 0)
+            continue;
+        if (mf_source_read(model->env, &model->file[i].source, span.offset,
+                           bytes, size) != MF_OK)
+            return model->env->error.status;
+        model->index.shard = (uint32_t)i;
+        if (span.size > part->alignment || size < span.size ||
+            !all_zero(bytes, size))
+            note_behind(&model->index, span, bytes);
+    }
+    model->index.shard = 0;
+    return MF_OK;
+}
+
+/* ---- the name ---- */
+
+/* The format that a name claims; NULL: none.  An index lists files of its
+ * format. */
+static const char *format_of_name(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_name_ends(name, mf_formats[i]->suffix))
+            return mf_formats[i]->name;
+    return NULL;
+}
+
+static void check_names(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+
+    for (size_t i = 0; i < model->file_count; i++) {
+        const char *name = mf_base_name(model->file[i].path);
+        const char *claimed = format_of_name(name);
+
+        if (!claimed || strcmp(claimed, model->format->name) == 0)
+            continue;
+        index->shard = (uint32_t)i;
+        mf_index_note(index, MF_WARNING, MF_RULE_FILE_NAME, MF_NO_OFFSET,
+                      "'%s' has the suffix of %s, and is a %s file",
+                      mf_quote((struct mf_str){ name, strlen(name) }).text,
+                      claimed, model->format->name);
+    }
+    index->shard = 0;
+}
+
+enum mf_status mf_validate(struct mf_model *model)
+{
+    MF_NEED(NULL, model);
+
+    struct mf_index *index = &model->index;
+
+    mf_clear_error(model->env);
+    if (model->validated)
+        return MF_OK;
+    model->validated = true;
+    index->shard = 0;
+    check_finite(index, index->meta, index->meta_count);
+    check_finite(index, index->later, index->later_count);
+    if (mf_shards_check_metadata(model) != MF_OK)
+        return model->env->error.status;
+    check_names(model);
+    if (check_behind(model) != MF_OK || revisit(model) != MF_OK)
+        return model->env->error.status;
+    if (model->format->validate)
+        model->format->validate(index, model->part, model->file_count);
+    index->shard = 0;
+    if (model->info.has_tensors && index->tensor_count == 0)
+        mf_index_note(index, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
+                      "there are no tensors: a vocabulary, or metadata alone");
+    else
+        mf_architecture_check(model);
+    mf_model_count_findings(model);
+    return index->status;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recode.c - rows of one type as rows of another, by way of floats
+ *
+ * A buffer holds, one behind the other: the prefix and the rows, their floats,
+ * the result, and where it is checked one row of floats more.
+ */
+#include "lib/codec/recode.h"
+
+#include <assert.h>
+
+/* Parts of the buffer begin on a cache line, so three of them may take as many
+ * bytes less one more; and a number and a scale of APR's. */
+#define LINE  ((size_t)64)
+#define SLACK (4 * LINE)
+
+/* A row has at most 8 bytes a number before and after, and 8 of floats: their
+ * sum is a number. */
+#define COLUMNS_MAX (SIZE_MAX / 64)
+
+static size_t up(size_t size)
+{
+    return (size + LINE - 1) / LINE * LINE;
+}
+
+static enum mf_status no_codec(struct mf_env *env,
+                               const struct mf_draft_tensor *tensor,
+                               enum mf_type type, const char *what)
+{
+    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "tensor '%s': %s cannot be %s here",
+                   mf_quote(tensor->name).text, mf_types[type].name, what);
+}
+
+/* Numbers of a row; 0 where it is no whole blocks. */
+static uint64_t columns_of(enum mf_type from, enum mf_type to, uint64_t row)
+{
+    size_t in = mf_types[from].block, out = mf_types[to].block;
+
+    if (in == 1 && out == 1)
+        return 1;
+    if (row == 0) /* there are none */
+        return in > out ? in : out;
+    if (row % in == 0 && row % out == 0 && row <= COLUMNS_MAX)
+        return row;
+    /* The one flows, the other takes any number. */
+    if ((mf_type_flows(from) && out == 1) || (mf_type_flows(to) && in == 1))
+        return in > out ? in : out;
+    return 0;
+}
+
+bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
+                      const struct mf_draft_tensor *tensor, bool fastest_first,
+                      struct mf_recoding *out)
+{
+    enum mf_type from = (enum mf_type)tensor->from;
+    enum mf_type to = (enum mf_type)tensor->type;
+    uint64_t row = 1;
+
+    *out = (struct mf_recoding){ .from = from,
+                                 .to = to,
+                                 .decode = mf_codec_of(isa, from),
+                                 .encode = mf_codec_of(isa, to),
+                                 .prefix = mf_type_head(from),
+                                 .head = mf_type_head(to),
+                                 .matrix = UINT64_MAX };
+    if (!out->decode) {
+        no_codec(env, tensor, from, "decoded");
+        return false;
+    }
+    if (!out->encode || !out->encode->encode) {
+        no_codec(env, tensor, to, "encoded");
+        return false;
+    }
+    if (tensor->rank > 0)
+        row = tensor->dim[fastest_first ? 0 : tensor->rank - 1];
+    out->columns = (size_t)columns_of(from, to, row);
+    if (out->columns == 0) {
+        mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "rows of tensor '%s' have %" PRIu64
+                " numbers, no whole blocks of %s",
+                mf_quote(tensor->name).text, row,
+                mf_types[row % mf_types[to].block ? to : from].name);
+        return false;
+    }
+    out->in = (size_t)mf_numbers_size(from, out->columns);
+    out->out = (size_t)mf_numbers_size(to, out->columns);
+    return mf_elements(tensor->dim, tensor->rank, &out->count);
+}
+
+bool mf_recoding_to_floats(const struct mf_model *model,
+                           const struct mf_isa *isa,
+                           const struct mf_record *record,
+                           struct mf_recoding *out)
+{
+    struct mf_draft_tensor tensor = {
+        .name = { record->name, record->name_size },
+        .dim = record->dim,
+        .rank = record->rank,
+        .from = record->type,
+        .type = MF_TYPE_F32,
+    };
+
+    return mf_recoding_init(model->env, isa, &tensor, model->info.fastest_first,
+                            out);
+}
+
+uint64_t mf_numbers_size(enum mf_type type, uint64_t numbers)
+{
+    uint64_t block = mf_types[type].block;
+
+    return (numbers / block + (numbers % block != 0)) * mf_types[type].bytes;
+}
+
+bool mf_recoding_sizes(const struct mf_recoding *recoding, uint64_t *in,
+                       uint64_t *out)
+{
+    if (!mf_type_size(recoding->from, recoding->count, in) ||
+        !mf_type_size(recoding->to, recoding->count, out))
+        return false;
+    *in -= *in > 0 ? recoding->prefix : 0;
+    *out -= *out > 0 ? recoding->head : 0;
+    return true;
+}
+
+size_t mf_recoding_numbers(const struct mf_recoding *recoding, uint64_t first,
+                           size_t rows)
+{
+    uint64_t left = recoding->count - first * recoding->columns;
+
+    return rows > left / recoding->columns ? (size_t)left
+                                           : rows * recoding->columns;
+}
+
+size_t mf_recoding_need(const struct mf_recoding *recoding)
+{
+    return recoding->in + recoding->columns * 2 * sizeof(float) +
+           recoding->out + recoding->prefix + SLACK;
+}
+
+size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size)
+{
+    size_t fixed = recoding->prefix + recoding->columns * sizeof(float) + SLACK;
+    size_t each =
+        recoding->in + recoding->columns * sizeof(float) + recoding->out;
+
+    return buffer_size > fixed ? (buffer_size - fixed) / each : 0;
+}
+
+/* In the order of the numbers, so that a sum does not tell how they came. */
+static void compare(const float *before, const float *after, size_t count,
+                    struct mf_deviation *deviation)
+{
+    for (size_t i = 0; i < count; i++)
+        mf_deviation_count(deviation, before[i], after[i]);
+}
+
+void mf_deviation_add(struct mf_deviation *sum, const struct mf_deviation *more)
+{
+    sum->error2 += more->error2;
+    sum->before2 += more->before2;
+    sum->after2 += more->after2;
+    sum->product += more->product;
+    sum->worst = more->worst > sum->worst ? more->worst : sum->worst;
+    sum->count += more->count;
+}
+
+static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
+                     size_t rows, size_t numbers)
+{
+    float *floats =
+        (void *)(buffer + up(recoding->prefix + rows * recoding->in));
+
+    recoding->decode->decode(buffer, floats, numbers);
+    return floats;
+}
+
+/* A part of a tensor that has one scale gets that of the whole where the
+ * largest of all numbers is among its own: it comes behind them, and what
+ * becomes of it is not used. */
+static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
+                            size_t numbers, uint8_t *out,
+                            struct mf_deviation *deviation)
+{
+    float scale;
+
+    floats[numbers] = recoding->largest;
+    recoding->encode->encode(floats, NULL, out, numbers + 1);
+    memcpy(&scale, out, sizeof(scale));
+    out += sizeof(scale);
+    for (size_t i = 0; recoding->check && i < numbers; i++)
+        mf_deviation_count(deviation, floats[i], (float)(int8_t)out[i] * scale);
+    return out;
+}
+
+const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
+                         size_t rows, uint64_t first,
+                         struct mf_deviation *deviation)
+{
+    size_t columns = recoding->columns;
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    float *floats = decode(recoding, buffer, rows, numbers);
+    uint8_t *out = (uint8_t *)floats + up((numbers + 1) * sizeof(float));
+    float *again = (void *)(out + up(rows * recoding->out));
+
+    if (recoding->head > 0)
+        return encode_part(recoding, floats, numbers, out, deviation);
+    if (columns == 1) /* numbers that stand for themselves */
+        recoding->encode->encode(floats, NULL, out, numbers);
+    for (size_t i = 0; columns > 1 && i < rows; i++) {
+        uint64_t matrix = (first + i) / recoding->matrix;
+        const float *weights =
+            recoding->weights ? recoding->weights + matrix * columns : NULL;
+
+        recoding->encode->encode(floats + i * columns, weights,
+                                 out + i * recoding->out,
+                                 mf_recoding_numbers(recoding, first + i, 1));
+    }
+    for (size_t i = 0; recoding->check && i < rows; i++) {
+        size_t some = mf_recoding_numbers(recoding, first + i, 1);
+
+        recoding->check->decode(out + i * recoding->out, again, some);
+        compare(floats + i * columns, again, some, deviation);
+    }
+    return out;
+}
+
+float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
+                        size_t rows, uint64_t first, float most)
+{
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    const float *floats = decode(recoding, buffer, rows, numbers);
+
+    for (size_t i = 0; i < numbers; i++) {
+        float size = fabsf(floats[i]);
+
+        most = size > most ? size : most;
+    }
+    return most;
+}

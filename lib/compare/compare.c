@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compare.c - the bytes of tensors against those of others
+ *
+ * Both are read side by side, a piece of each at a time.
+ */
+#include "lib/compare/compare.h"
+
+#include <string.h>
+
+#include "lib/base/parallel.h"
+#include "lib/base/slices.h"
+
+struct compare {
+    struct mf_model *a, *b;
+    struct mf_pair *pair;
+    struct mf_crew crew;
+    struct mf_slices slices;
+};
+
+/* Of a worker's buffer for each of both: whole pages, and one between. */
+static size_t half(const struct mf_worker *worker)
+{
+    return (worker->buffer_size - MF_PAGE) / 2 / MF_PAGE * MF_PAGE;
+}
+
+enum mf_status mf_file_blame(struct mf_env *env, const struct mf_file *file)
+{
+    struct mf_error error = env->error;
+
+    mf_clear_error(env);
+    return mf_fail(
+        env, error.status, error.offset, "'%s': %s",
+        mf_quote((struct mf_str){ file->path, strlen(file->path) }).text,
+        error.message);
+}
+
+enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
+{
+    if (mf_tensor_readable(model, tensor) == MF_OK)
+        return MF_OK;
+    return mf_file_blame(model->env,
+                         &model->file[model->index.tensor[tensor].shard]);
+}
+
+/* The piece at offset into the room from `at` on; NULL after mf_fail. */
+static const uint8_t *read_piece(struct mf_worker *worker,
+                                 const struct mf_file *file, uint64_t offset,
+                                 size_t size, size_t at)
+{
+    uint8_t *bytes = mf_worker_room(worker, offset) + at;
+
+    if (mf_source_read(&worker->env, &file->source, offset, bytes, size) ==
+        MF_OK)
+        return bytes;
+    mf_file_blame(&worker->env, file);
+    return NULL;
+}
+
+/* How many bytes are equal from the start on. */
+static size_t equal_bytes(const uint8_t *a, const uint8_t *b, size_t size)
+{
+    size_t i = 0;
+
+    if (memcmp(a, b, size) == 0)
+        return size;
+    while (a[i] == b[i])
+        i++;
+    return i;
+}
+
+static enum mf_status compare_slice(struct mf_worker *worker, void *context,
+                                    size_t task)
+{
+    struct compare *compare = context;
+    struct mf_slice *slice = &compare->slices.at[task];
+    const struct mf_pair *pair = &compare->pair[slice->thing];
+    const struct mf_record *a = &compare->a->index.tensor[pair->a];
+    const struct mf_record *b = &compare->b->index.tensor[pair->b];
+    size_t most = half(worker);
+
+    mf_worker_at(worker, a);
+    for (slice->found = 0; slice->found < slice->size;) {
+        uint64_t left = slice->size - slice->found;
+        uint64_t at = slice->from + slice->found;
+        size_t size = mf_next_part(&worker->env, left, most), equal;
+        const uint8_t *mine =
+            size > 0 ? read_piece(worker, &compare->a->file[a->shard],
+                                  a->offset + at, size, 0)
+                     : NULL;
+        const uint8_t *other =
+            mine ? read_piece(worker, &compare->b->file[b->shard],
+                              b->offset + at, size, most + MF_PAGE)
+                 : NULL;
+
+        if (!other)
+            return worker->env.error.status;
+        equal = equal_bytes(mine, other, size);
+        slice->found += equal;
+        mf_worker_done(worker, 2 * (uint64_t)size);
+        if (equal < size)
+            break;
+    }
+    return MF_OK;
+}
+
+/* The first difference of a pair is that of its first slice which has one. */
+static void join_slices(struct compare *compare)
+{
+    for (size_t i = 0; i < compare->slices.count; i++) {
+        const struct mf_slice *slice = &compare->slices.at[i];
+        struct mf_pair *pair = &compare->pair[slice->thing];
+
+        if (slice->from == 0 || pair->first == slice->from)
+            pair->first = slice->from + slice->found;
+    }
+}
+
+enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
+                          struct mf_pair *pair, size_t count)
+{
+    struct compare compare = { .a = a, .b = b, .pair = pair };
+    const struct mf_record *record = a->index.tensor;
+    uint64_t work = 0, largest = 0;
+    enum mf_status status;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = record[pair[i].a].size;
+
+        if (mf_compare_readable(a, pair[i].a) != MF_OK ||
+            mf_compare_readable(b, pair[i].b) != MF_OK)
+            return a->env->error.status;
+        work = size > UINT64_MAX - work ? UINT64_MAX : work + size;
+        largest = size > largest ? size : largest;
+    }
+    /* Two halves, each with a page to spare; no piece needs more than a MiB. */
+    largest = largest < 1 << 20 ? largest : 1 << 20;
+    status = mf_crew_init(&compare.crew, a->env, work,
+                          2 * largest + 4 * MF_PAGE, 3 * MF_PAGE);
+    compare.crew.work = work > UINT64_MAX / 2 ? UINT64_MAX : 2 * work;
+    if (status == MF_OK)
+        status = mf_slices_init(&compare.slices, a->env, count, work);
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        mf_slices_add(&compare.slices, (uint32_t)i, record[pair[i].a].size,
+                      false);
+    if (status == MF_OK)
+        status = mf_crew_run(&compare.crew, compare_slice, &compare,
+                             compare.slices.count);
+    if (status == MF_OK)
+        join_slices(&compare);
+    mf_slices_release(&compare.slices);
+    mf_crew_release(&compare.crew);
+    return status;
+}

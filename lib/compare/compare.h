@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compare.h - the bytes of tensors against those of others
+ */
+#ifndef MF_LIB_COMPARE_H
+#define MF_LIB_COMPARE_H
+
+#include "lib/compare/hash.h"
+
+/* Tensor a of one model and tensor b of another (or the same), of one size. */
+struct mf_pair {
+    uint32_t a, b;
+    uint64_t first; /* the first byte that differs, counted from the start;
+                       the size where none does */
+};
+
+/* Fills in the pairs' `first`.  Both models belong to one env. */
+enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
+                          struct mf_pair *pair, size_t count);
+
+/* There are two files that an error may be about: it says which. */
+enum mf_status mf_file_blame(struct mf_env *env, const struct mf_file *file);
+
+/* As mf_tensor_readable, with the file in the message. */
+enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diff.h - metadata and numbers of one model against those of another
+ */
+#ifndef MF_LIB_DIFF_H
+#define MF_LIB_DIFF_H
+
+#include "lib/codec/recode.h"
+#include "lib/model/model.h"
+
+/* Whether metadatum a of one model and b of the other have the same value;
+ * where they have not, *first is the first element that differs (0 unless both
+ * are arrays). */
+enum mf_status mf_meta_equal(struct mf_model *of_a, size_t a,
+                             struct mf_model *of_b, size_t b, bool *equal,
+                             uint64_t *first);
+
+static inline bool mf_value_is_signed(enum mf_value_type type)
+{
+    return type == MF_VALUE_I8 || type == MF_VALUE_I16 ||
+           type == MF_VALUE_I32 || type == MF_VALUE_I64;
+}
+
+typedef void mf_found(void *user, const struct mf_difference *difference);
+
+/* Tells what is different between the metadata of models of two formats, which
+ * belong to one env. */
+enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
+                               mf_found *found, void *user);
+
+/* How far numbers are apart: sums while they are looked at, then `errors`. */
+struct mf_apart {
+    struct mf_deviation deviation; /* of those that are finite on both sides */
+    struct mf_value_errors errors;
+};
+
+/* Tensor a of one model and tensor b of the other, of one shape. */
+struct mf_valued {
+    uint32_t a, b;
+    bool decoded; /* else they cannot be, and apart is nothing */
+    struct mf_apart apart;
+};
+
+/* Fills in the pairs, of which all but a and b is zero.  Both models belong to
+ * one env.  MF_ERR_CORRUPT where a tensor is MF_TENSOR_DAMAGED. */
+enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
+                              struct mf_valued *pair, size_t count);
+
+/* Fails where the two cannot be decoded, with a sentence that says why. */
+enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
+                                   const struct mf_valued *pair);
+
+#endif

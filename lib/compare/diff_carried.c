@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diff_carried.c - metadata of models of two formats
+ *
+ * Formats have other keys and types for the same thing.  So both sides are
+ * carried to GGUF, as convert would, and compared there: by key, and by a
+ * digest of each value, told event by event in the type that it has there.
+ */
+#include <string.h>
+
+#include "lib/compare/diff.h"
+#include "lib/draft/carry.h"
+#include "lib/io/digest.h"
+
+struct side {
+    struct mf_model *model;
+    struct mf_draft draft;
+    struct mf_names names;
+    uint8_t (*sum)[MF_DIGEST_MAX]; /* of each entry */
+    size_t *entry;                 /* of each metadatum of the model */
+};
+
+struct carried {
+    struct side a, b;
+    struct mf_digest *digest;
+    mf_found *found;
+    void *user;
+};
+
+/* ---- a value's digest ---- */
+
+struct summing {
+    struct mf_digest *digest;
+    enum mf_value_type type; /* of numbers */
+    uint64_t text;           /* bytes of the one that is told */
+};
+
+static void add_number(struct mf_digest *digest, char tag, uint64_t number)
+{
+    mf_digest_add(digest, &tag, 1);
+    mf_digest_add(digest, &number, sizeof(number));
+}
+
+/* No negative number has the bits of another. */
+static char sign_of(enum mf_value_type type, union mf_number number)
+{
+    return mf_value_is_signed(type) && number.i64 < 0 ? '-' : '+';
+}
+
+/* What follows a text says how long it was: no two lists of texts are alike. */
+static void add_text(struct summing *summing, const struct mf_value *value)
+{
+    mf_digest_add(summing->digest, value->text.at, value->text.size);
+    summing->text += value->text.size;
+    if (value->more)
+        return;
+    add_number(summing->digest, 't', summing->text);
+    summing->text = 0;
+}
+
+static enum mf_status add_event(void *user, const struct mf_value *value)
+{
+    struct summing *summing = user;
+    union mf_number number;
+
+    if (value->event == MF_EVENT_BEGIN || value->event == MF_EVENT_END)
+        add_number(summing->digest, 'b', value->event);
+    else if (value->event == MF_EVENT_ITEM && value->type == MF_VALUE_BOOL)
+        add_number(summing->digest, 'l', value->number.boolean);
+    else if (value->event == MF_EVENT_ITEM &&
+             mf_value_as(value, summing->type, &number))
+        add_number(summing->digest, sign_of(summing->type, number), number.u64);
+    else
+        add_text(summing, value);
+    return MF_OK;
+}
+
+static enum mf_status sum_up(const struct carried *carried, struct side *side)
+{
+    struct mf_draft *draft = &side->draft;
+
+    for (size_t i = 0; i < draft->entry_count; i++) {
+        const struct mf_entry *entry = &draft->entry[i];
+        struct summing summing = { .digest = carried->digest,
+                                   .type = entry->type == MF_VALUE_ARRAY
+                                               ? entry->of
+                                               : entry->type };
+
+        mf_digest_restart(carried->digest);
+        if (mf_entry_tell(draft->env, entry, add_event, &summing) != MF_OK)
+            return draft->env->error.status;
+        mf_digest_finish(carried->digest, side->sum[i]);
+    }
+    return MF_OK;
+}
+
+/* ---- a side ---- */
+
+static enum mf_status carry(const struct carried *carried, struct side *side)
+{
+    struct mf_draft *draft = &side->draft;
+    struct mf_env *env = side->model->env;
+    size_t count = side->model->index.meta_count;
+
+    /* What is left out is compared as it is. */
+    if (mf_carry_facts(draft, side->model) != MF_OK)
+        return env->error.status;
+    side->sum = mf_arena_take(&draft->arena,
+                              (draft->entry_count + 1) * sizeof(*side->sum));
+    side->entry =
+        mf_arena_take(&draft->arena, (count + 1) * sizeof(*side->entry));
+    if (!side->sum || !side->entry)
+        return env->error.status;
+    memset(side->sum, 0, draft->entry_count * sizeof(*side->sum));
+    memset(side->entry, 0, count * sizeof(*side->entry));
+    side->names = (struct mf_names){ .name_at = mf_draft_key_at,
+                                     .table = draft,
+                                     .seed = env->hash_seed };
+    if (mf_names_init(&side->names, &draft->arena, draft->entry_count) != MF_OK)
+        return env->error.status;
+    for (size_t i = 0; i < draft->entry_count; i++) {
+        mf_names_add(&side->names, i);
+        if (draft->entry[i].origin > 0)
+            side->entry[draft->entry[i].origin - 1] = i + 1;
+    }
+    return sum_up(carried, side);
+}
+
+/* ---- both ---- */
+
+/* The entry that a metadatum is carried as; NULL: none. */
+static const struct mf_entry *entry_of(const struct side *side, size_t i)
+{
+    return side->entry[i] > 0 ? &side->draft.entry[side->entry[i] - 1] : NULL;
+}
+
+/* The other side's metadatum that stands for this one: what is carried to the
+ * same key, or has the same one now.  *made where it has none, but the value is
+ * made anew for GGUF. */
+static size_t partner_of(const struct side *side, size_t i,
+                         const struct side *other, bool *made)
+{
+    const struct mf_entry *entry = entry_of(side, i);
+    size_t found =
+        entry ? mf_names_find(&other->names, entry->key) : MF_NOT_FOUND;
+
+    *made = found != MF_NOT_FOUND && other->draft.entry[found].origin == 0;
+    if (found != MF_NOT_FOUND && !*made)
+        return other->draft.entry[found].origin - 1;
+    return mf_names_find(&other->model->index.meta_names,
+                         side->model->index.meta[i].key);
+}
+
+static bool same_sums(const struct carried *carried, size_t a, size_t b)
+{
+    size_t left = carried->a.entry[a], right = carried->b.entry[b];
+
+    return left > 0 && right > 0 &&
+           memcmp(carried->a.sum[left - 1], carried->b.sum[right - 1],
+                  MF_DIGEST_MAX) == 0;
+}
+
+/* What counts: not a second one of a name, no filler. */
+static bool counts(struct side *side, size_t i)
+{
+    const struct mf_index *index = &side->model->index;
+
+    return mf_names_find(&index->meta_names, index->meta[i].key) == i &&
+           (side->entry[i] > 0 ||
+            !mf_carry_drops(&side->draft, side->model, i));
+}
+
+static enum mf_status compare_one(struct carried *carried, size_t i)
+{
+    struct mf_difference difference = { .what = MF_DIFFERS_DATA, .a = i };
+    bool made, equal = false;
+
+    difference.b = partner_of(&carried->a, i, &carried->b, &made);
+    if (difference.b == MF_NOT_FOUND)
+        difference.what = MF_ONLY_A;
+    else if (same_sums(carried, i, difference.b))
+        equal = true;
+    else if (mf_meta_equal(carried->a.model, i, carried->b.model, difference.b,
+                           &equal, &difference.first) != MF_OK)
+        return carried->a.model->env->error.status;
+    if (!equal && !made)
+        carried->found(carried->user, &difference);
+    return MF_OK;
+}
+
+static enum mf_status compare(struct carried *carried)
+{
+    struct side *a = &carried->a, *b = &carried->b;
+
+    for (size_t i = 0; i < a->model->index.meta_count; i++)
+        if (counts(a, i) && compare_one(carried, i) != MF_OK)
+            return a->model->env->error.status;
+    for (size_t i = 0; i < b->model->index.meta_count; i++) {
+        struct mf_difference difference = { .what = MF_ONLY_B,
+                                            .a = MF_NOT_FOUND,
+                                            .b = i };
+        bool made;
+
+        if (counts(b, i) && partner_of(b, i, a, &made) == MF_NOT_FOUND && !made)
+            carried->found(carried->user, &difference);
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
+                               mf_found *found, void *user)
+{
+    struct carried carried = {
+        .a.model = a, .b.model = b, .found = found, .user = user
+    };
+    enum mf_status status;
+
+    carried.digest = mf_digest_new(a->env, MF_XXH3_128);
+    status =
+        carried.digest ? carry(&carried, &carried.a) : a->env->error.status;
+    if (status == MF_OK)
+        status = carry(&carried, &carried.b);
+    if (status == MF_OK)
+        status = compare(&carried);
+    mf_digest_free(carried.digest);
+    mf_draft_release(&carried.a.draft);
+    mf_draft_release(&carried.b.draft);
+    return status;
+}

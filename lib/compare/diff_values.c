@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * diff_values.c - how far the numbers of tensors are from those of others
+ *
+ * Tensors are cut into pieces of as many numbers each, threads sum each of them
+ * up in its order, and the sums are added in the order of the pieces: the
+ * result is the same for any number of threads.
+ */
+#include <math.h>
+
+#include "lib/base/parallel.h"
+#include "lib/compare/compare.h"
+#include "lib/compare/diff.h"
+
+/* A piece begins with a block whatever its two types: their blocks divide
+ * GROUP, and GROUP divides PIECE. */
+#define GROUP  256
+#define PIECE  ((uint64_t)128 * 1024)
+#define PIECES 256
+
+#define TYPE(NAME, name, block, bytes)                                         \
+    _Static_assert(GROUP % (block) == 0, "blocks do not meet");
+#include "lib/model/types.def"
+#undef TYPE
+_Static_assert(PIECE % GROUP == 0, "pieces do not begin with a group");
+
+/* A worker's buffer: floats of both sides, and the bytes of one at a time, of
+ * which a number has 8 at most and a tensor the prefix of apr_q8. */
+#define FLOATS_SIZE (2 * sizeof(float))
+#define PREFIX_MAX  sizeof(float)
+#define LEAST       (GROUP * (FLOATS_SIZE + 8) + PREFIX_MAX)
+
+enum { A, B, SIDES };
+
+/* Where the numbers of one side come from. */
+struct side {
+    const struct mf_file *file;
+    enum mf_type type;
+    uint64_t offset;
+    const struct mf_codec *codec;
+    size_t prefix;  /* as in struct mf_recoding */
+    uint64_t count; /* numbers */
+};
+
+struct piece {
+    struct side side[SIDES];
+    size_t number;        /* of the pair */
+    uint64_t from, count; /* numbers */
+    struct mf_apart apart;
+};
+
+struct looking {
+    struct mf_model *model[SIDES];
+    const struct mf_isa *isa;
+    struct mf_crew crew;
+    struct mf_valued *pair;
+    struct piece *piece;
+    size_t count;
+};
+
+static uint64_t size_of(const struct side *side, uint64_t numbers)
+{
+    return mf_numbers_size(side->type, numbers);
+}
+
+/* ---- in a thread ---- */
+
+static void add_numbers(struct mf_apart *apart, const float *a, const float *b,
+                        size_t count)
+{
+    struct mf_value_errors *errors = &apart->errors;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isfinite(a[i]) && isfinite(b[i])) {
+            double before = (double)a[i];
+            double relative = fabs(((double)b[i] - before) / before);
+
+            mf_deviation_count(&apart->deviation, a[i], b[i]);
+            if (a[i] == 0)
+                errors->from_zero += b[i] != 0;
+            else if (relative > errors->max_relative)
+                errors->max_relative = relative;
+            continue;
+        }
+        errors->nan_a += isnan(a[i]) && !isnan(b[i]);
+        errors->nan_b += isnan(b[i]) && !isnan(a[i]);
+        errors->inf_a += isinf(a[i]) && a[i] != b[i];
+        errors->inf_b += isinf(b[i]) && a[i] != b[i];
+    }
+}
+
+/* Decodes numbers from `from` on; room is for their bytes. */
+static enum mf_status read_numbers(struct mf_worker *worker,
+                                   const struct side *side, uint64_t from,
+                                   size_t count, uint8_t *room, float *out)
+{
+    const struct mf_source *source = &side->file->source;
+    uint64_t start = side->offset + side->prefix + size_of(side, from);
+
+    if (mf_source_read(&worker->env, source, side->offset, room,
+                       side->prefix) != MF_OK ||
+        mf_source_read(&worker->env, source, start, room + side->prefix,
+                       (size_t)size_of(side, count)) != MF_OK)
+        return mf_file_blame(&worker->env, side->file);
+    side->codec->decode(room, out, count);
+    return MF_OK;
+}
+
+/* How many numbers, whole groups, a worker's buffer takes. */
+static size_t numbers_in(const struct piece *piece, size_t buffer_size)
+{
+    size_t a = (size_t)size_of(&piece->side[A], GROUP);
+    size_t b = (size_t)size_of(&piece->side[B], GROUP);
+
+    return (buffer_size - PREFIX_MAX) /
+           (GROUP * FLOATS_SIZE + (a > b ? a : b)) * GROUP;
+}
+
+static enum mf_status look_at(struct mf_worker *worker, void *context,
+                              size_t task)
+{
+    const struct looking *looking = context;
+    struct piece *piece = &looking->piece[task];
+    size_t most = numbers_in(piece, worker->buffer_size), some;
+    float *a = (void *)worker->buffer, *b = a + most;
+    uint8_t *room = (uint8_t *)(b + most);
+
+    for (uint64_t done = 0; done < piece->count; done += some) {
+        uint64_t left = piece->count - done;
+
+        some = mf_next_part(&worker->env, left, most);
+        if (some == 0 ||
+            read_numbers(worker, &piece->side[A], piece->from + done, some,
+                         room, a) != MF_OK ||
+            read_numbers(worker, &piece->side[B], piece->from + done, some,
+                         room, b) != MF_OK)
+            return worker->env.error.status;
+        add_numbers(&piece->apart, a, b, some);
+    }
+    mf_worker_done(worker, size_of(&piece->side[A], piece->count) +
+                               size_of(&piece->side[B], piece->count));
+    return MF_OK;
+}
+
+/* ---- what they found ---- */
+
+static void take(struct mf_apart *sum, const struct mf_apart *more)
+{
+    const struct mf_value_errors *found = &more->errors;
+
+    mf_deviation_add(&sum->deviation, &more->deviation);
+    if (found->max_relative > sum->errors.max_relative)
+        sum->errors.max_relative = found->max_relative;
+    sum->errors.from_zero += found->from_zero;
+    sum->errors.nan_a += found->nan_a;
+    sum->errors.nan_b += found->nan_b;
+    sum->errors.inf_a += found->inf_a;
+    sum->errors.inf_b += found->inf_b;
+}
+
+/* Of nothing but zeros there is no angle: they are alike, and unlike all
+ * else. */
+static double cosine(const struct mf_deviation *sum)
+{
+    double cosine;
+
+    if (sum->before2 <= 0 || sum->after2 <= 0)
+        return sum->before2 <= 0 && sum->after2 <= 0 ? 1 : 0;
+    cosine = sum->product / sqrt(sum->before2 * sum->after2);
+    return fmax(-1, fmin(1, cosine));
+}
+
+static void finish(struct mf_apart *apart)
+{
+    const struct mf_deviation *sum = &apart->deviation;
+    struct mf_value_errors *errors = &apart->errors;
+
+    errors->count = sum->count;
+    errors->max_absolute = sum->worst;
+    errors->rmse = sum->count ? sqrt(sum->error2 / (double)sum->count) : 0;
+    errors->cosine = cosine(sum);
+}
+
+static enum mf_status run(struct looking *looking)
+{
+    size_t count = looking->count;
+    enum mf_status status =
+        mf_crew_run(&looking->crew, look_at, looking, count);
+
+    looking->count = 0;
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        take(&looking->pair[looking->piece[i].number].apart,
+             &looking->piece[i].apart);
+    return status;
+}
+
+/* ---- what they look at ---- */
+
+/* How the tensor becomes floats; false after mf_fail. */
+static bool side_of(struct mf_model *model, size_t index,
+                    const struct mf_isa *isa, struct side *out)
+{
+    const struct mf_record *record = &model->index.tensor[index];
+    struct mf_recoding recoding;
+
+    *out = (struct side){ .file = &model->file[record->shard],
+                          .offset = record->offset };
+    if (model->info.byte_order == MF_BIG_ENDIAN)
+        mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "the model is big-endian: its numbers are not converted");
+    else if (record->type == MF_TYPE_UNKNOWN)
+        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                "tensor '%s' is of a type that is not known here",
+                mf_record_name(record).text);
+    else if (mf_recoding_to_floats(model, isa, record, &recoding)) {
+        out->type = recoding.from;
+        out->codec = recoding.decode;
+        out->prefix = recoding.prefix;
+        out->count = record->size > 0 ? recoding.count : 0;
+        return true;
+    }
+    mf_file_blame(model->env, out->file);
+    return false;
+}
+
+/* How both do.  Of one shape, they still may differ in how many numbers they
+ * have: aprender writes tensors that have neither dimensions nor data. */
+static bool sides_of(const struct looking *looking,
+                     const struct mf_valued *pair, struct side *out)
+{
+    struct mf_model *a = looking->model[A], *b = looking->model[B];
+
+    if (!side_of(a, pair->a, looking->isa, &out[A]) ||
+        !side_of(b, pair->b, looking->isa, &out[B]))
+        return false;
+    if (out[A].count == out[B].count)
+        return true;
+    mf_fail(a->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "one has %" PRIu64 " numbers, the other %" PRIu64, out[A].count,
+            out[B].count);
+    return false;
+}
+
+enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
+                                   const struct mf_valued *pair)
+{
+    struct looking looking = { .model = { a, b },
+                               .isa = mf_isa_choose(a->env) };
+    struct side side[SIDES];
+
+    return looking.isa && sides_of(&looking, pair, side) ? MF_OK
+                                                         : a->env->error.status;
+}
+
+static enum mf_status cut(struct looking *looking, size_t number)
+{
+    struct mf_valued *pair = &looking->pair[number];
+    struct piece piece = { .number = number };
+    uint64_t left;
+
+    pair->decoded = sides_of(looking, pair, piece.side);
+    mf_clear_error(looking->crew.env);
+    for (left = pair->decoded ? piece.side[A].count : 0; left > 0;
+         left -= piece.count, piece.from += piece.count) {
+        piece.count = left < PIECE ? left : PIECE;
+        if (looking->count == PIECES && run(looking) != MF_OK)
+            return looking->crew.env->error.status;
+        looking->piece[looking->count++] = piece;
+    }
+    return MF_OK;
+}
+
+/* Threads for all bytes; fails where a tensor cannot be read. */
+static enum mf_status prepare(struct looking *looking, size_t count)
+{
+    struct mf_env *env = looking->model[A]->env;
+    uint64_t work = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_valued *pair = &looking->pair[i];
+        struct mf_model *a = looking->model[A], *b = looking->model[B];
+
+        if (mf_compare_readable(a, pair->a) != MF_OK ||
+            mf_compare_readable(b, pair->b) != MF_OK)
+            return env->error.status;
+        if (!mf_add(work, a->index.tensor[pair->a].size, &work) ||
+            !mf_add(work, b->index.tensor[pair->b].size, &work))
+            work = UINT64_MAX;
+    }
+    looking->isa = mf_isa_choose(env);
+    if (!looking->isa ||
+        mf_crew_init(&looking->crew, env, work, UINT64_MAX, LEAST) != MF_OK)
+        return env->error.status;
+    looking->piece = mf_alloc(env, PIECES * sizeof(*looking->piece));
+    return looking->piece ? MF_OK : env->error.status;
+}
+
+enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
+                              struct mf_valued *pair, size_t count)
+{
+    struct looking looking = { .model = { a, b }, .pair = pair };
+    enum mf_status status = prepare(&looking, count);
+
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        status = cut(&looking, i);
+    if (status == MF_OK)
+        status = run(&looking);
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        finish(&pair[i].apart);
+    mf_release(a->env, looking.piece, PIECES * sizeof(*looking.piece));
+    mf_crew_release(&looking.crew);
+    return status;
+}

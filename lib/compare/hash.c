@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hash.c - digests of tensors' bytes, and of a model's
+ */
+#include "lib/compare/hash.h"
+
+#include <string.h>
+
+#include "lib/base/parallel.h"
+#include "lib/base/slices.h"
+
+struct hash {
+    struct mf_env *env;
+    struct mf_model *model;
+    const struct mf_source *source; /* for a whole file, instead of a model */
+    struct mf_crew crew;
+    struct mf_digest **digest; /* one for each worker */
+    struct mf_slices slices;
+    enum mf_digest_kind kind;
+    size_t size; /* of a digest */
+    uint8_t *digests;
+    struct large *large; /* tensors that all workers share */
+    size_t large_count;
+    atomic_size_t turn; /* the piece of them that comes next */
+};
+
+/* One that all workers share; its pieces are numbered on from those of the one
+ * before. */
+struct large {
+    uint32_t tensor;
+    size_t first_piece;
+};
+
+/* Worth sharing: that workers wait for their turns costs little beside it. */
+#define LARGE ((uint64_t)8 * 1024 * 1024)
+
+enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
+{
+    const struct mf_record *record = &model->index.tensor[tensor];
+
+    if (!(record->flags & MF_TENSOR_DAMAGED))
+        return MF_OK;
+    return mf_fail(model->env, MF_ERR_CORRUPT, record->entry,
+                   "tensor '%s' cannot be read: its place or its size is wrong",
+                   mf_record_name(record).text);
+}
+
+/* ---- in a thread ---- */
+
+static enum mf_status add_bytes(struct mf_worker *worker,
+                                const struct mf_source *source,
+                                struct mf_span span, struct mf_digest *digest)
+{
+    while (span.size > 0) {
+        uint8_t *bytes = mf_worker_room(worker, span.offset);
+        size_t size =
+            mf_next_part(&worker->env, span.size, worker->buffer_size);
+
+        if (size == 0 || mf_source_read(&worker->env, source, span.offset,
+                                        bytes, size) != MF_OK)
+            return worker->env.error.status;
+        mf_digest_add(digest, bytes, size);
+        if (!mf_worker_done(worker, size))
+            return mf_worker_stopped(worker);
+        span.offset += size;
+        span.size -= size;
+    }
+    return MF_OK;
+}
+
+static enum mf_status finish(struct mf_env *env, const struct mf_digest *digest,
+                             uint8_t out[MF_DIGEST_MAX])
+{
+    if (mf_digest_finish(digest, out) > 0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                   "libcrypto could not end a digest");
+}
+
+static enum mf_status hash_slice(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    struct hash *hash = context;
+    struct mf_slice *slice = &hash->slices.at[task];
+    const struct mf_record *record = &hash->model->index.tensor[slice->thing];
+    struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
+    struct mf_span span = { record->offset + slice->from, slice->size };
+    uint8_t out[MF_DIGEST_MAX];
+
+    mf_worker_at(worker, record);
+    mf_digest_restart(digest);
+    if (add_bytes(worker, &hash->model->file[record->shard].source, span,
+                  digest) != MF_OK ||
+        finish(&worker->env, digest, out) != MF_OK)
+        return worker->env.error.status;
+    if (hash->kind == MF_CRC32)
+        slice->found = (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 |
+                       (uint32_t)out[2] << 8 | out[3];
+    else
+        memcpy(hash->digests + slice->thing * hash->size, out, hash->size);
+    return MF_OK;
+}
+
+/* The one that a piece is of. */
+static const struct large *large_of(const struct hash *hash, size_t piece)
+{
+    size_t low = 0, high = hash->large_count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (hash->large[middle].first_piece <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &hash->large[low];
+}
+
+/* In its turn. */
+static enum mf_status take_piece(struct mf_worker *worker, struct hash *hash,
+                                 const struct large *large, struct mf_span span,
+                                 const uint8_t *bytes)
+{
+    const struct mf_record *record = &hash->model->index.tensor[large->tensor];
+    struct mf_digest *digest = hash->digest[0];
+
+    if (span.offset == 0)
+        mf_digest_restart(digest);
+    mf_digest_add(digest, bytes, (size_t)span.size);
+    mf_worker_done(worker, span.size);
+    if (span.offset + span.size < record->size)
+        return MF_OK;
+    return finish(&worker->env, digest,
+                  hash->digests + large->tensor * hash->size);
+}
+
+/* Pieces of a large tensor are read by all workers at once and taken in one
+ * after the other, which takes a fifth of the time of reading. */
+static enum mf_status hash_piece(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    struct hash *hash = context;
+    const struct large *large = large_of(hash, task);
+    const struct mf_record *record = &hash->model->index.tensor[large->tensor];
+    uint64_t from = (uint64_t)(task - large->first_piece) * worker->buffer_size;
+    uint64_t left = record->size - from;
+    struct mf_span span = { from, left < worker->buffer_size
+                                      ? left
+                                      : worker->buffer_size };
+    uint8_t *bytes = mf_worker_room(worker, record->offset + from);
+
+    mf_worker_at(worker, record);
+    if (mf_source_read(&worker->env, &hash->model->file[record->shard].source,
+                       record->offset + from, bytes,
+                       (size_t)span.size) != MF_OK)
+        return worker->env.error.status;
+    if (!mf_worker_wait(worker, &hash->turn, task))
+        return MF_OK; /* another has said why */
+    if (take_piece(worker, hash, large, span, bytes) != MF_OK)
+        return worker->env.error.status;
+    atomic_store_explicit(&hash->turn, task + 1, memory_order_release);
+    return MF_OK;
+}
+
+/* Digests that are far faster than reading. */
+static bool is_shared(const struct hash *hash, const struct mf_record *record)
+{
+    return (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
+           hash->crew.count > 1 && record->size >= LARGE;
+}
+
+/* Those of the tensors that are shared, which are so many. */
+static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
+                                 size_t count)
+{
+    struct mf_env *env = hash->env;
+    size_t pieces = 0, piece = hash->crew.buffer_size;
+    enum mf_status status;
+
+    hash->large = mf_alloc(env, count * sizeof(*hash->large));
+    if (!hash->large)
+        return env->error.status;
+    for (; hash->large_count < count; tensor++) {
+        const struct mf_record *record = &hash->model->index.tensor[*tensor];
+
+        if (!is_shared(hash, record))
+            continue;
+        hash->large[hash->large_count++] = (struct large){ *tensor, pieces };
+        pieces += (size_t)((record->size + piece - 1) / piece);
+    }
+    status = mf_crew_run(&hash->crew, hash_piece, hash, pieces);
+    mf_release(env, hash->large, count * sizeof(*hash->large));
+    return status;
+}
+
+/* All tensors, one after the other. */
+static enum mf_status hash_all(struct mf_worker *worker, void *context,
+                               size_t task)
+{
+    struct hash *hash = context;
+    const struct mf_model *model = hash->model;
+
+    (void)task; /* there is one */
+    for (size_t i = 0; i < model->index.tensor_count; i++) {
+        const struct mf_record *record = &model->index.tensor[i];
+        struct mf_span span = { record->offset, record->size };
+
+        if (add_bytes(worker, &model->file[record->shard].source, span,
+                      hash->digest[0]) != MF_OK)
+            return worker->env.error.status;
+    }
+    return finish(&worker->env, hash->digest[0], hash->digests);
+}
+
+static enum mf_status hash_source(struct mf_worker *worker, void *context,
+                                  size_t task)
+{
+    struct hash *hash = context;
+    struct mf_span span = { 0, hash->source->size };
+
+    (void)task; /* there is one */
+    if (add_bytes(worker, hash->source, span, hash->digest[0]) != MF_OK ||
+        mf_source_unchanged(&worker->env, hash->source) != MF_OK)
+        return worker->env.error.status;
+    return finish(&worker->env, hash->digest[0], hash->digests);
+}
+
+/* ---- with all threads ---- */
+
+static void release(struct hash *hash)
+{
+    struct mf_env *env = hash->env;
+    size_t count = hash->crew.count;
+
+    for (size_t i = 0; hash->digest && i < count; i++)
+        mf_digest_free(hash->digest[i]);
+    mf_release(env, hash->digest, count * sizeof(*hash->digest));
+    mf_slices_release(&hash->slices);
+    mf_crew_release(&hash->crew);
+}
+
+/* Workers, for so many bytes in pieces of at most `piece`, with a digest each.
+ */
+static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
+{
+    struct mf_env *env = hash->env;
+    size_t size;
+
+    hash->size = mf_digest_size(hash->kind);
+    if (mf_crew_init(&hash->crew, env, work, piece, 0) != MF_OK)
+        return env->error.status;
+    size = hash->crew.count * sizeof(*hash->digest);
+    hash->digest = mf_alloc(env, size);
+    if (!hash->digest)
+        return env->error.status;
+    memset(hash->digest, 0, size);
+    for (size_t i = 0; i < hash->crew.count; i++) {
+        hash->digest[i] = mf_digest_new(env, hash->kind);
+        if (!hash->digest[i])
+            return env->error.status;
+    }
+    return MF_OK;
+}
+
+static uint64_t add_up(uint64_t sum, uint64_t more)
+{
+    return more > UINT64_MAX - sum ? UINT64_MAX : sum + more;
+}
+
+/* The checksum of a tensor from those of its slices, first to last. */
+static void join_slices(struct hash *hash)
+{
+    uint32_t crc = 0;
+
+    for (size_t i = 0; i < hash->slices.count; i++) {
+        const struct mf_slice *slice = &hash->slices.at[i];
+        uint8_t *out = hash->digests + slice->thing * hash->size;
+
+        crc = slice->from == 0 ? (uint32_t)slice->found
+                               : mf_crc32_join(crc, (uint32_t)slice->found,
+                                               (size_t)slice->size);
+        for (int k = 0; k < 4; k++)
+            out[k] = (uint8_t)(crc >> (24 - 8 * k));
+    }
+}
+
+enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
+                            const uint32_t *tensor, size_t count,
+                            uint8_t *digests)
+{
+    const struct mf_record *record = model->index.tensor;
+    struct hash hash = {
+        .env = model->env, .model = model, .kind = kind, .digests = digests
+    };
+    uint64_t work = 0;
+    size_t shared = 0;
+    enum mf_status status;
+
+    for (size_t i = 0; i < count; i++) {
+        if (mf_tensor_readable(model, tensor[i]) != MF_OK)
+            return model->env->error.status;
+        work = add_up(work, record[tensor[i]].size);
+    }
+    status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
+    if (status == MF_OK)
+        status = mf_slices_init(&hash.slices, model->env, count, work);
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        if (is_shared(&hash, &record[tensor[i]]))
+            shared++;
+        else /* only checksums can be joined */
+            mf_slices_add(&hash.slices, tensor[i], record[tensor[i]].size,
+                          kind != MF_CRC32);
+    if (status == MF_OK && shared > 0)
+        status = hash_large(&hash, tensor, shared);
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_slice, &hash, hash.slices.count);
+    if (status == MF_OK && kind == MF_CRC32)
+        join_slices(&hash);
+    release(&hash);
+    return status;
+}
+
+/* ---- a model ---- */
+
+/* The tensors in an order; NULL after mf_fail. */
+static uint32_t *sorted(const struct mf_model *model, enum mf_order order)
+{
+    size_t count = model->index.tensor_count;
+    uint32_t *tensor = mf_alloc(model->env, (count + 1) * sizeof(*tensor));
+
+    for (size_t i = 0; tensor && i < count; i++)
+        tensor[i] = (uint32_t)i;
+    if (tensor)
+        mf_tensor_sort(model, order, tensor, count);
+    return tensor;
+}
+
+static void release_sorted(const struct mf_model *model, uint32_t *tensor)
+{
+    mf_release(model->env, tensor,
+               (model->index.tensor_count + 1) * sizeof(*tensor));
+}
+
+/* A public call begins: the kind must be one. */
+static enum mf_status begin(struct mf_env *env, enum mf_digest_kind kind)
+{
+    struct mf_digest_info info;
+
+    mf_clear_error(env);
+    if (mf_digest_at(kind, &info))
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "there is no digest of kind %d", (int)kind);
+}
+
+enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
+                               uint8_t *digests)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, digests);
+
+    uint32_t *tensor;
+    enum mf_status status;
+
+    if (begin(model->env, kind) != MF_OK)
+        return model->env->error.status;
+    tensor = sorted(model, MF_ORDER_SIZE);
+    if (!tensor)
+        return model->env->error.status;
+    status =
+        mf_hash_some(model, kind, tensor, model->index.tensor_count, digests);
+    release_sorted(model, tensor);
+    return status;
+}
+
+/* The digest of `first` bytes and those of all tensors. */
+static enum mf_status hash_behind(struct mf_model *model,
+                                  enum mf_digest_kind kind, struct mf_str first,
+                                  uint8_t out[MF_DIGEST_MAX])
+{
+    struct hash hash = {
+        .env = model->env, .model = model, .kind = kind, .digests = out
+    };
+    enum mf_status status = begin(model->env, kind);
+
+    for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
+        status = mf_tensor_readable(model, i);
+    /* No work to share: one worker. */
+    if (status == MF_OK)
+        status = prepare(&hash, 0, model->info.data_size);
+    hash.crew.work = model->info.data_size;
+    if (status == MF_OK) {
+        mf_digest_add(hash.digest[0], first.at, first.size);
+        status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
+    }
+    release(&hash);
+    return status;
+}
+
+enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
+    return hash_behind(model, kind, (struct mf_str){ 0 }, out);
+}
+
+enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16])
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, out);
+
+    /* That of https://en.wikipedia.org/wiki/Llama.cpp, without "https://". */
+    static const struct mf_str space = { "\xef\x00\x12\x06\xda\xdc\x5f\x6d"
+                                         "\xa1\x5f\x33\x59\xe5\x77\xd4\xe5",
+                                         16 };
+    uint8_t sha1[MF_DIGEST_MAX];
+
+    if (hash_behind(model, MF_SHA1, space, sha1) != MF_OK)
+        return model->env->error.status;
+    memcpy(out, sha1, 16);
+    out[6] = (uint8_t)(0x50 | (out[6] & 0x0f)); /* version */
+    out[8] = (uint8_t)(0x80 | (out[8] & 0x3f)); /* variant */
+    return MF_OK;
+}
+
+/* ---- a file ---- */
+
+enum mf_status mf_hash_file(struct mf_env *env, const char *path,
+                            enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    struct mf_source source = { 0 };
+    struct hash hash = {
+        .env = env, .source = &source, .kind = kind, .digests = out
+    };
+    enum mf_status status = begin(env, kind);
+
+    if (status == MF_OK)
+        status = mf_source_open_file(env, path, &source, NULL);
+    if (status == MF_OK)
+        status = prepare(&hash, 0, source.size);
+    hash.crew.work = source.size;
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_source, &hash, 1);
+    release(&hash);
+    mf_source_close(&source);
+    return status;
+}
+
+/* ---- lines ---- */
+
+/* At most so many bytes stand for one of a name: "\x1b". */
+#define ESCAPE_MAX 4
+
+static size_t put_hex(const uint8_t *bytes, size_t size, char *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        *out++ = "0123456789abcdef"[bytes[i] >> 4];
+        *out++ = "0123456789abcdef"[bytes[i] & 15];
+    }
+    return 2 * size;
+}
+
+static size_t put_name(struct mf_str name, char *out)
+{
+    char *at = out, escape[12];
+
+    while (name.size > 0) {
+        size_t taken = mf_text_clean(name.at, name.size);
+
+        for (size_t i = 0; i < taken; i++) {
+            if (name.at[i] == '\\')
+                *at++ = '\\';
+            *at++ = name.at[i];
+        }
+        if (taken == 0) {
+            taken = mf_text_escape(name.at, name.size, escape);
+            memcpy(at, escape, strlen(escape));
+            at += strlen(escape);
+        }
+        name.at += taken;
+        name.size -= taken;
+    }
+    return (size_t)(at - out);
+}
+
+/* Room for the longest line. */
+static size_t line_room(const struct mf_model *model)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < model->index.tensor_count; i++)
+        if (model->index.tensor[i].name_size > longest)
+            longest = model->index.tensor[i].name_size;
+    return 2 * MF_DIGEST_MAX + strlen("  \n") + longest * ESCAPE_MAX;
+}
+
+static size_t put_line(const struct mf_record *record, const uint8_t *digest,
+                       size_t size, char *out)
+{
+    size_t at = put_hex(digest, size, out);
+
+    out[at++] = ' ';
+    out[at++] = ' ';
+    at +=
+        put_name((struct mf_str){ record->name, record->name_size }, out + at);
+    out[at++] = '\n';
+    return at;
+}
+
+enum mf_status mf_hash_model(struct mf_model *model, enum mf_digest_kind kind,
+                             const uint8_t *digests, uint8_t out[MF_DIGEST_MAX],
+                             void (*line)(void *user, size_t tensor,
+                                          const char *text, size_t size),
+                             void *user)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, digests);
+    MF_NEED(model->env, out);
+
+    struct mf_env *env = model->env;
+    struct mf_digest *digest = mf_digest_new(env, kind);
+    size_t room = line_room(model), size = digest ? mf_digest_size(kind) : 0;
+    uint32_t *tensor = digest ? sorted(model, MF_ORDER_NAME) : NULL;
+    char *text = tensor ? mf_alloc(env, room) : NULL;
+
+    for (size_t i = 0; text && i < model->index.tensor_count; i++) {
+        size_t filled = put_line(&model->index.tensor[tensor[i]],
+                                 digests + tensor[i] * size, size, text);
+
+        mf_digest_add(digest, text, filled);
+        if (line)
+            line(user, tensor[i], text, filled);
+    }
+    if (text)
+        finish(env, digest, out);
+    mf_release(env, text, room);
+    release_sorted(model, tensor);
+    mf_digest_free(digest);
+    return env->error.status;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * draft.c - a file that is to be written: its lists and its plan
+ */
+#include "lib/draft/draft.h"
+#include "lib/base/str.h"
+
+/* ---- lists ---- */
+
+void mf_draft_init(struct mf_draft *draft, struct mf_env *env,
+                   const struct mf_format *format)
+{
+    *draft = (struct mf_draft){ .env = env,
+                                .format = format,
+                                .floats = MF_TYPE_UNKNOWN };
+    mf_arena_init(&draft->arena, env);
+}
+
+void mf_draft_release(struct mf_draft *draft)
+{
+    if (!draft->env)
+        return;
+    mf_release(draft->env, draft->entry,
+               draft->entry_room * sizeof(*draft->entry));
+    mf_release(draft->env, draft->tensor,
+               draft->tensor_room * sizeof(*draft->tensor));
+    mf_release(draft->env, draft->order,
+               draft->tensor_count * sizeof(*draft->order));
+    mf_arena_release(&draft->arena);
+    *draft = (struct mf_draft){ 0 };
+}
+
+/* Room for one more of count rows of a size: doubled where there is none.
+ * False after mf_fail. */
+static bool make_room(struct mf_env *env, void **rows, size_t *room,
+                      size_t count, size_t size)
+{
+    size_t more = *room > 0 ? *room * 2 : 16;
+    void *moved;
+
+    if (count < *room)
+        return true;
+    moved = mf_resize(env, *rows, *room * size, more * size);
+    if (!moved)
+        return false;
+    *rows = moved;
+    *room = more;
+    return true;
+}
+
+struct mf_entry *mf_draft_add_entry(struct mf_draft *draft)
+{
+    void *rows = draft->entry;
+
+    if (!make_room(draft->env, &rows, &draft->entry_room, draft->entry_count,
+                   sizeof(*draft->entry)))
+        return NULL;
+    draft->entry = rows;
+    draft->entry[draft->entry_count] = (struct mf_entry){ 0 };
+    return &draft->entry[draft->entry_count++];
+}
+
+struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft)
+{
+    void *rows = draft->tensor;
+
+    if (!make_room(draft->env, &rows, &draft->tensor_room, draft->tensor_count,
+                   sizeof(*draft->tensor)))
+        return NULL;
+    draft->tensor = rows;
+    draft->tensor[draft->tensor_count] = (struct mf_draft_tensor){ 0 };
+    return &draft->tensor[draft->tensor_count++];
+}
+
+struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key)
+{
+    for (size_t i = 0; i < draft->entry_count; i++)
+        if (mf_str_is(draft->entry[i].key, key))
+            return &draft->entry[i];
+    return NULL;
+}
+
+struct mf_str mf_draft_key_at(const void *draft, size_t entry)
+{
+    return ((const struct mf_draft *)draft)->entry[entry].key;
+}
+
+void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry)
+{
+    size_t behind = (size_t)(draft->entry + draft->entry_count - entry) - 1;
+
+    memmove(entry, entry + 1, behind * sizeof(*entry));
+    draft->entry_count--;
+}
+
+struct mf_str mf_draft_text(struct mf_draft *draft, struct mf_str text)
+{
+    char *copy = mf_arena_text(&draft->arena, text.size);
+
+    if (copy && text.size > 0)
+        memcpy(copy, text.at, text.size);
+    return (struct mf_str){ copy, text.size };
+}
+
+/* ---- the plan ---- */
+
+static enum mf_status too_large(struct mf_draft *draft)
+{
+    return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                   "the tensors together are larger than a file can be");
+}
+
+static enum mf_status place_tensors(struct mf_draft *draft)
+{
+    uint64_t at = 0;
+
+    for (size_t i = 0; i < draft->tensor_count; i++) {
+        size_t number = draft->order ? draft->order[i] : i;
+        struct mf_draft_tensor *tensor = &draft->tensor[number];
+
+        if (!mf_align_up(at, draft->alignment, &at))
+            return too_large(draft);
+        tensor->offset = at;
+        if (!mf_add(at, tensor->size, &at))
+            return too_large(draft);
+    }
+    if (draft->format->out->pads_last &&
+        !mf_align_up(at, draft->alignment, &at))
+        return too_large(draft);
+    draft->data_size = at;
+    return MF_OK;
+}
+
+enum mf_status mf_draft_plan(struct mf_draft *draft)
+{
+    const struct mf_format_out *out = draft->format->out;
+    struct mf_sink sink;
+
+    if (draft->version == 0)
+        draft->version = out->version;
+    if (draft->alignment == 0)
+        draft->alignment = out->alignment;
+    mf_sink_init(&sink, draft->env);
+    sink.big_endian = draft->big_endian;
+    if (out->check(draft) != MF_OK || place_tensors(draft) != MF_OK ||
+        out->head(draft, &sink) != MF_OK)
+        return draft->env->error.status;
+    draft->data_offset = sink.offset;
+    if (!mf_add(draft->data_offset, draft->data_size, &draft->file_size) ||
+        !mf_add(draft->file_size, out->has_crc ? 4 : 0, &draft->file_size) ||
+        draft->file_size > INT64_MAX)
+        return too_large(draft);
+    return MF_OK;
+}

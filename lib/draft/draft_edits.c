@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * edits.c - the metadata of a draft as edits want it
+ *
+ * An edit speaks of a name and a type.  Where the format does not tell types,
+ * the key says the type as it would after a conversion: "a" is set where
+ * "a:u32" stands, and a key never stands twice.
+ */
+#include "lib/draft/carry.h"
+
+static void set_value(struct mf_entry *entry, const struct mf_edit *edit)
+{
+    entry->type = edit->type;
+    entry->of = edit->of;
+    entry->number = edit->number;
+    entry->text = edit->text;
+    entry->count =
+        edit->type == MF_VALUE_STRING ? edit->text.size : edit->count;
+    entry->elements = edit->elements;
+    entry->from = NULL;
+    entry->tell = NULL;
+    entry->typed_text = false;
+}
+
+struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
+                                     const char *name)
+{
+    struct mf_entry *entry = mf_draft_find(draft, name);
+    struct mf_told told;
+
+    if (entry || draft->format->values == MF_VALUES_TYPED)
+        return entry;
+    for (size_t i = 0; i < draft->entry_count; i++)
+        if (mf_key_tells(draft->entry[i].key, &told) &&
+            mf_str_is(told.name, name))
+            return &draft->entry[i];
+    return NULL;
+}
+
+/* The type stands in the key already. */
+static bool says_type(const struct mf_edit *edit)
+{
+    struct mf_str key = { edit->key, strlen(edit->key) };
+    struct mf_told told;
+    bool array = edit->type == MF_VALUE_ARRAY;
+
+    return mf_key_tells(key, &told) && !told.json && told.array == array &&
+           told.type == (array ? edit->of : edit->type);
+}
+
+/* Of the format's own keys everybody knows the type. */
+static bool is_own(const struct mf_draft *draft, struct mf_str key)
+{
+    return mf_is_apr_key(key) ||
+           (draft->format->out->owns && draft->format->out->owns(key));
+}
+
+static bool must_say_type(const struct mf_draft *draft,
+                          const struct mf_entry *entry)
+{
+    struct mf_told told;
+    bool misleads = mf_key_tells(entry->key, &told) && !told.json;
+
+    if (draft->format->values == MF_VALUES_STRINGS)
+        return entry->type != MF_VALUE_STRING || misleads;
+    return misleads ||
+           (!mf_entry_is_natural(entry) && !is_own(draft, entry->key));
+}
+
+/* The entry that the edit sets, and the key that it is to have. */
+static enum mf_status find_place(struct mf_draft *draft,
+                                 const struct mf_edit *edit,
+                                 struct mf_entry **place, struct mf_str *key)
+{
+    struct mf_entry said = { .key = { edit->key, strlen(edit->key) } };
+    bool says;
+
+    *key = said.key;
+    *place = mf_draft_find(draft, edit->key);
+    if (draft->format->values == MF_VALUES_TYPED || says_type(edit))
+        return MF_OK;
+    set_value(&said, edit);
+    says = must_say_type(draft, &said);
+    if (mf_entry_tell_type(draft, &said) != MF_OK)
+        return draft->env->error.status;
+    *place = mf_draft_find(draft, said.key.at);
+    if (says || *place)
+        *key = said.key;
+    if (!*place)
+        *place = mf_draft_find_named(draft, edit->key);
+    return MF_OK;
+}
+
+static enum mf_status apply(struct mf_draft *draft, const struct mf_edit *edit)
+{
+    struct mf_entry *entry;
+    struct mf_str key;
+
+    if (edit->unset) {
+        entry = mf_draft_find_named(draft, edit->key);
+        if (entry)
+            mf_draft_remove(draft, entry);
+        return MF_OK;
+    }
+    if (find_place(draft, edit, &entry, &key) != MF_OK)
+        return draft->env->error.status;
+    entry = entry ? entry : mf_draft_add_entry(draft);
+    if (!entry)
+        return draft->env->error.status;
+    entry->key = key;
+    set_value(entry, edit);
+    return MF_OK;
+}
+
+enum mf_status mf_draft_edit(struct mf_draft *draft,
+                             const struct mf_edit *edits, size_t count)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        status = apply(draft, &edits[i]);
+    return status;
+}
+
+enum mf_status mf_edits_check(struct mf_env *env, const struct mf_edit *edits,
+                              size_t count)
+{
+    MF_NEED(env, edits || count == 0);
+    for (size_t i = 0; i < count; i++) {
+        bool text = !edits[i].unset && edits[i].type == MF_VALUE_STRING;
+        bool array = !edits[i].unset && edits[i].type == MF_VALUE_ARRAY;
+
+        MF_NEED(env, edits[i].key);
+        MF_NEED(env, edits[i].text.at || !text || edits[i].text.size == 0);
+        MF_NEED(env, edits[i].elements || !array || edits[i].count == 0);
+    }
+    return MF_OK;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * preview.c - the file that an edit would leave, before it is written
+ *
+ * Its header is made in memory, long values excepted: they are read where they
+ * lie in the file that is edited.  Its data are zeros, which nobody looks at.
+ */
+#include "lib/draft/preview.h"
+
+/* Shorter values are copied. */
+#define LONG_SPAN 4096
+
+struct long_span {
+    uint64_t at; /* in the header */
+    const struct mf_source *source;
+    struct mf_span span;
+};
+
+struct preview {
+    struct mf_env *env;
+    uint8_t *bytes; /* of the header without the long spans */
+    size_t size, room;
+    struct long_span *span;
+    size_t span_count, span_room;
+    uint64_t head_size;
+};
+
+/* ---- making it ---- */
+
+static enum mf_status keep_bytes(void *user, uint64_t offset, const void *bytes,
+                                 size_t size)
+{
+    struct preview *preview = user;
+
+    (void)offset;
+    if (size > preview->room - preview->size) {
+        size_t more = 2 * (preview->size + size);
+        uint8_t *moved =
+            mf_resize(preview->env, preview->bytes, preview->room, more);
+
+        if (!moved)
+            return preview->env->error.status;
+        preview->bytes = moved;
+        preview->room = more;
+    }
+    memcpy(preview->bytes + preview->size, bytes, size);
+    preview->size += size;
+    return MF_OK;
+}
+
+static enum mf_status keep_span(void *user, uint64_t offset,
+                                const struct mf_source *source,
+                                struct mf_span span)
+{
+    struct preview *preview = user;
+    uint8_t copy[LONG_SPAN];
+
+    if (span.size < LONG_SPAN) {
+        if (mf_source_read(preview->env, source, span.offset, copy,
+                           (size_t)span.size) != MF_OK)
+            return preview->env->error.status;
+        return keep_bytes(user, offset, copy, (size_t)span.size);
+    }
+    if (preview->span_count == preview->span_room) {
+        size_t room = preview->span_room, more = room > 0 ? 2 * room : 8;
+        struct long_span *moved =
+            mf_resize(preview->env, preview->span, room * sizeof(*moved),
+                      more * sizeof(*moved));
+
+        if (!moved)
+            return preview->env->error.status;
+        preview->span = moved;
+        preview->span_room = more;
+    }
+    preview->span[preview->span_count++] =
+        (struct long_span){ .at = offset, .source = source, .span = span };
+    return MF_OK;
+}
+
+static enum mf_status make(const struct mf_draft *draft,
+                           struct preview *preview)
+{
+    struct mf_sink sink;
+    enum mf_status status;
+
+    mf_sink_init(&sink, draft->env);
+    sink.big_endian = draft->big_endian;
+    sink.write = keep_bytes;
+    sink.span = keep_span;
+    sink.user = preview;
+    status = draft->format->out->head(draft, &sink);
+    preview->head_size = sink.offset;
+    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
+}
+
+/* ---- reading it ---- */
+
+static int64_t read_preview(const struct mf_source *source, uint64_t offset,
+                            void *buffer, size_t size)
+{
+    const struct preview *preview = source->user;
+    uint64_t end = preview->head_size, spans = 0, left;
+
+    for (size_t i = 0; i < preview->span_count; i++) {
+        const struct long_span *span = &preview->span[i];
+        uint64_t within = offset - span->at;
+
+        if (offset < span->at) {
+            end = span->at;
+            break;
+        }
+        if (within < span->span.size) {
+            left = span->span.size - within;
+            return span->source->ops->read(span->source,
+                                           span->span.offset + within, buffer,
+                                           left < size ? (size_t)left : size);
+        }
+        spans += span->span.size;
+    }
+    if (offset >= preview->head_size)
+        end = offset < source->size ? source->size : offset;
+    size = end - offset < size ? (size_t)(end - offset) : size;
+    if (offset < preview->head_size)
+        memcpy(buffer, preview->bytes + (offset - spans), size);
+    else
+        memset(buffer, 0, size);
+    return (int64_t)size;
+}
+
+static uint64_t preview_size(const struct mf_source *source)
+{
+    return source->size;
+}
+
+static void close_preview(struct mf_source *source)
+{
+    (void)source;
+}
+
+static const struct mf_source_ops preview_ops = { read_preview, preview_size,
+                                                  NULL, close_preview };
+
+/* ---- what is wrong with it ---- */
+
+static size_t errors_of(const struct mf_model *model, const char *rule)
+{
+    struct mf_finding finding;
+    size_t count = 0;
+
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        count += finding.severity == MF_ERROR && finding.rule == rule;
+    return count;
+}
+
+/* after has errors; now is the file as it is. */
+static enum mf_status compare(const struct mf_model *now,
+                              const struct mf_model *after)
+{
+    struct mf_finding finding;
+
+    for (size_t i = 0; mf_finding_at(after, i, &finding); i++)
+        if (finding.severity == MF_ERROR &&
+            errors_of(after, finding.rule) > errors_of(now, finding.rule))
+            return mf_fail(after->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                           "this would make an error, %s: %s", finding.rule,
+                           finding.message);
+    return MF_OK;
+}
+
+/* The file is read once more, for mf_validate adds to a model's findings. */
+static enum mf_status judge(struct mf_model *after,
+                            const struct mf_model *model)
+{
+    struct mf_source source = mf_source_borrow(&model->file[0].source);
+    struct mf_model *now;
+    enum mf_status status = mf_validate(after);
+
+    if (status != MF_OK || after->info.error_count == 0)
+        return status;
+    status = mf_model_open_source(after->env, source.name, &source, NULL, &now);
+    if (status != MF_OK)
+        return status;
+    status = mf_validate(now);
+    if (status == MF_OK)
+        status = compare(now, after);
+    mf_close(now);
+    return status;
+}
+
+enum mf_status mf_preview_check(const struct mf_draft *draft,
+                                const struct mf_model *model)
+{
+    struct preview preview = { .env = draft->env };
+    struct mf_source source = { .ops = &preview_ops,
+                                .size = draft->file_size,
+                                .fd = -1,
+                                .user = &preview };
+    struct mf_model *after;
+    enum mf_status status = make(draft, &preview);
+
+    if (status == MF_OK)
+        status = mf_model_open_source(draft->env, model->file[0].path, &source,
+                                      NULL, &after);
+    if (status == MF_OK) {
+        status = judge(after, model);
+        mf_close(after);
+    }
+    mf_release(draft->env, preview.bytes, preview.room);
+    mf_release(draft->env, preview.span,
+               preview.span_room * sizeof(*preview.span));
+    return status;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * digest.c - checksums and content digests, fed piece by piece
+ */
+#include "lib/io/digest.h"
+
+#include <stdalign.h>
+#include <zlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lib/base/heap.h"
+#include "lib/io/sha.h"
+#include "lib/lanes/isa.h"
+
+struct mf_digest {
+    union {
+        uint32_t crc;
+        XXH64_state_t xxh64;
+        XXH3_state_t xxh3; /* wants to be aligned to 64 bytes */
+        struct mf_sha sha;
+    } state;
+    enum mf_digest_kind kind;
+    const struct mf_isa *isa;
+    struct mf_env *env;
+    void *block; /* as the heap gave it */
+};
+
+static const struct digest_row {
+    const char *name;
+    size_t size;
+} rows[] = {
+    [MF_CRC32] = { "crc32", 4 },  [MF_XXH64] = { "xxh64", 8 },
+    [MF_XXH3_64] = { "xxh3", 8 }, [MF_XXH3_128] = { "xxh128", 16 },
+    [MF_SHA1] = { "sha1", 20 },   [MF_SHA256] = { "sha256", 32 },
+};
+
+/* The heap aligns for any number, no further; the rest is on us. */
+#define BLOCK_SIZE (sizeof(struct mf_digest) + alignof(struct mf_digest) - 1)
+
+uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size)
+{
+    /* zlib takes a null pointer for "start again", whatever the size. */
+    return size > 0 ? (uint32_t)crc32_z(crc, bytes, size) : crc;
+}
+
+uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size)
+{
+    return (uint32_t)crc32_combine(first, second, (z_off_t)size);
+}
+
+bool mf_digest_at(size_t index, struct mf_digest_info *out)
+{
+    if (!out)
+        return false;
+
+    if (index >= sizeof(rows) / sizeof(*rows))
+        return false;
+    *out =
+        (struct mf_digest_info){ rows[index].name, (enum mf_digest_kind)index,
+                                 rows[index].size };
+    return true;
+}
+
+size_t mf_digest_size(enum mf_digest_kind kind)
+{
+    return rows[kind].size;
+}
+
+static bool is_sha(enum mf_digest_kind kind)
+{
+    return kind == MF_SHA1 || kind == MF_SHA256;
+}
+
+void mf_digest_restart(struct mf_digest *digest)
+{
+    switch (digest->kind) {
+    case MF_CRC32:
+        digest->state.crc = 0;
+        break;
+    case MF_XXH64:
+        XXH64_reset(&digest->state.xxh64, 0);
+        break;
+    case MF_XXH3_64:
+        XXH3_64bits_reset(&digest->state.xxh3);
+        break;
+    case MF_XXH3_128:
+        XXH3_128bits_reset(&digest->state.xxh3);
+        break;
+    case MF_SHA1:
+    case MF_SHA256:
+        mf_sha_restart(&digest->state.sha);
+        break;
+    }
+}
+
+struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
+{
+    if (!env)
+        return NULL;
+
+    const struct mf_isa *isa;
+    struct mf_digest *digest;
+    uintptr_t over;
+    char *block;
+
+    mf_clear_error(env);
+    if ((size_t)kind >= sizeof(rows) / sizeof(*rows)) {
+        mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "there is no digest of kind %d", (int)kind);
+        return NULL;
+    }
+    isa = mf_isa_choose(env);
+    block = isa ? mf_alloc(env, BLOCK_SIZE) : NULL;
+    if (!block)
+        return NULL;
+    over = (uintptr_t)block % alignof(struct mf_digest);
+    digest = (void *)(block + (over ? alignof(struct mf_digest) - over : 0));
+    digest->kind = kind;
+    digest->isa = isa;
+    digest->env = env;
+    digest->block = block;
+    if (is_sha(kind) && mf_sha_init(&digest->state.sha, env, kind) != MF_OK) {
+        mf_release(env, block, BLOCK_SIZE);
+        return NULL;
+    }
+    mf_digest_restart(digest);
+    return digest;
+}
+
+void mf_digest_add(struct mf_digest *digest, const void *bytes, size_t size)
+{
+    if (!digest || !bytes)
+        return;
+
+    if (size == 0)
+        return;
+    switch (digest->kind) {
+    case MF_CRC32:
+        digest->state.crc = mf_crc32(digest->state.crc, bytes, size);
+        break;
+    case MF_XXH64:
+        XXH64_update(&digest->state.xxh64, bytes, size);
+        break;
+    case MF_XXH3_64:
+    case MF_XXH3_128:
+        digest->isa->xxh3_add(&digest->state.xxh3, bytes, size);
+        break;
+    case MF_SHA1:
+    case MF_SHA256:
+        mf_sha_add(&digest->state.sha, bytes, size);
+        break;
+    }
+}
+
+/* The size lowest bytes of value, the highest of them first. */
+static size_t put(uint64_t value, size_t size, uint8_t *out)
+{
+    for (size_t i = size; i-- > 0; value >>= 8)
+        out[i] = (uint8_t)value;
+    return size;
+}
+
+size_t mf_digest_finish(const struct mf_digest *digest,
+                        uint8_t out[MF_DIGEST_MAX])
+{
+    if (!digest || !out)
+        return 0;
+
+    XXH128_hash_t wide;
+
+    switch (digest->kind) {
+    case MF_CRC32:
+        return put(digest->state.crc, 4, out);
+    case MF_XXH64:
+        return put(XXH64_digest(&digest->state.xxh64), 8, out);
+    case MF_XXH3_64:
+        return put(XXH3_64bits_digest(&digest->state.xxh3), 8, out);
+    case MF_XXH3_128:
+        wide = XXH3_128bits_digest(&digest->state.xxh3);
+        return put(wide.high64, 8, out) + put(wide.low64, 8, out + 8);
+    case MF_SHA1:
+    case MF_SHA256:
+        return mf_sha_finish(&digest->state.sha, out);
+    }
+    return 0;
+}
+
+void mf_digest_free(struct mf_digest *digest)
+{
+    if (!digest)
+        return;
+    if (is_sha(digest->kind))
+        mf_sha_release(&digest->state.sha);
+    mf_release(digest->env, digest->block, BLOCK_SIZE);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * path.c - where a path leads
+ */
+#define _XOPEN_SOURCE 700 /* the sticky bit */
+#include "lib/io/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINKS_MAX 40 /* as many as Linux follows */
+
+size_t mf_folder_size(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+static bool too_long(void)
+{
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+/* Up to and with the last slash; "." where there is none. */
+static bool take_folder(const char *path, char out[PATH_MAX])
+{
+    size_t size = mf_folder_size(path);
+
+    strcpy(out, ".");
+    if (size >= PATH_MAX)
+        return too_long();
+    if (size > 0) {
+        memcpy(out, path, size);
+        out[size] = 0;
+    }
+    return true;
+}
+
+bool mf_is_planted(const struct stat *folder, const struct stat *file)
+{
+    const mode_t shared = S_ISVTX | S_IWOTH;
+
+    return (folder->st_mode & shared) == shared && file->st_uid != geteuid() &&
+           file->st_uid != folder->st_uid;
+}
+
+/* Whether the link at path, which is as status has it, may be followed. */
+static bool may_follow(const char *path, const struct stat *status)
+{
+    char name[PATH_MAX];
+    struct stat folder;
+
+    if (!take_folder(path, name) || stat(name, &folder) != 0)
+        return false;
+    if (!mf_is_planted(&folder, status))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+static bool same_link(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+           a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Puts what the link at path says in the place of its name, unless it is no
+ * longer the one that status was taken of: then path stays as it is. */
+static bool follow(char path[PATH_MAX], const struct stat *status)
+{
+    char link[PATH_MAX];
+    size_t folder = mf_folder_size(path);
+    struct stat now;
+    ssize_t size;
+
+    MF_AGAIN(size, readlink(path, link, sizeof(link) - 1));
+    if (size < 0)
+        return errno == EINVAL || errno == ENOENT;
+    if (lstat(path, &now) != 0 || !same_link(status, &now))
+        return true;
+    link[size] = 0;
+    folder = *link == '/' ? 0 : folder;
+    if (folder + (size_t)size >= PATH_MAX)
+        return too_long();
+    strcpy(path + folder, link);
+    return true;
+}
+
+bool mf_follow_links(const char *path, char out[PATH_MAX])
+{
+    struct stat status;
+
+    if (strlen(path) >= PATH_MAX)
+        return too_long();
+    strcpy(out, path);
+    for (int i = 0; i < LINKS_MAX; i++) {
+        if (lstat(out, &status) != 0)
+            return errno == ENOENT;
+        if (!S_ISLNK(status.st_mode))
+            return true;
+        if (!may_follow(out, &status) || !follow(out, &status))
+            return false;
+    }
+    errno = ELOOP;
+    return false;
+}
+
+int mf_open_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    int fd;
+
+    if (!take_folder(path, folder))
+        return -1;
+    MF_AGAIN(fd, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd;
+}
+
+bool mf_name_ends(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), tail = strlen(suffix);
+
+    return size > tail && strcmp(name + size - tail, suffix) == 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reader.c - bounded forward reading of fields in the file's byte order
+ */
+#include "lib/io/reader.h"
+#include "lib/base/text.h"
+
+#include <assert.h>
+
+/* A window of capacity bytes for a reader that is otherwise set; of one byte
+ * where there is nothing to read, so that taking no bytes is no failure. */
+static enum mf_status take_window(struct mf_reader *reader, size_t capacity)
+{
+    capacity = capacity > 0 ? capacity : 1;
+    reader->window = mf_alloc(reader->env, capacity);
+    if (!reader->window)
+        return reader->env->error.status;
+    reader->capacity = capacity;
+    return MF_OK;
+}
+
+enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
+                              const struct mf_source *source,
+                              const uint8_t *head, size_t head_size)
+{
+    size_t capacity =
+        source->size < MF_WINDOW ? (size_t)source->size : MF_WINDOW;
+
+    assert(head_size <= capacity);
+    *reader = (struct mf_reader){ .env = env,
+                                  .source = source,
+                                  .limit = source->size };
+    if (take_window(reader, capacity) != MF_OK)
+        return env->error.status;
+    if (head_size > 0)
+        memcpy(reader->window, head, head_size);
+    reader->filled = head_size;
+    return MF_OK;
+}
+
+enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
+                                   const struct mf_source *source,
+                                   struct mf_span span, size_t window)
+{
+    assert(window <= MF_WINDOW && span.offset <= source->size &&
+           span.size <= source->size - span.offset);
+    *reader = (struct mf_reader){ .env = env,
+                                  .source = source,
+                                  .base = span.offset,
+                                  .limit = span.offset + span.size };
+    return take_window(reader, span.size < window ? (size_t)span.size : window);
+}
+
+void mf_reader_release(struct mf_reader *reader)
+{
+    mf_release(reader->env, reader->window, reader->capacity);
+    reader->window = NULL;
+}
+
+/* The window holds nothing any more and every take gives zeros. */
+static void give_up(struct mf_reader *reader)
+{
+    if (reader->failed)
+        return;
+    reader->base = mf_reader_offset(reader);
+    reader->at = reader->filled = 0;
+    reader->failed = true;
+}
+
+void mf_reader_seek(struct mf_reader *reader, uint64_t offset)
+{
+    if (reader->failed)
+        return;
+    if (offset > reader->limit) {
+        give_up(reader);
+    } else if (offset >= reader->base &&
+               offset - reader->base <= reader->filled) {
+        reader->at = (size_t)(offset - reader->base);
+    } else {
+        reader->base = offset;
+        reader->at = reader->filled = 0;
+    }
+}
+
+void mf_reader_limit(struct mf_reader *reader, uint64_t limit)
+{
+    uint64_t here = mf_reader_offset(reader);
+
+    if (limit > reader->source->size)
+        limit = reader->source->size;
+    assert(limit >= here || reader->failed);
+    reader->limit = limit;
+    /* Bytes behind the limit that are in the window are forgotten. */
+    if (limit >= here && reader->filled - reader->at > limit - here)
+        reader->filled = reader->at + (size_t)(limit - here);
+}
+
+bool mf_reader_fill(struct mf_reader *reader, size_t size)
+{
+    size_t kept = reader->filled - reader->at;
+    uint64_t here = mf_reader_offset(reader), left;
+    size_t wanted;
+
+    assert(size <= MF_WINDOW);
+    if (reader->failed)
+        return false;
+    if (kept >= size)
+        return true;
+    left = reader->limit - here;
+    if (size > left) {
+        give_up(reader);
+        return false;
+    }
+    memmove(reader->window, reader->window + reader->at, kept);
+    reader->base = here;
+    reader->at = 0;
+    reader->filled = kept;
+    wanted = left < reader->capacity ? (size_t)left : reader->capacity;
+    if (mf_source_read(reader->env, reader->source, here + kept,
+                       reader->window + kept, wanted - kept) != MF_OK) {
+        give_up(reader);
+        return false;
+    }
+    reader->filled = wanted;
+    return true;
+}
+
+struct mf_reader mf_reader_ahead(struct mf_reader *reader)
+{
+    uint64_t left = mf_reader_left(reader);
+    struct mf_reader ahead;
+
+    mf_reader_fill(reader,
+                   left < reader->capacity ? (size_t)left : reader->capacity);
+    ahead = *reader;
+    ahead.limit = reader->base + reader->filled;
+    return ahead;
+}
+
+bool mf_take_bytes(struct mf_reader *reader, void *into, size_t size)
+{
+    char *out = into;
+
+    while (size > 0) {
+        size_t part = size < reader->capacity ? size : reader->capacity;
+        const uint8_t *bytes = part > 0 ? mf_take(reader, part) : NULL;
+
+        if (!bytes) {
+            give_up(reader);
+            memset(out, 0, size);
+            return false;
+        }
+        memcpy(out, bytes, part);
+        out += part;
+        size -= part;
+    }
+    return true;
+}
+
+enum mf_status mf_reader_check(struct mf_reader *reader, const char *what)
+{
+    if (!reader->failed)
+        return MF_OK;
+    if (reader->env->error.status != MF_OK)
+        return reader->env->error.status;
+    if (reader->limit < reader->source->size)
+        return mf_refuse(reader->env, MF_RULE_FILE_COUNT,
+                         mf_reader_offset(reader),
+                         "%s runs past offset %" PRIu64 ", where its section "
+                         "ends",
+                         what, reader->limit);
+    return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED,
+                     mf_reader_offset(reader),
+                     "the file ends inside %s (it has %" PRIu64 " bytes)", what,
+                     reader->limit);
+}
+
+bool mf_pass_text(struct mf_reader *reader, uint64_t size, bool *has_nul)
+{
+    *has_nul = false;
+    while (size > 0 && !reader->failed) {
+        size_t piece =
+            size < reader->capacity ? (size_t)size : reader->capacity;
+        const char *text = (const char *)mf_take(reader, piece);
+        size_t whole;
+
+        if (!text)
+            break;
+        /* The last bytes of a piece wait for the rest of their character. */
+        whole = piece < size ? mf_utf8_whole(text, piece) : piece;
+        reader->at -= piece - whole;
+        size -= whole;
+        *has_nul = *has_nul || memchr(text, 0, whole);
+        if (!mf_text_is_utf8(text, whole)) {
+            mf_skip(reader, size);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sha.h - SHA-1 and SHA-256 by the system's libcrypto, loaded when needed
+ *
+ * Building needs nothing of OpenSSL; a program that never asks for one of them
+ * runs without it, too.
+ */
+#ifndef MF_LIB_SHA_H
+#define MF_LIB_SHA_H
+
+#include "lib/base/heap.h"
+#include "lib/io/digest.h"
+
+struct mf_sha {
+    void *library;
+    bool failed; /* libcrypto has, since the start */
+    size_t size; /* of the digest */
+    /* From OpenSSL's manual SHA256_Init(3).  These calls allocate nothing;
+     * those of EVP_DigestInit(3) load a configuration and providers first,
+     * which take 80 KB that no limit of the env's would know of. */
+    int (*begin)(void *state);
+    int (*update)(void *state, const void *bytes, size_t size);
+    int (*end)(unsigned char *out, void *state);
+    uint64_t state[32]; /* a SHA256_CTX has 112 bytes, a SHA_CTX 96 */
+};
+
+/* kind: MF_SHA1 or MF_SHA256. */
+enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
+                           enum mf_digest_kind kind);
+void mf_sha_release(struct mf_sha *sha);
+
+void mf_sha_restart(struct mf_sha *sha);
+void mf_sha_add(struct mf_sha *sha, const void *bytes, size_t size);
+
+/* Returns the digest's size; 0 where libcrypto has failed, now or since the
+ * start. */
+size_t mf_sha_finish(const struct mf_sha *sha, uint8_t out[MF_DIGEST_MAX]);
+
+#endif

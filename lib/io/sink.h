@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sink.h - writing fields one after the other in the file's byte order
+ *
+ * A sink counts, and where it has a function it hands the bytes on in large
+ * pieces: the same code tells how long a header will be and writes it.  After
+ * the first failure it only counts on, and keeps what went wrong: whoever puts
+ * values reads them meanwhile, and each reading begins without an error.
+ */
+#ifndef MF_LIB_SINK_H
+#define MF_LIB_SINK_H
+
+#include <string.h>
+
+#include "lib/io/source.h"
+
+struct mf_sink {
+    struct mf_env *env;
+    /* NULL: the bytes are only counted */
+    enum mf_status (*write)(void *user, uint64_t offset, const void *bytes,
+                            size_t size);
+    /* Where it is there, it gets a file's bytes as what they are, unread. */
+    enum mf_status (*span)(void *user, uint64_t offset,
+                           const struct mf_source *source, struct mf_span span);
+    void *user;
+    uint64_t offset; /* of the next byte */
+    uint64_t end;    /* of the header, before its padding */
+    size_t filled;
+    bool big_endian;
+    enum mf_status status; /* of the first failure */
+    struct mf_error error; /* what the env said of it */
+    uint8_t buffer[16 * 1024];
+};
+
+/* Counts from 0 on until a function is set. */
+void mf_sink_init(struct mf_sink *sink, struct mf_env *env);
+
+void mf_put(struct mf_sink *sink, const void *bytes, size_t size);
+/* Bytes of a file; only counted where nothing is written. */
+void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
+                 struct mf_span span);
+void mf_put_zeros(struct mf_sink *sink, uint64_t size);
+void mf_put_filler(struct mf_sink *sink, uint8_t byte, uint64_t size);
+void mf_put_u8(struct mf_sink *sink, uint8_t value);
+void mf_put_u16(struct mf_sink *sink, uint16_t value);
+void mf_put_u32(struct mf_sink *sink, uint32_t value);
+void mf_put_u64(struct mf_sink *sink, uint64_t value);
+
+/* Hands on what is left.  The first failure, which is the env's error again. */
+enum mf_status mf_sink_finish(struct mf_sink *sink);
+
+#endif

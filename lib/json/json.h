@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json.h - a pull tokenizer over a reader
+ *
+ * Strict RFC 8259 in UTF-8: no document tree, no copy of the text, depth at
+ * most MF_JSON_DEPTH.  A safetensors header may be 100 MB; this needs the
+ * reader's window and nothing else.
+ */
+#ifndef MF_LIB_JSON_H
+#define MF_LIB_JSON_H
+
+#include "lib/io/reader.h"
+
+#define MF_JSON_DEPTH 64
+
+/* The longest piece that is seen at once: a pair of escaped surrogates, as in
+ * \ud83d\ude00. */
+#define MF_JSON_LOOK 12
+
+enum mf_json_token {
+    MF_JSON_ERROR, /* reader->env holds the sentence and the offset */
+    MF_JSON_BEGIN_OBJECT,
+    MF_JSON_END_OBJECT,
+    MF_JSON_BEGIN_ARRAY,
+    MF_JSON_END_ARRAY,
+    MF_JSON_KEY,    /* read it with mf_json_text or leave it: then next skips */
+    MF_JSON_STRING, /* likewise */
+    MF_JSON_NUMBER, /* json->digits */
+    MF_JSON_TRUE,
+    MF_JSON_FALSE,
+    MF_JSON_NULL,
+    MF_JSON_END /* the document is over and only white space followed */
+};
+
+struct mf_json {
+    struct mf_reader *reader;
+    uint64_t token_offset; /* of the token that mf_json_next gave last */
+    unsigned depth;        /* open objects and arrays */
+    uint64_t in_object;    /* bit i: level i + 1 is an object */
+    unsigned state;        /* private: what may come next */
+    bool text_pending;     /* a string was announced and not read to its end */
+    char digits[40];       /* number as written; longer ones are an error
+                              (MF_ERR_LIMIT), terminated */
+    size_t digits_size;
+};
+
+/* The document starts where the reader stands and ends at its limit.  The
+ * reader's window holds at least MF_JSON_LOOK bytes, or all of the document. */
+void mf_json_init(struct mf_json *json, struct mf_reader *reader);
+
+enum mf_json_token mf_json_next(struct mf_json *json);
+
+/* The string just announced (KEY or STRING), unescaped: at most capacity bytes
+ * (at least 4) into out, *size of them, never splitting a character; *more
+ * says whether a next call gives more.  out NULL: nothing is stored, *size is
+ * the length of all of it and *more is false. */
+enum mf_status mf_json_text(struct mf_json *json, char *out, size_t capacity,
+                            uint64_t *size, bool *more);
+
+/* Passes over the value whose first token was just given (an object or array
+ * to its end; nothing for a scalar, whose text, if any, next skips). */
+enum mf_status mf_json_skip(struct mf_json *json, enum mf_json_token first);
+
+/* digits as a plain non-negative decimal integer below 2^64: no sign,
+ * fraction, exponent; false otherwise.  (A leading zero was refused before.) */
+bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out);
+
+/* digits as what they are: U64, I64 (negative), else F64 (also integers that
+ * neither holds). */
+enum mf_value_type mf_json_number(const struct mf_json *json,
+                                  union mf_number *out);
+
+/* ---- between json*.c ---- */
+
+/* Tells that the byte where the reader stands breaks the rule, or that it
+ * cannot be read. */
+void mf_json_refuse(struct mf_json *json, const char *rule);
+
+/* After an error no token comes any more; returns the error's status. */
+enum mf_status mf_json_stop(struct mf_json *json);
+
+/* Holds terminated digits against RFC 8259, section 6.  NULL where they keep
+ * it, else the byte that breaks it: the NUL where digits are missing at the
+ * end. */
+const char *mf_json_number_error(const char *digits);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json_out.c - writing JSON: commas, escapes, numbers
+ */
+#include "lib/modelfile.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+/* 17 digits, two signs, "e" and three more digits, and a decimal point, which
+ * in some locale may have several bytes. */
+#define NUMBER_SIZE 48
+
+static void put(struct mf_json_out *json, const char *at, size_t size)
+{
+    if (json && json->write && at && size > 0)
+        json->write(json->user, at, size);
+}
+
+static void put_text(struct mf_json_out *json, const char *text)
+{
+    put(json, text, strlen(text));
+}
+
+/* The comma that the next value or key needs before it. */
+static void separate(struct mf_json_out *json)
+{
+    if (!json)
+        return;
+    if (json->comma && !json->after_key)
+        put(json, ",", 1);
+    json->comma = true;
+    json->after_key = false;
+}
+
+void mf_json_begin(struct mf_json_out *json, char bracket)
+{
+    if (!json)
+        return;
+
+    separate(json);
+    put(json, &bracket, 1);
+    json->comma = false;
+}
+
+void mf_json_end(struct mf_json_out *json, char bracket)
+{
+    if (!json)
+        return;
+
+    put(json, &bracket, 1);
+    json->comma = true;
+}
+
+void mf_json_key(struct mf_json_out *json, const char *key)
+{
+    mf_json_open_string(json);
+    mf_json_piece(json, key, key ? strlen(key) : 0);
+    mf_json_close_string(json, true);
+}
+
+void mf_json_string(struct mf_json_out *json, const char *at, size_t size)
+{
+    mf_json_open_string(json);
+    mf_json_piece(json, at, size);
+    mf_json_close_string(json, false);
+}
+
+void mf_json_open_string(struct mf_json_out *json)
+{
+    separate(json);
+    put(json, "\"", 1);
+}
+
+void mf_json_close_string(struct mf_json_out *json, bool key)
+{
+    if (!json)
+        return;
+
+    put_text(json, key ? "\":" : "\"");
+    json->after_key = key;
+}
+
+/* The escape of the character at `at`; returns how many bytes it stands for. */
+static size_t escape(struct mf_json_out *json, const char *at, size_t size)
+{
+    static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
+    uint32_t code;
+    size_t length = mf_utf8_next(at, size, &code);
+    const char *name = length == 1 && code ? strchr(named, (int)code) : NULL;
+    char text[16];
+
+    if (length == 4) /* a pair of surrogates */
+        snprintf(text, sizeof(text), "\\u%04x\\u%04x",
+                 (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
+                 (unsigned)(0xdc00 + (code & 0x3ff)));
+    else if (name)
+        snprintf(text, sizeof(text), "\\%c", names[name - named]);
+    else if (length > 0)
+        snprintf(text, sizeof(text), "\\u%04x", (unsigned)code);
+    else
+        snprintf(text, sizeof(text), "\\\\x%02x", (unsigned)(uint8_t)*at);
+    put_text(json, text);
+    return length > 0 ? length : 1;
+}
+
+/* Text that is clean for a terminal: of it, JSON escapes two characters. */
+static void put_clean(struct mf_json_out *json, const char *at, size_t size)
+{
+    size_t start = 0; /* of what is not written yet */
+
+    for (size_t i = 0; i < size; i++) {
+        if (at[i] != '"' && at[i] != '\\')
+            continue;
+        put(json, at + start, i - start);
+        escape(json, at + i, 1);
+        start = i + 1;
+    }
+    put(json, at + start, size - start);
+}
+
+void mf_json_piece(struct mf_json_out *json, const char *at, size_t size)
+{
+    if (!at)
+        return;
+
+    while (size > 0) {
+        size_t taken = mf_text_clean(at, size);
+
+        put_clean(json, at, taken);
+        if (taken < size)
+            taken += escape(json, at + taken, size - taken);
+        at += taken;
+        size -= taken;
+    }
+}
+
+static void put_number(struct mf_json_out *json, uint64_t size, bool negative)
+{
+    char text[24]; /* 20 digits and a sign */
+    char *at = text + sizeof(text);
+
+    do {
+        *--at = (char)('0' + size % 10);
+        size /= 10;
+    } while (size > 0);
+    if (negative)
+        *--at = '-';
+    separate(json);
+    put(json, at, (size_t)(text + sizeof(text) - at));
+}
+
+void mf_json_u64(struct mf_json_out *json, uint64_t value)
+{
+    put_number(json, value, false);
+}
+
+void mf_json_i64(struct mf_json_out *json, int64_t value)
+{
+    put_number(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value,
+               value < 0);
+}
+
+/* Puts a point where printf wrote the one of the program's locale, which may
+ * be any bytes. */
+static void fix_point(char *text)
+{
+    char *from = text, *to = text;
+
+    while (*from) {
+        if (strchr("0123456789+-e", *from)) {
+            *to++ = *from++;
+            continue;
+        }
+        *to++ = '.';
+        while (*from && !strchr("0123456789+-e", *from))
+            from++;
+    }
+    *to = 0;
+}
+
+/* Doubles lie closer together below a power of two than above it.  There, of
+ * 16 digits the nearest may give another double, and the next ones up this
+ * one: 2^-44 is 5.684341886080802e-14. */
+static void try_16_digits(char *text, double value)
+{
+    char shorter[NUMBER_SIZE], *last;
+
+    strcpy(shorter, text);
+    last = shorter + strcspn(shorter, "e") - 1;
+    memmove(last, last + 1, strlen(last));
+    /* Nothing to carry: behind a 9, fewer digits would have been enough.  What
+     * a 9 becomes here ends the number, and so it is not value. */
+    last[-1]++;
+    if (strtod(shorter, NULL) == value)
+        strcpy(text, shorter);
+}
+
+/* True, and written, where value is no number that JSON has digits for. */
+static bool put_not_finite(struct mf_json_out *json, double value)
+{
+    const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+
+    if (isfinite(value))
+        return false;
+    mf_json_string(json, name, strlen(name));
+    return true;
+}
+
+void mf_json_f32(struct mf_json_out *json, float value)
+{
+    if (!json)
+        return;
+
+    int digits = FLT_DIG;
+    char text[NUMBER_SIZE];
+
+    if (put_not_finite(json, (double)value))
+        return;
+    /* Read as a double and rounded, as readers of JSON will do. */
+    do {
+        snprintf(text, sizeof(text), "%.*g", digits, (double)value);
+    } while ((float)strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    fix_point(text);
+    separate(json);
+    put_text(json, text);
+}
+
+void mf_json_f64(struct mf_json_out *json, double value)
+{
+    if (!json)
+        return;
+
+    /* 15 digits are exact for every double that has no more, 17 are enough
+     * for all.  Near zero, doubles have fewer digits, down to one. */
+    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
+    char text[NUMBER_SIZE];
+
+    if (put_not_finite(json, value))
+        return;
+    do {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    } while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
+    if (digits == DBL_DECIMAL_DIG)
+        try_16_digits(text, value);
+    fix_point(text);
+    separate(json);
+    put_text(json, text);
+}
+
+void mf_json_bool(struct mf_json_out *json, bool value)
+{
+    separate(json);
+    put_text(json, value ? "true" : "false");
+}
+
+void mf_json_null(struct mf_json_out *json)
+{
+    separate(json);
+    put_text(json, "null");
+}
+
+void mf_json_digits(struct mf_json_out *json, const char *at, size_t size)
+{
+    separate(json);
+    put(json, at, size);
+}

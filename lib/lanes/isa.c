@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa.c - which instruction set the loops over tensor data use
+ */
+#include "lib/lanes/isa.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+const struct mf_isa mf_isas[] = {
+    { "portable", mf_count_portable, mf_xxh3_add_portable },
+#if defined(__x86_64__)
+    { "avx2", mf_count_avx2, mf_xxh3_add_avx2 },
+    { "avx512", mf_count_avx512, mf_xxh3_add_avx512 },
+#endif
+    { 0 },
+};
+
+#if defined(__x86_64__)
+/* Conversion of halves, which every processor with AVX2 has, and no rule says
+ * so.  clang's __builtin_cpu_supports does not know its name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
+#endif
+
+bool mf_isa_runs(const struct mf_isa *isa)
+{
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (strcmp(isa->name, "avx2") == 0)
+        return __builtin_cpu_supports("avx2") && has_f16c();
+    if (strcmp(isa->name, "avx512") == 0)
+        return __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl") && has_f16c();
+#else
+    (void)isa;
+#endif
+    return true;
+}
+
+const char *mf_isa_at(size_t index)
+{
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++)
+        if (mf_isa_runs(isa) && index-- == 0)
+            return isa->name;
+    return NULL;
+}
+
+static const struct mf_isa *refuse(struct mf_env *env, const char *name,
+                                   const char *why)
+{
+    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s', %s",
+            mf_quote((struct mf_str){ name, strlen(name) }).text, why);
+    return NULL;
+}
+
+enum mf_status mf_isa_check(struct mf_env *env)
+{
+    MF_NEED(NULL, env);
+
+    mf_clear_error(env);
+    return mf_isa_choose(env) ? MF_OK : mf_env_error(env)->status;
+}
+
+const struct mf_isa *mf_isa_choose(struct mf_env *env)
+{
+    const char *wanted = getenv("MODELFILE_ISA");
+    const struct mf_isa *best = &mf_isas[0];
+
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
+        if (wanted && *wanted && strcmp(isa->name, wanted) == 0)
+            return mf_isa_runs(isa)
+                       ? isa
+                       : refuse(env, wanted, "which does not run here");
+        if (mf_isa_runs(isa))
+            best = isa;
+    }
+    return wanted && *wanted
+               ? refuse(env, wanted, "not portable, avx2 or avx512")
+               : best;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * isa.h - which instruction set the loops over tensor data use
+ *
+ * Every lane gives the same answers; they differ in speed alone.
+ */
+#ifndef MF_LIB_ISA_H
+#define MF_LIB_ISA_H
+
+#include "lib/base/error.h"
+
+/* A pattern of bits: those of mask are as in value. */
+struct mf_bits {
+    uint64_t mask, value;
+};
+
+/* Of count numbers, width bytes wide and stride bytes from one to the next, how
+ * many have those bits. */
+typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
+                          uint8_t width, struct mf_bits bits);
+
+mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
+
+/* More bytes for an XXH3_state_t, whether its digest is to have 64 or 128
+ * bits. */
+typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
+
+mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
+
+struct mf_isa {
+    const char *name;
+    mf_count *count;
+    mf_xxh3_add *xxh3_add;
+};
+
+/* From the plainest to the best; ends with name NULL. */
+extern const struct mf_isa mf_isas[];
+
+/* True where this processor has it. */
+bool mf_isa_runs(const struct mf_isa *isa);
+
+/* The best that runs here, or the one that the environment's MODELFILE_ISA
+ * names; NULL after mf_fail where that is none, or does not run here. */
+const struct mf_isa *mf_isa_choose(struct mf_env *env);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * facts.c - what people ask of a model, wherever its format keeps it
+ */
+#include <string.h>
+
+#include "lib/model/model.h"
+
+const char *mf_detail_name(int fact)
+{
+    static const char *const names[MF_DETAIL_COUNT] = {
+        [MF_FACT_ARCHITECTURE] = "architecture",
+        [MF_FACT_NAME] = "name",
+        [MF_FACT_LICENSE] = "license",
+        [MF_FACT_FILE_TYPE] = "file_type",
+        [MF_FACT_CONTEXT_LENGTH] = "context_length",
+        [MF_FACT_EMBEDDING_LENGTH] = "embedding_length",
+        [MF_FACT_BLOCK_COUNT] = "block_count",
+        [MF_FACT_HEAD_COUNT] = "head_count",
+        [MF_FACT_HEAD_COUNT_KV] = "head_count_kv",
+        [MF_FACT_VOCAB_SIZE] = "vocab_size",
+        [MF_FACT_FEED_FORWARD_LENGTH] = "feed_forward_length",
+        [MF_FACT_KEY_LENGTH] = "key_length",
+        [MF_FACT_VALUE_LENGTH] = "value_length",
+        [MF_DETAIL_NORM_EPSILON] = "layer_norm_epsilon",
+        [MF_DETAIL_RMS_EPSILON] = "layer_norm_rms_epsilon",
+        [MF_DETAIL_ROPE] = "rope.dimension_count",
+        [MF_DETAIL_KEY_LENGTH_MLA] = "key_length_mla",
+        [MF_DETAIL_VALUE_LENGTH_MLA] = "value_length_mla",
+        [MF_DETAIL_Q_LORA_RANK] = "q_lora_rank",
+        [MF_DETAIL_KV_LORA_RANK] = "kv_lora_rank",
+        [MF_DETAIL_EXPERT_COUNT] = "expert_count",
+        [MF_DETAIL_EXPERT_USED_COUNT] = "expert_used_count",
+        [MF_DETAIL_EXPERT_LENGTH] = "expert_feed_forward_length",
+        [MF_DETAIL_SHARED_COUNT] = "expert_shared_count",
+        [MF_DETAIL_SHARED_LENGTH] = "expert_shared_feed_forward_length",
+        [MF_DETAIL_PREDICT_LAYERS] = "nextn_predict_layers",
+        [MF_DETAIL_SSM_CONV_KERNEL] = "ssm.conv_kernel",
+        [MF_DETAIL_SSM_INNER_SIZE] = "ssm.inner_size",
+        [MF_DETAIL_SSM_STATE_SIZE] = "ssm.state_size",
+        [MF_DETAIL_SSM_STEP_RANK] = "ssm.time_step_rank",
+    };
+
+    return fact >= 0 && fact < MF_DETAIL_COUNT ? names[fact] : "unknown";
+}
+
+const char *mf_fact_name(enum mf_fact fact)
+{
+    return (unsigned)fact < MF_FACT_COUNT ? mf_detail_name((int)fact)
+                                          : "unknown";
+}
+
+/* A fact that is text must be text; a number may also be a list of numbers,
+ * and a vocabulary's size the length of a list. */
+static bool fits(int fact, const struct mf_meta *meta)
+{
+    switch (fact) {
+    case MF_FACT_ARCHITECTURE:
+    case MF_FACT_NAME:
+    case MF_FACT_LICENSE:
+        return meta->type == MF_VALUE_STRING && meta->text.at;
+    case MF_FACT_FILE_TYPE:
+        return mf_meta_integer(meta) ||
+               (meta->type == MF_VALUE_STRING && meta->text.at);
+    case MF_DETAIL_NORM_EPSILON:
+    case MF_DETAIL_RMS_EPSILON:
+        return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
+    default:
+        return mf_meta_integer(meta) || meta->type == MF_VALUE_ARRAY;
+    }
+}
+
+/* The row's key with the architecture in the place of its "*". */
+static bool find_key(const struct mf_model *model, const char *key,
+                     struct mf_meta *out, size_t *at)
+{
+    const char *star = strchr(key, '*');
+    struct mf_meta architecture;
+    size_t before = star ? (size_t)(star - key) : 0;
+    char full[256];
+    size_t size;
+
+    if (!star)
+        return mf_meta_find(model, key, strlen(key), out, at);
+    if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &architecture, NULL) ||
+        architecture.text.size > sizeof(full) - strlen(key))
+        return false;
+    size = before + architecture.text.size + strlen(star + 1);
+    memcpy(full, key, before);
+    memcpy(full + before, architecture.text.at, architecture.text.size);
+    memcpy(full + before + architecture.text.size, star + 1, strlen(star + 1));
+    return mf_meta_find(model, full, size, out, at);
+}
+
+bool mf_model_detail_key(const struct mf_model *model, int fact,
+                         struct mf_str *key, struct mf_meta *out)
+{
+    const struct mf_fact_row *row = model->format->facts;
+    const char *first = NULL;
+
+    for (; row && row->key; row++) {
+        if (row->fact != fact)
+            continue;
+        if (find_key(model, row->key, out, NULL)) {
+            *key = out->key;
+            return true;
+        }
+        first = first ? first : row->key;
+    }
+    /* Without the architecture: that says MODEL-ARCHITECTURE. */
+    first = first ? first : mf_detail_name(fact);
+    first = *first == '*' ? first + strlen("*.") : first;
+    *key = (struct mf_str){ first, strlen(first) };
+    return false;
+}
+
+/* A file type that is a number becomes the name of the mix. */
+static bool name_file_type(const struct mf_model *model, struct mf_meta *meta)
+{
+    const char *name;
+
+    if (meta->type == MF_VALUE_STRING)
+        return true;
+    name = model->format->file_type_name
+               ? model->format->file_type_name(meta->number.u64)
+               : NULL;
+    if (!name)
+        return false;
+    meta->type = MF_VALUE_STRING;
+    meta->count = strlen(name);
+    meta->text = (struct mf_str){ name, strlen(name) };
+    return true;
+}
+
+bool mf_model_detail(const struct mf_model *model, int fact,
+                     struct mf_meta *out, size_t *at)
+{
+    const struct mf_fact_row *row = model->format->facts;
+    struct mf_meta meta;
+    size_t found;
+
+    for (; row && row->key; row++)
+        if (row->fact == fact && find_key(model, row->key, &meta, &found) &&
+            fits(fact, &meta) &&
+            (fact != MF_FACT_FILE_TYPE || name_file_type(model, &meta))) {
+            *out = meta;
+            if (at)
+                *at = found;
+            return true;
+        }
+    return false;
+}
+
+bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
+                   struct mf_meta *out, size_t *at)
+{
+    if (!model || !out)
+        return false;
+
+    return mf_model_detail(model, (int)fact, out, at);
+}

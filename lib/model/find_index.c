@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * indexed.c - the index.json that speaks for a shard
+ *
+ * Shards of safetensors do not say what they are a part of, and their names
+ * follow no rule that holds everywhere (model-00001-of-000163.safetensors).  So
+ * every index of the folder is asked whether it lists the file.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/str.h"
+#include "lib/io/path.h"
+#include "lib/model/model.h"
+
+static bool is_index_name(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->list && mf_name_ends(name, mf_formats[i]->suffix))
+            return true;
+    return false;
+}
+
+static enum mf_status list_names(struct mf_env *env,
+                                 const struct mf_source *source,
+                                 struct mf_shard_names *names)
+{
+    uint8_t bytes[MF_HEAD_SIZE];
+    const struct mf_format *format;
+    struct mf_detection kind;
+    struct mf_head head;
+    struct mf_reader reader;
+    enum mf_status status = mf_head_read(env, source, bytes, &head);
+
+    if (status != MF_OK)
+        return status;
+    format = mf_format_of(env, &head, &kind);
+    if (!format || !format->list)
+        return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
+                       "is no list of shards");
+    status = mf_reader_init(&reader, env, source, head.at, head.size);
+    if (status == MF_OK)
+        status = format->list(&reader, names);
+    mf_reader_release(&reader);
+    return status;
+}
+
+static bool has_name(const struct mf_shard_names *names, struct mf_str name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (mf_str_same(names->name[i], name))
+            return true;
+    return false;
+}
+
+/* An index that cannot be read might list the file. */
+static enum mf_status blame(struct mf_env *env, const char *index)
+{
+    struct mf_error error = env->error;
+    const char *name = mf_base_name(index);
+
+    mf_clear_error(env);
+    return mf_fail(env, error.status, MF_NO_OFFSET,
+                   "'%s' beside it, which may list it: %s",
+                   mf_quote((struct mf_str){ name, strlen(name) }).text,
+                   error.message);
+}
+
+/* *lists: the index names the file. */
+static enum mf_status ask(struct mf_env *env, const char *index,
+                          struct mf_str file, bool *lists)
+{
+    struct mf_arena arena;
+    struct mf_shard_names names = { .arena = &arena };
+    struct mf_source source;
+    enum mf_status status = mf_source_open_file(env, index, &source, NULL);
+
+    if (status != MF_OK)
+        return blame(env, index);
+    mf_arena_init(&arena, env);
+    status = list_names(env, &source, &names);
+    *lists = status == MF_OK && has_name(&names, file);
+    mf_release(env, names.name, names.room * sizeof(*names.name));
+    mf_arena_release(&arena);
+    mf_source_close(&source);
+    return status == MF_OK ? MF_OK : blame(env, index);
+}
+
+/* Two that list the file may mean two models. */
+static enum mf_status two_of_them(struct mf_env *env, const char *a,
+                                  const char *b)
+{
+    bool turned = strcmp(a, b) > 0;
+    const char *first = mf_base_name(turned ? b : a);
+    const char *second = mf_base_name(turned ? a : b);
+
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "two lists beside it have it, '%s' and '%s': name the one "
+                   "that is meant",
+                   mf_quote((struct mf_str){ first, strlen(first) }).text,
+                   mf_quote((struct mf_str){ second, strlen(second) }).text);
+}
+
+/* *out: the index that lists the file, be it this one. */
+static enum mf_status consider(struct mf_model *model, const char *path,
+                               const char *name, const char **out)
+{
+    const char *file = mf_base_name(path);
+    const char *index = mf_path_beside(&model->paths, path,
+                                       (struct mf_str){ name, strlen(name) });
+    bool lists = false;
+
+    if (!index || ask(model->env, index, (struct mf_str){ file, strlen(file) },
+                      &lists) != MF_OK)
+        return model->env->error.status;
+    if (lists && *out)
+        return two_of_them(model->env, *out, index);
+    *out = lists ? index : *out;
+    return MF_OK;
+}
+
+enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
+                                   const char **out)
+{
+    int folder = mf_open_folder(path);
+    DIR *stream = folder < 0 ? NULL : fdopendir(folder);
+    enum mf_status status = MF_OK;
+    struct dirent *entry;
+
+    *out = NULL;
+    if (!stream) { /* what cannot be listed shows no index */
+        if (folder >= 0)
+            close(folder);
+        return MF_OK;
+    }
+    errno = 0;
+    while (status == MF_OK && (entry = readdir(stream)) != NULL) {
+        if (is_index_name(entry->d_name))
+            status = consider(model, path, entry->d_name, out);
+        errno = 0;
+    }
+    if (status == MF_OK && errno != 0)
+        status = mf_fail(model->env, MF_ERR_IO, MF_NO_OFFSET,
+                         "cannot read the folder: %s", strerror(errno));
+    closedir(stream);
+    return status;
+}

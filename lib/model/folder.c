@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * folder.c - the models that a folder holds
+ *
+ * Looks at names only: which of the files are models, and which belong
+ * together.  Opening them tells whether that is so.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/base/sort.h"
+#include "lib/io/path.h"
+#include "lib/model/model.h"
+
+#define INDEX_SUFFIX ".safetensors.index.json"
+
+struct entry {
+    const char *path; /* folder and name, in the arena */
+    const char *name; /* its last component */
+    bool link;        /* a symbolic one */
+};
+
+struct listing {
+    struct mf_env *env;
+    struct mf_arena arena;
+    struct entry *entry;
+    size_t count, room;
+    uint32_t *order;
+    bool folders; /* are wanted, not models */
+};
+
+static bool is_model_name(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_name_ends(name, mf_formats[i]->suffix))
+            return true;
+    return false;
+}
+
+static enum mf_status make_room(struct listing *listing)
+{
+    size_t room = listing->room ? listing->room * 2 : 16;
+    struct entry *moved;
+
+    if (listing->count < listing->room)
+        return MF_OK;
+    moved = mf_resize(listing->env, listing->entry,
+                      listing->room * sizeof(*moved), room * sizeof(*moved));
+    if (!moved)
+        return listing->env->error.status;
+    listing->entry = moved;
+    listing->room = room;
+    return MF_OK;
+}
+
+static enum mf_status add_entry(struct listing *listing, const char *folder,
+                                const char *name, bool link)
+{
+    size_t size = strlen(folder), slash = size > 0 && folder[size - 1] != '/';
+    char *path;
+
+    if (make_room(listing) != MF_OK)
+        return listing->env->error.status;
+    path = mf_arena_text(&listing->arena, size + slash + strlen(name));
+    if (!path)
+        return listing->env->error.status;
+    memcpy(path, folder, size);
+    memcpy(path + size, "/", slash);
+    memcpy(path + size + slash, name, strlen(name));
+    listing->entry[listing->count++] =
+        (struct entry){ path, path + size + slash, link };
+    return MF_OK;
+}
+
+/* A folder that has a model's name is a folder.  A model that leads nowhere
+ * stays: opening it says why. */
+static enum mf_status consider(struct listing *listing, const char *folder,
+                               int fd, const char *name)
+{
+    struct stat status, itself;
+    bool found, link;
+
+    if (name[0] == '.' || (!listing->folders && !is_model_name(name)))
+        return MF_OK;
+    found = fstatat(fd, name, &status, 0) == 0;
+    if (!found && listing->folders && errno != ENOENT && errno != ELOOP)
+        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "cannot look at '%s' in the folder: %s",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text,
+                       strerror(errno));
+    if ((found && S_ISDIR(status.st_mode)) != listing->folders)
+        return MF_OK;
+    link = listing->folders &&
+           fstatat(fd, name, &itself, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISLNK(itself.st_mode);
+    return add_entry(listing, folder, name, link);
+}
+
+static enum mf_status read_folder(struct listing *listing, const char *folder)
+{
+    DIR *stream = opendir(folder);
+    enum mf_status status = MF_OK;
+    struct dirent *entry;
+
+    if (!stream)
+        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "cannot open the folder: %s", strerror(errno));
+    errno = 0;
+    while (status == MF_OK && (entry = readdir(stream)) != NULL) {
+        status = consider(listing, folder, dirfd(stream), entry->d_name);
+        errno = 0;
+    }
+    if (status == MF_OK && errno != 0)
+        status = mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+                         "cannot read the folder: %s", strerror(errno));
+    closedir(stream);
+    return status;
+}
+
+static bool by_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct entry *entry = table;
+
+    return strcmp(entry[a].name, entry[b].name) < 0;
+}
+
+/* Fills in the order of the entries, by name. */
+static enum mf_status sort_entries(struct listing *listing)
+{
+    listing->order =
+        mf_arena_take(&listing->arena, listing->count * sizeof(uint32_t));
+    if (!listing->order)
+        return listing->env->error.status;
+    for (size_t i = 0; i < listing->count; i++)
+        listing->order[i] = (uint32_t)i;
+    mf_sort(listing->order, listing->count, by_name, listing->entry);
+    return MF_OK;
+}
+
+/* ---- which files are one model ---- */
+
+/* True where b is a shard of the same model as shard a. */
+static bool same_model(const char *a, const char *b)
+{
+    struct mf_shard_name left, right;
+
+    return mf_shard_name_match(a, &left) && mf_shard_name_match(b, &right) &&
+           left.prefix_size == right.prefix_size &&
+           memcmp(a, b, left.prefix_size) == 0 && left.count == right.count &&
+           strcmp(left.suffix, right.suffix) == 0;
+}
+
+/* True where an index.json of the folder speaks for a safetensors file:
+ * model.safetensors.index.json for model-00001-of-00002.safetensors, and for a
+ * lone model.safetensors too. */
+static bool has_index(const struct listing *listing, const char *name)
+{
+    struct mf_shard_name shard;
+    size_t prefix;
+
+    if (!mf_name_ends(name, ".safetensors"))
+        return false;
+    prefix = mf_shard_name_match(name, &shard)
+                 ? shard.prefix_size - 1
+                 : strlen(name) - strlen(".safetensors");
+    for (size_t i = 0; i < listing->count; i++) {
+        const char *other = listing->entry[i].name;
+
+        if (mf_name_ends(other, INDEX_SUFFIX) &&
+            strlen(other) - strlen(INDEX_SUFFIX) == prefix &&
+            memcmp(other, name, prefix) == 0)
+            return true;
+    }
+    return false;
+}
+
+static enum mf_status
+tell(const struct listing *listing,
+     enum mf_status (*found)(void *, const char *, enum mf_shards), void *user)
+{
+    enum mf_status status = MF_OK;
+    const char *before = NULL;
+
+    for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
+        const struct entry *entry = &listing->entry[listing->order[i]];
+        bool again = before && same_model(before, entry->name);
+        struct mf_shard_name shard;
+
+        before = entry->name;
+        /* Sorted by name, shards of a model stand one behind the other. */
+        if (again || has_index(listing, entry->name))
+            continue;
+        status =
+            found(user, entry->path,
+                  mf_shard_name_match(entry->name, &shard) ? MF_SHARDS_BY_NAME
+                                                           : MF_SHARDS_AUTO);
+    }
+    return status;
+}
+
+/* Reads the folder, names in order; release whatever it returns. */
+static enum mf_status list(struct listing *listing, const char *folder)
+{
+    enum mf_status status;
+
+    mf_clear_error(listing->env);
+    mf_arena_init(&listing->arena, listing->env);
+    status = read_folder(listing, folder);
+    return status == MF_OK ? sort_entries(listing) : status;
+}
+
+static void release(struct listing *listing)
+{
+    mf_release(listing->env, listing->entry,
+               listing->room * sizeof(*listing->entry));
+    mf_arena_release(&listing->arena);
+}
+
+enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
+                              enum mf_status (*found)(void *user,
+                                                      const char *path,
+                                                      enum mf_shards shards),
+                              void *user)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, folder);
+    MF_NEED(env, found);
+
+    struct listing listing = { .env = env };
+    enum mf_status status = list(&listing, folder);
+
+    if (status == MF_OK)
+        status = tell(&listing, found, user);
+    release(&listing);
+    return status;
+}
+
+enum mf_status mf_folder_folders(struct mf_env *env, const char *folder,
+                                 enum mf_status (*found)(void *user,
+                                                         const char *path,
+                                                         bool link),
+                                 void *user)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, folder);
+    MF_NEED(env, found);
+
+    struct listing listing = { .env = env, .folders = true };
+    enum mf_status status = list(&listing, folder);
+
+    for (size_t i = 0; i < listing.count && status == MF_OK; i++) {
+        const struct entry *entry = &listing.entry[listing.order[i]];
+
+        status = found(user, entry->path, entry->link);
+    }
+    release(&listing);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * foreign.h - naming files that are no model here
+ */
+#ifndef MF_LIB_FOREIGN_H
+#define MF_LIB_FOREIGN_H
+
+#include "lib/model/format.h"
+
+/* True where the head is that of a known foreign format: sets out->format and
+ * out->note, and leaves the rest. */
+bool mf_foreign_detect(const struct mf_head *head, struct mf_detection *out);
+
+#endif

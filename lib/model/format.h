@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * format.h - what a format supplies, and all that it may use
+ *
+ * A format is one struct mf_format in lib/model/formats.c's list.  It turns
+ * bytes into rows of the index and metadata into values; what all formats share
+ * (geometry, look-up, shards, limits) is not its business.
+ */
+#ifndef MF_LIB_FORMAT_H
+#define MF_LIB_FORMAT_H
+
+#include "lib/base/sort.h"
+#include "lib/base/str.h"
+#include "lib/base/text.h"
+#include "lib/io/digest.h"
+#include "lib/io/reader.h"
+#include "lib/json/json.h"
+#include "lib/model/index.h"
+#include "lib/model/json_members.h"
+#include "lib/model/values.h"
+#include "lib/model/vocabulary.h"
+
+#define MF_HEAD_SIZE 64
+
+/* The first bytes of a file, at most MF_HEAD_SIZE. */
+struct mf_head {
+    const uint8_t *at;
+    size_t size;
+    uint64_t file_size;
+};
+
+/* Facts that only checks ask for; they go on where enum mf_fact ends. */
+enum mf_detail {
+    MF_DETAIL_NORM_EPSILON = MF_FACT_COUNT,
+    MF_DETAIL_RMS_EPSILON,
+    MF_DETAIL_ROPE, /* how many elements of a head are turned */
+    MF_DETAIL_KEY_LENGTH_MLA,
+    MF_DETAIL_VALUE_LENGTH_MLA,
+    MF_DETAIL_Q_LORA_RANK,
+    MF_DETAIL_KV_LORA_RANK,
+    MF_DETAIL_EXPERT_COUNT,
+    MF_DETAIL_EXPERT_USED_COUNT,
+    MF_DETAIL_EXPERT_LENGTH, /* forward length of an expert */
+    MF_DETAIL_SHARED_COUNT,
+    MF_DETAIL_SHARED_LENGTH, /* of all shared experts together */
+    MF_DETAIL_PREDICT_LAYERS,
+    MF_DETAIL_SSM_CONV_KERNEL,
+    MF_DETAIL_SSM_INNER_SIZE,
+    MF_DETAIL_SSM_STATE_SIZE,
+    MF_DETAIL_SSM_STEP_RANK,
+    MF_DETAIL_COUNT
+};
+
+/* Where a format keeps a fact: tried in order, the first key that is there
+ * with a fitting value wins.  "*" in key stands for the architecture. */
+struct mf_fact_row {
+    int fact; /* enum mf_fact or enum mf_detail */
+    const char *key;
+};
+
+/* Shard files that a file lists: names within its own folder. */
+struct mf_shard_names {
+    struct mf_arena *arena;
+    struct mf_str *name; /* terminated */
+    size_t count, room;
+};
+enum mf_status mf_shard_names_add(struct mf_shard_names *names,
+                                  struct mf_str name, size_t *at);
+
+struct mf_format_out; /* in draft.h */
+
+/* What a metadatum's value may be. */
+enum mf_values_kind {
+    MF_VALUES_TYPED,  /* of the first 13 types of enum mf_value_type */
+    MF_VALUES_JSON,   /* whatever JSON has */
+    MF_VALUES_STRINGS /* strings alone */
+};
+
+struct mf_format {
+    const char *name, *variant, *suffix, *description;
+    enum mf_layout layout;
+    enum mf_values_kind values;
+    bool shards;   /* there is a convention for models of several files */
+    bool unmarked; /* and a file of these does not say that it is one */
+    bool fastest_first;
+
+    /* True where the bytes are this format's (also when it can tell no more
+     * than that they wear its magic): fills in *out, which comes with name,
+     * variant, supported = true and size set. */
+    bool (*probe)(const struct mf_head *head, struct mf_detection *out);
+
+    /* Reads the header from the file's first byte on.  Fills index->part and
+     * the tables; index->kind is what probe said and may be bettered.  NULL
+     * for a row that only detects. */
+    enum mf_status (*parse)(struct mf_reader *reader, struct mf_index *index);
+
+    /* For a file that only lists shards, instead of parse: its names, and
+     * after all shards have been read whether they hold what it says. */
+    enum mf_status (*list)(struct mf_reader *reader,
+                           struct mf_shard_names *names);
+    enum mf_status (*verify)(struct mf_reader *reader, struct mf_index *index,
+                             const struct mf_shard_names *names);
+
+    /* What only this format asks of a whole model, for mf_validate; parts are
+     * its shards.  May be NULL. */
+    void (*validate)(struct mf_index *index, const struct mf_part *parts,
+                     size_t part_count);
+
+    /* Reads again, for mf_validate, what parse has passed over of so many rows
+     * of metadata, which are of one file.  NULL where parse looks at all there
+     * is. */
+    enum mf_status (*revisit)(struct mf_reader *reader, struct mf_index *index,
+                              const struct mf_meta *rows, size_t count);
+
+    /* One event of a value; see mf_values_next. */
+    enum mf_status (*value_next)(struct mf_values *values,
+                                 struct mf_value *out);
+
+    const char *(*type_name)(
+        uint32_t type_id); /* of a type that lib/model/types.def
+                              lacks; may be NULL, may
+                              return NULL */
+    uint32_t (*type_id)(enum mf_type type); /* the format's number, or
+                                               MF_NO_TYPE_ID */
+    /* The name of a file_type number; NULL where it has none.  May be NULL. */
+    const char *(*file_type_name)(uint64_t file_type);
+    /* How it is written; NULL: it is not. */
+    const struct mf_format_out *out;
+    const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
+};
+
+/* The metadatum of that key; NULL where there is none.  After all shards were
+ * read. */
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key);
+
+/* A metadatum that is an integer. */
+bool mf_meta_integer(const struct mf_meta *meta);
+
+/* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
+
+#define MF_NO_TYPE_ID UINT32_MAX
+
+/* Every format, in the order of detection; ends with NULL. */
+extern const struct mf_format *const mf_formats[];
+
+/* The row of that name that can be written; NULL where there is none. */
+const struct mf_format *mf_format_to_write(const char *name);
+
+/* Rows of formats.c, each defined in its format's folder. */
+extern const struct mf_format mf_format_gguf;
+extern const struct mf_format mf_format_apr;
+extern const struct mf_format mf_format_apr_v1;
+extern const struct mf_format mf_format_safetensors;
+extern const struct mf_format mf_format_safetensors_index;
+
+#endif

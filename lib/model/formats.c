@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * formats.c - the list of formats, and telling them apart
+ */
+#include <stdio.h>
+
+#include "lib/model/foreign.h"
+#include "lib/model/model.h"
+
+/* A new format adds its line here. */
+const struct mf_format *const mf_formats[] = {
+    &mf_format_gguf,        &mf_format_apr,
+    &mf_format_apr_v1,      &mf_format_safetensors_index,
+    &mf_format_safetensors, NULL,
+};
+
+const struct mf_format *mf_format_to_write(const char *name)
+{
+    for (size_t i = 0; name && mf_formats[i]; i++)
+        if (mf_formats[i]->out && strcmp(mf_formats[i]->name, name) == 0)
+            return mf_formats[i];
+    return NULL;
+}
+
+bool mf_format_at(size_t index, struct mf_format_info *out)
+{
+    if (!out)
+        return false;
+
+    if (index >= sizeof(mf_formats) / sizeof(*mf_formats) - 1)
+        return false;
+    out->name = mf_formats[index]->name;
+    out->suffix = mf_formats[index]->suffix;
+    out->description = mf_formats[index]->description;
+    return true;
+}
+
+enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
+                            uint8_t *bytes, struct mf_head *out)
+{
+    out->at = bytes;
+    out->file_size = source->size;
+    out->size =
+        source->size < MF_HEAD_SIZE ? (size_t)source->size : MF_HEAD_SIZE;
+    return mf_source_read(env, source, 0, bytes, out->size);
+}
+
+static void unknown_bytes(struct mf_env *env, const struct mf_head *head)
+{
+    char hex[3 * 16 + 1] = "";
+    size_t shown = head->size < 16 ? head->size : 16;
+
+    for (size_t i = 0; i < shown; i++)
+        snprintf(hex + 3 * i, 4, " %02x", head->at[i]);
+    if (head->size == 0)
+        mf_refuse(env, MF_RULE_FILE_FORMAT, 0, "the file is empty");
+    else
+        mf_refuse(env, MF_RULE_FILE_FORMAT, 0,
+                  "this is no model file that is known here; it starts with%s",
+                  hex);
+}
+
+const struct mf_format *mf_format_of(struct mf_env *env,
+                                     const struct mf_head *head,
+                                     struct mf_detection *out)
+{
+    for (size_t i = 0; mf_formats[i]; i++) {
+        *out = (struct mf_detection){ .format = mf_formats[i]->name,
+                                      .variant = mf_formats[i]->variant,
+                                      .note = "",
+                                      .supported = true,
+                                      .size = head->file_size };
+        if (mf_formats[i]->probe(head, out))
+            return mf_formats[i];
+    }
+    *out = (struct mf_detection){ .variant = "",
+                                  .note = "",
+                                  .size = head->file_size };
+    if (!mf_foreign_detect(head, out))
+        unknown_bytes(env, head);
+    return NULL;
+}
+
+enum mf_status mf_detect(struct mf_env *env, const char *path,
+                         struct mf_detection *out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    struct mf_source source = { 0 };
+    uint8_t bytes[MF_HEAD_SIZE];
+    struct mf_detection found;
+    struct mf_head head;
+
+    mf_clear_error(env);
+    if (mf_source_open_file(env, path, &source, NULL) != MF_OK)
+        return env->error.status;
+    if (mf_head_read(env, &source, bytes, &head) == MF_OK)
+        mf_format_of(env, &head, &found);
+    mf_source_close(&source);
+    if (env->error.status == MF_OK)
+        *out = found;
+    return env->error.status;
+}

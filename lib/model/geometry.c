@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * geometry.c - sizes and places of tensors, checked once for all formats
+ *
+ * Looks at the tensors shard by shard, after all headers were read.  No byte of
+ * tensor data is needed for any of this.
+ */
+#include <stdio.h>
+
+#include "lib/base/sort.h"
+#include "lib/model/index.h"
+
+static void damage(struct mf_record *record)
+{
+    record->flags |= MF_TENSOR_DAMAGED;
+}
+
+/* ---- each tensor for itself ---- */
+
+static bool whole_rows(const struct mf_record *record)
+{
+    uint32_t block = mf_types[record->type].block;
+
+    return block == 1 || (record->rank > 0 && record->dim[0] % block == 0);
+}
+
+/* "4096 x 32 x 0", of which a message has room for eight. */
+struct shape_text {
+    char text[200];
+};
+
+static struct shape_text shape_of(const struct mf_record *record)
+{
+    struct shape_text out = { "" };
+    size_t used = 0;
+
+    /* 8 numbers of 20 digits, " x " between them, " ..." and an end: 186. */
+    for (unsigned i = 0; i < record->rank && i < 8; i++)
+        used +=
+            (size_t)snprintf(out.text + used, sizeof(out.text) - used,
+                             "%s%" PRIu64, i > 0 ? " x " : "", record->dim[i]);
+    if (record->rank > 8)
+        snprintf(out.text + used, sizeof(out.text) - used, " ...");
+    return out;
+}
+
+/* Bytes that the shape asks for; false (with a finding) where it cannot be. */
+static bool expected_size(struct mf_index *index, struct mf_record *record,
+                          enum mf_layout layout, uint64_t *out)
+{
+    const struct mf_type_row *type = &mf_types[record->type];
+    uint64_t elements;
+
+    if (!mf_elements(record->dim, record->rank, &elements)) {
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
+            "the shape of tensor '%s', %s in %s, has more than "
+            "2^63 elements",
+            mf_record_name(record).text, shape_of(record).text, type->name);
+        return false;
+    }
+    if (layout == MF_LAYOUT_PADDED && !whole_rows(record)) {
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_ROW, record->entry,
+            "tensor '%s' has rows of %" PRIu64
+            " elements, %s needs a multiple of %u",
+            mf_record_name(record).text, record->rank > 0 ? record->dim[0] : 1,
+            type->name, type->block);
+        return false;
+    }
+    if (!mf_type_size((enum mf_type)record->type, elements, out)) {
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
+                         record->entry,
+                         "the %" PRIu64 " elements of tensor '%s', %s in %s, "
+                         "are no whole number of bytes, or more than 2^63",
+                         elements, mf_record_name(record).text,
+                         shape_of(record).text, type->name);
+        return false;
+    }
+    return true;
+}
+
+static void settle_size(struct mf_index *index, struct mf_record *record,
+                        enum mf_layout layout)
+{
+    uint64_t expected;
+
+    if (record->type == MF_TYPE_UNKNOWN || record->flags & MF_RECORD_JUDGED)
+        return;
+    if (!expected_size(index, record, layout, &expected)) {
+        damage(record);
+        return;
+    }
+    if (record->flags & MF_RECORD_SIZED && record->size != expected) {
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_SIZE,
+                         record->entry,
+                         "tensor '%s' takes %" PRIu64 " bytes, its shape in %s "
+                         "asks for %" PRIu64,
+                         mf_record_name(record).text, record->size,
+                         mf_types[record->type].name, expected);
+        damage(record);
+        return;
+    }
+    record->size = expected;
+}
+
+/* Makes the offset absolute; false (with a finding) where it has no place. */
+static void settle_offset(struct mf_index *index, struct mf_record *record,
+                          enum mf_layout layout)
+{
+    const struct mf_part *part = index->part;
+    uint64_t relative = record->offset;
+
+    if (!mf_add(part->data_offset, relative, &record->offset)) {
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->entry,
+            "tensor '%s': the data's start %" PRIu64 " + offset %" PRIu64
+            " pass 2^64",
+            mf_record_name(record).text, part->data_offset, relative);
+        record->offset = UINT64_MAX;
+        damage(record);
+        return;
+    }
+    if (part->alignment > 1 && relative % part->alignment != 0) {
+        bool strict = layout == MF_LAYOUT_PADDED;
+
+        mf_index_note_of(index, record, strict ? MF_ERROR : MF_WARNING,
+                         MF_RULE_TENSOR_ALIGNMENT, record->entry,
+                         "tensor '%s' starts at offset %" PRIu64
+                         " of the data, no multiple of %" PRIu64,
+                         mf_record_name(record).text, relative,
+                         part->alignment);
+        if (strict)
+            damage(record);
+    }
+}
+
+/* An empty tensor needs no bytes, but still a place: one byte behind the data
+ * at most, or in a padded layout anywhere. */
+static bool in_bounds(const struct mf_record *record, uint64_t end,
+                      enum mf_layout layout)
+{
+    if (record->size == 0 && layout == MF_LAYOUT_PADDED &&
+        !(record->flags & MF_TENSOR_SIZE_INFERRED))
+        return true;
+    return record->offset <= end && record->size <= end - record->offset;
+}
+
+static void check_bounds(struct mf_index *index, struct mf_record *record,
+                         enum mf_layout layout)
+{
+    uint64_t end = index->part->data_end;
+
+    if (record->flags & MF_TENSOR_DAMAGED || in_bounds(record, end, layout))
+        return;
+    mf_index_note_of(
+        index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->offset,
+        "tensor '%s': offset %" PRIu64 " + size %" PRIu64
+        " pass the data's end %" PRIu64,
+        mf_record_name(record).text, record->offset, record->size, end);
+    damage(record);
+}
+
+/* ---- all of them in the order of their data ---- */
+
+static bool before(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_index *index = table;
+    const struct mf_record *left = &index->tensor[a];
+    const struct mf_record *right = &index->tensor[b];
+
+    if (left->offset != right->offset)
+        return left->offset < right->offset;
+    /* An empty tensor stands before the one that shares its offset. */
+    if ((left->size == 0) != (right->size == 0))
+        return left->size == 0;
+    return a < b;
+}
+
+static bool is_sorted(const struct mf_index *index, const struct mf_part *part)
+{
+    for (size_t i = 1; i < part->count; i++)
+        if (before(index, (uint32_t)(part->first + i),
+                   (uint32_t)(part->first + i - 1)))
+            return false;
+    return true;
+}
+
+/* Sets by_offset unless every shard's table is in the order of its data, as
+ * nearly all are. */
+static enum mf_status order_by_offset(struct mf_index *index,
+                                      const struct mf_part *parts,
+                                      size_t part_count)
+{
+    size_t sorted = 0;
+    uint32_t *order;
+
+    while (sorted < part_count && is_sorted(index, &parts[sorted]))
+        sorted++;
+    if (sorted == part_count)
+        return MF_OK;
+    order = mf_arena_take(&index->arena, index->tensor_count * sizeof(*order));
+    if (!order)
+        return index->env->error.status;
+    for (size_t i = 0; i < index->tensor_count; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = 0; i < part_count; i++)
+        mf_sort(order + parts[i].first, parts[i].count, before, index);
+    index->by_offset = order;
+    return MF_OK;
+}
+
+/* A type that nobody here knows takes the room up to its neighbour. */
+static void infer_size(struct mf_record *record, uint64_t next_offset)
+{
+    if (record->type != MF_TYPE_UNKNOWN || record->flags & MF_RECORD_SIZED ||
+        record->flags & MF_TENSOR_DAMAGED)
+        return;
+    record->size =
+        next_offset > record->offset ? next_offset - record->offset : 0;
+    record->flags |= MF_TENSOR_SIZE_INFERRED;
+}
+
+static void infer_sizes(struct mf_index *index)
+{
+    const struct mf_part *part = index->part;
+    uint64_t next = part->data_end, here = next;
+
+    for (size_t i = part->first + part->count; i-- > part->first;) {
+        struct mf_record *record = mf_in_order(index, i);
+
+        if (record->offset < here)
+            next = here;
+        infer_size(record, next);
+        here = record->offset;
+    }
+}
+
+static void note_overlap(struct mf_index *index, struct mf_record *first,
+                         uint64_t first_end, struct mf_record *second)
+{
+    uint64_t shared = first_end - second->offset;
+
+    if (shared > second->size)
+        shared = second->size;
+    mf_index_note_of(
+        index, second, MF_ERROR, MF_RULE_TENSOR_OVERLAP, second->offset,
+        "tensor '%s' overlaps '%s' by %" PRIu64 " bytes",
+        mf_record_name(second).text, mf_record_name(first).text, shared);
+    damage(first);
+    damage(second);
+}
+
+/* Bytes between one tensor and the next that belong to neither. */
+static void note_gap(struct mf_index *index, enum mf_layout layout,
+                     uint64_t from, const struct mf_record *next)
+{
+    mf_index_note_of(index, next,
+                     layout == MF_LAYOUT_TILED ? MF_ERROR : MF_WARNING,
+                     MF_RULE_DATA_GAP, from,
+                     "%" PRIu64 " bytes before tensor '%s' belong to no tensor",
+                     next->offset - from, mf_record_name(next).text);
+}
+
+/* The same behind the last tensor.  Where zeros may stand, somebody must look:
+ * see mf_validate. */
+static void settle_end(struct mf_index *index, enum mf_layout layout,
+                       uint64_t from)
+{
+    struct mf_part *part = index->part;
+    uint64_t size = part->data_end - from;
+
+    if (layout == MF_LAYOUT_PADDED)
+        part->behind = (struct mf_span){ from, size };
+    else if (layout == MF_LAYOUT_TILED)
+        mf_index_note(index, MF_ERROR, MF_RULE_DATA_GAP, from,
+                      "%" PRIu64 " bytes before the file's end belong to no "
+                      "tensor",
+                      size);
+}
+
+/* Where the data may go on after a tensor that ends at end. */
+static uint64_t next_place(const struct mf_part *part, enum mf_layout layout,
+                           uint64_t end)
+{
+    uint64_t padded;
+
+    if (layout == MF_LAYOUT_TILED ||
+        !mf_align_up(end - part->data_offset, part->alignment, &padded) ||
+        !mf_add(part->data_offset, padded, &padded))
+        return end;
+    return padded;
+}
+
+static bool any_damaged(const struct mf_index *index)
+{
+    const struct mf_part *part = index->part;
+
+    for (size_t i = part->first; i < part->first + part->count; i++)
+        if (index->tensor[i].flags & MF_TENSOR_DAMAGED)
+            return true;
+    return false;
+}
+
+/* An empty tensor within another's bytes breaks end-to-end order. */
+static void check_empty(struct mf_index *index, struct mf_record *record,
+                        uint64_t covered)
+{
+    if (record->offset >= covered || record->flags & MF_TENSOR_DAMAGED)
+        return;
+    mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERLAP,
+                     record->offset,
+                     "the empty tensor '%s' lies within the bytes of another",
+                     mf_record_name(record).text);
+    damage(record);
+}
+
+/* Walks the tensors by offset; `covered` is the first byte that none of those
+ * passed claims, `place` the same after padding.  A damaged tensor has no
+ * known extent, so gaps beside one are not worth a word. */
+static void check_order(struct mf_index *index, enum mf_layout layout)
+{
+    const struct mf_part *part = index->part;
+    uint64_t covered = part->data_offset, place = covered;
+    bool gaps_count = !any_damaged(index);
+    struct mf_record *last = NULL;
+
+    for (size_t i = part->first; i < part->first + part->count; i++) {
+        struct mf_record *record = mf_in_order(index, i);
+        uint64_t end = record->offset + record->size;
+
+        if (record->size == 0 && layout == MF_LAYOUT_TILED)
+            check_empty(index, record, covered);
+        if (record->size == 0 || !in_bounds(record, part->data_end, layout))
+            continue;
+        if (last && record->offset < covered)
+            note_overlap(index, last, covered, record);
+        else if (record->offset > place && gaps_count)
+            note_gap(index, layout, place, record);
+        if (end > covered) {
+            covered = end;
+            last = record;
+        }
+        place = next_place(part, layout, covered);
+    }
+    if (place < part->data_end && gaps_count)
+        settle_end(index, layout, place);
+}
+
+static void check_part(struct mf_index *index, enum mf_layout layout)
+{
+    const struct mf_part *part = index->part;
+
+    infer_sizes(index);
+    for (size_t i = part->first; i < part->first + part->count; i++)
+        check_bounds(index, &index->tensor[i], layout);
+    check_order(index, layout);
+}
+
+enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
+                              size_t part_count, enum mf_layout layout)
+{
+    for (size_t p = 0; p < part_count; p++) {
+        index->part = &parts[p];
+        index->shard = (uint32_t)p;
+        for (size_t i = parts[p].first; i < parts[p].first + parts[p].count;
+             i++) {
+            settle_size(index, &index->tensor[i], layout);
+            settle_offset(index, &index->tensor[i], layout);
+        }
+    }
+    if (order_by_offset(index, parts, part_count) != MF_OK)
+        return index->env->error.status;
+    for (size_t p = 0; p < part_count; p++) {
+        index->part = &parts[p];
+        index->shard = (uint32_t)p;
+        check_part(index, layout);
+    }
+    return index->status;
+}

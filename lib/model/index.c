@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index.c - metadata and tensors of a model, as its formats fill them in
+ */
+#include "lib/model/index.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+
+void mf_index_init(struct mf_index *index, struct mf_env *env)
+{
+    *index = (struct mf_index){ .env = env, .findings_max = MF_FINDINGS_MAX };
+    mf_arena_init(&index->arena, env);
+}
+
+void mf_index_release(struct mf_index *index)
+{
+    struct mf_env *env = index->env;
+
+    mf_release(env, index->meta, index->meta_room * sizeof(*index->meta));
+    mf_release(env, index->later, index->later_room * sizeof(*index->later));
+    mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
+    mf_release(env, index->finding,
+               index->finding_room * sizeof(*index->finding));
+    mf_arena_release(&index->arena);
+    mf_index_init(index, env);
+}
+
+/* Makes room for one more row of row_size bytes; the table gets at least
+ * `least` rows and grows by MF_TRUST, but never past `most`. */
+static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
+                                size_t *room, size_t row_size, size_t least,
+                                size_t most)
+{
+    size_t wanted = count > most / MF_TRUST ? most : count * MF_TRUST;
+    void *moved;
+
+    if (count < *room)
+        return MF_OK;
+    if (count >= most)
+        return mf_refuse(env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the file has more than %zu entries of a kind, the "
+                         "most that are read",
+                         most);
+    if (wanted < least)
+        wanted = least;
+    moved = mf_resize(env, *table, *room * row_size, wanted * row_size);
+    if (!moved)
+        return env->error.status;
+    *table = moved;
+    *room = wanted;
+    return MF_OK;
+}
+
+struct mf_meta *mf_index_add_meta(struct mf_index *index)
+{
+    bool first = index->shard == 0;
+    size_t *count = first ? &index->meta_count : &index->later_count;
+    size_t *room = first ? &index->meta_room : &index->later_room;
+    void *table = first ? index->meta : index->later;
+    struct mf_meta *meta;
+
+    /* 64 keys are more than most models have; shards have 3. */
+    if (make_room(index->env, &table, *count, room, sizeof(*meta),
+                  first ? 64 : 8, MF_META_MAX) != MF_OK)
+        return NULL;
+    *(first ? &index->meta : &index->later) = table;
+    meta = (struct mf_meta *)table + (*count)++;
+    *meta = (struct mf_meta){ .shard = index->shard };
+    return meta;
+}
+
+enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
+                               uint64_t seen, uint64_t name_bytes,
+                               uint64_t dims)
+{
+    uint64_t trusted =
+        seen > MF_TENSORS_MAX / MF_TRUST ? MF_TENSORS_MAX : seen * MF_TRUST;
+    uint64_t more = claimed < trusted ? claimed : trusted;
+    size_t room = index->tensor_count + (size_t)more;
+    uint64_t text;
+    struct mf_record *moved;
+
+    if (claimed > MF_TENSORS_MAX - index->tensor_count)
+        return mf_refuse(index->env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the file claims %" PRIu64 " tensors, at most %" PRIu64
+                         " are read",
+                         claimed, MF_TENSORS_MAX);
+    if (seen == 0 || more == 0)
+        return MF_OK;
+    index->tensor_claimed = index->tensor_count + claimed;
+    if (room > index->tensor_room) {
+        moved = mf_resize(index->env, index->tensor,
+                          index->tensor_room * sizeof(*moved),
+                          room * sizeof(*moved));
+        if (!moved)
+            return index->env->error.status;
+        index->tensor = moved;
+        index->tensor_room = room;
+    }
+    /* Each name ends with a NUL, and dims after it start on a multiple of 8.
+     * When not all entries were seen, names may be a little longer later on
+     * (blk.9 becomes blk.10): one byte in eight more. */
+    text = name_bytes + seen * 8 + dims * sizeof(uint64_t);
+    if (more > seen)
+        text = text / seen * more + (text / seen * more) / 8 + more;
+    return mf_arena_reserve(&index->arena, (size_t)text);
+}
+
+/* As many as are claimed is enough. */
+static size_t most_tensors(const struct mf_index *index)
+{
+    return index->tensor_claimed > index->tensor_count &&
+                   index->tensor_claimed < MF_TENSORS_MAX
+               ? (size_t)index->tensor_claimed
+               : MF_TENSORS_MAX;
+}
+
+enum mf_status mf_index_add(struct mf_index *index,
+                            const struct mf_record *record)
+{
+    void *table = index->tensor;
+
+    if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
+                  sizeof(*record), 16, most_tensors(index)) != MF_OK)
+        return index->env->error.status;
+    index->tensor = table;
+    index->tensor[index->tensor_count] = *record;
+    index->tensor[index->tensor_count].shard = (uint16_t)index->shard;
+    index->tensor_count++;
+    return MF_OK;
+}
+
+uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank)
+{
+    assert(rank <= MF_RANK_MAX);
+    return mf_arena_take(&index->arena, rank * sizeof(uint64_t));
+}
+
+struct mf_quoted mf_record_name(const struct mf_record *record)
+{
+    return mf_quote((struct mf_str){ record->name, record->name_size });
+}
+
+/* The sentence, in the arena; NULL where memory ran out. */
+static const char *sentence(struct mf_index *index, const char *format,
+                            va_list arguments)
+{
+    char text[sizeof(index->env->error.message)];
+    size_t size;
+    char *kept;
+
+    vsnprintf(text, sizeof(text), format, arguments);
+    size = mf_utf8_whole(text, strlen(text));
+    kept = mf_arena_text(&index->arena, size);
+    if (kept)
+        memcpy(kept, text, size);
+    return kept;
+}
+
+static void keep(struct mf_index *index, struct mf_finding finding,
+                 const char *format, va_list arguments)
+{
+    void *table = index->finding;
+
+    index->count_of[finding.severity]++;
+    if (index->finding_count == index->findings_max || index->status != MF_OK)
+        return;
+    finding.shard = index->shard;
+    finding.message = sentence(index, format, arguments);
+    if (!finding.message || make_room(index->env, &table, index->finding_count,
+                                      &index->finding_room, sizeof(finding), 8,
+                                      index->findings_max) != MF_OK) {
+        index->status = index->env->error.status;
+        return;
+    }
+    index->finding = table;
+    index->finding[index->finding_count++] = finding;
+}
+
+void mf_index_note(struct mf_index *index, enum mf_severity severity,
+                   enum mf_rule rule, uint64_t offset, const char *format, ...)
+{
+    struct mf_finding finding = { .rule = mf_rules[rule].id,
+                                  .severity = severity,
+                                  .offset = offset };
+    va_list arguments;
+
+    va_start(arguments, format);
+    keep(index, finding, format, arguments);
+    va_end(arguments);
+}
+
+void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
+                      enum mf_severity severity, enum mf_rule rule,
+                      uint64_t offset, const char *format, ...)
+{
+    struct mf_finding finding = { .rule = mf_rules[rule].id,
+                                  .severity = severity,
+                                  .offset = offset,
+                                  .tensor = { record->name,
+                                              record->name_size } };
+    va_list arguments;
+
+    va_start(arguments, format);
+    keep(index, finding, format, arguments);
+    va_end(arguments);
+}
+
+static struct mf_str meta_name(const void *table, size_t row)
+{
+    return ((const struct mf_index *)table)->meta[row].key;
+}
+
+static struct mf_str tensor_name(const void *table, size_t row)
+{
+    const struct mf_record *record =
+        &((const struct mf_index *)table)->tensor[row];
+
+    return (struct mf_str){ record->name, record->name_size };
+}
+
+/* Arrays and long strings, which lie in the file, are never known to be the
+ * same. */
+bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b)
+{
+    if (a->type != b->type || a->count != b->count)
+        return false;
+    if (a->type == MF_VALUE_STRING)
+        return a->text.at && b->text.at &&
+               memcmp(a->text.at, b->text.at, a->text.size) == 0;
+    return a->type == MF_VALUE_NULL ||
+           (a->type != MF_VALUE_ARRAY && a->type != MF_VALUE_OBJECT &&
+            a->number.u64 == b->number.u64);
+}
+
+void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
+                            const struct mf_meta *second)
+{
+    bool lies = first->type == MF_VALUE_ARRAY ||
+                first->type == MF_VALUE_OBJECT ||
+                (first->type == MF_VALUE_STRING && !first->text.at);
+
+    index->shard = second->shard;
+    mf_index_note(index, MF_ERROR, MF_RULE_META_DUPLICATE, second->span.offset,
+                  "key '%s' stands twice, with %s at %#" PRIx64 " and %#" PRIx64
+                  "; the first one counts",
+                  mf_quote(second->key).text,
+                  mf_meta_same(first, second)           ? "the same value"
+                  : lies && first->type == second->type ? "values"
+                                                        : "different values",
+                  first->span.offset, second->span.offset);
+}
+
+static void note_repeated_tensor(struct mf_index *index, size_t first,
+                                 size_t second)
+{
+    struct mf_record *tensor = index->tensor;
+
+    index->shard = tensor[second].shard;
+    tensor[second].flags |= MF_TENSOR_DAMAGED;
+    mf_index_note_of(index, &tensor[second], MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
+                     tensor[second].entry,
+                     "tensor '%s' stands twice, at %#" PRIx64
+                     " of shard %u and "
+                     "%#" PRIx64 " of shard %u",
+                     mf_record_name(&tensor[second]).text, tensor[first].entry,
+                     tensor[first].shard + 1u, tensor[second].entry,
+                     tensor[second].shard + 1u);
+}
+
+enum mf_status mf_index_build_names(struct mf_index *index)
+{
+    size_t first;
+
+    index->meta_names = (struct mf_names){ .seed = index->env->hash_seed,
+                                           .name_at = meta_name,
+                                           .table = index };
+    index->tensor_names = index->meta_names;
+    index->tensor_names.name_at = tensor_name;
+    /* Both tables from one chunk: the number of allocations must not depend
+     * on how full the last one happens to be. */
+    if (mf_arena_reserve(&index->arena,
+                         mf_names_size(index->meta_count) +
+                             mf_names_size(index->tensor_count)) != MF_OK ||
+        mf_names_init(&index->meta_names, &index->arena, index->meta_count) !=
+            MF_OK ||
+        mf_names_init(&index->tensor_names, &index->arena,
+                      index->tensor_count) != MF_OK)
+        return index->env->error.status;
+    for (size_t i = 0; i < index->meta_count; i++)
+        if ((first = mf_names_add(&index->meta_names, i)) != MF_NOT_FOUND)
+            mf_index_note_repeated(index, &index->meta[first], &index->meta[i]);
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if ((first = mf_names_add(&index->tensor_names, i)) != MF_NOT_FOUND)
+            note_repeated_tensor(index, first, i);
+    return index->status;
+}

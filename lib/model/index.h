@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index.h - metadata and tensors of a model, as its formats fill them in
+ *
+ * Tables grow "pay as you read": never for more than MF_TRUST times the
+ * entries that were really there, however large a count the file claims.
+ */
+#ifndef MF_LIB_INDEX_H
+#define MF_LIB_INDEX_H
+
+#include "lib/base/names.h"
+#include "lib/base/rules.h"
+#include "lib/model/types.h"
+
+#define MF_TRUST       16
+#define MF_TENSORS_MAX ((uint64_t)1 << 24)
+#define MF_META_MAX    ((uint64_t)1 << 20)
+#define MF_NAME_MAX    65535 /* bytes of a tensor's name or a key */
+#define MF_TEXT_KEPT   1024  /* longer strings stay in the file */
+#define MF_NESTING_MAX 64    /* arrays within arrays */
+
+enum mf_record_flag { /* beside enum mf_tensor_flag */
+                      MF_RECORD_SIZED =
+                          16, /* the file states the size; check it */
+                      MF_RECORD_JUDGED =
+                          32 /* the format has checked the size itself */
+};
+
+struct mf_record {    /* one tensor */
+    const char *name; /* terminated; in the arena */
+    const uint64_t *dim;
+    uint64_t offset; /* from the data's start; absolute after
+                        mf_index_check */
+    uint64_t size;   /* filled in by mf_index_check unless MF_RECORD_SIZED */
+    uint64_t entry;  /* where the header speaks of it */
+    uint32_t name_size, type_id;
+    uint16_t type, shard;
+    uint8_t rank, flags;
+};
+
+struct mf_part {              /* one shard */
+    uint64_t data_offset;     /* tensor offsets count from here */
+    uint64_t data_end;        /* no tensor reaches past this */
+    uint64_t alignment;       /* of tensor offsets; 1: none */
+    size_t first, count;      /* its tensors */
+    bool is_split;            /* the file says that it is number of of */
+    bool has_footer;          /* the file's last 4 bytes are its CRC-32 */
+    enum mf_rule footer_rule; /* broken where they are another one */
+    struct mf_span room[2];   /* padding before the data, in the order of the
+                                 file, which should be zeros; size 0: none */
+    struct mf_span behind;    /* what follows the last tensor's padding, where
+                                 mf_validate has to look at it; size 0: none */
+    uint32_t mode; /* what else the format's header says; its business */
+    uint64_t split_number, split_count, split_tensors;
+    uint64_t split_at; /* where it says split_tensors; MF_NO_OFFSET: nowhere */
+};
+
+/* How a format lays tensor data out: what mf_index_check holds it against. */
+enum mf_layout {
+    MF_LAYOUT_PADDED, /* each on the next multiple of the alignment; rows are
+                         whole blocks; the first dimension is contiguous */
+    MF_LAYOUT_TILED,  /* end to end from data_offset to data_end */
+    MF_LAYOUT_FREE    /* anywhere without overlap */
+};
+
+struct mf_index {
+    struct mf_env *env;
+    struct mf_arena arena;
+    struct mf_meta *meta;
+    size_t meta_count, meta_room;
+    struct mf_record *tensor;
+    size_t tensor_count, tensor_room;
+    uint64_t tensor_claimed; /* by all shards so far */
+    uint32_t *by_offset;     /* NULL: the order of the table */
+    struct mf_names meta_names, tensor_names;
+    struct mf_finding *finding;
+    size_t finding_count, finding_room, findings_max;
+    size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
+    /* the shard that is being read */
+    struct mf_part *part;
+    uint32_t shard;
+    /* metadata of later shards: only checked */
+    struct mf_meta *later;
+    size_t later_count, later_room;
+    bool metadata_only; /* the caller wants no tensors */
+    /* what the format says of the file (from the first shard) */
+    struct mf_detection kind;
+    bool reversed; /* dimensions the other way round than the format's */
+    enum mf_status status; /* of the first finding that found no memory */
+};
+
+/* The tensors in the order of their data, shard by shard. */
+static inline struct mf_record *mf_in_order(const struct mf_index *index,
+                                            size_t at)
+{
+    return &index->tensor[index->by_offset ? index->by_offset[at] : at];
+}
+
+void mf_index_init(struct mf_index *index, struct mf_env *env);
+void mf_index_release(struct mf_index *index);
+
+/* ---- for formats, while they parse ---- */
+
+/* A new row, all zero, shard set; NULL after mf_fail.  Those of later shards
+ * stand apart: they are held against the first one's, and never shown. */
+struct mf_meta *mf_index_add_meta(struct mf_index *index);
+
+/* The file claims `claimed` tensors; `seen` of them, whose names take
+ * name_bytes and whose shapes have dims numbers in all, stood in the window.
+ * Takes room for as many as that is good for. */
+enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
+                               uint64_t seen, uint64_t name_bytes,
+                               uint64_t dims);
+
+/* Keeps a copy of *record, whose name and dim lie in the index's arena. */
+enum mf_status mf_index_add(struct mf_index *index,
+                            const struct mf_record *record);
+
+/* rank numbers in the arena; NULL after mf_fail.  rank 0 gives a pointer that
+ * is not NULL. */
+uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
+
+/* Notes a finding.    Running out of memory here is kept in
+ * index->status and surfaces when the model is finished. */
+void mf_index_note(struct mf_index *index, enum mf_severity severity,
+                   enum mf_rule rule, uint64_t offset, const char *format, ...)
+    MF_PRINTF(5, 6);
+
+/* The same about one tensor, whose name lies in the index's arena. */
+void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
+                      enum mf_severity severity, enum mf_rule rule,
+                      uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);
+
+/* The name of a record for a message. */
+struct mf_quoted mf_record_name(const struct mf_record *record);
+
+/* ---- for model.c ---- */
+
+/* Geometry of the tensors of every shard, in geometry.c: sizes, bounds,
+ * alignment, order, overlap.  Offsets become absolute. */
+enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
+                              size_t part_count, enum mf_layout layout);
+
+/* True where both are certainly the same value. */
+bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b);
+
+/* Of one shard, the same key twice. */
+void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
+                            const struct mf_meta *second);
+
+/* Name tables; repeated names are found here. */
+enum mf_status mf_index_build_names(struct mf_index *index);
+
+#endif

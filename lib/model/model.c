@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model.c - opening, looking at and closing a model
+ */
+#include "lib/model/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/sort.h"
+
+/* ---- opening ---- */
+
+/* path is copied: messages and mf_shard_at speak of it later. */
+static const char *keep_path(struct mf_model *model, const char *path)
+{
+    size_t size = strlen(path);
+    char *copy = mf_arena_reserve(&model->paths, size + 1) == MF_OK
+                     ? mf_arena_text(&model->paths, size)
+                     : NULL;
+
+    if (copy)
+        memcpy(copy, path, size);
+    return copy;
+}
+
+static struct mf_model *model_new(struct mf_env *env,
+                                  const struct mf_open_options *options)
+{
+    struct mf_model *model = mf_alloc(env, sizeof(*model));
+
+    if (!model)
+        return NULL;
+    *model = (struct mf_model){ .env = env };
+    mf_index_init(&model->index, env);
+    mf_arena_init(&model->paths, env);
+    model->index.metadata_only = options && options->metadata_only;
+    if (options && options->findings_max > 0)
+        model->index.findings_max = options->findings_max;
+    return model;
+}
+
+/* Damaged tensors may claim anything: the sum stops at the largest number. */
+static void add_up(uint64_t *sum, uint64_t more)
+{
+    if (!mf_add(*sum, more, sum))
+        *sum = UINT64_MAX;
+}
+
+static void sum_up(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    struct mf_model_info *info = &model->info;
+
+    *info = (struct mf_model_info){
+        .format = model->format->name,
+        .variant = index->kind.variant,
+        .version = index->kind.version,
+        .version_minor = index->kind.version_minor,
+        .byte_order = index->kind.byte_order,
+        .fastest_first = model->format->fastest_first != index->reversed,
+        .has_tensors = !index->metadata_only,
+        .tensor_count = index->tensor_count,
+        .metadata_count = index->meta_count,
+        .shard_count = model->file_count,
+        .data_offset = model->part[0].data_offset,
+        .alignment = model->part[0].alignment,
+        .error_count = index->count_of[MF_ERROR],
+        .warning_count = index->count_of[MF_WARNING],
+        .note_count = index->count_of[MF_NOTE],
+    };
+    for (size_t i = 0; i < model->file_count; i++) {
+        info->file_size += model->file[i].source.size;
+        info->pending_edit |= model->file[i].source.journal != NULL;
+    }
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t elements = 0;
+
+        mf_elements(record->dim, record->rank, &elements);
+        add_up(&info->parameters, elements);
+        add_up(&info->data_size, record->size);
+    }
+}
+
+/* What all formats share, after their headers were read. */
+static enum mf_status finish(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+
+    if (mf_index_check(index, model->part, model->file_count,
+                       model->format->layout) != MF_OK ||
+        (!index->tensor_names.slot && mf_index_build_names(index) != MF_OK))
+        return model->env->error.status;
+    sum_up(model);
+    return index->status;
+}
+
+/* Ends an opening: the model is finished and given out, or closed. */
+static enum mf_status settle(struct mf_model *model, enum mf_status status,
+                             struct mf_model **out)
+{
+    if (status == MF_OK)
+        status = finish(model);
+    if (status == MF_OK)
+        *out = model;
+    else
+        mf_close(model);
+    return status;
+}
+
+enum mf_status mf_open(struct mf_env *env, const char *path,
+                       const struct mf_open_options *options,
+                       struct mf_model **out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
+    struct mf_model *model;
+    const char *kept;
+
+    mf_clear_error(env);
+    model = model_new(env, options);
+    if (!model)
+        return env->error.status;
+    kept = keep_path(model, path);
+    return settle(model,
+                  kept ? mf_model_open_path(model, kept, shards)
+                       : env->error.status,
+                  out);
+}
+
+enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
+                                    const struct mf_source *source,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out)
+{
+    struct mf_model *model = model_new(env, options);
+    struct mf_source kept = *source;
+    enum mf_status status;
+
+    if (!model)
+        return env->error.status;
+    kept.name = keep_path(model, name);
+    status = kept.name ? mf_model_add_source(model, &kept, kept.name)
+                       : env->error.status;
+    if (status == MF_OK && !model->format->parse)
+        status =
+            mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                    "this lists other files, which are not opened with it");
+    return settle(model, status, out);
+}
+
+enum mf_status mf_open_memory(struct mf_env *env, const char *name,
+                              const void *bytes, size_t size,
+                              const struct mf_open_options *options,
+                              struct mf_model **out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, name);
+    MF_NEED(env, bytes || size == 0);
+    MF_NEED(env, out);
+
+    struct mf_source source;
+
+    mf_clear_error(env);
+    mf_source_open_memory(name, bytes, size, &source);
+    return mf_model_open_source(env, name, &source, options, out);
+}
+
+void mf_close(struct mf_model *model)
+{
+    if (!model)
+        return;
+    for (size_t i = 0; i < model->file_count; i++)
+        mf_source_close(&model->file[i].source);
+    mf_release(model->env, model->file,
+               model->file_room * sizeof(*model->file));
+    mf_release(model->env, model->part,
+               model->file_room * sizeof(*model->part));
+    mf_index_release(&model->index);
+    mf_arena_release(&model->paths);
+    mf_release(model->env, model, sizeof(*model));
+}
+
+/* ---- looking ---- */
+
+const struct mf_model_info *mf_model_info(const struct mf_model *model)
+{
+    static const struct mf_model_info none = { .format = "", .variant = "" };
+
+    return model ? &model->info : &none;
+}
+
+bool mf_shard_at(const struct mf_model *model, size_t index,
+                 struct mf_shard *out)
+{
+    if (!model || !out)
+        return false;
+
+    if (index >= model->file_count)
+        return false;
+    *out = (struct mf_shard){ .path = model->file[index].path,
+                              .size = model->file[index].source.size,
+                              .data_offset = model->part[index].data_offset,
+                              .tensor_count = model->part[index].count };
+    return true;
+}
+
+static void type_name(const struct mf_model *model,
+                      const struct mf_record *record, char *out, size_t size)
+{
+    const char *name = NULL;
+
+    if (record->type != MF_TYPE_UNKNOWN)
+        name = mf_types[record->type].name;
+    else if (model->format->type_name)
+        name = model->format->type_name(record->type_id);
+    if (name)
+        memcpy(out, name, strlen(name) < size ? strlen(name) + 1 : size - 1);
+    else
+        snprintf(out, size, "type_%" PRIu32, record->type_id);
+}
+
+static void describe(const struct mf_model *model, size_t index,
+                     struct mf_tensor *out)
+{
+    const struct mf_record *record = &model->index.tensor[index];
+
+    *out = (struct mf_tensor){
+        .name = { record->name, record->name_size },
+        .type_id = record->type_id,
+        .rank = record->rank,
+        .dim = record->dim,
+        .data = { record->offset, record->size },
+        .shard = record->shard,
+        .flags = record->flags & (MF_TENSOR_DAMAGED | MF_TENSOR_SIZE_INFERRED),
+    };
+    mf_elements(record->dim, record->rank, &out->parameters);
+    type_name(model, record, out->type, sizeof(out->type));
+}
+
+bool mf_tensor_at(const struct mf_model *model, size_t index,
+                  struct mf_tensor *out)
+{
+    if (!model || !out)
+        return false;
+
+    if (index >= model->index.tensor_count)
+        return false;
+    describe(model, index, out);
+    return true;
+}
+
+bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
+                         struct mf_tensor *out)
+{
+    if (!model || !out)
+        return false;
+
+    if (index >= model->index.tensor_count)
+        return false;
+    describe(model,
+             model->index.by_offset ? model->index.by_offset[index] : index,
+             out);
+    return true;
+}
+
+static bool larger(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_record *tensor = table;
+
+    return tensor[a].size != tensor[b].size ? tensor[a].size > tensor[b].size
+                                            : a < b;
+}
+
+static bool earlier_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_record *left = (const struct mf_record *)table + a;
+    const struct mf_record *right = (const struct mf_record *)table + b;
+    bool shorter = left->name_size < right->name_size;
+    int order = memcmp(left->name, right->name,
+                       shorter ? left->name_size : right->name_size);
+
+    if (order != 0)
+        return order < 0;
+    return left->name_size != right->name_size ? shorter : a < b;
+}
+
+void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
+                    uint32_t *index, size_t count)
+{
+    if (!model || !index)
+        return;
+
+    mf_sort(index, count, order == MF_ORDER_SIZE ? larger : earlier_name,
+            model->index.tensor);
+}
+
+bool mf_tensor_find(const struct mf_model *model, const char *name,
+                    size_t name_size, struct mf_tensor *out, size_t *at)
+{
+    if (!model || !name || !out)
+        return false;
+
+    size_t index = mf_names_find(&model->index.tensor_names,
+                                 (struct mf_str){ name, name_size });
+
+    if (index == MF_NOT_FOUND)
+        return false;
+    describe(model, index, out);
+    if (at)
+        *at = index;
+    return true;
+}
+
+bool mf_meta_at(const struct mf_model *model, size_t index, struct mf_meta *out)
+{
+    if (!model || !out)
+        return false;
+
+    if (index >= model->index.meta_count)
+        return false;
+    *out = model->index.meta[index];
+    return true;
+}
+
+bool mf_meta_find(const struct mf_model *model, const char *key,
+                  size_t key_size, struct mf_meta *out, size_t *at)
+{
+    if (!model || !key || !out)
+        return false;
+
+    size_t index = mf_names_find(&model->index.meta_names,
+                                 (struct mf_str){ key, key_size });
+
+    if (index == MF_NOT_FOUND)
+        return false;
+    *out = model->index.meta[index];
+    if (at)
+        *at = index;
+    return true;
+}
+
+bool mf_finding_at(const struct mf_model *model, size_t index,
+                   struct mf_finding *out)
+{
+    if (!model || !out)
+        return false;
+
+    if (index >= model->index.finding_count)
+        return false;
+    *out = model->index.finding[index];
+    return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shard_meta.c - the metadata of later shards held against the first one's
+ *
+ * Readers take them from the first shard.  What a later one says beside its
+ * own number must not be something else.
+ */
+#include <string.h>
+
+#include "lib/base/str.h"
+#include "lib/model/model.h"
+
+/* Each shard has its own; they were looked at when it was opened. */
+static bool is_own(struct mf_str key)
+{
+    static const char head[] = "split.";
+
+    return key.size >= strlen(head) && memcmp(key.at, head, strlen(head)) == 0;
+}
+
+/* By shard and key, and then in the order of the file. */
+static bool earlier(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_meta *left = (const struct mf_meta *)table + a;
+    const struct mf_meta *right = (const struct mf_meta *)table + b;
+    bool shorter = left->key.size < right->key.size;
+    int order;
+
+    if (left->shard != right->shard)
+        return left->shard < right->shard;
+    order = memcmp(left->key.at, right->key.at,
+                   shorter ? left->key.size : right->key.size);
+    if (order != 0)
+        return order < 0;
+    return left->key.size != right->key.size ? shorter : a < b;
+}
+
+static bool same_key(const struct mf_meta *a, const struct mf_meta *b)
+{
+    return a->shard == b->shard && mf_str_same(a->key, b->key);
+}
+
+static enum mf_status check_repeats(struct mf_index *index)
+{
+    size_t count = index->later_count;
+    uint32_t *row = mf_alloc(index->env, count * sizeof(*row));
+
+    if (!row)
+        return index->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        row[i] = (uint32_t)i;
+    mf_sort(row, count, earlier, index->later);
+    for (size_t i = 1; i < count; i++)
+        if (same_key(&index->later[row[i - 1]], &index->later[row[i]]))
+            mf_index_note_repeated(index, &index->later[row[i - 1]],
+                                   &index->later[row[i]]);
+    mf_release(index->env, row, count * sizeof(*row));
+    return MF_OK;
+}
+
+/* Long values are left alone, if they are of one type and length. */
+static bool contradicts(const struct mf_meta *first,
+                        const struct mf_meta *later)
+{
+    bool in_file = later->type == MF_VALUE_ARRAY ||
+                   later->type == MF_VALUE_OBJECT ||
+                   (later->type == MF_VALUE_STRING && !later->text.at);
+
+    if (in_file)
+        return first->type != later->type || first->of != later->of ||
+               first->count != later->count;
+    return !mf_meta_same(first, later);
+}
+
+enum mf_status mf_shards_check_metadata(struct mf_model *model)
+{
+    struct mf_index *index = &model->index;
+    enum mf_status status = MF_OK;
+
+    if (index->later_count > 1)
+        status = check_repeats(index);
+    for (size_t i = 0; i < index->later_count && status == MF_OK; i++) {
+        const struct mf_meta *later = &index->later[i];
+        size_t first = mf_names_find(&index->meta_names, later->key);
+
+        if (is_own(later->key) || first == MF_NOT_FOUND ||
+            !contradicts(&index->meta[first], later))
+            continue;
+        index->shard = later->shard;
+        mf_index_note(index, MF_WARNING, MF_RULE_SHARD_METADATA,
+                      later->span.offset,
+                      "'%s' has another value than in the first shard",
+                      mf_quote(later->key).text);
+    }
+    index->shard = 0;
+    return status;
+}

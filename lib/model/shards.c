@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shards.c - adding one file more to a model
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/model/model.h"
+#include "lib/model/pending.h"
+
+const char *mf_path_beside(struct mf_arena *arena, const char *path,
+                           struct mf_str name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
+    char *joined = mf_arena_text(arena, folder + name.size);
+
+    if (!joined)
+        return NULL;
+    memcpy(joined, path, folder);
+    memcpy(joined + folder, name.at, name.size);
+    return joined;
+}
+
+const char *mf_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* A model that names a shard which is not there, or is no file, is itself at
+ * fault; not so where the system will not let us see. */
+static bool is_missing(const char *path, const struct mf_error *error)
+{
+    struct stat status;
+
+    if (error->status != MF_ERR_IO && error->status != MF_ERR_ARGUMENT)
+        return false;
+    if (stat(path, &status) != 0)
+        return errno == ENOENT;
+    return !S_ISREG(status.st_mode);
+}
+
+/* An error while reading a shard that the user did not name says which. */
+enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
+{
+    struct mf_error error = env->error;
+    const char *name = mf_base_name(path);
+    struct mf_quoted quoted = mf_quote((struct mf_str){ name, strlen(name) });
+
+    mf_clear_error(env);
+    if (is_missing(path, &error))
+        return mf_refuse(env, MF_RULE_SHARD_MISSING, error.offset,
+                         "shard '%s': %s", quoted.text, error.message);
+    mf_fail(env, error.status, error.offset, "shard '%s': %s", quoted.text,
+            error.message);
+    env->error.rule = error.rule;
+    if (strlen(name) < sizeof(env->error.shard))
+        memcpy(env->error.shard, name, strlen(name) + 1);
+    return error.status;
+}
+
+static enum mf_status make_room(struct mf_model *model)
+{
+    size_t room = model->file_room ? model->file_room * 2 : 1;
+    struct mf_file *file;
+    struct mf_part *part;
+
+    if (model->file_count < model->file_room)
+        return MF_OK;
+    file = mf_resize(model->env, model->file, model->file_room * sizeof(*file),
+                     room * sizeof(*file));
+    if (!file)
+        return model->env->error.status;
+    model->file = file;
+    part = mf_resize(model->env, model->part, model->file_room * sizeof(*part),
+                     room * sizeof(*part));
+    if (!part) {
+        /* Shrinking never fails, so the two tables keep one size. */
+        model->file = mf_resize(model->env, file, room * sizeof(*file),
+                                model->file_room * sizeof(*file));
+        return model->env->error.status;
+    }
+    model->part = part;
+    model->file_room = room;
+    return MF_OK;
+}
+
+static const char *byte_order_name(enum mf_byte_order order)
+{
+    return order == MF_BIG_ENDIAN ? "big-endian" : "little-endian";
+}
+
+/* What detection said of this file, held against the first one's. */
+static enum mf_status accept_kind(struct mf_model *model,
+                                  const struct mf_format *format,
+                                  const struct mf_detection *kind)
+{
+    struct mf_env *env = model->env;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    if (!kind->supported && format && strcmp(kind->format, format->name) == 0)
+        return mf_refuse(env, MF_RULE_FILE_VERSION, 4,
+                         "%s version %" PRIu32 ", %s", kind->format,
+                         kind->version, kind->note);
+    if (!kind->supported)
+        return mf_refuse(env, MF_RULE_FILE_FOREIGN, 0,
+                         "this is %s, not a model "
+                         "that can be read here: %s",
+                         kind->format, kind->note);
+    if (!model->format) {
+        model->format = format;
+        model->index.kind = *kind;
+    } else if (model->format != format) {
+        return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 0,
+                         "this is a %s file, the other shards are %s",
+                         kind->format, model->format->name);
+    } else if (kind->byte_order != model->index.kind.byte_order ||
+               kind->version != model->index.kind.version) {
+        return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 4,
+                         "this is %s of version %" PRIu32 ", the shards "
+                         "before it are %s of version %" PRIu32,
+                         byte_order_name(kind->byte_order), kind->version,
+                         byte_order_name(model->index.kind.byte_order),
+                         model->index.kind.version);
+    }
+    return MF_OK;
+}
+
+/* Runs the format's parser over the newest file. */
+static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
+{
+    struct mf_index *index = &model->index;
+    size_t at = model->file_count - 1;
+    const struct mf_source *source = &model->file[at].source;
+    struct mf_reader reader;
+    enum mf_status status;
+
+    index->shard = (uint32_t)at;
+    index->part = &model->part[at];
+    *index->part = (struct mf_part){ .data_end = source->size,
+                                     .alignment = 1,
+                                     .split_at = MF_NO_OFFSET,
+                                     .first = index->tensor_count };
+    status = mf_reader_init(&reader, model->env, source, head->at, head->size);
+    if (status == MF_OK)
+        status = model->format->parse(&reader, index);
+    mf_reader_release(&reader);
+    if (status == MF_OK)
+        status = mf_source_unchanged(model->env, source);
+    index->part->count = index->tensor_count - index->part->first;
+    return status;
+}
+
+enum mf_status mf_model_add_source(struct mf_model *model,
+                                   const struct mf_source *source,
+                                   const char *path)
+{
+    uint8_t bytes[MF_HEAD_SIZE];
+    const struct mf_format *format;
+    struct mf_detection kind;
+    struct mf_head head;
+
+    if (model->file_count == UINT16_MAX || make_room(model) != MF_OK) {
+        struct mf_source unused = *source;
+
+        mf_source_close(&unused);
+        return mf_refuse(model->env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                         "the model has more than %d shards", UINT16_MAX);
+    }
+    model->file[model->file_count] =
+        (struct mf_file){ .source = *source, .path = path };
+    model->file[model->file_count].source.name = path;
+    model->file_count++;
+    if (mf_head_read(model->env, source, bytes, &head) != MF_OK)
+        return model->env->error.status;
+    format = mf_format_of(model->env, &head, &kind);
+    if (accept_kind(model, format, &kind) != MF_OK)
+        return model->env->error.status;
+    return model->format->parse ? parse(model, &head) : MF_OK;
+}
+
+enum mf_status mf_model_add_file(struct mf_model *model, const char *path)
+{
+    struct mf_source source;
+
+    if (mf_pending_open_file(model->env, path, &source, NULL) != MF_OK)
+        return model->env->error.status;
+    return mf_model_add_source(model, &source, path);
+}

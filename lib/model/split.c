@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * split.c - models whose files are numbered: PREFIX-00002-of-00005SUFFIX
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/model/model.h"
+
+static bool five_digits(const char *at, unsigned *out)
+{
+    *out = 0;
+    for (int i = 0; i < 5; i++) {
+        if (at[i] < '0' || at[i] > '9')
+            return false;
+        *out = *out * 10 + (unsigned)(at[i] - '0');
+    }
+    return true;
+}
+
+/* Splits the last component of path; false where it is not of that pattern. */
+bool mf_shard_name_match(const char *path, struct mf_shard_name *out)
+{
+    const char *name = mf_base_name(path), *dot = strrchr(name, '.');
+    size_t tail = strlen("00001-of-00001");
+    const char *numbers;
+
+    if (!dot || (size_t)(dot - name) < tail + 1)
+        return false;
+    numbers = dot - tail;
+    *out = (struct mf_shard_name){ .name = name,
+                                   .prefix_size = (size_t)(numbers - name),
+                                   .suffix = dot };
+    return numbers[-1] == '-' && five_digits(numbers, &out->number) &&
+           memcmp(numbers + 5, "-of-", 4) == 0 &&
+           five_digits(numbers + 9, &out->count) && out->number >= 1 &&
+           out->number <= out->count;
+}
+
+/* Closes all files and empties the index, to read the shards in their order
+ * after one of them has told how many there are. */
+static void start_over(struct mf_model *model)
+{
+    bool metadata_only = model->index.metadata_only;
+    size_t findings_max = model->index.findings_max;
+
+    while (model->file_count > 0)
+        mf_source_close(&model->file[--model->file_count].source);
+    mf_index_release(&model->index);
+    model->index.metadata_only = metadata_only;
+    model->index.findings_max = findings_max;
+    model->format = NULL;
+}
+
+/* The path of shard number (from 1 on) beside path. */
+static const char *shard_path(struct mf_model *model, const char *path,
+                              const struct mf_shard_name *pattern,
+                              unsigned number)
+{
+    char numbers[32];
+    size_t size = (size_t)snprintf(numbers, sizeof(numbers), "%05u-of-%05u",
+                                   number, pattern->count);
+    size_t suffix = strlen(pattern->suffix);
+    char *name =
+        mf_arena_text(&model->paths, pattern->prefix_size + size + suffix);
+
+    if (!name)
+        return NULL;
+    memcpy(name, pattern->name, pattern->prefix_size);
+    memcpy(name + pattern->prefix_size, numbers, size);
+    memcpy(name + pattern->prefix_size + size, pattern->suffix, suffix);
+    return mf_path_beside(
+        &model->paths, path,
+        (struct mf_str){ name, pattern->prefix_size + size + suffix });
+}
+
+/* Shard i must say itself that it is number i of count. */
+static enum mf_status check_place(struct mf_model *model, size_t i,
+                                  unsigned count)
+{
+    const struct mf_part *part = &model->part[i];
+
+    if (part->is_split && part->split_number == i && part->split_count == count)
+        return MF_OK;
+    if (!part->is_split)
+        return mf_refuse(
+            model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
+            "does not belong here: it does not say that it is part "
+            "of a split model, shard %zu of %u was expected",
+            i + 1, count);
+    return mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
+                     "does not belong here: it says that it is shard %" PRIu64
+                     " of %" PRIu64 ", shard %zu of %u was expected",
+                     part->split_number + 1, part->split_count, i + 1, count);
+}
+
+/* Opens every shard of the pattern in order.  split: each must say itself
+ * which one it is. */
+static enum mf_status open_pattern(struct mf_model *model, const char *path,
+                                   const struct mf_shard_name *pattern,
+                                   bool split)
+{
+    /* Metadata stand in the first shard. */
+    unsigned count = model->index.metadata_only ? 1 : pattern->count;
+
+    start_over(model);
+    for (unsigned i = 0; i < count; i++) {
+        const char *shard = shard_path(model, path, pattern, i + 1);
+
+        if (!shard)
+            return model->env->error.status;
+        if (mf_model_add_file(model, shard) != MF_OK ||
+            (split && check_place(model, i, pattern->count) != MF_OK))
+            return mf_shard_blame(model->env, shard);
+    }
+    return MF_OK;
+}
+
+static void check_split_total(struct mf_model *model)
+{
+    const struct mf_part *first = &model->part[0];
+
+    if (model->index.metadata_only)
+        return;
+    for (size_t i = 1; i < model->file_count; i++) {
+        if (model->part[i].split_tensors == first->split_tensors)
+            continue;
+        model->index.shard = (uint32_t)i;
+        mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                      model->part[i].split_at,
+                      "split.tensors.count is %" PRIu64
+                      ", the first shard says %" PRIu64,
+                      model->part[i].split_tensors, first->split_tensors);
+    }
+    model->index.shard = 0;
+    if (first->split_tensors == model->index.tensor_count)
+        return;
+    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+                  first->split_at,
+                  "the shards hold %zu tensors, split.tensors.count says "
+                  "%" PRIu64,
+                  model->index.tensor_count, first->split_tensors);
+}
+
+/* path is open as the only file and says that it is a shard. */
+enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
+{
+    const struct mf_part *part = &model->part[0];
+    struct mf_shard_name pattern;
+
+    if (!mf_shard_name_match(path, &pattern) ||
+        pattern.count != part->split_count ||
+        pattern.number - 1 != part->split_number) {
+        model->is_stray = true;
+        mf_index_note(&model->index, MF_WARNING, MF_RULE_SHARD_NAME,
+                      MF_NO_OFFSET,
+                      "the file says that it is shard %" PRIu64 " of %" PRIu64
+                      ", but its name does not end in -%05" PRIu64
+                      "-of-%05" PRIu64 ": the others cannot be found",
+                      part->split_number + 1, part->split_count,
+                      part->split_number + 1, part->split_count);
+        return MF_OK;
+    }
+    if (open_pattern(model, path, &pattern, true) == MF_OK)
+        check_split_total(model);
+    return model->env->error.status;
+}
+
+enum mf_status mf_model_refuse_stray(const struct mf_model *model)
+{
+    const struct mf_part *part = &model->part[0];
+    uint64_t number = part->split_number + 1, count = part->split_count;
+
+    if (!model->is_stray)
+        return MF_OK;
+    return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "this is shard %" PRIu64 " of %" PRIu64
+                   ", and its name does not say where the others are: it does "
+                   "not end in -%05" PRIu64 "-of-%05" PRIu64,
+                   number, count, number, count);
+}
+
+enum mf_status mf_model_gather_named(struct mf_model *model, const char *path)
+{
+    struct mf_shard_name name;
+    const char *index;
+
+    if (mf_model_find_index(model, path, &index) != MF_OK)
+        return model->env->error.status;
+    if (index) {
+        start_over(model);
+        return mf_model_open_path(model, index, MF_SHARDS_AUTO);
+    }
+    return mf_shard_name_match(path, &name)
+               ? open_pattern(model, path, &name, false)
+               : MF_OK;
+}

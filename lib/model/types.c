@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * types.c - block sizes of tensor types
+ */
+#include "lib/model/types.h"
+
+#include "lib/model/format.h"
+
+const struct mf_type_row mf_types[MF_TYPE_COUNT] = {
+#define TYPE(NAME, name, block, bytes) { name, block, bytes },
+#include "lib/model/types.def"
+#undef TYPE
+};
+
+/* Sizes stay below 2^63, so that a size can always be an off_t. */
+#define SIZE_LIMIT ((uint64_t)INT64_MAX)
+
+bool mf_elements(const uint64_t *dim, uint32_t rank, uint64_t *out)
+{
+    uint64_t product = 1;
+    bool fits = true;
+
+    /* A zero makes the whole empty, wherever it stands: [2^63, 2^63, 0] and
+     * [0, 2^63, 2^63] get the same answer. */
+    for (uint32_t i = 0; i < rank; i++)
+        if (dim[i] == 0) {
+            *out = 0;
+            return true;
+        }
+    for (uint32_t i = 0; i < rank && fits; i++)
+        fits = mf_mul(product, dim[i], &product) && product <= SIZE_LIMIT;
+    if (fits)
+        *out = product;
+    return fits;
+}
+
+bool mf_type_size(enum mf_type type, uint64_t elements, uint64_t *out)
+{
+    uint64_t size, rest = elements % mf_types[type].block;
+
+    if ((rest != 0 && !mf_type_flows(type)) ||
+        !mf_mul(elements / mf_types[type].block + (rest != 0),
+                mf_types[type].bytes, &size) ||
+        !mf_add(size, elements > 0 ? mf_type_head(type) : 0, &size) ||
+        size > SIZE_LIMIT)
+        return false;
+    *out = size;
+    return true;
+}
+
+bool mf_type_at(size_t index, struct mf_type_info *out)
+{
+    if (!out)
+        return false;
+
+    enum mf_type type = (enum mf_type)index;
+
+    if (index >= MF_TYPE_COUNT)
+        return false;
+    *out = (struct mf_type_info){
+        .name = mf_types[type].name,
+        .block = mf_types[type].block,
+        .size = mf_types[type].bytes,
+        .gguf = mf_format_gguf.type_id(type) != MF_NO_TYPE_ID,
+        .apr = mf_format_apr.type_id(type) != MF_NO_TYPE_ID,
+        .safetensors = mf_format_safetensors.type_id(type) != MF_NO_TYPE_ID,
+    };
+    return true;
+}

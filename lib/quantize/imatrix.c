@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * imatrix.c - an importance matrix: its entries, and their values
+ */
+#include "lib/quantize/imatrix.h"
+
+#include <math.h>
+
+#include "lib/base/str.h"
+
+/* ---- entries ---- */
+
+static bool is_chosen(const struct mf_imatrix_choice *choice,
+                      struct mf_str name)
+{
+    for (size_t i = 0; i < choice->exclude_count; i++)
+        if (mf_str_holds(name, choice->exclude[i]))
+            return false;
+    for (size_t i = 0; i < choice->include_count; i++)
+        if (mf_str_holds(name, choice->include[i]))
+            return true;
+    return choice->include_count == 0;
+}
+
+enum mf_status mf_imatrix_add(struct mf_imatrix *imatrix,
+                              const struct mf_imatrix_entry *entry,
+                              const struct mf_imatrix_choice *choice)
+{
+    size_t room = imatrix->room > 0 ? imatrix->room * 2 : 64;
+    struct mf_imatrix_entry *moved;
+
+    if (!is_chosen(choice, entry->name))
+        return MF_OK;
+    if (imatrix->count == imatrix->room) {
+        moved =
+            mf_resize(imatrix->env, imatrix->entry,
+                      imatrix->room * sizeof(*moved), room * sizeof(*moved));
+        if (!moved)
+            return imatrix->env->error.status;
+        imatrix->entry = moved;
+        imatrix->room = room;
+    }
+    imatrix->entry[imatrix->count++] = *entry;
+    return MF_OK;
+}
+
+static struct mf_str name_at(const void *table, size_t row)
+{
+    const struct mf_imatrix *imatrix = table;
+
+    return imatrix->entry[row].name;
+}
+
+static enum mf_status build_names(struct mf_imatrix *imatrix)
+{
+    imatrix->names.seed = imatrix->env->hash_seed;
+    imatrix->names.name_at = name_at;
+    imatrix->names.table = imatrix;
+    if (mf_names_init(&imatrix->names, &imatrix->arena, imatrix->count) !=
+        MF_OK)
+        return imatrix->env->error.status;
+    for (size_t i = 0; i < imatrix->count; i++)
+        if (mf_names_add(&imatrix->names, i) != MF_NOT_FOUND)
+            return mf_fail(imatrix->env, MF_ERR_CORRUPT,
+                           imatrix->entry[i].offset,
+                           "the importance matrix has two entries for tensor "
+                           "'%s'",
+                           mf_quote(imatrix->entry[i].name).text);
+    return MF_OK;
+}
+
+/* ---- opening ---- */
+
+static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
+                                  const struct mf_imatrix_choice *choice)
+{
+    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    char *name = mf_arena_text(&imatrix->arena, strlen(path));
+    char magic[4] = { 0 };
+
+    if (!name)
+        return imatrix->env->error.status;
+    memcpy(name, path, strlen(path));
+    if (mf_source_open_file(imatrix->env, name, &imatrix->source, NULL) !=
+        MF_OK)
+        return imatrix->env->error.status;
+    if (imatrix->source.size >= sizeof(magic) &&
+        mf_source_read(imatrix->env, &imatrix->source, 0, magic,
+                       sizeof(magic)) != MF_OK)
+        return imatrix->env->error.status;
+    /* As a count of entries it would be more than a thousand million. */
+    if (memcmp(magic, "GGUF", sizeof(magic)) != 0)
+        return mf_imatrix_read_old(imatrix, choice);
+    if (mf_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
+        return imatrix->env->error.status;
+    return mf_imatrix_read_gguf(imatrix, choice);
+}
+
+/* What went wrong in this file is none of the model's faults. */
+static enum mf_status blame(struct mf_env *env, enum mf_status status)
+{
+    env->error.in_imatrix = status != MF_OK;
+    return status;
+}
+
+enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
+                               const struct mf_imatrix_choice *choice,
+                               struct mf_imatrix **out)
+{
+    struct mf_imatrix *imatrix;
+    enum mf_status status;
+
+    if (choice->include_count > 0 && choice->exclude_count > 0)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "entries of an importance matrix are either chosen or "
+                       "left out, not both");
+    imatrix = mf_alloc(env, sizeof(*imatrix));
+    if (!imatrix)
+        return env->error.status;
+    *imatrix = (struct mf_imatrix){ .env = env };
+    mf_arena_init(&imatrix->arena, env);
+    status = open_either(imatrix, path, choice);
+    if (status == MF_OK && imatrix->count == 0)
+        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                         "no entry of the importance matrix is left to use: "
+                         "none has a name that is asked for");
+    if (status == MF_OK)
+        status = build_names(imatrix);
+    if (status == MF_OK)
+        *out = imatrix;
+    else
+        mf_imatrix_close(imatrix);
+    return blame(env, status);
+}
+
+void mf_imatrix_close(struct mf_imatrix *imatrix)
+{
+    if (!imatrix)
+        return;
+    mf_close(imatrix->model);
+    mf_source_close(&imatrix->source);
+    mf_release(imatrix->env, imatrix->entry,
+               imatrix->room * sizeof(*imatrix->entry));
+    mf_arena_release(&imatrix->arena);
+    mf_release(imatrix->env, imatrix, sizeof(*imatrix));
+}
+
+/* ---- values ---- */
+
+const struct mf_imatrix_entry *mf_imatrix_find(const struct mf_imatrix *imatrix,
+                                               struct mf_str name)
+{
+    size_t row = mf_names_find(&imatrix->names, name);
+
+    return row == MF_NOT_FOUND ? NULL : &imatrix->entry[row];
+}
+
+/* How often matrices were used, from the first one on. */
+static enum mf_status read_counts(const struct mf_imatrix *imatrix,
+                                  const struct mf_imatrix_entry *entry,
+                                  uint64_t first, float *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = entry->calls;
+    return entry->counts == 0
+               ? MF_OK
+               : mf_source_read(imatrix->env, &imatrix->source,
+                                entry->counts + first * sizeof(*out), out,
+                                count * sizeof(*out));
+}
+
+/* Sums become means.  Columns of a matrix that was never used are all worth
+ * the same. */
+static enum mf_status divide(const struct mf_imatrix *imatrix,
+                             const struct mf_imatrix_entry *entry, float *out)
+{
+    uint64_t matrices = entry->count / entry->columns;
+    float counts[64];
+    uint64_t some = sizeof(counts) / sizeof(*counts);
+
+    for (uint64_t matrix = 0; matrix < matrices; matrix++) {
+        uint64_t left = matrices - matrix;
+        float *row = out + matrix * entry->columns, used;
+
+        if (matrix % some == 0 &&
+            read_counts(imatrix, entry, matrix, counts,
+                        (size_t)(left < some ? left : some)) != MF_OK)
+            return imatrix->env->error.status;
+        used = counts[matrix % some];
+        for (uint64_t i = 0; i < entry->columns; i++)
+            row[i] = used > 0 ? row[i] / used : 1;
+    }
+    return MF_OK;
+}
+
+static enum mf_status read_entry(const struct mf_imatrix *imatrix,
+                                 const struct mf_imatrix_entry *entry,
+                                 struct mf_str name, float *out, size_t count)
+{
+    if (entry->count != count)
+        return mf_fail(imatrix->env, MF_ERR_ARGUMENT, entry->offset,
+                       "the importance matrix has %" PRIu64
+                       " numbers for tensor '%s', not %zu",
+                       entry->count, mf_quote(name).text, count);
+    if (mf_source_read(imatrix->env, &imatrix->source, entry->offset, out,
+                       count * sizeof(*out)) != MF_OK ||
+        divide(imatrix, entry, out) != MF_OK)
+        return imatrix->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(out[i]))
+            return mf_fail(imatrix->env, MF_ERR_CORRUPT,
+                           entry->offset + i * sizeof(*out),
+                           "number %zu that the importance matrix has for "
+                           "tensor '%s' is none",
+                           i, mf_quote(name).text);
+    return MF_OK;
+}
+
+enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
+                               struct mf_str name, float *out, size_t count,
+                               bool *found)
+{
+    const struct mf_imatrix_entry *entry = mf_imatrix_find(imatrix, name);
+
+    *found = entry != NULL;
+    if (!entry)
+        return MF_OK;
+    return blame(imatrix->env, read_entry(imatrix, entry, name, out, count));
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * imatrix_gguf.c - an importance matrix that is a GGUF
+ *
+ * Two tensors for each entry: NAME.in_sum2, sums for each column of each of its
+ * matrices, and NAME.counts, how often each matrix was used.
+ */
+#include "lib/base/str.h"
+#include "lib/quantize/imatrix.h"
+
+static const char sums_tail[] = ".in_sum2", counts_tail[] = ".counts";
+
+/* The tensor NAME.counts that stands beside NAME.in_sum2. */
+static const struct mf_record *counts_of(const struct mf_imatrix *imatrix,
+                                         struct mf_str name)
+{
+    char full[MF_TEXT_KEPT];
+    size_t tail = strlen(counts_tail), at;
+    struct mf_tensor tensor;
+
+    if (name.size > sizeof(full) - tail)
+        return NULL;
+    memcpy(full, name.at, name.size);
+    memcpy(full + name.size, counts_tail, tail);
+    return mf_tensor_find(imatrix->model, full, name.size + tail, &tensor, &at)
+               ? &imatrix->model->index.tensor[at]
+               : NULL;
+}
+
+static enum mf_status add_sums(struct mf_imatrix *imatrix,
+                               const struct mf_record *sums,
+                               const struct mf_imatrix_choice *choice)
+{
+    size_t tail = strlen(sums_tail);
+    struct mf_imatrix_entry entry = { .name = { sums->name,
+                                                sums->name_size - tail } };
+    const struct mf_record *counts = counts_of(imatrix, entry.name);
+
+    if (!counts || counts->type != MF_TYPE_F32 || sums->type != MF_TYPE_F32)
+        return mf_fail(imatrix->env, MF_ERR_CORRUPT, sums->entry,
+                       "not an importance matrix: tensor '%s' is to be f32, "
+                       "and to have one of counts beside it",
+                       mf_record_name(sums).text);
+    entry.count = sums->size / sizeof(float);
+    entry.columns = sums->rank > 0 ? sums->dim[0] : 0;
+    if (entry.count == 0 ||
+        entry.count / entry.columns != counts->size / sizeof(float))
+        return mf_fail(imatrix->env, MF_ERR_CORRUPT, sums->entry,
+                       "not an importance matrix: tensor '%s' has not one row "
+                       "for each of its counts",
+                       mf_record_name(sums).text);
+    entry.offset = sums->offset;
+    entry.counts = counts->offset;
+    return mf_imatrix_add(imatrix, &entry, choice);
+}
+
+/* The first of the texts it was made with. */
+static enum mf_status take_dataset(struct mf_imatrix *imatrix)
+{
+    static const char key[] = "imatrix.datasets";
+    struct mf_values *values;
+    struct mf_value value;
+    struct mf_meta meta;
+    enum mf_status status;
+    char *text;
+    size_t at;
+
+    if (!mf_meta_find(imatrix->model, key, sizeof(key) - 1, &meta, &at))
+        return MF_OK;
+    if (mf_values_open(imatrix->model, at, &values) != MF_OK)
+        return imatrix->env->error.status;
+    do
+        status = mf_values_next(values, &value);
+    while (status == MF_OK && value.event == MF_EVENT_BEGIN);
+    if (status == MF_OK && value.event == MF_EVENT_ITEM &&
+        value.type == MF_VALUE_STRING && value.text.size > 0) {
+        text = mf_arena_text(&imatrix->arena, value.text.size);
+        if (text)
+            memcpy(text, value.text.at, value.text.size);
+        else
+            status = imatrix->env->error.status;
+        imatrix->dataset = (struct mf_str){ text, value.text.size };
+    }
+    mf_values_close(values);
+    return status;
+}
+
+static enum mf_status check_gguf(const struct mf_imatrix *imatrix)
+{
+    const struct mf_model *model = imatrix->model;
+
+    if (model->format != &mf_format_gguf)
+        return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s is no format of importance matrices",
+                       model->format->name);
+    if (model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the importance matrix is big-endian");
+    if (model->info.error_count > 0)
+        return mf_fail(imatrix->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the importance matrix has %zu error%s; modelfile "
+                       "validate tells which",
+                       model->info.error_count,
+                       model->info.error_count == 1 ? "" : "s");
+    return MF_OK;
+}
+
+enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
+                                    const struct mf_imatrix_choice *choice)
+{
+    const struct mf_index *index = &imatrix->model->index;
+    size_t sums = 0, counts = 0;
+
+    if (check_gguf(imatrix) != MF_OK)
+        return imatrix->env->error.status;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        struct mf_str name = { index->tensor[i].name,
+                               index->tensor[i].name_size };
+
+        counts += mf_str_ends(name, counts_tail);
+        if (!mf_str_ends(name, sums_tail))
+            continue;
+        sums++;
+        if (add_sums(imatrix, &index->tensor[i], choice) != MF_OK)
+            return imatrix->env->error.status;
+    }
+    if (sums == 0 || sums != counts)
+        return mf_fail(imatrix->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "not an importance matrix: %zu tensors end with "
+                       "\"%s\", and %zu with \"%s\"",
+                       sums, sums_tail, counts, counts_tail);
+    if (!mf_meta_natural(mf_index_meta(index, "imatrix.chunk_count"),
+                         &imatrix->chunks) ||
+        imatrix->chunks > INT32_MAX)
+        imatrix->chunks = 0;
+    return take_dataset(imatrix);
+}

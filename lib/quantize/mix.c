@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mix.c - the plan of a model that is quantized: order, types, sizes
+ */
+#include "lib/quantize/mix.h"
+
+#include <string.h>
+
+#include "lib/draft/carry.h"
+
+/* ---- the order ---- */
+
+bool mf_block_of(struct mf_str name, uint64_t *out)
+{
+    static const char prefix[] = "blk.";
+    size_t at = sizeof(prefix) - 1, digits = 0;
+    uint64_t number = 0;
+
+    if (name.size <= at || memcmp(name.at, prefix, at) != 0)
+        return false;
+    for (; at < name.size && name.at[at] >= '0' && name.at[at] <= '9'; at++) {
+        number = number * 10 + (uint64_t)(name.at[at] - '0');
+        if (++digits > 9)
+            return false;
+    }
+    *out = number;
+    return digits > 0;
+}
+
+/* By block, tensors of none first, then by name. */
+static bool by_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft_tensor *tensor = table;
+    struct mf_str first = tensor[a].name, second = tensor[b].name;
+    uint64_t block_a = 0, block_b = 0;
+    bool in_a = mf_block_of(first, &block_a);
+    bool in_b = mf_block_of(second, &block_b);
+    size_t common = first.size < second.size ? first.size : second.size;
+    int order;
+
+    if (in_a != in_b)
+        return in_b;
+    if (block_a != block_b)
+        return block_a < block_b;
+    order = common > 0 ? memcmp(first.at, second.at, common) : 0;
+    return order != 0 ? order < 0 : first.size < second.size;
+}
+
+/* A shard keeps its tensors where they are; until they have their places,
+ * offset is the one that they had. */
+static bool by_offset(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft_tensor *tensor = table;
+
+    return tensor[a].offset < tensor[b].offset;
+}
+
+static enum mf_status put_in_order(struct mf_draft *draft,
+                                   const struct mf_model *model, bool by_place)
+{
+    size_t count = draft->tensor_count;
+    struct mf_draft_tensor *sorted;
+    uint32_t *order;
+
+    if (count == 0)
+        return MF_OK;
+    order = mf_arena_take(&draft->arena, count * sizeof(*order));
+    sorted = mf_alloc(draft->env, draft->tensor_room * sizeof(*sorted));
+    if (!order || !sorted) {
+        mf_release(draft->env, sorted, draft->tensor_room * sizeof(*sorted));
+        return draft->env->error.status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_draft_tensor *tensor = &draft->tensor[i];
+
+        order[i] = (uint32_t)i;
+        draft->tensor[i].offset = model->index.tensor[tensor->record].offset;
+    }
+    mf_sort(order, count, by_place ? by_offset : by_name, draft->tensor);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = draft->tensor[order[i]];
+    mf_release(draft->env, draft->tensor,
+               draft->tensor_room * sizeof(*draft->tensor));
+    draft->tensor = sorted;
+    return MF_OK;
+}
+
+/* ---- what COPY says of the model ---- */
+
+/* A model that does not say what it is gets the type of most of its tensors,
+ * marked as a guess. */
+#define GUESSED 1024
+
+static enum mf_status copied_file_type(struct mf_mix *mix,
+                                       struct mf_draft *const *drafts,
+                                       size_t count,
+                                       const struct mf_draft *facts)
+{
+    size_t of[MF_TYPE_COUNT] = { 0 }, most = 0;
+    enum mf_type type = MF_TYPE_F32;
+    uint64_t said;
+
+    if (mf_draft_number(facts, "general.file_type", &said) != MF_OK)
+        return facts->env->error.status;
+    mix->file_type = (uint32_t)said;
+    if (mf_draft_find(facts, "general.file_type"))
+        return MF_OK;
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
+            uint32_t from = drafts[i]->tensor[t].from;
+
+            if (from < MF_TYPE_COUNT && ++of[from] > most) {
+                most = of[from];
+                type = (enum mf_type)from;
+            }
+        }
+    mix->file_type = mf_mix_file_type(type) | GUESSED;
+    return MF_OK;
+}
+
+/* ---- a tensor ---- */
+
+static bool is_float(enum mf_type type)
+{
+    return type == MF_TYPE_F32 || type == MF_TYPE_F16 || type == MF_TYPE_BF16 ||
+           type == MF_TYPE_F64 ||
+           (type >= MF_TYPE_F8_E4M3 && type <= MF_TYPE_F8_E5M2FNUZ);
+}
+
+/* Whether what the tensor is may become something else. */
+static enum mf_status check_source(const struct mf_mix *mix,
+                                   const struct mf_draft_tensor *tensor)
+{
+    bool known = tensor->from < MF_TYPE_COUNT;
+    enum mf_type from = known ? (enum mf_type)tensor->from : MF_TYPE_F32;
+    const char *name = known ? mf_types[from].name : "of an unknown type";
+
+    if (known && is_float(from))
+        return MF_OK;
+    if (!known || !mf_type_is_quantized(from))
+        return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' is %s and cannot be quantized",
+                       mf_quote(tensor->name).text, name);
+    if (mix->options->allow_requantize)
+        return MF_OK;
+    return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "tensor '%s' is %s already: quantizing it again loses more "
+                   "than quantizing the original would, and must be allowed",
+                   mf_quote(tensor->name).text, name);
+}
+
+/* Rows of the model's tensor that the matrix has a number for: one for each
+ * column of each of its matrices. */
+static enum mf_status check_weights(const struct mf_draft *draft,
+                                    struct mf_draft_tensor *tensor,
+                                    const struct mf_imatrix *imatrix)
+{
+    const struct mf_imatrix_entry *entry =
+        tensor->weights.at ? mf_imatrix_find(imatrix, tensor->weights) : NULL;
+    bool fastest_first = draft->format->fastest_first;
+    uint32_t rank = tensor->rank;
+    uint64_t count = tensor->dim[fastest_first ? 0 : rank - 1];
+
+    if (!entry)
+        return MF_OK;
+    for (uint32_t i = 2; i < rank; i++)
+        if (!mf_mul(count, tensor->dim[fastest_first ? i : rank - 1 - i],
+                    &count))
+            count = UINT64_MAX;
+    if (entry->count == count)
+        return MF_OK;
+    tensor->weights.at = NULL;
+    if (mf_mix_is_embedding(tensor->name))
+        return MF_OK; /* the matrix has it for what the embedding is tied to */
+    return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "the importance matrix has %" PRIu64
+                   " numbers for tensor '%s', which has %" PRIu64 " columns",
+                   entry->count, mf_quote(tensor->name).text, count);
+}
+
+static enum mf_status change(const struct mf_mix *mix,
+                             const struct mf_draft *draft,
+                             struct mf_draft_tensor *tensor, enum mf_type type,
+                             const struct mf_imatrix *imatrix)
+{
+    uint64_t elements;
+
+    if (check_source(mix, tensor) != MF_OK ||
+        check_weights(draft, tensor, imatrix) != MF_OK)
+        return mix->env->error.status;
+    if (mf_mix_needs_weights(mix, tensor->name, type) && !tensor->weights.at)
+        return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "tensor '%s' would be %s, which is garbage without an "
+                       "importance matrix for it",
+                       mf_quote(tensor->name).text, mf_types[type].name);
+    tensor->type = type;
+    tensor->type_id = draft->format->type_id(type);
+    if (mf_elements(tensor->dim, tensor->rank, &elements) &&
+        mf_type_size(type, elements, &tensor->size))
+        return MF_OK;
+    return mf_fail(mix->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                   "tensor '%s' is too large as %s",
+                   mf_quote(tensor->name).text, mf_types[type].name);
+}
+
+static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
+                             struct mf_draft_tensor *tensor,
+                             const struct mf_imatrix *imatrix,
+                             struct mf_mix_result *result)
+{
+    bool fastest_first = draft->format->fastest_first;
+    enum mf_type type;
+
+    if (!mf_mix_takes(mix, tensor, fastest_first)) {
+        tensor->weights.at = NULL;
+        return MF_OK;
+    }
+    if (mf_mix_type(mix, tensor, fastest_first, &type) != MF_OK)
+        return mix->env->error.status;
+    if ((uint32_t)type == tensor->type) {
+        tensor->weights.at = NULL;
+        return MF_OK;
+    }
+    result->changed += (uint32_t)type != tensor->from;
+    if (change(mix, draft, tensor, type, imatrix) != MF_OK)
+        return mix->env->error.status;
+    result->weighted +=
+        tensor->weights.at != NULL && (uint32_t)type != tensor->from;
+    return MF_OK;
+}
+
+/* Tensors, of whatever type, that the matrix has an entry for. */
+static size_t count_weights(struct mf_draft *const *drafts, size_t count)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++)
+            found += drafts[i]->tensor[t].weights.at != NULL;
+    return found;
+}
+
+/* Nobody gives a matrix that is not used but by mistake. */
+static enum mf_status check_use(struct mf_env *env,
+                                const struct mf_imatrix *imatrix, size_t found,
+                                const struct mf_mix_result *result)
+{
+    if (!imatrix ||
+        (found > 0 && (result->weighted > 0 || result->changed == 0)))
+        return MF_OK;
+    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+            "weighted 0 of %zu tensors: none of the %zu entries of the "
+            "importance matrix is for a tensor that is quantized; it may be "
+            "that of another model",
+            result->changed, imatrix->count);
+    env->error.in_imatrix = true;
+    return env->error.status;
+}
+
+/* ---- all of them ---- */
+
+static void find_weights(struct mf_draft *draft,
+                         const struct mf_imatrix *imatrix)
+{
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (imatrix && mf_imatrix_find(imatrix, draft->tensor[i].name))
+            draft->tensor[i].weights = draft->tensor[i].name;
+}
+
+/* Everything but the types.  facts: the metadata as GGUF has them. */
+static enum mf_status prepare(struct mf_mix *mix,
+                              struct mf_draft *const *drafts, size_t count,
+                              struct mf_draft *facts,
+                              const struct mf_model *model,
+                              const struct mf_imatrix *imatrix)
+{
+    const struct mf_quantize_options *options = mix->options;
+
+    for (size_t i = 0; i < count; i++) {
+        if (put_in_order(drafts[i], model, options->keep_split) != MF_OK)
+            return mix->env->error.status;
+        find_weights(drafts[i], imatrix); /* before names change */
+    }
+    if (mix->copy && copied_file_type(mix, drafts, count, facts) != MF_OK)
+        return facts->env->error.status;
+    if (mf_mix_metadata(drafts[0], options, imatrix, mix->file_type) != MF_OK ||
+        (facts != drafts[0] &&
+         mf_mix_metadata(facts, options, imatrix, mix->file_type) != MF_OK))
+        return mix->env->error.status;
+    /* llama-quantize, too, takes the numbers of the whole model. */
+    if (mf_mix_learn(mix, facts, imatrix != NULL) != MF_OK)
+        return facts->env->error.status;
+    if (options->prune_count > 0 &&
+        mf_prune(drafts, count, facts, options->prune, options->prune_count) !=
+            MF_OK)
+        return mix->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++)
+            mf_mix_count(mix, drafts[i]->tensor[t].name);
+    return count > 1 ? mf_mix_split(drafts, count) : MF_OK;
+}
+
+/* The metadata as GGUF would have them, whatever is written. */
+static enum mf_status prepare_with_facts(struct mf_mix *mix,
+                                         struct mf_draft *const *drafts,
+                                         size_t count, struct mf_model *model,
+                                         const struct mf_imatrix *imatrix)
+{
+    struct mf_draft facts;
+    enum mf_status status;
+
+    if (drafts[0]->format == &mf_format_gguf)
+        return prepare(mix, drafts, count, drafts[0], model, imatrix);
+    status = mf_carry_facts(&facts, model);
+    if (status == MF_OK)
+        status = prepare(mix, drafts, count, &facts, model, imatrix);
+    mf_draft_release(&facts);
+    return status;
+}
+
+enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
+                            struct mf_model *model,
+                            const struct mf_quantize_options *options,
+                            const struct mf_imatrix *imatrix,
+                            struct mf_mix_result *out)
+{
+    struct mf_mix_result result = { 0 };
+    struct mf_mix mix;
+    size_t found;
+
+    if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
+        mf_mix_need(&mix, imatrix != NULL) != MF_OK ||
+        prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
+        return drafts[0]->env->error.status;
+    found = count_weights(drafts, count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++)
+            if (choose(&mix, drafts[i], &drafts[i]->tensor[t], imatrix,
+                       &result) != MF_OK)
+                return mix.env->error.status;
+    if (check_use(mix.env, imatrix, found, &result) != MF_OK)
+        return mix.env->error.status;
+    result.file_type = mix.file_type;
+    result.type = mix.type;
+    result.fallbacks = mix.fallbacks;
+    *out = result;
+    return MF_OK;
+}

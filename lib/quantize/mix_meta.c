@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mix_meta.c - the metadata of a model that is quantized
+ *
+ * llama-quantize takes out what it sets and puts it at the end, and so does
+ * this: the files are the same byte for byte.
+ */
+#include <string.h>
+
+#include "lib/draft/carry.h"
+#include "lib/quantize/mix.h"
+#include "lib/write/convert.h"
+
+/* What ggml calls the layout of its blocks. */
+#define QUANTIZATION_VERSION 2
+
+/* The longest text, in bytes, that llama-quantize notes of an importance
+ * matrix. */
+#define TEXT_MAX ((size_t)127)
+
+/* ---- looking ---- */
+
+/* key with the architecture in the place of its "*"; NULL where there is none,
+ * or it is long. */
+static const char *full_key(const struct mf_draft *draft, const char *key,
+                            char *out, size_t capacity)
+{
+    const struct mf_entry *entry = mf_draft_find(draft, "general.architecture");
+    const char *star = strchr(key, '*');
+    size_t before = (size_t)(star - key), size;
+
+    if (!entry || entry->type != MF_VALUE_STRING || !entry->text.at)
+        return NULL;
+    size = entry->text.size;
+    if (size >= capacity - strlen(key))
+        return NULL;
+    memcpy(out, key, before);
+    memcpy(out + before, entry->text.at, size);
+    strcpy(out + before + size, star + 1);
+    return out;
+}
+
+struct mf_entry *mf_draft_find_of(const struct mf_draft *draft, const char *key)
+{
+    char full[256];
+
+    if (strchr(key, '*') && !full_key(draft, key, full, sizeof(full)))
+        return NULL;
+    return mf_draft_find(draft, strchr(key, '*') ? full : key);
+}
+
+/* The first item is enough. */
+static enum mf_status first_number(void *user, const struct mf_value *value)
+{
+    union mf_number *number = user;
+
+    if (value->event == MF_EVENT_BEGIN)
+        return MF_OK;
+    if (value->event != MF_EVENT_ITEM ||
+        !mf_value_as(value, MF_VALUE_U64, number))
+        number->u64 = 0;
+    return MF_ERR_STOPPED;
+}
+
+enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
+                               uint64_t *number)
+{
+    const struct mf_entry *entry = mf_draft_find_of(draft, key);
+    union mf_number first = { .u64 = 0 };
+
+    /* To be stopped at the first item is no failure. */
+    if (entry &&
+        mf_entry_tell(draft->env, entry, first_number, &first) != MF_OK &&
+        draft->env->error.status != MF_OK)
+        return draft->env->error.status;
+    *number = first.u64;
+    return MF_OK;
+}
+
+/* ---- setting ---- */
+
+/* The value at the end, wherever it stood. */
+static enum mf_status put_last(struct mf_draft *draft, struct mf_edit edit)
+{
+    struct mf_edit both[2];
+
+    if (mf_carry_edit(draft, &edit) != MF_OK)
+        return draft->env->error.status;
+    both[0] = (struct mf_edit){ .key = edit.key, .unset = true };
+    both[1] = edit;
+    return mf_draft_edit(draft, both, edit.unset ? 1 : 2);
+}
+
+enum mf_status mf_draft_put_number(struct mf_draft *draft, const char *key,
+                                   enum mf_value_type type, uint64_t number)
+{
+    return put_last(
+        draft,
+        (struct mf_edit){ .key = key, .type = type, .number.u64 = number });
+}
+
+static enum mf_status unset(struct mf_draft *draft, const char *key,
+                            enum mf_value_type type)
+{
+    return put_last(
+        draft, (struct mf_edit){ .key = key, .type = type, .unset = true });
+}
+
+static enum mf_status put_text(struct mf_draft *draft, const char *key,
+                               struct mf_str text)
+{
+    struct mf_edit edit = { .key = key, .type = MF_VALUE_STRING };
+
+    if (text.size > TEXT_MAX)
+        text.size = mf_utf8_whole(text.at, TEXT_MAX);
+    edit.text = mf_draft_text(draft, text);
+    return edit.text.at ? put_last(draft, edit) : draft->env->error.status;
+}
+
+static enum mf_status note_imatrix(struct mf_draft *draft, const char *path,
+                                   const struct mf_imatrix *imatrix)
+{
+    struct mf_str file = { path, strlen(path) };
+
+    if (put_text(draft, "quantize.imatrix.file", file) != MF_OK ||
+        (imatrix->dataset.size > 0 &&
+         put_text(draft, "quantize.imatrix.dataset", imatrix->dataset) !=
+             MF_OK) ||
+        mf_draft_put_number(draft, "quantize.imatrix.entries_count",
+                            MF_VALUE_U32, imatrix->count) != MF_OK)
+        return draft->env->error.status;
+    return imatrix->chunks > 0
+               ? mf_draft_put_number(draft, "quantize.imatrix.chunks_count",
+                                     MF_VALUE_U32, imatrix->chunks)
+               : MF_OK;
+}
+
+enum mf_status mf_mix_metadata(struct mf_draft *draft,
+                               const struct mf_quantize_options *options,
+                               const struct mf_imatrix *imatrix,
+                               uint32_t file_type)
+{
+    static const char file_key[] = "general.file_type";
+
+    if (mf_draft_put_number(draft, "general.quantization_version", MF_VALUE_U32,
+                            QUANTIZATION_VERSION) != MF_OK ||
+        (file_type == MF_NO_FILE_TYPE
+             ? unset(draft, file_key, MF_VALUE_U32)
+             : mf_draft_put_number(draft, file_key, MF_VALUE_U32, file_type)) !=
+            MF_OK ||
+        unset(draft, "split.no", MF_VALUE_U16) != MF_OK ||
+        unset(draft, "split.count", MF_VALUE_U16) != MF_OK ||
+        unset(draft, "split.tensors.count", MF_VALUE_I32) != MF_OK)
+        return draft->env->error.status;
+    for (size_t i = 0; i < options->edit_count; i++)
+        if (put_last(draft, options->edits[i]) != MF_OK)
+            return draft->env->error.status;
+    return imatrix ? note_imatrix(draft, options->imatrix, imatrix) : MF_OK;
+}
+
+enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count)
+{
+    uint64_t tensors = 0;
+
+    for (size_t i = 0; i < count; i++)
+        tensors += drafts[i]->tensor_count;
+    for (size_t i = 0; i < count; i++)
+        if (mf_draft_put_number(drafts[i], "split.no", MF_VALUE_U16, i) !=
+                MF_OK ||
+            mf_draft_put_number(drafts[i], "split.count", MF_VALUE_U16,
+                                count) != MF_OK ||
+            mf_draft_put_number(drafts[i], "split.tensors.count", MF_VALUE_I32,
+                                tensors) != MF_OK)
+            return drafts[i]->env->error.status;
+    return MF_OK;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * mix_names.c - which mix is asked for, and which types besides
+ */
+#include <string.h>
+
+#include "lib/codec/codecs.h"
+#include "lib/quantize/mix.h"
+
+/* ---- the tables ---- */
+
+static const struct mix {
+    const char *name;
+    uint32_t file_type;
+    enum mf_type type;
+    bool imatrix;
+} mixes[] = {
+#define MIX(NAME, number, TYPE, imatrix)                                       \
+    { #NAME, number, MF_TYPE_##TYPE, imatrix },
+#define PLAIN(NAME, number, TYPE) { #NAME, number, MF_TYPE_##TYPE, false },
+#include "lib/quantize/mix.def"
+#undef MIX
+#undef PLAIN
+};
+
+#define MIX_COUNT (sizeof(mixes) / sizeof(*mixes))
+
+enum mix_number {
+#define MIX(NAME, ...)   NUMBER_##NAME,
+#define PLAIN(NAME, ...) NUMBER_##NAME,
+#include "lib/quantize/mix.def"
+#undef MIX
+#undef PLAIN
+};
+
+static const struct alias {
+    const char *name;
+    size_t row;
+} aliases[] = {
+#define ALIAS(name, NAME) { name, NUMBER_##NAME },
+#include "lib/quantize/mix.def"
+#undef ALIAS
+};
+
+static const struct file_of {
+    enum mf_type type;
+    uint32_t number;
+} files_of[] = {
+#define FILE_OF(TYPE, number) { MF_TYPE_##TYPE, number },
+#include "lib/quantize/mix.def"
+#undef FILE_OF
+};
+
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+bool mf_mix_at(size_t index, struct mf_mix_info *out)
+{
+    if (!out)
+        return false;
+
+    const struct mf_codec *codec;
+
+    if (index >= MIX_COUNT)
+        return false;
+    codec = mixes[index].type == MF_TYPE_UNKNOWN
+                ? NULL
+                : mf_codec_of(mf_isas, mixes[index].type);
+    *out = (struct mf_mix_info){
+        .name = mixes[index].name,
+        .file_type = mixes[index].file_type,
+        .type = mixes[index].type == MF_TYPE_UNKNOWN
+                    ? ""
+                    : mf_types[mixes[index].type].name,
+        .needs_imatrix = mixes[index].imatrix,
+        .available = codec ? codec->encode != NULL : true,
+    };
+    return true;
+}
+
+/* ---- names ---- */
+
+static char small(char byte)
+{
+    return (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
+}
+
+static bool same_but_case(const char *a, const char *b)
+{
+    while (*a && small(*a) == small(*b)) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static size_t find_mix(const char *name)
+{
+    for (size_t i = 0; i < MIX_COUNT; i++)
+        if (same_but_case(mixes[i].name, name))
+            return i;
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (same_but_case(aliases[i].name, name))
+            return aliases[i].row;
+    return MF_NOT_FOUND;
+}
+
+bool mf_mix_is_copy(const char *name)
+{
+    return find_mix(name) == NUMBER_COPY;
+}
+
+/* A number as one writes it: that of COPY is F32's, which is found first. */
+static size_t find_mix_number(const char *digits)
+{
+    uint32_t number = 0;
+
+    if (*digits == 0 || strlen(digits) > 4)
+        return MF_NOT_FOUND;
+    for (; *digits; digits++) {
+        if (*digits < '0' || *digits > '9')
+            return MF_NOT_FOUND;
+        number = number * 10 + (uint32_t)(*digits - '0');
+    }
+    for (size_t i = 0; i < MIX_COUNT; i++)
+        if (mixes[i].file_type == number)
+            return i;
+    return MF_NOT_FOUND;
+}
+
+/* The types that tensors can become; NULL for others. */
+static const struct file_of *find_type(const char *name)
+{
+    for (size_t i = 0; i < COUNT(files_of); i++)
+        if (same_but_case(mf_types[files_of[i].type].name, name))
+            return &files_of[i];
+    return NULL;
+}
+
+/* Where a mix has two names, its number stands for the other one. */
+static const char *other_name(size_t row)
+{
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (aliases[i].row == row)
+            return aliases[i].name;
+    return mixes[row].name;
+}
+
+const char *mf_mix_name(const char *type)
+{
+    if (!type)
+        return NULL;
+
+    const struct file_of *found;
+    size_t row;
+
+    for (size_t i = 0; i < COUNT(aliases); i++)
+        if (same_but_case(aliases[i].name, type))
+            return aliases[i].name;
+    row = find_mix(type);
+    if (row != MF_NOT_FOUND)
+        return mixes[row].name;
+    row = find_mix_number(type);
+    if (row != MF_NOT_FOUND)
+        return other_name(row);
+    found = find_type(type);
+    return found ? mf_types[found->type].name : NULL;
+}
+
+static enum mf_status take_type(struct mf_env *env, const char *name,
+                                enum mf_type *out)
+{
+    const struct file_of *found = name ? find_type(name) : NULL;
+
+    *out = found ? found->type : MF_TYPE_UNKNOWN;
+    if (name && !found)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'%s' is no type that a tensor can be given",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    return MF_OK;
+}
+
+/* ---- what is asked for ---- */
+
+static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
+{
+    const struct file_of *type = NULL;
+
+    mix->row = find_mix(name);
+    if (mix->row == MF_NOT_FOUND)
+        mix->row = find_mix_number(name);
+    if (mix->row == MF_NOT_FOUND) {
+        type = find_type(name);
+        if (!type)
+            return mf_fail(
+                mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "'%s' is neither a mix, as Q4_K_M is, nor a type, as mxfp4 is",
+                mf_quote((struct mf_str){ name, strlen(name) }).text);
+    }
+    mix->type = type ? type->type : mixes[mix->row].type;
+    mix->file_type = type ? type->number : mixes[mix->row].file_type;
+    mix->copy = mix->type == MF_TYPE_UNKNOWN;
+    return MF_OK;
+}
+
+static enum mf_status take_patterns(struct mf_mix *mix, struct mf_arena *arena)
+{
+    const struct mf_quantize_options *options = mix->options;
+    size_t count = options->tensor_type_count;
+
+    if (count > 1000)
+        return mf_fail(mix->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%zu patterns are given, 1000 are the most", count);
+    if (count == 0)
+        return MF_OK;
+    if (options->tensor_type_tensors)
+        memset(options->tensor_type_tensors, 0,
+               count * sizeof(*options->tensor_type_tensors));
+    mix->pattern = mf_arena_take(arena, count * sizeof(*mix->pattern));
+    mix->pattern_type =
+        mf_arena_take(arena, count * sizeof(*mix->pattern_type));
+    if (!mix->pattern || !mix->pattern_type)
+        return mix->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        if (mf_pattern_init(&mix->pattern[i], mix->env,
+                            options->tensor_types[i].pattern) != MF_OK ||
+            take_type(mix->env, options->tensor_types[i].type,
+                      &mix->pattern_type[i]) != MF_OK)
+            return mix->env->error.status;
+    return MF_OK;
+}
+
+enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
+                           const struct mf_quantize_options *options)
+{
+    *mix = (struct mf_mix){ .env = arena->env, .options = options };
+    if (choose_mix(mix, options->type) != MF_OK ||
+        take_type(mix->env, options->output_type, &mix->output) != MF_OK ||
+        take_type(mix->env, options->embedding_type, &mix->embedding) != MF_OK)
+        return mix->env->error.status;
+    if (mix->copy && (options->output_type || options->embedding_type ||
+                      options->tensor_type_count > 0))
+        return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "COPY changes no type, and some are asked for");
+    return take_patterns(mix, arena);
+}
+
+enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix)
+{
+    if (mix->row == MF_NOT_FOUND || !mixes[mix->row].imatrix || has_imatrix)
+        return MF_OK;
+    return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "%s needs an importance matrix: without one it is garbage",
+                   mixes[mix->row].name);
+}
+
+uint32_t mf_mix_file_type(enum mf_type type)
+{
+    for (size_t i = 0; i < COUNT(files_of); i++)
+        if (files_of[i].type == type)
+            return files_of[i].number;
+    return 0;
+}

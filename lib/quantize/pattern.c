@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pattern.c - a regular expression, found anywhere in a name
+ *
+ * A pattern becomes steps; all ways through them are walked at once, a byte of
+ * the name at a time.
+ */
+#include "lib/quantize/pattern_parse.h"
+
+#define DEPTH_MAX 50
+
+bool mf_pattern_fail(struct mf_pattern_parser *parser, const char *what)
+{
+    struct mf_str text = { parser->text, strlen(parser->text) };
+
+    if (!parser->failed)
+        mf_fail(parser->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "the pattern '%s' %s at its character %zu", mf_quote(text).text,
+                what, (size_t)(parser->at - parser->text) + 1);
+    parser->failed = true;
+    return false;
+}
+
+/* ---- steps ---- */
+
+struct mf_pattern_step *mf_pattern_add(struct mf_pattern_parser *parser,
+                                       enum mf_pattern_op op)
+{
+    struct mf_pattern *pattern = parser->pattern;
+    struct mf_pattern_step *step;
+
+    if (pattern->step_count == MF_PATTERN_STEPS) {
+        mf_pattern_fail(parser, "is too long");
+        pattern->step_count--; /* whatever follows goes nowhere */
+    }
+    step = &pattern->step[pattern->step_count++];
+    *step = (struct mf_pattern_step){ .op = (uint8_t)op,
+                                      .next = pattern->step_count };
+    return step;
+}
+
+/* Steps from first to last, moved by some places. */
+static void relocate(struct mf_pattern *pattern, uint16_t first, uint16_t last,
+                     uint16_t from, uint16_t by)
+{
+    for (uint16_t i = first; i < last; i++) {
+        struct mf_pattern_step *step = &pattern->step[i];
+
+        if (step->next >= from)
+            step->next = (uint16_t)(step->next + by);
+        if (step->op == SPLIT && step->other >= from)
+            step->other = (uint16_t)(step->other + by);
+    }
+}
+
+/* A split before the steps from start on, which it leads to and past. */
+static void split_before(struct mf_pattern_parser *parser, uint16_t start)
+{
+    struct mf_pattern *pattern = parser->pattern;
+    uint16_t count = pattern->step_count;
+
+    mf_pattern_add(parser, SPLIT);
+    if (parser->failed)
+        return;
+    memmove(&pattern->step[start + 1], &pattern->step[start],
+            (size_t)(count - start) * sizeof(*pattern->step));
+    relocate(pattern, (uint16_t)(start + 1), pattern->step_count, start, 1);
+    pattern->step[start] = (struct mf_pattern_step){
+        .op = SPLIT, .next = (uint16_t)(start + 1), .other = pattern->step_count
+    };
+}
+
+/* The steps from start to end once more. */
+static void copy(struct mf_pattern_parser *parser, uint16_t start, uint16_t end)
+{
+    struct mf_pattern *pattern = parser->pattern;
+    uint16_t to = pattern->step_count, size = (uint16_t)(end - start);
+
+    if (size > MF_PATTERN_STEPS - to) {
+        mf_pattern_fail(parser, "is too long");
+        return;
+    }
+    memcpy(&pattern->step[to], &pattern->step[start],
+           size * sizeof(*pattern->step));
+    pattern->step_count = (uint16_t)(to + size);
+    relocate(pattern, to, pattern->step_count, start, (uint16_t)(to - start));
+}
+
+/* ---- what stands for itself, and groups ---- */
+
+static bool parse_alternatives(struct mf_pattern_parser *parser);
+
+static bool parse_group(struct mf_pattern_parser *parser)
+{
+    if (parser->at[0] == '?') {
+        if (parser->at[1] != ':')
+            return mf_pattern_fail(parser, "has a group that is not known");
+        parser->at += 2;
+    }
+    if (++parser->depth > DEPTH_MAX)
+        return mf_pattern_fail(parser, "has too many groups in each other");
+    if (!parse_alternatives(parser))
+        return false;
+    if (*parser->at != ')')
+        return mf_pattern_fail(parser, "ends within a group");
+    parser->at++;
+    parser->depth--;
+    return true;
+}
+
+static bool parse_escape(struct mf_pattern_parser *parser)
+{
+    uint8_t byte;
+
+    if (mf_pattern_at_class(parser)) {
+        parser->at++;
+        return mf_pattern_class(parser);
+    }
+    parser->at++;
+    if (*parser->at == 'b' || *parser->at == 'B') {
+        mf_pattern_add(parser, *parser->at == 'b' ? WORD : NOT_WORD);
+        parser->at++;
+        return !parser->failed;
+    }
+    if (!mf_pattern_escaped(parser, &byte))
+        return false;
+    mf_pattern_add(parser, BYTE)->byte = byte;
+    return !parser->failed;
+}
+
+static bool parse_atom(struct mf_pattern_parser *parser)
+{
+    switch (*parser->at) {
+    case '(':
+        parser->at++;
+        return parse_group(parser);
+    case '[':
+        parser->at++;
+        return mf_pattern_set(parser);
+    case '\\':
+        return parse_escape(parser);
+    case '^':
+    case '$':
+        mf_pattern_add(parser, *parser->at == '^' ? BEGIN : END);
+        break;
+    case '.':
+        parser->at++;
+        return mf_pattern_any(parser);
+    case '*':
+    case '+':
+    case '?':
+    case '{':
+        return mf_pattern_fail(parser, "repeats nothing");
+    default:
+        mf_pattern_add(parser, BYTE)->byte = mf_pattern_small(*parser->at);
+    }
+    parser->at++;
+    return !parser->failed;
+}
+
+/* ---- repetitions ---- */
+
+#define UNBOUNDED UINT16_MAX
+
+static bool take_number(struct mf_pattern_parser *parser, uint16_t *out)
+{
+    unsigned number = 0;
+
+    if (!mf_pattern_in_class("d", (uint8_t)*parser->at))
+        return mf_pattern_fail(parser, "has a repetition without a number");
+    for (; mf_pattern_in_class("d", (uint8_t)*parser->at); parser->at++) {
+        number = number * 10 + (unsigned)(*parser->at - '0');
+        if (number > MF_PATTERN_STEPS)
+            return mf_pattern_fail(parser, "repeats too often");
+    }
+    *out = (uint16_t)number;
+    return true;
+}
+
+/* {2}, {2,} or {2,5}, or one of the signs for the usual ones. */
+static bool take_bounds(struct mf_pattern_parser *parser, uint16_t *least,
+                        uint16_t *most)
+{
+    char sign = *parser->at++;
+
+    *least = sign == '+';
+    *most = sign == '?' ? 1 : UNBOUNDED;
+    if (sign != '{')
+        return true;
+    if (!take_number(parser, least))
+        return false;
+    *most = *least;
+    if (*parser->at == ',') {
+        parser->at++;
+        *most = UNBOUNDED;
+        if (*parser->at != '}' && !take_number(parser, most))
+            return false;
+    }
+    if (*parser->at != '}' || *most < *least)
+        return mf_pattern_fail(parser, "has a repetition that makes no sense");
+    parser->at++;
+    return true;
+}
+
+/* The steps from start on are there once. */
+static void repeat(struct mf_pattern_parser *parser, uint16_t start,
+                   uint16_t least, uint16_t most)
+{
+    struct mf_pattern *pattern = parser->pattern;
+    uint16_t end = pattern->step_count, size = (uint16_t)(end - start);
+    uint16_t last = start, times = least > 0 ? least : 1;
+
+    if (most == 0) {
+        pattern->step_count = start;
+        return;
+    }
+    for (uint16_t i = 1; i < times && !parser->failed; i++) {
+        last = pattern->step_count;
+        copy(parser, start, end);
+    }
+    if (most == UNBOUNDED) {
+        struct mf_pattern_step *step = mf_pattern_add(parser, SPLIT);
+
+        step->other = step->next;
+        step->next = last;
+    }
+    for (uint16_t i = times; i < most && most != UNBOUNDED && !parser->failed;
+         i++) {
+        uint32_t behind = pattern->step_count + (most - i) * (size + 1u);
+
+        mf_pattern_add(parser, SPLIT)->other = (uint16_t)behind;
+        copy(parser, start, end);
+    }
+    if (least == 0)
+        split_before(parser, start);
+}
+
+static bool parse_sequence(struct mf_pattern_parser *parser)
+{
+    while (*parser->at && *parser->at != '|' && *parser->at != ')') {
+        uint16_t start = parser->pattern->step_count, least, most;
+
+        if (!parse_atom(parser))
+            return false;
+        if (!*parser->at || !strchr("*+?{", *parser->at))
+            continue;
+        if (!take_bounds(parser, &least, &most))
+            return false;
+        repeat(parser, start, least, most);
+        if (*parser->at == '?') /* as few as possible: found or not is one */
+            parser->at++;
+    }
+    return !parser->failed;
+}
+
+static bool parse_alternatives(struct mf_pattern_parser *parser)
+{
+    struct mf_pattern *pattern = parser->pattern;
+    uint16_t start = pattern->step_count, jump;
+
+    if (!parse_sequence(parser))
+        return false;
+    if (*parser->at != '|')
+        return true;
+    parser->at++;
+    jump = pattern->step_count;
+    mf_pattern_add(parser, JUMP);
+    split_before(parser, start);
+    if (parser->failed || !parse_alternatives(parser))
+        return false;
+    pattern->step[jump + 1].next = pattern->step_count;
+    return true;
+}
+
+enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
+                               const char *text)
+{
+    struct mf_pattern_parser parser = {
+        .env = env, .pattern = pattern, .text = text, .at = text
+    };
+
+    pattern->step_count = 0;
+    pattern->set_count = 0;
+    if (parse_alternatives(&parser) && *parser.at == ')')
+        mf_pattern_fail(&parser, "has a bracket that closes nothing");
+    mf_pattern_add(&parser, FOUND);
+    return parser.failed ? env->error.status : MF_OK;
+}
+
+enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, pattern);
+
+    struct mf_pattern *made;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    made = mf_alloc(env, sizeof(*made));
+    if (!made)
+        return env->error.status;
+    status = mf_pattern_init(made, env, pattern);
+    mf_resize(env, made, sizeof(*made), 0);
+    return status;
+}

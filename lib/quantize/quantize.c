@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * quantize.c - a model with smaller weights
+ *
+ * What becomes of each tensor is decided first (mix.c); the rest is what every
+ * file that is written goes through.
+ */
+#include <math.h>
+
+#include "lib/quantize/mix.h"
+#include "lib/write/convert.h"
+
+struct quantizing {
+    struct mf_model *model;
+    const struct mf_quantize_options *options;
+    const struct mf_convert_options *how;
+    struct mf_outputs outputs;
+    struct mf_imatrix *imatrix; /* NULL: none */
+    struct mf_mix_result mix;
+};
+
+/* ---- what goes where ---- */
+
+static enum mf_status check_model(const struct quantizing *work)
+{
+    const struct mf_model_info *info = mf_model_info(work->model);
+
+    if (mf_model_refuse_stray(work->model) != MF_OK)
+        return work->model->env->error.status;
+    if (info->error_count > 0)
+        return mf_fail(work->model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the model has %zu error%s and is not quantized; "
+                       "modelfile validate tells which",
+                       info->error_count, info->error_count == 1 ? "" : "s");
+    if (info->byte_order == MF_BIG_ENDIAN)
+        return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian: its numbers are not "
+                       "converted");
+    return MF_OK;
+}
+
+/* ggml knows no dimensions of 1 behind the last one that is more, and so writes
+ * none. */
+static void trim_shapes(struct mf_draft *draft)
+{
+    for (size_t i = 0; i < draft->tensor_count; i++) {
+        struct mf_draft_tensor *tensor = &draft->tensor[i];
+
+        while (tensor->rank > 1 && tensor->dim[tensor->rank - 1] == 1)
+            tensor->rank--;
+    }
+}
+
+/* Tensors of one file, or of the whole model. */
+static enum mf_status list_output(struct quantizing *work, size_t number)
+{
+    struct mf_model *model = work->model;
+    struct mf_draft *draft = &work->outputs.output[number].draft;
+    size_t first = 0, count = model->index.tensor_count;
+
+    draft->lossy = work->how->lossy;
+    draft->reserve = work->how->reserve;
+    draft->any_type = true;
+    /* What is not quantized of a model of Hugging Face's is what llama.cpp's
+     * converter makes of it: norms are floats of 32 bits. */
+    draft->f32_vectors =
+        work->how->names == MF_NAMING_GGUF && draft->format == &mf_format_gguf;
+    if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
+        draft->floats = MF_TYPE_F32;
+    if (number == 0 &&
+        (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||
+         mf_renaming_init(&work->outputs.renaming, model, draft,
+                          work->how->names, &work->outputs.left_out) != MF_OK))
+        return model->env->error.status;
+    if (work->outputs.count > 1) {
+        first = model->part[number].first;
+        count = model->part[number].count;
+    }
+    if (mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
+                              count) != MF_OK)
+        return model->env->error.status;
+    if (draft->format == &mf_format_gguf)
+        trim_shapes(draft);
+    return MF_OK;
+}
+
+/* Only now it is known what types the file is to carry. */
+static enum mf_status plan_output(struct quantizing *work,
+                                  struct mf_draft *draft)
+{
+    for (size_t i = 0; i < draft->tensor_count; i++) {
+        struct mf_draft_tensor *tensor = &draft->tensor[i];
+
+        if (tensor->type == MF_TYPE_UNKNOWN &&
+            draft->format == work->model->format)
+            continue;
+        tensor->type_id =
+            tensor->type == MF_TYPE_UNKNOWN
+                ? MF_NO_TYPE_ID
+                : draft->format->type_id((enum mf_type)tensor->type);
+        if (tensor->type_id == MF_NO_TYPE_ID)
+            return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                           "%s cannot carry tensor '%s' as %s",
+                           draft->format->name, mf_quote(tensor->name).text,
+                           tensor->type == MF_TYPE_UNKNOWN
+                               ? "it is"
+                               : mf_types[tensor->type].name);
+    }
+    return mf_draft_plan(draft);
+}
+
+static enum mf_status decide(struct quantizing *work)
+{
+    struct mf_outputs *outputs = &work->outputs;
+    struct mf_env *env = outputs->env;
+    size_t size = outputs->count * sizeof(struct mf_draft *);
+    struct mf_draft **drafts = mf_alloc(env, size);
+    enum mf_status status = drafts ? MF_OK : env->error.status;
+
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
+        drafts[i] = &outputs->output[i].draft;
+        status = list_output(work, i);
+    }
+    if (status == MF_OK)
+        status = mf_mix_apply(drafts, outputs->count, work->model,
+                              work->options, work->imatrix, &work->mix);
+    mf_release(env, drafts, size);
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        status = plan_output(work, &outputs->output[i].draft);
+    return status;
+}
+
+static enum mf_status plan(struct quantizing *work, const char *path)
+{
+    struct mf_model *model = work->model;
+    const struct mf_format *format =
+        mf_format_for(model, path, work->how->format);
+    bool split;
+
+    if (!format)
+        return model->env->error.status;
+    /* llama-quantize numbers a single file, too: -00001-of-00001. */
+    split =
+        work->options->keep_split && (model->file_count > 1 || format->shards);
+    if (split && !format->shards)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s has no convention for shards", format->name);
+    if (mf_outputs_make(&work->outputs, format, path,
+                        split ? model->file_count : 1, split) != MF_OK)
+        return model->env->error.status;
+    return decide(work);
+}
+
+/* ---- importance ---- */
+
+static enum mf_status read_weights(void *user, struct mf_str name, float *out,
+                                   size_t count, bool *found)
+{
+    const struct quantizing *work = user;
+
+    return mf_imatrix_read(work->imatrix, name, out, count, found);
+}
+
+static enum mf_status open_imatrix(struct quantizing *work)
+{
+    const struct mf_quantize_options *options = work->options;
+    struct mf_imatrix_choice choice = {
+        .include = options->include,
+        .exclude = options->exclude,
+        .include_count = options->include_count,
+        .exclude_count = options->exclude_count,
+    };
+
+    if (!options->imatrix)
+        return options->include_count + options->exclude_count == 0
+                   ? MF_OK
+                   : mf_fail(work->model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                             "entries of an importance matrix are chosen, and "
+                             "there is no matrix");
+    if (mf_imatrix_open(work->model->env, options->imatrix, &choice,
+                        &work->imatrix) != MF_OK)
+        return work->model->env->error.status;
+    work->outputs.imatrix = &work->imatrix->source;
+    work->outputs.weights.read = read_weights;
+    work->outputs.weights.user = work;
+    return MF_OK;
+}
+
+/* ---- the result ---- */
+
+static void sum_up(const struct quantizing *work,
+                   struct mf_quantize_result *out)
+{
+    const struct mf_outputs *outputs = &work->outputs;
+
+    *out = (struct mf_quantize_result){
+        .format = outputs->output->draft.format->name,
+        .file_count = outputs->count,
+        .changed = work->mix.changed,
+        .fallbacks = work->mix.fallbacks,
+        .weighted = work->mix.weighted,
+        .left_out = outputs->left_out,
+    };
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        out->file_size += draft->file_size;
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            const struct mf_draft_tensor *tensor = &draft->tensor[t];
+            struct mf_quantized *sum = &out->type[tensor->type];
+            uint64_t elements = 0;
+
+            mf_elements(tensor->dim, tensor->rank, &elements);
+            sum->tensors++;
+            sum->parameters += elements;
+            sum->bytes += tensor->size;
+        }
+    }
+}
+
+static void add_deviation(const struct mf_deviation *found,
+                          struct mf_quantized *out)
+{
+    if (found->count == 0)
+        return;
+    out->measured = found->count;
+    out->rmse = sqrt(found->error2 / (double)found->count);
+    out->worst = (double)found->worst;
+    out->cosine =
+        found->before2 > 0 && found->after2 > 0
+            ? found->product / sqrt(found->before2) / sqrt(found->after2)
+            : 1;
+}
+
+static void name_types(const struct quantizing *work,
+                       struct mf_quantize_result *out)
+{
+    for (size_t i = 0; i <= MF_TYPE_COUNT; i++) {
+        out->type[i].name = i < MF_TYPE_COUNT ? mf_types[i].name : "unknown";
+        if (work->outputs.deviation && i < MF_TYPE_COUNT)
+            add_deviation(&work->outputs.deviation[i], &out->type[i]);
+    }
+}
+
+_Static_assert(MF_TYPE_COUNT < MF_QUANTIZED_MAX,
+               "mf_quantize_result has a row for each type and one more");
+
+/* ---- all of it ---- */
+
+static enum mf_status write_model(struct quantizing *work, bool report)
+{
+    struct mf_outputs *outputs = &work->outputs;
+    size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
+
+    if (work->how->dry_run)
+        return mf_outputs_spare_inputs(outputs);
+    if (report) {
+        outputs->deviation = mf_alloc(outputs->env, size);
+        if (!outputs->deviation)
+            return outputs->env->error.status;
+        memset(outputs->deviation, 0, size);
+    }
+    return mf_outputs_write(outputs, work->how->replace);
+}
+
+static enum mf_status check_options(struct mf_env *env,
+                                    const struct mf_quantize_options *options)
+{
+    MF_NEED(env, options->type);
+    MF_NEED(env, options->tensor_types || options->tensor_type_count == 0);
+    MF_NEED(env, options->include || options->include_count == 0);
+    MF_NEED(env, options->exclude || options->exclude_count == 0);
+    MF_NEED(env, options->prune || options->prune_count == 0);
+    for (size_t i = 0; i < options->tensor_type_count; i++) {
+        MF_NEED(env, options->tensor_types[i].pattern);
+        MF_NEED(env, options->tensor_types[i].type);
+    }
+    for (size_t i = 0; i < options->include_count; i++)
+        MF_NEED(env, options->include[i]);
+    for (size_t i = 0; i < options->exclude_count; i++)
+        MF_NEED(env, options->exclude[i]);
+    return mf_edits_check(env, options->edits, options->edit_count);
+}
+
+enum mf_status mf_quantize(struct mf_model *model, const char *path,
+                           const struct mf_quantize_options *options,
+                           const struct mf_convert_options *how,
+                           struct mf_quantize_result *out)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+    MF_NEED(model->env, options);
+    if (check_options(model->env, options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
+    static const struct mf_convert_options none;
+    struct quantizing work = { .model = model,
+                               .options = options,
+                               .how = how ? how : &none };
+    enum mf_status status;
+
+    mf_clear_error(model->env);
+    mf_outputs_init(&work.outputs, model);
+    work.outputs.sound = true;
+    status = check_model(&work);
+    if (status == MF_OK)
+        status = open_imatrix(&work);
+    if (status == MF_OK)
+        status = plan(&work, path);
+    if (status == MF_OK)
+        status = write_model(&work, options->report);
+    if (status == MF_OK && out) {
+        sum_up(&work, out);
+        name_types(&work, out);
+    }
+    mf_release(model->env, work.outputs.deviation,
+               MF_TYPE_COUNT * sizeof(*work.outputs.deviation));
+    mf_outputs_release(&work.outputs);
+    mf_imatrix_close(work.imatrix);
+    return status;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * convert.c - writing a model anew, as other files or in another format
+ *
+ * All targets are opened before the first byte is written and take their place
+ * after the last one is on the disk: until then nothing has happened.
+ */
+#include "lib/write/convert.h"
+
+#include "lib/base/signals.h"
+
+/* ---- the list of shards ---- */
+
+static void put_json(void *user, const char *at, size_t size)
+{
+    mf_put(user, at, size);
+}
+
+static void put_index(const struct mf_outputs *outputs, struct mf_sink *sink)
+{
+    struct mf_json_out json = { .write = put_json, .user = sink };
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < outputs->count; i++)
+        size += outputs->output[i].draft.data_size;
+    mf_json_begin(&json, '{');
+    mf_json_key(&json, "metadata");
+    mf_json_begin(&json, '{');
+    mf_json_key(&json, "total_size");
+    mf_json_u64(&json, size);
+    mf_json_end(&json, '}');
+    mf_json_key(&json, "weight_map");
+    mf_json_begin(&json, '{');
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_output *output = &outputs->output[i];
+        const char *name = mf_base_name(output->path);
+
+        for (size_t t = 0; t < output->draft.tensor_count; t++) {
+            struct mf_str tensor = output->draft.tensor[t].name;
+
+            mf_json_open_string(&json);
+            mf_json_piece(&json, tensor.at, tensor.size);
+            mf_json_close_string(&json, true);
+            mf_json_string(&json, name, strlen(name));
+        }
+    }
+    mf_json_end(&json, '}');
+    mf_json_end(&json, '}');
+    mf_put(sink, "\n", 1);
+}
+
+static enum mf_status write_index(void *user, uint64_t offset,
+                                  const void *bytes, size_t size)
+{
+    struct mf_target *target = user;
+
+    return mf_target_write(target->env, target, offset, bytes, size);
+}
+
+static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
+{
+    struct mf_sink sink;
+
+    if (!outputs->index_path)
+        return MF_OK;
+    mf_sink_init(&sink, outputs->env);
+    put_index(outputs, &sink);
+    if (mf_target_open(outputs->env, outputs->index_path, sink.offset, replace,
+                       &outputs->index) != MF_OK)
+        return outputs->env->error.status;
+    mf_sink_init(&sink, outputs->env);
+    sink.write = write_index;
+    sink.user = &outputs->index;
+    put_index(outputs, &sink);
+    return mf_sink_finish(&sink);
+}
+
+/* ---- all of it ---- */
+
+static uint64_t bytes_of(const struct mf_outputs *outputs)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < outputs->count; i++)
+        size += outputs->output[i].draft.file_size;
+    return size;
+}
+
+static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
+        struct mf_output *output = &outputs->output[i];
+
+        status =
+            mf_target_open(outputs->env, output->path, output->draft.file_size,
+                           replace, &output->target);
+        output->target.replaces = outputs->replaces;
+        if (status == MF_OK && i == 0)
+            status = mf_target_check_more(
+                &output->target, bytes_of(outputs) - output->draft.file_size);
+    }
+    return status == MF_OK ? open_index(outputs, replace) : status;
+}
+
+static enum mf_status unchanged(const struct mf_model *model)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
+        status = mf_source_unchanged(model->env, &model->file[i].source);
+    return status;
+}
+
+static enum mf_status write_outputs(struct mf_outputs *outputs,
+                                    struct mf_crew *crew)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        if (!outputs->verbatim)
+            status = mf_output_head(&outputs->output[i]);
+    if (status == MF_OK)
+        status = mf_outputs_transfer(outputs, crew);
+    if (status == MF_OK)
+        status = unchanged(outputs->model);
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        if (!outputs->verbatim)
+            status = mf_output_foot(&outputs->output[i], crew);
+    return status;
+}
+
+/* Names are taken one after the other: where one cannot be, others have been.
+ */
+static enum mf_status tell_done(const struct mf_outputs *outputs, size_t done)
+{
+    struct mf_env *env = outputs->env;
+    struct mf_error error = env->error;
+
+    mf_clear_error(env);
+    return mf_fail(env, error.status, error.offset,
+                   "%s; %zu of %zu files stand in their places, the first "
+                   "is '%s'",
+                   error.message, done, outputs->count,
+                   mf_quote((struct mf_str){ outputs->output->path,
+                                             strlen(outputs->output->path) })
+                       .text);
+}
+
+/* To bring the new files to the disk may have taken long.  What was written to
+ * a file meanwhile must not go away with it. */
+static enum mf_status check_what_goes(const struct mf_outputs *outputs)
+{
+    return outputs->replaces || outputs->deletes ? unchanged(outputs->model)
+                                                 : MF_OK;
+}
+
+/* The list of shards comes last: it names only files that are there.  Whoever
+ * ends work by a signal and mf_env_abandon has all files in their places or
+ * none. */
+static enum mf_status commit(struct mf_outputs *outputs)
+{
+    enum mf_status status = MF_OK;
+    sigset_t before;
+    size_t done = 0;
+
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        status = mf_target_sync(&outputs->output[i].target);
+    if (status == MF_OK && outputs->index_path)
+        status = mf_target_sync(&outputs->index);
+    if (status == MF_OK)
+        status = check_what_goes(outputs);
+    mf_signals_hold(&before);
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
+        status = mf_target_commit(&outputs->output[i].target);
+        done += status == MF_OK;
+    }
+    if (status == MF_OK && outputs->index_path)
+        status = mf_target_commit(&outputs->index);
+    mf_signals_release(&before);
+    return status == MF_OK || done == 0 ? status : tell_done(outputs, done);
+}
+
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
+{
+    struct mf_crew crew = { 0 };
+    uint64_t size = bytes_of(outputs);
+    size_t least;
+    enum mf_status status = mf_outputs_spare_inputs(outputs);
+
+    if (status == MF_OK)
+        status = mf_outputs_need(outputs, &least);
+    if (status == MF_OK)
+        status = mf_crew_init(&crew, outputs->env, size, size, least);
+    crew.work = mf_outputs_work(outputs);
+    if (status == MF_OK && !outputs->verbatim &&
+        outputs->output->draft.format->out->has_crc)
+        status = mf_outputs_check_sums(outputs, &crew);
+    if (status == MF_OK)
+        status = open_targets(outputs, replace);
+    if (status == MF_OK && outputs->output->target.stream)
+        crew.count = 1; /* a pipe takes bytes in their order */
+    if (status == MF_OK)
+        status = write_outputs(outputs, &crew);
+    if (status == MF_OK)
+        status = commit(outputs);
+    mf_crew_release(&crew);
+    return status;
+}
+
+enum mf_status mf_convert(struct mf_model *model, const char *path,
+                          const struct mf_convert_options *options,
+                          struct mf_convert_result *out)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+    if (options && mf_edits_check(model->env, options->edits,
+                                  options->edit_count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
+    static const struct mf_convert_options none;
+    struct mf_outputs outputs;
+    enum mf_status status;
+
+    mf_clear_error(model->env);
+    options = options ? options : &none;
+    status = mf_outputs_plan(model, path, options, &outputs);
+    outputs.deletes = options->delete_inputs;
+    if (status == MF_OK)
+        status = options->dry_run
+                     ? mf_outputs_spare_inputs(&outputs)
+                     : mf_outputs_write(&outputs, options->replace);
+    if (status == MF_OK && options->delete_inputs && !options->dry_run)
+        status = mf_outputs_delete_inputs(&outputs);
+    if (status == MF_OK && out)
+        *out = (struct mf_convert_result){
+            .format = outputs.output->draft.format->name,
+            .file_count = outputs.count,
+            .file_size = bytes_of(&outputs),
+            .left_out = outputs.left_out,
+            .tensors_left_out = outputs.renaming.lost,
+        };
+    mf_outputs_release(&outputs);
+    return status;
+}

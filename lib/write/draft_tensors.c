@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * take.c - a model's tensors as the file that is written will have them
+ */
+#include "lib/base/str.h"
+#include "lib/write/convert.h"
+
+static enum mf_status no_such_type(const struct mf_draft *draft,
+                                   const struct mf_record *record,
+                                   const char *type)
+{
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "%s cannot carry tensor '%s', which is %s",
+                   draft->format->name, mf_record_name(record).text, type);
+}
+
+/* APR has tensors whose bytes are not those that their shape asks for: rows
+ * that are filled up to whole blocks, a scalar without any. */
+static enum mf_status check_size(const struct mf_draft *draft,
+                                 const struct mf_record *record)
+{
+    uint64_t elements, size;
+
+    if (mf_elements(record->dim, record->rank, &elements) &&
+        mf_type_size((enum mf_type)record->type, elements, &size) &&
+        size == record->size)
+        return MF_OK;
+    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
+                   "%s cannot carry tensor '%s': its %" PRIu64
+                   " bytes are not those of its shape",
+                   draft->format->name, mf_record_name(record).text,
+                   record->size);
+}
+
+/* Dimensions in the draft's order; in the arena where that is another one. */
+static const uint64_t *dims_of(struct mf_draft *draft,
+                               const struct mf_model *model,
+                               const struct mf_record *record)
+{
+    uint64_t *dim;
+
+    if (draft->format->fastest_first == model->info.fastest_first ||
+        record->rank < 2)
+        return record->dim;
+    dim = mf_arena_take(&draft->arena, record->rank * sizeof(*dim));
+    for (uint32_t i = 0; dim && i < record->rank; i++)
+        dim[i] = record->dim[record->rank - 1 - i];
+    return dim;
+}
+
+/* Types of floats, and what holds all numbers of each. */
+static enum mf_type wider_type(enum mf_type type)
+{
+    switch (type) {
+    case MF_TYPE_F32:
+    case MF_TYPE_F16:
+    case MF_TYPE_BF16:
+    case MF_TYPE_F64:
+        return type;
+    case MF_TYPE_F8_E4M3:
+    case MF_TYPE_F8_E5M2:
+    case MF_TYPE_F8_E4M3FNUZ:
+    case MF_TYPE_F8_E5M2FNUZ:
+        return MF_TYPE_F16;
+    case MF_TYPE_F8_E8M0:
+        return MF_TYPE_F32;
+    default:
+        return MF_TYPE_UNKNOWN;
+    }
+}
+
+/* As llama.cpp's converter tells them apart: a norm is a vector, too, when it
+ * has a row for each head. */
+static bool is_vector(const struct mf_draft_tensor *tensor)
+{
+    return tensor->rank < 2 || mf_str_ends(tensor->name, "_norm.weight");
+}
+
+/* The type that a tensor of floats is wished to have.  Narrow ones are for
+ * matrices.  Norms and biases stay, and in GGUF become f32: ggml adds and
+ * multiplies with nothing else. */
+static enum mf_type wished_type(const struct mf_draft *draft,
+                                const struct mf_draft_tensor *tensor)
+{
+    enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
+    bool wished = draft->floats != MF_TYPE_UNKNOWN;
+
+    if (draft->dequantize && mf_type_is_quantized(type))
+        return draft->floats;
+    if (wider == MF_TYPE_UNKNOWN)
+        return type;
+    if (wished && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
+        return draft->floats;
+    if ((draft->f32_vectors || (wished && draft->format->fastest_first)) &&
+        is_vector(tensor) && type != MF_TYPE_F64)
+        return MF_TYPE_F32;
+    return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
+                                                                         : type;
+}
+
+static void set_type(const struct mf_draft *draft,
+                     struct mf_draft_tensor *tensor)
+{
+    enum mf_type type = wished_type(draft, tensor);
+    uint64_t elements;
+
+    tensor->type = type;
+    tensor->type_id = draft->format->type_id(type);
+    if (type != (enum mf_type)tensor->from &&
+        (!mf_elements(tensor->dim, tensor->rank, &elements) ||
+         !mf_type_size(type, elements, &tensor->size)))
+        tensor->size = UINT64_MAX; /* the plan will say that it is too much */
+}
+
+/* A scalar has no dimensions elsewhere and one of 1 in GGUF. */
+static const uint64_t one = 1;
+
+static enum mf_status add_tensor(struct mf_draft *draft,
+                                 const struct mf_model *model, size_t number)
+{
+    const struct mf_record *record = &model->index.tensor[number];
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
+
+    if (!tensor)
+        return draft->env->error.status;
+    tensor->name = (struct mf_str){ record->name, record->name_size };
+    tensor->rank = record->rank;
+    tensor->dim = dims_of(draft, model, record);
+    tensor->size = record->size;
+    tensor->from = record->type;
+    tensor->type = record->type;
+    tensor->type_id = record->type_id;
+    tensor->record = number;
+    if (!tensor->dim)
+        return draft->env->error.status;
+    if (tensor->rank == 0 && draft->format->fastest_first) {
+        tensor->rank = 1;
+        tensor->dim = &one;
+    }
+    return MF_OK;
+}
+
+/* The type of the tensor that was listed last, by the name that it has now. */
+static enum mf_status choose_type(struct mf_draft *draft,
+                                  const struct mf_model *model)
+{
+    struct mf_draft_tensor *tensor = &draft->tensor[draft->tensor_count - 1];
+    const struct mf_record *record = &model->index.tensor[tensor->record];
+    const char *fork;
+
+    if (draft->any_type &&
+        (draft->floats != MF_TYPE_UNKNOWN || draft->f32_vectors) &&
+        record->type != MF_TYPE_UNKNOWN)
+        set_type(draft, tensor);
+    if (draft->any_type ||
+        (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
+        return MF_OK; /* whatever it is, it stays what it is, for now */
+    if (record->type == MF_TYPE_UNKNOWN) {
+        fork = model->format->type_name
+                   ? model->format->type_name(record->type_id)
+                   : NULL;
+        return no_such_type(draft, record, fork ? fork : "of an unknown type");
+    }
+    set_type(draft, tensor);
+    if (tensor->type_id == MF_NO_TYPE_ID)
+        return no_such_type(draft, record, mf_types[record->type].name);
+    return draft->format == model->format && tensor->type == tensor->from
+               ? MF_OK
+               : check_size(draft, record);
+}
+
+enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
+                                     const struct mf_model *model,
+                                     const struct mf_renaming *renaming,
+                                     size_t first, size_t count)
+{
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        size_t before = draft->tensor_count;
+
+        status = add_tensor(draft, model, first + i);
+        if (status == MF_OK && renaming)
+            status = mf_rename(renaming, draft);
+        if (status == MF_OK && draft->tensor_count > before)
+            status = choose_type(draft, model);
+    }
+    return status;
+}

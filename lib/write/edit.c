@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * edit.c - changing the metadata of a file
+ *
+ * The header is made anew for tensors that stay where they are.  Where it fits,
+ * it is counted, held against the old one byte by byte, and what differs is
+ * written over it.
+ */
+#include "lib/draft/preview.h"
+#include "lib/model/pending.h"
+#include "lib/write/convert.h"
+
+#include <unistd.h>
+
+/* ---- whether it fits ---- */
+
+struct edit {
+    struct mf_env *env;
+    struct mf_model *model;
+    struct mf_draft draft;
+    struct mf_journal_edit change;
+    uint64_t first, last;      /* bytes of the header that differ */
+    uint32_t old_crc, new_crc; /* of the header */
+    uint8_t footer[4];
+    /* while a patch is written */
+    struct mf_patch patch;
+    mf_journal_put *put;
+    void *put_user;
+};
+
+static enum mf_status count_head(struct edit *edit, struct mf_sink *sink)
+{
+    mf_sink_init(sink, edit->env);
+    sink->big_endian = edit->draft.big_endian;
+    return edit->draft.format->out->head(&edit->draft, sink);
+}
+
+/* The room that an earlier writer left, where a key says so. */
+static uint64_t present_reserve(const struct edit *edit)
+{
+    const char *key = edit->draft.format->out->reserve_key;
+    struct mf_meta meta;
+
+    return key && mf_meta_find(edit->model, key, strlen(key), &meta, NULL) &&
+                   meta.type == MF_VALUE_ARRAY && meta.of == MF_VALUE_U8
+               ? meta.count
+               : 0;
+}
+
+/* *fits: the header ends where the data begin, room that is left included. */
+static enum mf_status fit(struct edit *edit, bool *fits)
+{
+    const struct mf_format_out *out = edit->draft.format->out;
+    uint64_t room = edit->model->part[0].data_offset, cost = 0;
+    struct mf_sink sink;
+
+    *fits = false;
+    if (edit->draft.alignment != edit->model->info.alignment)
+        return MF_OK; /* the tensors themselves would have to move */
+    /* As much as there is, so that nothing else moves; or what is needed. */
+    edit->draft.reserve = present_reserve(edit);
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    if (*fits)
+        return MF_OK;
+    edit->draft.reserve = 0;
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    if (sink.offset >= room)
+        return MF_OK;
+    cost = out->reserve_cost ? out->reserve_cost(&edit->draft) : 0;
+    if (room - sink.end <= cost)
+        return MF_OK;
+    edit->draft.reserve = room - sink.end - cost;
+    if (count_head(edit, &sink) != MF_OK)
+        return edit->env->error.status;
+    *fits = sink.offset == room;
+    return MF_OK;
+}
+
+/* Tensors of the draft, at the places that they have in the file. */
+static enum mf_status keep_tensors(struct edit *edit)
+{
+    const struct mf_index *index = &edit->model->index;
+    struct mf_draft *draft = &edit->draft;
+    uint64_t start = edit->model->part[0].data_offset;
+
+    if (mf_draft_take_tensors(draft, edit->model, NULL, 0,
+                              index->tensor_count) != MF_OK ||
+        draft->format->out->check(draft) != MF_OK)
+        return edit->env->error.status;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        draft->tensor[i].offset = index->tensor[i].offset - start;
+    return MF_OK;
+}
+
+/* ---- what differs ---- */
+
+static enum mf_status compare(void *user, uint64_t offset, const void *bytes,
+                              size_t size)
+{
+    struct edit *edit = user;
+    const uint8_t *new = bytes;
+    uint8_t old[4096];
+
+    for (size_t at = 0, some; at < size; at += some) {
+        some = size - at < sizeof(old) ? size - at : sizeof(old);
+        if (mf_source_read(edit->env, &edit->model->file[0].source, offset + at,
+                           old, some) != MF_OK)
+            return edit->env->error.status;
+        edit->old_crc = mf_crc32(edit->old_crc, old, some);
+        edit->new_crc = mf_crc32(edit->new_crc, new + at, some);
+        if (memcmp(old, new + at, some) == 0)
+            continue;
+        for (size_t i = 0; i < some; i++)
+            if (old[i] != new[at + i]) {
+                edit->last = offset + at + i;
+                if (edit->first > edit->last)
+                    edit->first = edit->last;
+            }
+    }
+    return MF_OK;
+}
+
+static enum mf_status
+write_head(struct edit *edit,
+           enum mf_status (*write)(void *user, uint64_t offset,
+                                   const void *bytes, size_t size))
+{
+    struct mf_sink sink;
+    enum mf_status status;
+
+    mf_sink_init(&sink, edit->env);
+    sink.big_endian = edit->draft.big_endian;
+    sink.write = write;
+    sink.user = edit;
+    status = edit->draft.format->out->head(&edit->draft, &sink);
+    return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
+}
+
+/* The checksum of all bytes changes with those of the header as if all others
+ * were zeros: the rest of the file need not be read. */
+static enum mf_status change_footer(struct edit *edit)
+{
+    const struct mf_source *source = &edit->model->file[0].source;
+    uint64_t at = source->size - sizeof(edit->footer);
+    uint64_t behind = at - edit->model->part[0].data_offset;
+    uint32_t crc;
+
+    if (!edit->model->part[0].has_footer)
+        return MF_OK;
+    if (mf_source_read(edit->env, source, at, edit->footer,
+                       sizeof(edit->footer)) != MF_OK)
+        return edit->env->error.status;
+    crc = mf_crc32_join(edit->old_crc ^ edit->new_crc, 0, behind);
+    for (size_t i = 0; i < sizeof(edit->footer); i++)
+        edit->footer[i] ^= (uint8_t)(crc >> 8 * i);
+    edit->change.patch[edit->change.count++] =
+        (struct mf_patch){ .offset = at, .size = sizeof(edit->footer) };
+    return MF_OK;
+}
+
+static enum mf_status find_changes(struct edit *edit)
+{
+    edit->first = UINT64_MAX;
+    if (write_head(edit, compare) != MF_OK)
+        return edit->env->error.status;
+    if (edit->first == UINT64_MAX)
+        return MF_OK;
+    edit->change.patch[edit->change.count++] =
+        (struct mf_patch){ .offset = edit->first,
+                           .size = edit->last - edit->first + 1 };
+    return change_footer(edit);
+}
+
+/* ---- in place ---- */
+
+/* Of the whole header only the bytes of the patch. */
+static enum mf_status put_part(void *user, uint64_t offset, const void *bytes,
+                               size_t size)
+{
+    struct edit *edit = user;
+    uint64_t from = edit->patch.offset, end = from + edit->patch.size;
+    uint64_t skip;
+
+    if (offset + size <= from || offset >= end)
+        return MF_OK;
+    skip = from > offset ? from - offset : 0;
+    end = end < offset + size ? end : offset + size;
+    return edit->put(edit->put_user, (const uint8_t *)bytes + skip,
+                     (size_t)(end - offset - skip));
+}
+
+static enum mf_status fill(void *user, size_t patch, mf_journal_put *put,
+                           void *put_user)
+{
+    struct edit *edit = user;
+
+    if (patch > 0)
+        return put(put_user, edit->footer, sizeof(edit->footer));
+    edit->patch = edit->change.patch[patch];
+    edit->put = put;
+    edit->put_user = put_user;
+    return write_head(edit, put_part);
+}
+
+/* changes are known. */
+static enum mf_status edit_in_place(struct edit *edit,
+                                    const struct mf_lock *lock, bool dry_run,
+                                    struct mf_edit_result *out)
+{
+    out->in_place = true;
+    for (size_t i = 0; i < edit->change.count; i++)
+        out->changed += edit->change.patch[i].size;
+    if (dry_run || edit->change.count == 0)
+        return MF_OK;
+    out->journalled = true;
+    edit->change.fill = fill;
+    edit->change.user = edit;
+    return mf_journal_apply(edit->env, lock, &edit->model->file[0].source,
+                            &edit->change);
+}
+
+/* ---- anew ---- */
+
+static enum mf_status write_anew(struct edit *edit, const struct mf_lock *lock,
+                                 const struct mf_edit *edits, size_t count,
+                                 const struct mf_edit_options *options,
+                                 struct mf_edit_result *out)
+{
+    struct mf_model *model = edit->model;
+    const char *path = model->file[0].path;
+    struct mf_convert_options wishes = { .format = model->format->name,
+                                         .replace = true,
+                                         .allow_nonfinite = true,
+                                         .reserve = options->reserve,
+                                         .edits = edits,
+                                         .edit_count = count };
+    struct mf_outputs outputs;
+    enum mf_status status = mf_outputs_plan(model, path, &wishes, &outputs);
+
+    if (status == MF_OK) {
+        out->changed = outputs.output->draft.file_size;
+        outputs.replaces = &lock->status;
+        if (!options->dry_run)
+            status = mf_outputs_write(&outputs, true);
+    }
+    mf_outputs_release(&outputs);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* Whether all that is wrong is what metadata say, which an edit may mend: the
+ * file was understood all the same. */
+static bool can_be_mended(const struct mf_model *model)
+{
+    static const enum mf_rule rules[] = { MF_RULE_META_DUPLICATE,
+                                          MF_RULE_GGUF_SPLIT,
+                                          MF_RULE_APR_METADATA_TYPE,
+                                          MF_RULE_APR_METADATA_FIELD };
+    struct mf_finding finding;
+    size_t count = 0;
+
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++)
+            count += finding.severity == MF_ERROR &&
+                     strcmp(finding.rule, mf_rules[rules[k]].id) == 0;
+    return count == model->info.error_count;
+}
+
+static enum mf_status check(const struct edit *edit)
+{
+    const struct mf_model *model = edit->model;
+
+    if (!model->format->out)
+        return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s %s cannot be written", model->format->name,
+                       model->format->variant);
+    if (!can_be_mended(model))
+        return mf_fail(edit->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the file has %zu error%s and is not edited; modelfile "
+                       "validate tells which",
+                       model->info.error_count,
+                       model->info.error_count == 1 ? "" : "s");
+    if (model->part[0].is_split && model->part[0].split_number > 0)
+        return mf_fail(edit->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the metadata of a split model stand in its first file, "
+                       "this is number %" PRIu64,
+                       model->part[0].split_number + 1);
+    return MF_OK;
+}
+
+static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
+                            size_t count)
+{
+    struct mf_model *model = edit->model;
+    struct mf_draft *draft = &edit->draft;
+    size_t left_out;
+
+    mf_draft_init(draft, edit->env, model->format);
+    draft->version = model->info.version;
+    /* Not the model's: the key that says it may be what goes away. */
+    draft->alignment = model->format->out->alignment;
+    draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+    draft->mode = model->part[0].mode;
+    if (mf_carry_metadata(draft, model, &left_out) != MF_OK ||
+        mf_draft_edit(draft, edits, count) != MF_OK)
+        return edit->env->error.status;
+    return keep_tensors(edit);
+}
+
+/* Where everything lies afterwards. */
+static enum mf_status plan(struct edit *edit, bool in_place, uint64_t reserve)
+{
+    if (!in_place) {
+        edit->draft.reserve = reserve;
+        return mf_draft_plan(&edit->draft);
+    }
+    edit->draft.data_offset = edit->model->part[0].data_offset;
+    edit->draft.file_size = edit->model->info.file_size;
+    return MF_OK;
+}
+
+static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
+                                 const struct mf_edit *edits, size_t count,
+                                 const struct mf_edit_options *options,
+                                 struct mf_edit_result *out)
+{
+    bool fits;
+
+    if (check(edit) != MF_OK || start(edit, edits, count) != MF_OK ||
+        fit(edit, &fits) != MF_OK)
+        return edit->env->error.status;
+    fits = fits && options->reserve == 0;
+    if (fits && find_changes(edit) != MF_OK)
+        return edit->env->error.status;
+    fits = fits && mf_journal_possible(lock, &edit->change);
+    if (plan(edit, fits, options->reserve) != MF_OK ||
+        mf_preview_check(&edit->draft, edit->model) != MF_OK)
+        return edit->env->error.status;
+    return fits ? edit_in_place(edit, lock, options->dry_run, out)
+                : write_anew(edit, lock, edits, count, options, out);
+}
+
+/* ---- editors ---- */
+
+struct mf_editor {
+    struct mf_env *env;
+    struct mf_lock lock; /* of a dry run only its status and name */
+    struct mf_model *model;
+    struct mf_edit_options options;
+    bool applied;
+};
+
+/* What was left by an edit before is finished or removed first. */
+static enum mf_status open_locked(struct mf_editor *editor, const char *path,
+                                  struct mf_source *out)
+{
+    struct mf_env *env = editor->env;
+    struct mf_pending pending;
+    uint64_t changed;
+
+    if (mf_lock_open(env, path, &editor->lock) != MF_OK ||
+        mf_pending_settle(env, path, &editor->lock, false, &pending,
+                          &changed) != MF_OK)
+        return env->error.status;
+    if (pending.state == MF_PENDING_MIXED)
+        mf_pending_tell(env, path, &pending, MF_PENDING_FINISHED);
+    mf_source_open_fd(env, path, editor->lock.fd, out);
+    return MF_OK;
+}
+
+static enum mf_status open_to_read(struct mf_editor *editor, const char *path,
+                                   struct mf_source *out)
+{
+    if (mf_pending_open_file(editor->env, path, out, NULL) != MF_OK)
+        return editor->env->error.status;
+    if (fstat(out->fd, &editor->lock.status) == 0 &&
+        mf_place_find(path, out->fd, &editor->lock.place))
+        mf_place_close(&editor->lock.place);
+    return MF_OK;
+}
+
+static enum mf_status open_editor(struct mf_editor *editor, const char *path)
+{
+    struct mf_source source;
+    enum mf_status status = editor->options.dry_run
+                                ? open_to_read(editor, path, &source)
+                                : open_locked(editor, path, &source);
+
+    return status == MF_OK ? mf_model_open_source(editor->env, path, &source,
+                                                  NULL, &editor->model)
+                           : status;
+}
+
+enum mf_status mf_editor_open(struct mf_env *env, const char *path,
+                              const struct mf_edit_options *options,
+                              struct mf_editor **out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    struct mf_editor *editor;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    editor = mf_alloc(env, sizeof(*editor));
+    if (!editor)
+        return env->error.status;
+    *editor = (struct mf_editor){ .env = env, .lock = MF_LOCK_NONE };
+    if (options)
+        editor->options = *options;
+    status = open_editor(editor, path);
+    if (status == MF_OK)
+        *out = editor;
+    else
+        mf_editor_close(editor);
+    return status;
+}
+
+struct mf_model *mf_editor_model(const struct mf_editor *editor)
+{
+    return editor ? editor->model : NULL;
+}
+
+enum mf_status mf_editor_apply(struct mf_editor *editor,
+                               const struct mf_edit *edits, size_t count,
+                               struct mf_edit_result *out)
+{
+    MF_NEED(NULL, editor);
+    if (mf_edits_check(editor->env, edits, count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
+    struct edit edit = { .env = editor->env, .model = editor->model };
+    struct mf_edit_result result = { 0 };
+    enum mf_status status;
+
+    mf_clear_error(editor->env);
+    if (editor->applied)
+        return mf_fail(editor->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "an editor applies its edits once");
+    status = edit_model(&edit, &editor->lock, edits, count, &editor->options,
+                        &result);
+    mf_draft_release(&edit.draft);
+    editor->applied = status == MF_OK;
+    if (status == MF_OK && out)
+        *out = result;
+    return status;
+}
+
+void mf_editor_close(struct mf_editor *editor)
+{
+    if (!editor)
+        return;
+    mf_close(editor->model);
+    mf_lock_close(&editor->lock);
+    mf_release(editor->env, editor, sizeof(*editor));
+}
+
+enum mf_status mf_edit_file(struct mf_env *env, const char *path,
+                            const struct mf_edit *edits, size_t count,
+                            const struct mf_edit_options *options,
+                            struct mf_edit_result *out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    if (mf_edits_check(env, edits, count) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
+    struct mf_editor *editor;
+    enum mf_status status = mf_editor_open(env, path, options, &editor);
+
+    if (status != MF_OK)
+        return status;
+    status = mf_editor_apply(editor, edits, count, out);
+    mf_editor_close(editor);
+    return status;
+}
+
+/* ---- recovery ---- */
+
+/* Only those may force it who may change the file's mode as well. */
+static enum mf_status check_owner(struct mf_env *env,
+                                  const struct mf_lock *lock)
+{
+    if (geteuid() == 0 || geteuid() == lock->status.st_uid)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "only the file's owner may apply a journal that is not "
+                   "trusted");
+}
+
+enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
+                               const struct mf_recover_options *options,
+                               struct mf_recover_result *out)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+
+    static const enum mf_recovery found[] = {
+        [MF_PENDING_NONE] = MF_RECOVERY_NONE,
+        [MF_PENDING_FOREIGN] = MF_RECOVERY_FOREIGN,
+        [MF_PENDING_OLD] = MF_RECOVERY_UNBEGUN,
+        [MF_PENDING_NEW] = MF_RECOVERY_COMPLETE,
+        [MF_PENDING_MIXED] = MF_RECOVERY_FINISHED,
+    };
+    bool force = options && options->force;
+    struct mf_recover_result result = { 0 };
+    struct mf_pending pending;
+    struct mf_lock lock;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    status = mf_lock_open(env, path, &lock);
+    if (status != MF_OK)
+        return status;
+    if (force)
+        status = check_owner(env, &lock);
+    if (status == MF_OK)
+        status = mf_pending_settle(env, path, &lock, force, &pending,
+                                   &result.changed);
+    mf_lock_close(&lock);
+    if (status != MF_OK)
+        return status;
+    result.found = found[pending.state];
+    if (out)
+        *out = result;
+    return MF_OK;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * export.c - one tensor as a file of its own: an array of numpy, or its bytes
+ *
+ * Both are formats that are only written, of one tensor each: the rest is what
+ * every file goes through.
+ */
+#include <stdio.h>
+
+#include "lib/write/convert.h"
+
+#define NPY_ALIGNMENT 64
+
+static uint32_t any_type(enum mf_type type)
+{
+    (void)type;
+    return 0;
+}
+
+static enum mf_status check(struct mf_draft *draft)
+{
+    (void)draft;
+    return MF_OK;
+}
+
+static enum mf_status no_head(const struct mf_draft *draft,
+                              struct mf_sink *sink)
+{
+    (void)draft, (void)sink;
+    return MF_OK;
+}
+
+/* Version 1 of the format: a magic, the length of what follows, and the literal
+ * of a Python dictionary, padded with spaces and ended by a line end. */
+static enum mf_status npy_head(const struct mf_draft *draft,
+                               struct mf_sink *sink)
+{
+    const struct mf_draft_tensor *tensor = &draft->tensor[0];
+    char text[64 + 24 * MF_RANK_MAX];
+    size_t size, head = 10, padded;
+
+    size = (size_t)snprintf(text, sizeof(text),
+                            "{'descr': '<f4', 'fortran_order': False, "
+                            "'shape': (");
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        size += (size_t)snprintf(text + size, sizeof(text) - size,
+                                 "%" PRIu64 ", ", tensor->dim[i]);
+    size += (size_t)snprintf(text + size, sizeof(text) - size, ")}");
+    padded =
+        (head + size + 1 + NPY_ALIGNMENT - 1) / NPY_ALIGNMENT * NPY_ALIGNMENT;
+    mf_put(sink, "\x93NUMPY\1\0", 8);
+    mf_put_u16(sink, (uint16_t)(padded - head));
+    mf_put(sink, text, size);
+    mf_put_filler(sink, ' ', padded - head - size - 1);
+    mf_put(sink, "\n", 1);
+    return MF_OK;
+}
+
+static const struct mf_format_out npy_out = { .alignment = 1,
+                                              .check = check,
+                                              .head = npy_head };
+static const struct mf_format_out raw_out = { .alignment = 1,
+                                              .check = check,
+                                              .head = no_head };
+static const struct mf_format npy = {
+    .name = "npy", .variant = "", .type_id = any_type, .out = &npy_out
+};
+static const struct mf_format raw = {
+    .name = "raw", .variant = "", .type_id = any_type, .out = &raw_out
+};
+
+static enum mf_status list_tensor(struct mf_draft *draft,
+                                  const struct mf_model *model, size_t index)
+{
+    struct mf_draft_tensor *tensor;
+    uint64_t elements;
+
+    if (mf_draft_take_tensors(draft, model, NULL, index, 1) != MF_OK)
+        return draft->env->error.status;
+    tensor = &draft->tensor[0];
+    if (draft->format == &raw || tensor->type == MF_TYPE_UNKNOWN)
+        return MF_OK;
+    tensor->type = MF_TYPE_F32;
+    if (!mf_elements(tensor->dim, tensor->rank, &elements) ||
+        !mf_type_size(MF_TYPE_F32, elements, &tensor->size))
+        tensor->size = UINT64_MAX;
+    return MF_OK;
+}
+
+static enum mf_status check_tensor(struct mf_model *model, size_t index,
+                                   bool as_bytes)
+{
+    const struct mf_record *record = &model->index.tensor[index];
+
+    if (record->flags & MF_TENSOR_DAMAGED)
+        return mf_fail(model->env, MF_ERR_CORRUPT, record->entry,
+                       "tensor '%s' is damaged", mf_record_name(record).text);
+    if (!as_bytes && record->type == MF_TYPE_UNKNOWN)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
+                       "tensor '%s' is of a type that is not known here: only "
+                       "its bytes can be exported",
+                       mf_record_name(record).text);
+    if (!as_bytes && model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian: its numbers are not "
+                       "converted");
+    return MF_OK;
+}
+
+enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
+                                const char *path,
+                                const struct mf_export_options *options)
+{
+    MF_NEED(NULL, model);
+    MF_NEED(model->env, path);
+
+    static const struct mf_export_options none;
+    struct mf_env *env = model->env;
+    struct mf_output output = { .target = MF_TARGET_NONE };
+    struct mf_outputs outputs = { .env = env,
+                                  .model = model,
+                                  .output = &output,
+                                  .count = 1,
+                                  .index = MF_TARGET_NONE };
+    enum mf_status status;
+
+    mf_clear_error(env);
+    options = options ? options : &none;
+    if (index >= model->index.tensor_count)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "there is no tensor number %zu", index);
+    if (check_tensor(model, index, options->raw) != MF_OK)
+        return env->error.status;
+    mf_draft_init(&output.draft, env, options->raw ? &raw : &npy);
+    output.path = path;
+    status = list_tensor(&output.draft, model, index);
+    if (status == MF_OK)
+        status = mf_draft_plan(&output.draft);
+    if (status == MF_OK)
+        status = mf_outputs_write(&outputs, options->replace);
+    mf_target_abort(&output.target);
+    mf_draft_release(&output.draft);
+    return status;
+}

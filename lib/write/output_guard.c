@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spare.c - no file that is read is written over
+ *
+ * Under whatever name: files are compared by device and inode.  What is written
+ * comes from what is read, so a crash, a mistaken OUT or a pattern of the shell
+ * that gives two files of one model could leave nothing of either.  Nor do two
+ * files that are written take each other's place.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/hub/sidecar.h"
+#include "lib/io/path.h"
+#include "lib/write/convert.h"
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_source(const struct stat *file, const struct mf_source *source)
+{
+    struct stat status;
+
+    return source && source->fd >= 0 && fstat(source->fd, &status) == 0 &&
+           same_file(file, &status);
+}
+
+static bool is_path(const struct stat *file, const char *path)
+{
+    struct stat status;
+
+    return path && stat(path, &status) == 0 && same_file(file, &status);
+}
+
+static bool is_in_folder(const struct stat *file, const char *path)
+{
+    DIR *folder = path ? opendir(path) : NULL;
+    struct dirent *entry;
+    struct stat status;
+    bool found = false;
+
+    if (!folder)
+        return false;
+    while (!found && (entry = readdir(folder)) != NULL)
+        found = fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
+                same_file(file, &status);
+    closedir(folder);
+    return found;
+}
+
+/* What the file is to the model; NULL: nothing. */
+static const char *part_of(const struct mf_outputs *outputs,
+                           const struct stat *file, struct mf_arena *arena)
+{
+    const struct mf_model *model = outputs->model;
+
+    for (size_t i = 0; i < model->file_count; i++)
+        if (is_source(file, &model->file[i].source))
+            return "a file of the model itself";
+    if (is_path(file, model->list))
+        return "the list of the model's files";
+    if (is_source(file, outputs->imatrix))
+        return "the importance matrix";
+    for (size_t i = 0; mf_beside_names[i]; i++)
+        if (is_path(file, mf_beside_path(model, arena, mf_beside_names[i])))
+            return "a file that is read with the model";
+    if (is_in_folder(file, mf_beside_path(model, arena, MF_BESIDE_FOLDER)))
+        return "a file that is read with the model";
+    return NULL;
+}
+
+static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
+                            struct mf_arena *arena)
+{
+    bool dash = strcmp(path, "-") == 0;
+    struct stat file;
+    const char *what;
+
+    /* What cannot be looked at cannot be written: the target says why. */
+    if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0)
+        return MF_OK;
+    if (outputs->deletes && (dash || !S_ISREG(file.st_mode)))
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'%s' is no regular file: the inputs would be lost",
+                       mf_quote((struct mf_str){ path, strlen(path) }).text);
+    if (!S_ISREG(file.st_mode))
+        return MF_OK;
+    what = part_of(outputs, &file, arena);
+    if (!what)
+        return outputs->env->error.status; /* of memory */
+    return mf_fail(outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "'%s' is %s: choose another name",
+                   mf_quote((struct mf_str){ path, strlen(path) }).text, what);
+}
+
+/* ---- no two of them are one ---- */
+
+/* The list of the files, where there is one, comes after them. */
+static const char *path_of(const struct mf_outputs *outputs, size_t number)
+{
+    return number < outputs->count ? outputs->output[number].path
+                                   : outputs->index_path;
+}
+
+static bool folder_status(const char *path, struct stat *out)
+{
+    int folder = mf_open_folder(path);
+    bool known = folder >= 0 && fstat(folder, out) == 0;
+
+    if (folder >= 0)
+        close(folder);
+    return known;
+}
+
+/* One name in one folder.  Two names of one file are none: each gets a file of
+ * its own. */
+static bool same_place(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+
+    return strcmp(a + mf_folder_size(a), b + mf_folder_size(b)) == 0 &&
+           folder_status(a, &of_a) && folder_status(b, &of_b) &&
+           same_file(&of_a, &of_b);
+}
+
+/* Where the output of that number is a link to what another one is, too, be it
+ * there already or not.  Their own names all differ. */
+static enum mf_status check_link(const struct mf_outputs *outputs,
+                                 size_t number, size_t count)
+{
+    const char *path = path_of(outputs, number), *other;
+    char end[PATH_MAX], other_end[PATH_MAX];
+    struct stat status;
+
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode) ||
+        !mf_follow_links(path, end))
+        return MF_OK; /* the target says why */
+    for (size_t i = 0; i < count; i++) {
+        other = path_of(outputs, i);
+        if (i != number && mf_follow_links(other, other_end) &&
+            same_place(end, other_end))
+            return mf_fail(
+                outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                "'%s' is a link to the same file as '%s': both are to be "
+                "written",
+                mf_quote((struct mf_str){ path, strlen(path) }).text,
+                mf_quote((struct mf_str){ other, strlen(other) }).text);
+    }
+    return MF_OK;
+}
+
+static enum mf_status check_links(const struct mf_outputs *outputs)
+{
+    size_t count = outputs->count + (outputs->index_path ? 1 : 0);
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && count > 1 && status == MF_OK; i++)
+        status = check_link(outputs, i, count);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
+{
+    enum mf_status status = MF_OK;
+    struct mf_arena arena;
+
+    if (outputs->replaces)
+        return MF_OK;
+    mf_arena_init(&arena, outputs->env);
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        status = spare(outputs, outputs->output[i].path, &arena);
+    if (status == MF_OK && outputs->index_path)
+        status = spare(outputs, outputs->index_path, &arena);
+    mf_arena_release(&arena);
+    return status == MF_OK ? check_links(outputs) : status;
+}
+
+/* ---- what was read is removed ---- */
+
+/* A file that has taken the place of the one that was read stays. */
+static enum mf_status remove_file(struct mf_env *env, const char *path,
+                                  const struct mf_source *source,
+                                  const char *new_path)
+{
+    struct stat status;
+
+    if (source && (stat(path, &status) != 0 || !is_source(&status, source)))
+        return mf_fail(
+            env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+            "'%s' is written; '%s' is not removed: it is no longer "
+            "the file that was read",
+            mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
+            mf_quote((struct mf_str){ path, strlen(path) }).text);
+    if (unlink(path) == 0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                   "'%s' is written; '%s' cannot be removed: %s",
+                   mf_quote((struct mf_str){ new_path, strlen(new_path) }).text,
+                   mf_quote((struct mf_str){ path, strlen(path) }).text,
+                   strerror(errno));
+}
+
+enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs)
+{
+    const struct mf_model *model = outputs->model;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
+        status = remove_file(outputs->env, model->file[i].path,
+                             &model->file[i].source, outputs->output->path);
+    if (status == MF_OK && model->list)
+        status =
+            remove_file(outputs->env, model->list, NULL, outputs->output->path);
+    return status;
+}

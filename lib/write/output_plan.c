@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shape.c - what goes into which file
+ */
+#include <stdio.h>
+
+#include "lib/io/path.h"
+#include "lib/write/convert.h"
+
+/* ---- wishes ---- */
+
+static const struct mf_format *format_by_suffix(const char *path)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->out && mf_name_ends(path, mf_formats[i]->suffix))
+            return mf_formats[i];
+    return NULL;
+}
+
+const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
+                                      const char *name)
+{
+    const struct mf_format *format;
+
+    if (!name) {
+        format = format_by_suffix(path);
+        return format ? format : mf_format_to_write(model->format->name);
+    }
+    format = mf_format_to_write(name);
+    if (!format)
+        mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                "there is no format '%s' that can be written",
+                mf_quote((struct mf_str){ name, strlen(name) }).text);
+    return format;
+}
+
+/* ---- one file ---- */
+
+static enum mf_status check_model(struct mf_model *model,
+                                  const struct mf_format *format)
+{
+    if (model->info.error_count > 0)
+        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the model has %zu error%s and is not copied; "
+                       "modelfile validate tells which",
+                       model->info.error_count,
+                       model->info.error_count == 1 ? "" : "s");
+    if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian, which %s cannot be",
+                       format->name);
+    if (!model->format->out)
+        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s %s has no tensors that could be copied",
+                       model->format->name, model->format->variant);
+    if (!model->info.has_tensors)
+        return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the model was opened without its tensors");
+    return MF_OK;
+}
+
+/* What GGUF says of a model all of whose matrices have one type. */
+static enum mf_status note_file_type(struct mf_draft *draft, enum mf_type type)
+{
+    struct mf_edit edit = { .key = "general.file_type", .type = MF_VALUE_U32 };
+
+    edit.number.u64 = type == MF_TYPE_F32 ? 0 : type == MF_TYPE_F16 ? 1 : 32;
+    return mf_draft_find_named(draft, edit.key) ? mf_draft_edit(draft, &edit, 1)
+                                                : MF_OK;
+}
+
+static bool keeps_types(const struct mf_convert_options *options)
+{
+    return !options->dequantize && options->type &&
+           strcmp(options->type, "keep") == 0;
+}
+
+/* The type of floats that is wished for. */
+static enum mf_status take_type(const struct mf_outputs *outputs,
+                                struct mf_draft *draft,
+                                const struct mf_convert_options *options)
+{
+    static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
+                                          MF_TYPE_BF16 };
+    const char *name = options->type;
+
+    if (keeps_types(options))
+        return MF_OK;
+    draft->f32_vectors = options->names == MF_NAMING_GGUF &&
+                         draft->format == &mf_format_gguf &&
+                         outputs->model->info.byte_order != MF_BIG_ENDIAN;
+    for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
+        if (strcmp(mf_types[types[i]].name, name) == 0)
+            draft->floats = types[i];
+    if (name && draft->floats == MF_TYPE_UNKNOWN)
+        return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'%s' is not one of the types f32, f16 and bf16",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    if (name && outputs->model->info.byte_order == MF_BIG_ENDIAN)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the model is big-endian: its numbers are not "
+                       "converted");
+    return MF_OK;
+}
+
+/* Metadata, and what the file says of itself.  A file of the model's own format
+ * keeps its version. */
+static enum mf_status start_draft(struct mf_outputs *outputs,
+                                  struct mf_draft *draft,
+                                  const struct mf_convert_options *options)
+{
+    struct mf_model *model = outputs->model;
+
+    draft->reserve = options->reserve;
+    draft->version = options->version;
+    if (draft->format == model->format) {
+        draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+        draft->mode = model->part[0].mode;
+        if (draft->version == 0)
+            draft->version = model->info.version;
+    }
+    if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
+        return draft->env->error.status;
+    if (mf_renaming_init(&outputs->renaming, model, draft, options->names,
+                         &outputs->left_out) != MF_OK)
+        return draft->env->error.status;
+    if (draft->floats != MF_TYPE_UNKNOWN &&
+        (draft->dequantize || !mf_has_blocks(&model->index)) &&
+        note_file_type(draft, draft->floats) != MF_OK)
+        return draft->env->error.status;
+    return mf_draft_edit(draft, options->edits, options->edit_count);
+}
+
+/* ---- split metadata ---- */
+
+static enum mf_status add_number(struct mf_draft *draft, const char *key,
+                                 enum mf_value_type type, uint64_t number)
+{
+    struct mf_entry *entry = mf_draft_add_entry(draft);
+
+    if (!entry)
+        return draft->env->error.status;
+    entry->key = (struct mf_str){ key, strlen(key) };
+    entry->type = type;
+    entry->number.u64 = number;
+    return MF_OK;
+}
+
+/* As llama.cpp's loader wants it of each shard, in llama-gguf-split's order. */
+static enum mf_status add_split(struct mf_draft *draft, size_t number,
+                                size_t count, size_t tensors)
+{
+    if (add_number(draft, "split.no", MF_VALUE_U16, number) != MF_OK ||
+        add_number(draft, "split.tensors.count", MF_VALUE_I32, tensors) !=
+            MF_OK)
+        return draft->env->error.status;
+    return add_number(draft, "split.count", MF_VALUE_U16, count);
+}
+
+static void drop_split(struct mf_draft *draft)
+{
+    static const char *const keys[] = { "split.no", "split.count",
+                                        "split.tensors.count" };
+
+    for (size_t i = 0; i < 3; i++) {
+        struct mf_entry *entry = mf_draft_find(draft, keys[i]);
+
+        if (entry)
+            mf_draft_remove(draft, entry);
+    }
+}
+
+/* ---- shards ---- */
+
+/* How many tensors from first on go into one file. */
+static size_t shard_size(const struct mf_model *model,
+                         const struct mf_convert_options *options, size_t first)
+{
+    const struct mf_index *index = &model->index;
+    uint64_t size = 0;
+    size_t count = 0;
+
+    while (first + count < index->tensor_count) {
+        uint64_t more =
+            (index->tensor[first + count].size + 31) & ~UINT64_C(31);
+
+        if (count > 0 && options->shard_size > 0 &&
+            (more > options->shard_size || size > options->shard_size - more))
+            break;
+        if (options->shard_tensors > 0 && count == options->shard_tensors)
+            break;
+        size += more;
+        count++;
+    }
+    return count;
+}
+
+static size_t count_shards(const struct mf_model *model,
+                           const struct mf_convert_options *options)
+{
+    size_t count = 0, first = 0;
+
+    do {
+        first += shard_size(model, options, first);
+        count++;
+    } while (first < model->index.tensor_count);
+    return count;
+}
+
+/* path without the format's suffix. */
+static struct mf_str stem_of(const struct mf_format *format, const char *path)
+{
+    size_t size = strlen(path);
+
+    if (mf_name_ends(path, format->suffix))
+        size -= strlen(format->suffix);
+    return (struct mf_str){ path, size };
+}
+
+bool mf_shard_path(const char *path, const char *format, size_t number,
+                   size_t count, char *out, size_t room)
+{
+    const struct mf_format *written =
+        format ? mf_format_to_write(format) : NULL;
+    struct mf_str stem;
+    int size;
+
+    if (!written || !path || !out)
+        return false;
+    stem = stem_of(written, path);
+    size = snprintf(out, room, "%.*s-%05zu-of-%05zu%s", (int)stem.size, stem.at,
+                    number + 1, count, written->suffix);
+    return size > 0 && (size_t)size < room;
+}
+
+static bool sharded(const struct mf_convert_options *options)
+{
+    return options->shard_size > 0 || options->shard_tensors > 0;
+}
+
+/* A file that calls itself the only shard becomes a whole model; an edit of it
+ * changes what was asked for and no more. */
+static bool is_only_shard(const struct mf_model *model,
+                          const struct mf_convert_options *options)
+{
+    return model->part[0].is_split && model->part[0].split_count == 1 &&
+           options->edit_count == 0;
+}
+
+/* Metadata of the model goes into the first file; others say what they are,
+ * and in safetensors what framework they are for. */
+static enum mf_status
+add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
+                   size_t number, const struct mf_convert_options *options)
+{
+    bool split = draft->format == &mf_format_gguf && sharded(options);
+    const struct mf_entry *framework;
+    struct mf_entry *entry;
+
+    if (number == 0) {
+        if (start_draft(outputs, draft, options) != MF_OK)
+            return outputs->env->error.status;
+        if (draft->format == &mf_format_gguf &&
+            (sharded(options) || outputs->model->file_count > 1 ||
+             is_only_shard(outputs->model, options)))
+            drop_split(draft);
+    } else {
+        draft->version = outputs->output[0].draft.version;
+        draft->big_endian = outputs->output[0].draft.big_endian;
+        framework = draft->format == &mf_format_safetensors
+                        ? mf_draft_find(&outputs->output[0].draft, "format")
+                        : NULL;
+        if (framework) {
+            entry = mf_draft_add_entry(draft);
+            if (!entry)
+                return outputs->env->error.status;
+            *entry = *framework;
+        }
+    }
+    return split ? add_split(draft, number, outputs->count,
+                             outputs->model->index.tensor_count -
+                                 outputs->renaming.dropped +
+                                 outputs->renaming.made)
+                 : MF_OK;
+}
+
+static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
+                                  const struct mf_convert_options *options,
+                                  size_t first, size_t count)
+{
+    struct mf_output *output = &outputs->output[number];
+
+    output->draft.lossy = options->lossy;
+    output->draft.dequantize = options->dequantize;
+    if (take_type(outputs, &output->draft, options) != MF_OK ||
+        add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
+        mf_draft_take_tensors(&output->draft, outputs->model,
+                              &outputs->renaming, first, count) != MF_OK)
+        return outputs->env->error.status;
+    return mf_draft_plan(&output->draft);
+}
+
+/* ---- all files ---- */
+
+/* Nothing is wished for that would change a byte. */
+static bool is_verbatim(const struct mf_model *model,
+                        const struct mf_format *format,
+                        const struct mf_convert_options *options)
+{
+    return format == model->format && model->file_count == 1 &&
+           !sharded(options) && !model->part[0].is_split &&
+           options->reserve == 0 && options->edit_count == 0 &&
+           options->names == MF_NAMING_KEEP &&
+           (!options->type || keeps_types(options)) &&
+           (options->version == 0 || options->version == model->info.version);
+}
+
+static enum mf_status name_outputs(struct mf_outputs *outputs,
+                                   const struct mf_format *format,
+                                   const char *path, bool shards)
+{
+    static const char list[] = ".safetensors.index.json";
+    struct mf_str stem = stem_of(format, path);
+    size_t room = strlen(path) + 64;
+
+    for (size_t i = 0; i < outputs->count; i++) {
+        char *name = shards ? mf_arena_text(&outputs->arena, room) : NULL;
+
+        if (shards && !name)
+            return outputs->env->error.status;
+        if (shards)
+            mf_shard_path(path, format->name, i, outputs->count, name, room);
+        outputs->output[i].path = shards ? name : path;
+    }
+    if (shards && format == &mf_format_safetensors) {
+        outputs->index_path = mf_arena_text(&outputs->arena, room);
+        if (!outputs->index_path)
+            return outputs->env->error.status;
+        memcpy(outputs->index_path, stem.at, stem.size);
+        memcpy(outputs->index_path + stem.size, list, sizeof(list));
+    }
+    return MF_OK;
+}
+
+void mf_outputs_init(struct mf_outputs *outputs, struct mf_model *model)
+{
+    *outputs = (struct mf_outputs){ .env = model->env,
+                                    .model = model,
+                                    .index = MF_TARGET_NONE };
+    mf_arena_init(&outputs->arena, model->env);
+}
+
+enum mf_status mf_outputs_make(struct mf_outputs *outputs,
+                               const struct mf_format *format, const char *path,
+                               size_t count, bool shards)
+{
+    outputs->output = mf_alloc(outputs->env, count * sizeof(*outputs->output));
+    if (!outputs->output)
+        return outputs->env->error.status;
+    outputs->count = count;
+    for (size_t i = 0; i < count; i++) {
+        outputs->output[i] = (struct mf_output){ .target = MF_TARGET_NONE };
+        mf_draft_init(&outputs->output[i].draft, outputs->env, format);
+    }
+    return name_outputs(outputs, format, path, shards);
+}
+
+enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
+                               const struct mf_convert_options *options,
+                               struct mf_outputs *out)
+{
+    struct mf_env *env = model->env;
+    const struct mf_format *format =
+        mf_format_for(model, path, options->format);
+    size_t first = 0, count;
+
+    mf_outputs_init(out, model);
+    if (!format || mf_model_refuse_stray(model) != MF_OK ||
+        check_model(model, format) != MF_OK)
+        return env->error.status;
+    if (sharded(options) && !format->shards)
+        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s has no convention for shards", format->name);
+    if (options->empty_first &&
+        (!sharded(options) || format != &mf_format_gguf))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "only the first of several GGUF files can be without "
+                       "tensors");
+    count = sharded(options)
+                ? count_shards(model, options) + options->empty_first
+                : 1;
+    if (count > 99999)
+        return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%zu shards are more than their names can count", count);
+    if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
+        return env->error.status;
+    /* Where readers take such numbers, and none is converted, they pass. */
+    out->sound =
+        !options->allow_nonfinite && (options->type || options->dequantize ||
+                                      format->layout != MF_LAYOUT_TILED);
+    out->verbatim = is_verbatim(model, format, options);
+    if (out->verbatim) {
+        out->output->draft.big_endian = model->info.byte_order == MF_BIG_ENDIAN;
+        out->output->draft.file_size = model->file[0].source.size;
+        return MF_OK;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t tensors = model->index.tensor_count;
+
+        if (sharded(options))
+            tensors = options->empty_first && i == 0
+                          ? 0
+                          : shard_size(model, options, first);
+        if (plan_output(out, i, options, first, tensors) != MF_OK)
+            return env->error.status;
+        first += tensors;
+    }
+    return MF_OK;
+}
+
+void mf_outputs_release(struct mf_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++) {
+        mf_target_abort(&outputs->output[i].target);
+        mf_draft_release(&outputs->output[i].draft);
+    }
+    mf_target_abort(&outputs->index);
+    mf_release(outputs->env, outputs->output,
+               outputs->count * sizeof(*outputs->output));
+    mf_arena_release(&outputs->arena);
+    outputs->count = 0;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * piece.c - a part of a tensor on its way from file to file
+ *
+ * Where the kernel can, it copies the bytes itself.  No byte is written that
+ * was not read: a piece is held once more against the bounds of its source, its
+ * tensor and its target before it moves.
+ */
+#include "lib/write/piece.h"
+
+#include <stdio.h>
+
+#include "lib/check/scan.h"
+
+/* Where less is copied, asking the kernel to do it takes longer than that. */
+#define BY_KERNEL ((uint64_t)64 * 1024)
+
+enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
+                                      const struct mf_piece *piece)
+{
+    return mf_fail(env, MF_ERR_IO, piece->span.offset,
+                   "%" PRIu64 " bytes are to be copied from here, which the "
+                   "file does not have",
+                   piece->span.size);
+}
+
+/* ---- reading ---- */
+
+/* The number that the row at a place of the new order had in the old one. */
+static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
+{
+    uint64_t place = row % (2 * rows->half), head = row - place;
+
+    if (rows->apart) /* the i-th of half j was the j-th of pair i */
+        return head + place % rows->half * 2 + place / rows->half;
+    return head + place % 2 * rows->half + place / 2;
+}
+
+/* Rows, or parts of a long one, as they follow in the new order. */
+static enum mf_status gather(struct mf_worker *worker,
+                             const struct mf_piece *piece, uint64_t at,
+                             uint8_t *into, size_t size)
+{
+    const struct mf_rows *rows = &piece->tensor->rows;
+
+    for (size_t filled = 0, part; filled < size; filled += part, at += part) {
+        uint64_t within = at % rows->size;
+        uint64_t from = old_row(rows, at / rows->size) * rows->size + within;
+
+        part = rows->size - within < size - filled
+                   ? (size_t)(rows->size - within)
+                   : size - filled;
+        if (from > piece->span.size || part > piece->span.size - from)
+            return mf_piece_out_of_bounds(&worker->env, piece);
+        if (mf_source_read(&worker->env, piece->source,
+                           piece->span.offset + from, into + filled,
+                           part) != MF_OK)
+            return worker->env.error.status;
+    }
+    return MF_OK;
+}
+
+static bool rows_move(const struct mf_piece *piece)
+{
+    return piece->tensor && piece->tensor->rows.size > 0;
+}
+
+static enum mf_status read_part(struct mf_worker *worker,
+                                const struct mf_piece *piece, uint64_t at,
+                                uint8_t *into, size_t size)
+{
+    if (!piece->source) {
+        memset(into, 0, size);
+        return MF_OK;
+    }
+    if (rows_move(piece))
+        return gather(worker, piece, at, into, size);
+    return mf_source_read(&worker->env, piece->source, piece->span.offset + at,
+                          into, size);
+}
+
+/* ---- numbers ---- */
+
+/* What is at fault in a piece: the number of its stride, from the piece's
+ * start, or the scale of the whole tensor. */
+struct fault {
+    enum mf_type type;
+    uint64_t number;
+    bool of_all;
+};
+
+/* A piece of several small tensors begins with the one that it names: the one
+ * that a byte of it is in, and the byte of that one that its own first is. */
+static struct mf_str tensor_at(const struct mf_piece *piece, uint64_t *at)
+{
+    const struct mf_index *index = &piece->model->index;
+    uint64_t offset = piece->span.offset + *at;
+
+    if (piece->recoding.decode || *at < piece->tensor->size)
+        return piece->tensor->name;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        if (piece->source == &piece->model->file[record->shard].source &&
+            offset >= record->offset &&
+            offset - record->offset < record->size) {
+            *at = offset - record->offset;
+            return (struct mf_str){ record->name, record->name_size };
+        }
+    }
+    return piece->tensor->name;
+}
+
+static enum mf_status not_finite(struct mf_worker *worker,
+                                 const struct mf_piece *piece,
+                                 const struct fault *fault)
+{
+    enum mf_type type = fault->type;
+    size_t stride = mf_scan_stride(type);
+    uint64_t at = fault->number * stride;
+    enum mf_rule rule =
+        fault->of_all ? MF_RULE_DATA_SCALE : mf_scan_kind(type).rule;
+    bool is = type == (enum mf_type)piece->tensor->from;
+    struct mf_str name = is ? tensor_at(piece, &at) : piece->tensor->name;
+    char what[64] = "its scale";
+
+    if (!fault->of_all)
+        snprintf(what, sizeof(what), "%s %" PRIu64,
+                 rule == MF_RULE_DATA_SCALE ? "a scale of block" : "element",
+                 at / stride);
+    mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s' as %s: %s %s infinite or NaN", mf_quote(name).text,
+            mf_types[type].name, what, is ? "is" : "would be");
+    /* What the written file would break. */
+    worker->env.error.rule = mf_rules[rule].id;
+    return worker->env.error.status;
+}
+
+/* Of what the tensor is, or will be, the bytes from `at` on. */
+static enum mf_status check_numbers(struct mf_worker *worker,
+                                    const struct mf_piece *piece,
+                                    enum mf_type type, uint64_t at,
+                                    const uint8_t *bytes, size_t size)
+{
+    size_t head = piece->recoding.decode ? 0 : mf_type_head(type), first;
+    bool big_endian = piece->output->draft.big_endian;
+    struct fault fault = { .type = type, .of_all = true };
+    uint64_t count;
+
+    if (!piece->sound) /* its type may be unknown, too */
+        return MF_OK;
+    if (at == 0 && head > 0 && head <= size &&
+        mf_scan(piece->sound, MF_TYPE_F32, big_endian, bytes, head, &count) !=
+            MF_SCAN_CLEAN)
+        return not_finite(worker, piece, &fault);
+    first = mf_scan(piece->sound, type, big_endian, bytes, size, &count);
+    if (first == MF_SCAN_CLEAN)
+        return MF_OK;
+    fault.of_all = false;
+    fault.number = at / mf_scan_stride(type) + first;
+    return not_finite(worker, piece, &fault);
+}
+
+/* ---- writing ---- */
+
+static enum mf_status copy_piece(struct mf_worker *worker,
+                                 const struct mf_piece *piece)
+{
+    struct mf_target *target = &piece->output->target;
+    enum mf_type type =
+        piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
+    bool by_kernel = piece->source && !rows_move(piece) && !piece->sound &&
+                     piece->size >= BY_KERNEL;
+    size_t stride = piece->sound ? mf_scan_stride(type) : 1;
+    size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
+
+    for (uint64_t done = 0; done < piece->size; done += moved) {
+        uint64_t at = piece->at + done;
+        uint8_t *buffer = mf_worker_room(worker, piece->span.offset + at);
+
+        moved = by_kernel
+                    ? mf_target_copy(&worker->env, target, piece->to + done,
+                                     piece->source, piece->span.offset + at,
+                                     (size_t)(piece->size - done))
+                    : 0;
+        by_kernel = moved > 0;
+        if (moved == 0) {
+            moved = mf_next_part(&worker->env, piece->size - done, most);
+            if (moved == 0 ||
+                read_part(worker, piece, at, buffer, moved) != MF_OK ||
+                check_numbers(worker, piece, type, at, buffer, moved) !=
+                    MF_OK ||
+                mf_target_write(&worker->env, target, piece->to + done, buffer,
+                                moved) != MF_OK)
+                return worker->env.error.status;
+        }
+        mf_worker_done(worker, piece->source ? moved : 0);
+    }
+    return MF_OK;
+}
+
+/* Rows of the tensor, from that one on, into the worker's buffer. */
+static enum mf_status read_rows(struct mf_worker *worker,
+                                const struct mf_piece *piece, uint64_t first,
+                                size_t rows)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    size_t size = (size_t)mf_numbers_size(recoding->from, numbers);
+    uint8_t *into = mf_recoding_room(recoding, worker->buffer);
+
+    if (recoding->prefix > 0 &&
+        mf_source_read(&worker->env, piece->source,
+                       piece->span.offset - recoding->prefix, worker->buffer,
+                       recoding->prefix) != MF_OK)
+        return worker->env.error.status;
+    if (read_part(worker, piece, first * recoding->in, into, size) != MF_OK)
+        return worker->env.error.status;
+    return check_numbers(worker, piece, recoding->from, first * recoding->in,
+                         into, size);
+}
+
+/* Rows as they are become rows as they will be, some at a time. */
+static enum mf_status recode_piece(struct mf_worker *worker,
+                                   struct mf_piece *piece)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
+    uint64_t first = piece->at / recoding->in;
+    uint64_t count = mf_recoding_count(recoding, piece->size);
+
+    for (uint64_t done = 0; done < count; done += some) {
+        const uint8_t *result;
+        size_t size;
+
+        some = mf_next_part(&worker->env, count - done, most);
+        if (some == 0 || read_rows(worker, piece, first + done, some) != MF_OK)
+            return worker->env.error.status;
+        mf_worker_done(
+            worker,
+            mf_numbers_size(recoding->from,
+                            mf_recoding_numbers(recoding, first + done, some)));
+        if (piece->looked_at) {
+            piece->largest = mf_recode_largest(recoding, worker->buffer, some,
+                                               first + done, piece->largest);
+            continue;
+        }
+        result = mf_recode(recoding, worker->buffer, some, first + done,
+                           &piece->deviation);
+        size = (size_t)mf_numbers_size(
+            recoding->to, mf_recoding_numbers(recoding, first + done, some));
+        if (check_numbers(worker, piece, recoding->to,
+                          (first + done) * recoding->out, result,
+                          size) != MF_OK ||
+            mf_target_write(&worker->env, &piece->output->target,
+                            piece->to + done * recoding->out, result,
+                            size) != MF_OK)
+            return worker->env.error.status;
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
+{
+    const struct mf_span *span = &piece->span;
+
+    if (piece->source &&
+        (span->offset > piece->source->size ||
+         span->size > piece->source->size - span->offset ||
+         piece->at > span->size || piece->size > span->size - piece->at))
+        return mf_piece_out_of_bounds(&worker->env, piece);
+    if (piece->tensor && piece->model && !piece->tensor->made)
+        mf_worker_at(worker,
+                     &piece->model->index.tensor[piece->tensor->record]);
+    return piece->recoding.decode ? recode_piece(worker, piece)
+                                  : copy_piece(worker, piece);
+}
+
+/* ---- two as one ---- */
+
+static bool is_copied(const struct mf_piece *piece)
+{
+    return piece->source && !piece->recoding.decode && !rows_move(piece);
+}
+
+/* Numbers that are looked at must be of one type, and have no scale before
+ * them. */
+static bool looks_same(const struct mf_piece *a, const struct mf_piece *b)
+{
+    if (!a->sound || !b->sound)
+        return a->sound == b->sound;
+    return a->tensor->type == b->tensor->type &&
+           mf_type_head((enum mf_type)a->tensor->type) == 0;
+}
+
+bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)
+{
+    if (!is_copied(piece) || !is_copied(last) || !looks_same(last, piece) ||
+        last->output != piece->output || last->source != piece->source ||
+        last->span.offset + last->at + last->size != piece->span.offset ||
+        last->to + last->size != piece->to || last->size >= BY_KERNEL ||
+        piece->span.size >= BY_KERNEL)
+        return false;
+    last->size += piece->span.size;
+    last->span.size = last->at + last->size;
+    return true;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * transfer.c - moving the bytes of tensors from files to files
+ *
+ * Bytes go from their place in the one to their place in the other in pieces,
+ * which threads share.
+ */
+#include "lib/check/scan.h"
+#include "lib/write/piece.h"
+
+/* Large enough for the kernel to copy at full speed, small enough to be shared
+ * and stopped; a multiple of every element's size. */
+#define PIECE  ((size_t)8 * 1024 * 1024)
+#define PIECES 256
+
+/* What is recoded takes a hundred times as long. */
+#define RECODED ((size_t)256 * 1024)
+
+struct transfer {
+    struct mf_outputs *outputs;
+    struct mf_crew *crew;
+    const struct mf_isa *isa;
+    struct mf_piece *piece;
+    size_t count;
+    bool joined;    /* what was added last belongs to the piece before it */
+    float *weights; /* of the tensor whose pieces were added last */
+    size_t weight_count, weight_room;
+    float largest; /* of the tensor whose numbers were looked at */
+};
+
+static enum mf_status move_piece(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    const struct transfer *transfer = context;
+
+    return mf_piece_move(worker, &transfer->piece[task]);
+}
+
+/* ---- all pieces ---- */
+
+static enum mf_status run(struct transfer *transfer)
+{
+    size_t count = transfer->count;
+    enum mf_status status =
+        mf_crew_run(transfer->crew, move_piece, transfer, count);
+
+    transfer->count = 0;
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        const struct mf_piece *piece = &transfer->piece[i];
+
+        if (piece->looked_at)
+            transfer->largest = fmaxf(transfer->largest, piece->largest);
+        else if (piece->recoding.check)
+            mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
+                             &piece->deviation);
+    }
+    return status;
+}
+
+/* All of span, the first byte of which goes to `to`. */
+static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
+{
+    const struct mf_recoding *recoding = &piece.recoding;
+    size_t in = 1, out = 1, most = PIECE;
+    size_t whole = piece.sound ? mf_scan_stride(piece.tensor->type) : 1;
+    uint64_t to = piece.to;
+
+    most -= most % whole; /* blocks */
+    transfer->joined =
+        transfer->count > 0 &&
+        mf_piece_join(&transfer->piece[transfer->count - 1], &piece);
+    if (transfer->joined)
+        return MF_OK;
+    if (recoding->decode) {
+        in = recoding->in;
+        out = recoding->out;
+        most = in < RECODED ? RECODED / in * in : in;
+    }
+    for (piece.at = 0; piece.at < piece.span.size; piece.at += piece.size) {
+        piece.size =
+            mf_next_part(transfer->crew->env, piece.span.size - piece.at, most);
+        piece.to = to + piece.at / in * out;
+        if (piece.size == 0 ||
+            (transfer->count == PIECES && run(transfer) != MF_OK))
+            return transfer->crew->env->error.status;
+        transfer->piece[transfer->count++] = piece;
+    }
+    return MF_OK;
+}
+
+/* A file's gaps are zeros of themselves; a pipe's are not. */
+static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
+                           uint64_t from, uint64_t to)
+{
+    struct mf_piece piece = { .output = output, .to = from };
+
+    piece.span.size = to - from;
+    return output->target.stream ? add(transfer, piece) : MF_OK;
+}
+
+/* Room for count weights.  Pieces that use those of another tensor are done
+ * before. */
+static enum mf_status make_weights(struct transfer *transfer, size_t count)
+{
+    struct mf_env *env = transfer->crew->env;
+    float *moved;
+
+    if (transfer->weight_count > 0 && run(transfer) != MF_OK)
+        return env->error.status;
+    transfer->weight_count = 0;
+    if (count <= transfer->weight_room)
+        return MF_OK;
+    moved = mf_resize(env, transfer->weights,
+                      transfer->weight_room * sizeof(*moved),
+                      count * sizeof(*moved));
+    if (!moved)
+        return env->error.status;
+    transfer->weights = moved;
+    transfer->weight_room = count;
+    return MF_OK;
+}
+
+/* A tensor of more than two dimensions is several matrices, each with weights
+ * of its own. */
+static enum mf_status load_weights(struct transfer *transfer,
+                                   const struct mf_draft_tensor *tensor,
+                                   bool fastest_first,
+                                   struct mf_recoding *recoding)
+{
+    const struct mf_weights *from = &transfer->outputs->weights;
+    uint64_t elements = 0, rows, count;
+    bool found;
+
+    if (!from->read || !tensor->weights.at || tensor->rank < 2 ||
+        recoding->columns < 2)
+        return MF_OK;
+    mf_elements(tensor->dim, tensor->rank, &elements);
+    rows = tensor->dim[fastest_first ? 1 : tensor->rank - 2];
+    count = rows > 0 ? elements / rows : 0;
+    if (count == 0 || count > SIZE_MAX / sizeof(float))
+        return MF_OK;
+    if (make_weights(transfer, (size_t)count) != MF_OK ||
+        from->read(from->user, tensor->weights, transfer->weights,
+                   (size_t)count, &found) != MF_OK)
+        return transfer->crew->env->error.status;
+    if (!found)
+        return MF_OK;
+    transfer->weight_count = (size_t)count;
+    recoding->weights = transfer->weights;
+    recoding->matrix = rows;
+    return MF_OK;
+}
+
+/* One scale for a whole tensor: all of it is read before any of it is written.
+ */
+static enum mf_status write_scale(struct transfer *transfer,
+                                  struct mf_piece *piece)
+{
+    struct mf_env *env = transfer->crew->env;
+    struct mf_piece look = *piece;
+    float scale;
+
+    look.looked_at = true;
+    if (run(transfer) != MF_OK)
+        return env->error.status;
+    transfer->largest = 0;
+    if (add(transfer, look) != MF_OK || run(transfer) != MF_OK)
+        return env->error.status;
+    scale = transfer->largest > 0 ? transfer->largest / 127 : 1;
+    piece->recoding.largest = transfer->largest;
+    piece->to += sizeof(scale);
+    return mf_target_write(env, &piece->output->target,
+                           piece->to - sizeof(scale), &scale, sizeof(scale));
+}
+
+/* Bytes that the model does not have. */
+static enum mf_status transfer_made(struct transfer *transfer,
+                                    struct mf_output *output,
+                                    const struct mf_draft_tensor *tensor)
+{
+    struct mf_piece piece = { .output = output,
+                              .source = tensor->made,
+                              .tensor = tensor,
+                              .span = { 0, tensor->made->size },
+                              .to =
+                                  output->draft.data_offset + tensor->offset };
+
+    return add(transfer, piece);
+}
+
+/* What looks through the numbers of a tensor; NULL where there are none to look
+ * for, or where its bytes are no whole blocks and none can be told. */
+static const struct mf_isa *checked_by(const struct transfer *transfer,
+                                       const struct mf_draft_tensor *tensor,
+                                       const struct mf_record *record)
+{
+    if (!transfer->outputs->sound || tensor->from >= MF_TYPE_COUNT ||
+        tensor->from == MF_TYPE_BOOL ||
+        record->size % mf_scan_stride((enum mf_type)tensor->from) != 0)
+        return NULL;
+    return transfer->isa;
+}
+
+static enum mf_status transfer_tensor(struct transfer *transfer,
+                                      struct mf_output *output,
+                                      const struct mf_draft_tensor *tensor)
+{
+    const struct mf_model *model = transfer->outputs->model;
+    const struct mf_record *record = &model->index.tensor[tensor->record];
+    struct mf_piece piece = { .output = output,
+                              .model = model,
+                              .source = &model->file[record->shard].source,
+                              .tensor = tensor,
+                              .span = { record->offset, record->size },
+                              .to =
+                                  output->draft.data_offset + tensor->offset };
+    uint64_t in, out;
+
+    piece.sound = checked_by(transfer, tensor, record);
+    if (tensor->size == 0 && record->size == 0)
+        return MF_OK; /* rows of no numbers: nothing to divide by */
+    if (tensor->from == tensor->type)
+        return tensor->size == record->size
+                   ? add(transfer, piece)
+                   : mf_piece_out_of_bounds(model->env, &piece);
+    if (!mf_recoding_init(model->env, transfer->isa, tensor,
+                          output->draft.format->fastest_first, &piece.recoding))
+        return model->env->error.status;
+    if (transfer->outputs->deviation)
+        piece.recoding.check =
+            mf_codec_of(transfer->isa, (enum mf_type)tensor->type);
+    piece.span.offset += piece.recoding.prefix;
+    piece.span.size -= piece.span.size < piece.recoding.prefix
+                           ? piece.span.size
+                           : piece.recoding.prefix;
+    if (!mf_recoding_sizes(&piece.recoding, &in, &out) ||
+        in != piece.span.size || out + piece.recoding.head != tensor->size)
+        return mf_piece_out_of_bounds(model->env, &piece);
+    if (load_weights(transfer, tensor, output->draft.format->fastest_first,
+                     &piece.recoding) != MF_OK)
+        return model->env->error.status;
+    if (piece.recoding.head > 0 && write_scale(transfer, &piece) != MF_OK)
+        return model->env->error.status;
+    return add(transfer, piece);
+}
+
+static enum mf_status transfer_output(struct transfer *transfer,
+                                      struct mf_output *output)
+{
+    const struct mf_draft *draft = &output->draft;
+    uint64_t at = draft->data_offset;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < draft->tensor_count && status == MF_OK; i++) {
+        const struct mf_draft_tensor *tensor = mf_draft_in_order(draft, i);
+        uint64_t start = draft->data_offset + tensor->offset;
+
+        status = fill(transfer, output, at, start);
+        if (status == MF_OK)
+            status = tensor->made ? transfer_made(transfer, output, tensor)
+                                  : transfer_tensor(transfer, output, tensor);
+        at = start + tensor->size;
+    }
+    if (status == MF_OK)
+        status =
+            fill(transfer, output, at, draft->data_offset + draft->data_size);
+    return status;
+}
+
+/* Tensors that pieces of a file are about, some at a time. */
+#define TENSORS 64
+
+struct passing {
+    uint64_t at; /* all bytes before it are under way */
+    struct mf_draft_tensor tensor[TENSORS];
+    size_t count;
+};
+
+/* The file's bytes up to end. */
+static enum mf_status pass_bytes(struct transfer *transfer,
+                                 struct passing *passing, uint64_t end,
+                                 struct mf_piece piece)
+{
+    const struct mf_model *model = transfer->outputs->model;
+    uint64_t at = passing->at;
+
+    piece.output = transfer->outputs->output;
+    piece.model = model;
+    piece.source = &model->file[0].source;
+    piece.span = (struct mf_span){ at, end - at };
+    piece.to = at;
+    if (end < at || end > piece.source->size)
+        return mf_piece_out_of_bounds(model->env, &piece);
+    passing->at = end;
+    return add(transfer, piece);
+}
+
+/* Those before the tensor, and its own. */
+static enum mf_status pass_tensor(struct transfer *transfer,
+                                  struct passing *passing,
+                                  const struct mf_record *record)
+{
+    struct mf_draft_tensor *tensor = &passing->tensor[passing->count];
+    struct mf_piece between = { 0 }, own = { .tensor = tensor };
+
+    *tensor = (struct mf_draft_tensor){
+        .name = { record->name, record->name_size },
+        .from = record->type,
+        .type = record->type,
+        .size = record->size,
+    };
+    own.sound = checked_by(transfer, tensor, record);
+    if (pass_bytes(transfer, passing, record->offset, between) != MF_OK ||
+        pass_bytes(transfer, passing, record->offset + record->size, own) !=
+            MF_OK)
+        return transfer->outputs->env->error.status;
+    if (transfer->joined || ++passing->count < TENSORS)
+        return MF_OK;
+    passing->count = 0;
+    return run(transfer);
+}
+
+/* One file as it is.  Where its numbers are looked at, its tensors come in the
+ * order of the file, with what lies between them. */
+static enum mf_status transfer_file(struct transfer *transfer)
+{
+    const struct mf_model *model = transfer->outputs->model;
+    size_t count = transfer->outputs->sound ? model->index.tensor_count : 0;
+    struct passing passing = { .at = 0 };
+    struct mf_piece rest = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        const struct mf_record *record = mf_in_order(&model->index, i);
+
+        if (record->size > 0 &&
+            pass_tensor(transfer, &passing, record) != MF_OK)
+            return model->env->error.status;
+    }
+    if (pass_bytes(transfer, &passing, model->file[0].source.size, rest) !=
+        MF_OK)
+        return model->env->error.status;
+    return run(transfer);
+}
+
+static uint64_t work_of(const struct mf_model *model,
+                        const struct mf_draft_tensor *tensor)
+{
+    if (tensor->made)
+        return tensor->made->size;
+    return tensor->size > 0 ? model->index.tensor[tensor->record].size : 0;
+}
+
+uint64_t mf_outputs_work(const struct mf_outputs *outputs)
+{
+    uint64_t work = 0;
+
+    if (outputs->verbatim)
+        return outputs->model->file[0].source.size;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            uint64_t more = work_of(outputs->model, &draft->tensor[t]);
+
+            work = more > UINT64_MAX - work ? UINT64_MAX : work + more;
+        }
+    }
+    return work;
+}
+
+enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out)
+{
+    const struct mf_isa *isa = mf_isa_choose(outputs->env);
+
+    *out = 0;
+    if (!isa)
+        return outputs->env->error.status;
+    for (size_t i = 0; i < outputs->count; i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t t = 0; t < draft->tensor_count; t++) {
+            const struct mf_draft_tensor *tensor = &draft->tensor[t];
+            struct mf_recoding recoding;
+
+            if (tensor->from == tensor->type)
+                continue;
+            if (!mf_recoding_init(outputs->env, isa, tensor,
+                                  draft->format->fastest_first, &recoding))
+                return outputs->env->error.status;
+            if (mf_recoding_need(&recoding) > *out)
+                *out = mf_recoding_need(&recoding);
+        }
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
+                                   struct mf_crew *crew)
+{
+    struct transfer transfer = { .outputs = outputs, .crew = crew };
+    enum mf_status status = MF_OK;
+
+    transfer.isa = mf_isa_choose(outputs->env);
+    if (!transfer.isa)
+        return outputs->env->error.status;
+    transfer.piece = mf_alloc(outputs->env, PIECES * sizeof(*transfer.piece));
+    if (!transfer.piece)
+        return outputs->env->error.status;
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        status = outputs->verbatim
+                     ? transfer_file(&transfer)
+                     : transfer_output(&transfer, &outputs->output[i]);
+    if (status == MF_OK)
+        status = run(&transfer);
+    mf_release(outputs->env, transfer.weights,
+               transfer.weight_room * sizeof(*transfer.weights));
+    mf_release(outputs->env, transfer.piece, PIECES * sizeof(*transfer.piece));
+    return status;
+}
