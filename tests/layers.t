@@ -70,12 +70,52 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 check_empty "cli includes lib/modelfile.h and its own headers" \
     edges cli 'lib/modelfile\.h|cli/[a-z0-9_]*\.(h|def)'
 for folder in gguf apr safetensors; do
-    check_empty "$folder includes lib/model/format.h, lib/draft/draft.h and its own" \
+    check_empty "$folder includes format.h, draft.h and its own" \
         edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
-check_empty "lib includes lib" edges lib 'lib/[a-z0-9_/]*\.(h|def)'
 check_empty "lib/quant includes lib/quant" \
     edges lib/quant 'lib/quant/[a-z0-9_]*\.(h|def)'
+
+# The rooms of lib/, and which others each may include and call.  The same list
+# is for both: what a header lets in, an object refers to.
+matrix() {
+    cat <<'ROOMS'
+base
+lanes     base
+io        base lanes
+json      base io
+model     base io json
+check     base lanes io model
+draft     base io json model check
+codec     base lanes model draft quant
+hub       base io json model draft
+write     base lanes io json model check draft codec hub
+compare   base lanes io model draft codec write
+quantize  base lanes io model check draft codec hub write
+ROOMS
+}
+
+# may ROOM: a pattern of the rooms that it may use.
+may() {
+    matrix | awk -v room="$1" '$1 == room {
+        gsub(/  +/, " "); gsub(/ /, "|"); print
+    }'
+}
+
+check "the matrix has all rooms of lib/" \
+    [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
+    "$(cd lib && find . -mindepth 1 -type d ! -name quant | sed 's|^./||' |
+        LC_ALL=C sort)" ]
+check_empty "and no arrow upward" awk '
+    { known[$1] = 1
+      for (i = 2; i <= NF; i++)
+          if (!known[$i] && $i != "quant") print $1 " uses " $i }' <<ROOMS
+$(matrix)
+ROOMS
+for room in $(matrix | awk '{ print $1 }'); do
+    check_empty "lib/$room includes what it may" edges "lib/$room" \
+        "lib/modelfile\\.h|lib/($(may "$room"))/[a-z0-9_]*\\.(h|def)"
+done
 
 # Codecs are pure: of the C library they get numbers and memcpy.
 quant_system() {
@@ -117,12 +157,53 @@ refers_but_heap() {
     refers "$heap" "$library" | grep -v '^heap\.o '
 }
 
+# Every global symbol of the library: "u|d ROOM SYMBOL OBJECT", used or defined.
+symbols() {
+    find "$build/lib" "$build/apr" "$build/gguf" "$build/safetensors" \
+        -name '*.o' | while read -r object; do
+        room=${object#"$build"/} room=${room#lib/} room=${room%%/*}
+        "$nm" -g "$object" | awk -v room="$room" -v object="$object" '
+            $(NF - 1) ~ /^[UTDBRVW]$/ && $NF ~ /^mf_/ {
+                print ($(NF - 1) == "U" ? "u" : "d"), room, $NF, object
+            }'
+    done
+}
+
+# arrows: uses of a symbol that the matrix does not allow.  The table of formats
+# is the one place that knows them by name; formats are floors of their own.
+arrows() {
+    { matrix | sed 's/^/m /'; symbols; } | awk '
+        $1 == "m" {
+            rooms[$2] = 1
+            for (i = 2; i <= NF; i++) may[$2 " " $i] = 1
+        }
+        $1 == "d" { home[$3] = $2 }
+        $1 == "u" { use[++count] = $0 }
+        END {
+            for (i = 1; i <= count; i++) {
+                split(use[i], at, " ")
+                to = home[at[3]]
+                if (!rooms[at[2]] || to == "" || may[at[2] " " to] ||
+                    at[3] ~ /^mf_format_(gguf|apr|safetensors)/)
+                    continue
+                if (at[4] ~ /lib\/model\/formats\.o$/ && !rooms[to])
+                    continue
+                print at[4] " refers to " at[3] " of " to
+            }
+        }' | LC_ALL=C sort
+}
+symbols_seen() {
+    symbols | grep -q '^d base mf_fail ' && symbols | grep -q '^u model mf_fail '
+}
+
 speech="v?f?printf|v?dprintf|puts|fputs|putc|putchar|fputc|fwrite|perror"
 speech="$speech|stdout|stderr|exit|_exit|_Exit|quick_exit|abort|raise|kill"
 
 check "the library is built" "$nm" "$library"
 check_empty "only heap.o refers to malloc and its kin" refers_but_heap
 check "heap.o does" refers "$heap" "$library"
+check "symbols of rooms can be seen" symbols_seen
+check_empty "no room refers to one that it may not use" arrows
 check_empty "the library does not map files" refers 'mmap' "$library"
 check_empty "the library does not print, exit or abort" \
     refers "$speech" "$library"

@@ -8,9 +8,9 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <string.h>
 
 #include "lib/base/threads.h"
-#include "lib/model/index.h"
 
 /* Half to all of a second-level cache, where what was read is looked at. On a
  * warm file 256 KiB to 1 MiB are equally fast; 64 KiB costs a third more, by
@@ -166,8 +166,8 @@ static bool do_next(struct run *run, struct mf_worker *worker)
 static void watch(struct mf_crew *crew)
 {
     const struct mf_env *env = crew->env;
-    const struct mf_record *record =
-        atomic_load_explicit(&crew->at, memory_order_relaxed);
+    const char *tensor =
+        atomic_load_explicit(&crew->tensor, memory_order_relaxed);
     struct mf_progress progress = { .total = crew->work };
 
     if (!env->progress || is_set(&crew->stopped))
@@ -175,8 +175,8 @@ static void watch(struct mf_crew *crew)
     /* Work that was estimated, as that beside tensors is, ends at its end. */
     progress.done = least(
         atomic_load_explicit(&crew->done, memory_order_relaxed), crew->work);
-    if (record)
-        progress.tensor = (struct mf_str){ record->name, record->name_size };
+    if (tensor)
+        progress.tensor = (struct mf_str){ tensor, strlen(tensor) };
     if (!env->progress(env->progress_user, &progress))
         atomic_store_explicit(&crew->stopped, true, memory_order_relaxed);
 }
@@ -197,9 +197,9 @@ static void work(void *context, size_t number, bool caller)
             watch(run->crew);
 }
 
-void mf_worker_at(struct mf_worker *worker, const struct mf_record *record)
+void mf_worker_at(struct mf_worker *worker, const char *tensor)
 {
-    atomic_store_explicit(&worker->crew->at, record, memory_order_relaxed);
+    atomic_store_explicit(&worker->crew->tensor, tensor, memory_order_relaxed);
 }
 
 bool mf_worker_done(struct mf_worker *worker, uint64_t bytes)
@@ -252,7 +252,7 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
     };
     const struct mf_threads_task shared = { work, watch_run, &run };
 
-    atomic_store(&crew->at, NULL);
+    atomic_store(&crew->tensor, NULL);
     atomic_store(&crew->failed, false);
     atomic_store(&crew->stopped, false);
     if (crew->count < 2 || count < 2 || !mf_threads_run(crew->count, &shared))

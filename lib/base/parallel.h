@@ -32,8 +32,6 @@ struct mf_worker {
 typedef enum mf_status mf_task(struct mf_worker *worker, void *context,
                                size_t task);
 
-struct mf_record;
-
 struct mf_crew {
     struct mf_env *env;
     struct mf_worker *worker;
@@ -43,7 +41,7 @@ struct mf_crew {
     uint8_t *buffers;
     uint64_t work; /* in all, for who watches */
     atomic_uint_fast64_t done;
-    _Atomic(const struct mf_record *) at; /* a tensor in work; or NULL */
+    _Atomic(const char *) tensor; /* the name of one in work; or NULL */
     atomic_bool failed;  /* a task of this run: others may be left out */
     atomic_bool stopped; /* by who watches */
 };
@@ -65,8 +63,9 @@ void mf_crew_release(struct mf_crew *crew);
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
 
-/* The task is about that tensor, for who watches. */
-void mf_worker_at(struct mf_worker *worker, const struct mf_record *record);
+/* The name of the tensor that the task is about, for who watches; it must live
+ * as long as the crew. */
+void mf_worker_at(struct mf_worker *worker, const char *tensor);
 
 /* So many bytes of the work are done.  False where the run was stopped, and
  * nobody will look at what comes of it: long tasks end then, so. */

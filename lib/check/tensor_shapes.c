@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shapes.c - the tensors of a model held against the table of its family
+ * tensor_shapes.c - the tensors of a model held against the table of its family
  */
 #include "lib/check/tensor_shapes.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shapes.h - the tensors of a model held against the table of its family
+ * tensor_shapes.h - the tensors of a model held against the table of its family
  */
-#ifndef MF_LIB_SHAPES_H
-#define MF_LIB_SHAPES_H
+#ifndef MF_LIB_TENSOR_SHAPES_H
+#define MF_LIB_TENSOR_SHAPES_H
 
 #include "lib/check/families.h"
 

@@ -91,7 +91,7 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     if (piece->summed)
         piece->crc = mf_crc32(0, bytes, piece->size);
     if (piece->kind == PIECE_TENSOR)
-        mf_worker_at(worker, piece->record);
+        mf_worker_at(worker, piece->record->name);
     if (piece->kind == PIECE_TENSOR)
         look_at_tensor(look, bytes, piece);
     else if (piece->kind == PIECE_PADDING)

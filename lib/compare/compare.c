@@ -79,7 +79,7 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     const struct mf_record *b = &compare->b->index.tensor[pair->b];
     size_t most = half(worker);
 
-    mf_worker_at(worker, a);
+    mf_worker_at(worker, a->name);
     for (slice->found = 0; slice->found < slice->size;) {
         uint64_t left = slice->size - slice->found;
         uint64_t at = slice->from + slice->found;

@@ -87,7 +87,7 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
     struct mf_span span = { record->offset + slice->from, slice->size };
     uint8_t out[MF_DIGEST_MAX];
 
-    mf_worker_at(worker, record);
+    mf_worker_at(worker, record->name);
     mf_digest_restart(digest);
     if (add_bytes(worker, &hash->model->file[record->shard].source, span,
                   digest) != MF_OK ||
@@ -150,7 +150,7 @@ static enum mf_status hash_piece(struct mf_worker *worker, void *context,
                                       : worker->buffer_size };
     uint8_t *bytes = mf_worker_room(worker, record->offset + from);
 
-    mf_worker_at(worker, record);
+    mf_worker_at(worker, record->name);
     if (mf_source_read(&worker->env, &hash->model->file[record->shard].source,
                        record->offset + from, bytes,
                        (size_t)span.size) != MF_OK)

@@ -69,7 +69,7 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     uint64_t start = piece->record->offset + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
 
-    mf_worker_at(worker, piece->record);
+    mf_worker_at(worker, piece->record->name);
     piece->sums = (struct sums){ .least = INFINITY, .most = -INFINITY };
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);

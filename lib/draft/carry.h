@@ -31,7 +31,7 @@ bool mf_carry_drops(struct mf_draft *draft, struct mf_model *model, size_t at);
  * draft. */
 enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit);
 
-/* ---- told.c: the type of a value in its key ---- */
+/* ---- typed_key.c: the type of a value in its key ---- */
 
 struct mf_told {
     struct mf_str name;
@@ -59,7 +59,7 @@ bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told);
  * from there. */
 bool mf_told_may_be_json(const struct mf_told *told);
 
-/* ---- edits.c: what a program or a user wants of the metadata ---- */
+/* ---- draft_edits.c: what a program or a user wants of the metadata ---- */
 
 /* Metadata of the draft as the edits want it; an edit of what is not there is
  * no error. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * edits.c - the metadata of a draft as edits want it
+ * draft_edits.c - the metadata of a draft as edits want it
  *
  * An edit speaks of a name and a type.  Where the format does not tell types,
  * the key says the type as it would after a conversion: "a" is set where

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * entry.c - the value of a metadatum that is to be written
+ * draft_value.c - the value of a metadatum that is to be written
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * told.c - the type of a value in its key
+ * typed_key.c - the type of a value in its key
  *
  * Where JSON or a string would not let a value's type be known again, the key
  * says it: "llama.block_count:u32", "tokenizer.ids:i32[]".

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * beside.c - JSON files that lie beside a model: config.json, tokenizer.json
+ * sidecar.c - JSON files that lie beside a model: config.json, tokenizer.json
  */
 #include "lib/hub/sidecar.h"
 
@@ -46,7 +46,7 @@ enum mf_status mf_beside_open(struct mf_beside *beside,
     const char *path;
 
     *beside = (struct mf_beside){ .env = env, .name = name };
-    if (!is_listed(name)) /* or it would not be spared, see spare.c */
+    if (!is_listed(name)) /* or it would not be spared, see output_guard.c */
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "no file of that name is read beside a model");
     if (model->file[0].source.fd < 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * beside.h - JSON files that lie beside a model: config.json, tokenizer.json
+ * sidecar.h - JSON files that lie beside a model: config.json, tokenizer.json
  */
-#ifndef MF_LIB_BESIDE_H
-#define MF_LIB_BESIDE_H
+#ifndef MF_LIB_SIDECAR_H
+#define MF_LIB_SIDECAR_H
 
 #include "lib/json/json.h"
 #include "lib/model/model.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer_tell.c - tokens, their types and merges, from where they stand
+ * tokenizer_tokens.c - tokens, their types and merges, from where they stand
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * indexed.c - the index.json that speaks for a shard
+ * find_index.c - the index.json that speaks for a shard
  *
  * Shards of safetensors do not say what they are a part of, and their names
  * follow no rule that holds everywhere (model-00001-of-000163.safetensors).  So

@@ -129,17 +129,6 @@ struct mf_format {
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
 };
 
-/* The metadatum of that key; NULL where there is none.  After all shards were
- * read. */
-const struct mf_meta *mf_index_meta(const struct mf_index *index,
-                                    const char *key);
-
-/* A metadatum that is an integer. */
-bool mf_meta_integer(const struct mf_meta *meta);
-
-/* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
-bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
-
 #define MF_NO_TYPE_ID UINT32_MAX
 
 /* Every format, in the order of detection; ends with NULL. */

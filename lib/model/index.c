@@ -299,3 +299,42 @@ enum mf_status mf_index_build_names(struct mf_index *index)
             note_repeated_tensor(index, first, i);
     return index->status;
 }
+
+/* ---- metadata once it has been read ---- */
+
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key)
+{
+    size_t row =
+        mf_names_find(&index->meta_names, (struct mf_str){ key, strlen(key) });
+
+    return row == MF_NOT_FOUND ? NULL : &index->meta[row];
+}
+
+bool mf_meta_integer(const struct mf_meta *meta)
+{
+    return meta->type <= MF_VALUE_I32 || meta->type == MF_VALUE_U64 ||
+           meta->type == MF_VALUE_I64;
+}
+
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
+{
+    if (!meta)
+        return false;
+    switch (meta->type) {
+    case MF_VALUE_I8:
+    case MF_VALUE_I16:
+    case MF_VALUE_I32:
+    case MF_VALUE_I64:
+        *out = meta->number.u64;
+        return meta->number.i64 >= 0;
+    case MF_VALUE_U8:
+    case MF_VALUE_U16:
+    case MF_VALUE_U32:
+    case MF_VALUE_U64:
+        *out = meta->number.u64;
+        return true;
+    default:
+        return false;
+    }
+}

@@ -151,4 +151,17 @@ void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
 /* Name tables; repeated names are found here. */
 enum mf_status mf_index_build_names(struct mf_index *index);
 
+/* ---- metadata once it has been read ---- */
+
+/* The metadatum of that key; NULL where there is none.  After all shards were
+ * read. */
+const struct mf_meta *mf_index_meta(const struct mf_index *index,
+                                    const char *key);
+
+/* A metadatum that is an integer. */
+bool mf_meta_integer(const struct mf_meta *meta);
+
+/* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
+bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
+
 #endif

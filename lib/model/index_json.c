@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * listed.c - models whose files stand in a list: model.safetensors.index.json
+ * index_json.c - models whose files stand in a list:
+ * model.safetensors.index.json
  */
 #include <string.h>
 

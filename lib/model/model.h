@@ -105,12 +105,12 @@ enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
 /* For whoever writes a model anew: a stray shard is not all of it. */
 enum mf_status mf_model_refuse_stray(const struct mf_model *model);
 
-/* ---- listed.c ---- */
+/* ---- index_json.c ---- */
 
 /* path is open as the only file and lists others, which are opened instead. */
 enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
 
-/* ---- indexed.c ---- */
+/* ---- find_index.c ---- */
 
 /* The path of the index.json beside path that lists it, in the arena; NULL
  * where none does. */

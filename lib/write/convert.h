@@ -2,8 +2,8 @@
  *
  * convert.h - from a model and a few wishes to files that are written
  *
- * In three steps: shape.c says what goes into which file, output.c brings the
- * files about, transfer.c moves the tensors' bytes.
+ * In three steps: output_plan.c says what goes into which file, output.c brings
+ * the files about, transfer.c moves the tensors' bytes.
  */
 #ifndef MF_LIB_CONVERT_H
 #define MF_LIB_CONVERT_H
@@ -91,7 +91,7 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew);
 
 /* MF_ERR_OUTPUT where one of them is a file that is read, or two are links to
- * one file, in spare.c. */
+ * one file, in output_guard.c. */
 enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs);
 
 /* Removes what was read, once all is in its place: the model's files and the

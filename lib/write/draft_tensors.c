@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * take.c - a model's tensors as the file that is written will have them
+ * draft_tensors.c - a model's tensors as the file that is written will have
+ * them
  */
 #include "lib/base/str.h"
 #include "lib/write/convert.h"

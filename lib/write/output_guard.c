@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * spare.c - no file that is read is written over
+ * output_guard.c - no file that is read is written over
  *
  * Under whatever name: files are compared by device and inode.  What is written
  * comes from what is read, so a crash, a mistaken OUT or a pattern of the shell

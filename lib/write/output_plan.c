@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * shape.c - what goes into which file
+ * output_plan.c - what goes into which file
  */
 #include <stdio.h>
 

@@ -271,7 +271,7 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
         return mf_piece_out_of_bounds(&worker->env, piece);
     if (piece->tensor && piece->model && !piece->tensor->made)
         mf_worker_at(worker,
-                     &piece->model->index.tensor[piece->tensor->record]);
+                     piece->model->index.tensor[piece->tensor->record].name);
     return piece->recoding.decode ? recode_piece(worker, piece)
                                   : copy_piece(worker, piece);
 }
