@@ -89,7 +89,7 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index)
     const uint8_t *bytes;
 
     if (size > MF_WINDOW) {
-        index->part->has_footer = true; /* for mf_validate_data */
+        index->part->has_footer = true; /* for mf_model_validate_data */
         index->part->footer_rule = MF_RULE_APR_V1_CRC;
         return;
     }

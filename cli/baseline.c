@@ -133,7 +133,7 @@ static bool make_slots(struct run *run, struct baseline *baseline)
     while (count / 2 < baseline->line_count)
         count *= 2;
     baseline->slot =
-        mf_resize(run->env, NULL, 0, count * sizeof(*baseline->slot));
+        mf_env_resize(run->env, NULL, 0, count * sizeof(*baseline->slot));
     if (!baseline->slot)
         return false;
     baseline->slot_count = count;
@@ -157,8 +157,8 @@ bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
 void baseline_release(struct run *run, struct baseline *baseline)
 {
     textfile_release(run, &baseline->file);
-    mf_resize(run->env, baseline->slot,
-              baseline->slot_count * sizeof(*baseline->slot), 0);
+    mf_env_resize(run->env, baseline->slot,
+                  baseline->slot_count * sizeof(*baseline->slot), 0);
     gather_release(run, &baseline->key);
     *baseline = (struct baseline){ 0 };
 }

@@ -105,7 +105,7 @@ static double run_round(struct round *round, const struct team *team,
     struct bench *bench = round->bench;
     uint64_t start = UINT64_MAX, end = 0;
 
-    if (mf_share(team->env, count, run_batch, round) != MF_OK) {
+    if (mf_env_share(team->env, count, run_batch, round) != MF_OK) {
         bench_failure(bench->run, team->env, NULL);
         return 0;
     }
@@ -142,7 +142,7 @@ static bool measure(struct round *round, struct team *team,
         return false;
     count = count_for(taken, count, team->threads);
     size = rounds * (count + 1) * sizeof(double);
-    times = mf_resize(team->env, NULL, 0, size);
+    times = mf_env_resize(team->env, NULL, 0, size);
     if (!times) {
         bench_failure(bench->run, team->env, NULL);
         return false;
@@ -158,7 +158,7 @@ static bool measure(struct round *round, struct team *team,
     bench_times(row, times, used);
     bench_sort(rates, rounds);
     row->rate = bench_percentile(rates, rounds, 50);
-    mf_resize(team->env, times, size, 0);
+    mf_env_resize(team->env, times, size, 0);
     return taken > 0;
 }
 
@@ -354,7 +354,7 @@ static bool take_memory(struct bench *bench)
     blocks = bench->batches * BATCH_ROWS * longest_row(bench->run);
     bench->memory_size = floats + blocks + COLUMNS * sizeof(float) +
                          ROUND_MOST * sizeof(*bench->stretch) + 4 * LINE;
-    bench->memory = mf_resize(bench->run->env, NULL, 0, bench->memory_size);
+    bench->memory = mf_env_resize(bench->run->env, NULL, 0, bench->memory_size);
     if (!bench->memory) {
         report_failure(bench->run, NULL);
         return false;
@@ -373,7 +373,7 @@ static bool take_memory(struct bench *bench)
 static void release(struct bench *bench)
 {
     if (bench->memory)
-        mf_resize(bench->run->env, bench->memory, bench->memory_size, 0);
+        mf_env_resize(bench->run->env, bench->memory, bench->memory_size, 0);
     for (size_t i = 0; i < bench->team_count; i++)
         bench_env_free(bench->run, bench->team[i].env);
 }

@@ -101,10 +101,10 @@ static enum mf_status write_model(const struct operation *operation,
                                         .allow_requantize = true };
 
     if (!operation->mix)
-        return mf_convert(model, path, &how, NULL);
+        return mf_model_convert(model, path, &how, NULL);
     if (strcmp(format, "safetensors") == 0)
         how.format = "gguf"; /* which can carry every type */
-    return mf_quantize(model, path, &what, &how, NULL);
+    return mf_model_quantize(model, path, &what, &how, NULL);
 }
 
 static enum mf_status operate(const struct operation *operation,
@@ -112,13 +112,13 @@ static enum mf_status operate(const struct operation *operation,
                               const char *out)
 {
     struct mf_model *model;
-    enum mf_status status = mf_open(env, in, NULL, &model);
+    enum mf_status status = mf_model_open(env, in, NULL, &model);
 
     if (status != MF_OK)
         return status;
     if (operation->bytes > 0)
         status = write_model(operation, model, out);
-    mf_close(model);
+    mf_model_close(model);
     return status;
 }
 
@@ -208,7 +208,7 @@ void bench_model(struct run *run, struct mf_model *model)
     size_t runs = (size_t)run->options.rounds;
     size_t room = runs > BENCH_RUNS ? runs : BENCH_RUNS;
     size_t size = 2 * room * sizeof(double);
-    double *times = mf_resize(run->env, NULL, 0, size);
+    double *times = mf_env_resize(run->env, NULL, 0, size);
 
     if (!times) {
         report_failure(run, NULL);
@@ -224,5 +224,5 @@ void bench_model(struct run *run, struct mf_model *model)
     }
     if (progress_signal() != 0) /* whoever was at work when it came */
         report_worse(run, EXIT_SIGNAL + progress_signal());
-    mf_resize(run->env, times, size, 0);
+    mf_env_resize(run->env, times, size, 0);
 }

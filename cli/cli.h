@@ -215,7 +215,7 @@ void report_no(struct run *run, const char *format, ...)
 void report_input(struct run *run, const char *file, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* mf_resize said no while such a file was read. */
+/* mf_env_resize said no while such a file was read. */
 void report_memory(struct run *run, const char *file);
 
 /* An output cannot be written.  In JSON a member of the object that is open. */

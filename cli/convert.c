@@ -260,7 +260,7 @@ static void convert(struct run *run, struct mf_model *model)
 
     remark_names(run, model, path);
     warn_of_large(run, model);
-    if (mf_convert(model, path, &wishes, &result) != MF_OK) {
+    if (mf_model_convert(model, path, &wishes, &result) != MF_OK) {
         failed(run);
         return;
     }

@@ -330,7 +330,8 @@ static void compare(struct diff *diff)
         mf_json_key(&run->json, "metadata");
         mf_json_begin(&run->json, '[');
     }
-    status = mf_diff(diff->model[A], diff->model[B], &options, found, diff);
+    status =
+        mf_model_diff(diff->model[A], diff->model[B], &options, found, diff);
     same = diff->tensors == 0 && (diff->keys == 0 || !keys_count(diff));
     if (run->options.json) {
         begin_tensors(diff);
@@ -369,7 +370,7 @@ void command_diff(struct run *run)
     if (open)
         compare(&diff);
     for (int side = A; side < SIDES; side++)
-        mf_close(diff.model[side]);
+        mf_model_close(diff.model[side]);
     report_end(run);
     if (run->options.json)
         out_text(&run->out, "\n");

@@ -49,9 +49,9 @@ bool digests_take(struct run *run, const char *path, struct mf_model *model,
                   struct digests *digests)
 {
     digests->tensor =
-        mf_resize(run->env, NULL, 0, digests_size(model, digests));
-    if (digests->tensor &&
-        mf_hash_tensors(model, digests->info.kind, digests->tensor) == MF_OK)
+        mf_env_resize(run->env, NULL, 0, digests_size(model, digests));
+    if (digests->tensor && mf_model_hash_tensors(model, digests->info.kind,
+                                                 digests->tensor) == MF_OK)
         return true;
     report_failure(run, path);
     return false;
@@ -61,7 +61,8 @@ void digests_release(struct run *run, const struct mf_model *model,
                      struct digests *digests)
 {
     if (digests->tensor)
-        mf_resize(run->env, digests->tensor, digests_size(model, digests), 0);
+        mf_env_resize(run->env, digests->tensor, digests_size(model, digests),
+                      0);
 }
 
 /* ---- a manifest ---- */
@@ -142,7 +143,8 @@ static void foreign_show(struct run *run, const char *path,
 {
     struct mf_tensor tensor;
 
-    if (mf_hash_data(model, digests->info.kind, digests->model) != MF_OK) {
+    if (mf_model_hash_data(model, digests->info.kind, digests->model) !=
+        MF_OK) {
         report_failure(run, path);
         return;
     }
@@ -177,7 +179,7 @@ static void digests_show(struct run *run, const char *path,
     const struct mf_digest_info *info = &digests->info;
     struct lines lines = { run, info->name };
 
-    if (mf_hash_model(model, info->kind, digests->tensor, digests->model,
+    if (mf_model_hash(model, info->kind, digests->tensor, digests->model,
                       run->options.json ? NULL : line_text, &lines) != MF_OK) {
         report_failure(run, path);
     } else if (run->options.json) {
@@ -210,7 +212,7 @@ static void show_digests(struct run *run, const char *path,
     else
         digests_show(run, path, model, &digests);
     digests_release(run, model, &digests);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- what is twice ---- */
@@ -342,20 +344,20 @@ static void show_duplicates(struct run *run, const char *path,
         return;
     size = (mf_model_info(model)->tensor_count + 1) * sizeof(*groups.same);
     groups = (struct groups){ .model = model,
-                              .same = mf_resize(run->env, NULL, 0, size) };
+                              .same = mf_env_resize(run->env, NULL, 0, size) };
     if (groups.same)
-        groups.next = mf_resize(run->env, NULL, 0, size);
-    if (groups.next && mf_find_duplicates(model, groups.same) == MF_OK) {
+        groups.next = mf_env_resize(run->env, NULL, 0, size);
+    if (groups.next && mf_model_duplicates(model, groups.same) == MF_OK) {
         link_groups(&groups);
         groups_show(run, path, &groups);
     } else {
         report_failure(run, path);
     }
     if (groups.next)
-        mf_resize(run->env, groups.next, size, 0);
+        mf_env_resize(run->env, groups.next, size, 0);
     if (groups.same)
-        mf_resize(run->env, groups.same, size, 0);
-    mf_close(model);
+        mf_env_resize(run->env, groups.same, size, 0);
+    mf_model_close(model);
 }
 
 /* ---- the command ---- */

@@ -211,11 +211,11 @@ static bool take_whole(struct check *check)
     enum mf_status status;
 
     if (chosen == KIND_UUID)
-        status = mf_hash_uuid(check->model, digests->model);
+        status = mf_model_uuid(check->model, digests->model);
     else if (manifest.form == MANIFEST_LLAMA)
-        status = mf_hash_data(check->model, kind.kind, digests->model);
+        status = mf_model_hash_data(check->model, kind.kind, digests->model);
     else
-        status = mf_hash_model(check->model, kind.kind, digests->tensor,
+        status = mf_model_hash(check->model, kind.kind, digests->tensor,
                                digests->model, NULL, NULL);
     if (status != MF_OK)
         report_failure(check->run, check->path);
@@ -362,7 +362,7 @@ static void check_model(struct check *check)
     struct run *run = check->run;
     size_t size = mf_model_info(check->model)->tensor_count + 1;
 
-    check->named = mf_resize(run->env, NULL, 0, size);
+    check->named = mf_env_resize(run->env, NULL, 0, size);
     if (!check->named) {
         report_failure(run, check->path);
         return;
@@ -372,7 +372,7 @@ static void check_model(struct check *check)
     if (take_digests(check))
         compare(check);
     digests_release(run, check->model, &check->digests);
-    mf_resize(run->env, check->named, size, 0);
+    mf_env_resize(run->env, check->named, size, 0);
 }
 
 /* False after report_no. */
@@ -409,7 +409,7 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
     (void)shards; /* a shard is a file of its own */
     if (!find_entries(&check))
         return;
-    if (mf_hash_file(run->env, inputs_path(path), kind.kind, digest) != MF_OK) {
+    if (mf_file_hash(run->env, inputs_path(path), kind.kind, digest) != MF_OK) {
         report_failure(run, path);
         return;
     }
@@ -439,7 +439,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     check.model = inputs_open(run, path, shards, false);
     if (check.model)
         check_model(&check);
-    mf_close(check.model);
+    mf_model_close(check.model);
 }
 
 void hash_check(struct run *run)

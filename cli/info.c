@@ -48,7 +48,7 @@ static void read_config(struct run *run, struct mf_model *model,
 
     *config = (struct mf_config_facts){ 0 };
     if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) ||
-        mf_config_facts_read(model, config) == MF_OK)
+        mf_model_config_facts(model, config) == MF_OK)
         return;
     config->found = false;
     report_remark(run, path, mf_env_error(run->env)->message);
@@ -357,7 +357,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     } else {
         show_text(run, model, &config, path);
     }
-    mf_close(model);
+    mf_model_close(model);
 }
 
 void command_info(struct run *run)

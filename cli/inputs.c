@@ -98,7 +98,7 @@ static void show_all_of(struct each *each, const char *folder)
     struct mf_env *env = each->run->env;
 
     if (mf_folder_list(env, folder, show_found, each) != MF_OK ||
-        mf_folder_folders(env, folder, show_tree, each) != MF_OK)
+        mf_folder_subfolders(env, folder, show_tree, each) != MF_OK)
         fail_one(each, folder);
 }
 
@@ -123,7 +123,7 @@ static void show_folder(struct each *each, const char *folder)
     show_all_of(each, folder);
     if (each->shown == before &&
         /* which says that there is none, in the library's words */
-        mf_open(each->run->env, folder, NULL, &model) != MF_OK)
+        mf_model_open(each->run->env, folder, NULL, &model) != MF_OK)
         fail_one(each, folder);
 }
 
@@ -196,7 +196,8 @@ static enum mf_status try_open(struct run *run, const char *path,
                                                      ? MF_SHARDS_ALONE
                                                      : shards,
                                        .findings_max = run->findings_kept };
-    enum mf_status status = mf_open(run->env, inputs_path(path), &options, out);
+    enum mf_status status =
+        mf_model_open(run->env, inputs_path(path), &options, out);
 
     if (status == MF_OK)
         run->size += mf_model_info(*out)->file_size;
@@ -232,7 +233,7 @@ static void show_model(struct run *run, enum mf_shards shards,
         if (run->options.json)
             json_str(run, "file", str_of(run->operand[0]));
         show(run, model);
-        mf_close(model);
+        mf_model_close(model);
     }
     report_end(run);
     if (run->options.json)

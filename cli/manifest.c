@@ -68,7 +68,7 @@ static char *put_code(char *out, long code)
     return out;
 }
 
-/* Takes the escapes of mf_hash_model out of a name, in its place, which they
+/* Takes the escapes of mf_model_hash out of a name, in its place, which they
  * never need more of; false where something else follows a backslash. */
 static bool unescape(struct mf_str *name, char *text)
 {
@@ -369,8 +369,8 @@ bool manifest_read(struct run *run, const char *path, struct manifest *out)
         return false;
     for (size_t i = 0; i < manifest.file.size; i++)
         manifest.room += manifest.file.text[i] == '\n';
-    manifest.entry =
-        mf_resize(run->env, NULL, 0, manifest.room * sizeof(*manifest.entry));
+    manifest.entry = mf_env_resize(run->env, NULL, 0,
+                                   manifest.room * sizeof(*manifest.entry));
     if (!manifest.entry)
         report_input(run, path, "%s", mf_env_error(run->env)->message);
     if (manifest.entry && parse(run, path, &manifest)) {
@@ -384,8 +384,8 @@ bool manifest_read(struct run *run, const char *path, struct manifest *out)
 void manifest_release(struct run *run, struct manifest *manifest)
 {
     if (manifest->entry)
-        mf_resize(run->env, manifest->entry,
-                  manifest->room * sizeof(*manifest->entry), 0);
+        mf_env_resize(run->env, manifest->entry,
+                      manifest->room * sizeof(*manifest->entry), 0);
     textfile_release(run, &manifest->file);
     *manifest = (struct manifest){ 0 };
 }

@@ -182,7 +182,7 @@ void command_meta_recover(struct run *run)
     report_begin(run);
     if (run->options.json)
         json_str(run, "file", str_of(path));
-    if (mf_edit_recover(run->env, path, &options, &result) == MF_OK) {
+    if (mf_file_recover(run->env, path, &options, &result) == MF_OK) {
         if (result.changed > 0)
             report_done(run, path, "was changed");
         show_recovery(run, &result);

@@ -281,7 +281,8 @@ static bool set_elements(struct editing *editing, struct mf_edit *edit,
     if (count == 0)
         return true;
     held->elements_size = count * each;
-    held->elements = mf_resize(editing->run->env, NULL, 0, held->elements_size);
+    held->elements =
+        mf_env_resize(editing->run->env, NULL, 0, held->elements_size);
     if (!held->elements) {
         report_failure(editing->run, editing->path);
         return false;
@@ -303,7 +304,7 @@ static bool set_elements(struct editing *editing, struct mf_edit *edit,
 static bool hold_text(struct editing *editing, struct held *held,
                       struct mf_str value)
 {
-    held->text.text = mf_resize(editing->run->env, NULL, 0, value.size + 1);
+    held->text.text = mf_env_resize(editing->run->env, NULL, 0, value.size + 1);
     if (!held->text.text) {
         report_failure(editing->run, editing->path);
         return false;
@@ -351,7 +352,8 @@ void meta_value_release(struct editing *editing, struct held *held)
 {
     textfile_release(editing->run, &held->text);
     if (held->elements)
-        mf_resize(editing->run->env, held->elements, held->elements_size, 0);
+        mf_env_resize(editing->run->env, held->elements, held->elements_size,
+                      0);
 }
 
 /* ---- arguments ---- */

@@ -427,7 +427,8 @@ static void quantize(struct run *run, struct mf_model *model)
                                       .replace = options->force,
                                       .dry_run = options->dry_run };
 
-    if (mf_quantize(model, path, &wishes.options, &how, &result) != MF_OK) {
+    if (mf_model_quantize(model, path, &wishes.options, &how, &result) !=
+        MF_OK) {
         report_failure(run, run->operand[0]);
         return;
     }

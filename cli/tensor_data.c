@@ -132,25 +132,25 @@ static void stats(struct run *run, struct mf_model *model)
 {
     size_t most = mf_model_info(model)->tensor_count + 1, count;
     struct mf_tensor_stats *found = NULL;
-    size_t *index = mf_resize(run->env, NULL, 0, most * sizeof(*index));
+    size_t *index = mf_env_resize(run->env, NULL, 0, most * sizeof(*index));
     const char *pattern = run->operand_count > 1 ? run->operand[1] : NULL;
 
     if (index)
-        found = mf_resize(run->env, NULL, 0, most * sizeof(*found));
+        found = mf_env_resize(run->env, NULL, 0, most * sizeof(*found));
     if (found) {
         count = choose(model, pattern, index);
         if (pattern && count == 0)
             names_unmatched(run, model, NAMED_TENSOR, pattern);
-        else if (mf_tensors_stats(model, index, count, found) == MF_OK)
+        else if (mf_tensor_stats(model, index, count, found) == MF_OK)
             show_stats(run, model, index, count, found);
         else
             report_failure(run, run->operand[0]);
-        mf_resize(run->env, found, most * sizeof(*found), 0);
+        mf_env_resize(run->env, found, most * sizeof(*found), 0);
     } else {
         report_failure(run, run->operand[0]);
     }
     if (index)
-        mf_resize(run->env, index, most * sizeof(*index), 0);
+        mf_env_resize(run->env, index, most * sizeof(*index), 0);
 }
 
 void command_tensors_stats(struct run *run)

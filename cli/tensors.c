@@ -47,7 +47,7 @@ static bool sort(struct run *run, struct choice *choice, enum sort by)
 {
     struct mf_tensor tensor;
 
-    choice->sorted = mf_resize(run->env, NULL, 0, sorted_size(choice));
+    choice->sorted = mf_env_resize(run->env, NULL, 0, sorted_size(choice));
     if (!choice->sorted)
         return false;
     for (size_t i = 0; mf_tensor_at(choice->model, i, &tensor); i++)
@@ -309,8 +309,8 @@ static void show(struct run *run, struct mf_model *model)
         names_unmatched(run, model, NAMED_TENSOR, choice.pattern);
     else
         list(run, &choice, &widths, &totals);
-    mf_resize(run->env, choice.sorted, choice.sorted ? sorted_size(&choice) : 0,
-              0);
+    mf_env_resize(run->env, choice.sorted,
+                  choice.sorted ? sorted_size(&choice) : 0, 0);
 }
 
 void command_tensors_info(struct run *run)

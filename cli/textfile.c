@@ -16,8 +16,9 @@
 static bool grow(struct run *run, struct textfile *file, size_t *room)
 {
     size_t more = *room ? *room * 2 : 64 * 1024;
-    char *moved =
-        more > SIZE_LIMIT ? NULL : mf_resize(run->env, file->text, *room, more);
+    char *moved = more > SIZE_LIMIT
+                      ? NULL
+                      : mf_env_resize(run->env, file->text, *room, more);
 
     if (!moved) {
         errno = more > SIZE_LIMIT ? EFBIG : ENOMEM;
@@ -62,7 +63,7 @@ bool textfile_read(struct run *run, const char *path, const char *what,
         close(fd);
     if (room > 0)
         file.text =
-            mf_resize(run->env, file.text, room, done ? file.size + 1 : 0);
+            mf_env_resize(run->env, file.text, room, done ? file.size + 1 : 0);
     if (!done)
         return false;
     file.text[file.size] = 0;
@@ -73,6 +74,6 @@ bool textfile_read(struct run *run, const char *path, const char *what,
 void textfile_release(struct run *run, struct textfile *file)
 {
     if (file->text)
-        mf_resize(run->env, file->text, file->size + 1, 0);
+        mf_env_resize(run->env, file->text, file->size + 1, 0);
     *file = (struct textfile){ 0 };
 }

@@ -240,10 +240,10 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
-        status =
-            run->options.data ? mf_validate_data(model) : mf_validate(model);
+        status = run->options.data ? mf_model_validate_data(model)
+                                   : mf_model_validate(model);
     judge(run, path, status == MF_OK ? model : NULL);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void show_failure(struct run *run, const char *path)

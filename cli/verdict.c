@@ -18,7 +18,7 @@ bool gather(struct run *run, struct gathered *text, const char *at, size_t size)
     while (room - text->size < size)
         room *= 2;
     if (room > text->room) {
-        moved = mf_resize(run->env, text->at, text->room, room);
+        moved = mf_env_resize(run->env, text->at, text->room, room);
         if (!moved)
             return false;
         text->at = moved;
@@ -32,7 +32,7 @@ bool gather(struct run *run, struct gathered *text, const char *at, size_t size)
 void gather_release(struct run *run, struct gathered *text)
 {
     if (text->at)
-        mf_resize(run->env, text->at, text->room, 0);
+        mf_env_resize(run->env, text->at, text->room, 0);
     *text = (struct gathered){ 0 };
 }
 
@@ -189,7 +189,7 @@ static bool judge_model(struct run *run, const struct mf_model *model,
 
     if (room > 0)
         verdict->result =
-            mf_resize(run->env, NULL, 0, room * sizeof(*verdict->result));
+            mf_env_resize(run->env, NULL, 0, room * sizeof(*verdict->result));
     if (room > 0 && !verdict->result)
         return false;
     verdict->room = room;
@@ -266,7 +266,7 @@ void verdict_make(struct run *run, const struct mf_model *model,
 void verdict_release(struct run *run, struct verdict *verdict)
 {
     if (verdict->result && verdict->result != &verdict->only)
-        mf_resize(run->env, verdict->result,
-                  verdict->room * sizeof(*verdict->result), 0);
+        mf_env_resize(run->env, verdict->result,
+                      verdict->room * sizeof(*verdict->result), 0);
     gather_release(run, &verdict->beside);
 }

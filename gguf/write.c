@@ -172,8 +172,8 @@ static enum mf_status hold(struct telling *telling, struct mf_str piece)
                        "'%s' holds a string of more than %zu bytes",
                        mf_quote(telling->entry->key).text, HELD_MAX);
     if (size > telling->held_room) {
-        moved = mf_resize(telling->draft->env, telling->held,
-                          telling->held_room, 2 * size);
+        moved = mf_env_resize(telling->draft->env, telling->held,
+                              telling->held_room, 2 * size);
         if (!moved)
             return telling->draft->env->error.status;
         telling->held = moved;

@@ -3,8 +3,8 @@
  * modelfile.h - read model files: GGUF, safetensors and APR
  *
  * This is the whole public interface of libmodelfile.  A file is opened by
- * its header alone: tensor bytes are never read, and after mf_open() every
- * offset is absolute, checked and cached.
+ * its header alone: tensor bytes are never read, and after mf_model_open()
+ * every offset is absolute, checked and cached.
  *
  *     #include <modelfile.h>
  *     #include <stdio.h>
@@ -17,7 +17,7 @@
  *
  *         if (!env || argc < 2)
  *             return 2;
- *         if (mf_open(env, argv[1], NULL, &model) != MF_OK) {
+ *         if (mf_model_open(env, argv[1], NULL, &model) != MF_OK) {
  *             fprintf(stderr, "%s\n", mf_env_error(env)->message);
  *             mf_env_free(env);
  *             return 1;
@@ -26,13 +26,13 @@
  *             mf_tensor_at(model, i, &tensor);
  *             printf("%s %s\n", tensor.name.at, tensor.type);
  *         }
- *         mf_close(model);
+ *         mf_model_close(model);
  *         mf_env_free(env);
  *         return 0;
  *     }
  *
  * Ownership, in one line: everything reachable from a model dies with
- * mf_close(); nothing else is freed by the caller except what a function
+ * mf_model_close(); nothing else is freed by the caller except what a function
  * ending in _new or _open gave.
  *
  * Threads: the library has no global state.  An env, and the models opened
@@ -162,7 +162,7 @@ enum mf_pending_use {
 };
 
 /* An edit of a file that was cut short, or is just being made by another
- * process, has left its journal beside the file (see mf_edit_file). */
+ * process, has left its journal beside the file (see mf_file_edit). */
 struct mf_pending_edit {
     const char *path;    /* of the file, as it was opened */
     const char *journal; /* the name beside it */
@@ -226,8 +226,8 @@ MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
  * the rest: moves block to new_size bytes (NULL allocates, 0 frees and gives
  * NULL).  NULL, with the error set, where that is refused; block is then as it
  * was.  old_size must be what the block was given with. */
-MF_API void *mf_resize(struct mf_env *env, void *block, size_t old_size,
-                       size_t new_size);
+MF_API void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
+                           size_t new_size);
 
 /* ---- Detection ----------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ struct mf_detection {
     const char *note;    /* a sentence on what it is and what to do, or "" */
     uint32_t version, version_minor; /* 0 where the format carries none */
     enum mf_byte_order byte_order;
-    bool supported; /* mf_open can read it */
+    bool supported; /* mf_model_open can read it */
     uint64_t size;  /* of the file */
 };
 
@@ -246,8 +246,8 @@ struct mf_detection {
  * (zip, HTML, a Git LFS pointer, ...) are a success with supported = false;
  * MF_ERR_FORMAT is for bytes that nothing recognises.  The strings are static.
  */
-MF_API enum mf_status mf_detect(struct mf_env *env, const char *path,
-                                struct mf_detection *out);
+MF_API enum mf_status mf_file_detect(struct mf_env *env, const char *path,
+                                     struct mf_detection *out);
 
 /* ---- Models -------------------------------------------------------------- */
 
@@ -276,23 +276,24 @@ struct mf_open_options {
  * defaults.  Fails only where the bytes cannot be read further; everything
  * else that is wrong is a finding of the model (mf_finding_at), so a damaged
  * file can still be shown.
- * Never writes.  A file whose edit was cut short (see mf_edit_file) is read as
+ * Never writes.  A file whose edit was cut short (see mf_file_edit) is read as
  * if that were finished, where its journal can be trusted: the env's
  * pending_edit tells, and pending_edit of struct mf_model_info. */
-MF_API enum mf_status mf_open(struct mf_env *env, const char *path,
-                              const struct mf_open_options *options,
-                              struct mf_model **out);
+MF_API enum mf_status mf_model_open(struct mf_env *env, const char *path,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out);
 
 /* Opens a file that lies in memory, shards MF_SHARDS_ALONE.  bytes must stay
- * readable and unchanged until mf_close; name is used in messages and copied.
+ * readable and unchanged until mf_model_close; name is used in messages and
+ * copied.
  */
-MF_API enum mf_status mf_open_memory(struct mf_env *env, const char *name,
-                                     const void *bytes, size_t size,
-                                     const struct mf_open_options *options,
-                                     struct mf_model **out);
+MF_API enum mf_status
+mf_model_open_memory(struct mf_env *env, const char *name, const void *bytes,
+                     size_t size, const struct mf_open_options *options,
+                     struct mf_model **out);
 
 /* NULL is allowed. */
-MF_API void mf_close(struct mf_model *model);
+MF_API void mf_model_close(struct mf_model *model);
 
 struct mf_model_info {
     const char *format, *variant; /* as in struct mf_detection */
@@ -310,7 +311,7 @@ struct mf_model_info {
     bool pending_edit; /* some file is read through the journal of an edit */
 };
 
-/* Valid until mf_close. */
+/* Valid until mf_model_close. */
 MF_API const struct mf_model_info *mf_model_info(const struct mf_model *model);
 
 struct mf_shard {
@@ -377,9 +378,9 @@ struct mf_tensor_stats {
 
 /* Decodes tensors, on all threads and in bounded memory, and says what their
  * numbers are like: out[i] is of tensor number index[i]. */
-MF_API enum mf_status mf_tensors_stats(struct mf_model *model,
-                                       const size_t *index, size_t count,
-                                       struct mf_tensor_stats *out);
+MF_API enum mf_status mf_tensor_stats(struct mf_model *model,
+                                      const size_t *index, size_t count,
+                                      struct mf_tensor_stats *out);
 
 /* ---- Metadata ------------------------------------------------------------ */
 
@@ -508,8 +509,8 @@ struct mf_config_facts {
 
 /* Reads that file; mf_model_fact does not look there.  MF_OK with found false
  * where there is none, or the model was opened from memory. */
-MF_API enum mf_status mf_config_facts_read(struct mf_model *model,
-                                           struct mf_config_facts *out);
+MF_API enum mf_status mf_model_config_facts(struct mf_model *model,
+                                            struct mf_config_facts *out);
 
 /* ---- Findings ------------------------------------------------------------ */
 
@@ -518,7 +519,8 @@ enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
 /* "note", "warning", "error". */
 MF_API const char *mf_severity_name(enum mf_severity severity);
 
-#define MF_FINDINGS_MAX 1000 /* kept where mf_open is not told otherwise */
+#define MF_FINDINGS_MAX                                                        \
+    1000 /* kept where mf_model_open is not told otherwise */
 
 struct mf_finding {
     const char *rule; /* "TENSOR-BOUNDS": stable, static */
@@ -529,8 +531,8 @@ struct mf_finding {
     const char *message;  /* a sentence as in struct mf_error */
 };
 
-/* What was met, in that order; false past the last kept one.  mf_open notes
- * what it meets while reading; mf_validate adds the rest. */
+/* What was met, in that order; false past the last kept one.  mf_model_open
+ * notes what it meets while reading; mf_model_validate adds the rest. */
 MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
                           struct mf_finding *out);
 
@@ -538,12 +540,12 @@ MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
  * architecture needs, its tokenizer, its layout.  Adds findings and brings the
  * counts in mf_model_info up to date; a second call adds nothing.  Reads no
  * tensor data. */
-MF_API enum mf_status mf_validate(struct mf_model *model);
+MF_API enum mf_status mf_model_validate(struct mf_model *model);
 
 /* The same, and reads the bytes of all tensors once, by the env's threads, in
  * buffers of at most 3 MiB together: numbers and block scales that are infinite
  * or none, tensors of zeros, padding, checksums.  Nothing is decoded. */
-MF_API enum mf_status mf_validate_data(struct mf_model *model);
+MF_API enum mf_status mf_model_validate_data(struct mf_model *model);
 
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */
@@ -588,8 +590,8 @@ struct mf_convert_options {
     bool dequantize;    /* blocks, too, become that type */
     /* Numbers that are infinite or NaN, as those become that the new type is
      * too narrow for, are written; else they are refused wherever numbers
-     * change their type, and in GGUF and APR, where mf_validate_data finds them
-     * to be errors. */
+     * change their type, and in GGUF and APR, where mf_model_validate_data
+     * finds them to be errors. */
     bool allow_nonfinite;
     bool replace; /* a file that stands there already */
     bool lossy;   /* what cannot be carried is left out */
@@ -632,11 +634,11 @@ MF_API bool mf_shard_path(const char *path, const char *format, size_t number,
  * new file does, on the disk.  MF_ERR_OUTPUT, and nothing is done, where path
  * is by device and inode a file that is read: of the model, its list of shards,
  * a file like config.json beside it, an importance matrix.  The same goes for
- * mf_tensor_export and mf_quantize.
+ * mf_tensor_export and mf_model_quantize.
  * options and out may be NULL. */
-MF_API enum mf_status mf_convert(struct mf_model *model, const char *path,
-                                 const struct mf_convert_options *options,
-                                 struct mf_convert_result *out);
+MF_API enum mf_status mf_model_convert(struct mf_model *model, const char *path,
+                                       const struct mf_convert_options *options,
+                                       struct mf_convert_result *out);
 
 struct mf_export_options {
     bool raw;     /* the tensor's bytes alone, whatever its type */
@@ -644,7 +646,7 @@ struct mf_export_options {
 };
 
 /* One tensor as an array of numpy (.npy, f32, the slowest dimension first),
- * written as mf_convert writes.  options may be NULL. */
+ * written as mf_model_convert writes.  options may be NULL. */
 MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const char *path,
                                        const struct mf_export_options *options);
@@ -663,17 +665,17 @@ struct mf_edit_result {
 /* Changes the metadata of a file.  Where the new header fits into the room of
  * the old one, only the bytes of it that differ are written, by way of a
  * journal beside the file, PATH.modelfile-edit: after a crash the file is read
- * through that, and the next edit or mf_edit_recover finishes it.  Else, and
+ * through that, and the next edit or mf_file_recover finishes it.  Else, and
  * where the caller cannot make a journal that others trust (the file is another
- * user's), the file is written anew, as by mf_convert.
+ * user's), the file is written anew, as by mf_model_convert.
  * The file is locked (flock) from before it is read until the edit is on the
  * disk; while another process has the lock, the env's progress function is
  * asked, and after 10 seconds that is MF_ERR_OUTPUT.
- * MF_ERR_UNSUPPORTED, and nothing is done, where mf_validate would find more
- * errors of a kind than before.  After MF_ERR_OUTPUT nothing was changed,
+ * MF_ERR_UNSUPPORTED, and nothing is done, where mf_model_validate would find
+ * more errors of a kind than before.  After MF_ERR_OUTPUT nothing was changed,
  * unless the message says so.  No model of the file may be open in this env.
  * options and out may be NULL. */
-MF_API enum mf_status mf_edit_file(struct mf_env *env, const char *path,
+MF_API enum mf_status mf_file_edit(struct mf_env *env, const char *path,
                                    const struct mf_edit *edits, size_t count,
                                    const struct mf_edit_options *options,
                                    struct mf_edit_result *out);
@@ -723,7 +725,7 @@ struct mf_recover_result {
  * of its bytes, and changes nothing but the header and a checksum at the end.
  * Else this is MF_ERR_OUTPUT, and nothing was changed.
  * options and out may be NULL. */
-MF_API enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
+MF_API enum mf_status mf_file_recover(struct mf_env *env, const char *path,
                                       const struct mf_recover_options *options,
                                       struct mf_recover_result *out);
 
@@ -815,10 +817,11 @@ struct mf_quantize_result {
  * how says where to and whether at all: its format (GGUF, or APR where that can
  * carry the types), replace, lossy, dry_run, reserve; NULL: all defaults.  out
  * may be NULL. */
-MF_API enum mf_status mf_quantize(struct mf_model *model, const char *path,
-                                  const struct mf_quantize_options *options,
-                                  const struct mf_convert_options *how,
-                                  struct mf_quantize_result *out);
+MF_API enum mf_status
+mf_model_quantize(struct mf_model *model, const char *path,
+                  const struct mf_quantize_options *options,
+                  const struct mf_convert_options *how,
+                  struct mf_quantize_result *out);
 
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
@@ -861,7 +864,7 @@ MF_API enum mf_status mf_writer_set(struct mf_writer *writer,
 
 /* All metadata of a model, which must stay open until the writer is, under the
  * keys and with the types that the format has for them. */
-MF_API enum mf_status mf_writer_take_metadata(struct mf_writer *writer,
+MF_API enum mf_status mf_writer_copy_metadata(struct mf_writer *writer,
                                               struct mf_model *model);
 
 struct mf_new_tensor {
@@ -915,9 +918,10 @@ MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 /* ---- What a folder holds ------------------------------------------------- */
 
 /* Calls found for every model in a folder (not in the folders in it), in the
- * order of names: once per split model, with a path and a way for mf_open.
- * Files that are no model, and names that begin with a dot, are passed over.  A
- * status other than MF_OK from found ends the listing and is returned. */
+ * order of names: once per split model, with a path and a way for
+ * mf_model_open. Files that are no model, and names that begin with a dot, are
+ * passed over.  A status other than MF_OK from found ends the listing and is
+ * returned. */
 MF_API enum mf_status
 mf_folder_list(struct mf_env *env, const char *folder,
                enum mf_status (*found)(void *user, const char *path,
@@ -925,7 +929,7 @@ mf_folder_list(struct mf_env *env, const char *folder,
                void *user);
 
 /* The same for the folders in a folder; link: it is a symbolic link to one. */
-MF_API enum mf_status mf_folder_folders(
+MF_API enum mf_status mf_folder_subfolders(
     struct mf_env *env, const char *folder,
     enum mf_status (*found)(void *user, const char *path, bool link),
     void *user);
@@ -987,9 +991,9 @@ MF_API size_t mf_env_threads(const struct mf_env *env);
  * where the env's progress function, which is told of tasks instead of bytes,
  * ended it.  A program that a task starts should be given a signal mask: that
  * of the thread holds nearly all back. */
-MF_API enum mf_status mf_share(struct mf_env *env, size_t count,
-                               void (*task)(void *user, size_t index),
-                               void *user);
+MF_API enum mf_status mf_env_share(struct mf_env *env, size_t count,
+                                   void (*task)(void *user, size_t index),
+                                   void *user);
 
 /* ---- Text and JSON ------------------------------------------------------- */
 
@@ -1092,9 +1096,9 @@ MF_API void mf_digest_free(struct mf_digest *digest);
  * that of tensor i at i times the kind's size, so it has room for tensor_count
  * of them.  Every byte is read once, by the env's threads, in buffers of at
  * most 3 MiB together.  MF_ERR_CORRUPT where a tensor is MF_TENSOR_DAMAGED. */
-MF_API enum mf_status mf_hash_tensors(struct mf_model *model,
-                                      enum mf_digest_kind kind,
-                                      uint8_t *digests);
+MF_API enum mf_status mf_model_hash_tensors(struct mf_model *model,
+                                            enum mf_digest_kind kind,
+                                            uint8_t *digests);
 
 /* The digest of a model, from those of its tensors: that of the text which has
  * a line "DIGEST  NAME\n" for each tensor, in the order of the names' bytes,
@@ -1103,7 +1107,7 @@ MF_API enum mf_status mf_hash_tensors(struct mf_model *model,
  * what mf_text_clean stops at is written as mf_text_escape does it: no name can
  * look like a line of its own.  line (may be NULL) is called with each line.
  */
-MF_API enum mf_status mf_hash_model(
+MF_API enum mf_status mf_model_hash(
     struct mf_model *model, enum mf_digest_kind kind, const uint8_t *digests,
     uint8_t out[MF_DIGEST_MAX],
     void (*line)(void *user, size_t tensor, const char *text, size_t size),
@@ -1112,17 +1116,17 @@ MF_API enum mf_status mf_hash_model(
 /* The digest of the bytes of all tensors one after the other, in the order of
  * the file's index, nothing between them: what llama.cpp's llama-gguf-hash
  * gives for a whole file.  One thread. */
-MF_API enum mf_status mf_hash_data(struct mf_model *model,
-                                   enum mf_digest_kind kind,
-                                   uint8_t out[MF_DIGEST_MAX]);
+MF_API enum mf_status mf_model_hash_data(struct mf_model *model,
+                                         enum mf_digest_kind kind,
+                                         uint8_t out[MF_DIGEST_MAX]);
 
 /* The UUID (RFC 9562, version 5) that llama-gguf-hash gives a file: from the
  * SHA-1 of llama.cpp's namespace and of the same bytes.  One thread. */
-MF_API enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16]);
+MF_API enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16]);
 
 /* The digest of a file, whatever is in it, from its first byte to its last:
  * what sha256sum gives.  The file must be a regular one.  One thread. */
-MF_API enum mf_status mf_hash_file(struct mf_env *env, const char *path,
+MF_API enum mf_status mf_file_hash(struct mf_env *env, const char *path,
                                    enum mf_digest_kind kind,
                                    uint8_t out[MF_DIGEST_MAX]);
 
@@ -1131,8 +1135,8 @@ MF_API enum mf_status mf_hash_file(struct mf_env *env, const char *path,
  * earlier one has them.  Only tensors that share their size with another are
  * read: once for a digest, and once more, where that is equal, to compare them.
  * Tensors without a byte are equal to none. */
-MF_API enum mf_status mf_find_duplicates(struct mf_model *model,
-                                         uint32_t *same);
+MF_API enum mf_status mf_model_duplicates(struct mf_model *model,
+                                          uint32_t *same);
 
 /* ---- Two models against each other -----------------------------------------
  */
@@ -1191,10 +1195,10 @@ struct mf_diff_options {
  * types or bytes differ are read once more, likewise.  MF_ERR_CORRUPT where a
  * tensor that is to be read is MF_TENSOR_DAMAGED. */
 MF_API enum mf_status
-mf_diff(struct mf_model *a, struct mf_model *b,
-        const struct mf_diff_options *options,
-        void (*found)(void *user, const struct mf_difference *difference),
-        void *user);
+mf_model_diff(struct mf_model *a, struct mf_model *b,
+              const struct mf_diff_options *options,
+              void (*found)(void *user, const struct mf_difference *difference),
+              void *user);
 
 #ifdef __cplusplus
 }

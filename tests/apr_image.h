@@ -136,8 +136,8 @@ static inline struct mf_model *open_image(const char *what)
 {
     struct mf_model *model;
 
-    if (mf_open_memory(env, "made.apr", image.at, image.size, NULL, &model) !=
-        MF_OK)
+    if (mf_model_open_memory(env, "made.apr", image.at, image.size, NULL,
+                             &model) != MF_OK)
         fail_msg("%s: %s", what, mf_env_error(env)->message);
     return model;
 }
@@ -162,15 +162,15 @@ static inline void expect_rules(const char *what, const char *rules)
 
     check_rules(model, what, rules);
     walk_model(model);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static inline void expect_refusal(const char *what, enum mf_status status)
 {
     struct mf_model *model;
 
-    if (mf_open_memory(env, "made.apr", image.at, image.size, NULL, &model) ==
-        MF_OK)
+    if (mf_model_open_memory(env, "made.apr", image.at, image.size, NULL,
+                             &model) == MF_OK)
         fail_msg("%s: opens", what);
     if (mf_env_error(env)->status != status)
         fail_msg("%s: %s", what, mf_env_error(env)->message);

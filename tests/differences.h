@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * differences.h - models made in memory, and what mf_diff finds between them
+ * differences.h - models made in memory, and what mf_model_diff finds between
+ * them
  */
 #ifndef TESTS_DIFFERENCES_H
 #define TESTS_DIFFERENCES_H
@@ -28,7 +29,7 @@ static inline struct mf_model *open_bytes(struct mf_env *own, const void *bytes,
 {
     struct mf_model *model = NULL;
 
-    mf_open_memory(own, "memory", bytes, size, NULL, &model);
+    mf_model_open_memory(own, "memory", bytes, size, NULL, &model);
     return model;
 }
 
@@ -38,7 +39,7 @@ static inline enum mf_status diff(struct mf_model *a, struct mf_model *b,
     struct mf_diff_options options = { .no_data = !data };
 
     list->count = 0;
-    return mf_diff(a, b, &options, keep, list);
+    return mf_model_diff(a, b, &options, keep, list);
 }
 
 static inline void expect(const struct list *list, size_t at, unsigned what,
@@ -100,8 +101,8 @@ static inline void diff_gguf(struct list *list, bool with_json)
     assert_non_null(a);
     assert_non_null(b);
     assert_int_equal(diff(a, b, true, list), MF_OK);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
 }
 
 #endif

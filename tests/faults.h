@@ -47,7 +47,7 @@ static inline size_t check_findings(struct mf_env *env,
     struct mf_model *model;
     size_t i = first, found = 0;
 
-    if (mf_open(env, fixture_path(file), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(file), NULL, &model) != MF_OK)
         fail_msg("%s: %s", file, mf_env_error(env)->message);
     for (; i < all->fault_count && strcmp(all->fault[i].file, file) == 0;
          i++, found++) {
@@ -63,7 +63,7 @@ static inline size_t check_findings(struct mf_env *env,
     if (mf_finding_at(model, found, &finding))
         fail_msg("%s: %s, too", file, finding.rule);
     walk_model(model);
-    mf_close(model);
+    mf_model_close(model);
     return i;
 }
 
@@ -82,7 +82,7 @@ static inline void check_refusals(struct mf_env *env, const struct faults *all)
     for (size_t i = 0; i < all->refusal_count; i++) {
         const struct refusal *row = &all->refusal[i];
 
-        if (mf_open(env, fixture_path(row->file), NULL, &model) == MF_OK)
+        if (mf_model_open(env, fixture_path(row->file), NULL, &model) == MF_OK)
             fail_msg("%s: opens", row->file);
         if (error->status != row->status || error->offset != row->offset ||
             strcmp(error->rule, row->rule) != 0 ||
@@ -124,12 +124,12 @@ static inline void check_clean(struct mf_env *env, const char *file)
     struct mf_finding finding;
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(file), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(file), NULL, &model) != MF_OK)
         fail_msg("%s: %s", file, mf_env_error(env)->message);
     if (mf_finding_at(model, 0, &finding))
         fail_msg("%s: %s", file, finding.rule);
     walk_model(model);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* What is not read may be called refused, too: a version, say. */

@@ -111,8 +111,8 @@ static inline struct mf_model *open_image(struct mf_env *env)
 {
     struct mf_model *model;
 
-    if (mf_open_memory(env, "made.gguf", image.at, image.size, NULL, &model) !=
-        MF_OK)
+    if (mf_model_open_memory(env, "made.gguf", image.at, image.size, NULL,
+                             &model) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
     return model;
 }

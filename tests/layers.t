@@ -238,7 +238,7 @@ check_empty "codecs call nothing but memcpy and its kin" quant_calls
 # linked without a codec.
 pulled_in() {
     echo '#include "lib/modelfile.h"
-        int main(void) { return mf_validate_data(0); }' |
+        int main(void) { return mf_model_validate_data(0); }' |
         $cc -I. -x c - -x none "$library" ${LIBS:--lz -lm -fopenmp} -o /dev/null \
             -Wl,-M |
         grep -o 'libmodelfile\.a([^)]*)' | sort -u

@@ -34,7 +34,7 @@ make_plan_in(struct mf_env *env, struct plan *plan, const char *path,
         matrix = wishes->imatrix;
     *plan = (struct plan){ .env = env };
     mf_draft_init(&plan->draft, plan->env, &mf_format_gguf);
-    if (mf_open(plan->env, path, NULL, &plan->model) != MF_OK ||
+    if (mf_model_open(plan->env, path, NULL, &plan->model) != MF_OK ||
         (matrix && mf_imatrix_open(plan->env, matrix, &choice,
                                    &plan->imatrix) != MF_OK) ||
         mf_carry_metadata(&plan->draft, plan->model, &left_out) != MF_OK ||
@@ -59,7 +59,7 @@ static inline void drop_plan(struct plan *plan)
 {
     mf_draft_release(&plan->draft);
     mf_imatrix_close(plan->imatrix);
-    mf_close(plan->model);
+    mf_model_close(plan->model);
     mf_env_free(plan->env);
 }
 

@@ -30,7 +30,7 @@ static inline struct mf_model *open_model(const char *path)
 {
     struct mf_model *model;
 
-    if (mf_open(env, path, NULL, &model) != MF_OK)
+    if (mf_model_open(env, path, NULL, &model) != MF_OK)
         fail_msg("%s: %s", path, mf_env_error(env)->message);
     return model;
 }
@@ -141,7 +141,7 @@ static inline void nothing_new(const char *path, const struct mf_model *from,
                      strcmp(mf_model_info(from)->format, "gguf") != 0;
     struct mf_finding finding;
 
-    assert_int_equal(mf_validate_data(to), MF_OK);
+    assert_int_equal(mf_model_validate_data(to), MF_OK);
     for (size_t i = 0; mf_finding_at(to, i, &finding); i++)
         if (finding.severity != MF_NOTE && !has_rule(from, finding.rule) &&
             !(into_gguf && is_of_gguf_alone(finding.rule)) &&

@@ -203,11 +203,11 @@ static inline enum mf_status convert_file(struct mf_env *env, const char *from,
                                           struct mf_convert_result *out)
 {
     struct mf_model *model;
-    enum mf_status status = mf_open(env, from, NULL, &model);
+    enum mf_status status = mf_model_open(env, from, NULL, &model);
 
     if (status == MF_OK) {
-        status = mf_convert(model, to, how, out);
-        mf_close(model);
+        status = mf_model_convert(model, to, how, out);
+        mf_model_close(model);
     }
     return status;
 }

@@ -180,9 +180,9 @@ static inline void walk_data(struct mf_model *model)
 
     assert_non_null(digests);
     assert_non_null(same);
-    if (mf_hash_tensors(model, MF_XXH64, digests) == MF_OK)
-        mf_hash_model(model, MF_XXH64, digests, all, NULL, NULL);
-    if (mf_find_duplicates(model, same) == MF_OK)
+    if (mf_model_hash_tensors(model, MF_XXH64, digests) == MF_OK)
+        mf_model_hash(model, MF_XXH64, digests, all, NULL, NULL);
+    if (mf_model_duplicates(model, same) == MF_OK)
         for (size_t i = 0; i < count; i++)
             assert_true(same[same[i]] == same[i] && same[i] <= i);
     free(digests);
@@ -221,7 +221,7 @@ static inline void walk_model(struct mf_model *model)
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         mf_model_fact(model, (enum mf_fact)fact, &meta, NULL);
     if (info->has_tensors) {
-        mf_validate_data(model);
+        mf_model_validate_data(model);
         walk_data(model);
     }
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)

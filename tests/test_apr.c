@@ -30,7 +30,7 @@ static struct mf_model *open_fixture(const char *name)
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -65,8 +65,8 @@ static void relatives_are_told_apart(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct mf_detection found;
 
-        assert_int_equal(mf_detect(env, fixture_path(rows[i].name), &found),
-                         MF_OK);
+        assert_int_equal(
+            mf_file_detect(env, fixture_path(rows[i].name), &found), MF_OK);
         assert_string_equal(found.format, rows[i].format);
         assert_string_equal(found.variant, rows[i].variant);
         assert_int_equal(found.version, rows[i].version);
@@ -99,7 +99,7 @@ static void model_info(void **state)
     assert_int_equal(info->data_size, 56);
     assert_int_equal(info->parameters, 14);
     assert_int_equal(info->alignment, 64);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* "name type(type_id) [dims] offset size", offset from the data's start. */
@@ -177,7 +177,7 @@ static void every_tensor_of_every_kind(void **state)
         for (; rows[i].lines[count]; count++)
             check_tensor(model, count, rows[i].lines[count]);
         assert_int_equal(mf_model_info(model)->tensor_count, count);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -191,7 +191,7 @@ static void the_order_of_the_data_is_known(void **state)
     assert_string_equal(tensor.name.at, "b.weight");
     assert_true(mf_tensor_by_offset(model, 1, &tensor));
     assert_string_equal(tensor.name.at, "a.weight");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* realizar's dialects: ggml's order of dimensions, or an index of JSON. */
@@ -202,12 +202,12 @@ static void dialects_say_so(void **state)
     (void)state;
     assert_string_equal(mf_model_info(model)->variant, "realizar");
     assert_true(mf_model_info(model)->fastest_first);
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("good-json-index.apr");
     assert_string_equal(mf_model_info(model)->variant, "json-index");
     assert_false(mf_model_info(model)->fastest_first);
     assert_int_equal(mf_model_info(model)->alignment, 1);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- what is read ---- */
@@ -227,13 +227,14 @@ static uint64_t bytes_read(const char *name, bool metadata_only)
     struct mf_model *model;
 
     mf_env_io(env, &before);
-    assert_int_equal(mf_open(env, fixture_path(name), &options, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, fixture_path(name), &options, &model),
+                     MF_OK);
     mf_env_io(env, &after);
     assert_int_equal(mf_model_info(model)->has_tensors, !metadata_only);
     if (metadata_only)
         assert_int_equal(mf_model_info(model)->tensor_count, 0);
     assert_int_equal(mf_model_info(model)->error_count, 0);
-    mf_close(model);
+    mf_model_close(model);
     return after.bytes_read - before.bytes_read;
 }
 
@@ -275,16 +276,16 @@ static void metadata_only_tells_the_same(void **state)
         struct mf_model *whole = open_fixture(names[i]), *part;
         const struct mf_model_info *a = mf_model_info(whole), *b;
 
-        assert_int_equal(mf_open(env, fixture_path(names[i]), &options, &part),
-                         MF_OK);
+        assert_int_equal(
+            mf_model_open(env, fixture_path(names[i]), &options, &part), MF_OK);
         b = mf_model_info(part);
         assert_string_equal(a->variant, b->variant);
         assert_int_equal(a->fastest_first, b->fastest_first);
         assert_int_equal(a->alignment, b->alignment);
         assert_int_equal(a->data_offset, b->data_offset);
         assert_int_equal(a->metadata_count, b->metadata_count);
-        mf_close(part);
-        mf_close(whole);
+        mf_model_close(part);
+        mf_model_close(whole);
     }
 }
 

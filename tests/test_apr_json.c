@@ -83,13 +83,13 @@ static void known_objects_have_fields(void **state)
         begin(ROW_MAJOR, 0, rows[i].text);
         end(0);
         model = open_image(rows[i].text);
-        assert_int_equal(mf_validate(model), MF_OK);
+        assert_int_equal(mf_model_validate(model), MF_OK);
         for (size_t k = 0; mf_finding_at(model, k, &finding); k++)
             if (strncmp(finding.rule, "APR-", 4) == 0)
                 strcat(strcat(rules, finding.rule), " ");
         if (strcmp(rules, rows[i].rules) != 0)
             fail_msg("%s: found %s", rows[i].text, rules);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -138,7 +138,7 @@ static void json_indexes_that_open(void **state)
         check_rules(model, rows[i].text, rows[i].rules);
         if (mf_tensor_at(model, 0, &tensor))
             assert_string_equal(tensor.type, rows[i].type);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 

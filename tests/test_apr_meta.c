@@ -29,7 +29,7 @@ static struct mf_model *open_fixture(const char *name)
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -117,7 +117,7 @@ static void every_metadatum(void **state)
     assert_int_equal(mf_model_info(model)->metadata_count, COUNT(lines));
     for (size_t i = 0; i < COUNT(lines); i++)
         check_meta(model, i, lines[i]);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void every_metadatum_of_version_1(void **state)
@@ -145,7 +145,7 @@ static void every_metadatum_of_version_1(void **state)
         assert_int_equal(mf_model_info(model)->metadata_count, COUNT(lines));
         for (size_t k = 0; k < COUNT(lines); k++)
             check_meta(model, k, lines[k]);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -218,7 +218,7 @@ static void values_are_told_event_by_event(void **state)
 
         told(model, rows[i].key, events, sizeof(events));
         assert_string_equal(events, rows[i].events);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -248,7 +248,7 @@ static void facts_under_both_writers_names(void **state)
             assert_true(mf_model_fact(model, order[k], &fact, NULL));
             assert_int_equal(fact.number.u64, numbers[i][k]);
         }
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -264,19 +264,19 @@ static void facts_from_what_else_there_is(void **state)
     assert_int_equal(fact.count, 400);
     assert_true(mf_model_fact(model, MF_FACT_ARCHITECTURE, &fact, NULL));
     assert_string_equal(fact.key.at, "model_type");
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("good-base.apr");
     assert_false(mf_model_fact(model, MF_FACT_LICENSE, &fact, NULL));
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("bad-metadata-alias.apr");
     assert_true(mf_model_fact(model, MF_FACT_BLOCK_COUNT, &fact, NULL));
     assert_string_equal(fact.key.at, "num_hidden_layers");
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("good-v1.apr");
     assert_true(mf_model_fact(model, MF_FACT_NAME, &fact, NULL));
     assert_string_equal(fact.text.at, "tiny");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)

@@ -29,7 +29,7 @@ static void check_sizing(unsigned flags, const char *metadata,
     assert_true(mf_tensor_at(model, 0, &tensor));
     assert_string_equal(tensor.type, row->type);
     check_rules(model, what, row->rules);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 #define TOO_MANY (UINT64_C(1) << 62)
@@ -168,7 +168,7 @@ static void an_index_longer_than_the_window(void **state)
         assert_string_equal(tensor.name.at, name);
         assert_int_equal(tensor.dim[0], 16);
     }
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void an_index_that_is_cut_short(void **state)

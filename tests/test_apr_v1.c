@@ -79,8 +79,8 @@ static struct mf_model *open_image(const char *what)
 {
     struct mf_model *model;
 
-    if (mf_open_memory(env, "made.apr", image.at, image.size, NULL, &model) !=
-        MF_OK)
+    if (mf_model_open_memory(env, "made.apr", image.at, image.size, NULL,
+                             &model) != MF_OK)
         fail_msg("%s: %s", what, mf_env_error(env)->message);
     return model;
 }
@@ -102,7 +102,7 @@ static void expect_rules_at(const char *what, const char *expected,
     if (strcmp(rules, expected) != 0)
         fail_msg("%s: found %s", what, rules);
     walk_model(model);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void expect_rules(const char *what, const char *expected)
@@ -115,8 +115,8 @@ static void expect_refusal(const char *what, enum mf_status status,
 {
     struct mf_model *model;
 
-    if (mf_open_memory(env, "made.apr", image.at, image.size, NULL, &model) ==
-        MF_OK)
+    if (mf_model_open_memory(env, "made.apr", image.at, image.size, NULL,
+                             &model) == MF_OK)
         fail_msg("%s: opens", what);
     if (mf_env_error(env)->status != status ||
         mf_env_error(env)->offset != offset)
@@ -252,7 +252,7 @@ static void every_head(void **state)
         assert_true(mf_meta_at(model, 1, &meta));
         assert_string_equal(meta.key.at, "w");
         assert_int_equal(meta.number.u64, 7);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -267,8 +267,8 @@ static void every_head_cut_short(void **state)
 
             set(AT_METADATA_SIZE, size, 4);
             seal();
-            assert_int_equal(mf_open_memory(env, "made.apr", image.at,
-                                            image.size, NULL, &model),
+            assert_int_equal(mf_model_open_memory(env, "made.apr", image.at,
+                                                  image.size, NULL, &model),
                              MF_ERR_CORRUPT);
             assert_true(mf_env_error(env)->offset >= HEADER &&
                         mf_env_error(env)->offset <= HEADER + size);
@@ -306,7 +306,7 @@ static void types_of_elements(void **state)
         assert_int_equal(event.of, rows[i].of);
         assert_int_equal(event.count, meta.count);
         mf_values_close(told);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -338,7 +338,7 @@ static void a_long_string_is_told_in_pieces(void **state)
     assert_int_equal(mf_values_next(told, &event), MF_OK);
     assert_int_equal(event.event, MF_EVENT_DONE);
     mf_values_close(told);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- MessagePack: what is wrong ---- */
@@ -480,7 +480,7 @@ static void the_checksum_of_small_files_is_checked(void **state)
     model = open_image("a large file");
     mf_env_io(env, &after);
     assert_int_equal(mf_model_info(model)->error_count, 0);
-    mf_close(model);
+    mf_model_close(model);
     assert_true(after.bytes_read - before.bytes_read < 100);
     MAKE("\x81\xa1v\x01", 100000);
     expect_rules("a small file", "");
@@ -495,7 +495,7 @@ static void the_checksum_of_small_files_is_checked(void **state)
     image.at[image.size - 5] ^= 1;
     model = open_image("a byte more than the window");
     assert_int_equal(mf_model_info(model)->error_count, 0);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* Larger ones only where the data is looked at. */
@@ -507,18 +507,18 @@ static void the_checksum_of_large_files_is_checked_with_the_data(void **state)
     (void)state;
     MAKE("\x80", 300000);
     model = open_image("a large file");
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     assert_int_equal(mf_model_info(model)->error_count, 0);
-    mf_close(model);
+    mf_model_close(model);
     image.at[200000] ^= 1;
     model = open_image("a large file with a wrong byte");
     assert_int_equal(mf_model_info(model)->error_count, 0);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     assert_int_equal(mf_model_info(model)->error_count, 1);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (finding.severity == MF_ERROR)
             assert_string_equal(finding.rule, "APR-V1-CRC");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)

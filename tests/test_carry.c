@@ -199,12 +199,13 @@ static void has(const char *file, const char *key, enum mf_value_type type)
     struct mf_model *model;
     struct mf_meta meta;
 
-    assert_int_equal(mf_open(env, scratch_path(file), NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, scratch_path(file), NULL, &model),
+                     MF_OK);
     if (!mf_meta_find(model, key, strlen(key), &meta, NULL))
         fail_msg("%s: there is no '%s'", file, key);
     if (meta.type != type)
         fail_msg("%s: '%s' is %s", file, key, mf_value_type_name(meta.type));
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void keys_by_format(void **state)
@@ -399,11 +400,11 @@ static void text_that_is_not_utf8(void **state)
     refuse("in.gguf", "o.safetensors", "not UTF-8");
     must_convert(env, scratch_path("in.gguf"), scratch_path("o.safetensors"),
                  &lossy);
-    assert_int_equal(mf_open(env, scratch_path("o.safetensors"), NULL, &model),
-                     MF_OK);
+    assert_int_equal(
+        mf_model_open(env, scratch_path("o.safetensors"), NULL, &model), MF_OK);
     assert_true(mf_meta_find(model, "a.text", 6, &meta, NULL));
     assert_string_equal(meta.text.at, "\\xff\\");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 int main(void)

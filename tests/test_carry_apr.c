@@ -48,12 +48,13 @@ static int type_in(const char *file, const char *key, int *of)
     struct mf_meta meta;
     int type = -1;
 
-    assert_int_equal(mf_open(env, scratch_path(file), NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, scratch_path(file), NULL, &model),
+                     MF_OK);
     if (mf_meta_find(model, key, strlen(key), &meta, NULL)) {
         type = (int)meta.type;
         *of = (int)meta.of;
     }
-    mf_close(model);
+    mf_model_close(model);
     return type;
 }
 
@@ -63,7 +64,8 @@ static void expect_text(const char *file, const char *key, const char *text)
     struct mf_meta meta;
     bool found;
 
-    assert_int_equal(mf_open(env, scratch_path(file), NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, scratch_path(file), NULL, &model),
+                     MF_OK);
     found = mf_meta_find(model, key, strlen(key), &meta, NULL);
     if (found != (text != NULL) ||
         (found && (meta.type != MF_VALUE_STRING || !meta.text.at ||
@@ -72,7 +74,7 @@ static void expect_text(const char *file, const char *key, const char *text)
                  found ? "" : "not there",
                  found && meta.text.at ? meta.text.at : "",
                  text ? text : "not there");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- by way of strings ---- */
@@ -88,14 +90,15 @@ static void expect_same_metadata(const char *path, const char *other)
     struct mf_model *a, *b;
     size_t count = 0;
 
-    assert_int_equal(mf_open(env, path, NULL, &a), MF_OK);
-    assert_int_equal(mf_open(env, other, NULL, &b), MF_OK);
-    assert_int_equal(mf_diff(a, b, &options, count_metadata, &count), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &a), MF_OK);
+    assert_int_equal(mf_model_open(env, other, NULL, &b), MF_OK);
+    assert_int_equal(mf_model_diff(a, b, &options, count_metadata, &count),
+                     MF_OK);
     assert_int_equal(count, 0);
     assert_int_equal(mf_model_info(a)->metadata_count,
                      mf_model_info(b)->metadata_count);
-    mf_close(a);
-    mf_close(b);
+    mf_model_close(a);
+    mf_model_close(b);
 }
 
 /* All that JSON has: objects, nulls, numbers of every kind. */

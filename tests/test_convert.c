@@ -70,7 +70,7 @@ static void in_one_format(const char *name, struct mf_model *model,
     struct stat written;
 
     options.dry_run = true;
-    status = mf_convert(model, path, &options, &planned);
+    status = mf_model_convert(model, path, &options, &planned);
     options.dry_run = false;
     if (refusal) {
         assert_int_equal(status, MF_ERR_UNSUPPORTED);
@@ -78,7 +78,7 @@ static void in_one_format(const char *name, struct mf_model *model,
             fail_msg("%s as %s: %s", name, format, mf_env_error(env)->message);
         return;
     }
-    if (mf_convert(model, path, &options, &result) != MF_OK)
+    if (mf_model_convert(model, path, &options, &result) != MF_OK)
         fail_msg("%s as %s: %s", name, format, mf_env_error(env)->message);
     assert_int_equal(stat(path, &written), 0);
     assert_int_equal(result.file_size, written.st_size);
@@ -87,7 +87,7 @@ static void in_one_format(const char *name, struct mf_model *model,
     copy = open_model(path);
     same_tensors(model, copy);
     nothing_new(name, model, copy);
-    mf_close(copy);
+    mf_model_close(copy);
     if (suits(name, format) && mf_model_info(model)->shard_count == 1)
         assert_true(same_files(fixture_path(name), path));
 }
@@ -98,10 +98,10 @@ static void in_all_formats(const char *name, const uint8_t *bytes, size_t size)
 
     (void)bytes, (void)size;
     model = open_model(fixture_path(name));
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     for (size_t i = 0; i < COUNT(formats); i++)
         in_one_format(name, model, formats[i]);
-    mf_close(model);
+    mf_model_close(model);
     empty_scratch();
 }
 
@@ -142,8 +142,8 @@ static void there_and_back(const char *name, const uint8_t *bytes, size_t size)
                              mf_model_info(to)->metadata_count);
             assert_int_equal(mf_model_info(from)->file_size,
                              mf_model_info(to)->file_size);
-            mf_close(from);
-            mf_close(to);
+            mf_model_close(from);
+            mf_model_close(to);
         }
     }
 }
@@ -242,7 +242,7 @@ static void rows_of_nothing(void **state)
     assert_true(mf_tensor_at(model, 0, &tensor));
     assert_string_equal(tensor.type, "f32");
     assert_int_equal(tensor.data.size, 0);
-    mf_close(model);
+    mf_model_close(model);
     empty_scratch();
 }
 
@@ -266,10 +266,11 @@ static void without_its_tensors(void **state)
 
     (void)state;
     assert_int_equal(
-        mf_open(env, fixture_path("good-base.gguf"), &options, &model), MF_OK);
-    assert_int_equal(mf_convert(model, scratch_path("o.apr"), NULL, NULL),
+        mf_model_open(env, fixture_path("good-base.gguf"), &options, &model),
+        MF_OK);
+    assert_int_equal(mf_model_convert(model, scratch_path("o.apr"), NULL, NULL),
                      MF_ERR_ARGUMENT);
-    mf_close(model);
+    mf_model_close(model);
     assert_int_equal(empty_scratch(), 0);
 }
 
@@ -280,7 +281,7 @@ static void expect_number(const char *path, const char *key, uint64_t number)
 
     assert_true(mf_meta_find(model, key, strlen(key), &meta, NULL));
     assert_int_equal(meta.number.u64, number);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* What the file says of its types is left alone where blocks stay blocks: 7 is

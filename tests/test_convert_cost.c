@@ -19,16 +19,16 @@ static bool try_failing(const char *from, const char *to, uint64_t call,
     enum mf_status status;
     size_t live;
 
-    assert_int_equal(mf_open(own, from, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(own, from, NULL, &model), MF_OK);
     live = heap.live;
     heap.calls = 0;
     heap.fail_at = call;
     heap.fail_after = after;
     if (has_suffix(to, ".apr"))
         options.shard_tensors = 0; /* has no shards */
-    status = mf_convert(model, to, &options, NULL);
+    status = mf_model_convert(model, to, &options, NULL);
     assert_int_equal(heap.live, live);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(own);
     assert_int_equal(heap.live, 0);
     if (status == MF_OK) {
@@ -187,8 +187,8 @@ static void threads_do_not_show(void **state)
         b = open_model(scratch_path("one.apr"));
         same_tensors(a, b);
         nothing_new("noise", a, b); /* its checksum among others */
-        mf_close(a);
-        mf_close(b);
+        mf_model_close(a);
+        mf_model_close(b);
     }
     empty_scratch();
 }

@@ -33,8 +33,8 @@ static void heap_counts_live_and_peak(void **state)
     (void)state;
     mf_env_heap(env, &before);
     block = mf_alloc(env, 1000);
-    block = mf_resize(env, block, 1000, 3000);
-    block = mf_resize(env, block, 3000, 10);
+    block = mf_env_resize(env, block, 1000, 3000);
+    block = mf_env_resize(env, block, 3000, 10);
     mf_env_heap(env, &now);
     assert_int_equal(now.live - before.live, 10);
     assert_int_equal(now.peak - before.live, 3000);

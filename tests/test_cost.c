@@ -180,8 +180,8 @@ static struct cost open_and_look(struct bytes model_bytes, size_t tensors)
 
     assert_non_null(env);
     mf_env_heap(env, &before);
-    assert_int_equal(mf_open_memory(env, "memory", model_bytes.at,
-                                    model_bytes.size, NULL, &model),
+    assert_int_equal(mf_model_open_memory(env, "memory", model_bytes.at,
+                                          model_bytes.size, NULL, &model),
                      MF_OK);
     assert_int_equal(mf_model_info(model)->tensor_count, tensors);
     assert_int_equal(mf_model_info(model)->error_count, 0);
@@ -206,7 +206,7 @@ static struct cost open_and_look(struct bytes model_bytes, size_t tensors)
                        .peak = opened.peak,
                        .bytes_read = io.bytes_read,
                        .header = mf_model_info(model)->data_offset };
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     free(model_bytes.at);
     return cost;

@@ -33,8 +33,8 @@ static void same_as_itself(const char *name, const uint8_t *bytes, size_t size)
             fail_msg("%s: %s", name, mf_env_error(env)->message);
         assert_int_equal(list.count, 0);
     }
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
 }
 
 static void fixtures_are_the_same_as_themselves(void **state)
@@ -90,10 +90,10 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
             if (status == MF_OK)
                 check_mirrored(name, at, &one, &back);
         }
-        mf_close(b);
+        mf_model_close(b);
         copy[at] = bytes[at];
     }
-    mf_close(a);
+    mf_model_close(a);
     free(copy);
 }
 
@@ -211,8 +211,8 @@ static void data_may_be_left_unread(void **state)
     assert_int_equal(diff(a, b, true, &list), MF_OK);
     assert_int_equal(list.count, 1);
     expect(&list, 0, MF_DIFFERS_DATA, 1, 1, 0);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
 }
 
 /* ---- APR: one scale before a whole tensor, however it is cut ---- */
@@ -262,12 +262,13 @@ static void a_scale_is_that_of_all_parts(void **state)
     a = open_bytes(env, first, image.size);
     put_apr(0, f32, sizeof(f32));
     b = open_image("f32");
-    assert_int_equal(mf_diff(a, b, &options, keep_values, &errors), MF_OK);
+    assert_int_equal(mf_model_diff(a, b, &options, keep_values, &errors),
+                     MF_OK);
     assert_int_equal(errors.count, NUMBERS);
     assert_true(errors.max_absolute == 3);
     assert_true(fabs(errors.rmse * errors.rmse * NUMBERS - 9) < 1e-9);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
 }
 
 /* aprender writes tensors that have neither dimensions nor data. */
@@ -288,12 +289,12 @@ static void of_nothing_no_number_is_read(void **state)
     put_entry(&(struct entry){ .name = "t", .size = 4 });
     end(4);
     b = open_image("scalar");
-    assert_int_equal(mf_diff(a, b, &options, keep_reason, why), MF_OK);
+    assert_int_equal(mf_model_diff(a, b, &options, keep_reason, why), MF_OK);
     assert_string_equal(why, "one has 0 numbers, the other 1");
-    assert_int_equal(mf_diff(b, a, &options, keep_reason, why), MF_OK);
+    assert_int_equal(mf_model_diff(b, a, &options, keep_reason, why), MF_OK);
     assert_string_equal(why, "one has 1 numbers, the other 0");
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
 }
 
 /* ---- what cannot be ---- */
@@ -309,19 +310,20 @@ static void what_cannot_be_is_refused(void **state)
     a = open_bytes(env, gguf.at, gguf.size);
     b = open_bytes(own, gguf.at, gguf.size);
     assert_int_equal(diff(a, b, true, &list), MF_ERR_ARGUMENT);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
     mf_env_free(own);
     assert_int_equal(
-        mf_open(env, fixture_path("bad-overlap.gguf"), NULL, &damaged), MF_OK);
-    assert_int_equal(mf_open(env, fixture_path("good-base.gguf"), NULL, &a),
-                     MF_OK);
+        mf_model_open(env, fixture_path("bad-overlap.gguf"), NULL, &damaged),
+        MF_OK);
+    assert_int_equal(
+        mf_model_open(env, fixture_path("good-base.gguf"), NULL, &a), MF_OK);
     assert_int_equal(diff(a, damaged, true, &list), MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, "bad-overlap.gguf': "));
     assert_int_equal(diff(damaged, a, true, &list), MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, "bad-overlap.gguf': "));
-    mf_close(a);
-    mf_close(damaged);
+    mf_model_close(a);
+    mf_model_close(damaged);
 }
 
 static bool try_failing(uint64_t call, bool after)
@@ -333,11 +335,12 @@ static bool try_failing(uint64_t call, bool after)
     struct list list;
 
     if (own &&
-        mf_open(own, fixture_path("good-llama.gguf"), NULL, &a) == MF_OK &&
-        mf_open(own, fixture_path("good-llama.gguf"), NULL, &b) == MF_OK)
+        mf_model_open(own, fixture_path("good-llama.gguf"), NULL, &a) ==
+            MF_OK &&
+        mf_model_open(own, fixture_path("good-llama.gguf"), NULL, &b) == MF_OK)
         status = diff(a, b, true, &list);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
     mf_env_free(own);
     assert_int_equal(heap.live, 0);
     assert_int_equal(status, heap.calls >= call ? MF_ERR_MEMORY : MF_OK);

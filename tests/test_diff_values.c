@@ -80,7 +80,8 @@ static struct mf_model *make_model(struct mf_env *own, const char *file,
     assert_int_equal(mf_writer_fill(writer, produce, made), MF_OK);
     assert_int_equal(mf_writer_commit(writer), MF_OK);
     mf_writer_free(writer);
-    assert_int_equal(mf_open(own, scratch_path(file), NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(own, scratch_path(file), NULL, &model),
+                     MF_OK);
     return model;
 }
 
@@ -125,7 +126,7 @@ static enum mf_status values(struct mf_model *a, struct mf_model *b,
 {
     struct mf_diff_options options = { .values = true };
     struct founds founds = { .at = at, .room = room };
-    enum mf_status status = mf_diff(a, b, &options, keep_values, &founds);
+    enum mf_status status = mf_model_diff(a, b, &options, keep_values, &founds);
 
     *count = founds.count;
     return status;
@@ -143,8 +144,8 @@ static struct found one_pair(struct mf_env *own, const char *file_a,
     if (values(one, two, &found, 1, &count) != MF_OK)
         fail_msg("%s", mf_env_error(own)->message);
     assert_int_equal(count, 1);
-    mf_close(two);
-    mf_close(one);
+    mf_model_close(two);
+    mf_model_close(one);
     return found;
 }
 
@@ -429,8 +430,8 @@ static void no_number_of_threads_shows(void **state)
         }
         mf_env_heap(own, &heap);
         assert_true(heap.peak < 4 * 1024 * 1024);
-        mf_close(two);
-        mf_close(one);
+        mf_model_close(two);
+        mf_model_close(one);
         mf_env_free(own);
     }
     for (size_t k = 0; k < ALL; k++) {
@@ -448,11 +449,11 @@ static bool try_failing(uint64_t call, bool after)
     struct found found[2];
     size_t count = 0;
 
-    if (own && mf_open(own, scratch_path("a.gguf"), NULL, &a) == MF_OK &&
-        mf_open(own, scratch_path("b.gguf"), NULL, &b) == MF_OK)
+    if (own && mf_model_open(own, scratch_path("a.gguf"), NULL, &a) == MF_OK &&
+        mf_model_open(own, scratch_path("b.gguf"), NULL, &b) == MF_OK)
         status = values(a, b, found, 2, &count);
-    mf_close(b);
-    mf_close(a);
+    mf_model_close(b);
+    mf_model_close(a);
     mf_env_free(own);
     assert_int_equal(heap.live, 0);
     assert_int_equal(status, heap.calls >= call ? MF_ERR_MEMORY : MF_OK);
@@ -496,8 +497,8 @@ static void only_what_differs_is_decoded(void **state)
     assert_false(found[0].asked);
     assert_int_equal(found[1].what, MF_ONLY_A);
     assert_false(found[1].asked);
-    mf_close(two);
-    mf_close(one);
+    mf_model_close(two);
+    mf_model_close(one);
     for (size_t i = 0; i < 3; i++)
         free(a[i].bytes);
 }
@@ -527,15 +528,16 @@ static void a_reason_is_given(void **state)
                  "a.safetensors': tensor 't0': bool cannot be decoded here");
     free(b.bytes);
     free(a.bytes);
-    assert_int_equal(mf_open(env, fixture_path("good-base.gguf"), NULL, &one),
-                     MF_OK);
     assert_int_equal(
-        mf_open(env, fixture_path("good-big-endian.gguf"), NULL, &two), MF_OK);
+        mf_model_open(env, fixture_path("good-base.gguf"), NULL, &one), MF_OK);
+    assert_int_equal(
+        mf_model_open(env, fixture_path("good-big-endian.gguf"), NULL, &two),
+        MF_OK);
     assert_int_equal(values(one, two, found, 8, &count), MF_OK);
     assert_non_null(strstr(found[0].why, "good-big-endian.gguf': the model is "
                                          "big-endian"));
-    mf_close(two);
-    mf_close(one);
+    mf_model_close(two);
+    mf_model_close(one);
 }
 
 static void what_cannot_be_is_refused(void **state)
@@ -548,20 +550,21 @@ static void what_cannot_be_is_refused(void **state)
     size_t count;
 
     (void)state;
-    assert_int_equal(mf_diff(one, two, &both, keep_values, NULL),
+    assert_int_equal(mf_model_diff(one, two, &both, keep_values, NULL),
                      MF_ERR_ARGUMENT);
     /* It ends before its header says so, by now. */
     assert_int_equal(truncate(scratch_path("b.gguf"), 2048), 0);
     assert_int_equal(values(one, two, &found, 1, &count), MF_ERR_IO);
     assert_int_equal(count, 0);
     assert_non_null(strstr(mf_env_error(env)->message, "b.gguf': "));
-    mf_close(two);
-    assert_int_equal(mf_open(env, scratch_path("b.gguf"), NULL, &two), MF_OK);
+    mf_model_close(two);
+    assert_int_equal(mf_model_open(env, scratch_path("b.gguf"), NULL, &two),
+                     MF_OK);
     assert_int_equal(values(one, two, &found, 1, &count), MF_ERR_CORRUPT);
     assert_int_equal(count, 0);
     assert_non_null(strstr(mf_env_error(env)->message, "b.gguf': "));
-    mf_close(two);
-    mf_close(one);
+    mf_model_close(two);
+    mf_model_close(one);
     free(b.bytes);
     free(a.bytes);
 }

@@ -20,12 +20,12 @@ static void equal_tensors_are_found(void **state)
         struct mf_io_stats before, after;
 
         mf_env_io(env, &before);
-        assert_int_equal(mf_find_duplicates(model, same), MF_OK);
+        assert_int_equal(mf_model_duplicates(model, same), MF_OK);
         assert_memory_equal(same, expected, sizeof(same));
         /* What has a size of its own is not read. */
         mf_env_io(env, &after);
         assert_true(after.bytes_read - before.bytes_read < 21 * MIB);
-        mf_close(model);
+        mf_model_close(model);
         mf_env_free(env);
     }
 }
@@ -69,11 +69,11 @@ static void equal_digests_do_not_suffice(void **state)
     make_a_collision(data, data + SIZE, SIZE);
     memcpy(data + 2 * SIZE, data, SIZE);
     model = open_image(env);
-    assert_int_equal(mf_hash_tensors(model, MF_XXH3_128, digests), MF_OK);
+    assert_int_equal(mf_model_hash_tensors(model, MF_XXH3_128, digests), MF_OK);
     assert_memory_equal(digests, digests + 16, 16);
-    assert_int_equal(mf_find_duplicates(model, same), MF_OK);
+    assert_int_equal(mf_model_duplicates(model, same), MF_OK);
     assert_memory_equal(same, expected, sizeof(same));
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -108,7 +108,7 @@ static void first_difference_is_told(void **state)
                                              : places[i]);
             at[places[i]] ^= 1;
         }
-        mf_close(model);
+        mf_model_close(model);
         mf_env_free(env);
     }
 }

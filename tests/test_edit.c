@@ -88,7 +88,7 @@ static struct mf_edit_result edit_file(const char *path, struct mf_edit edit)
 {
     struct mf_edit_result result = { 0 };
 
-    if (mf_edit_file(env, path, &edit, 1, NULL, &result) != MF_OK)
+    if (mf_file_edit(env, path, &edit, 1, NULL, &result) != MF_OK)
         fail_msg("%s: %s", edit.key, mf_env_error(env)->message);
     return result;
 }
@@ -101,8 +101,8 @@ static void check_tensors(const char *path, uint64_t alignment)
     size_t size;
     uint8_t *bytes = load(path, &size);
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
     assert_int_equal(mf_model_info(model)->error_count, 0);
     assert_int_equal(mf_model_info(model)->alignment, alignment);
     assert_int_equal(mf_model_info(model)->tensor_count, TENSORS);
@@ -114,7 +114,7 @@ static void check_tensors(const char *path, uint64_t alignment)
             if (bytes[tensor.data.offset + k] != i + 1)
                 fail_msg("tensor %u has other bytes", i);
     }
-    mf_close(model);
+    mf_model_close(model);
     free(bytes);
 }
 
@@ -179,11 +179,11 @@ static void alignment_there_and_back(void **state)
 
     (void)state;
     write_aligned(path, 64, "name", 0);
-    assert_int_equal(mf_edit_file(env, path, edits, 2, NULL, &result), MF_OK);
+    assert_int_equal(mf_file_edit(env, path, edits, 2, NULL, &result), MF_OK);
     check_tensors(path, 256);
     edits[1].number.u64 = 64;
     write_aligned(path, 64, "name", 0);
-    assert_int_equal(mf_edit_file(env, path, edits, 2, NULL, &result), MF_OK);
+    assert_int_equal(mf_file_edit(env, path, edits, 2, NULL, &result), MF_OK);
     assert_true(result.in_place);
     check_tensors(path, 64);
 }
@@ -195,10 +195,10 @@ static size_t errors_in(const char *path)
     struct mf_model *model;
     size_t count;
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
     count = mf_model_info(model)->error_count;
-    mf_close(model);
+    mf_model_close(model);
     return count;
 }
 
@@ -218,7 +218,7 @@ static void must_not_edit(const char *path, struct mf_edit edit,
     size_t size, now_size;
     uint8_t *bytes = load(path, &size), *now;
 
-    if (mf_edit_file(env, path, &edit, 1, &options, NULL) !=
+    if (mf_file_edit(env, path, &edit, 1, &options, NULL) !=
             MF_ERR_UNSUPPORTED ||
         !strstr(mf_env_error(env)->message, rule))
         fail_msg("%s of %s: %s", edit.key, path, mf_env_error(env)->message);
@@ -229,7 +229,8 @@ static void must_not_edit(const char *path, struct mf_edit edit,
     free(now);
 }
 
-/* In place and anew: nothing is written that mf_validate calls an error. */
+/* In place and anew: nothing is written that mf_model_validate calls an error.
+ */
 static void no_edit_makes_an_error(void **state)
 {
     const char *gguf = scratch_path("aligned.gguf");
@@ -286,10 +287,10 @@ static size_t data_errors_in(const char *path)
     struct mf_model *model;
     size_t count;
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     count = mf_model_info(model)->error_count;
-    mf_close(model);
+    mf_model_close(model);
     return count;
 }
 
@@ -315,10 +316,10 @@ static void every_allocation_fails(void **state)
 
             if (!own)
                 continue;
-            status = mf_edit_file(own, path, &edit, 1, &options, NULL);
+            status = mf_file_edit(own, path, &edit, 1, &options, NULL);
             mf_env_free(own);
             assert_int_equal(heap.live, 0);
-            assert_int_equal(mf_edit_recover(env, path, NULL, NULL), MF_OK);
+            assert_int_equal(mf_file_recover(env, path, NULL, NULL), MF_OK);
             check_tensors(path, 32);
             if (status != MF_OK && !same_files(path, scratch_path("old")))
                 write_aligned(path, 0, long_text, 100);
@@ -342,7 +343,7 @@ static void damage_stays_known(void **state)
     copy_fixture("bad-footer.apr");
     path = scratch_path("bad-footer.apr");
     assert_int_equal(data_errors_in(path), 1);
-    assert_int_equal(mf_edit_file(env, path, &edit, 1, &anew, NULL),
+    assert_int_equal(mf_file_edit(env, path, &edit, 1, &anew, NULL),
                      MF_ERR_CORRUPT);
     assert_true(same_files(path, fixture_path("bad-footer.apr")));
     must_refuse(env, path, scratch_path("o.apr"), &roomy, MF_ERR_CORRUPT,
@@ -353,7 +354,7 @@ static void damage_stays_known(void **state)
     assert_int_equal(data_errors_in(path), 1);
 
     copy_fixture("good-metadata.apr");
-    assert_int_equal(mf_edit_file(env, scratch_path("good-metadata.apr"), &edit,
+    assert_int_equal(mf_file_edit(env, scratch_path("good-metadata.apr"), &edit,
                                   1, &anew, NULL),
                      MF_OK);
     assert_int_equal(data_errors_in(scratch_path("good-metadata.apr")), 0);
@@ -405,15 +406,16 @@ static void nothing_written_is_lost(void **state)
     empty_scratch();
     copy_fixture("good-base.gguf");
     written_to = path;
-    assert_int_equal(mf_edit_file(env, path, &edit, 1, &anew, NULL), MF_ERR_IO);
+    assert_int_equal(mf_file_edit(env, path, &edit, 1, &anew, NULL), MF_ERR_IO);
     check_kept(path);
 
     copy_fixture("good-base.gguf");
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
     written_to = path;
-    assert_int_equal(mf_convert(model, scratch_path("o.gguf"), &moved, NULL),
-                     MF_ERR_IO);
-    mf_close(model);
+    assert_int_equal(
+        mf_model_convert(model, scratch_path("o.gguf"), &moved, NULL),
+        MF_ERR_IO);
+    mf_model_close(model);
     check_kept(path);
 }
 

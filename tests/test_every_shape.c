@@ -130,7 +130,7 @@ typedef enum mf_status operation(struct mf_env *env, struct mf_model *model,
 static enum mf_status validate(struct mf_env *env, struct mf_model *model,
                                const char *argument)
 {
-    enum mf_status status = mf_validate_data(model);
+    enum mf_status status = mf_model_validate_data(model);
 
     (void)env, (void)argument;
     if (status == MF_OK)
@@ -149,9 +149,9 @@ static enum mf_status hash(struct mf_env *env, struct mf_model *model,
     for (size_t i = 0; mf_digest_at(i, &info) && status == MF_OK; i++) {
         if (info.kind >= MF_SHA1)
             continue; /* by a library that may be missing */
-        status = mf_hash_tensors(model, info.kind, digests);
+        status = mf_model_hash_tensors(model, info.kind, digests);
         if (status == MF_OK)
-            status = mf_hash_data(model, info.kind, digests);
+            status = mf_model_hash_data(model, info.kind, digests);
     }
     return status;
 }
@@ -162,8 +162,8 @@ static enum mf_status stats(struct mf_env *env, struct mf_model *model,
     struct mf_tensor_stats out[2];
 
     (void)env, (void)argument;
-    return mf_tensors_stats(model, (const size_t[]){ 0, 1 },
-                            mf_model_info(model)->tensor_count, out);
+    return mf_tensor_stats(model, (const size_t[]){ 0, 1 },
+                           mf_model_info(model)->tensor_count, out);
 }
 
 static enum mf_status export(struct mf_env *env, struct mf_model *model,
@@ -184,12 +184,13 @@ static enum mf_status diff(struct mf_env *env, struct mf_model *model,
 {
     struct mf_diff_options options = { .values = true };
     struct mf_model *other;
-    enum mf_status status = mf_open(env, scratch_path(argument), NULL, &other);
+    enum mf_status status =
+        mf_model_open(env, scratch_path(argument), NULL, &other);
 
     if (status != MF_OK)
         return status;
-    status = mf_diff(model, other, &options, no_matter, NULL);
-    mf_close(other);
+    status = mf_model_diff(model, other, &options, no_matter, NULL);
+    mf_model_close(other);
     return status;
 }
 
@@ -197,21 +198,22 @@ static enum mf_status convert(struct mf_env *env, struct mf_model *model,
                               const char *argument)
 {
     (void)env;
-    return mf_convert(model, scratch_path("out"),
-                      &(struct mf_convert_options){
-                          .format = argument, .lossy = true, .replace = true },
-                      NULL);
+    return mf_model_convert(model, scratch_path("out"),
+                            &(struct mf_convert_options){ .format = argument,
+                                                          .lossy = true,
+                                                          .replace = true },
+                            NULL);
 }
 
 static enum mf_status dequantize(struct mf_env *env, struct mf_model *model,
                                  const char *argument)
 {
     (void)env;
-    return mf_convert(model, scratch_path("out"),
-                      &(struct mf_convert_options){ .type = argument,
-                                                    .dequantize = true,
-                                                    .replace = true },
-                      NULL);
+    return mf_model_convert(model, scratch_path("out"),
+                            &(struct mf_convert_options){ .type = argument,
+                                                          .dequantize = true,
+                                                          .replace = true },
+                            NULL);
 }
 
 /* A file for each tensor, and one of them again. */
@@ -223,18 +225,19 @@ static enum mf_status split_and_merge(struct mf_env *env,
                                             .replace = true };
     bool alone = mf_model_info(model)->tensor_count == 1;
     enum mf_status status =
-        mf_convert(model, scratch_path("parts.gguf"), &how, NULL);
+        mf_model_convert(model, scratch_path("parts.gguf"), &how, NULL);
     struct mf_model *parts;
 
     if (status == MF_OK)
-        status = mf_open(env,
-                         scratch_path(alone ? "parts-00001-of-00001.gguf"
-                                            : "parts-00001-of-00002.gguf"),
-                         NULL, &parts);
+        status =
+            mf_model_open(env,
+                          scratch_path(alone ? "parts-00001-of-00001.gguf"
+                                             : "parts-00001-of-00002.gguf"),
+                          NULL, &parts);
     if (status != MF_OK)
         return status;
     status = convert(env, parts, argument);
-    mf_close(parts);
+    mf_model_close(parts);
     return status;
 }
 
@@ -245,7 +248,7 @@ static enum mf_status quantize(struct mf_env *env, struct mf_model *model,
 {
     bool is_apr = strncmp(argument, "apr_", 4) == 0;
     struct mf_quantize_result result;
-    enum mf_status status = mf_quantize(
+    enum mf_status status = mf_model_quantize(
         model, scratch_path(is_apr ? "q.apr" : "q.gguf"),
         &(struct mf_quantize_options){ .type = argument, .report = true },
         &(struct mf_convert_options){ .replace = true }, &result);
@@ -267,10 +270,10 @@ static enum mf_status try(operation *what, const char *name,
     env = env_of(way);
     if (!env)
         return MF_ERR_LIMIT;
-    status = mf_open(env, scratch_path(in), NULL, &model);
+    status = mf_model_open(env, scratch_path(in), NULL, &model);
     if (status == MF_OK) {
         status = what(env, model, argument);
-        mf_close(model);
+        mf_model_close(model);
     }
     if (status != MF_OK && status != MF_ERR_UNSUPPORTED &&
         (status != MF_ERR_LIMIT || way.limit == 0))

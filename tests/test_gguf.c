@@ -15,7 +15,7 @@ static struct mf_model *open_as(const char *name,
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), options, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), options, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -73,7 +73,7 @@ static void check_base(const char *name, uint32_t version,
     assert_int_equal(b.rank, 1);
     assert_int_equal(b.data.offset, info->data_offset + 32);
     assert_int_equal(b.data.size, 24);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void versions_and_byte_orders(void **state)
@@ -124,7 +124,7 @@ static void facts_of_a_llama(void **state)
     }
     assert_true(mf_model_fact(model, MF_FACT_VOCAB_SIZE, &meta, NULL));
     assert_int_equal(meta.count, 16);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void facts_that_a_file_does_not_tell(void **state)
@@ -136,10 +136,10 @@ static void facts_that_a_file_does_not_tell(void **state)
     check_text_fact(model, MF_FACT_ARCHITECTURE, "tiny");
     for (int fact = MF_FACT_ARCHITECTURE + 1; fact < MF_FACT_COUNT; fact++)
         assert_false(mf_model_fact(model, (enum mf_fact)fact, &meta, NULL));
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("bad-architecture-missing.gguf");
     assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL));
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- shards ---- */
@@ -163,12 +163,12 @@ static void split_models_open_from_any_shard(void **state)
         assert_int_equal(tensor_of(model, "c.weight").shard, 2);
         assert_true(mf_shard_at(model, 1, &shard));
         assert_true(has_suffix(shard.path, names[1]));
-        mf_close(model);
+        mf_model_close(model);
         model = open_as(names[i], &alone);
         assert_int_equal(mf_model_info(model)->shard_count, 1);
         assert_int_equal(mf_model_info(model)->tensor_count, tensors[i]);
         assert_int_equal(mf_model_info(model)->error_count, 0);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -192,14 +192,15 @@ static void shards_that_do_not_fit_are_named(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
-        assert_int_equal(mf_open(env, fixture_path(rows[i].file), NULL, &model),
-                         rows[i].status);
+        assert_int_equal(
+            mf_model_open(env, fixture_path(rows[i].file), NULL, &model),
+            rows[i].status);
         assert_non_null(strstr(mf_env_error(env)->message, rows[i].shard));
         assert_non_null(strstr(mf_env_error(env)->message, rows[i].why));
         model = open_as(rows[i].file, &alone);
         assert_int_equal(mf_model_info(model)->tensor_count, 1);
         assert_int_equal(mf_model_info(model)->error_count, 0);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -215,7 +216,7 @@ static void metadata_only_stops_before_tensors(void **state)
     assert_int_equal(mf_model_info(model)->tensor_count, 0);
     assert_int_equal(mf_model_info(model)->metadata_count, 1);
     assert_string_equal(meta_of(model, "general.architecture").text.at, "tiny");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* A split model's metadata stand in its first shard, whichever is named. */
@@ -228,7 +229,7 @@ static void metadata_only_reads_the_first_shard(void **state)
     (void)state;
     assert_string_equal(meta_of(model, "general.name").text.at, "Three Parts");
     assert_int_equal(mf_model_info(model)->tensor_count, 0);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static int begin(void **state)

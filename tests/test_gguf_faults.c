@@ -237,11 +237,12 @@ static void bools_are_0_or_1(void **state)
     for (uint8_t byte = 1; byte <= 2; byte++) {
         bytes[third] = byte;
         assert_int_equal(
-            mf_open_memory(env, "made.gguf", bytes, size, NULL, &model), MF_OK);
+            mf_model_open_memory(env, "made.gguf", bytes, size, NULL, &model),
+            MF_OK);
         assert_int_equal(find_rule(model, "GGUF-BOOL", &finding), byte == 2);
         if (byte == 2)
             assert_int_equal(finding.offset, third);
-        mf_close(model);
+        mf_model_close(model);
     }
     free(bytes);
 }

@@ -14,7 +14,7 @@ static struct mf_model *open_fixture(const char *name)
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -89,7 +89,7 @@ static void every_type_has_its_size(void **state)
         assert_int_equal(tensor.flags, 0);
         at += (types[i].bytes + 31) / 32 * 32;
     }
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* a.weight and b.weight take 64 bytes of the data, d.weight the last 32. */
@@ -109,7 +109,7 @@ static void check_strange(const char *name, const char *type, uint32_t id,
     assert_int_equal(tensor.data.offset, info->data_offset + 64 + room);
     assert_int_equal(tensor.data.offset, info->file_size - 32);
     assert_int_equal(tensor.flags, 0);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* The size of what is not known is inferred: up to the next tensor. */
@@ -143,13 +143,13 @@ static void every_rank(void **state)
         at += padded[rank - 1];
     }
     assert_int_equal(at, mf_model_info(model)->file_size);
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("good-rank-0.gguf");
     tensor = tensor_of(model, "rank.0");
     assert_int_equal(tensor.rank, 0);
     assert_int_equal(tensor.parameters, 1);
     assert_int_equal(tensor.data.size, 4);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void names_of_tensors_and_keys(void **state)
@@ -164,13 +164,13 @@ static void names_of_tensors_and_keys(void **state)
     assert_int_equal(tensor.data.size, 8);
     assert_true(mf_meta_find(model, "gpt-oss.name", 12, &meta, NULL));
     assert_string_equal(meta.text.at, "hyphens are fine");
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("good-name-64.gguf");
     tensor = tensor_of(model, "a.name.of.exactly.sixty.four.bytes."
                               "which.is.as.long.as.they.come");
     assert_int_equal(tensor.name.size, 64);
     assert_int_equal(tensor.flags, 0);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void many_tensors(void **state)
@@ -191,7 +191,7 @@ static void many_tensors(void **state)
         assert_int_equal(tensor.data.offset, data + i * 32);
         assert_int_equal(tensor_of(model, name).data.offset, data + i * 32);
     }
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void alignment_moves_the_data(void **state)
@@ -203,7 +203,7 @@ static void alignment_moves_the_data(void **state)
     assert_int_equal(mf_model_info(model)->data_offset % 64, 0);
     assert_int_equal(tensor_of(model, "b.weight").data.offset,
                      mf_model_info(model)->data_offset + 64);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static int begin(void **state)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_gguf_texts.c - strings that opening leaves in the file are looked at by
- * mf_validate, in pieces
+ * mf_model_validate, in pieces
  */
 #include "tests/support.h"
 
@@ -66,18 +66,18 @@ static size_t found(struct mf_finding *last)
     struct mf_model *model;
     size_t count = 0;
 
-    if (mf_open_memory(env, "made.gguf", image.at, image.size, NULL, &model) !=
-        MF_OK)
+    if (mf_model_open_memory(env, "made.gguf", image.at, image.size, NULL,
+                             &model) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
     assert_false(find_rule(model, "GGUF-TEXT-UTF8", &finding));
-    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (strcmp(finding.rule, "GGUF-TEXT-UTF8") == 0) {
             *last = finding;
             snprintf(message, sizeof(message), "%s", finding.message);
             count++;
         }
-    mf_close(model);
+    mf_model_close(model);
     return count;
 }
 

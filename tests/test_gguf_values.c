@@ -18,7 +18,7 @@ static struct mf_model *open_fixture(const char *name)
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -169,7 +169,7 @@ static void numbers_at_their_limits(void **state)
     assert_int_equal(mf_model_info(model)->metadata_count, 1 + COUNT(lines));
     for (size_t i = 0; i < COUNT(lines); i++)
         check_meta(model, 1 + i, lines[i]); /* behind the architecture */
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void numbers_that_are_not_finite(void **state)
@@ -185,7 +185,7 @@ static void numbers_that_are_not_finite(void **state)
     }
     assert_int_equal(infinite, 1);
     assert_int_equal(nan, 1);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- arrays ---- */
@@ -203,7 +203,7 @@ static void check_told(const struct told *row)
     for (; row->lines[count]; count++)
         check_meta(model, 1 + count, row->lines[count]);
     assert_int_equal(mf_model_info(model)->metadata_count, 1 + count);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void arrays_of_every_type(void **state)
@@ -265,14 +265,14 @@ static void nesting_has_a_limit(void **state)
 
     (void)state;
     put_nested(&image, MF_NESTING_MAX + 1);
-    assert_int_equal(
-        mf_open_memory(env, "made.gguf", image.bytes, image.size, NULL, &model),
-        MF_ERR_LIMIT);
+    assert_int_equal(mf_model_open_memory(env, "made.gguf", image.bytes,
+                                          image.size, NULL, &model),
+                     MF_ERR_LIMIT);
     innermost = put_nested(&image, MF_NESTING_MAX);
-    assert_int_equal(
-        mf_open_memory(env, "made.gguf", image.bytes, image.size, NULL, &model),
-        MF_OK);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_open_memory(env, "made.gguf", image.bytes,
+                                          image.size, NULL, &model),
+                     MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     assert_int_equal(walk_value(model, 0), 2 * MF_NESTING_MAX + 13);
     /* Changed meanwhile, it is nested more deeply: what is told ends there. */
     image.bytes[innermost] = MF_VALUE_ARRAY;
@@ -284,7 +284,7 @@ static void nesting_has_a_limit(void **state)
     status = mf_values_next(values, &value);
     assert_int_equal(status, MF_ERR_IO);
     mf_values_close(values);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* Lengths of strings and arrays have 32 bits in version 1. */
@@ -369,11 +369,11 @@ static void strings_of_every_length(void **state)
     check_text(model, "string.1024", "a", 1024, true);
     check_text(model, "string.1025", "b", 1025, false);
     check_text(model, "string.long", "\u00e4\u20ac\U0001f600x", 300, false);
-    mf_close(model);
+    mf_model_close(model);
     model = open_fixture("good-string-escape.gguf");
     check_text(model, "general.name", "\x1b[31mred\x1b[0m\x1b]0;title\a", 1,
                true);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- where values lie ---- */
@@ -395,7 +395,7 @@ static void spans_are_the_values_bytes(void **state)
                                 meta.text.size);
     }
     free(bytes);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static int begin(void **state)

@@ -72,7 +72,7 @@ static void check_tensors(struct mf_model *model, struct mf_env *env,
     struct mf_tensor tensor;
 
     assert_non_null(digests);
-    if (mf_hash_tensors(model, info->kind, digests) != MF_OK)
+    if (mf_model_hash_tensors(model, info->kind, digests) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
         digest_at_once(info->kind, image.at + tensor.data.offset,
@@ -98,7 +98,7 @@ static void any_number_of_threads_agrees(void **state)
                 check_tensors(model, env, &info);
         mf_env_heap(env, &heap);
         assert_true(heap.peak < 4 * MIB);
-        mf_close(model);
+        mf_model_close(model);
         mf_env_free(env);
     }
 }
@@ -117,7 +117,7 @@ static void any_vectors_agree(void **state)
             check_tensors(model, env, &info);
         }
     assert_int_equal(unsetenv("MODELFILE_ISA"), 0);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -136,10 +136,10 @@ static void whole_is_one_after_the_other(void **state)
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
         XXH64_update(all, image.at + tensor.data.offset, tensor.data.size);
     XXH64_canonicalFromHash(&expected, XXH64_digest(all));
-    assert_int_equal(mf_hash_data(model, MF_XXH64, out), MF_OK);
+    assert_int_equal(mf_model_hash_data(model, MF_XXH64, out), MF_OK);
     assert_memory_equal(out, expected.digest, sizeof(expected.digest));
     XXH64_freeState(all);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -168,14 +168,14 @@ static void hash_image(struct text *text, uint8_t out[8])
     struct mf_model *model = open_image(env);
     uint8_t digests[16 * 8], all[MF_DIGEST_MAX];
 
-    assert_int_equal(mf_hash_tensors(model, MF_XXH3_64, digests), MF_OK);
+    assert_int_equal(mf_model_hash_tensors(model, MF_XXH3_64, digests), MF_OK);
     if (text)
         text->size = 0;
-    assert_int_equal(mf_hash_model(model, MF_XXH3_64, digests, all,
+    assert_int_equal(mf_model_hash(model, MF_XXH3_64, digests, all,
                                    text ? keep_line : NULL, text),
                      MF_OK);
     memcpy(out, all, 8);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -253,10 +253,11 @@ static void uuid_is_that_of_llama_gguf_hash(void **state)
         skip(); /* there is no libcrypto here */
     }
     assert_int_equal(
-        mf_open(env, fixture_path("good-names.gguf"), NULL, &model), MF_OK);
-    assert_int_equal(mf_hash_uuid(model, out), MF_OK);
+        mf_model_open(env, fixture_path("good-names.gguf"), NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_model_uuid(model, out), MF_OK);
     assert_memory_equal(out, expected, sizeof(out));
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -280,17 +281,17 @@ static void file_is_all_of_its_bytes(void **state)
     for (size_t i = 0; mf_digest_at(i, &info); i++) {
         if (info.kind >= MF_SHA1 && !has_sha256())
             continue;
-        assert_int_equal(mf_hash_file(env, path, info.kind, out), MF_OK);
+        assert_int_equal(mf_file_hash(env, path, info.kind, out), MF_OK);
         digest_at_once(info.kind, bytes, size, expected);
         assert_memory_equal(out, expected, info.size);
     }
-    assert_int_equal(mf_hash_file(env, "nothing", MF_CRC32, out), MF_ERR_IO);
-    assert_int_equal(mf_hash_file(env, ".", MF_CRC32, out), MF_ERR_ARGUMENT);
-    assert_int_equal(mf_hash_file(env, path, MF_SHA256 + 1, out),
+    assert_int_equal(mf_file_hash(env, "nothing", MF_CRC32, out), MF_ERR_IO);
+    assert_int_equal(mf_file_hash(env, ".", MF_CRC32, out), MF_ERR_ARGUMENT);
+    assert_int_equal(mf_file_hash(env, path, MF_SHA256 + 1, out),
                      MF_ERR_ARGUMENT);
     for (uint64_t n = 1; n <= 3; n++) {
         heap.fail_at = heap.calls + n;
-        assert_int_equal(mf_hash_file(env, path, MF_CRC32, out), MF_ERR_MEMORY);
+        assert_int_equal(mf_file_hash(env, path, MF_CRC32, out), MF_ERR_MEMORY);
     }
     mf_env_free(env);
     assert_int_equal(heap.live, 0);
@@ -305,16 +306,19 @@ static void damaged_tensors_are_refused(void **state)
 
     (void)state;
     assert_int_equal(
-        mf_open(env, fixture_path("bad-overlap.gguf"), NULL, &model), MF_OK);
-    assert_int_equal(mf_hash_tensors(model, MF_XXH64, digests), MF_ERR_CORRUPT);
+        mf_model_open(env, fixture_path("bad-overlap.gguf"), NULL, &model),
+        MF_OK);
+    assert_int_equal(mf_model_hash_tensors(model, MF_XXH64, digests),
+                     MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, "tensor 'a.weight'"));
-    assert_int_equal(mf_hash_data(model, MF_XXH64, out), MF_ERR_CORRUPT);
-    assert_int_equal(mf_hash_uuid(model, out), MF_ERR_CORRUPT);
-    assert_int_equal(mf_find_duplicates(model, same), MF_ERR_CORRUPT);
-    assert_int_equal(mf_hash_tensors(model, MF_SHA256 + 1, digests),
+    assert_int_equal(mf_model_hash_data(model, MF_XXH64, out), MF_ERR_CORRUPT);
+    assert_int_equal(mf_model_uuid(model, out), MF_ERR_CORRUPT);
+    assert_int_equal(mf_model_duplicates(model, same), MF_ERR_CORRUPT);
+    assert_int_equal(mf_model_hash_tensors(model, MF_SHA256 + 1, digests),
                      MF_ERR_ARGUMENT);
-    assert_int_equal(mf_hash_data(model, MF_SHA256 + 1, out), MF_ERR_ARGUMENT);
-    mf_close(model);
+    assert_int_equal(mf_model_hash_data(model, MF_SHA256 + 1, out),
+                     MF_ERR_ARGUMENT);
+    mf_model_close(model);
     mf_env_free(env);
 }
 
@@ -328,17 +332,17 @@ static bool try_failing(uint64_t call, bool after, bool sha256)
     struct mf_model *model = NULL;
     enum mf_status status[4] = { MF_ERR_MEMORY };
 
-    if (env && mf_open_memory(env, "made.gguf", image.at, image.size, NULL,
-                              &model) == MF_OK) {
+    if (env && mf_model_open_memory(env, "made.gguf", image.at, image.size,
+                                    NULL, &model) == MF_OK) {
         enum mf_digest_kind kind = sha256 ? MF_SHA256 : MF_CRC32;
 
-        status[0] = mf_hash_tensors(model, kind, digests);
+        status[0] = mf_model_hash_tensors(model, kind, digests);
         if (status[0] == MF_OK)
-            status[1] = mf_hash_model(model, kind, digests, out, NULL, NULL);
-        status[2] = mf_hash_data(model, kind, out);
-        status[3] = mf_find_duplicates(model, same);
+            status[1] = mf_model_hash(model, kind, digests, out, NULL, NULL);
+        status[2] = mf_model_hash_data(model, kind, out);
+        status[3] = mf_model_duplicates(model, same);
     }
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     assert_int_equal(heap.live, 0);
     for (int i = 0; i < 4; i++)

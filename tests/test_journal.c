@@ -141,7 +141,7 @@ static void edit_name(const char *path, const char *text)
                             .text = { text, strlen(text) } };
     struct mf_edit_result result;
 
-    if (mf_edit_file(env, path, &edit, 1, NULL, &result) != MF_OK)
+    if (mf_file_edit(env, path, &edit, 1, NULL, &result) != MF_OK)
         fail_msg("%s: %s", path, mf_env_error(env)->message);
     assert_true(result.in_place);
 }
@@ -210,7 +210,7 @@ static enum mf_status look(const struct pair *pair, const uint8_t *bytes,
 {
     struct mf_model *model;
     struct mf_meta meta;
-    enum mf_status status = mf_open(env, pair->path, NULL, &model);
+    enum mf_status status = mf_model_open(env, pair->path, NULL, &model);
 
     *name = 0;
     if (status == MF_OK) {
@@ -219,7 +219,7 @@ static enum mf_status look(const struct pair *pair, const uint8_t *bytes,
         if (mf_meta_find(model, "general.name", 12, &meta, NULL) ||
             mf_meta_find(model, "name", 4, &meta, NULL))
             snprintf(name, size, "%.*s", (int)meta.text.size, meta.text.at);
-        mf_close(model);
+        mf_model_close(model);
     }
     if (!holds(pair, bytes))
         fail_msg("%s was changed by a reader", pair->path);
@@ -245,7 +245,7 @@ static void must_not_recover(const struct pair *pair, const uint8_t *bytes,
 {
     struct mf_recover_options options = { .force = force };
 
-    if (mf_edit_recover(env, pair->path, &options, NULL) != MF_ERR_OUTPUT ||
+    if (mf_file_recover(env, pair->path, &options, NULL) != MF_ERR_OUTPUT ||
         !strstr(mf_env_error(env)->message, reason))
         fail_msg("'%s', not '%s'", mf_env_error(env)->message, reason);
     if (!holds(pair, bytes))
@@ -259,7 +259,7 @@ static void must_recover(const struct pair *pair, bool force,
     struct mf_recover_options options = { .force = force };
     struct mf_recover_result result;
 
-    if (mf_edit_recover(env, pair->path, &options, &result) != MF_OK)
+    if (mf_file_recover(env, pair->path, &options, &result) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
     assert_int_equal(result.found, found);
     assert_int_equal(result.changed > 0, found == MF_RECOVERY_FINISHED);
@@ -454,9 +454,9 @@ static void tensor_data(void **state)
 
         make_pair(formats[f], &pair);
         save(pair.path, pair.old, pair.size);
-        assert_int_equal(mf_open(env, pair.path, NULL, &model), MF_OK);
+        assert_int_equal(mf_model_open(env, pair.path, NULL, &model), MF_OK);
         start = mf_model_info(model)->data_offset;
-        mf_close(model);
+        mf_model_close(model);
         part[0] = pair.part[0];
         part[1] = (struct span){ start, start + 4 };
         for (size_t i = part[1].from; i < part[1].to; i++)
@@ -510,7 +510,7 @@ static void must_not_edit(const struct pair *pair, const uint8_t *bytes,
 {
     struct mf_edit edit = { .key = "a", .type = MF_VALUE_U32 };
 
-    assert_int_equal(mf_edit_file(env, pair->path, &edit, 1, NULL, NULL),
+    assert_int_equal(mf_file_edit(env, pair->path, &edit, 1, NULL, NULL),
                      MF_ERR_OUTPUT);
     assert_non_null(strstr(mf_env_error(env)->message, reason));
     assert_true(holds(pair, bytes));
@@ -645,7 +645,7 @@ static void sparse(void **state)
         assert_true(to.tv_sec - from.tv_sec < 3);
         told_count = 0;
         mf_env_io(env, &before);
-        assert_int_equal(mf_detect(env, pair.path, &found), MF_OK);
+        assert_int_equal(mf_file_detect(env, pair.path, &found), MF_OK);
         mf_env_io(env, &after);
         assert_true(after.bytes_read - before.bytes_read <= 128);
         assert_int_equal(told_count, 0);
@@ -672,11 +672,11 @@ static void every_allocation_fails(void **state)
 
         if (!own)
             continue;
-        status = mf_open(own, pair.path, NULL, &model);
+        status = mf_model_open(own, pair.path, NULL, &model);
         if (status == MF_OK)
-            mf_close(model);
+            mf_model_close(model);
         assert_true(holds(&pair, pair.torn));
-        if (mf_edit_recover(own, pair.path, NULL, NULL) != MF_OK)
+        if (mf_file_recover(own, pair.path, NULL, NULL) != MF_OK)
             status = mf_env_error(own)->status;
         assert_true(status == MF_OK || status == MF_ERR_MEMORY);
         if (!journal_is_there(&pair)) {

@@ -137,10 +137,10 @@ static void tasks_are_shared(void **state)
         assert_in_range(mf_env_threads(own), 1, threads);
         for (size_t i = 0; i < TASKS; i++)
             atomic_store(&done[i], 0);
-        assert_int_equal(mf_share(own, TASKS, note, done), MF_OK);
+        assert_int_equal(mf_env_share(own, TASKS, note, done), MF_OK);
         for (size_t i = 0; i < TASKS; i++)
             assert_int_equal(atomic_load(&done[i]), 1);
-        assert_int_equal(mf_share(own, 0, note, NULL), MF_OK);
+        assert_int_equal(mf_env_share(own, 0, note, NULL), MF_OK);
         mf_env_heap(own, &after);
         assert_int_equal(after.live, before.live);
         mf_env_free(own);
@@ -167,7 +167,7 @@ static void tasks_run_at_once(void **state)
 
     (void)state;
     if (mf_env_threads(own) == 2) {
-        assert_int_equal(mf_share(own, 2, meet, &here), MF_OK);
+        assert_int_equal(mf_env_share(own, 2, meet, &here), MF_OK);
         assert_true(time(NULL) - start < 10);
     }
     mf_env_free(own);
@@ -181,7 +181,7 @@ static void progress_ends_it(void **state)
     (void)state;
     for (size_t i = 0; i < TASKS; i++)
         atomic_store(&done[i], 0);
-    assert_int_equal(mf_share(own, TASKS, note, done), MF_ERR_STOPPED);
+    assert_int_equal(mf_env_share(own, TASKS, note, done), MF_ERR_STOPPED);
     for (size_t i = 0; i < TASKS; i++)
         count += atomic_load(&done[i]);
     assert_int_equal(count, 100);

@@ -350,7 +350,7 @@ static void shards_keep_their_tensors(void **state)
 
     (void)state;
     make_model("tied", model, NULL);
-    assert_int_equal(mf_open(env, model, NULL, &from), MF_OK);
+    assert_int_equal(mf_model_open(env, model, NULL, &from), MF_OK);
     start_shard(env, &draft[0], from, 0, 20);
     start_shard(env, &draft[1], from, 20, from->index.tensor_count - 20);
     assert_int_equal(mf_mix_apply(drafts, 2, from, &wishes, NULL, &result),
@@ -367,7 +367,7 @@ static void shards_keep_their_tensors(void **state)
     assert_int_equal(result.changed, from->index.tensor_count - 1);
     for (size_t i = 0; i < 2; i++)
         mf_draft_release(&draft[i]);
-    mf_close(from);
+    mf_model_close(from);
     mf_env_free(env);
 }
 

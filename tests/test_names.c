@@ -77,11 +77,11 @@ static enum mf_status convert(struct mf_env *env, const char *path,
                                           .dry_run = dry_run,
                                           .names = MF_NAMING_GGUF };
     struct mf_model *model = NULL;
-    enum mf_status status = mf_open(env, path, NULL, &model);
+    enum mf_status status = mf_model_open(env, path, NULL, &model);
 
     if (status == MF_OK)
-        status = mf_convert(model, output, &options, NULL);
-    mf_close(model);
+        status = mf_model_convert(model, output, &options, NULL);
+    mf_model_close(model);
     return status;
 }
 
@@ -206,12 +206,12 @@ static void memory_has_none(void **state)
 
     (void)state;
     assert_int_equal(
-        mf_open_memory(env, path_in("memory"), bytes, size, NULL, &model),
+        mf_model_open_memory(env, path_in("memory"), bytes, size, NULL, &model),
         MF_OK);
-    assert_int_equal(mf_convert(model, output, &options, NULL),
+    assert_int_equal(mf_model_convert(model, output, &options, NULL),
                      MF_ERR_UNSUPPORTED);
     assert_non_null(strstr(mf_env_error(env)->message, "config.json"));
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     free(bytes);
 }

@@ -37,12 +37,12 @@ static size_t bad_numbers(const char *path, bool warnings)
     struct mf_finding finding;
     size_t count = 0;
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         count += is_about_numbers(finding.rule) &&
                  (warnings || finding.severity == MF_ERROR);
-    mf_close(model);
+    mf_model_close(model);
     return count;
 }
 

@@ -123,33 +123,33 @@ static void new_writer(void)
 
 /* ---- each function ---- */
 
-static void null_mf_close(void)
+static void null_mf_model_close(void)
 {
-    mf_close(NULL);
+    mf_model_close(NULL);
 }
 
-static void null_mf_convert(void)
+static void null_mf_model_convert(void)
 {
-    refused(mf_convert(NULL, "out.gguf", NULL, NULL));
-    named("path", mf_convert(model, NULL, NULL, NULL));
-    named("edits", mf_convert(model, "out.gguf",
-                              &(struct mf_convert_options){ .dry_run = true,
-                                                            .edit_count = 1 },
-                              NULL));
+    refused(mf_model_convert(NULL, "out.gguf", NULL, NULL));
+    named("path", mf_model_convert(model, NULL, NULL, NULL));
+    named("edits", mf_model_convert(model, "out.gguf",
+                                    &(struct mf_convert_options){
+                                        .dry_run = true, .edit_count = 1 },
+                                    NULL));
 }
 
-static void null_mf_detect(void)
+static void null_mf_file_detect(void)
 {
-    refused(mf_detect(NULL, "a", &detection));
-    named("path", mf_detect(env, NULL, &detection));
-    named("out", mf_detect(env, "a", NULL));
+    refused(mf_file_detect(NULL, "a", &detection));
+    named("path", mf_file_detect(env, NULL, &detection));
+    named("out", mf_file_detect(env, "a", NULL));
 }
 
-static void null_mf_diff(void)
+static void null_mf_model_diff(void)
 {
-    refused(mf_diff(NULL, model, NULL, found, NULL));
-    named("b", mf_diff(model, NULL, NULL, found, NULL));
-    named("found", mf_diff(model, model, NULL, NULL, NULL));
+    refused(mf_model_diff(NULL, model, NULL, found, NULL));
+    named("b", mf_model_diff(model, NULL, NULL, found, NULL));
+    named("found", mf_model_diff(model, model, NULL, NULL, NULL));
 }
 
 static void null_mf_digest_add(void)
@@ -187,21 +187,21 @@ static void null_mf_digest_new(void)
     assert_null(mf_digest_new(NULL, MF_CRC32));
 }
 
-static void null_mf_edit_file(void)
+static void null_mf_file_edit(void)
 {
-    refused(mf_edit_file(NULL, "a", NULL, 0, NULL, NULL));
-    named("path", mf_edit_file(env, NULL, NULL, 0, NULL, NULL));
-    named("edits", mf_edit_file(env, "a", NULL, 1, NULL, NULL));
-    named("edits[i].key", mf_edit_file(env, "a", &no_edit, 1, NULL, NULL));
-    named("edits[i].text.at", mf_edit_file(env, "a", &no_text, 1, NULL, NULL));
+    refused(mf_file_edit(NULL, "a", NULL, 0, NULL, NULL));
+    named("path", mf_file_edit(env, NULL, NULL, 0, NULL, NULL));
+    named("edits", mf_file_edit(env, "a", NULL, 1, NULL, NULL));
+    named("edits[i].key", mf_file_edit(env, "a", &no_edit, 1, NULL, NULL));
+    named("edits[i].text.at", mf_file_edit(env, "a", &no_text, 1, NULL, NULL));
     named("edits[i].elements",
-          mf_edit_file(env, "a", &no_array, 1, NULL, NULL));
+          mf_file_edit(env, "a", &no_array, 1, NULL, NULL));
 }
 
-static void null_mf_edit_recover(void)
+static void null_mf_file_recover(void)
 {
-    refused(mf_edit_recover(NULL, "a", NULL, NULL));
-    named("path", mf_edit_recover(env, NULL, NULL, NULL));
+    refused(mf_file_recover(NULL, "a", NULL, NULL));
+    named("path", mf_file_recover(env, NULL, NULL, NULL));
 }
 
 static void null_mf_editor_open(void)
@@ -282,10 +282,10 @@ static void null_mf_fact_name(void)
     assert_non_null(mf_fact_name(MF_FACT_NAME));
 }
 
-static void null_mf_find_duplicates(void)
+static void null_mf_model_duplicates(void)
 {
-    refused(mf_find_duplicates(NULL, numbers));
-    named("same", mf_find_duplicates(model, NULL));
+    refused(mf_model_duplicates(NULL, numbers));
+    named("same", mf_model_duplicates(model, NULL));
 }
 
 static void null_mf_finding_at(void)
@@ -294,11 +294,11 @@ static void null_mf_finding_at(void)
     assert_false(mf_finding_at(model, 0, NULL));
 }
 
-static void null_mf_folder_folders(void)
+static void null_mf_folder_subfolders(void)
 {
-    refused(mf_folder_folders(NULL, ".", found_folder, NULL));
-    named("folder", mf_folder_folders(env, NULL, found_folder, NULL));
-    named("found", mf_folder_folders(env, ".", NULL, NULL));
+    refused(mf_folder_subfolders(NULL, ".", found_folder, NULL));
+    named("folder", mf_folder_subfolders(env, NULL, found_folder, NULL));
+    named("found", mf_folder_subfolders(env, ".", NULL, NULL));
 }
 
 static void null_mf_folder_list(void)
@@ -313,36 +313,36 @@ static void null_mf_format_at(void)
     assert_false(mf_format_at(0, NULL));
 }
 
-static void null_mf_hash_data(void)
+static void null_mf_model_hash_data(void)
 {
-    refused(mf_hash_data(NULL, MF_CRC32, bytes));
-    named("out", mf_hash_data(model, MF_CRC32, NULL));
+    refused(mf_model_hash_data(NULL, MF_CRC32, bytes));
+    named("out", mf_model_hash_data(model, MF_CRC32, NULL));
 }
 
-static void null_mf_hash_file(void)
+static void null_mf_file_hash(void)
 {
-    refused(mf_hash_file(NULL, "a", MF_CRC32, bytes));
-    named("path", mf_hash_file(env, NULL, MF_CRC32, bytes));
-    named("out", mf_hash_file(env, "a", MF_CRC32, NULL));
+    refused(mf_file_hash(NULL, "a", MF_CRC32, bytes));
+    named("path", mf_file_hash(env, NULL, MF_CRC32, bytes));
+    named("out", mf_file_hash(env, "a", MF_CRC32, NULL));
 }
 
-static void null_mf_hash_model(void)
+static void null_mf_model_hash(void)
 {
-    refused(mf_hash_model(NULL, MF_CRC32, bytes, bytes, NULL, NULL));
-    named("digests", mf_hash_model(model, MF_CRC32, NULL, bytes, NULL, NULL));
-    named("out", mf_hash_model(model, MF_CRC32, bytes, NULL, NULL, NULL));
+    refused(mf_model_hash(NULL, MF_CRC32, bytes, bytes, NULL, NULL));
+    named("digests", mf_model_hash(model, MF_CRC32, NULL, bytes, NULL, NULL));
+    named("out", mf_model_hash(model, MF_CRC32, bytes, NULL, NULL, NULL));
 }
 
-static void null_mf_hash_uuid(void)
+static void null_mf_model_uuid(void)
 {
-    refused(mf_hash_uuid(NULL, bytes));
-    named("out", mf_hash_uuid(model, NULL));
+    refused(mf_model_uuid(NULL, bytes));
+    named("out", mf_model_uuid(model, NULL));
 }
 
-static void null_mf_hash_tensors(void)
+static void null_mf_model_hash_tensors(void)
 {
-    refused(mf_hash_tensors(NULL, MF_CRC32, bytes));
-    named("digests", mf_hash_tensors(model, MF_CRC32, NULL));
+    refused(mf_model_hash_tensors(NULL, MF_CRC32, bytes));
+    named("digests", mf_model_hash_tensors(model, MF_CRC32, NULL));
 }
 
 static void null_mf_isa_at(void)
@@ -478,12 +478,12 @@ static void null_mf_model_fact(void)
     assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, NULL, NULL));
 }
 
-static void null_mf_config_facts_read(void)
+static void null_mf_model_config_facts(void)
 {
     struct mf_config_facts facts;
 
-    assert_int_equal(mf_config_facts_read(NULL, &facts), MF_ERR_ARGUMENT);
-    refused(mf_config_facts_read(model, NULL));
+    assert_int_equal(mf_model_config_facts(NULL, &facts), MF_ERR_ARGUMENT);
+    refused(mf_model_config_facts(model, NULL));
 }
 
 static void null_mf_model_info(void)
@@ -492,20 +492,20 @@ static void null_mf_model_info(void)
     assert_string_equal(mf_model_info(NULL)->format, "");
 }
 
-static void null_mf_open(void)
+static void null_mf_model_open(void)
 {
-    refused(mf_open(NULL, "a", NULL, &other));
-    named("path", mf_open(env, NULL, NULL, &other));
-    named("out", mf_open(env, "a", NULL, NULL));
+    refused(mf_model_open(NULL, "a", NULL, &other));
+    named("path", mf_model_open(env, NULL, NULL, &other));
+    named("out", mf_model_open(env, "a", NULL, NULL));
 }
 
-static void null_mf_open_memory(void)
+static void null_mf_model_open_memory(void)
 {
-    refused(mf_open_memory(NULL, "a", "b", 1, NULL, &other));
-    named("name", mf_open_memory(env, NULL, "b", 1, NULL, &other));
-    named("bytes", mf_open_memory(env, "a", NULL, 1, NULL, &other));
-    named("out", mf_open_memory(env, "a", "b", 1, NULL, NULL));
-    assert_int_not_equal(mf_open_memory(env, "a", NULL, 0, NULL, &other),
+    refused(mf_model_open_memory(NULL, "a", "b", 1, NULL, &other));
+    named("name", mf_model_open_memory(env, NULL, "b", 1, NULL, &other));
+    named("bytes", mf_model_open_memory(env, "a", NULL, 1, NULL, &other));
+    named("out", mf_model_open_memory(env, "a", "b", 1, NULL, NULL));
+    assert_int_not_equal(mf_model_open_memory(env, "a", NULL, 0, NULL, &other),
                          MF_OK);
 }
 
@@ -515,62 +515,64 @@ static void null_mf_pattern_check(void)
     named("pattern", mf_pattern_check(env, NULL));
 }
 
-static void null_mf_quantize(void)
+static void null_mf_model_quantize(void)
 {
-    refused(mf_quantize(NULL, "a", &quantize, NULL, NULL));
-    named("path", mf_quantize(model, NULL, &quantize, NULL, NULL));
-    named("options", mf_quantize(model, "a", NULL, NULL, NULL));
+    refused(mf_model_quantize(NULL, "a", &quantize, NULL, NULL));
+    named("path", mf_model_quantize(model, NULL, &quantize, NULL, NULL));
+    named("options", mf_model_quantize(model, "a", NULL, NULL, NULL));
     named("options->type",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .pure = true }, &dry,
-                      NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){ .pure = true }, &dry,
+                            NULL));
     named("options->tensor_types",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .tensor_type_count = 1 },
-                      &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){
+                                .type = "Q8_0", .tensor_type_count = 1 },
+                            &dry, NULL));
     named("options->include",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .include_count = 1 },
-                      &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){ .type = "Q8_0",
+                                                           .include_count = 1 },
+                            &dry, NULL));
     named("options->exclude",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .exclude_count = 1 },
-                      &dry, NULL));
-    named("options->prune", mf_quantize(model, "out.gguf",
-                                        &(struct mf_quantize_options){
-                                            .type = "Q8_0", .prune_count = 1 },
-                                        &dry, NULL));
-    named("edits", mf_quantize(model, "out.gguf",
-                               &(struct mf_quantize_options){ .type = "Q8_0",
-                                                              .edit_count = 1 },
-                               &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){ .type = "Q8_0",
+                                                           .exclude_count = 1 },
+                            &dry, NULL));
+    named("options->prune",
+          mf_model_quantize(
+              model, "out.gguf",
+              &(struct mf_quantize_options){ .type = "Q8_0", .prune_count = 1 },
+              &dry, NULL));
+    named("edits", mf_model_quantize(model, "out.gguf",
+                                     &(struct mf_quantize_options){
+                                         .type = "Q8_0", .edit_count = 1 },
+                                     &dry, NULL));
     named("options->tensor_types[i].pattern",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .tensor_types = &no_type,
-                                                     .tensor_type_count = 1 },
-                      &dry, NULL));
+          mf_model_quantize(
+              model, "out.gguf",
+              &(struct mf_quantize_options){ .type = "Q8_0",
+                                             .tensor_types = &no_type,
+                                             .tensor_type_count = 1 },
+              &dry, NULL));
     named("options->include[i]",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .include = no_texts,
-                                                     .include_count = 1 },
-                      &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){ .type = "Q8_0",
+                                                           .include = no_texts,
+                                                           .include_count = 1 },
+                            &dry, NULL));
     named("options->exclude[i]",
-          mf_quantize(model, "out.gguf",
-                      &(struct mf_quantize_options){ .type = "Q8_0",
-                                                     .exclude = no_texts,
-                                                     .exclude_count = 1 },
-                      &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            &(struct mf_quantize_options){ .type = "Q8_0",
+                                                           .exclude = no_texts,
+                                                           .exclude_count = 1 },
+                            &dry, NULL));
 }
 
-static void null_mf_resize(void)
+static void null_mf_env_resize(void)
 {
-    assert_null(mf_resize(NULL, NULL, 0, 8));
-    assert_null(mf_resize(env, NULL, 8, 16));
+    assert_null(mf_env_resize(NULL, NULL, 0, 8));
+    assert_null(mf_env_resize(env, NULL, 8, 16));
     named_error("block");
 }
 
@@ -590,10 +592,10 @@ static void null_mf_shard_at(void)
     assert_false(mf_shard_at(model, 0, NULL));
 }
 
-static void null_mf_share(void)
+static void null_mf_env_share(void)
 {
-    refused(mf_share(NULL, 1, task, NULL));
-    named("task", mf_share(env, 1, NULL, NULL));
+    refused(mf_env_share(NULL, 1, task, NULL));
+    named("task", mf_env_share(env, 1, NULL, NULL));
 }
 
 static void null_mf_status_name(void)
@@ -634,12 +636,12 @@ static void null_mf_tensor_sort(void)
     mf_tensor_sort(model, MF_ORDER_SIZE, NULL, 1);
 }
 
-static void null_mf_tensors_stats(void)
+static void null_mf_tensor_stats(void)
 {
-    refused(mf_tensors_stats(NULL, &index, 1, &stats));
-    named("index", mf_tensors_stats(model, NULL, 1, &stats));
-    named("out", mf_tensors_stats(model, &index, 1, NULL));
-    assert_int_equal(mf_tensors_stats(model, NULL, 0, NULL), MF_OK);
+    refused(mf_tensor_stats(NULL, &index, 1, &stats));
+    named("index", mf_tensor_stats(model, NULL, 1, &stats));
+    named("out", mf_tensor_stats(model, &index, 1, NULL));
+    assert_int_equal(mf_tensor_stats(model, NULL, 0, NULL), MF_OK);
 }
 
 static void null_mf_text_clean(void)
@@ -684,14 +686,14 @@ static void null_mf_type_at(void)
     assert_false(mf_type_at(0, NULL));
 }
 
-static void null_mf_validate(void)
+static void null_mf_model_validate(void)
 {
-    refused(mf_validate(NULL));
+    refused(mf_model_validate(NULL));
 }
 
-static void null_mf_validate_data(void)
+static void null_mf_model_validate_data(void)
 {
-    refused(mf_validate_data(NULL));
+    refused(mf_model_validate_data(NULL));
 }
 
 static void null_mf_value_type_name(void)
@@ -802,11 +804,11 @@ static void null_mf_writer_set(void)
     mf_writer_free(writer);
 }
 
-static void null_mf_writer_take_metadata(void)
+static void null_mf_writer_copy_metadata(void)
 {
     new_writer();
-    refused(mf_writer_take_metadata(NULL, model));
-    named("model", mf_writer_take_metadata(writer, NULL));
+    refused(mf_writer_copy_metadata(NULL, model));
+    named("model", mf_writer_copy_metadata(writer, NULL));
     mf_writer_free(writer);
 }
 
@@ -823,17 +825,17 @@ static const struct {
     const char *name;
     void (*test)(void);
 } rows[] = {
-    { "mf_close", null_mf_close },
-    { "mf_convert", null_mf_convert },
-    { "mf_detect", null_mf_detect },
-    { "mf_diff", null_mf_diff },
+    { "mf_model_close", null_mf_model_close },
+    { "mf_model_convert", null_mf_model_convert },
+    { "mf_file_detect", null_mf_file_detect },
+    { "mf_model_diff", null_mf_model_diff },
     { "mf_digest_add", null_mf_digest_add },
     { "mf_digest_at", null_mf_digest_at },
     { "mf_digest_finish", null_mf_digest_finish },
     { "mf_digest_free", null_mf_digest_free },
     { "mf_digest_new", null_mf_digest_new },
-    { "mf_edit_file", null_mf_edit_file },
-    { "mf_edit_recover", null_mf_edit_recover },
+    { "mf_file_edit", null_mf_file_edit },
+    { "mf_file_recover", null_mf_file_recover },
     { "mf_editor_open", null_mf_editor_open },
     { "mf_editor_model", null_mf_editor_model },
     { "mf_editor_apply", null_mf_editor_apply },
@@ -846,16 +848,16 @@ static const struct {
     { "mf_env_new", null_mf_env_new },
     { "mf_env_threads", null_mf_env_threads },
     { "mf_fact_name", null_mf_fact_name },
-    { "mf_find_duplicates", null_mf_find_duplicates },
+    { "mf_model_duplicates", null_mf_model_duplicates },
     { "mf_finding_at", null_mf_finding_at },
-    { "mf_folder_folders", null_mf_folder_folders },
+    { "mf_folder_subfolders", null_mf_folder_subfolders },
     { "mf_folder_list", null_mf_folder_list },
     { "mf_format_at", null_mf_format_at },
-    { "mf_hash_data", null_mf_hash_data },
-    { "mf_hash_file", null_mf_hash_file },
-    { "mf_hash_model", null_mf_hash_model },
-    { "mf_hash_tensors", null_mf_hash_tensors },
-    { "mf_hash_uuid", null_mf_hash_uuid },
+    { "mf_model_hash_data", null_mf_model_hash_data },
+    { "mf_file_hash", null_mf_file_hash },
+    { "mf_model_hash", null_mf_model_hash },
+    { "mf_model_hash_tensors", null_mf_model_hash_tensors },
+    { "mf_model_uuid", null_mf_model_uuid },
     { "mf_isa_at", null_mf_isa_at },
     { "mf_isa_check", null_mf_isa_check },
     { "mf_json_begin", null_mf_json_begin },
@@ -877,33 +879,33 @@ static const struct {
     { "mf_meta_find", null_mf_meta_find },
     { "mf_mix_at", null_mf_mix_at },
     { "mf_mix_name", null_mf_mix_name },
-    { "mf_config_facts_read", null_mf_config_facts_read },
+    { "mf_model_config_facts", null_mf_model_config_facts },
     { "mf_model_fact", null_mf_model_fact },
     { "mf_model_info", null_mf_model_info },
-    { "mf_open", null_mf_open },
-    { "mf_open_memory", null_mf_open_memory },
+    { "mf_model_open", null_mf_model_open },
+    { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_pattern_check", null_mf_pattern_check },
-    { "mf_quantize", null_mf_quantize },
-    { "mf_resize", null_mf_resize },
+    { "mf_model_quantize", null_mf_model_quantize },
+    { "mf_env_resize", null_mf_env_resize },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
-    { "mf_share", null_mf_share },
+    { "mf_env_share", null_mf_env_share },
     { "mf_status_name", null_mf_status_name },
     { "mf_tensor_at", null_mf_tensor_at },
     { "mf_tensor_by_offset", null_mf_tensor_by_offset },
     { "mf_tensor_export", null_mf_tensor_export },
     { "mf_tensor_find", null_mf_tensor_find },
     { "mf_tensor_sort", null_mf_tensor_sort },
-    { "mf_tensors_stats", null_mf_tensors_stats },
+    { "mf_tensor_stats", null_mf_tensor_stats },
     { "mf_text_clean", null_mf_text_clean },
     { "mf_shard_path", null_mf_shard_path },
     { "mf_text_escape", null_mf_text_escape },
     { "mf_text_is_utf8", null_mf_text_is_utf8 },
     { "mf_text_width", null_mf_text_width },
     { "mf_type_at", null_mf_type_at },
-    { "mf_validate", null_mf_validate },
-    { "mf_validate_data", null_mf_validate_data },
+    { "mf_model_validate", null_mf_model_validate },
+    { "mf_model_validate_data", null_mf_model_validate_data },
     { "mf_value_type_name", null_mf_value_type_name },
     { "mf_values_close", null_mf_values_close },
     { "mf_values_next", null_mf_values_next },
@@ -918,7 +920,7 @@ static const struct {
     { "mf_writer_place", null_mf_writer_place },
     { "mf_writer_push", null_mf_writer_push },
     { "mf_writer_set", null_mf_writer_set },
-    { "mf_writer_take_metadata", null_mf_writer_take_metadata },
+    { "mf_writer_copy_metadata", null_mf_writer_copy_metadata },
     { "mf_writer_write_at", null_mf_writer_write_at },
 };
 
@@ -937,14 +939,14 @@ static int setup(void **state)
 {
     (void)state;
     env = mf_env_new(NULL);
-    return !env ||
-           mf_open(env, fixture_path("good-base.gguf"), NULL, &model) != MF_OK;
+    return !env || mf_model_open(env, fixture_path("good-base.gguf"), NULL,
+                                 &model) != MF_OK;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     return 0;
 }

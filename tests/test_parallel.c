@@ -228,14 +228,14 @@ static void one_large_tensor(void **state)
             struct mf_env *own = env_with(thread_counts[i]);
             struct mf_model *model;
 
-            assert_int_equal(
-                mf_open_memory(own, "w.safetensors", file, size, NULL, &model),
-                MF_OK);
-            assert_int_equal(mf_hash_tensors(model, kind, out), MF_OK);
+            assert_int_equal(mf_model_open_memory(own, "w.safetensors", file,
+                                                  size, NULL, &model),
+                             MF_OK);
+            assert_int_equal(mf_model_hash_tensors(model, kind, out), MF_OK);
             if (i == 0)
                 memcpy(first, out, sizeof(first));
             assert_memory_equal(out, first, mf_digest_size(kind));
-            mf_close(model);
+            mf_model_close(model);
             mf_env_free(own);
         }
     free(file);
@@ -291,10 +291,10 @@ static void findings(unsigned threads, char *out, size_t size)
     struct mf_model *model;
     size_t filled = 0;
 
-    assert_int_equal(
-        mf_open_memory(own, "made.apr", image.at, image.size, NULL, &model),
-        MF_OK);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_open_memory(own, "made.apr", image.at, image.size,
+                                          NULL, &model),
+                     MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     *out = 0;
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (strncmp(finding.rule, "DATA", 4) == 0 ||
@@ -302,7 +302,7 @@ static void findings(unsigned threads, char *out, size_t size)
             filled += (size_t)snprintf(out + filled, size - filled,
                                        "%s %" PRIu64 " %s\n", finding.rule,
                                        finding.offset, finding.message);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(own);
 }
 
@@ -386,22 +386,22 @@ static void long_work_tells_how_far_it_is(void **state)
     (void)state;
     set_crc(crc_at);
     for (size_t i = 0; i < 2; i++)
-        assert_int_equal(mf_open_memory(own, "made.apr", image.at, image.size,
-                                        NULL, &model[i]),
+        assert_int_equal(mf_model_open_memory(own, "made.apr", image.at,
+                                              image.size, NULL, &model[i]),
                          MF_OK);
     for (int work = 0; work < 3; work++) {
         told = (struct mf_progress){ 0 };
         assert_int_equal(
-            work == 0 ? mf_validate_data(model[0])
+            work == 0 ? mf_model_validate_data(model[0])
             : work == 1
-                ? mf_hash_tensors(model[0], MF_XXH3_64, digests)
-                : mf_diff(model[0], model[1], NULL, no_difference, NULL),
+                ? mf_model_hash_tensors(model[0], MF_XXH3_64, digests)
+                : mf_model_diff(model[0], model[1], NULL, no_difference, NULL),
             MF_OK);
         assert_true(told.total >= (uint64_t)TENSORS * ELEMENTS * 4);
         assert_int_equal(told.done, told.total);
     }
-    mf_close(model[0]);
-    mf_close(model[1]);
+    mf_model_close(model[0]);
+    mf_model_close(model[1]);
     mf_env_free(own);
 }
 
@@ -460,17 +460,17 @@ static void a_stopped_look_has_found_nothing(void **state)
 
     (void)state;
     own = mf_env_new(&options);
-    assert_int_equal(
-        mf_open_memory(own, "zeros.safetensors", file, size, &open, &model),
-        MF_OK);
-    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_open_memory(own, "zeros.safetensors", file, size,
+                                          &open, &model),
+                     MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
     before = findings_of(model);
-    assert_int_equal(mf_validate_data(model), MF_ERR_STOPPED);
+    assert_int_equal(mf_model_validate_data(model), MF_ERR_STOPPED);
     assert_int_equal(findings_of(model), before);
     end = UINT64_MAX;
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     assert_int_equal(findings_of(model), before + ZEROS);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(own);
 }
 

@@ -99,7 +99,7 @@ static uint8_t *stored(const char *path, const char *name, size_t *size)
     uint8_t *out;
     FILE *file;
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
     assert_true(mf_tensor_find(model, name, strlen(name), &tensor, NULL));
     *size = (size_t)tensor.data.size;
     out = malloc(*size + 1);
@@ -108,7 +108,7 @@ static uint8_t *stored(const char *path, const char *name, size_t *size)
     assert_int_equal(fseek(file, (long)tensor.data.offset, SEEK_SET), 0);
     assert_int_equal(fread(out, 1, *size, file), *size);
     fclose(file);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     return out;
 }
@@ -125,9 +125,10 @@ static void quantize(const char *from, const char *to, const char *type,
     struct mf_quantize_result result;
     struct mf_model *model = NULL;
 
-    assert_int_equal(mf_open(env, from, NULL, &model), MF_OK);
-    assert_int_equal(mf_quantize(model, to, &options, &how, &result), MF_OK);
-    mf_close(model);
+    assert_int_equal(mf_model_open(env, from, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_quantize(model, to, &options, &how, &result),
+                     MF_OK);
+    mf_model_close(model);
     mf_env_free(env);
 }
 

@@ -27,7 +27,7 @@ static struct mf_model *open_fixture(const char *name)
 {
     struct mf_model *model;
 
-    if (mf_open(env, fixture_path(name), NULL, &model) != MF_OK)
+    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
         fail_msg("%s: %s", name, mf_env_error(env)->message);
     return model;
 }
@@ -78,7 +78,8 @@ static void check_verdict(const char *name, const char *verdict)
 {
     bool good = strcmp(verdict, "good") == 0;
     struct mf_model *model;
-    enum mf_status status = mf_open(env, fixture_path(name), NULL, &model);
+    enum mf_status status =
+        mf_model_open(env, fixture_path(name), NULL, &model);
 
     if ((status != MF_OK) != (strcmp(verdict, "refused") == 0))
         fail_msg("%s is %s, but: %s", name, verdict,
@@ -92,7 +93,7 @@ static void check_verdict(const char *name, const char *verdict)
     if (good && mf_model_info(model)->warning_count > 0)
         fail_msg("%s is good, but has warnings", name);
     walk_model(model);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void every_fixture_gets_its_verdict(void **state)
@@ -164,7 +165,7 @@ static void each_fault_is_found_by_its_rule(void **state)
         }
         if (strcmp(rules, rows[i].rules) != 0)
             fail_msg("%s: found %s", rows[i].name, rules);
-        mf_close(model);
+        mf_model_close(model);
     }
 }
 
@@ -208,7 +209,8 @@ static void refusals_have_a_rule_and_a_place(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         assert_int_not_equal(
-            mf_open(env, fixture_path(rows[i].name), NULL, &model), MF_OK);
+            mf_model_open(env, fixture_path(rows[i].name), NULL, &model),
+            MF_OK);
         if (mf_env_error(env)->status != rows[i].status ||
             strcmp(mf_env_error(env)->rule, rows[i].rule) != 0 ||
             mf_env_error(env)->offset != rows[i].offset)
@@ -222,10 +224,10 @@ static void a_size_is_held_against_the_formats_limit_first(void **state)
     struct mf_model *model;
 
     (void)state;
-    assert_int_equal(mf_open(env,
-                             fixture_path("bad-header-over-limit.safetensors"),
-                             NULL, &model),
-                     MF_ERR_CORRUPT);
+    assert_int_equal(
+        mf_model_open(env, fixture_path("bad-header-over-limit.safetensors"),
+                      NULL, &model),
+        MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, " 100000001 "));
     assert_non_null(strstr(mf_env_error(env)->message, "allows 100000000"));
 }
@@ -251,7 +253,7 @@ static void model_info(void **state)
     assert_int_equal(info->file_size, info->data_offset + 16);
     check_tensor(model, 0, "a f32 [2,2] 0 16");
     assert_int_equal(tensor_of(model, "a").data.offset, info->data_offset);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void every_dtype(void **state)
@@ -287,7 +289,7 @@ static void every_dtype(void **state)
     assert_int_equal(mf_model_info(model)->tensor_count, count);
     for (size_t i = 0; i < count; i++)
         check_tensor(model, i, lines[i]);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void shapes_of_every_kind(void **state)
@@ -298,11 +300,11 @@ static void shapes_of_every_kind(void **state)
     check_tensor(model, 0, "a f32 [] 0 4");
     assert_non_null(tensor_of(model, "a").dim);
     assert_int_equal(tensor_of(model, "a").parameters, 1);
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("good-rank-10.safetensors");
     check_tensor(model, 0, "a f32 [1,1,1,1,2,1,1,1,1,2] 0 16");
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("good-zero-size.safetensors");
     check_tensor(model, 0, "a f32 [0] 0 0");
@@ -310,11 +312,11 @@ static void shapes_of_every_kind(void **state)
     check_tensor(model, 2, "c f32 [3,0,2] 8 0");
     check_tensor(model, 3, "d f32 [2] 8 8");
     check_tensor(model, 4, "e f32 [9007199254740993,0] 16 0");
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("good-spaces.safetensors");
     check_tensor(model, 0, "a f32 [2,2] 0 16");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void order_of_header_and_of_data(void **state)
@@ -331,7 +333,7 @@ static void order_of_header_and_of_data(void **state)
         assert_true(mf_tensor_by_offset(model, i, &tensor));
         assert_string_equal(tensor.name.at, by_offset[i]);
     }
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void names_are_unescaped(void **state)
@@ -341,12 +343,12 @@ static void names_are_unescaped(void **state)
     (void)state;
     check_tensor(model, 0, "gr\u00f6\u00dfe.\u6743\u91cd f32 [1] 0 4");
     check_tensor(model, 1, "a/b\\c\"d f32 [1] 4 4");
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("bad-name-control.safetensors");
     assert_true(mf_tensor_find(model, "a\0\x1b[31m", 7,
                                &(struct mf_tensor){ 0 }, NULL));
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- metadata ---- */
@@ -406,7 +408,7 @@ static void metadata(void **state)
     assert_int_equal(meta.count, 2000);
     assert_null(meta.text.at);
     check_long_string(model, at);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void wrong_metadata_are_listed(void **state)
@@ -418,13 +420,13 @@ static void wrong_metadata_are_listed(void **state)
     assert_true(mf_meta_find(model, "epoch", 5, &meta, NULL));
     assert_int_equal(meta.type, MF_VALUE_U64);
     assert_int_equal(meta.number.u64, 3);
-    mf_close(model);
+    mf_model_close(model);
 
     model = open_fixture("bad-metadata-nested.safetensors");
     assert_true(mf_meta_find(model, "config", 6, &meta, NULL));
     assert_int_equal(meta.type, MF_VALUE_OBJECT);
     assert_int_equal(meta.count, 1);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void metadata_only(void **state)
@@ -433,15 +435,16 @@ static void metadata_only(void **state)
     struct mf_model *model;
 
     (void)state;
-    assert_int_equal(mf_open(env, fixture_path("good-metadata.safetensors"),
-                             &options, &model),
+    assert_int_equal(mf_model_open(env,
+                                   fixture_path("good-metadata.safetensors"),
+                                   &options, &model),
                      MF_OK);
     assert_false(mf_model_info(model)->has_tensors);
     assert_int_equal(mf_model_info(model)->tensor_count, 0);
     assert_int_equal(mf_model_info(model)->metadata_count, 6);
     assert_int_equal(mf_model_info(model)->error_count, 0);
     check_text(model, "format", "pt");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void facts(void **state)
@@ -456,7 +459,8 @@ static void facts(void **state)
     (void)state;
     memcpy(bytes + 8, header, sizeof(header) - 1);
     assert_int_equal(
-        mf_open_memory(env, "m", bytes, sizeof(bytes), NULL, &model), MF_OK);
+        mf_model_open_memory(env, "m", bytes, sizeof(bytes), NULL, &model),
+        MF_OK);
     assert_true(mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL));
     assert_string_equal(meta.text.at, "flux-1-dev");
     assert_true(mf_model_fact(model, MF_FACT_NAME, &meta, NULL));
@@ -464,7 +468,7 @@ static void facts(void **state)
     assert_true(mf_model_fact(model, MF_FACT_LICENSE, &meta, NULL));
     assert_string_equal(meta.text.at, "mit");
     assert_false(mf_model_fact(model, MF_FACT_BLOCK_COUNT, &meta, NULL));
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- several files ---- */
@@ -489,7 +493,7 @@ static void check_sharded(struct mf_model *model)
     assert_int_equal(shard.tensor_count, 1);
     assert_int_equal(tensor_of(model, "head.weight").data.offset,
                      shard.data_offset);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void a_sharded_model_opens_in_every_way(void **state)
@@ -502,14 +506,14 @@ static void a_sharded_model_opens_in_every_way(void **state)
     check_sharded(open_fixture("good-sharded/model.safetensors.index.json"));
     check_sharded(open_fixture("good-sharded"));
     check_sharded(open_fixture("good-folder"));
-    assert_int_equal(mf_open(env, fixture_path(shard), &by_name, &model),
+    assert_int_equal(mf_model_open(env, fixture_path(shard), &by_name, &model),
                      MF_OK);
     check_sharded(model);
 
     model = open_fixture(shard);
     assert_int_equal(mf_model_info(model)->shard_count, 1);
     check_tensor(model, 0, "head.weight f32 [4,2] 0 32");
-    mf_close(model);
+    mf_model_close(model);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)

@@ -164,11 +164,11 @@ static void memory_fails_while_an_index_is_looked_for(void **state)
 
         assert_true(call < 100);
         assert_non_null(failing);
-        status = mf_open(failing, fixture_path(shard), &by_name, &model);
+        status = mf_model_open(failing, fixture_path(shard), &by_name, &model);
         if (status == MF_OK) {
             assert_int_equal(mf_model_info(model)->shard_count, 2);
             assert_true(heap.calls < call);
-            mf_close(model);
+            mf_model_close(model);
         } else {
             assert_int_equal(status, MF_ERR_MEMORY);
         }

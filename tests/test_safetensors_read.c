@@ -96,7 +96,8 @@ static void check_made(struct file file, size_t count)
     size_t begin = 0;
 
     assert_int_equal(
-        mf_open_memory(env, "m", file.bytes, file.size, NULL, &model), MF_OK);
+        mf_model_open_memory(env, "m", file.bytes, file.size, NULL, &model),
+        MF_OK);
     assert_int_equal(mf_model_info(model)->tensor_count, count);
     assert_int_equal(mf_model_info(model)->error_count, 0);
     assert_int_equal(mf_model_info(model)->warning_count, 0);
@@ -108,7 +109,7 @@ static void check_made(struct file file, size_t count)
         check_tensor(model, i, line);
         begin += i % 3 * 8;
     }
-    mf_close(model);
+    mf_model_close(model);
     free(file.bytes);
 }
 
@@ -140,11 +141,12 @@ static enum mf_status second_tensor(const char *description)
     enum mf_status status;
 
     memcpy(bytes, &size, 8);
-    status = mf_open_memory(env, "m", bytes, 8 + (size_t)size, NULL, &model);
+    status =
+        mf_model_open_memory(env, "m", bytes, 8 + (size_t)size, NULL, &model);
     if (status != MF_OK)
         return status;
     rule = mf_finding_at(model, 0, &finding) ? finding.rule : "";
-    mf_close(model);
+    mf_model_close(model);
     return MF_OK;
 }
 
@@ -191,9 +193,10 @@ static uint64_t bytes_read_by(struct file file)
 
     mf_env_io(env, &before);
     assert_int_equal(
-        mf_open_memory(env, "m", file.bytes, file.size, NULL, &model), MF_OK);
+        mf_model_open_memory(env, "m", file.bytes, file.size, NULL, &model),
+        MF_OK);
     mf_env_io(env, &after);
-    mf_close(model);
+    mf_model_close(model);
     free(file.bytes);
     return after.bytes_read - before.bytes_read;
 }

@@ -193,13 +193,13 @@ static size_t found(const char *rule, const char *text)
     size_t count = 0;
 
     assert_int_equal(
-        mf_open_memory(env, "memory", image.at, image.size, NULL, &model),
+        mf_model_open_memory(env, "memory", image.at, image.size, NULL, &model),
         MF_OK);
-    assert_int_equal(mf_validate(model), MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         count += strncmp(finding.rule, rule, strlen(rule)) == 0 &&
                  strstr(finding.message, text);
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     return count;
 }
@@ -374,11 +374,12 @@ static void the_faults_of_fixtures(void **state)
         struct mf_finding finding;
 
         assert_int_equal(
-            mf_open(env, fixture_path(expected[i][0]), NULL, &model), MF_OK);
-        assert_int_equal(mf_validate(model), MF_OK);
+            mf_model_open(env, fixture_path(expected[i][0]), NULL, &model),
+            MF_OK);
+        assert_int_equal(mf_model_validate(model), MF_OK);
         assert_true(mf_finding_at(model, 0, &finding));
         assert_string_equal(finding.message, expected[i][1]);
-        mf_close(model);
+        mf_model_close(model);
     }
     mf_env_free(env);
 }

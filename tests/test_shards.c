@@ -26,8 +26,8 @@ static void split_and_merge(const char *name, const char *suffix,
     from = open_model(fixture_path(name));
     to = open_model(scratch_path(whole));
     same_tensors(from, to);
-    mf_close(from);
-    mf_close(to);
+    mf_model_close(from);
+    mf_model_close(to);
     /* Of safetensors, where no padding is, large elements come first. */
     if (strcmp(suffix, "gguf") == 0 &&
         !same_files(fixture_path(name), scratch_path(whole)))
@@ -83,7 +83,7 @@ static void shards_of_gguf(void **state)
         char name[64];
 
         snprintf(name, sizeof(name), "m-%05zu-of-00003.gguf", i + 1);
-        assert_int_equal(mf_open(env, scratch_path(name), &alone, &shard),
+        assert_int_equal(mf_model_open(env, scratch_path(name), &alone, &shard),
                          MF_OK);
         assert_int_equal(number_of(shard, "split.no", MF_VALUE_U16), i);
         assert_int_equal(number_of(shard, "split.count", MF_VALUE_U16), 3);
@@ -92,9 +92,9 @@ static void shards_of_gguf(void **state)
         assert_int_equal(mf_model_info(shard)->tensor_count, 100);
         assert_int_equal(mf_model_info(shard)->metadata_count,
                          i ? 3 : mf_model_info(whole)->metadata_count + 3);
-        mf_close(shard);
+        mf_model_close(shard);
     }
-    mf_close(whole);
+    mf_model_close(whole);
     assert_int_equal(empty_scratch(), 3);
 }
 
@@ -145,10 +145,10 @@ static void room_is_left_once(void **state)
         from = open_model(fixture_path(names[i]));
         to = open_model(output("b", format));
         same_tensors(from, to);
-        assert_int_equal(mf_validate_data(from), MF_OK);
+        assert_int_equal(mf_model_validate_data(from), MF_OK);
         nothing_new(names[i], from, to);
-        mf_close(from);
-        mf_close(to);
+        mf_model_close(from);
+        mf_model_close(to);
         assert_int_equal(stat(fixture_path(names[i]), &without), 0);
         assert_int_equal(stat(output("a", format), &once), 0);
         assert_int_equal(stat(output("b", format), &twice), 0);

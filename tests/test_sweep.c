@@ -20,7 +20,7 @@ static enum mf_status try(const uint8_t *bytes, size_t size,
 
     assert_non_null(exact);
     memcpy(exact, bytes, size);
-    status = mf_open_memory(env, "memory", exact, size, NULL, &model);
+    status = mf_model_open_memory(env, "memory", exact, size, NULL, &model);
     if (status == MF_OK) {
         *info = *mf_model_info(model);
         walk_model(model);
@@ -34,7 +34,7 @@ static enum mf_status try(const uint8_t *bytes, size_t size,
         assert_true(mf_text_clean(error->message, strlen(error->message)) ==
                     strlen(error->message));
     }
-    mf_close(model);
+    mf_model_close(model);
     mf_env_free(env);
     free(exact);
     assert_int_equal(heap.live, 0);
@@ -49,12 +49,13 @@ static uint64_t data_end(const uint8_t *bytes, size_t size)
     struct mf_tensor tensor;
     uint64_t end = 0;
 
-    if (mf_open_memory(env, "memory", bytes, size, NULL, &model) == MF_OK) {
+    if (mf_model_open_memory(env, "memory", bytes, size, NULL, &model) ==
+        MF_OK) {
         for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
             if (tensor.data.size > 0 &&
                 tensor.data.offset + tensor.data.size > end)
                 end = tensor.data.offset + tensor.data.size;
-        mf_close(model);
+        mf_model_close(model);
     }
     mf_env_free(env);
     return end;
@@ -105,13 +106,13 @@ static bool try_failing(const uint8_t *bytes, size_t size, uint64_t call,
 
     if (env) {
         enum mf_status status =
-            mf_open_memory(env, "memory", bytes, size, NULL, &model);
+            mf_model_open_memory(env, "memory", bytes, size, NULL, &model);
 
         if (status == MF_OK)
             walk_model(model);
         else if (heap.calls >= call)
             assert_int_equal(status, MF_ERR_MEMORY);
-        mf_close(model);
+        mf_model_close(model);
         mf_env_free(env);
     }
     assert_int_equal(heap.live, 0);
@@ -165,13 +166,13 @@ static void heap_limits(void **state)
 
         if (!env)
             continue;
-        status = mf_open_memory(env, "memory", bytes, size, NULL, &model);
+        status = mf_model_open_memory(env, "memory", bytes, size, NULL, &model);
         opened = status == MF_OK;
         if (!opened)
             assert_int_equal(status, MF_ERR_LIMIT);
         mf_env_heap(env, &stats);
         assert_true(stats.peak <= limit);
-        mf_close(model);
+        mf_model_close(model);
         mf_env_free(env);
     }
     assert_true(opened);

@@ -197,13 +197,13 @@ static void check_file(struct mf_env *env, const char *path)
     struct mf_finding finding;
     struct mf_model *model;
 
-    assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_validate_data(model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate_data(model), MF_OK);
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (finding.severity == MF_ERROR)
             fail_msg("%s: %s %s", path, finding.rule, finding.message);
     check_tensors(model, path);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 /* ---- tests ---- */
@@ -226,14 +226,14 @@ static void every_format(void **state)
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
         check_file(env, path);
-        assert_int_equal(mf_open(env, path, NULL, &model), MF_OK);
+        assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
         if (strcmp(formats[i], "gguf") != 0) {
-            assert_int_equal(mf_convert(model, back, NULL, NULL), MF_OK);
-            mf_close(model);
-            assert_int_equal(mf_open(env, back, NULL, &model), MF_OK);
+            assert_int_equal(mf_model_convert(model, back, NULL, NULL), MF_OK);
+            mf_model_close(model);
+            assert_int_equal(mf_model_open(env, back, NULL, &model), MF_OK);
         }
         check_values(model);
-        mf_close(model);
+        mf_model_close(model);
         remove(path);
         remove(back);
     }

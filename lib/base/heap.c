@@ -98,8 +98,8 @@ void mf_env_io(const struct mf_env *env, struct mf_io_stats *out)
         *out = env ? env->io : (struct mf_io_stats){ 0 };
 }
 
-void *mf_resize(struct mf_env *env, void *block, size_t old_size,
-                size_t new_size)
+void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
+                    size_t new_size)
 {
     if (!env || (!block && old_size > 0)) {
         mf_missing(env, "block");

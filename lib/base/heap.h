@@ -33,13 +33,13 @@ struct mf_env {
 
 static inline void *mf_alloc(struct mf_env *env, size_t size)
 {
-    return mf_resize(env, NULL, 0, size);
+    return mf_env_resize(env, NULL, 0, size);
 }
 
 static inline void mf_release(struct mf_env *env, void *block, size_t size)
 {
     if (block)
-        mf_resize(env, block, size, 0);
+        mf_env_resize(env, block, size, 0);
 }
 
 /* Checked arithmetic for numbers that come from a file. */

@@ -156,7 +156,7 @@ static void check_names(struct mf_model *model)
     index->shard = 0;
 }
 
-enum mf_status mf_validate(struct mf_model *model)
+enum mf_status mf_model_validate(struct mf_model *model)
 {
     MF_NEED(NULL, model);
 

@@ -388,12 +388,12 @@ static void forget_findings(struct mf_index *index,
     memcpy(index->count_of, before->count_of, sizeof(index->count_of));
 }
 
-enum mf_status mf_validate_data(struct mf_model *model)
+enum mf_status mf_model_validate_data(struct mf_model *model)
 {
     MF_NEED(NULL, model);
 
     struct look look = { .model = model, .index = &model->index };
-    enum mf_status status = mf_validate(model);
+    enum mf_status status = mf_model_validate(model);
     const struct mf_index before = model->index;
 
     if (status != MF_OK || model->data_validated)

@@ -59,8 +59,8 @@ static enum mf_status run_task(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-enum mf_status mf_share(struct mf_env *env, size_t count,
-                        void (*task)(void *user, size_t index), void *user)
+enum mf_status mf_env_share(struct mf_env *env, size_t count,
+                            void (*task)(void *user, size_t index), void *user)
 {
     MF_NEED(NULL, env);
     MF_NEED(env, task);

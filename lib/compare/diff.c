@@ -225,11 +225,11 @@ static void diff_tensors(const struct diff *diff)
 
 /* ---- all ---- */
 
-enum mf_status mf_diff(struct mf_model *a, struct mf_model *b,
-                       const struct mf_diff_options *options,
-                       void (*found)(void *user,
-                                     const struct mf_difference *difference),
-                       void *user)
+enum mf_status
+mf_model_diff(struct mf_model *a, struct mf_model *b,
+              const struct mf_diff_options *options,
+              void (*found)(void *user, const struct mf_difference *difference),
+              void *user)
 {
     MF_NEED(NULL, a);
     MF_NEED(a->env, b);

@@ -109,7 +109,7 @@ static enum mf_status find(struct search *search, uint32_t *same)
     return MF_OK;
 }
 
-enum mf_status mf_find_duplicates(struct mf_model *model, uint32_t *same)
+enum mf_status mf_model_duplicates(struct mf_model *model, uint32_t *same)
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, same);

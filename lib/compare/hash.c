@@ -354,8 +354,8 @@ static enum mf_status begin(struct mf_env *env, enum mf_digest_kind kind)
                    "there is no digest of kind %d", (int)kind);
 }
 
-enum mf_status mf_hash_tensors(struct mf_model *model, enum mf_digest_kind kind,
-                               uint8_t *digests)
+enum mf_status mf_model_hash_tensors(struct mf_model *model,
+                                     enum mf_digest_kind kind, uint8_t *digests)
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, digests);
@@ -398,8 +398,9 @@ static enum mf_status hash_behind(struct mf_model *model,
     return status;
 }
 
-enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
-                            uint8_t out[MF_DIGEST_MAX])
+enum mf_status mf_model_hash_data(struct mf_model *model,
+                                  enum mf_digest_kind kind,
+                                  uint8_t out[MF_DIGEST_MAX])
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, out);
@@ -407,7 +408,7 @@ enum mf_status mf_hash_data(struct mf_model *model, enum mf_digest_kind kind,
     return hash_behind(model, kind, (struct mf_str){ 0 }, out);
 }
 
-enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16])
+enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, out);
@@ -428,7 +429,7 @@ enum mf_status mf_hash_uuid(struct mf_model *model, uint8_t out[16])
 
 /* ---- a file ---- */
 
-enum mf_status mf_hash_file(struct mf_env *env, const char *path,
+enum mf_status mf_file_hash(struct mf_env *env, const char *path,
                             enum mf_digest_kind kind,
                             uint8_t out[MF_DIGEST_MAX])
 {
@@ -515,7 +516,7 @@ static size_t put_line(const struct mf_record *record, const uint8_t *digest,
     return at;
 }
 
-enum mf_status mf_hash_model(struct mf_model *model, enum mf_digest_kind kind,
+enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
                              const uint8_t *digests, uint8_t out[MF_DIGEST_MAX],
                              void (*line)(void *user, size_t tensor,
                                           const char *text, size_t size),

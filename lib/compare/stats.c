@@ -214,8 +214,8 @@ static enum mf_status prepare(struct looking *looking, const size_t *index,
     return looking->piece ? MF_OK : env->error.status;
 }
 
-enum mf_status mf_tensors_stats(struct mf_model *model, const size_t *index,
-                                size_t count, struct mf_tensor_stats *out)
+enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
+                               size_t count, struct mf_tensor_stats *out)
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, index || count == 0);

@@ -40,7 +40,7 @@ static bool make_room(struct mf_env *env, void **rows, size_t *room,
 
     if (count < *room)
         return true;
-    moved = mf_resize(env, *rows, *room * size, more * size);
+    moved = mf_env_resize(env, *rows, *room * size, more * size);
     if (!moved)
         return false;
     *rows = moved;

@@ -36,7 +36,7 @@ static enum mf_status keep_bytes(void *user, uint64_t offset, const void *bytes,
     if (size > preview->room - preview->size) {
         size_t more = 2 * (preview->size + size);
         uint8_t *moved =
-            mf_resize(preview->env, preview->bytes, preview->room, more);
+            mf_env_resize(preview->env, preview->bytes, preview->room, more);
 
         if (!moved)
             return preview->env->error.status;
@@ -64,8 +64,8 @@ static enum mf_status keep_span(void *user, uint64_t offset,
     if (preview->span_count == preview->span_room) {
         size_t room = preview->span_room, more = room > 0 ? 2 * room : 8;
         struct long_span *moved =
-            mf_resize(preview->env, preview->span, room * sizeof(*moved),
-                      more * sizeof(*moved));
+            mf_env_resize(preview->env, preview->span, room * sizeof(*moved),
+                          more * sizeof(*moved));
 
         if (!moved)
             return preview->env->error.status;
@@ -167,23 +167,24 @@ static enum mf_status compare(const struct mf_model *now,
     return MF_OK;
 }
 
-/* The file is read once more, for mf_validate adds to a model's findings. */
+/* The file is read once more, for mf_model_validate adds to a model's findings.
+ */
 static enum mf_status judge(struct mf_model *after,
                             const struct mf_model *model)
 {
     struct mf_source source = mf_source_borrow(&model->file[0].source);
     struct mf_model *now;
-    enum mf_status status = mf_validate(after);
+    enum mf_status status = mf_model_validate(after);
 
     if (status != MF_OK || after->info.error_count == 0)
         return status;
     status = mf_model_open_source(after->env, source.name, &source, NULL, &now);
     if (status != MF_OK)
         return status;
-    status = mf_validate(now);
+    status = mf_model_validate(now);
     if (status == MF_OK)
         status = compare(now, after);
-    mf_close(now);
+    mf_model_close(now);
     return status;
 }
 
@@ -203,7 +204,7 @@ enum mf_status mf_preview_check(const struct mf_draft *draft,
                                       NULL, &after);
     if (status == MF_OK) {
         status = judge(after, model);
-        mf_close(after);
+        mf_model_close(after);
     }
     mf_release(draft->env, preview.bytes, preview.room);
     mf_release(draft->env, preview.span,

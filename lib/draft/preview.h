@@ -9,9 +9,9 @@
 #include "lib/model/model.h"
 
 /* Holds the planned draft of the model's file, as a header without data,
- * against all that mf_validate asks of a header.  MF_ERR_UNSUPPORTED where it
- * has more errors of a kind than the file has now: an edit may leave errors and
- * mend them, and it makes none. */
+ * against all that mf_model_validate asks of a header.  MF_ERR_UNSUPPORTED
+ * where it has more errors of a kind than the file has now: an edit may leave
+ * errors and mend them, and it makes none. */
 enum mf_status mf_preview_check(const struct mf_draft *draft,
                                 const struct mf_model *model);
 

@@ -47,8 +47,8 @@ static void take_facts(const struct mf_config *config,
     }
 }
 
-enum mf_status mf_config_facts_read(struct mf_model *model,
-                                    struct mf_config_facts *out)
+enum mf_status mf_model_config_facts(struct mf_model *model,
+                                     struct mf_config_facts *out)
 {
     struct mf_config config;
     struct mf_arena arena;

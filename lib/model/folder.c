@@ -47,7 +47,8 @@ static enum mf_status make_room(struct listing *listing)
 
     if (listing->count < listing->room)
         return MF_OK;
-    moved = mf_resize(listing->env, listing->entry,
+    moved =
+        mf_env_resize(listing->env, listing->entry,
                       listing->room * sizeof(*moved), room * sizeof(*moved));
     if (!moved)
         return listing->env->error.status;
@@ -238,11 +239,11 @@ enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
     return status;
 }
 
-enum mf_status mf_folder_folders(struct mf_env *env, const char *folder,
-                                 enum mf_status (*found)(void *user,
-                                                         const char *path,
-                                                         bool link),
-                                 void *user)
+enum mf_status mf_folder_subfolders(struct mf_env *env, const char *folder,
+                                    enum mf_status (*found)(void *user,
+                                                            const char *path,
+                                                            bool link),
+                                    void *user)
 {
     MF_NEED(NULL, env);
     MF_NEED(env, folder);

@@ -101,14 +101,14 @@ struct mf_format {
     enum mf_status (*verify)(struct mf_reader *reader, struct mf_index *index,
                              const struct mf_shard_names *names);
 
-    /* What only this format asks of a whole model, for mf_validate; parts are
-     * its shards.  May be NULL. */
+    /* What only this format asks of a whole model, for mf_model_validate; parts
+     * are its shards.  May be NULL. */
     void (*validate)(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count);
 
-    /* Reads again, for mf_validate, what parse has passed over of so many rows
-     * of metadata, which are of one file.  NULL where parse looks at all there
-     * is. */
+    /* Reads again, for mf_model_validate, what parse has passed over of so many
+     * rows of metadata, which are of one file.  NULL where parse looks at all
+     * there is. */
     enum mf_status (*revisit)(struct mf_reader *reader, struct mf_index *index,
                               const struct mf_meta *rows, size_t count);
 

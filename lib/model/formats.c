@@ -81,8 +81,8 @@ const struct mf_format *mf_format_of(struct mf_env *env,
     return NULL;
 }
 
-enum mf_status mf_detect(struct mf_env *env, const char *path,
-                         struct mf_detection *out)
+enum mf_status mf_file_detect(struct mf_env *env, const char *path,
+                              struct mf_detection *out)
 {
     MF_NEED(NULL, env);
     MF_NEED(env, path);

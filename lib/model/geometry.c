@@ -263,7 +263,7 @@ static void note_gap(struct mf_index *index, enum mf_layout layout,
 }
 
 /* The same behind the last tensor.  Where zeros may stand, somebody must look:
- * see mf_validate. */
+ * see mf_model_validate. */
 static void settle_end(struct mf_index *index, enum mf_layout layout,
                        uint64_t from)
 {

@@ -47,7 +47,7 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
                          most);
     if (wanted < least)
         wanted = least;
-    moved = mf_resize(env, *table, *room * row_size, wanted * row_size);
+    moved = mf_env_resize(env, *table, *room * row_size, wanted * row_size);
     if (!moved)
         return env->error.status;
     *table = moved;
@@ -93,9 +93,9 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
         return MF_OK;
     index->tensor_claimed = index->tensor_count + claimed;
     if (room > index->tensor_room) {
-        moved = mf_resize(index->env, index->tensor,
-                          index->tensor_room * sizeof(*moved),
-                          room * sizeof(*moved));
+        moved = mf_env_resize(index->env, index->tensor,
+                              index->tensor_room * sizeof(*moved),
+                              room * sizeof(*moved));
         if (!moved)
             return index->env->error.status;
         index->tensor = moved;

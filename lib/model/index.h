@@ -48,8 +48,9 @@ struct mf_part {              /* one shard */
     enum mf_rule footer_rule; /* broken where they are another one */
     struct mf_span room[2];   /* padding before the data, in the order of the
                                  file, which should be zeros; size 0: none */
-    struct mf_span behind;    /* what follows the last tensor's padding, where
-                                 mf_validate has to look at it; size 0: none */
+    struct mf_span
+        behind;    /* what follows the last tensor's padding, where
+                      mf_model_validate has to look at it; size 0: none */
     uint32_t mode; /* what else the format's header says; its business */
     uint64_t split_number, split_count, split_tensors;
     uint64_t split_at; /* where it says split_tensors; MF_NO_OFFSET: nowhere */

@@ -15,7 +15,8 @@ enum mf_status mf_shard_names_add(struct mf_shard_names *names,
     char *copy;
 
     if (names->count == names->room) {
-        moved = mf_resize(names->arena->env, names->name,
+        moved =
+            mf_env_resize(names->arena->env, names->name,
                           names->room * sizeof(*moved), room * sizeof(*moved));
         if (!moved)
             return names->arena->env->error.status;

@@ -38,17 +38,18 @@ static enum mf_status make_room(struct walk *walk)
                          "'%s' has more than %" PRIu64
                          " keys, the most that are read",
                          mf_quote(walk->within).text, MF_META_MAX);
-    row = mf_resize(walk->env, walk->row, walk->room * sizeof(*row),
-                    room * sizeof(*row));
+    row = mf_env_resize(walk->env, walk->row, walk->room * sizeof(*row),
+                        room * sizeof(*row));
     if (!row)
         return walk->env->error.status;
     walk->row = row;
-    member = mf_resize(walk->env, walk->member, walk->room * sizeof(*member),
-                       room * sizeof(*member));
+    member =
+        mf_env_resize(walk->env, walk->member, walk->room * sizeof(*member),
+                      room * sizeof(*member));
     if (!member) {
         /* Shrinking never fails, so the two tables keep one size. */
-        walk->row = mf_resize(walk->env, row, room * sizeof(*row),
-                              walk->room * sizeof(*row));
+        walk->row = mf_env_resize(walk->env, row, room * sizeof(*row),
+                                  walk->room * sizeof(*row));
         return walk->env->error.status;
     }
     walk->member = member;

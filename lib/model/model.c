@@ -105,13 +105,13 @@ static enum mf_status settle(struct mf_model *model, enum mf_status status,
     if (status == MF_OK)
         *out = model;
     else
-        mf_close(model);
+        mf_model_close(model);
     return status;
 }
 
-enum mf_status mf_open(struct mf_env *env, const char *path,
-                       const struct mf_open_options *options,
-                       struct mf_model **out)
+enum mf_status mf_model_open(struct mf_env *env, const char *path,
+                             const struct mf_open_options *options,
+                             struct mf_model **out)
 {
     MF_NEED(NULL, env);
     MF_NEED(env, path);
@@ -153,10 +153,10 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
     return settle(model, status, out);
 }
 
-enum mf_status mf_open_memory(struct mf_env *env, const char *name,
-                              const void *bytes, size_t size,
-                              const struct mf_open_options *options,
-                              struct mf_model **out)
+enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
+                                    const void *bytes, size_t size,
+                                    const struct mf_open_options *options,
+                                    struct mf_model **out)
 {
     MF_NEED(NULL, env);
     MF_NEED(env, name);
@@ -170,7 +170,7 @@ enum mf_status mf_open_memory(struct mf_env *env, const char *name,
     return mf_model_open_source(env, name, &source, options, out);
 }
 
-void mf_close(struct mf_model *model)
+void mf_model_close(struct mf_model *model)
 {
     if (!model)
         return;

@@ -23,7 +23,7 @@ struct mf_model {
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
     bool is_stray; /* a shard whose name does not lead to the others */
-    bool validated, data_validated; /* mf_validate(_data) has been here */
+    bool validated, data_validated; /* mf_model_validate(_data) has been here */
 };
 
 /* The row of the format that recognises the head, and what it says; NULL
@@ -79,8 +79,8 @@ const char *mf_base_name(const char *path);
 const char *mf_path_beside(struct mf_arena *arena, const char *path,
                            struct mf_str name);
 
-/* Holds the metadata of later shards against the first one's, for mf_validate,
- * in shard_meta.c. */
+/* Holds the metadata of later shards against the first one's, for
+ * mf_model_validate, in shard_meta.c. */
 enum mf_status mf_shards_check_metadata(struct mf_model *model);
 
 /* ---- split.c ---- */

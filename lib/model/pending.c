@@ -61,7 +61,7 @@ static bool find_data(struct mf_env *env, const struct mf_source *source,
     if (mf_model_open_source(env, "", &view, NULL, &model) != MF_OK)
         return false;
     *out = model->part[0];
-    mf_close(model);
+    mf_model_close(model);
     return true;
 }
 

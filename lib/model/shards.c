@@ -70,17 +70,19 @@ static enum mf_status make_room(struct mf_model *model)
 
     if (model->file_count < model->file_room)
         return MF_OK;
-    file = mf_resize(model->env, model->file, model->file_room * sizeof(*file),
-                     room * sizeof(*file));
+    file =
+        mf_env_resize(model->env, model->file, model->file_room * sizeof(*file),
+                      room * sizeof(*file));
     if (!file)
         return model->env->error.status;
     model->file = file;
-    part = mf_resize(model->env, model->part, model->file_room * sizeof(*part),
-                     room * sizeof(*part));
+    part =
+        mf_env_resize(model->env, model->part, model->file_room * sizeof(*part),
+                      room * sizeof(*part));
     if (!part) {
         /* Shrinking never fails, so the two tables keep one size. */
-        model->file = mf_resize(model->env, file, room * sizeof(*file),
-                                model->file_room * sizeof(*file));
+        model->file = mf_env_resize(model->env, file, room * sizeof(*file),
+                                    model->file_room * sizeof(*file));
         return model->env->error.status;
     }
     model->part = part;

@@ -32,9 +32,9 @@ enum mf_status mf_imatrix_add(struct mf_imatrix *imatrix,
     if (!is_chosen(choice, entry->name))
         return MF_OK;
     if (imatrix->count == imatrix->room) {
-        moved =
-            mf_resize(imatrix->env, imatrix->entry,
-                      imatrix->room * sizeof(*moved), room * sizeof(*moved));
+        moved = mf_env_resize(imatrix->env, imatrix->entry,
+                              imatrix->room * sizeof(*moved),
+                              room * sizeof(*moved));
         if (!moved)
             return imatrix->env->error.status;
         imatrix->entry = moved;
@@ -91,7 +91,7 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
     /* As a count of entries it would be more than a thousand million. */
     if (memcmp(magic, "GGUF", sizeof(magic)) != 0)
         return mf_imatrix_read_old(imatrix, choice);
-    if (mf_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
+    if (mf_model_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
         return imatrix->env->error.status;
     return mf_imatrix_read_gguf(imatrix, choice);
 }
@@ -137,7 +137,7 @@ void mf_imatrix_close(struct mf_imatrix *imatrix)
 {
     if (!imatrix)
         return;
-    mf_close(imatrix->model);
+    mf_model_close(imatrix->model);
     mf_source_close(&imatrix->source);
     mf_release(imatrix->env, imatrix->entry,
                imatrix->room * sizeof(*imatrix->entry));

@@ -300,6 +300,6 @@ enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
     if (!made)
         return env->error.status;
     status = mf_pattern_init(made, env, pattern);
-    mf_resize(env, made, sizeof(*made), 0);
+    mf_env_resize(env, made, sizeof(*made), 0);
     return status;
 }

@@ -282,10 +282,10 @@ static enum mf_status check_options(struct mf_env *env,
     return mf_edits_check(env, options->edits, options->edit_count);
 }
 
-enum mf_status mf_quantize(struct mf_model *model, const char *path,
-                           const struct mf_quantize_options *options,
-                           const struct mf_convert_options *how,
-                           struct mf_quantize_result *out)
+enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
+                                 const struct mf_quantize_options *options,
+                                 const struct mf_convert_options *how,
+                                 struct mf_quantize_result *out)
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, path);

@@ -209,9 +209,9 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     return status;
 }
 
-enum mf_status mf_convert(struct mf_model *model, const char *path,
-                          const struct mf_convert_options *options,
-                          struct mf_convert_result *out)
+enum mf_status mf_model_convert(struct mf_model *model, const char *path,
+                                const struct mf_convert_options *options,
+                                struct mf_convert_result *out)
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, path);

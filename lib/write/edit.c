@@ -456,12 +456,12 @@ void mf_editor_close(struct mf_editor *editor)
 {
     if (!editor)
         return;
-    mf_close(editor->model);
+    mf_model_close(editor->model);
     mf_lock_close(&editor->lock);
     mf_release(editor->env, editor, sizeof(*editor));
 }
 
-enum mf_status mf_edit_file(struct mf_env *env, const char *path,
+enum mf_status mf_file_edit(struct mf_env *env, const char *path,
                             const struct mf_edit *edits, size_t count,
                             const struct mf_edit_options *options,
                             struct mf_edit_result *out)
@@ -494,7 +494,7 @@ static enum mf_status check_owner(struct mf_env *env,
                    "trusted");
 }
 
-enum mf_status mf_edit_recover(struct mf_env *env, const char *path,
+enum mf_status mf_file_recover(struct mf_env *env, const char *path,
                                const struct mf_recover_options *options,
                                struct mf_recover_result *out)
 {

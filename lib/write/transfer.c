@@ -110,9 +110,9 @@ static enum mf_status make_weights(struct transfer *transfer, size_t count)
     transfer->weight_count = 0;
     if (count <= transfer->weight_room)
         return MF_OK;
-    moved = mf_resize(env, transfer->weights,
-                      transfer->weight_room * sizeof(*moved),
-                      count * sizeof(*moved));
+    moved = mf_env_resize(env, transfer->weights,
+                          transfer->weight_room * sizeof(*moved),
+                          count * sizeof(*moved));
     if (!moved)
         return env->error.status;
     transfer->weights = moved;

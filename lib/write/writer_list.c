@@ -126,7 +126,7 @@ enum mf_status mf_writer_set(struct mf_writer *writer,
     return mf_draft_edit(draft, &kept, 1);
 }
 
-enum mf_status mf_writer_take_metadata(struct mf_writer *writer,
+enum mf_status mf_writer_copy_metadata(struct mf_writer *writer,
                                        struct mf_model *model)
 {
     MF_NEED(NULL, writer);

@@ -123,9 +123,9 @@ static void convert(struct mf_env *env, bool lossy)
                                           .names = MF_NAMING_GGUF };
     struct mf_model *model = NULL;
 
-    if (mf_open(env, path_in("model.safetensors"), NULL, &model) == MF_OK)
-        mf_convert(model, "/dev/null", &options, NULL);
-    mf_close(model);
+    if (mf_model_open(env, path_in("model.safetensors"), NULL, &model) == MF_OK)
+        mf_model_convert(model, "/dev/null", &options, NULL);
+    mf_model_close(model);
 }
 
 static void open_index(struct mf_env *env, bool metadata_only)
@@ -135,7 +135,8 @@ static void open_index(struct mf_env *env, bool metadata_only)
     struct mf_finding finding;
     struct mf_tensor tensor;
 
-    if (mf_open(env, path_in(name_of_input()), &options, &model) == MF_OK) {
+    if (mf_model_open(env, path_in(name_of_input()), &options, &model) ==
+        MF_OK) {
         for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
             if (tensor.name.at[tensor.name.size] != 0)
                 stop("a tensor", "its name does not end");
@@ -144,12 +145,13 @@ static void open_index(struct mf_env *env, bool metadata_only)
                                               strlen(finding.message))])
                 stop("a message", "there are control characters in it");
     }
-    mf_close(model);
+    mf_model_close(model);
     /* The same by way of the shard: which index speaks for it? */
     model = NULL;
     options.shards = MF_SHARDS_BY_NAME;
-    if (mf_open(env, path_in("model.safetensors"), &options, &model) == MF_OK)
-        mf_close(model);
+    if (mf_model_open(env, path_in("model.safetensors"), &options, &model) ==
+        MF_OK)
+        mf_model_close(model);
 }
 
 static void read_imatrix(struct mf_env *env)

@@ -60,15 +60,15 @@ static void look(struct mf_env *env, const struct image *image,
     struct mf_finding finding;
     struct mf_model *model;
 
-    if (mf_open_memory(env, "written", image->bytes, (size_t)image->size,
-                       &alone, &model) != MF_OK)
+    if (mf_model_open_memory(env, "written", image->bytes, (size_t)image->size,
+                             &alone, &model) != MF_OK)
         stop("what was written", mf_env_error(env)->message);
     if (mf_model_info(model)->tensor_count != draft->tensor_count)
         stop("what was written", "tensors are missing");
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (finding.severity == MF_ERROR)
             stop(finding.rule, finding.message);
-    mf_close(model);
+    mf_model_close(model);
 }
 
 static void write_planned(struct mf_output *output)
@@ -121,12 +121,12 @@ static void write_away(struct mf_model *model,
 
     wishes.shard_size = wishes.shard_tensors = 0;
     wishes.dry_run = true;
-    if (mf_convert(model, "/dev/null", &wishes, &planned) != MF_OK ||
+    if (mf_model_convert(model, "/dev/null", &wishes, &planned) != MF_OK ||
         planned.file_size > FILE_MAX)
         return;
     wishes.dry_run = false;
     mf_env_io(model->env, &before);
-    if (mf_convert(model, "/dev/null", &wishes, &result) != MF_OK)
+    if (mf_model_convert(model, "/dev/null", &wishes, &result) != MF_OK)
         return; /* a type that cannot be had is seen late */
     mf_env_io(model->env, &after);
     if (result.file_size != planned.file_size ||
@@ -174,13 +174,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!env)
         abort();
     mf_env_heap(env, &before);
-    if (mf_open_memory(env, "fuzz", data, size, NULL, &model) == MF_OK) {
+    if (mf_model_open_memory(env, "fuzz", data, size, NULL, &model) == MF_OK) {
         unsigned wish = mf_crc32(0, data, size);
 
         convert(model, 0); /* as it is, and as chance will have it */
         convert(model, wish);
         convert(model, wish >> 16);
-        mf_close(model);
+        mf_model_close(model);
     }
     mf_env_heap(env, &after);
     if (after.live != before.live)

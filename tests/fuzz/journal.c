@@ -111,22 +111,22 @@ static uint64_t open_model(struct mf_env *env)
     uint8_t *bytes;
     size_t size;
 
-    if (mf_open(env, model_path, NULL, &opened) == MF_OK)
+    if (mf_model_open(env, model_path, NULL, &opened) == MF_OK)
         for (size_t i = 0; i < mf_model_info(opened)->metadata_count; i++) {
             struct mf_meta meta;
 
             if (!mf_meta_at(opened, i, &meta) || meta.key.at[meta.key.size])
                 stop("a key does not end");
         }
-    mf_close(opened);
+    mf_model_close(opened);
     bytes = read_model(&size);
     if (size != model_size || memcmp(bytes, model, size) != 0)
         stop("opening has changed the model");
     free(bytes);
     unlink(journal_path);
-    if (mf_open(env, model_path, NULL, &opened) == MF_OK)
+    if (mf_model_open(env, model_path, NULL, &opened) == MF_OK)
         data_offset = mf_model_info(opened)->data_offset;
-    mf_close(opened);
+    mf_model_close(opened);
     return data_offset;
 }
 
@@ -136,7 +136,7 @@ static void recover(struct mf_env *env, uint64_t data_offset, bool force)
     uint8_t *bytes;
     size_t size;
 
-    mf_edit_recover(env, model_path, &options, NULL);
+    mf_file_recover(env, model_path, &options, NULL);
     bytes = read_model(&size);
     if (size != model_size || memcmp(bytes + data_offset, model + data_offset,
                                      size - (size_t)data_offset) != 0)

@@ -87,13 +87,14 @@ static void open_model(const uint8_t *data, size_t size, bool metadata_only)
 
     if (!env)
         abort();
-    if (mf_open_memory(env, "fuzz", data, size, &options, &model) == MF_OK)
+    if (mf_model_open_memory(env, "fuzz", data, size, &options, &model) ==
+        MF_OK)
         walk(model);
     mf_env_heap(env, &heap);
     mf_env_io(env, &io);
-    if (model && !metadata_only && mf_validate_data(model) == MF_OK)
+    if (model && !metadata_only && mf_model_validate_data(model) == MF_OK)
         walk(model); /* the findings that were added */
-    mf_close(model);
+    mf_model_close(model);
     if (heap.peak > FIXED_HEAP + 32 * (size_t)io.bytes_read)
         stop("bytes on the heap", heap.peak,
              FIXED_HEAP + 32 * (size_t)io.bytes_read);
