@@ -2,7 +2,7 @@
  *
  * test_cost.c - what opening and looking costs: allocations, bytes, heap
  *
- * The README promises these numbers; here they are held to.
+ * docs/guarantees.md promises these numbers.
  */
 #include <stdarg.h>
 
