@@ -10,10 +10,10 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
 {
     for (size_t i = 0; i < columns; i++) {
         uint32_t code = blocks[i];
-        uint32_t none = (code & 0x7f) == 0x7f ? 0x7fc00000 : 0;
+        uint32_t nan = (code & 0x7f) == 0x7f ? 0x7fc00000 : 0;
 
         out[i] =
-            mf_float_of_bits(mf_float_bits(mf_small_float(code, 3, 7)) | none);
+            mf_float_of_bits(mf_float_bits(mf_small_float(code, 3, 7)) | nan);
     }
 }
 

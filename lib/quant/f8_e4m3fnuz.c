@@ -2,21 +2,9 @@
  *
  * f8_e4m3fnuz.c - four bits of exponent with bias 8, three below
  *
- * No infinities and no negative zero: its code is the one that is no number.
+ * No infinities and no negative zero: its code is the one NaN.
  */
 #include "lib/quant/quant.h"
 #include "lib/quant/small.h"
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
-{
-    for (size_t i = 0; i < columns; i++) {
-        uint32_t code = blocks[i];
-        uint32_t none = code == 0x80 ? 0x7fc00000 : 0;
-
-        out[i] =
-            mf_float_of_bits(mf_float_bits(mf_small_float(code, 3, 8)) | none);
-    }
-}
-
-const struct mf_codec MF_CODEC(f8_e4m3fnuz) = { decode, NULL };
+MF_FNUZ_CODEC(f8_e4m3fnuz, 3, 8);

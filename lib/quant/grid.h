@@ -8,14 +8,14 @@
 #include "lib/quant/fp16.h"
 #include "lib/quant/lanes.h"
 
-/* What two or three bits of a code stand for.  Of two bits there are three
- * levels, and they stand here twice over. */
+/* The numbers that two or three bits of a code select.  Two bits select one of
+ * three levels, which are listed twice. */
 struct mf_grid_levels {
     float of[8];
 };
 
 #if !defined(__AVX2__)
-/* In which lanes a number has that bit. */
+/* The lanes whose number has that bit set. */
 static inline mf_ints mf_grid_bits(uint32_t code, int first, int width, int bit)
 {
     mf_ints probe;
@@ -37,7 +37,7 @@ static inline mf_floats mf_grid_pick(const struct mf_grid_levels *levels,
     return (mf_floats)_mm256_permutevar8x32_ps(_mm256_loadu_ps(levels->of),
                                                (__m256i)shifted);
 #else
-    /* Each bit adds what it alone makes; three of them add what is left. */
+    /* Each bit adds its own share; all three together add the rest. */
     int32_t zero = (int32_t)levels->of[0], one = (int32_t)levels->of[1] - zero;
     int32_t two = (int32_t)levels->of[2] - zero;
     int32_t four = (int32_t)levels->of[4] - zero;
@@ -64,7 +64,7 @@ static inline mf_floats mf_grid_signed(mf_floats lanes, uint32_t signs,
     return (mf_floats)((mf_ints)lanes ^ minus);
 }
 
-/* Seven signs are stored; the eighth makes their number even. */
+/* Seven signs are stored; the eighth makes the number of set ones even. */
 static inline uint32_t mf_grid_eight_signs(uint32_t seven)
 {
     uint32_t fold = (seven ^ seven >> 4) & 15;
@@ -83,5 +83,33 @@ static inline void mf_grid_decode(const struct mf_grid_levels *levels,
         mf_lanes_store(out + i, mf_grid_signed(numbers * scale, signs, i));
     }
 }
+
+/* What eight numbers of a block are made of. */
+struct mf_grid_eight {
+    uint32_t code, signs;
+    float scale;
+};
+
+/* The codec of a file that defines `levels` and `eight`, which finds the i-th
+ * eight numbers of a block: blocks of 256, so many bytes, which begin with
+ * their scale; width bits of a code make a number.  A macro, since the compiler
+ * does not see through a pointer to eight: that took four times as long. */
+#define MF_GRID_CODEC(name, bytes, width)                                      \
+    static void decode(const uint8_t *restrict blocks, float *restrict out,    \
+                       size_t columns)                                         \
+    {                                                                          \
+        for (; columns > 0; columns -= 256, blocks += (bytes)) {               \
+            float scale = mf_load_scale(blocks);                               \
+                                                                               \
+            for (size_t i = 0; i < 32; i++, out += 8) {                        \
+                struct mf_grid_eight one = eight(blocks, i, scale);            \
+                                                                               \
+                mf_grid_decode(&levels, width, one.code, one.signs, one.scale, \
+                               out);                                           \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    const struct mf_codec MF_CODEC(name) = { decode, NULL }
 
 #endif

@@ -9,30 +9,23 @@
 #include "lib/quant/grid.h"
 #include "lib/quant/quant.h"
 
-#define BLOCK 256
-#define BYTES 82
-
 static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
 
 static const uint16_t grid[1024] = {
 #include "lib/quant/iq2_s.def"
 };
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
+static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
+                                         float scale)
 {
-    for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
-        float scale = mf_load_scale(blocks);
+    uint32_t high = block[66 + i / 4] >> (i % 4 * 2) & 3;
+    int part = block[74 + i / 4] >> (i / 2 % 2 * 4) & 15;
 
-        for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t high = blocks[66 + i / 4] >> (i % 4 * 2) & 3;
-            int parts = blocks[74 + i / 4] >> (i / 2 % 2 * 4) & 15;
-            float part = scale * (0.5f + (float)parts) * 0.25f;
-
-            mf_grid_decode(&levels, 2, grid[blocks[2 + i] | high << 8],
-                           blocks[34 + i], part, out);
-        }
-    }
+    return (struct mf_grid_eight){
+        .code = grid[block[2 + i] | high << 8],
+        .signs = block[34 + i],
+        .scale = scale * (0.5f + (float)part) * 0.25f,
+    };
 }
 
-const struct mf_codec MF_CODEC(iq2_s) = { decode, NULL };
+MF_GRID_CODEC(iq2_s, 82, 2);

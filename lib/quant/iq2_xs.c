@@ -9,30 +9,23 @@
 #include "lib/quant/grid.h"
 #include "lib/quant/quant.h"
 
-#define BLOCK 256
-#define BYTES 74
-
 static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
 
 static const uint16_t grid[512] = {
 #include "lib/quant/iq2_xs.def"
 };
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
+static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
+                                         float scale)
 {
-    for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
-        float scale = mf_load_scale(blocks);
+    uint32_t place = mf_load_u16(block + 2 + 2 * i);
+    int part = block[66 + i / 4] >> (i / 2 % 2 * 4) & 15;
 
-        for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t place = mf_load_u16(blocks + 2 + 2 * i);
-            int parts = blocks[66 + i / 4] >> (i / 2 % 2 * 4) & 15;
-            float part = scale * (0.5f + (float)parts) * 0.25f;
-
-            mf_grid_decode(&levels, 2, grid[place & 511],
-                           mf_grid_eight_signs(place >> 9), part, out);
-        }
-    }
+    return (struct mf_grid_eight){
+        .code = grid[place & 511],
+        .signs = mf_grid_eight_signs(place >> 9),
+        .scale = scale * (0.5f + (float)part) * 0.25f,
+    };
 }
 
-const struct mf_codec MF_CODEC(iq2_xs) = { decode, NULL };
+MF_GRID_CODEC(iq2_xs, 74, 2);

@@ -9,9 +9,6 @@
 #include "lib/quant/grid.h"
 #include "lib/quant/quant.h"
 
-#define BLOCK 256
-#define BYTES 98
-
 static const struct mf_grid_levels levels = { { 4, 12, 20, 28, 36, 44, 52,
                                                 62 } };
 
@@ -19,25 +16,18 @@ static const uint16_t grid[256] = {
 #include "lib/quant/iq3_xxs.def"
 };
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
+static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
+                                         float scale)
 {
-    for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
-        float scale = mf_load_scale(blocks);
+    const uint8_t *places = block + 2 + 2 * i;
+    uint32_t word;
 
-        for (size_t i = 0; i < 32; i++, out += 8) {
-            const uint8_t *places = blocks + 2 + 2 * i;
-            uint32_t code = grid[places[0]] | (uint32_t)grid[places[1]] << 12;
-            uint32_t word;
-            float part;
-
-            memcpy(&word, blocks + 66 + i / 4 * 4, sizeof(word));
-            part = scale * (0.5f + (float)(word >> 28)) * 0.5f;
-            mf_grid_decode(&levels, 3, code,
-                           mf_grid_eight_signs(word >> i % 4 * 7 & 127), part,
-                           out);
-        }
-    }
+    memcpy(&word, block + 66 + i / 4 * 4, sizeof(word));
+    return (struct mf_grid_eight){
+        .code = grid[places[0]] | (uint32_t)grid[places[1]] << 12,
+        .signs = mf_grid_eight_signs(word >> i % 4 * 7 & 127),
+        .scale = scale * (0.5f + (float)(word >> 28)) * 0.5f,
+    };
 }
 
-const struct mf_codec MF_CODEC(iq3_xxs) = { decode, NULL };
+MF_GRID_CODEC(iq3_xxs, 98, 3);

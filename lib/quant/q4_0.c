@@ -10,19 +10,4 @@
 static const struct mf_scaled type = { 18, 8, mf_nibbles_load,
                                        mf_nibbles_store };
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
-{
-    mf_scaled_decode(&type, blocks, out, columns);
-}
-
-static void encode(const float *restrict row, const float *restrict weights,
-                   uint8_t *restrict blocks, size_t columns)
-{
-    if (weights)
-        mf_scaled_encode_weighted(&type, row, weights, blocks, columns);
-    else
-        mf_scaled_encode(&type, row, blocks, columns);
-}
-
-const struct mf_codec MF_CODEC(q4_0) = { decode, encode };
+MF_FAMILY_CODEC(scaled, q4_0);

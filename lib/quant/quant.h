@@ -35,4 +35,26 @@ struct mf_codec {
 #define MF_CODEC_JOIN(name, isa)  MF_CODEC_JOIN_(name, isa)
 #define MF_CODEC(name)            MF_CODEC_JOIN(name, MF_ISA)
 
+/* The codec of a file whose `type` says in what it differs from its family: by
+ * mf_<family>_decode, _encode and _encode_weighted. */
+#define MF_FAMILY_CODEC(family, name)                                          \
+    static void decode(const uint8_t *restrict blocks, float *restrict out,    \
+                       size_t columns)                                         \
+    {                                                                          \
+        mf_##family##_decode(&type, blocks, out, columns);                     \
+    }                                                                          \
+                                                                               \
+    static void encode(const float *restrict row,                              \
+                       const float *restrict weights,                          \
+                       uint8_t *restrict blocks, size_t columns)               \
+    {                                                                          \
+        if (weights)                                                           \
+            mf_##family##_encode_weighted(&type, row, weights, blocks,         \
+                                          columns);                            \
+        else                                                                   \
+            mf_##family##_encode(&type, row, blocks, columns);                 \
+    }                                                                          \
+                                                                               \
+    const struct mf_codec MF_CODEC(name) = { decode, encode }
+
 #endif

@@ -8,7 +8,7 @@
 #include "lib/quant/fp16.h"
 
 /* The magnitude of a code with so many bits below its exponent, and that bias.
- * Every code is taken for a number. */
+ * Every code counts as finite; the caller replaces infinities and NaN. */
 static inline float mf_small_magnitude(uint32_t code, int below, uint32_t bias)
 {
     uint32_t rest = (code & 0x7f) << (23 - below);
@@ -28,5 +28,21 @@ static inline float mf_small_float(uint32_t code, int below, uint32_t bias)
 
     return mf_float_of_bits(sign | rest);
 }
+
+/* Floats without infinities and negative zero, whose code is the NaN: the
+ * types of this kind differ in their widths alone. */
+#define MF_FNUZ_CODEC(name, below, bias)                                       \
+    static void decode(const uint8_t *restrict blocks, float *restrict out,    \
+                       size_t columns)                                         \
+    {                                                                          \
+        for (size_t i = 0; i < columns; i++) {                                 \
+            float value = mf_small_float(blocks[i], below, bias);              \
+            uint32_t nan = blocks[i] == 0x80 ? 0x7fc00000 : 0;                 \
+                                                                               \
+            out[i] = mf_float_of_bits(mf_float_bits(value) | nan);             \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
+    const struct mf_codec MF_CODEC(name) = { decode, NULL }
 
 #endif
