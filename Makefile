@@ -89,13 +89,16 @@ ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c))) $(CODEC_OBJ)
-CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard cli/*.c)) \
-            $(BUILD)/cli/rules_text.o
+# A command is a file, or a folder, of cli/commands; cli/ has what they share.
+CLI_DIRS := cli cli/commands cli/commands/*
+RULES_TEXT := cli/commands/validate/rules_text
+CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
+            $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] cli/*.[ch] $(FORMATS:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
               tests/*.[ch] tests/fuzz/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
@@ -148,11 +151,11 @@ endef
 $(foreach isa,$(ISAS),$(eval $(call codec_rule,$(isa))))
 
 # What `validate --explain` prints is what docs/rules.md says.
-$(BUILD)/cli/rules_text.c: docs/rules.md cli/rules_text.awk
+$(BUILD)/$(RULES_TEXT).c: docs/rules.md $(RULES_TEXT).awk
 	@mkdir -p $(@D)
-	@awk -f cli/rules_text.awk docs/rules.md >$@
+	@awk -f $(RULES_TEXT).awk docs/rules.md >$@
 
-$(BUILD)/cli/rules_text.o: $(BUILD)/cli/rules_text.c
+$(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
@@ -277,7 +280,7 @@ $(BUILD)/fuzz/%.o: %.c
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link,address,undefined \
 	    -MMD -MP -c $< -o $@
 
-$(BUILD)/fuzz/cli/rules_text.o: $(BUILD)/cli/rules_text.c
+$(BUILD)/fuzz/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 	@mkdir -p $(@D)
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -c $< -o $@
 

@@ -68,7 +68,7 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 
 check_empty "cli includes lib/modelfile.h and its own headers" \
-    edges cli 'lib/modelfile\.h|cli/[a-z0-9_]*\.(h|def)'
+    edges cli 'lib/modelfile\.h|cli/[a-z0-9_/]*\.(h|def)'
 for folder in gguf apr safetensors; do
     check_empty "$folder includes format.h, draft.h and its own" \
         edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/hash.h"
-#include "cli/validate.h"
+#include "cli/commands/hash/hash.h"
+#include "cli/commands/validate/validate.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef FORMAT

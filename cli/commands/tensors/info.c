@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensors.c - modelfile tensors info: what tensors are there, and where
+ * info.c - modelfile tensors info: what tensors are there, and where
  */
 #include <string.h>
 

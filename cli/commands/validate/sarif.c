@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "cli/validate.h"
+#include "cli/commands/validate/validate.h"
 
 static void text_object(struct run *run, const char *key, const char *text)
 {

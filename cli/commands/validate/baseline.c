@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "cli/validate.h"
+#include "cli/commands/validate/validate.h"
 
 /* ---- lines of a report ---- */
 

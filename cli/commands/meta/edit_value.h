@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * meta_value.h - values that stand in arguments, as KEY:TYPE=VALUE
+ * edit_value.h - values that stand in arguments, as KEY:TYPE=VALUE
  */
 #ifndef CLI_META_VALUE_H
 #define CLI_META_VALUE_H

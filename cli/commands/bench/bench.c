@@ -2,7 +2,7 @@
  *
  * bench.c - modelfile bench: how fast this machine is at the library's work
  */
-#include "cli/bench.h"
+#include "cli/commands/bench/bench.h"
 
 #define ROUNDS_MAX 1000
 #define SIZE_MOST  ((uint64_t)1 << 40)

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "cli/hash.h"
+#include "cli/commands/hash/hash.h"
 
 static const char model_word[] = "model ";
 

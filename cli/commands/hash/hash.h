@@ -67,7 +67,7 @@ struct manifest {
 bool manifest_read(struct run *run, const char *path, struct manifest *out);
 void manifest_release(struct run *run, struct manifest *manifest);
 
-/* ---- hash_check.c ---- */
+/* ---- check.c ---- */
 
 void hash_check(struct run *run);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash_check.c - modelfile hash --check: models against a manifest
+ * check.c - modelfile hash --check: models against a manifest
  */
-#include "cli/hash.h"
+#include "cli/commands/hash/hash.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * meta_set.c - modelfile meta set, unset and recover: changing metadata in a
+ * set.c - modelfile meta set, unset and recover: changing metadata in a
  * file
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/meta_value.h"
+#include "cli/commands/meta/edit_value.h"
 
 const struct option meta_set_options[] = {
     { "--reserve", OPTION_SIZE, "SIZE", 0, offsetof(struct options, reserve),

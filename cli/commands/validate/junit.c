@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "cli/validate.h"
+#include "cli/commands/validate/validate.h"
 
 /* Text within an attribute or an element.  It is clean for a terminal by now,
  * or becomes so here, which leaves no character that XML forbids. */

@@ -2,7 +2,7 @@
  *
  * validate.c - modelfile validate: may this file be shipped
  */
-#include "cli/validate.h"
+#include "cli/commands/validate/validate.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -54,7 +54,7 @@ void bench_times(struct bench_row *row, double *times, size_t count);
 double bench_percentile(const double *sorted, size_t count, unsigned percent);
 void bench_sort(double *number, size_t count);
 
-/* ---- bench_out.c ---- */
+/* ---- tables.c ---- */
 
 void bench_begin(struct run *run, enum bench_table table);
 void bench_tell(struct run *run, enum bench_table table,
@@ -64,11 +64,11 @@ void bench_end(struct run *run);
 /* The first line of all tables together. */
 void bench_csv_heading(struct run *run);
 
-/* ---- bench_kernels.c ---- */
+/* ---- kernels.c ---- */
 
 void bench_kernels(struct run *run);
 
-/* ---- bench_model.c, bench_peers.c ---- */
+/* ---- model.c, peers.c ---- */
 
 /* A folder for files that are written, and ways into it. */
 struct bench_folder {

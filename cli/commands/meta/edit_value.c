@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * meta_value.c - values that stand in arguments, as KEY:TYPE=VALUE
+ * edit_value.c - values that stand in arguments, as KEY:TYPE=VALUE
  */
-#include "cli/meta_value.h"
+#include "cli/commands/meta/edit_value.h"
 
 #include <ctype.h>
 #include <errno.h>

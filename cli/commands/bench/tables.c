@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_out.c - figures of modelfile bench as tables, JSON or CSV
+ * tables.c - figures of modelfile bench as tables, JSON or CSV
  */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/bench.h"
+#include "cli/commands/bench/bench.h"
 
 /* ---- tables ---- */
 

@@ -2,7 +2,7 @@
  *
  * hash.c - modelfile hash: digests of tensors, of a model, and what is twice
  */
-#include "cli/hash.h"
+#include "cli/commands/hash/hash.h"
 
 #include <inttypes.h>
 #include <string.h>

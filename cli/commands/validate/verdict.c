@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/validate.h"
+#include "cli/commands/validate/validate.h"
 
 /* ---- gathered text ---- */
 

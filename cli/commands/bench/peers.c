@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_peers.c - this program and others, run by turns on the same model
+ * peers.c - this program and others, run by turns on the same model
  *
  * Whole processes on both sides, from their start to their end.
  */
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
+#include "cli/commands/bench/bench.h"
 
 extern char **environ;
 

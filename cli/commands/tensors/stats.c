@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensor_data.c - modelfile tensors stats and export: the numbers themselves
+ * stats.c - modelfile tensors stats and export: the numbers themselves
  */
 #include <inttypes.h>
 #include <string.h>

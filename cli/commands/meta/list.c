@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * meta.c - modelfile meta list and meta get
+ * list.c - modelfile meta list and meta get
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_kernels.c - every type on every instruction set, beside memset and
+ * kernels.c - every type on every instruction set, beside memset and
  * memcpy
  *
  * An operation is a batch: BATCH_ROWS rows of COLUMNS numbers.  A round is as
@@ -8,7 +8,7 @@
  * other through buffers that no cache holds; where a round ends the next one
  * goes on.
  */
-#include "cli/bench.h"
+#include "cli/commands/bench/bench.h"
 
 #define COLUMNS       ((size_t)4096) /* the width of a model of 7B */
 #define BATCH_ROWS    ((size_t)4)

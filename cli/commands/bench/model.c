@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_model.c - opening a model, writing it anew, and with smaller weights
+ * model.c - opening a model, writing it anew, and with smaller weights
  *
  * Every operation has an env of its own, begins with opening the model and ends
  * when it is closed.
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/bench.h"
+#include "cli/commands/bench/bench.h"
 
 bool bench_goes_on(const struct run *run, size_t runs, uint64_t started)
 {
