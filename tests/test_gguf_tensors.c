@@ -4,9 +4,8 @@
  *
  * fixtures/make_gguf_good.c says what each file is made of.
  */
+#include "fixtures/make_gguf_types.h"
 #include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
 static struct mf_env *env;
 
@@ -31,37 +30,11 @@ static struct mf_tensor tensor_of(const struct mf_model *model,
 
 /* ---- types ---- */
 
-/* Elements and bytes of a block, of which each tensor is one. */
-static const struct {
-    const char *name;
-    uint32_t id;
-    uint64_t block, bytes;
-} types[] = {
-    { "f32", 0, 1, 4 },         { "f16", 1, 1, 2 },
-    { "q4_0", 2, 32, 18 },      { "q4_1", 3, 32, 20 },
-    { "q5_0", 6, 32, 22 },      { "q5_1", 7, 32, 24 },
-    { "q8_0", 8, 32, 34 },      { "q8_1", 9, 32, 36 },
-    { "q2_k", 10, 256, 84 },    { "q3_k", 11, 256, 110 },
-    { "q4_k", 12, 256, 144 },   { "q5_k", 13, 256, 176 },
-    { "q6_k", 14, 256, 210 },   { "q8_k", 15, 256, 292 },
-    { "iq2_xxs", 16, 256, 66 }, { "iq2_xs", 17, 256, 74 },
-    { "iq3_xxs", 18, 256, 98 }, { "iq1_s", 19, 256, 50 },
-    { "iq4_nl", 20, 32, 18 },   { "iq3_s", 21, 256, 110 },
-    { "iq2_s", 22, 256, 82 },   { "iq4_xs", 23, 256, 136 },
-    { "i8", 24, 1, 1 },         { "i16", 25, 1, 2 },
-    { "i32", 26, 1, 4 },        { "i64", 27, 1, 8 },
-    { "f64", 28, 1, 8 },        { "iq1_m", 29, 256, 56 },
-    { "bf16", 30, 1, 2 },       { "tq1_0", 34, 256, 54 },
-    { "tq2_0", 35, 256, 66 },   { "mxfp4", 39, 32, 17 },
-    { "nvfp4", 40, 64, 36 },    { "q1_0", 41, 128, 18 },
-    { "q2_0", 42, 64, 18 },
-};
-
-/* The data is the file's last bytes: each block, padded to 32. */
+/* The data is the file's last bytes: a block of each type, padded to 32. */
 static uint64_t start_of_types(uint64_t file_size)
 {
-    for (size_t i = 0; i < COUNT(types); i++)
-        file_size -= (types[i].bytes + 31) / 32 * 32;
+    for (size_t i = 0; i < GGUF_TYPES; i++)
+        file_size -= (gguf_types[i].bytes + 31) / 32 * 32;
     return file_size;
 }
 
@@ -73,21 +46,21 @@ static void every_type_has_its_size(void **state)
     struct mf_tensor tensor;
 
     (void)state;
-    assert_int_equal(info->tensor_count, COUNT(types));
+    assert_int_equal(info->tensor_count, GGUF_TYPES);
     assert_int_equal(info->data_offset, at);
-    for (size_t i = 0; i < COUNT(types); i++) {
+    for (size_t i = 0; i < GGUF_TYPES; i++) {
         assert_true(mf_tensor_at(model, i, &tensor));
         assert_memory_equal(tensor.name.at, "type.", 5);
-        assert_string_equal(tensor.name.at + 5, types[i].name);
-        assert_string_equal(tensor.type, types[i].name);
-        assert_int_equal(tensor.type_id, types[i].id);
+        assert_string_equal(tensor.name.at + 5, gguf_types[i].name);
+        assert_string_equal(tensor.type, gguf_types[i].name);
+        assert_int_equal(tensor.type_id, gguf_types[i].id);
         assert_int_equal(tensor.rank, 1);
-        assert_int_equal(tensor.dim[0], types[i].block);
-        assert_int_equal(tensor.parameters, types[i].block);
+        assert_int_equal(tensor.dim[0], gguf_types[i].block);
+        assert_int_equal(tensor.parameters, gguf_types[i].block);
         assert_int_equal(tensor.data.offset, at);
-        assert_int_equal(tensor.data.size, types[i].bytes);
+        assert_int_equal(tensor.data.size, gguf_types[i].bytes);
         assert_int_equal(tensor.flags, 0);
-        at += (types[i].bytes + 31) / 32 * 32;
+        at += (gguf_types[i].bytes + 31) / 32 * 32;
     }
     mf_model_close(model);
 }
