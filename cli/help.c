@@ -213,6 +213,7 @@ static void formats_json(struct run *run)
 
 static void types_json(struct run *run)
 {
+    struct mf_format_info format;
     struct mf_type_info type;
 
     mf_json_key(&run->json, "types");
@@ -222,9 +223,9 @@ static void types_json(struct run *run)
         json_text(run, "name", type.name);
         json_number(run, "block", type.block);
         json_number(run, "bytes", type.size);
-        json_bool(run, "gguf", type.gguf);
-        json_bool(run, "apr", type.apr);
-        json_bool(run, "safetensors", type.safetensors);
+        for (size_t k = 0; mf_format_at(k, &format); k++)
+            if (stands_for_format(k, &format))
+                json_bool(run, format.name, mf_type_in(type.name, format.name));
         mf_json_end(&run->json, '}');
     }
     mf_json_end(&run->json, ']');

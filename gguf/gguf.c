@@ -156,6 +156,7 @@ const struct mf_format mf_format_gguf = {
     .suffix = ".gguf",
     .description = "GGUF of llama.cpp and ggml, versions 1 to 3",
     .layout = MF_LAYOUT_PADDED,
+    .naming = MF_NAMING_GGUF,
     .shards = true,
     .fastest_first = true,
     .probe = probe,

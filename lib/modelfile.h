@@ -937,18 +937,37 @@ MF_API enum mf_status mf_folder_subfolders(
 /* ---- What this library knows --------------------------------------------- */
 
 struct mf_type_info {
-    const char *name;            /* "q4_k" */
-    uint32_t block, size;        /* elements and bytes of a block */
-    bool gguf, apr, safetensors; /* formats that can carry it */
+    const char *name;     /* "q4_k" */
+    uint32_t block, size; /* elements and bytes of a block */
 };
 
+/* What the value of a metadata key can be in a format. */
+enum mf_values_kind {
+    MF_VALUES_TYPED, /* a number, bool or string of one of the types up to
+                        MF_VALUE_F64, or an array, under llama.cpp's keys
+                        ("general.architecture") */
+    MF_VALUES_JSON,  /* any JSON value, under aprender's keys ("hidden_size") */
+    MF_VALUES_STRINGS /* a string, under any key */
+};
+
+/* One row of the table of formats.  A format that has dialects has a row for
+ * each, and they share its name. */
 struct mf_format_info {
     const char *name, *suffix, *description;
+    const char *variant;        /* as in struct mf_detection */
+    bool can_write;             /* mf_model_convert writes it */
+    enum mf_values_kind values; /* of its metadata */
+    enum mf_naming naming;      /* the tensor names that its readers expect;
+                                   MF_NAMING_KEEP: any */
 };
 
 /* index from 0 until false. */
 MF_API bool mf_type_at(size_t index, struct mf_type_info *out);
 MF_API bool mf_format_at(size_t index, struct mf_format_info *out);
+
+/* True where tensors in files of that format can have the type: two names, as
+ * mf_type_at and mf_format_at give them. */
+MF_API bool mf_type_in(const char *type, const char *format);
 
 /* ---- Floats into blocks, and back -----------------------------------------
  */

@@ -119,6 +119,7 @@ const struct mf_format mf_format_safetensors = {
     .description = "tensors behind a JSON header, as Hugging Face publishes",
     .layout = MF_LAYOUT_TILED,
     .values = MF_VALUES_STRINGS,
+    .naming = MF_NAMING_HF,
     .shards = true,
     .unmarked = true,
     .probe = probe,

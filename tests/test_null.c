@@ -686,6 +686,12 @@ static void null_mf_type_at(void)
     assert_false(mf_type_at(0, NULL));
 }
 
+static void null_mf_type_in(void)
+{
+    assert_false(mf_type_in(NULL, "gguf"));
+    assert_false(mf_type_in("f32", NULL));
+}
+
 static void null_mf_model_validate(void)
 {
     refused(mf_model_validate(NULL));
@@ -904,6 +910,7 @@ static const struct {
     { "mf_text_is_utf8", null_mf_text_is_utf8 },
     { "mf_text_width", null_mf_text_width },
     { "mf_type_at", null_mf_type_at },
+    { "mf_type_in", null_mf_type_in },
     { "mf_model_validate", null_mf_model_validate },
     { "mf_model_validate_data", null_mf_model_validate_data },
     { "mf_value_type_name", null_mf_value_type_name },

@@ -69,17 +69,11 @@ enum mf_status mf_shard_names_add(struct mf_shard_names *names,
 
 struct mf_format_out; /* in draft.h */
 
-/* What a metadatum's value may be. */
-enum mf_values_kind {
-    MF_VALUES_TYPED,  /* of the first 13 types of enum mf_value_type */
-    MF_VALUES_JSON,   /* whatever JSON has */
-    MF_VALUES_STRINGS /* strings alone */
-};
-
 struct mf_format {
     const char *name, *variant, *suffix, *description;
     enum mf_layout layout;
     enum mf_values_kind values;
+    enum mf_naming naming;
     bool shards;   /* there is a convention for models of several files */
     bool unmarked; /* and a file of these does not say that it is one */
     bool fastest_first;

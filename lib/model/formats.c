@@ -27,12 +27,35 @@ bool mf_format_at(size_t index, struct mf_format_info *out)
     if (!out)
         return false;
 
+    const struct mf_format *row;
+
     if (index >= sizeof(mf_formats) / sizeof(*mf_formats) - 1)
         return false;
-    out->name = mf_formats[index]->name;
-    out->suffix = mf_formats[index]->suffix;
-    out->description = mf_formats[index]->description;
+    row = mf_formats[index];
+    *out = (struct mf_format_info){ .name = row->name,
+                                    .suffix = row->suffix,
+                                    .description = row->description,
+                                    .variant = row->variant,
+                                    .can_write = row->out != NULL,
+                                    .values = row->values,
+                                    .naming = row->naming };
     return true;
+}
+
+bool mf_type_in(const char *type, const char *format)
+{
+    if (!type || !format)
+        return false;
+
+    for (size_t i = 0; mf_formats[i]; i++) {
+        if (strcmp(mf_formats[i]->name, format) != 0)
+            continue;
+        for (int t = 0; mf_formats[i]->type_id && t < MF_TYPE_COUNT; t++)
+            if (strcmp(mf_types[t].name, type) == 0 &&
+                mf_formats[i]->type_id((enum mf_type)t) != MF_NO_TYPE_ID)
+                return true;
+    }
+    return false;
 }
 
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,

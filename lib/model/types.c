@@ -53,17 +53,10 @@ bool mf_type_at(size_t index, struct mf_type_info *out)
     if (!out)
         return false;
 
-    enum mf_type type = (enum mf_type)index;
-
     if (index >= MF_TYPE_COUNT)
         return false;
-    *out = (struct mf_type_info){
-        .name = mf_types[type].name,
-        .block = mf_types[type].block,
-        .size = mf_types[type].bytes,
-        .gguf = mf_format_gguf.type_id(type) != MF_NO_TYPE_ID,
-        .apr = mf_format_apr.type_id(type) != MF_NO_TYPE_ID,
-        .safetensors = mf_format_safetensors.type_id(type) != MF_NO_TYPE_ID,
-    };
+    *out = (struct mf_type_info){ .name = mf_types[index].name,
+                                  .block = mf_types[index].block,
+                                  .size = mf_types[index].bytes };
     return true;
 }
