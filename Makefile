@@ -75,10 +75,10 @@ FORMATS  := gguf safetensors apr
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
 FUZZ_open    := $(FORMATS) json
 FUZZ_convert := convert
-FUZZ_beside  := config tokenizer tokenizer_config template index imatrix
+FUZZ_sidecar := config tokenizer tokenizer_config template index imatrix
 FUZZ_lines   := manifest baseline
 FUZZ_journal := journal
-FUZZ_NAMES   := $(foreach file,open convert beside lines journal,$(FUZZ_$(file)))
+FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
 ROOMS    := base lanes io json model check draft codec hub write compare quantize
@@ -254,12 +254,12 @@ check: ## tests under sanitizers with both compilers (with and without threads),
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san \
 	    UNIT="$(THREADED:$(BUILD)/%=$(BUILD)/check-gcc-san/%)" SCRIPTS=
 
-# ---- fuzzing: formats, files beside models, the JSON tokenizer, writing
+# ---- fuzzing: formats, sidecar files, the JSON tokenizer, writing
 
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-fuzz_file    = $(strip $(foreach file,open convert beside lines journal,\
+fuzz_file    = $(strip $(foreach file,open convert sidecar lines journal,\
                  $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
 # The command's own readers are reached without its main.
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))

@@ -989,7 +989,7 @@ check("--lossy leaves a tokenizer out that is not certain", () => {
 const lone = at("lone.safetensors");
 cpSync(join(llama, "model.safetensors"), lone);
 refused("no config.json", lone,
-    /'config.json' beside the model: cannot be opened/, ...GGUF);
+    /'config.json': cannot be opened/, ...GGUF);
 
 const PARTS = {
     "a layer less than config.json says": [{ ...LLAMA, num_hidden_layers: 2 },

@@ -154,7 +154,7 @@ enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
 /* ---- files of their own ---- */
 
 static enum mf_status take_file(struct mf_chat *chat,
-                                const struct mf_beside *file, const char *name)
+                                const struct mf_sidecar *file, const char *name)
 {
     size_t size = (size_t)file->source.size;
     char *text;
@@ -177,13 +177,13 @@ static enum mf_status open_and_take(struct mf_chat *chat,
                                     const struct mf_model *model,
                                     const char *path, const char *name)
 {
-    struct mf_beside file;
+    struct mf_sidecar file;
     enum mf_status status =
-        mf_beside_open(&file, model, &chat->draft->arena, path);
+        mf_sidecar_open(&file, model, &chat->draft->arena, path);
 
     if (status == MF_OK)
         status = take_file(chat, &file, name);
-    return mf_beside_close(&file, status);
+    return mf_sidecar_close(&file, status);
 }
 
 #define JINJA ".jinja"
@@ -193,14 +193,14 @@ static enum mf_status take_more_file(struct mf_chat *chat,
                                      const struct mf_model *model,
                                      const char *file)
 {
-    size_t size = strlen(MF_BESIDE_FOLDER) + 1 + strlen(file);
+    size_t size = strlen(MF_SIDECAR_FOLDER) + 1 + strlen(file);
     char *path = mf_arena_text(&chat->draft->arena, size);
     char *name =
         mf_arena_text(&chat->draft->arena, strlen(file) - strlen(JINJA));
 
     if (!path || !name)
         return failed(chat);
-    snprintf(path, size + 1, "%s/%s", MF_BESIDE_FOLDER, file);
+    snprintf(path, size + 1, "%s/%s", MF_SIDECAR_FOLDER, file);
     size = strlen(file) - strlen(JINJA);
     memcpy(name, file, size);
     name[clean_name(name, size)] = 0;
@@ -244,7 +244,7 @@ static enum mf_status take_more(struct mf_chat *chat,
     const char *names[TEMPLATES_MAX];
     const char *path = mf_path_beside(
         &chat->draft->arena, model->file[0].path,
-        (struct mf_str){ MF_BESIDE_FOLDER, strlen(MF_BESIDE_FOLDER) });
+        (struct mf_str){ MF_SIDECAR_FOLDER, strlen(MF_SIDECAR_FOLDER) });
     DIR *stream = path ? opendir(path) : NULL;
     size_t count = 0;
     bool listed;
@@ -257,7 +257,7 @@ static enum mf_status take_more(struct mf_chat *chat,
         return failed(chat) ? failed(chat)
                             : mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                                       "'%s' has more than %d templates",
-                                      MF_BESIDE_FOLDER, TEMPLATES_MAX);
+                                      MF_SIDECAR_FOLDER, TEMPLATES_MAX);
     for (size_t i = 0; i < count; i++)
         if (take_more_file(chat, model, names[i]) != MF_OK)
             return failed(chat);
@@ -279,22 +279,22 @@ enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model)
     static const char jinja[] = "chat_template.jinja",
                       json[] = "chat_template.json";
     struct mf_arena *arena = &chat->draft->arena;
-    struct mf_beside file;
+    struct mf_sidecar file;
     enum mf_status status;
 
     if (chat->met)
         return MF_OK;
-    if (mf_beside_is_there(model, arena, jinja))
+    if (mf_sidecar_exists(model, arena, jinja))
         return open_and_take(chat, model, jinja, "default") == MF_OK
                    ? take_more(chat, model)
                    : failed(chat);
-    if (failed(chat) || !mf_beside_is_there(model, arena, json))
+    if (failed(chat) || !mf_sidecar_exists(model, arena, json))
         return failed(chat);
-    status = mf_beside_open(&file, model, arena, json);
+    status = mf_sidecar_open(&file, model, arena, json);
     chat->json = &file.json;
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, chat);
-    return mf_beside_close(&file, status);
+    return mf_sidecar_close(&file, status);
 }
 
 /* ---- into the draft ---- */

@@ -204,12 +204,12 @@ enum mf_status mf_config_read(struct mf_config *config,
                               const struct mf_model *model,
                               struct mf_arena *arena)
 {
-    struct mf_beside file;
+    struct mf_sidecar file;
     struct reading reading = { model->env, &file.json, config };
-    enum mf_status status = mf_beside_open(&file, model, arena, "config.json");
+    enum mf_status status = mf_sidecar_open(&file, model, arena, "config.json");
 
     *config = (struct mf_config){ 0 };
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, &reading);
-    return mf_beside_close(&file, status);
+    return mf_sidecar_close(&file, status);
 }

@@ -60,7 +60,7 @@ enum mf_status mf_model_config_facts(struct mf_model *model,
     if (model->file[0].source.fd < 0)
         return MF_OK;
     mf_arena_init(&arena, model->env);
-    if (mf_beside_is_there(model, &arena, "config.json") &&
+    if (mf_sidecar_exists(model, &arena, "config.json") &&
         mf_config_read(&config, model, &arena) == MF_OK)
         take_facts(&config, out);
     mf_arena_release(&arena);

@@ -320,14 +320,14 @@ enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
     if (read_config(&hub) != MF_OK)
         return failed(&hub);
     if (check_fields(&hub) != MF_OK || add_fields(&hub) != MF_OK)
-        return mf_beside_blame(model->env, "config.json");
+        return mf_sidecar_fail(model->env, "config.json");
     if (!result)
         return MF_OK;
     result->predicting = count_of(&hub, MF_CONFIG_PREDICTING)
                              ? count_of(&hub, MF_CONFIG_PREDICTING)
                              : count_of(&hub, MF_CONFIG_PREDICTING2);
     if (mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
-        return mf_beside_blame(model->env, "config.json");
+        return mf_sidecar_fail(model->env, "config.json");
     return add_tokenizer(&hub, &result->left_out);
 }
 
@@ -338,7 +338,7 @@ enum mf_status mf_hub_positions(struct mf_draft *draft,
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
 
     if (model->format->values == MF_VALUES_TYPED ||
-        !mf_beside_is_there(model, &draft->arena, "config.json"))
+        !mf_sidecar_exists(model, &draft->arena, "config.json"))
         return failed(&hub);
     if (read_config(&hub) != MF_OK)
         return failed(&hub);
@@ -346,6 +346,6 @@ enum mf_status mf_hub_positions(struct mf_draft *draft,
         return MF_OK;
     if (check_fields(&hub) != MF_OK ||
         mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
-        return mf_beside_blame(model->env, "config.json");
+        return mf_sidecar_fail(model->env, "config.json");
     return MF_OK;
 }

@@ -1,83 +1,85 @@
 /* SPDX-License-Identifier: MIT
  *
- * sidecar.c - JSON files that lie beside a model: config.json, tokenizer.json
+ * sidecar.c - files next to a model: config.json, tokenizer.json and others
  */
 #include "lib/hub/sidecar.h"
 
+#include <assert.h>
 #include <unistd.h>
 
-const char *const mf_beside_names[] = {
+const char *const mf_sidecar_names[] = {
     "config.json",         "tokenizer.json",     "tokenizer_config.json",
     "chat_template.jinja", "chat_template.json", NULL
 };
 
 static bool is_listed(const char *name)
 {
-    size_t size = strlen(MF_BESIDE_FOLDER);
+    size_t size = strlen(MF_SIDECAR_FOLDER);
 
-    if (strncmp(name, MF_BESIDE_FOLDER, size) == 0 && name[size] == '/')
+    if (strncmp(name, MF_SIDECAR_FOLDER, size) == 0 && name[size] == '/')
         return true;
-    for (size_t i = 0; mf_beside_names[i]; i++)
-        if (strcmp(mf_beside_names[i], name) == 0)
+    for (size_t i = 0; mf_sidecar_names[i]; i++)
+        if (strcmp(mf_sidecar_names[i], name) == 0)
             return true;
     return false;
 }
 
-const char *mf_beside_path(const struct mf_model *model, struct mf_arena *arena,
-                           const char *name)
+const char *mf_sidecar_path(const struct mf_model *model,
+                            struct mf_arena *arena, const char *name)
 {
     return mf_path_beside(arena, model->file[0].path,
                           (struct mf_str){ name, strlen(name) });
 }
 
-bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
-                        const char *name)
+bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
+                       const char *name)
 {
-    const char *path = mf_beside_path(model, arena, name);
+    const char *path = mf_sidecar_path(model, arena, name);
 
     return path && access(path, F_OK) == 0;
 }
 
-enum mf_status mf_beside_open(struct mf_beside *beside,
-                              const struct mf_model *model,
-                              struct mf_arena *arena, const char *name)
+enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
+                               const struct mf_model *model,
+                               struct mf_arena *arena, const char *name)
 {
     struct mf_env *env = model->env;
     const char *path;
 
-    *beside = (struct mf_beside){ .env = env, .name = name };
-    if (!is_listed(name)) /* or it would not be spared, see output_guard.c */
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "no file of that name is read beside a model");
+    assert(is_listed(name)); /* or output_guard.c would not protect it */
+    *sidecar = (struct mf_sidecar){ .env = env, .name = name };
     if (model->file[0].source.fd < 0)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "there is none: the model is no file");
-    path = mf_beside_path(model, arena, name);
+                       "not available: the model was opened from memory");
+    path = mf_sidecar_path(model, arena, name);
     if (!path ||
-        mf_source_open_file(env, path, &beside->source, NULL) != MF_OK ||
-        mf_reader_init(&beside->reader, env, &beside->source, NULL, 0) != MF_OK)
+        mf_source_open_file(env, path, &sidecar->source, NULL) != MF_OK ||
+        mf_reader_init(&sidecar->reader, env, &sidecar->source, NULL, 0) !=
+            MF_OK)
         return env->error.status;
-    mf_json_init(&beside->json, &beside->reader);
+    mf_json_init(&sidecar->json, &sidecar->reader);
     return MF_OK;
 }
 
-enum mf_status mf_beside_blame(struct mf_env *env, const char *name)
+enum mf_status mf_sidecar_fail(struct mf_env *env, const char *name)
 {
     struct mf_error error = env->error;
 
     if (error.status == MF_ERR_MEMORY)
         return error.status;
     mf_clear_error(env);
-    return mf_fail(env, error.status, error.offset, "'%s' beside the model: %s",
-                   name, error.message);
+    return mf_fail(env, error.status, error.offset, "'%s': %s", name,
+                   error.message);
 }
 
-enum mf_status mf_beside_close(struct mf_beside *beside, enum mf_status status)
+enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,
+                                enum mf_status status)
 {
     if (status == MF_OK)
-        status = mf_source_unchanged(beside->env, &beside->source);
-    if (beside->reader.env)
-        mf_reader_release(&beside->reader);
-    mf_source_close(&beside->source);
-    return status == MF_OK ? MF_OK : mf_beside_blame(beside->env, beside->name);
+        status = mf_source_unchanged(sidecar->env, &sidecar->source);
+    if (sidecar->reader.env)
+        mf_reader_release(&sidecar->reader);
+    mf_source_close(&sidecar->source);
+    return status == MF_OK ? MF_OK
+                           : mf_sidecar_fail(sidecar->env, sidecar->name);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * sidecar.h - JSON files that lie beside a model: config.json, tokenizer.json
+ * sidecar.h - files next to a model: config.json, tokenizer.json and others
+ *
+ * The list of names is closed, because it serves two purposes: what may be
+ * opened here, and what a command that writes must not overwrite
+ * (lib/write/output_guard.c).  A file that could be opened without being listed
+ * would not be protected.
  */
 #ifndef MF_LIB_SIDECAR_H
 #define MF_LIB_SIDECAR_H
@@ -8,7 +13,7 @@
 #include "lib/json/json.h"
 #include "lib/model/model.h"
 
-struct mf_beside {
+struct mf_sidecar {
     struct mf_env *env;
     const char *name;
     struct mf_source source;
@@ -16,30 +21,32 @@ struct mf_beside {
     struct mf_json json;
 };
 
-/* All names that the functions below are called with, NULL behind the last; and
- * the one folder beside a model of which any file may be read. */
-extern const char *const mf_beside_names[];
-#define MF_BESIDE_FOLDER "additional_chat_templates"
+/* The files that may be opened, NULL after the last; and the one subfolder of
+ * which any file may be opened. */
+extern const char *const mf_sidecar_names[];
+#define MF_SIDECAR_FOLDER "additional_chat_templates"
 
-/* The path of the file of that name in the folder of the model's first file, in
- * the arena; NULL after mf_fail. */
-const char *mf_beside_path(const struct mf_model *model, struct mf_arena *arena,
-                           const char *name);
+/* The path of that file in the folder of the model's first file, in the arena;
+ * NULL after mf_fail. */
+const char *mf_sidecar_path(const struct mf_model *model,
+                            struct mf_arena *arena, const char *name);
 
-/* Whether there is a file of that name; false after mf_fail, too. */
-bool mf_beside_is_there(const struct mf_model *model, struct mf_arena *arena,
-                        const char *name);
+/* Whether the file exists; false after mf_fail, too. */
+bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
+                       const char *name);
 
-/* The file of that name in the folder of the model's first file, at its first
- * byte.  The path goes into the arena.  Close it, whatever happens. */
-enum mf_status mf_beside_open(struct mf_beside *beside,
-                              const struct mf_model *model,
-                              struct mf_arena *arena, const char *name);
+/* Opens that file in the folder of the model's first file, at its first byte.
+ * The path goes into the arena.  Must be closed even after a failure. */
+enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
+                               const struct mf_model *model,
+                               struct mf_arena *arena, const char *name);
 
-/* Gives back what status is, or what went wrong with the name of the file. */
-enum mf_status mf_beside_close(struct mf_beside *beside, enum mf_status status);
+/* Closes the file.  Returns status or, where that is MF_OK, whether the file
+ * changed while it was open; an error names the file. */
+enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,
+                                enum mf_status status);
 
-/* The error, once more with the name of the file that is to blame. */
-enum mf_status mf_beside_blame(struct mf_env *env, const char *name);
+/* Puts the name of the file before the message of the last error. */
+enum mf_status mf_sidecar_fail(struct mf_env *env, const char *name);
 
 #endif

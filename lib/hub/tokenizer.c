@@ -361,18 +361,18 @@ static enum mf_status check_reading(struct reading *reading)
 
 enum mf_status mf_tokenizer_read(struct mf_tokenizer *tokenizer)
 {
-    struct mf_beside file;
+    struct mf_sidecar file;
     struct reading reading = { .tokenizer = tokenizer,
                                .env = tokenizer->env,
                                .json = &file.json,
                                .last = &tokenizer->added };
-    enum mf_status status = mf_beside_open(&file, tokenizer->model,
-                                           tokenizer->arena, "tokenizer.json");
+    enum mf_status status = mf_sidecar_open(&file, tokenizer->model,
+                                            tokenizer->arena, "tokenizer.json");
 
     tokenizer->file_size = file.source.size;
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, &reading);
     if (status == MF_OK)
         status = check_reading(&reading);
-    return mf_beside_close(&file, status);
+    return mf_sidecar_close(&file, status);
 }

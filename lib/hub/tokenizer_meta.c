@@ -91,18 +91,17 @@ static enum mf_status visit(void *user, const char *path,
 /* The file may be missing; config.json says most of it, too. */
 static enum mf_status read_meta(struct meta *meta, const struct mf_model *model)
 {
-    struct mf_beside file;
+    struct mf_sidecar file;
     enum mf_status status;
 
-    if (!mf_beside_is_there(model, &meta->draft->arena,
-                            "tokenizer_config.json"))
+    if (!mf_sidecar_exists(model, &meta->draft->arena, "tokenizer_config.json"))
         return failed(meta);
-    status = mf_beside_open(&file, model, &meta->draft->arena,
-                            "tokenizer_config.json");
+    status = mf_sidecar_open(&file, model, &meta->draft->arena,
+                             "tokenizer_config.json");
     meta->json = meta->chat.json = &file.json;
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, meta);
-    return mf_beside_close(&file, status);
+    return mf_sidecar_close(&file, status);
 }
 
 /* ---- added tokens ---- */

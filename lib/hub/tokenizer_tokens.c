@@ -13,7 +13,7 @@ enum { NORMAL = 1, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5 };
 
 struct part {
     struct mf_env *env;
-    struct mf_beside file;
+    struct mf_sidecar file;
     struct mf_json *json;
     char piece[4096];
 };
@@ -36,8 +36,8 @@ static enum mf_status open_part(struct part *part,
 {
     part->env = env;
     part->json = &part->file.json;
-    if (mf_beside_open(&part->file, tokenizer->model, tokenizer->arena,
-                       "tokenizer.json") != MF_OK)
+    if (mf_sidecar_open(&part->file, tokenizer->model, tokenizer->arena,
+                        "tokenizer.json") != MF_OK)
         return failed(part);
     if (part->file.source.size != tokenizer->file_size)
         return changed(part);
@@ -143,7 +143,7 @@ enum mf_status mf_tokenizer_tell_tokens(struct mf_env *env,
             tell_token(tokenizer, &part, added_of(&added, id), id, each, user);
     if (status == MF_OK)
         status = tell_bracket(each, user, MF_EVENT_END, entry);
-    return mf_beside_close(&part.file, status);
+    return mf_sidecar_close(&part.file, status);
 }
 
 enum mf_status mf_tokenizer_tell_types(struct mf_env *env,
@@ -210,7 +210,7 @@ enum mf_status mf_tokenizer_tell_merges(struct mf_env *env,
         status = tell_merge(&part, mf_json_next(part.json), each, user);
     if (status == MF_OK)
         status = tell_bracket(each, user, MF_EVENT_END, entry);
-    return mf_beside_close(&part.file, status);
+    return mf_sidecar_close(&part.file, status);
 }
 
 /* ---- before anything is told ---- */
@@ -315,10 +315,10 @@ enum mf_status mf_tokenizer_check(struct mf_tokenizer *tokenizer)
 
     if (status == MF_OK)
         status = check_vocabulary(tokenizer, &part);
-    if (mf_beside_close(&part.file, status) != MF_OK)
+    if (mf_sidecar_close(&part.file, status) != MF_OK)
         return failed(&part);
     status = open_part(&part, tokenizer, tokenizer->env, tokenizer->merges_at);
     if (status == MF_OK)
         status = check_merges(tokenizer, &part);
-    return mf_beside_close(&part.file, status);
+    return mf_sidecar_close(&part.file, status);
 }

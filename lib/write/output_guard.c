@@ -66,10 +66,10 @@ static const char *part_of(const struct mf_outputs *outputs,
         return "the list of the model's files";
     if (is_source(file, outputs->imatrix))
         return "the importance matrix";
-    for (size_t i = 0; mf_beside_names[i]; i++)
-        if (is_path(file, mf_beside_path(model, arena, mf_beside_names[i])))
+    for (size_t i = 0; mf_sidecar_names[i]; i++)
+        if (is_path(file, mf_sidecar_path(model, arena, mf_sidecar_names[i])))
             return "a file that is read with the model";
-    if (is_in_folder(file, mf_beside_path(model, arena, MF_BESIDE_FOLDER)))
+    if (is_in_folder(file, mf_sidecar_path(model, arena, MF_SIDECAR_FOLDER)))
         return "a file that is read with the model";
     return NULL;
 }

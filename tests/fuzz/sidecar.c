@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * beside.c - fuzz target: any bytes as a file that lies beside a model
+ * sidecar.c - fuzz target: any bytes as a file next to a model
  *
  * -DFORMAT=config|tokenizer|tokenizer_config|template|index|imatrix says which.
- * All but the last are put into a folder with a sound model, which is then
+ * All but the last are put into a folder with a valid model, which is then
  * converted to GGUF, or opened by its index; an importance matrix is opened and
  * all of it read.  -DREPLAY adds a main, see replay.h.
  *
- * Beside crashes and sanitizer reports it stops on something left on the heap.
+ * Apart from crashes and sanitizer reports it stops on memory that leaks.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,13 +27,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *const kept[] = { "model.safetensors", "config.json",
-                                    "tokenizer.json", "tokenizer_config.json" };
-#define KEPT (sizeof(kept) / sizeof(*kept))
+static const char *const copied[] = { "model.safetensors", "config.json",
+                                      "tokenizer.json",
+                                      "tokenizer_config.json" };
+#define COPIED (sizeof(copied) / sizeof(*copied))
 
 static char folder[64];
 
-static bool is(const char *format)
+static bool input_is(const char *format)
 {
     return strcmp(TEXT(FORMAT), format) == 0;
 }
@@ -54,16 +55,16 @@ static const char *path_in(const char *name)
     return path;
 }
 
-static void put(const char *name, const void *bytes, size_t size)
+static void put_file(const char *name, const void *bytes, size_t size)
 {
     int fd =
         open(path_in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd) != 0)
-        stop(name, "it cannot be written");
+        stop(name, "cannot be written");
 }
 
-static void copy(const char *name)
+static void copy_fixture(const char *name)
 {
     static uint8_t bytes[1 << 16];
     const char *fixtures = getenv("FIXTURES");
@@ -74,27 +75,27 @@ static void copy(const char *name)
              fixtures ? fixtures : "fixtures", name);
     file = fopen(path, "rb");
     if (!file)
-        stop(path, "it cannot be read: run this in the top folder");
-    put(name, bytes, fread(bytes, 1, sizeof(bytes), file));
+        stop(path, "cannot be read: run this in the top folder");
+    put_file(name, bytes, fread(bytes, 1, sizeof(bytes), file));
     fclose(file);
 }
 
-/* What the input is called there. */
-static const char *name_of_input(void)
+/* The name of the input in the folder. */
+static const char *input_name(void)
 {
-    return is("config")             ? "config.json"
-           : is("tokenizer")        ? "tokenizer.json"
-           : is("tokenizer_config") ? "tokenizer_config.json"
-           : is("template")         ? "chat_template.json"
-           : is("index")            ? "model.safetensors.index.json"
-                                    : "imatrix";
+    return input_is("config")             ? "config.json"
+           : input_is("tokenizer")        ? "tokenizer.json"
+           : input_is("tokenizer_config") ? "tokenizer_config.json"
+           : input_is("template")         ? "chat_template.json"
+           : input_is("index")            ? "model.safetensors.index.json"
+                                          : "imatrix";
 }
 
-static void take_away(void)
+static void remove_folder(void)
 {
-    for (size_t i = 0; i < KEPT; i++)
-        unlink(path_in(kept[i]));
-    unlink(path_in(name_of_input()));
+    for (size_t i = 0; i < COPIED; i++)
+        unlink(path_in(copied[i]));
+    unlink(path_in(input_name()));
     rmdir(folder);
 }
 
@@ -106,15 +107,15 @@ static void make_folder(void)
     snprintf(folder, sizeof(folder), "%.32s/modelfile-fuzz.XXXXXX",
              tmp ? tmp : "/tmp");
     if (!mkdtemp(folder))
-        stop(folder, "it cannot be made");
-    atexit(take_away);
-    for (size_t i = 0; i < KEPT; i++)
-        copy(kept[i]);
-    if (is("template")) /* else no other file is asked for one */
-        put("tokenizer_config.json", bos, strlen(bos));
+        stop(folder, "cannot be created");
+    atexit(remove_folder);
+    for (size_t i = 0; i < COPIED; i++)
+        copy_fixture(copied[i]);
+    if (input_is("template")) /* the file is only read where no other has one */
+        put_file("tokenizer_config.json", bos, strlen(bos));
 }
 
-/* ---- what is done with it ---- */
+/* ---- using it ---- */
 
 static void convert(struct mf_env *env, bool lossy)
 {
@@ -135,18 +136,17 @@ static void open_index(struct mf_env *env, bool metadata_only)
     struct mf_finding finding;
     struct mf_tensor tensor;
 
-    if (mf_model_open(env, path_in(name_of_input()), &options, &model) ==
-        MF_OK) {
+    if (mf_model_open(env, path_in(input_name()), &options, &model) == MF_OK) {
         for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
             if (tensor.name.at[tensor.name.size] != 0)
-                stop("a tensor", "its name does not end");
+                stop("a tensor", "its name is not terminated");
         for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
             if (finding.message[mf_text_clean(finding.message,
                                               strlen(finding.message))])
-                stop("a message", "there are control characters in it");
+                stop("a message", "contains control characters");
     }
     mf_model_close(model);
-    /* The same by way of the shard: which index speaks for it? */
+    /* The same from the shard: finding the index that lists it. */
     model = NULL;
     options.shards = MF_SHARDS_BY_NAME;
     if (mf_model_open(env, path_in("model.safetensors"), &options, &model) ==
@@ -159,7 +159,7 @@ static void read_imatrix(struct mf_env *env)
     struct mf_imatrix_choice all = { 0 };
     struct mf_imatrix *imatrix;
 
-    if (mf_imatrix_open(env, path_in(name_of_input()), &all, &imatrix) != MF_OK)
+    if (mf_imatrix_open(env, path_in(input_name()), &all, &imatrix) != MF_OK)
         return;
     for (size_t i = 0; i < imatrix->count; i++) {
         const struct mf_imatrix_entry *entry = &imatrix->entry[i];
@@ -167,14 +167,14 @@ static void read_imatrix(struct mf_env *env)
         bool found;
 
         if (entry->count > 1 << 20)
-            stop("an entry", "it is larger than the file");
+            stop("an entry", "larger than the file");
         values = malloc((size_t)entry->count * sizeof(*values));
         if (!values)
             abort();
         if (mf_imatrix_read(imatrix, entry->name, values, (size_t)entry->count,
                             &found) == MF_OK &&
             !found)
-            stop("an entry", "it is not found");
+            stop("an entry", "not found");
         mf_clear_error(env);
         free(values);
     }
@@ -191,11 +191,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!*folder)
         make_folder();
-    put(name_of_input(), data, size);
+    put_file(input_name(), data, size);
     mf_env_heap(env, &before);
-    if (is("imatrix")) {
+    if (input_is("imatrix")) {
         read_imatrix(env);
-    } else if (is("index")) {
+    } else if (input_is("index")) {
         open_index(env, false);
         open_index(env, true);
     } else {
@@ -204,7 +204,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     mf_env_heap(env, &after);
     if (after.live != before.live)
-        stop("heap", "something is left there");
+        stop("heap", "memory leaked");
     mf_env_free(env);
     return 0;
 }
