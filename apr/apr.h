@@ -48,9 +48,12 @@ static inline void apr_set(uint8_t *at, uint64_t value, size_t size)
 
 extern const struct mf_format_out apr_out; /* in write.c */
 
-enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index);
+enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index,
+                         struct mf_part *part);
 enum mf_status apr_read_metadata(struct mf_reader *reader,
-                                 struct mf_index *index, struct mf_span span);
+                                 struct mf_index *index,
+                                 const struct mf_part *part,
+                                 struct mf_span span);
 
 /* Whether aprender takes a value of that type, as JSON has it, under the key.
  */
@@ -67,10 +70,11 @@ enum mf_status apr_revisit(struct mf_reader *reader, struct mf_index *index,
 /* The packed index between the reader's place and its limit; *end is where it
  * ended. */
 enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
-                              uint32_t count);
+                              const struct mf_part *part, uint32_t count);
 /* The same as JSON, as realizar writes models of f32. */
 enum mf_status apr_read_json_index(struct mf_reader *reader,
-                                   struct mf_index *index);
+                                   struct mf_index *index,
+                                   const struct mf_part *part);
 
 /* Settles record->type by the dtype byte in record->type_id and, where a byte
  * has two meanings, by record->size; notes where neither fits. */
@@ -79,11 +83,13 @@ void apr_settle_type(struct mf_index *index, struct mf_record *record);
 const char *apr_type_name(uint32_t type_id);
 uint32_t apr_type_id(enum mf_type type);
 
-enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index);
+enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part);
 
 /* MessagePack: the metadata of version 1, from the reader's place to end. */
 enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
-                                    struct mf_index *index, uint64_t end);
+                                    struct mf_index *index,
+                                    const struct mf_part *part, uint64_t end);
 enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out);
 
 #endif

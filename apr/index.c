@@ -55,13 +55,14 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
 }
 
 /* The index must be sorted by the bytes of the names. */
-static void check_order(struct mf_index *index, const struct mf_record *record)
+static void check_order(struct mf_index *index, const struct mf_part *part,
+                        const struct mf_record *record)
 {
     const struct mf_record *before;
     size_t shared;
     int order;
 
-    if (index->tensor_count == index->part->first)
+    if (index->tensor_count == part->first)
         return;
     before = &index->tensor[index->tensor_count - 1];
     shared = before->name_size < record->name_size ? before->name_size
@@ -112,9 +113,10 @@ static enum mf_status read_shape(struct mf_reader *reader,
 }
 
 static enum mf_status read_entry(struct mf_reader *reader,
-                                 struct mf_index *index)
+                                 struct mf_index *index,
+                                 const struct mf_part *part)
 {
-    struct mf_record record = { .entry = mf_reader_offset(reader) };
+    struct mf_record record = mf_record_begin(part, mf_reader_offset(reader));
 
     if (read_name(reader, index, &record) != MF_OK)
         return reader->env->error.status;
@@ -126,7 +128,7 @@ static enum mf_status read_entry(struct mf_reader *reader,
     if (mf_reader_check(reader, "the tensor index") != MF_OK)
         return reader->env->error.status;
     check_name(index, &record);
-    check_order(index, &record);
+    check_order(index, part, &record);
     if (record.rank > RANK_WRITTEN)
         mf_index_note_of(
             index, &record, MF_WARNING, MF_RULE_APR_RANK, record.entry,
@@ -138,14 +140,14 @@ static enum mf_status read_entry(struct mf_reader *reader,
 }
 
 enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
-                              uint32_t count)
+                              const struct mf_part *part, uint32_t count)
 {
     if (count == 0)
         return MF_OK; /* what stands here is data already */
     if (expect(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)
-        if (read_entry(reader, index) != MF_OK)
+        if (read_entry(reader, index, part) != MF_OK)
             return reader->env->error.status;
     return MF_OK;
 }

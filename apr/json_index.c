@@ -141,9 +141,10 @@ static enum mf_status read_field(struct mf_json *json, struct mf_index *index,
     return mf_json_skip(json, mf_json_next(json));
 }
 
-static enum mf_status read_entry(struct mf_json *json, struct mf_index *index)
+static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
+                                 const struct mf_part *part)
 {
-    struct mf_record record = { .entry = json->token_offset };
+    struct mf_record record = mf_record_begin(part, json->token_offset);
     enum mf_json_token token;
     unsigned fields = 0;
 
@@ -163,7 +164,8 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index)
 }
 
 enum mf_status apr_read_json_index(struct mf_reader *reader,
-                                   struct mf_index *index)
+                                   struct mf_index *index,
+                                   const struct mf_part *part)
 {
     enum mf_json_token token;
     struct mf_json json;
@@ -171,7 +173,7 @@ enum mf_status apr_read_json_index(struct mf_reader *reader,
     mf_json_init(&json, reader);
     mf_json_next(&json); /* the '[' that brought us here */
     while ((token = mf_json_next(&json)) == MF_JSON_BEGIN_OBJECT)
-        if (read_entry(&json, index) != MF_OK)
+        if (read_entry(&json, index, part) != MF_OK)
             return reader->env->error.status;
     if (token != MF_JSON_END_ARRAY)
         return unexpected(&json, token, "an entry is no object");

@@ -77,7 +77,7 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
 
     if (mf_str_is(meta->key, known[row].key) &&
         !(kind_of(meta->type) & known[row].kind))
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
+        mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
                       meta->span.offset,
                       "'%s' is of type %s, with which aprender refuses the "
                       "file",
@@ -88,8 +88,8 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
     }
     first = &index->meta[seen[row] - 1];
     if (!mf_str_is(meta->key, first->key.at))
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_METADATA_ALIAS,
-                      meta->span.offset,
+        mf_index_note(index, meta->shard, MF_WARNING,
+                      MF_RULE_APR_METADATA_ALIAS, meta->span.offset,
                       "'%s' and '%s' are the same to realizar, which then "
                       "drops all metadata",
                       mf_quote(first->key).text, mf_quote(meta->key).text);
@@ -107,7 +107,8 @@ static void check_known(struct mf_index *index)
             }
 }
 
-static enum mf_status read_members(struct mf_json *json, struct mf_index *index)
+static enum mf_status read_members(struct mf_json *json, struct mf_index *index,
+                                   const struct mf_part *part)
 {
     struct mf_env *env = index->env;
 
@@ -119,7 +120,7 @@ static enum mf_status read_members(struct mf_json *json, struct mf_index *index)
             break;
         if (token == MF_JSON_ERROR)
             return env->error.status;
-        meta = mf_index_add_meta(index);
+        meta = mf_index_add_meta(index, part);
         if (!meta ||
             mf_json_key_text(json, &index->arena, &meta->key) != MF_OK ||
             mf_json_meta(json, mf_json_next(json), &index->arena, meta) !=
@@ -130,7 +131,9 @@ static enum mf_status read_members(struct mf_json *json, struct mf_index *index)
 }
 
 enum mf_status apr_read_metadata(struct mf_reader *reader,
-                                 struct mf_index *index, struct mf_span span)
+                                 struct mf_index *index,
+                                 const struct mf_part *part,
+                                 struct mf_span span)
 {
     enum mf_json_token first;
     struct mf_json json;
@@ -142,7 +145,7 @@ enum mf_status apr_read_metadata(struct mf_reader *reader,
     if (first != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, span.offset,
                          "the metadata is JSON, but no object");
-    if (read_members(&json, index) != MF_OK)
+    if (read_members(&json, index, part) != MF_OK)
         return reader->env->error.status;
     check_known(index);
     return MF_OK;

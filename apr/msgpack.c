@@ -161,14 +161,15 @@ static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
     return MF_OK;
 }
 
-static void note_text(struct mf_index *index, uint64_t offset)
+static void note_text(struct mf_index *index, const struct mf_part *part,
+                      uint64_t offset)
 {
-    mf_index_note(index, MF_WARNING, MF_RULE_APR_V1_METADATA, offset,
-                  "a text of the metadata is not UTF-8");
+    mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_V1_METADATA,
+                  offset, "a text of the metadata is not UTF-8");
 }
 
 static void pass_text(struct mf_reader *reader, struct mf_index *index,
-                      const struct head *head)
+                      const struct mf_part *part, const struct head *head)
 {
     uint64_t offset = mf_reader_offset(reader);
     bool has_nul;
@@ -176,13 +177,14 @@ static void pass_text(struct mf_reader *reader, struct mf_index *index,
     if (!head->text)
         mf_skip(reader, head->size);
     else if (!mf_pass_text(reader, head->size, &has_nul))
-        note_text(index, offset);
+        note_text(index, part, offset);
 }
 
 /* Passes over the elements of head, which has just been taken.  of: the type
  * that all elements of an array have, else MF_VALUE_MIXED. */
 static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
-                           const struct head *head, enum mf_value_type *of)
+                           const struct mf_part *part, const struct head *head,
+                           enum mf_value_type *of)
 {
     uint64_t left[MF_NESTING_MAX];
     unsigned depth = 1;
@@ -203,7 +205,7 @@ static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
             *of = first || *of == element.type ? element.type : MF_VALUE_MIXED;
         first = false;
         if (element.type == MF_VALUE_STRING) {
-            pass_text(reader, index, &element);
+            pass_text(reader, index, part, &element);
         } else if (element.size > 0) {
             if (depth == MF_NESTING_MAX)
                 return mf_refuse(
@@ -217,8 +219,9 @@ static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
 }
 
 static enum mf_status take_text(struct mf_reader *reader,
-                                struct mf_index *index, const struct head *head,
-                                struct mf_str *out)
+                                struct mf_index *index,
+                                const struct mf_part *part,
+                                const struct head *head, struct mf_str *out)
 {
     uint64_t offset = mf_reader_offset(reader);
     size_t size = (size_t)head->size;
@@ -229,12 +232,12 @@ static enum mf_status take_text(struct mf_reader *reader,
     mf_take_bytes(reader, text, size);
     *out = (struct mf_str){ text, size };
     if (head->text && !mf_text_is_utf8(text, size))
-        note_text(index, offset);
+        note_text(index, part, offset);
     return MF_OK;
 }
 
 static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
-                               struct mf_meta *meta)
+                               const struct mf_part *part, struct mf_meta *meta)
 {
     uint64_t offset = mf_reader_offset(reader);
     struct head head;
@@ -245,11 +248,13 @@ static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, offset,
                          "a metadata key is no string of at most %d bytes",
                          MF_NAME_MAX);
-    return take_text(reader, index, &head, &meta->key);
+    return take_text(reader, index, part, &head, &meta->key);
 }
 
 static enum mf_status read_value(struct mf_reader *reader,
-                                 struct mf_index *index, struct mf_meta *meta)
+                                 struct mf_index *index,
+                                 const struct mf_part *part,
+                                 struct mf_meta *meta)
 {
     struct head head;
     enum mf_status status = MF_OK;
@@ -261,24 +266,25 @@ static enum mf_status read_value(struct mf_reader *reader,
     meta->number = head.number;
     meta->count = head.size;
     if (head.type == MF_VALUE_STRING && head.size <= MF_TEXT_KEPT)
-        status = take_text(reader, index, &head, &meta->text);
+        status = take_text(reader, index, part, &head, &meta->text);
     else if (head.type == MF_VALUE_STRING)
-        pass_text(reader, index, &head);
+        pass_text(reader, index, part, &head);
     else if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
-        status = pass(reader, index, &head, &meta->of);
+        status = pass(reader, index, part, &head, &meta->of);
     meta->span.size = mf_reader_offset(reader) - meta->span.offset;
     return status;
 }
 
 enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
-                                    struct mf_index *index, uint64_t end)
+                                    struct mf_index *index,
+                                    const struct mf_part *part, uint64_t end)
 {
     uint64_t start = mf_reader_offset(reader);
     struct head head;
 
     if (start == end) {
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
-                      "there is no metadata, not even an empty map");
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_METADATA,
+                      start, "there is no metadata, not even an empty map");
         return MF_OK;
     }
     if (take_checked(reader, &head) != MF_OK)
@@ -287,18 +293,18 @@ enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, start,
                          "the metadata is no map");
     for (; head.size > 0; head.size--) {
-        struct mf_meta *meta = mf_index_add_meta(index);
+        struct mf_meta *meta = mf_index_add_meta(index, part);
 
-        if (!meta || read_key(reader, index, meta) != MF_OK ||
-            read_value(reader, index, meta) != MF_OK ||
+        if (!meta || read_key(reader, index, part, meta) != MF_OK ||
+            read_value(reader, index, part, meta) != MF_OK ||
             mf_reader_check(reader, "the metadata") != MF_OK)
             return reader->env->error.status;
     }
     if (mf_reader_offset(reader) != end)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
-                      "the metadata ends at %#" PRIx64
-                      ", the header says %#" PRIx64,
-                      mf_reader_offset(reader), end);
+        mf_index_note(
+            index, part->shard, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
+            "the metadata ends at %#" PRIx64 ", the header says %#" PRIx64,
+            mf_reader_offset(reader), end);
     return MF_OK;
 }
 

@@ -8,7 +8,9 @@
 #define INDEX_ENTRY 20 /* bytes of the smallest: no name, no dimension */
 
 static enum mf_status check_header(struct mf_reader *reader,
-                                   struct mf_index *index, const uint8_t *at,
+                                   struct mf_index *index,
+                                   const struct mf_part *part,
+                                   const uint8_t *at,
                                    const struct apr_header *header)
 {
     uint32_t crc = apr_header_crc(at);
@@ -28,17 +30,17 @@ static enum mf_status check_header(struct mf_reader *reader,
                          "has no layout",
                          header->flags);
     if (header->major != 2 || header->minor != 0)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_VERSION, 4,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_VERSION, 4,
                       "version %u.%u, only 2.0 is known", header->major,
                       header->minor);
     if (header->flags & (APR_UNDEFINED | APR_SIGNED))
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 6,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 6,
                       "flags 0x%04x hold %s", header->flags,
                       header->flags & APR_UNDEFINED
                           ? "bits that are not defined"
                           : "'signed', for which no layout is known");
     if (header->reserved)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_RESERVED, 44,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_RESERVED, 44,
                       "the reserved bytes are not all zero");
     return MF_OK;
 }
@@ -96,6 +98,7 @@ static void go_to_metadata(struct mf_reader *reader,
  * of the file that it becomes, so this comes before they are looked at. */
 static enum mf_status check_compression(struct mf_reader *reader,
                                         struct mf_index *index,
+                                        const struct mf_part *part,
                                         const struct apr_header *header)
 {
     if (!(header->flags & (APR_LZ4 | APR_ZSTD)))
@@ -106,7 +109,7 @@ static enum mf_status check_compression(struct mf_reader *reader,
                          "the file is compressed with %s; unpack it with "
                          "realizar first",
                          header->flags & APR_LZ4 ? "LZ4" : "zstd");
-    mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 6,
+    mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 6,
                   "flags 0x%04x say compressed, nothing is", header->flags);
     return MF_OK;
 }
@@ -123,36 +126,38 @@ static void set_room(struct mf_part *part, const struct apr_header *header,
         (struct mf_span){ index_end, header->data_offset - index_end };
 }
 
-static void check_order(struct mf_index *index, const struct apr_header *header,
-                        uint64_t index_end, uint64_t size)
+static void check_order(struct mf_index *index, struct mf_part *part,
+                        const struct apr_header *header, uint64_t index_end,
+                        uint64_t size)
 {
     uint64_t metadata_end = header->metadata.offset + header->metadata.size;
 
     if (header->data_offset > size)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_SECTIONS, 32,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_SECTIONS, 32,
                       "the data begins at %#" PRIx64 ", the file has %" PRIu64
                       " bytes",
                       header->data_offset, size);
     else if (header->metadata.offset < APR_HEADER ||
              header->index_offset < metadata_end ||
              header->data_offset < index_end)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_SECTIONS, 12,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_SECTIONS, 12,
                       "metadata %#" PRIx64 " to %#" PRIx64 ", index %#" PRIx64
                       " to %#" PRIx64 " and data from %#" PRIx64
                       " on overlap or are out of order",
                       header->metadata.offset, metadata_end,
                       header->index_offset, index_end, header->data_offset);
     else
-        set_room(index->part, header, index_end);
+        set_room(part, header, index_end);
 }
 
 /* Behind the last tensor, padded or not, stands a footer of 4 bytes or
  * nothing. */
-static void check_trailing(struct mf_index *index, uint64_t size)
+static void check_trailing(struct mf_index *index, struct mf_part *part,
+                           uint64_t size)
 {
-    uint64_t start = index->part->data_offset, end = 0, padded, rest;
+    uint64_t start = part->data_offset, end = 0, padded, rest;
 
-    for (size_t i = index->part->first; i < index->tensor_count; i++) {
+    for (size_t i = part->first; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];
 
         if (record->offset > size || record->size > size - record->offset)
@@ -165,11 +170,12 @@ static void check_trailing(struct mf_index *index, uint64_t size)
     rest = size - start - end;
     mf_align_up(end, ALIGNMENT, &padded);
     padded -= end;
-    index->part->has_footer = rest == padded + 4 || (rest == 4 && padded != 4);
-    index->part->footer_rule = MF_RULE_APR_FOOTER;
+    part->has_footer = rest == padded + 4 || (rest == 4 && padded != 4);
+    part->footer_rule = MF_RULE_APR_FOOTER;
     if (rest == 0 || rest == 4 || rest == padded || rest == padded + 4)
         return;
-    mf_index_note(index, MF_WARNING, MF_RULE_APR_TRAILING, start + end,
+    mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_TRAILING,
+                  start + end,
                   "%" PRIu64 " bytes stand behind the last tensor, where "
                   "padding of %" PRIu64 " and a footer of 4 may",
                   rest, padded);
@@ -194,13 +200,13 @@ static bool is_realizar(const struct mf_index *index,
 }
 
 /* realizar's JSON index stands unpadded, before data that does too. */
-static void check_alignment(struct mf_index *index,
+static void check_alignment(struct mf_index *index, const struct mf_part *part,
                             const struct apr_header *header)
 {
     if ((header->metadata.offset | header->index_offset | header->data_offset) %
             ALIGNMENT !=
         0)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_ALIGNMENT, 12,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_ALIGNMENT, 12,
                       "metadata at %#" PRIx64 ", index at %#" PRIx64
                       " and data at %#" PRIx64
                       " do not all start on a multiple of %d",
@@ -209,43 +215,45 @@ static void check_alignment(struct mf_index *index,
 }
 
 static enum mf_status read_index(struct mf_reader *reader,
-                                 struct mf_index *index,
+                                 struct mf_index *index, struct mf_part *part,
                                  const struct apr_header *header)
 {
     size_t read;
 
     if (header->tensor_count == 0 || mf_peek(reader) != '[') {
-        check_alignment(index, header);
-        return apr_read_index(reader, index, header->tensor_count);
+        check_alignment(index, part, header);
+        return apr_read_index(reader, index, part, header->tensor_count);
     }
     index->kind.variant = "json-index";
     index->reversed = false;
-    index->part->alignment = 1;
-    if (apr_read_json_index(reader, index) != MF_OK)
+    part->alignment = 1;
+    if (apr_read_json_index(reader, index, part) != MF_OK)
         return reader->env->error.status;
-    read = index->tensor_count - index->part->first;
+    read = index->tensor_count - part->first;
     if (read != header->tensor_count)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_INDEX_COUNT, 8,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_INDEX_COUNT, 8,
                       "%" PRIu32 " tensors claimed, the JSON index lists %zu",
                       header->tensor_count, read);
     return MF_OK;
 }
 
 static enum mf_status read_tensors(struct mf_reader *reader,
-                                   struct mf_index *index,
+                                   struct mf_index *index, struct mf_part *part,
                                    const struct apr_header *header)
 {
     mf_reader_limit(reader, UINT64_MAX); /* to the file's end */
     mf_reader_seek(reader, header->index_offset);
     mf_reader_limit(reader, index_room(reader, header));
-    if (read_index(reader, index, header) != MF_OK)
+    if (read_index(reader, index, part, header) != MF_OK)
         return reader->env->error.status;
-    check_order(index, header, mf_reader_offset(reader), reader->source->size);
-    check_trailing(index, reader->source->size);
+    check_order(index, part, header, mf_reader_offset(reader),
+                reader->source->size);
+    check_trailing(index, part, reader->source->size);
     return MF_OK;
 }
 
-enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
+enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index,
+                         struct mf_part *part)
 {
     const uint8_t *at = mf_take(reader, APR_HEADER);
     struct apr_header header;
@@ -253,15 +261,15 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
     if (!at)
         return mf_reader_check(reader, "the header");
     header = apr_header_of(at);
-    if (check_header(reader, index, at, &header) != MF_OK ||
-        check_compression(reader, index, &header) != MF_OK ||
+    if (check_header(reader, index, part, at, &header) != MF_OK ||
+        check_compression(reader, index, part, &header) != MF_OK ||
         check_sections(reader, &header) != MF_OK)
         return reader->env->error.status;
-    index->part->data_offset = header.data_offset;
-    index->part->mode = header.flags & ~(unsigned)(APR_LZ4 | APR_ZSTD);
-    index->part->alignment = ALIGNMENT;
+    part->data_offset = header.data_offset;
+    part->mode = header.flags & ~(unsigned)(APR_LZ4 | APR_ZSTD);
+    part->alignment = ALIGNMENT;
     go_to_metadata(reader, &header);
-    if (apr_read_metadata(reader, index, header.metadata) != MF_OK)
+    if (apr_read_metadata(reader, index, part, header.metadata) != MF_OK)
         return reader->env->error.status;
     if (is_realizar(index, &header)) {
         index->kind.variant = "realizar";
@@ -269,5 +277,5 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index)
     }
     if (index->metadata_only)
         return MF_OK;
-    return read_tensors(reader, index, &header);
+    return read_tensors(reader, index, part, &header);
 }

@@ -94,14 +94,14 @@ static void check_fields(struct mf_index *index, const struct mf_meta *meta,
         if (!mf_str_is(meta->key, field->key))
             continue;
         if (seen[i].offset != 0 && !(seen[i].kind & field->kind))
-            mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
-                          seen[i].offset,
+            mf_index_note(index, meta->shard, MF_ERROR,
+                          MF_RULE_APR_METADATA_TYPE, seen[i].offset,
                           "'%s' of '%s' has a value of a type with which "
                           "aprender refuses the file",
                           field->name, field->key);
         else if (seen[i].offset == 0 && !(field->kind & OR_NULL))
-            mf_index_note(index, MF_ERROR, MF_RULE_APR_METADATA_FIELD,
-                          meta->span.offset,
+            mf_index_note(index, meta->shard, MF_ERROR,
+                          MF_RULE_APR_METADATA_FIELD, meta->span.offset,
                           "'%s' lacks '%s', without which aprender refuses the "
                           "file",
                           field->key, field->name);
@@ -121,13 +121,15 @@ static const struct seen *count_of(const struct seen *seen, const char *key,
 }
 
 /* Shards are counted from 0. */
-static void check_shard(struct mf_index *index, const struct seen *seen)
+static void check_shard(struct mf_index *index, const struct mf_meta *meta,
+                        const struct seen *seen)
 {
     const struct seen *number = count_of(seen, "sharding", "shard_index");
     const struct seen *count = count_of(seen, "sharding", "shard_count");
 
     if (number && count && number->number >= count->number)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_SHARD, number->offset,
+        mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_SHARD,
+                      number->offset,
                       "shard_index is %" PRIu64 ", of %" PRIu64 " shards",
                       number->number, count->number);
 }
@@ -151,7 +153,7 @@ static enum mf_status revisit_object(struct mf_reader *reader,
     if (read_fields(&json, meta, seen) != MF_OK)
         return reader->env->error.status;
     check_fields(index, meta, seen);
-    check_shard(index, seen);
+    check_shard(index, meta, seen);
     return MF_OK;
 }
 
@@ -166,7 +168,7 @@ enum mf_status apr_revisit(struct mf_reader *reader, struct mf_index *index,
         if (meta->type != MF_VALUE_OBJECT && meta->type != MF_VALUE_ARRAY)
             continue;
         go_to(reader, meta);
-        if (mf_json_check_members(reader, index, meta->key) != MF_OK)
+        if (mf_json_check_members(reader, index, meta) != MF_OK)
             return reader->env->error.status;
     }
     return MF_OK;

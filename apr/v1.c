@@ -48,49 +48,51 @@ static bool known_type(uint16_t type)
     return (type >= 0x01 && type <= 0x0a) || (type >= 0x10 && type <= 0x12);
 }
 
-static void check_fields(struct mf_index *index, const struct v1_header *header)
+static void check_fields(struct mf_index *index, const struct mf_part *part,
+                         const struct v1_header *header)
 {
     const struct mf_detection *kind = &index->kind;
 
     if (kind->version != 1 || kind->version_minor != 0)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_VERSION, 4,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_VERSION, 4,
                       "version %" PRIu32 ".%" PRIu32 ", only 1.0 is known",
                       kind->version, kind->version_minor);
     if (!known_type(header->model_type))
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_TYPE, 6,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_TYPE, 6,
                       "model type 0x%04x is not known", header->model_type);
     if (header->unpacked_size > UNPACKED_MAX)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_UNPACKED, 16,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_UNPACKED, 16,
                       "a payload of %" PRIu32 " bytes unpacked, %" PRIu32
                       " are the most",
                       header->unpacked_size, UNPACKED_MAX);
     if (header->compression > 3)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_COMPRESSION, 20,
-                      "compression %u, the last is 3", header->compression);
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_COMPRESSION,
+                      20, "compression %u, the last is 3", header->compression);
     if (header->flags & V1_UNDEFINED)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_FLAGS, 21,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 21,
                       "flags 0x%02x hold a bit that is not defined",
                       header->flags);
     if (header->quality > 100)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_V1_QUALITY, 22,
-                      "a quality of %u out of 100", header->quality);
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_V1_QUALITY,
+                      22, "a quality of %u out of 100", header->quality);
     if (header->reserved)
-        mf_index_note(index, MF_WARNING, MF_RULE_APR_RESERVED, 23,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_RESERVED, 23,
                       "the reserved bytes are not all zero");
 }
 
 /* A file that fits the window comes in one read with its metadata: holding it
  * against its checksum costs nothing more.  Of a larger one no byte of the
  * payload is read. */
-static void check_crc(struct mf_reader *reader, struct mf_index *index)
+static void check_crc(struct mf_reader *reader, struct mf_index *index,
+                      struct mf_part *part)
 {
     uint64_t size = reader->source->size;
     uint32_t stored, computed;
     const uint8_t *bytes;
 
     if (size > MF_WINDOW) {
-        index->part->has_footer = true; /* for mf_model_validate_data */
-        index->part->footer_rule = MF_RULE_APR_V1_CRC;
+        part->has_footer = true; /* for mf_model_validate_data */
+        part->footer_rule = MF_RULE_APR_V1_CRC;
         return;
     }
     mf_reader_seek(reader, 0);
@@ -100,15 +102,15 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index)
     computed = mf_crc32(0, bytes, (size_t)size - CRC_SIZE);
     stored = mf_take_u32(reader);
     if (!reader->failed && stored != computed)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_CRC, size - CRC_SIZE,
-                      "the file's checksum is %08" PRIx32
-                      ", its bytes give %08" PRIx32,
-                      stored, computed);
+        mf_index_note(
+            index, part->shard, MF_ERROR, MF_RULE_APR_V1_CRC, size - CRC_SIZE,
+            "the file's checksum is %08" PRIx32 ", its bytes give %08" PRIx32,
+            stored, computed);
     mf_reader_seek(reader, APR_V1_HEADER);
 }
 
 static void check_size(struct mf_reader *reader, struct mf_index *index,
-                       const struct v1_header *header)
+                       struct mf_part *part, const struct v1_header *header)
 {
     uint64_t size = reader->source->size;
     uint64_t expected = APR_V1_HEADER + header->metadata_size +
@@ -116,15 +118,16 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
                         (header->flags & V1_SIGNED ? SIGNATURE : 0) + CRC_SIZE;
 
     if (size != expected)
-        mf_index_note(index, MF_ERROR, MF_RULE_APR_V1_SIZE, 8,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_SIZE, 8,
                       "the header asks for a file of %" PRIu64
                       " bytes, it has %" PRIu64,
                       expected, size);
     else
-        check_crc(reader, index);
+        check_crc(reader, index, part);
 }
 
-enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
+enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part)
 {
     struct v1_header header = take_header(reader);
     uint64_t end = APR_V1_HEADER + header.metadata_size;
@@ -135,10 +138,10 @@ enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index)
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 8,
                          "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
                          header.metadata_size, mf_reader_left(reader));
-    check_fields(index, &header);
+    check_fields(index, part, &header);
     if (!index->metadata_only)
-        check_size(reader, index, &header);
-    index->part->data_offset = end;
+        check_size(reader, index, part, &header);
+    part->data_offset = end;
     mf_reader_limit(reader, end);
-    return apr_msgpack_metadata(reader, index, end);
+    return apr_msgpack_metadata(reader, index, part, end);
 }

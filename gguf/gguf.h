@@ -43,7 +43,8 @@ const char *gguf_file_type_name(uint64_t file_type);
 /* The name of a removed or a fork's type; NULL where id is neither. */
 const char *gguf_fork_type(uint32_t id, bool *removed);
 
-enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index);
+enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
+                          struct mf_part *part);
 /* What was met of the keys that the reader itself needs; begins as all zero. */
 struct gguf_special {
     bool aligned;               /* general.alignment was met */
@@ -55,15 +56,16 @@ struct gguf_special {
 #define GGUF_ALIGNMENT 32 /* where general.alignment is missing */
 
 /* Looks at a metadatum that was just read; at the end, at all of them. */
-enum mf_status gguf_take_special(struct mf_index *index,
+enum mf_status gguf_take_special(struct mf_index *index, struct mf_part *part,
                                  const struct mf_meta *meta,
                                  struct gguf_special *special);
-void gguf_settle_split(struct mf_index *index,
+void gguf_settle_split(struct mf_index *index, struct mf_part *part,
                        const struct gguf_special *special);
 enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
-                              uint64_t count);
+                              struct mf_part *part, uint64_t count);
 enum mf_status gguf_read_tensors(struct mf_reader *reader,
-                                 struct mf_index *index, uint64_t count);
+                                 struct mf_index *index,
+                                 const struct mf_part *part, uint64_t count);
 void gguf_validate(struct mf_index *index, const struct mf_part *parts,
                    size_t part_count);
 enum mf_status gguf_revisit(struct mf_reader *reader, struct mf_index *index,

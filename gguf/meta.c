@@ -10,6 +10,7 @@
 struct walk {
     struct mf_reader *reader;
     struct mf_index *index;
+    struct mf_part *part; /* the file */
     struct mf_meta *meta; /* the entry that is being read */
     uint32_t version;
     struct gguf_special special;
@@ -45,15 +46,18 @@ static void check_key(struct walk *walk, uint64_t offset)
                             c == '_' || c == '-' || c == '.');
     }
     if (!plain)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_KEY_CHARS, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+                      MF_RULE_GGUF_KEY_CHARS, offset,
                       "key '%s' holds a byte that is not printable ASCII",
                       mf_quote(key).text);
     else if (!styled)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_GGUF_KEY_STYLE, offset,
                       "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
                       mf_quote(key).text);
     else if (has_empty_part(key))
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_KEY_STYLE, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_GGUF_KEY_STYLE, offset,
                       "key '%s' has nothing before, behind or between its dots",
                       mf_quote(key).text);
 }
@@ -83,7 +87,8 @@ static enum mf_status read_key(struct walk *walk)
     mf_skip(reader, size - kept);
     walk->meta->key = (struct mf_str){ text, kept };
     if (size > MF_NAME_MAX)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_KEY_LENGTH, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+                      MF_RULE_GGUF_KEY_LENGTH, offset,
                       "a key has %" PRIu64 " bytes, at most %d are allowed",
                       size, MF_NAME_MAX);
     check_key(walk, offset);
@@ -94,7 +99,8 @@ static enum mf_status read_key(struct walk *walk)
 
 static void note_bool(struct walk *walk, uint64_t offset, uint8_t byte)
 {
-    mf_index_note(walk->index, MF_ERROR, MF_RULE_GGUF_BOOL, offset,
+    mf_index_note(walk->index, walk->part->shard, MF_ERROR, MF_RULE_GGUF_BOOL,
+                  offset,
                   "a bool of '%s' is the byte %u, only 0 and 1 are allowed",
                   mf_quote(walk->meta->key).text, byte);
 }
@@ -144,8 +150,8 @@ static enum mf_status read_string(struct walk *walk)
     meta->text = (struct mf_str){ text, (size_t)meta->count };
     if (!mf_text_is_utf8(text, meta->text.size) ||
         memchr(text, 0, meta->text.size))
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
-                      meta->span.offset,
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_GGUF_TEXT_UTF8, meta->span.offset,
                       "the text of '%s' is not UTF-8, or holds a NUL",
                       mf_quote(meta->key).text);
     return MF_OK;
@@ -227,8 +233,8 @@ static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
     struct mf_reader *reader = walk->reader;
     unsigned depth = 1;
 
-    mf_index_note(walk->index, MF_WARNING, MF_RULE_GGUF_ARRAY_NESTED,
-                  walk->meta->span.offset,
+    mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                  MF_RULE_GGUF_ARRAY_NESTED, walk->meta->span.offset,
                   "'%s' holds arrays of arrays, which ggml cannot read",
                   mf_quote(walk->meta->key).text);
     while (depth > 0) {
@@ -296,20 +302,21 @@ static enum mf_status read_value(struct walk *walk)
 }
 
 enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
-                              uint64_t count)
+                              struct mf_part *part, uint64_t count)
 {
     struct walk walk = { .reader = reader,
                          .index = index,
+                         .part = part,
                          .version = index->kind.version };
 
-    index->part->alignment = GGUF_ALIGNMENT;
+    part->alignment = GGUF_ALIGNMENT;
     for (; count > 0; count--) {
-        walk.meta = mf_index_add_meta(index);
+        walk.meta = mf_index_add_meta(index, part);
         if (!walk.meta || read_key(&walk) != MF_OK ||
             read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
-            gguf_take_special(index, walk.meta, &walk.special) != MF_OK)
+            gguf_take_special(index, part, walk.meta, &walk.special) != MF_OK)
             return reader->env->error.status;
     }
-    gguf_settle_split(index, &walk.special);
+    gguf_settle_split(index, part, &walk.special);
     return MF_OK;
 }

@@ -20,23 +20,22 @@ static enum mf_status check_count(struct mf_reader *reader, const char *what,
 }
 
 /* Where the data begins: behind the infos, on a multiple of the alignment. */
-static enum mf_status place_data(struct mf_reader *reader,
-                                 struct mf_index *index)
+static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
 {
     uint64_t end = mf_reader_offset(reader);
 
-    if (!mf_align_up(end, index->part->alignment, &index->part->data_offset))
+    if (!mf_align_up(end, part->alignment, &part->data_offset))
         return mf_refuse(reader->env, MF_RULE_GGUF_ALIGNMENT, end,
                          "the data cannot begin on a multiple of %" PRIu64
                          " behind offset %" PRIu64,
-                         index->part->alignment, end);
-    if (index->part->data_offset <= reader->source->size)
-        index->part->room[0] =
-            (struct mf_span){ end, index->part->data_offset - end };
+                         part->alignment, end);
+    if (part->data_offset <= reader->source->size)
+        part->room[0] = (struct mf_span){ end, part->data_offset - end };
     return MF_OK;
 }
 
-enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index)
+enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
+                          struct mf_part *part)
 {
     uint32_t version = index->kind.version;
     uint64_t tensors, entries, size = gguf_count_size(version);
@@ -48,18 +47,18 @@ enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index)
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (reader->big_endian && version < 3)
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
                       "version %u is big-endian, which only version 3 can be",
                       version);
     /* A key's length, a key of one byte, a type, a value of one byte; a name's
      * length, a rank, a type, an offset. */
     if (check_count(reader, "metadata", entries, size + 1 + 4 + 1) != MF_OK ||
         check_count(reader, "tensors", tensors, size + 4 + 4 + 8) != MF_OK ||
-        gguf_read_meta(reader, index, entries) != MF_OK)
+        gguf_read_meta(reader, index, part, entries) != MF_OK)
         return reader->env->error.status;
     if (index->metadata_only)
         return MF_OK;
-    if (gguf_read_tensors(reader, index, tensors) != MF_OK)
+    if (gguf_read_tensors(reader, index, part, tensors) != MF_OK)
         return reader->env->error.status;
-    return place_data(reader, index);
+    return place_data(reader, part);
 }

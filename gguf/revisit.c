@@ -23,7 +23,7 @@ static void check_string(struct mf_reader *reader, struct mf_index *index,
                          const struct mf_meta *meta)
 {
     if (!take_text(reader, meta->span.size))
-        mf_index_note(index, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
+        mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
                       meta->span.offset,
                       "the text of '%s' is not UTF-8, or holds a NUL",
                       mf_quote(meta->key).text);
@@ -148,14 +148,15 @@ static void check_array(struct mf_reader *reader, struct mf_index *index,
     if (all.bad == 0 || reader->failed)
         return;
     if (all.of == MF_VALUE_STRING)
-        mf_index_note(index, token ? MF_NOTE : MF_WARNING,
+        mf_index_note(index, meta->shard, token ? MF_NOTE : MF_WARNING,
                       MF_RULE_GGUF_TEXT_UTF8, all.offset,
                       "%" PRIu64 " of the %" PRIu64
                       " texts of '%s' are not UTF-8, or hold a NUL; the first "
                       "is element %" PRIu64,
                       all.bad, all.passed, mf_quote(meta->key).text, all.first);
     else
-        mf_index_note(index, MF_WARNING, MF_RULE_META_NOT_FINITE, all.offset,
+        mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_META_NOT_FINITE,
+                      all.offset,
                       "%" PRIu64 " of the %" PRIu64
                       " numbers of '%s' are infinite or none; the first is "
                       "element %" PRIu64,

@@ -180,9 +180,10 @@ static enum mf_status read_shape(struct mf_reader *reader,
 }
 
 static enum mf_status read_info(struct mf_reader *reader,
-                                struct mf_index *index)
+                                struct mf_index *index,
+                                const struct mf_part *part)
 {
-    struct mf_record record = { .entry = mf_reader_offset(reader) };
+    struct mf_record record = mf_record_begin(part, mf_reader_offset(reader));
 
     if (read_name(reader, index, &record) != MF_OK ||
         read_shape(reader, index, &record) != MF_OK)
@@ -203,12 +204,13 @@ static enum mf_status read_info(struct mf_reader *reader,
 }
 
 enum mf_status gguf_read_tensors(struct mf_reader *reader,
-                                 struct mf_index *index, uint64_t count)
+                                 struct mf_index *index,
+                                 const struct mf_part *part, uint64_t count)
 {
     if (expect(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)
-        if (read_info(reader, index) != MF_OK)
+        if (read_info(reader, index, part) != MF_OK)
             return reader->env->error.status;
     return MF_OK;
 }

@@ -55,14 +55,12 @@ static void check_cut_names(struct mf_index *index)
 
         if (memcmp(record->name, index->tensor[row[i - 1]].name, NAME_SEEN))
             continue;
-        index->shard = record->shard;
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_CUT,
                          record->entry,
                          "tensor '%s' has the same first %d bytes as another "
                          "one, and ggml keeps no more",
                          mf_record_name(record).text, NAME_SEEN);
     }
-    index->shard = 0;
 }
 
 /* ---- types ---- */
@@ -120,13 +118,15 @@ static void check_file_type(struct mf_index *index)
         return;
     if (!gguf_file_type_name(value))
         mf_index_note(
-            index, MF_NOTE, MF_RULE_GGUF_FILE_TYPE, meta->span.offset,
+            index, meta->shard, MF_NOTE, MF_RULE_GGUF_FILE_TYPE,
+            meta->span.offset,
             "general.file_type is %" PRIu64 ", which is not known here", value);
     expected = gguf_file_type_of(value);
     if (expected == MF_TYPE_UNKNOWN ||
         is_of_type(share_of(index, expected), index->tensor_count))
         return;
-    mf_index_note(index, MF_WARNING, MF_RULE_GGUF_FILE_TYPE, meta->span.offset,
+    mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_FILE_TYPE,
+                  meta->span.offset,
                   "general.file_type is %" PRIu64 ", for which matrices are "
                   "%s, and few or none are",
                   value, mf_types[expected].name);
@@ -199,13 +199,11 @@ static void check_padding(struct mf_index *index, const struct mf_part *part)
 void gguf_validate(struct mf_index *index, const struct mf_part *parts,
                    size_t part_count)
 {
-    index->shard = 0;
     mf_vocabulary_check(index, &vocabulary);
     check_cut_names(index);
     check_file_type(index);
     check_quantization_version(index);
     for (size_t i = 0; i < part_count; i++) {
-        index->shard = (uint32_t)i;
         check_order(index, &parts[i]);
         check_padding(index, &parts[i]);
     }

@@ -123,7 +123,7 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
 static void note_twice(const struct walk *walk, bool *met, const char *name)
 {
     if (*met && walk->index)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
+        mf_index_note(walk->index, 0, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
                       MF_NO_OFFSET, "the index has %s twice", name);
     *met = true;
 }
@@ -161,11 +161,11 @@ static void check_total_size(struct walk *walk, enum mf_json_token token)
     uint64_t sum = sum_of_sizes(walk->index), size;
 
     if (token != MF_JSON_NUMBER || !mf_json_plain_u64(&walk->json, &size))
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
+        mf_index_note(walk->index, 0, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
                       MF_NO_OFFSET,
                       "total_size of the index is no whole number");
     else if (size != sum)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
+        mf_index_note(walk->index, 0, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
                       MF_NO_OFFSET,
                       "total_size of the index is %" PRIu64
                       ", the tensors take %" PRIu64 " bytes",
@@ -298,9 +298,9 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     size_t row = mf_names_find(&index->tensor_names, tensor);
     const struct mf_record *record;
 
-    index->shard = (uint32_t)shard;
     if (row == MF_NOT_FOUND) {
-        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_MISSING, MF_NO_OFFSET,
+        mf_index_note(index, (uint32_t)shard, MF_ERROR,
+                      MF_RULE_ST_INDEX_MISSING, MF_NO_OFFSET,
                       "the index has tensor '%s' in shard '%s', and no shard "
                       "has it",
                       mf_quote(tensor).text,
@@ -309,12 +309,12 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     }
     record = &index->tensor[row];
     if (walk->met[row / 8] >> row % 8 & 1)
-        mf_index_note(index, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE, MF_NO_OFFSET,
+        mf_index_note(index, (uint32_t)shard, MF_ERROR,
+                      MF_RULE_ST_INDEX_DUPLICATE, MF_NO_OFFSET,
                       "the index has tensor '%s' twice", mf_quote(tensor).text);
     walk->met[row / 8] |= (uint8_t)(1u << row % 8);
     if (record->shard == shard)
         return;
-    index->shard = record->shard;
     mf_index_note_of(
         index, record, MF_ERROR, MF_RULE_ST_INDEX_SHARD, record->entry,
         "the index has tensor '%s' in shard '%s', it is in '%s'",
@@ -355,7 +355,6 @@ static void check_unlisted(struct walk *walk)
         if (walk->met[i / 8] >> i % 8 & 1 ||
             mf_names_find(&index->tensor_names, name) != i)
             continue;
-        index->shard = record->shard;
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_ST_INDEX_EXTRA,
                          record->entry,
                          "shard '%s' has tensor '%s', which the index lacks",

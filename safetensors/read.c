@@ -25,11 +25,12 @@ static enum mf_status changed(const struct st_walk *walk)
 static void note_name(struct st_walk *walk, const struct mf_record *record)
 {
     if (record->name_size == 0)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_NAME, record->entry,
-                      "a tensor has no name");
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_ST_NAME, record->entry, "a tensor has no name");
     else if (mf_text_clean(record->name, record->name_size) !=
              record->name_size)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_NAME, record->entry,
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_ST_NAME, record->entry,
                       "the name of tensor '%s' holds characters that cannot "
                       "be shown",
                       mf_record_name(record).text);
@@ -57,10 +58,11 @@ static enum mf_status keep(struct st_walk *walk, struct mf_record *record)
 static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
                                   uint64_t size)
 {
-    struct mf_record record = { .name = name.at,
-                                .entry = walk->json.token_offset,
-                                .name_size = (uint32_t)name.size };
+    struct mf_record record =
+        mf_record_begin(walk->part, walk->json.token_offset);
 
+    record.name = name.at;
+    record.name_size = (uint32_t)name.size;
     if (size > MF_NAME_MAX)
         return mf_refuse(walk->index->env, MF_RULE_FILE_LIMIT, record.entry,
                          "the name of tensor '%s' has more than %d bytes, the "
@@ -83,8 +85,8 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
 static void note_metadatum(struct st_walk *walk, struct mf_str key,
                            uint64_t offset)
 {
-    mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_METADATA, offset,
-                  "the value of '%s' in " METADATA " is no string",
+    mf_index_note(walk->index, walk->part->shard, MF_ERROR, MF_RULE_ST_METADATA,
+                  offset, "the value of '%s' in " METADATA " is no string",
                   mf_quote(key).text);
 }
 
@@ -115,11 +117,11 @@ static enum mf_status read_metadatum(struct st_walk *walk)
     struct mf_meta *meta;
     struct mf_str key;
 
-    if (walk->index->shard > 0)
+    if (walk->part->shard > 0)
         return pass_metadatum(walk);
     if (mf_json_key_text(&walk->json, arena, &key) != MF_OK)
         return st_failed(walk);
-    meta = mf_index_add_meta(walk->index);
+    meta = mf_index_add_meta(walk->index, walk->part);
     if (!meta)
         return st_failed(walk);
     meta->key = key;
@@ -141,15 +143,16 @@ static enum mf_status read_metadata(struct st_walk *walk)
     if (!walk->filling)
         return mf_json_skip(json, token);
     if (walk->metadata_seen)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_METADATA,
-                      json->token_offset, METADATA " stands twice");
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+                      MF_RULE_ST_METADATA, json->token_offset,
+                      METADATA " stands twice");
     walk->metadata_seen = true;
     if (token != MF_JSON_BEGIN_OBJECT) {
         bool null = token == MF_JSON_NULL;
 
-        mf_index_note(walk->index, null ? MF_WARNING : MF_ERROR,
-                      MF_RULE_ST_METADATA, json->token_offset,
-                      METADATA " is %s, no object",
+        mf_index_note(walk->index, walk->part->shard,
+                      null ? MF_WARNING : MF_ERROR, MF_RULE_ST_METADATA,
+                      json->token_offset, METADATA " is %s, no object",
                       null ? "null" : "something else");
         return mf_json_skip(json, token);
     }
@@ -232,7 +235,7 @@ static enum mf_status take_room(struct st_walk *walk)
 
 /* The length in front, and the header's first byte. */
 static enum mf_status read_length(struct mf_reader *reader,
-                                  struct mf_index *index)
+                                  struct mf_index *index, struct mf_part *part)
 {
     uint64_t size = mf_take_u64(reader), left = mf_reader_left(reader);
 
@@ -248,28 +251,29 @@ static enum mf_status read_length(struct mf_reader *reader,
                          "the header has %" PRIu64 " bytes, the file only "
                          "%" PRIu64 " behind its length",
                          size, left);
-    index->part->data_offset = ST_LENGTH_SIZE + size;
-    mf_reader_limit(reader, index->part->data_offset);
+    part->data_offset = ST_LENGTH_SIZE + size;
+    mf_reader_limit(reader, part->data_offset);
     /* As much of the header at once as the window holds: a small one is then
      * still there when it is walked again. */
     mf_reader_fill(reader,
                    size < reader->capacity ? (size_t)size : reader->capacity);
     if (mf_peek(reader) != '{')
-        mf_index_note(index, MF_WARNING, MF_RULE_ST_BRACE, ST_LENGTH_SIZE,
-                      "the header does not start with '{'");
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_ST_BRACE,
+                      ST_LENGTH_SIZE, "the header does not start with '{'");
     return mf_reader_check(reader, "the header");
 }
 
 enum mf_status mf_safetensors_parse(struct mf_reader *reader,
-                                    struct mf_index *index)
+                                    struct mf_index *index,
+                                    struct mf_part *part)
 {
-    struct st_walk walk = { .index = index };
+    struct st_walk walk = { .index = index, .part = part };
 
-    if (read_length(reader, index) != MF_OK)
+    if (read_length(reader, index, part) != MF_OK)
         return index->env->error.status;
     if (index->metadata_only)
         /* No tensors, so no bytes that they would have to cover. */
-        index->part->data_end = index->part->data_offset;
+        part->data_end = part->data_offset;
     else if (walk_header(&walk, reader) != MF_OK || take_room(&walk) != MF_OK)
         return index->env->error.status;
     walk.filling = true;

@@ -88,9 +88,9 @@ static void validate(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count)
 {
     for (size_t i = 0; i < part_count; i++) {
-        index->shard = (uint32_t)i;
         if (parts[i].data_offset % 8 != 0)
-            mf_index_note(index, MF_WARNING, MF_RULE_ST_ALIGN, 0,
+            mf_index_note(index, parts[i].shard, MF_WARNING, MF_RULE_ST_ALIGN,
+                          0,
                           "the data begins at %" PRIu64
                           ", no multiple of 8: the header is not padded",
                           parts[i].data_offset);

@@ -20,6 +20,7 @@ struct st_walk {
     struct mf_json json;
     struct mf_json behind; /* as it was behind the first tensor */
     struct mf_index *index;
+    struct mf_part *part; /* the file */
     bool filling;
     bool metadata_seen;
     uint64_t tensor_count, name_size, dim_count;
@@ -33,7 +34,8 @@ struct st_walk {
 
 /* In read.c: a row of the format. */
 enum mf_status mf_safetensors_parse(struct mf_reader *reader,
-                                    struct mf_index *index);
+                                    struct mf_index *index,
+                                    struct mf_part *part);
 
 /* In tensor.c: the description of a tensor, whose name was just read, into
  * *record and walk->shape. */

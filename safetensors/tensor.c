@@ -129,7 +129,8 @@ static enum mf_status read_offsets(struct st_walk *walk,
     /* What its shape asks for is no question any more. */
     record->flags |= MF_RECORD_JUDGED | MF_TENSOR_DAMAGED;
     if (walk->filling)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_OFFSETS, offsets.offset,
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+                      MF_RULE_ST_OFFSETS, offsets.offset,
                       "tensor '%s' begins at %" PRIu64 " of the data and ends "
                       "before that, at %" PRIu64,
                       mf_record_name(record).text, at[0], at[1]);
@@ -147,12 +148,14 @@ static enum mf_status pass_field(struct st_walk *walk, struct mf_record *record,
     if (known)
         record->flags |= MF_TENSOR_DAMAGED;
     if (walk->filling && known)
-        mf_index_note(walk->index, MF_ERROR, MF_RULE_ST_FIELD_DUPLICATE, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+                      MF_RULE_ST_FIELD_DUPLICATE, offset,
                       "tensor '%s' has the field '%s' twice; the first one "
                       "counts",
                       mf_record_name(record).text, mf_quote(key).text);
     else if (walk->filling)
-        mf_index_note(walk->index, MF_WARNING, MF_RULE_ST_FIELD_UNKNOWN, offset,
+        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+                      MF_RULE_ST_FIELD_UNKNOWN, offset,
                       "tensor '%s' has a field '%s', which the format lacks",
                       mf_record_name(record).text, mf_quote(key).text);
     return mf_json_skip(&walk->json, token);

@@ -289,7 +289,6 @@ static const char *check(const struct shape *shapes, size_t count,
     struct mf_index index;
 
     mf_index_init(&index, env);
-    index.part = &part;
     for (size_t i = 0; i < count; i++) {
         struct mf_record record = { .name = &"abcdefgh"[i],
                                     .name_size = 1,
@@ -410,7 +409,7 @@ static void findings_are_bounded(void **state)
     (void)state;
     mf_index_init(&index, env);
     for (int i = 0; i < 2 * MF_FINDINGS_MAX; i++)
-        mf_index_note(&index, MF_ERROR, MF_RULE_DATA_GAP, 0, "number %d", i);
+        mf_index_note(&index, 0, MF_ERROR, MF_RULE_DATA_GAP, 0, "number %d", i);
     assert_int_equal(index.finding_count, MF_FINDINGS_MAX);
     assert_int_equal(index.count_of[MF_ERROR], 2 * MF_FINDINGS_MAX);
     assert_string_equal(index.finding[999].message, "number 999");

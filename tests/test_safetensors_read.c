@@ -251,9 +251,8 @@ static enum mf_status parse_changing(const struct file both[2])
     is_second_walk = false;
     mf_clear_error(env);
     mf_index_init(&index, env);
-    index.part = &part;
     assert_int_equal(mf_reader_init(&reader, env, &source, NULL, 0), MF_OK);
-    status = mf_format_safetensors.parse(&reader, &index);
+    status = mf_format_safetensors.parse(&reader, &index, &part);
     mf_reader_release(&reader);
     mf_index_release(&index);
     return status;

@@ -29,8 +29,8 @@ static bool may_be_array(int fact)
 
 static void note_no_number(struct mf_index *index, const struct mf_meta *meta)
 {
-    mf_index_note(index, MF_WARNING, MF_RULE_MODEL_KEY, meta->span.offset,
-                  "'%s' is of type %s, a number is needed",
+    mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_MODEL_KEY,
+                  meta->span.offset, "'%s' is of type %s, a number is needed",
                   mf_quote(meta->key).text, mf_value_type_name(meta->type));
 }
 
@@ -51,11 +51,11 @@ static void check_number(struct mf_index *index, int fact,
         fact == MF_FACT_HEAD_COUNT) /* see check_heads */
         return;
     if (!mf_meta_natural(meta, &value))
-        mf_index_note(index, MF_WARNING, rule, meta->span.offset,
+        mf_index_note(index, meta->shard, MF_WARNING, rule, meta->span.offset,
                       "'%s' is %" PRId64 ", it must be above 0",
                       mf_quote(meta->key).text, meta->number.i64);
     else if (value == 0)
-        mf_index_note(index, MF_WARNING, rule, meta->span.offset,
+        mf_index_note(index, meta->shard, MF_WARNING, rule, meta->span.offset,
                       "'%s' is 0, it must be above 0",
                       mf_quote(meta->key).text);
 }
@@ -73,7 +73,7 @@ static void check_keys(struct mf_model *model, const struct mf_family *family)
         else if (mf_model_detail_key(model, fact, &key, &meta))
             note_no_number(&model->index, &meta);
         else
-            mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_KEY,
+            mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_KEY,
                           MF_NO_OFFSET, "the metadata does not say %s",
                           mf_quote(key).text);
     }
@@ -88,7 +88,7 @@ static void check_arrays(struct mf_model *model,
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         if (may_be_array(fact) && mf_model_detail(model, fact, &meta, NULL) &&
             meta.type == MF_VALUE_ARRAY && meta.count != lengths->blocks)
-            mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+            mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                           meta.span.offset,
                           "'%s' has %" PRIu64 " numbers, the block count "
                           "is %" PRIu64,
@@ -109,7 +109,7 @@ static void check_block_count(struct mf_model *model,
                               const struct mf_lengths *lengths)
 {
     if (lengths->blocks > MF_BLOCKS_MAX)
-        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                       block_count_at(model),
                       "the metadata says %" PRIu64
                       " blocks, more than any model has",
@@ -127,19 +127,19 @@ static void check_heads(struct mf_model *model,
         meta.type == MF_VALUE_ARRAY)
         return;
     if (heads == 0 || (heads_kv > 0 && heads % heads_kv != 0))
-        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_HEADS,
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       meta.span.offset,
                       "%" PRIu64 " heads and %" PRIu64
                       " of keys and values do not fit each other",
                       heads, heads_kv);
     else if (mf_model_fact(model, MF_FACT_HEAD_COUNT_KV, &length, NULL) &&
              length.type != MF_VALUE_ARRAY && heads_kv == 0)
-        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_HEADS,
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       length.span.offset,
                       "%" PRIu64 " heads and none of keys and values", heads);
     else if (!mf_model_fact(model, MF_FACT_KEY_LENGTH, &length, NULL) &&
              embedding % heads != 0)
-        mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_HEADS,
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       meta.span.offset,
                       "%" PRIu64 " heads do not divide an embedding of "
                       "%" PRIu64,
@@ -166,7 +166,7 @@ static void check_blocks(struct mf_model *model,
 
     if (blocks == 0 || (seen > blocks ? seen - blocks : blocks - seen) <= spare)
         return;
-    mf_index_note(&model->index, MF_WARNING, MF_RULE_MODEL_BLOCKS,
+    mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                   block_count_at(model),
                   "the metadata says %" PRIu64 " blocks, names of tensors say "
                   "%" PRIu64,
@@ -178,7 +178,7 @@ static void check_blocks(struct mf_model *model,
 static void note_unknown(struct mf_model *model, const struct mf_meta *name,
                          bool known)
 {
-    mf_index_note(&model->index, MF_NOTE, MF_RULE_MODEL_UNKNOWN,
+    mf_index_note(&model->index, 0, MF_NOTE, MF_RULE_MODEL_UNKNOWN,
                   name->span.offset,
                   known ? "there are no tensors of architecture '%s': generic "
                           "checks only"
@@ -249,7 +249,7 @@ void mf_architecture_check(struct mf_model *model)
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         names_none(model->format, &name)) {
-        mf_index_note(index, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
+        mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
                       MF_NO_OFFSET, "the metadata names no architecture");
         return;
     }

@@ -153,7 +153,6 @@ static void check_shape(struct mf_model *model, const struct mf_record *record,
             has[MF_SHAPE_RANK] = UINT64_MAX;
     if (same && has[MF_SHAPE_RANK] == 1)
         return;
-    model->index.shard = record->shard;
     mf_index_note_of(&model->index, record, MF_WARNING, MF_RULE_MODEL_SHAPE,
                      record->entry,
                      "tensor '%s' is %s, the metadata asks for %s",
@@ -213,7 +212,6 @@ enum mf_status mf_shapes_check(struct mf_model *model,
     }
     for (size_t i = 0; i < index->tensor_count; i++)
         look_at(model, &index->tensor[i], &names, lengths, out);
-    index->shard = 0;
     return MF_OK;
 }
 
@@ -263,12 +261,12 @@ static void note_missing(struct mf_index *index,
         snprintf(more, sizeof(more), ", nor in %" PRIu64 " other block%s",
                  count - 1, count == 2 ? "" : "s");
     if (row->hf)
-        mf_index_note(index, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
+        mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
                       "there is no tensor '%s' (or '%s')%s",
                       row_name(row->gguf, block).text,
                       row_name(row->hf, block).text, more);
     else
-        mf_index_note(index, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
+        mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
                       "there is no tensor '%s'%s",
                       row_name(row->gguf, block).text, more);
 }

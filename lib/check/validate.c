@@ -19,15 +19,13 @@ static void check_finite(struct mf_index *index, const struct mf_meta *rows,
     for (size_t i = 0; i < count; i++) {
         const struct mf_meta *meta = &rows[i];
 
-        index->shard = meta->shard;
         if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
             !isfinite(meta->number.f64))
             mf_index_note(
-                index, MF_WARNING, MF_RULE_META_NOT_FINITE, meta->span.offset,
-                "'%s' is %s", mf_quote(meta->key).text,
+                index, meta->shard, MF_WARNING, MF_RULE_META_NOT_FINITE,
+                meta->span.offset, "'%s' is %s", mf_quote(meta->key).text,
                 isnan(meta->number.f64) ? "not a number" : "infinite");
     }
-    index->shard = 0;
 }
 
 void mf_model_count_findings(struct mf_model *model)
@@ -46,14 +44,12 @@ static enum mf_status revisit_rows(struct mf_model *model,
 
     if (!model->format->revisit || count == 0)
         return MF_OK;
-    model->index.shard = rows->shard;
     status = mf_reader_init(&reader, model->env,
                             &model->file[rows->shard].source, NULL, 0);
     reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
     if (status == MF_OK)
         status = model->format->revisit(&reader, &model->index, rows, count);
     mf_reader_release(&reader);
-    model->index.shard = 0;
     return status;
 }
 
@@ -85,8 +81,8 @@ static bool all_zero(const uint8_t *bytes, size_t size)
     return true;
 }
 
-static void note_behind(struct mf_index *index, struct mf_span span,
-                        const uint8_t *bytes)
+static void note_behind(struct mf_index *index, uint32_t shard,
+                        struct mf_span span, const uint8_t *bytes)
 {
     char text[8 * 3 + 1] = "", plain[8 + 1] = "";
     size_t size = span.size < 8 ? (size_t)span.size : 8;
@@ -95,7 +91,7 @@ static void note_behind(struct mf_index *index, struct mf_span span,
         snprintf(text + 3 * i, 4, " %02x", bytes[i]);
         plain[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? (char)bytes[i] : '.';
     }
-    mf_index_note(index, MF_WARNING, MF_RULE_DATA_GAP, span.offset,
+    mf_index_note(index, shard, MF_WARNING, MF_RULE_DATA_GAP, span.offset,
                   "%" PRIu64 " bytes before the file's end belong to no "
                   "tensor; they begin with%s (%s)",
                   span.size, text, plain);
@@ -116,12 +112,10 @@ static enum mf_status check_behind(struct mf_model *model)
         if (mf_source_read(model->env, &model->file[i].source, span.offset,
                            bytes, size) != MF_OK)
             return model->env->error.status;
-        model->index.shard = (uint32_t)i;
         if (span.size > part->alignment || size < span.size ||
             !all_zero(bytes, size))
-            note_behind(&model->index, span, bytes);
+            note_behind(&model->index, part->shard, span, bytes);
     }
-    model->index.shard = 0;
     return MF_OK;
 }
 
@@ -147,13 +141,12 @@ static void check_names(struct mf_model *model)
 
         if (!claimed || strcmp(claimed, model->format->name) == 0)
             continue;
-        index->shard = (uint32_t)i;
-        mf_index_note(index, MF_WARNING, MF_RULE_FILE_NAME, MF_NO_OFFSET,
+        mf_index_note(index, (uint32_t)i, MF_WARNING, MF_RULE_FILE_NAME,
+                      MF_NO_OFFSET,
                       "'%s' has the suffix of %s, and is a %s file",
                       mf_quote((struct mf_str){ name, strlen(name) }).text,
                       claimed, model->format->name);
     }
-    index->shard = 0;
 }
 
 enum mf_status mf_model_validate(struct mf_model *model)
@@ -166,7 +159,6 @@ enum mf_status mf_model_validate(struct mf_model *model)
     if (model->validated)
         return MF_OK;
     model->validated = true;
-    index->shard = 0;
     check_finite(index, index->meta, index->meta_count);
     check_finite(index, index->later, index->later_count);
     if (mf_shards_check_metadata(model) != MF_OK)
@@ -176,9 +168,8 @@ enum mf_status mf_model_validate(struct mf_model *model)
         return model->env->error.status;
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);
-    index->shard = 0;
     if (model->info.has_tensors && index->tensor_count == 0)
-        mf_index_note(index, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
+        mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
                       "there are no tensors: a vocabulary, or metadata alone");
     else
         mf_architecture_check(model);

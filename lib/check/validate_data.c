@@ -165,17 +165,14 @@ static void take_padding(struct look *look, const struct piece *piece)
             "the %zu bytes of padding behind tensor '%s' are not all zero",
             found->size, mf_record_name(piece->record).text);
     else
-        mf_index_note(look->index, MF_WARNING, MF_RULE_DATA_PADDING,
-                      found->offset,
+        mf_index_note(look->index, piece->shard, MF_WARNING,
+                      MF_RULE_DATA_PADDING, found->offset,
                       "the %zu bytes of padding in the header are not all zero",
                       found->size);
 }
 
 static void take(struct look *look, const struct piece *piece)
 {
-    struct mf_index *index = look->index;
-
-    index->shard = piece->shard;
     if (piece->offset == 0)
         look->crc = 0;
     if (piece->summed)
@@ -185,7 +182,7 @@ static void take(struct look *look, const struct piece *piece)
     else if (piece->kind == PIECE_PADDING)
         take_padding(look, piece);
     else if (piece->kind == PIECE_FOOTER && piece->crc != look->crc)
-        mf_index_note(index, MF_ERROR,
+        mf_index_note(look->index, piece->shard, MF_ERROR,
                       look->model->part[piece->shard].footer_rule,
                       piece->offset,
                       "the footer's checksum is %08" PRIx32

@@ -83,10 +83,11 @@ struct mf_format {
      * variant, supported = true and size set. */
     bool (*probe)(const struct mf_head *head, struct mf_detection *out);
 
-    /* Reads the header from the file's first byte on.  Fills index->part and
-     * the tables; index->kind is what probe said and may be bettered.  NULL
-     * for a row that only detects. */
-    enum mf_status (*parse)(struct mf_reader *reader, struct mf_index *index);
+    /* Reads the header from the file's first byte on.  Fills in *part, which is
+     * this file, and the tables of the index; index->kind is what probe said
+     * and may be refined.  NULL for a row that only detects. */
+    enum mf_status (*parse)(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part);
 
     /* For a file that only lists shards, instead of parse: its names, and
      * after all shards have been read whether they hold what it says. */

@@ -105,10 +105,9 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
 }
 
 /* Makes the offset absolute; false (with a finding) where it has no place. */
-static void settle_offset(struct mf_index *index, struct mf_record *record,
-                          enum mf_layout layout)
+static void settle_offset(struct mf_index *index, const struct mf_part *part,
+                          struct mf_record *record, enum mf_layout layout)
 {
-    const struct mf_part *part = index->part;
     uint64_t relative = record->offset;
 
     if (!mf_add(part->data_offset, relative, &record->offset)) {
@@ -147,10 +146,8 @@ static bool in_bounds(const struct mf_record *record, uint64_t end,
 }
 
 static void check_bounds(struct mf_index *index, struct mf_record *record,
-                         enum mf_layout layout)
+                         uint64_t end, enum mf_layout layout)
 {
-    uint64_t end = index->part->data_end;
-
     if (record->flags & MF_TENSOR_DAMAGED || in_bounds(record, end, layout))
         return;
     mf_index_note_of(
@@ -221,9 +218,8 @@ static void infer_size(struct mf_record *record, uint64_t next_offset)
     record->flags |= MF_TENSOR_SIZE_INFERRED;
 }
 
-static void infer_sizes(struct mf_index *index)
+static void infer_sizes(struct mf_index *index, const struct mf_part *part)
 {
-    const struct mf_part *part = index->part;
     uint64_t next = part->data_end, here = next;
 
     for (size_t i = part->first + part->count; i-- > part->first;) {
@@ -264,16 +260,15 @@ static void note_gap(struct mf_index *index, enum mf_layout layout,
 
 /* The same behind the last tensor.  Where zeros may stand, somebody must look:
  * see mf_model_validate. */
-static void settle_end(struct mf_index *index, enum mf_layout layout,
-                       uint64_t from)
+static void settle_end(struct mf_index *index, struct mf_part *part,
+                       enum mf_layout layout, uint64_t from)
 {
-    struct mf_part *part = index->part;
     uint64_t size = part->data_end - from;
 
     if (layout == MF_LAYOUT_PADDED)
         part->behind = (struct mf_span){ from, size };
     else if (layout == MF_LAYOUT_TILED)
-        mf_index_note(index, MF_ERROR, MF_RULE_DATA_GAP, from,
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_DATA_GAP, from,
                       "%" PRIu64 " bytes before the file's end belong to no "
                       "tensor",
                       size);
@@ -292,10 +287,9 @@ static uint64_t next_place(const struct mf_part *part, enum mf_layout layout,
     return padded;
 }
 
-static bool any_damaged(const struct mf_index *index)
+static bool any_damaged(const struct mf_index *index,
+                        const struct mf_part *part)
 {
-    const struct mf_part *part = index->part;
-
     for (size_t i = part->first; i < part->first + part->count; i++)
         if (index->tensor[i].flags & MF_TENSOR_DAMAGED)
             return true;
@@ -318,11 +312,11 @@ static void check_empty(struct mf_index *index, struct mf_record *record,
 /* Walks the tensors by offset; `covered` is the first byte that none of those
  * passed claims, `place` the same after padding.  A damaged tensor has no
  * known extent, so gaps beside one are not worth a word. */
-static void check_order(struct mf_index *index, enum mf_layout layout)
+static void check_order(struct mf_index *index, struct mf_part *part,
+                        enum mf_layout layout)
 {
-    const struct mf_part *part = index->part;
     uint64_t covered = part->data_offset, place = covered;
-    bool gaps_count = !any_damaged(index);
+    bool gaps_count = !any_damaged(index, part);
     struct mf_record *last = NULL;
 
     for (size_t i = part->first; i < part->first + part->count; i++) {
@@ -344,37 +338,30 @@ static void check_order(struct mf_index *index, enum mf_layout layout)
         place = next_place(part, layout, covered);
     }
     if (place < part->data_end && gaps_count)
-        settle_end(index, layout, place);
+        settle_end(index, part, layout, place);
 }
 
-static void check_part(struct mf_index *index, enum mf_layout layout)
+static void check_part(struct mf_index *index, struct mf_part *part,
+                       enum mf_layout layout)
 {
-    const struct mf_part *part = index->part;
-
-    infer_sizes(index);
+    infer_sizes(index, part);
     for (size_t i = part->first; i < part->first + part->count; i++)
-        check_bounds(index, &index->tensor[i], layout);
-    check_order(index, layout);
+        check_bounds(index, &index->tensor[i], part->data_end, layout);
+    check_order(index, part, layout);
 }
 
 enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
                               size_t part_count, enum mf_layout layout)
 {
-    for (size_t p = 0; p < part_count; p++) {
-        index->part = &parts[p];
-        index->shard = (uint32_t)p;
+    for (size_t p = 0; p < part_count; p++)
         for (size_t i = parts[p].first; i < parts[p].first + parts[p].count;
              i++) {
             settle_size(index, &index->tensor[i], layout);
-            settle_offset(index, &index->tensor[i], layout);
+            settle_offset(index, &parts[p], &index->tensor[i], layout);
         }
-    }
     if (order_by_offset(index, parts, part_count) != MF_OK)
         return index->env->error.status;
-    for (size_t p = 0; p < part_count; p++) {
-        index->part = &parts[p];
-        index->shard = (uint32_t)p;
-        check_part(index, layout);
-    }
+    for (size_t p = 0; p < part_count; p++)
+        check_part(index, &parts[p], layout);
     return index->status;
 }

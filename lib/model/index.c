@@ -55,9 +55,10 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
     return MF_OK;
 }
 
-struct mf_meta *mf_index_add_meta(struct mf_index *index)
+struct mf_meta *mf_index_add_meta(struct mf_index *index,
+                                  const struct mf_part *part)
 {
-    bool first = index->shard == 0;
+    bool first = part->shard == 0;
     size_t *count = first ? &index->meta_count : &index->later_count;
     size_t *room = first ? &index->meta_room : &index->later_room;
     void *table = first ? index->meta : index->later;
@@ -69,7 +70,7 @@ struct mf_meta *mf_index_add_meta(struct mf_index *index)
         return NULL;
     *(first ? &index->meta : &index->later) = table;
     meta = (struct mf_meta *)table + (*count)++;
-    *meta = (struct mf_meta){ .shard = index->shard };
+    *meta = (struct mf_meta){ .shard = part->shard };
     return meta;
 }
 
@@ -124,13 +125,13 @@ enum mf_status mf_index_add(struct mf_index *index,
 {
     void *table = index->tensor;
 
+    assert(index->tensor_count == 0 ||
+           record->shard >= index->tensor[index->tensor_count - 1].shard);
     if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
                   sizeof(*record), 16, most_tensors(index)) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
-    index->tensor[index->tensor_count] = *record;
-    index->tensor[index->tensor_count].shard = (uint16_t)index->shard;
-    index->tensor_count++;
+    index->tensor[index->tensor_count++] = *record;
     return MF_OK;
 }
 
@@ -169,7 +170,6 @@ static void keep(struct mf_index *index, struct mf_finding finding,
     index->count_of[finding.severity]++;
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
-    finding.shard = index->shard;
     finding.message = sentence(index, format, arguments);
     if (!finding.message || make_room(index->env, &table, index->finding_count,
                                       &index->finding_room, sizeof(finding), 8,
@@ -181,11 +181,13 @@ static void keep(struct mf_index *index, struct mf_finding finding,
     index->finding[index->finding_count++] = finding;
 }
 
-void mf_index_note(struct mf_index *index, enum mf_severity severity,
-                   enum mf_rule rule, uint64_t offset, const char *format, ...)
+void mf_index_note(struct mf_index *index, uint32_t shard,
+                   enum mf_severity severity, enum mf_rule rule,
+                   uint64_t offset, const char *format, ...)
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
+                                  .shard = shard,
                                   .offset = offset };
     va_list arguments;
 
@@ -200,6 +202,7 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
+                                  .shard = record->shard,
                                   .offset = offset,
                                   .tensor = { record->name,
                                               record->name_size } };
@@ -244,8 +247,8 @@ void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
                 first->type == MF_VALUE_OBJECT ||
                 (first->type == MF_VALUE_STRING && !first->text.at);
 
-    index->shard = second->shard;
-    mf_index_note(index, MF_ERROR, MF_RULE_META_DUPLICATE, second->span.offset,
+    mf_index_note(index, second->shard, MF_ERROR, MF_RULE_META_DUPLICATE,
+                  second->span.offset,
                   "key '%s' stands twice, with %s at %#" PRIx64 " and %#" PRIx64
                   "; the first one counts",
                   mf_quote(second->key).text,
@@ -260,7 +263,6 @@ static void note_repeated_tensor(struct mf_index *index, size_t first,
 {
     struct mf_record *tensor = index->tensor;
 
-    index->shard = tensor[second].shard;
     tensor[second].flags |= MF_TENSOR_DAMAGED;
     mf_index_note_of(index, &tensor[second], MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
                      tensor[second].entry,

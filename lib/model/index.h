@@ -39,6 +39,7 @@ struct mf_record {    /* one tensor */
 };
 
 struct mf_part {              /* one shard */
+    uint32_t shard;           /* its number, from 0 on */
     uint64_t data_offset;     /* tensor offsets count from here */
     uint64_t data_end;        /* no tensor reaches past this */
     uint64_t alignment;       /* of tensor offsets; 1: none */
@@ -77,9 +78,6 @@ struct mf_index {
     struct mf_finding *finding;
     size_t finding_count, finding_room, findings_max;
     size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
-    /* the shard that is being read */
-    struct mf_part *part;
-    uint32_t shard;
     /* metadata of later shards: only checked */
     struct mf_meta *later;
     size_t later_count, later_room;
@@ -102,9 +100,19 @@ void mf_index_release(struct mf_index *index);
 
 /* ---- for formats, while they parse ---- */
 
-/* A new row, all zero, shard set; NULL after mf_fail.  Those of later shards
- * stand apart: they are held against the first one's, and never shown. */
-struct mf_meta *mf_index_add_meta(struct mf_index *index);
+/* A new row of the shard, otherwise all zero; NULL after mf_fail.  Rows of
+ * later shards are kept in a table of their own: they are compared with the
+ * first shard's and never shown. */
+struct mf_meta *mf_index_add_meta(struct mf_index *index,
+                                  const struct mf_part *part);
+
+/* An empty record for the tensor of the shard that the header describes at
+ * offset entry. */
+static inline struct mf_record mf_record_begin(const struct mf_part *part,
+                                               uint64_t entry)
+{
+    return (struct mf_record){ .shard = (uint16_t)part->shard, .entry = entry };
+}
 
 /* The file claims `claimed` tensors; `seen` of them, whose names take
  * name_bytes and whose shapes have dims numbers in all, stood in the window.
@@ -113,7 +121,8 @@ enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
                                uint64_t seen, uint64_t name_bytes,
                                uint64_t dims);
 
-/* Keeps a copy of *record, whose name and dim lie in the index's arena. */
+/* Keeps a copy of *record, whose name and dim lie in the index's arena.
+ * Tensors are added shard by shard. */
 enum mf_status mf_index_add(struct mf_index *index,
                             const struct mf_record *record);
 
@@ -121,13 +130,14 @@ enum mf_status mf_index_add(struct mf_index *index,
  * is not NULL. */
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 
-/* Notes a finding.    Running out of memory here is kept in
- * index->status and surfaces when the model is finished. */
-void mf_index_note(struct mf_index *index, enum mf_severity severity,
-                   enum mf_rule rule, uint64_t offset, const char *format, ...)
-    MF_PRINTF(5, 6);
+/* Adds a finding about the shard of that number; offset is in its file.  Out
+ * of memory is kept in index->status, which opening the model returns. */
+void mf_index_note(struct mf_index *index, uint32_t shard,
+                   enum mf_severity severity, enum mf_rule rule,
+                   uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);
 
-/* The same about one tensor, whose name lies in the index's arena. */
+/* The same about one tensor, in its shard; its name lies in the index's
+ * arena. */
 void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
                       enum mf_severity severity, enum mf_rule rule,
                       uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);

@@ -17,7 +17,7 @@ struct member {
 struct walk {
     struct mf_env *env;
     struct mf_index *index;
-    struct mf_str within; /* the metadatum */
+    const struct mf_meta *meta; /* whose value it is */
     struct mf_json json;
     struct member *member; /* of all objects that are open */
     uint32_t *row;         /* as many, to put them in order */
@@ -37,7 +37,7 @@ static enum mf_status make_room(struct walk *walk)
         return mf_refuse(walk->env, MF_RULE_FILE_LIMIT, walk->json.token_offset,
                          "'%s' has more than %" PRIu64
                          " keys, the most that are read",
-                         mf_quote(walk->within).text, MF_META_MAX);
+                         mf_quote(walk->meta->key).text, MF_META_MAX);
     row = mf_env_resize(walk->env, walk->row, walk->room * sizeof(*row),
                         room * sizeof(*row));
     if (!row)
@@ -102,11 +102,11 @@ static void close_object(struct walk *walk, size_t first)
         const struct member *b = &member[walk->row[i]];
 
         if (a->hash == b->hash)
-            mf_index_note(walk->index, MF_ERROR, MF_RULE_META_DUPLICATE,
-                          b->offset,
+            mf_index_note(walk->index, walk->meta->shard, MF_ERROR,
+                          MF_RULE_META_DUPLICATE, b->offset,
                           "an object in '%s' has a key twice, at %#" PRIx64
                           " and %#" PRIx64,
-                          mf_quote(walk->within).text, a->offset, b->offset);
+                          mf_quote(walk->meta->key).text, a->offset, b->offset);
     }
     walk->count = first;
 }
@@ -139,9 +139,9 @@ static enum mf_status walk_value(struct walk *walk)
 
 enum mf_status mf_json_check_members(struct mf_reader *reader,
                                      struct mf_index *index,
-                                     struct mf_str within)
+                                     const struct mf_meta *meta)
 {
-    struct walk walk = { .env = reader->env, .index = index, .within = within };
+    struct walk walk = { .env = reader->env, .index = index, .meta = meta };
     enum mf_status status;
 
     mf_json_init(&walk.json, reader);

@@ -8,11 +8,10 @@
 #include "lib/json/json.h"
 #include "lib/model/index.h"
 
-/* Notes META-DUPLICATE for each object of the value from where the reader
- * stands to its limit that has a key twice, unescaped.  within: the metadatum's
- * key, for the message. */
+/* Adds META-DUPLICATE for each object that has a key twice, unescaped, in the
+ * value of *meta, which reaches from the reader's position to its limit. */
 enum mf_status mf_json_check_members(struct mf_reader *reader,
                                      struct mf_index *index,
-                                     struct mf_str within);
+                                     const struct mf_meta *meta);
 
 #endif

@@ -86,12 +86,10 @@ enum mf_status mf_shards_check_metadata(struct mf_model *model)
         if (is_own(later->key) || first == MF_NOT_FOUND ||
             !contradicts(&index->meta[first], later))
             continue;
-        index->shard = later->shard;
-        mf_index_note(index, MF_WARNING, MF_RULE_SHARD_METADATA,
+        mf_index_note(index, later->shard, MF_WARNING, MF_RULE_SHARD_METADATA,
                       later->span.offset,
                       "'%s' has another value than in the first shard",
                       mf_quote(later->key).text);
     }
-    index->shard = 0;
     return status;
 }

@@ -138,22 +138,22 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
     struct mf_index *index = &model->index;
     size_t at = model->file_count - 1;
     const struct mf_source *source = &model->file[at].source;
+    struct mf_part *part = &model->part[at];
     struct mf_reader reader;
     enum mf_status status;
 
-    index->shard = (uint32_t)at;
-    index->part = &model->part[at];
-    *index->part = (struct mf_part){ .data_end = source->size,
-                                     .alignment = 1,
-                                     .split_at = MF_NO_OFFSET,
-                                     .first = index->tensor_count };
+    *part = (struct mf_part){ .shard = (uint32_t)at,
+                              .data_end = source->size,
+                              .alignment = 1,
+                              .split_at = MF_NO_OFFSET,
+                              .first = index->tensor_count };
     status = mf_reader_init(&reader, model->env, source, head->at, head->size);
     if (status == MF_OK)
-        status = model->format->parse(&reader, index);
+        status = model->format->parse(&reader, index, part);
     mf_reader_release(&reader);
     if (status == MF_OK)
         status = mf_source_unchanged(model->env, source);
-    index->part->count = index->tensor_count - index->part->first;
+    part->count = index->tensor_count - part->first;
     return status;
 }
 

@@ -125,17 +125,15 @@ static void check_split_total(struct mf_model *model)
     for (size_t i = 1; i < model->file_count; i++) {
         if (model->part[i].split_tensors == first->split_tensors)
             continue;
-        model->index.shard = (uint32_t)i;
-        mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
-                      model->part[i].split_at,
+        mf_index_note(&model->index, (uint32_t)i, MF_ERROR,
+                      MF_RULE_SHARD_TENSORS, model->part[i].split_at,
                       "split.tensors.count is %" PRIu64
                       ", the first shard says %" PRIu64,
                       model->part[i].split_tensors, first->split_tensors);
     }
-    model->index.shard = 0;
     if (first->split_tensors == model->index.tensor_count)
         return;
-    mf_index_note(&model->index, MF_ERROR, MF_RULE_SHARD_TENSORS,
+    mf_index_note(&model->index, 0, MF_ERROR, MF_RULE_SHARD_TENSORS,
                   first->split_at,
                   "the shards hold %zu tensors, split.tensors.count says "
                   "%" PRIu64,
@@ -152,7 +150,7 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
         pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
         model->is_stray = true;
-        mf_index_note(&model->index, MF_WARNING, MF_RULE_SHARD_NAME,
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_SHARD_NAME,
                       MF_NO_OFFSET,
                       "the file says that it is shard %" PRIu64 " of %" PRIu64
                       ", but its name does not end in -%05" PRIu64
