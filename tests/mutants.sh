@@ -4,7 +4,7 @@
 # mutants.sh - changes the code in one place at a time; lists what no test minds
 #
 #     RANGE=main~5..main tests/mutants.sh
-#     FILES="lib/io/journal.c lib/write/edit.c" tests/mutants.sh
+#     FILES="lib/io/journal_apply.c lib/write/edit.c" tests/mutants.sh
 #
 # RANGE: the lines that these commits touched, in their C files.  FILES: these
 # files, or, with RANGE, these of them.  One operator or constant is changed at

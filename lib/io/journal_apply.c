@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * journal_apply.c - an edit is made by its journal, finished or undone
+ */
+#include "lib/io/journal_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/io/path.h"
+#include "lib/io/source.h"
+
+/* ---- applying one ---- */
+
+static bool copy_patch(const struct mf_journal *journal,
+                       const struct mf_patch *patch, int fd, uint8_t *chunk)
+{
+    uint64_t from = patch->old_at + (journal->shows_old ? 0 : patch->size);
+    size_t size;
+
+    for (uint64_t at = 0; at < patch->size; at += size) {
+        size = mf_journal_piece(patch->size - at);
+        if (!mf_journal_read_all(journal->fd, from + at, chunk, size) ||
+            !mf_journal_write_all(fd, patch->offset + at, chunk, size))
+            return false;
+    }
+    return true;
+}
+
+static bool copy_patches(const struct mf_journal *journal, int fd)
+{
+    uint8_t chunk[MF_JOURNAL_CHUNK];
+
+    for (size_t i = 0; i < journal->count; i++)
+        if (!copy_patch(journal, &journal->patch[i], fd, chunk))
+            return false;
+    return true;
+}
+
+/* Takes the name away where that file has it.  What stands there by now may be
+ * the journal of another file that has taken the place of ours. */
+static bool unlink_file(int folder, const char *name, const struct stat *file)
+{
+    struct stat there;
+    int result;
+
+    MF_AGAIN(result, fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW));
+    if (result == 0 && mf_same_file(&there, file))
+        MF_AGAIN(result, unlinkat(folder, name, 0));
+    return result == 0 || errno == ENOENT;
+}
+
+bool mf_journal_unlink(const struct mf_lock *lock, int fd)
+{
+    char name[NAME_MAX + 1];
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && mf_journal_name(lock->place.name, name) &&
+           unlink_file(lock->place.folder, name, &status);
+}
+
+static enum mf_status unfinished(struct mf_env *env, const struct mf_lock *lock,
+                                 const char *what, int error)
+{
+    return mf_fail(
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "%s: %s; '%s%s' keeps the edit", what,
+        strerror(error),
+        mf_quote((struct mf_str){ lock->place.name, strlen(lock->place.name) })
+            .text,
+        MF_JOURNAL_SUFFIX);
+}
+
+enum mf_status mf_journal_remove(struct mf_env *env, const struct mf_lock *lock,
+                                 int fd, bool made)
+{
+    const char *start =
+        made ? "the edit was made, but " : "nothing was changed, and ";
+
+    if (!mf_journal_sync(lock->fd))
+        return unfinished(env, lock,
+                          made ? "the edit was made, but may not last: the "
+                                 "file cannot be brought to the disk"
+                               : "nothing was changed, and the file cannot be "
+                                 "brought to the disk",
+                          errno);
+    if (!mf_journal_unlink(lock, fd))
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "%sthe journal cannot be removed: %s", start,
+                       strerror(errno));
+    if (!mf_journal_sync_folder(lock->place.folder))
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                       "%sthe journal may come back after a crash: %s", start,
+                       strerror(errno));
+    return MF_OK;
+}
+
+/* Back to what it was; false where that fails as well. */
+static bool undo(const struct mf_lock *lock, const struct mf_journal *journal)
+{
+    struct mf_journal old = *journal;
+
+    old.shows_old = true;
+    return copy_patches(&old, lock->fd) && mf_journal_sync(lock->fd) &&
+           mf_journal_unlink(lock, journal->fd);
+}
+
+enum mf_status mf_journal_finish(struct mf_env *env, const struct mf_lock *lock,
+                                 const struct mf_journal *journal)
+{
+    if (!copy_patches(journal, lock->fd))
+        return unfinished(env, lock, "the edit is not finished", errno);
+    for (size_t i = 0; i < journal->count; i++)
+        env->io.bytes_written += journal->patch[i].size;
+    return mf_journal_remove(env, lock, journal->fd, true);
+}
+
+/* The journal has its name, on the disk.  From here on whoever sees new bytes
+ * in the file sees all of them. */
+static enum mf_status change(struct mf_env *env, const struct mf_lock *lock,
+                             const struct mf_source *source,
+                             const struct mf_journal *journal)
+{
+    enum mf_journal_state state = MF_JOURNAL_FOREIGN;
+    int error;
+
+    if (mf_source_unchanged(env, source) == MF_OK &&
+        mf_lock_check(env, lock) == MF_OK &&
+        mf_journal_compare(env, journal, lock->fd, &state) == MF_OK &&
+        state != MF_JOURNAL_OLD)
+        mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                "the file changed while it was edited");
+    if (env->error.status != MF_OK) {
+        mf_journal_unlink(lock,
+                          journal->fd); /* no byte is new: it means nothing */
+        return env->error.status;
+    }
+    if (!copy_patches(journal, lock->fd)) {
+        error = errno;
+        if (!undo(lock, journal))
+            return unfinished(env, lock, "the edit is not finished", error);
+        return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET, "cannot be edited: %s",
+                       strerror(error));
+    }
+    for (size_t i = 0; i < journal->count; i++)
+        env->io.bytes_written += journal->patch[i].size;
+    return mf_journal_remove(env, lock, journal->fd, true);
+}
+
+enum mf_status mf_journal_apply(struct mf_env *env, const struct mf_lock *lock,
+                                const struct mf_source *source,
+                                const struct mf_journal_edit *edit)
+{
+    struct mf_journal journal = { .count = edit->count,
+                                  .file_size = source->size };
+    enum mf_status status;
+
+    memcpy(journal.patch, edit->patch, sizeof(journal.patch));
+    status = mf_journal_make(env, lock, edit, &journal);
+    if (status == MF_OK)
+        status = change(env, lock, source, &journal);
+    if (status == MF_OK && mf_lock_check(env, lock) != MF_OK) {
+        mf_clear_error(env);
+        status = mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+                         "the edit was made, but another file has taken the "
+                         "place of the edited one");
+    }
+    if (journal.fd >= 0)
+        close(journal.fd);
+    return status;
+}
+
+/* ---- files that are replaced ---- */
+
+bool mf_journal_mark(int folder, const char *name, uid_t owner,
+                     struct stat *out)
+{
+    char journal[NAME_MAX + 1];
+
+    return mf_journal_name(name, journal) &&
+           fstatat(folder, journal, out, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(out->st_mode) &&
+           (out->st_uid == geteuid() || out->st_uid == owner);
+}
+
+void mf_journal_forget(int folder, const char *name, const struct stat *mark)
+{
+    char journal[NAME_MAX + 1];
+
+    if (mf_journal_name(name, journal))
+        (void)unlink_file(folder, journal, mark); /* harmless where it stays */
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * journal_parts.h - what the parts of the journal share
+ *
+ * journal.c reads one and compares it with its file, journal_make.c makes one,
+ * journal_apply.c carries it out and takes it away.
+ *
+ * The journal, all numbers little-endian and of 64 bits:
+ *
+ *     "MFEDIT\2\n" | size of the file | count of patches
+ *     count times: offset, size
+ *     count times: the old bytes, the new bytes
+ *     the XXH3 of 128 bits of all that
+ */
+#ifndef MF_LIB_JOURNAL_PARTS_H
+#define MF_LIB_JOURNAL_PARTS_H
+
+#include "lib/io/journal.h"
+
+#define MF_JOURNAL_MAGIC "MFEDIT\2\n"
+#define MF_JOURNAL_HEAD  24
+#define MF_JOURNAL_ROW   16
+#define MF_JOURNAL_SUM   16
+#define MF_JOURNAL_CHUNK ((size_t)16 * 1024)
+
+/* The next bytes of left that are moved at once. */
+static inline size_t mf_journal_piece(uint64_t left)
+{
+    return left < MF_JOURNAL_CHUNK ? (size_t)left : MF_JOURNAL_CHUNK;
+}
+
+/* All of size bytes; false with errno set. */
+bool mf_journal_read_all(int fd, uint64_t offset, void *bytes, size_t size);
+bool mf_journal_write_all(int fd, uint64_t offset, const void *bytes,
+                          size_t size);
+
+/* fsync; false with errno set. */
+bool mf_journal_sync(int fd);
+bool mf_journal_sync_folder(int fd);
+
+/* Bytes of the journal that an edit needs. */
+uint64_t mf_journal_size(const struct mf_journal_edit *edit);
+
+/* Computes where each patch lies in a journal of that size; false where its
+ * numbers cannot be those of one. */
+bool mf_journal_place(struct mf_journal *journal, uint64_t size);
+
+/* Makes the journal of an edit of the locked file, on the disk under its name.
+ * journal: placed; its fd is set here, and is the caller's to close, or -1. */
+enum mf_status mf_journal_make(struct mf_env *env, const struct mf_lock *lock,
+                               const struct mf_journal_edit *edit,
+                               struct mf_journal *journal);
+
+/* Takes away the journal of the locked file, if it is the one that is open as
+ * fd. */
+bool mf_journal_unlink(const struct mf_lock *lock, int fd);
+
+#endif
