@@ -148,7 +148,7 @@ check "what is none on one side is counted" expect 1 \
     "relatively 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
     --values "$dir/four.safetensors" "$dir/odd.safetensors"
 check "numbers of no type that is decoded are not" expect 1 \
-    "tensor 't' has values that are not compared: '$dir/bool.safetensors': tensor 't': bool cannot be decoded here" \
+    "tensor 't' has values that are not compared: '$dir/bool.safetensors': tensor 't': decoding bool is not supported" \
     --values "$dir/four.safetensors" "$dir/bool.safetensors"
 check "equal tensors have no such line" expect 0 "are the same" --values \
     "$dir/four.safetensors" "$dir/four.safetensors"

@@ -290,9 +290,9 @@ static void of_nothing_no_number_is_read(void **state)
     end(4);
     b = open_image("scalar");
     assert_int_equal(mf_model_diff(a, b, &options, keep_reason, why), MF_OK);
-    assert_string_equal(why, "one has 0 numbers, the other 1");
+    assert_string_equal(why, "it has 0 numbers, the other 1");
     assert_int_equal(mf_model_diff(b, a, &options, keep_reason, why), MF_OK);
-    assert_string_equal(why, "one has 1 numbers, the other 0");
+    assert_string_equal(why, "it has 1 numbers, the other 0");
     mf_model_close(b);
     mf_model_close(a);
 }

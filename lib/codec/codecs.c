@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * codecs.c - the codec of a type, for the instruction set that is used
+ * codecs.c - the codec of a type for an instruction set
  */
 #include "lib/codec/codecs.h"
 

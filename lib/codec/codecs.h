@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * codecs.h - the codec of a type, for the instruction set that is used
+ * codecs.h - the codec of a type for an instruction set
  *
- * Whoever includes this links every codec.  What only looks at a file does not.
+ * The room codec/ turns rows of one type into rows of another: the table of
+ * codecs (lib/quant/), and recoding by way of floats.  In: rows in a buffer.
+ * Out: rows in the same buffer.  It knows types and shapes, no file.
+ *
+ * A program that includes this header links every codec: what only looks at a
+ * model must not, and tests/layers.t checks that validation does not.
  */
 #ifndef MF_LIB_CODECS_H
 #define MF_LIB_CODECS_H

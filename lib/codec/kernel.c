@@ -70,7 +70,7 @@ enum mf_status mf_env_share(struct mf_env *env, size_t count,
     enum mf_status status;
 
     mf_clear_error(env);
-    /* How long a task takes nobody knows: all threads, and no buffers. */
+    /* How long a task takes is unknown: all threads, and no buffers. */
     status = mf_crew_init(&crew, env, UINT64_MAX, 1, 0);
     if (status != MF_OK)
         return status;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * recode.c - rows of one type as rows of another, by way of floats
+ * recode.c - converts rows of one type to rows of another, through floats
  *
- * A buffer holds, one behind the other: the prefix and the rows, their floats,
- * the result, and where it is checked one row of floats more.
+ * A buffer holds, in this order: the prefix and the rows, their floats, the
+ * result, and one more row of floats where the result is measured.  Types whose
+ * blocks cross rows (apr_q4) or that have one scale for the whole tensor
+ * (apr_q8) are what makes this more than two calls: see columns_of and
+ * encode_part.
  */
 #include "lib/codec/recode.h"
 
 #include <assert.h>
 
-/* Parts of the buffer begin on a cache line, so three of them may take as many
- * bytes less one more; and a number and a scale of APR's. */
+/* Parts of the buffer begin on a cache line, so each of three may take up to a
+ * line less one byte more; the fourth line is for apr_q8's number and scale. */
 #define LINE  ((size_t)64)
 #define SLACK (4 * LINE)
 
@@ -28,22 +31,22 @@ static enum mf_status no_codec(struct mf_env *env,
                                enum mf_type type, const char *what)
 {
     return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "tensor '%s': %s cannot be %s here",
-                   mf_quote(tensor->name).text, mf_types[type].name, what);
+                   "tensor '%s': %s %s is not supported",
+                   mf_quote(tensor->name).text, what, mf_types[type].name);
 }
 
-/* Numbers of a row; 0 where it is no whole blocks. */
+/* Numbers of a row; 0 where rows are not whole blocks. */
 static uint64_t columns_of(enum mf_type from, enum mf_type to, uint64_t row)
 {
     size_t in = mf_types[from].block, out = mf_types[to].block;
 
     if (in == 1 && out == 1)
         return 1;
-    if (row == 0) /* there are none */
+    if (row == 0) /* the tensor is empty */
         return in > out ? in : out;
     if (row % in == 0 && row % out == 0 && row <= COLUMNS_MAX)
         return row;
-    /* The one flows, the other takes any number. */
+    /* One type's blocks cross rows, the other has no blocks. */
     if ((mf_type_flows(from) && out == 1) || (mf_type_flows(to) && in == 1))
         return in > out ? in : out;
     return 0;
@@ -65,11 +68,11 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
                                  .head = mf_type_head(to),
                                  .matrix = UINT64_MAX };
     if (!out->decode) {
-        no_codec(env, tensor, from, "decoded");
+        no_codec(env, tensor, from, "decoding");
         return false;
     }
     if (!out->encode || !out->encode->encode) {
-        no_codec(env, tensor, to, "encoded");
+        no_codec(env, tensor, to, "quantizing to");
         return false;
     }
     if (tensor->rank > 0)
@@ -77,8 +80,7 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
     out->columns = (size_t)columns_of(from, to, row);
     if (out->columns == 0) {
         mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "rows of tensor '%s' have %" PRIu64
-                " numbers, no whole blocks of %s",
+                "tensor '%s': rows of %" PRIu64 " are not whole blocks of %s",
                 mf_quote(tensor->name).text, row,
                 mf_types[row % mf_types[to].block ? to : from].name);
         return false;
@@ -147,7 +149,8 @@ size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size)
     return buffer_size > fixed ? (buffer_size - fixed) / each : 0;
 }
 
-/* In the order of the numbers, so that a sum does not tell how they came. */
+/* In the order of the numbers, so that the sum does not depend on how they were
+ * cut into parts. */
 static void compare(const float *before, const float *after, size_t count,
                     struct mf_deviation *deviation)
 {
@@ -175,9 +178,9 @@ static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
     return floats;
 }
 
-/* A part of a tensor that has one scale gets that of the whole where the
- * largest of all numbers is among its own: it comes behind them, and what
- * becomes of it is not used. */
+/* For a tensor with one scale: the codec computes the scale from the largest
+ * magnitude it sees, so that of the whole tensor is appended to the part, and
+ * what it is encoded as is dropped. */
 static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
                             size_t numbers, uint8_t *out,
                             struct mf_deviation *deviation)
@@ -205,7 +208,7 @@ const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
 
     if (recoding->head > 0)
         return encode_part(recoding, floats, numbers, out, deviation);
-    if (columns == 1) /* numbers that stand for themselves */
+    if (columns == 1) /* no blocks: all at once */
         recoding->encode->encode(floats, NULL, out, numbers);
     for (size_t i = 0; columns > 1 && i < rows; i++) {
         uint64_t matrix = (first + i) / recoding->matrix;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * recode.h - rows of one type as rows of another, by way of floats
+ * recode.h - converts rows of one type to rows of another, through floats
  */
 #ifndef MF_LIB_RECODE_H
 #define MF_LIB_RECODE_H
@@ -11,7 +11,7 @@
 #include "lib/draft/draft.h"
 #include "lib/model/model.h"
 
-/* How far numbers have come from what they were. */
+/* How far numbers are from what they were. */
 struct mf_deviation {
     double error2, before2, after2, product; /* sums of squares and products */
     double worst;
@@ -21,16 +21,16 @@ struct mf_deviation {
 struct mf_recoding {
     const struct mf_codec *decode, *encode; /* decode NULL: nothing to do */
     const struct mf_codec
-        *check; /* decodes what was encoded; NULL: not asked */
+        *check; /* decodes what was encoded, to measure it; or NULL */
     enum mf_type from, to;
     uint64_t count; /* of the tensor's numbers */
-    size_t columns; /* of a row; 1: each number for itself.  Where blocks flow
-                       from row to row it is a block, the last one a part */
+    size_t columns; /* of a row; 1: each number is a row.  Where blocks cross
+                       rows it is a block's, and the last may be partial */
     size_t in, out; /* bytes of a row */
-    size_t prefix;  /* bytes at the tensor's start that decode wants before any
+    size_t prefix;  /* bytes at the tensor's start that decode needs before any
                        part of it */
-    size_t head; /* bytes at the new tensor's start: a scale that depends on */
-    float largest;        /* the largest magnitude in the tensor */
+    size_t head;    /* bytes at the new tensor's start: its one scale */
+    float largest;  /* magnitude in the tensor, for that scale */
     const float *weights; /* of the columns, or NULL */
     uint64_t matrix;      /* rows after which the next weights begin */
 };
@@ -47,47 +47,47 @@ bool mf_recoding_to_floats(const struct mf_model *model,
                            const struct mf_record *record,
                            struct mf_recoding *out);
 
-/* Bytes of buffer that a row takes, and how many rows a buffer takes. */
+/* Bytes of buffer that a row needs, and how many rows a buffer has room for. */
 size_t mf_recoding_need(const struct mf_recoding *recoding);
 size_t mf_recoding_rows(const struct mf_recoding *recoding, size_t buffer_size);
 
-/* How many numbers that many rows have, `first` being the number of the first
- * one; and what those of a type take. */
+/* How many numbers that many rows have, from row `first` on; and how many bytes
+ * numbers of a type take. */
 size_t mf_recoding_numbers(const struct mf_recoding *recoding, uint64_t first,
                            size_t rows);
 uint64_t mf_numbers_size(enum mf_type type, uint64_t numbers);
 
-/* Rows of that many bytes, of the tensor as it was. */
+/* Rows in that many bytes of the source tensor. */
 static inline uint64_t mf_recoding_count(const struct mf_recoding *recoding,
                                          uint64_t bytes)
 {
     return bytes / recoding->in + (bytes % recoding->in != 0);
 }
 
-/* The bytes of the rows to come, and of what becomes of them. */
+/* Bytes of all rows before and after, without prefix and head. */
 bool mf_recoding_sizes(const struct mf_recoding *recoding, uint64_t *in,
                        uint64_t *out);
 
-/* Where in the buffer the rows to recode go, behind the prefix. */
+/* Where in the buffer the rows to recode go: after the prefix. */
 static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
                                         uint8_t *buffer)
 {
     return buffer + recoding->prefix;
 }
 
-/* Recodes rows that lie there, the first of them number `first` of the tensor;
- * the result lies in the buffer, too.  deviation is added to where recoding
- * checks. */
+/* Recodes the rows there, of which the first is row `first` of the tensor, and
+ * returns the result, which is in the buffer as well.  Adds to deviation where
+ * recoding->check is set. */
 const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
                          size_t rows, uint64_t first,
                          struct mf_deviation *deviation);
 
-/* Only looks at them: the largest magnitude of `most` and theirs, none of which
- * is a NaN. */
+/* Decodes them only: the largest of `most` and their magnitudes; NaN does not
+ * count. */
 float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
                         size_t rows, uint64_t first, float most);
 
-/* Adds a number: what it was, and what it has become. */
+/* Adds a number: its value before and after. */
 static inline void mf_deviation_count(struct mf_deviation *sum, float before,
                                       float after)
 {
@@ -102,7 +102,7 @@ static inline void mf_deviation_count(struct mf_deviation *sum, float before,
     sum->count++;
 }
 
-/* Adds what was found elsewhere. */
+/* Adds the sums of another part. */
 void mf_deviation_add(struct mf_deviation *sum,
                       const struct mf_deviation *more);
 

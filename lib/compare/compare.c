@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.c - the bytes of tensors against those of others
+ * compare.c - compares the bytes of tensors
  *
  * Both are read side by side, a piece of each at a time.
  */
@@ -18,7 +18,7 @@ struct compare {
     struct mf_slices slices;
 };
 
-/* Of a worker's buffer for each of both: whole pages, and one between. */
+/* Each side's part of a worker's buffer: whole pages, with one between. */
 static size_t half(const struct mf_worker *worker)
 {
     return (worker->buffer_size - MF_PAGE) / 2 / MF_PAGE * MF_PAGE;
@@ -43,7 +43,8 @@ enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
                          &model->file[model->index.tensor[tensor].shard]);
 }
 
-/* The piece at offset into the room from `at` on; NULL after mf_fail. */
+/* Reads bytes of the file into the worker's buffer from `at` on; NULL after
+ * mf_fail. */
 static const uint8_t *read_piece(struct mf_worker *worker,
                                  const struct mf_file *file, uint64_t offset,
                                  size_t size, size_t at)
@@ -57,7 +58,7 @@ static const uint8_t *read_piece(struct mf_worker *worker,
     return NULL;
 }
 
-/* How many bytes are equal from the start on. */
+/* How many bytes are equal before the first difference. */
 static size_t equal_bytes(const uint8_t *a, const uint8_t *b, size_t size)
 {
     size_t i = 0;
@@ -104,7 +105,8 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* The first difference of a pair is that of its first slice which has one. */
+/* A pair's first difference is that of its first slice with one: pair->first
+ * equals slice->from only while all earlier slices were equal. */
 static void join_slices(struct compare *compare)
 {
     for (size_t i = 0; i < compare->slices.count; i++) {

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.h - the bytes of tensors against those of others
+ * compare.h - compares the bytes of tensors
  */
 #ifndef MF_LIB_COMPARE_H
 #define MF_LIB_COMPARE_H
 
 #include "lib/compare/hash.h"
 
-/* Tensor a of one model and tensor b of another (or the same), of one size. */
+/* Tensor a of one model and tensor b of another (or the same), of equal size.
+ */
 struct mf_pair {
     uint32_t a, b;
-    uint64_t first; /* the first byte that differs, counted from the start;
-                       the size where none does */
+    uint64_t first; /* the first byte that differs; the size where all are
+                       equal */
 };
 
-/* Fills in the pairs' `first`.  Both models belong to one env. */
+/* Sets `first` of each pair.  Both models belong to one env. */
 enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
                           struct mf_pair *pair, size_t count);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.c - what is different between two models
+ * diff.c - differences between two models
  *
- * A name that a damaged file repeats is that of its first row; the others are
- * left out.
+ * Where a damaged file repeats a name, its first row is compared; the others
+ * are left out.
  */
 #include "lib/compare/diff.h"
 
@@ -21,8 +21,8 @@ struct diff {
     void *user;
 };
 
-static void tell(const struct diff *diff,
-                 const struct mf_difference *difference)
+static void report(const struct diff *diff,
+                   const struct mf_difference *difference)
 {
     if (difference->what != 0)
         diff->found(diff->user, difference);
@@ -51,7 +51,7 @@ static enum mf_status diff_metadata(const struct diff *diff)
             return diff->a->env->error.status;
         if (!equal)
             found.what = MF_DIFFERS_DATA;
-        tell(diff, &found);
+        report(diff, &found);
     }
     for (size_t i = 0; i < b->meta_count; i++) {
         struct mf_difference found = { .what = MF_ONLY_B,
@@ -60,7 +60,7 @@ static enum mf_status diff_metadata(const struct diff *diff)
 
         if (mf_names_find(&a->meta_names, b->meta[i].key) == MF_NOT_FOUND &&
             mf_names_find(&b->meta_names, b->meta[i].key) == i)
-            tell(diff, &found);
+            report(diff, &found);
     }
     return MF_OK;
 }
@@ -73,7 +73,7 @@ static size_t find(const struct mf_index *index, const struct mf_record *like)
                          (struct mf_str){ like->name, like->name_size });
 }
 
-/* What two models call a type by one name is one type. */
+/* Unknown types are the same where one format gives them one number. */
 static bool same_type(const struct diff *diff, const struct mf_record *a,
                       const struct mf_record *b)
 {
@@ -82,7 +82,7 @@ static bool same_type(const struct diff *diff, const struct mf_record *a,
     return a->type_id == b->type_id && diff->a->format == diff->b->format;
 }
 
-/* Formats list dimensions with the contiguous one first, or last. */
+/* A format lists the contiguous dimension either first or last. */
 static bool same_shape(const struct diff *diff, const struct mf_record *a,
                        const struct mf_record *b)
 {
@@ -96,7 +96,7 @@ static bool same_shape(const struct diff *diff, const struct mf_record *a,
     return true;
 }
 
-/* All but the data, which is different where even its size is. */
+/* Everything but the bytes; data of another size is different data. */
 static unsigned compare_entries(const struct diff *diff,
                                 const struct mf_record *a,
                                 const struct mf_record *b)
@@ -133,8 +133,8 @@ static enum mf_status compare_data(struct diff *diff)
     return mf_compare(diff->a, diff->b, diff->pair, diff->pair_count);
 }
 
-/* What is different of tensor number i of a; *pair is the first of its, or of a
- * later tensor's, and goes on to the next. */
+/* The differences of tensor i of a.  *pair is the next pair to use: it belongs
+ * to this tensor or to a later one. */
 static struct mf_difference compare_tensor(const struct diff *diff, size_t i,
                                            size_t *pair)
 {
@@ -182,21 +182,22 @@ static enum mf_status compare_values(struct diff *diff)
     return mf_diff_values(diff->a, diff->b, diff->valued, diff->valued_count);
 }
 
-static void tell_values(const struct diff *diff, const struct mf_valued *valued,
-                        struct mf_difference *difference)
+static void report_values(const struct diff *diff,
+                          const struct mf_valued *valued,
+                          struct mf_difference *difference)
 {
     struct mf_error why;
 
     if (valued->decoded) {
         difference->values = &valued->apart.errors;
-        tell(diff, difference);
+        report(diff, difference);
         return;
     }
     mf_values_decodable(diff->a, diff->b, valued);
     why = diff->a->env->error;
     mf_clear_error(diff->a->env);
     difference->no_values = why.message;
-    tell(diff, difference);
+    report(diff, difference);
 }
 
 static void diff_tensors(const struct diff *diff)
@@ -208,9 +209,9 @@ static void diff_tensors(const struct diff *diff)
         struct mf_difference found = compare_tensor(diff, i, &pair);
 
         if (diff->valued && worth_decoding(&found))
-            tell_values(diff, &diff->valued[valued++], &found);
+            report_values(diff, &diff->valued[valued++], &found);
         else
-            tell(diff, &found);
+            report(diff, &found);
     }
     for (size_t i = 0; i < b->tensor_count; i++) {
         struct mf_difference found = {
@@ -219,7 +220,7 @@ static void diff_tensors(const struct diff *diff)
 
         if (find(a, &b->tensor[i]) == MF_NOT_FOUND &&
             find(b, &b->tensor[i]) == i)
-            tell(diff, &found);
+            report(diff, &found);
     }
 }
 
@@ -243,7 +244,7 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
     mf_clear_error(env);
     if (b->env != env)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "two models can be compared where they share an env");
+                       "both models must belong to one env");
     if (options && options->no_data && options->values)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "values cannot be compared without data");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.h - metadata and numbers of one model against those of another
+ * diff.h - compares metadata and numbers of two models
  */
 #ifndef MF_LIB_DIFF_H
 #define MF_LIB_DIFF_H
@@ -8,9 +8,8 @@
 #include "lib/codec/recode.h"
 #include "lib/model/model.h"
 
-/* Whether metadatum a of one model and b of the other have the same value;
- * where they have not, *first is the first element that differs (0 unless both
- * are arrays). */
+/* Sets *equal where value a of one model and value b of the other are the same;
+ * else *first is the first element that differs (0 unless both are arrays). */
 enum mf_status mf_meta_equal(struct mf_model *of_a, size_t a,
                              struct mf_model *of_b, size_t b, bool *equal,
                              uint64_t *first);
@@ -23,12 +22,12 @@ static inline bool mf_value_is_signed(enum mf_value_type type)
 
 typedef void mf_found(void *user, const struct mf_difference *difference);
 
-/* Tells what is different between the metadata of models of two formats, which
+/* Reports differences between the metadata of models of two formats, which
  * belong to one env. */
 enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
                                mf_found *found, void *user);
 
-/* How far numbers are apart: sums while they are looked at, then `errors`. */
+/* How far numbers are apart: sums while they are read, then `errors`. */
 struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */
     struct mf_value_errors errors;
@@ -37,16 +36,16 @@ struct mf_apart {
 /* Tensor a of one model and tensor b of the other, of one shape. */
 struct mf_valued {
     uint32_t a, b;
-    bool decoded; /* else they cannot be, and apart is nothing */
+    bool decoded; /* else they cannot be, and apart is not set */
     struct mf_apart apart;
 };
 
-/* Fills in the pairs, of which all but a and b is zero.  Both models belong to
+/* Sets the pairs, of which all but a and b is zero.  Both models belong to
  * one env.  MF_ERR_CORRUPT where a tensor is MF_TENSOR_DAMAGED. */
 enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
                               struct mf_valued *pair, size_t count);
 
-/* Fails where the two cannot be decoded, with a sentence that says why. */
+/* Fails where one of the two cannot be decoded; the error says why. */
 enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
                                    const struct mf_valued *pair);
 

@@ -2,9 +2,11 @@
  *
  * diff_carried.c - metadata of models of two formats
  *
- * Formats have other keys and types for the same thing.  So both sides are
- * carried to GGUF, as convert would, and compared there: by key, and by a
- * digest of each value, told event by event in the type that it has there.
+ * Formats have different keys and types for the same value.  So both sides are
+ * converted to GGUF's, as mf_model_convert would, and compared there: by key,
+ * and by a digest of each value, read event by event in the type that it has
+ * there.  Digests, because a value may be a vocabulary of megabytes, and the
+ * two sides need not list their keys in one order.
  */
 #include <string.h>
 
@@ -32,7 +34,7 @@ struct carried {
 struct summing {
     struct mf_digest *digest;
     enum mf_value_type type; /* of numbers */
-    uint64_t text;           /* bytes of the one that is told */
+    uint64_t text;           /* bytes of the string so far */
 };
 
 static void add_number(struct mf_digest *digest, char tag, uint64_t number)
@@ -41,13 +43,14 @@ static void add_number(struct mf_digest *digest, char tag, uint64_t number)
     mf_digest_add(digest, &number, sizeof(number));
 }
 
-/* No negative number has the bits of another. */
+/* Tells -1 as i64 from 2^64 - 1 as u64, which have the same bits. */
 static char sign_of(enum mf_value_type type, union mf_number number)
 {
     return mf_value_is_signed(type) && number.i64 < 0 ? '-' : '+';
 }
 
-/* What follows a text says how long it was: no two lists of texts are alike. */
+/* Each string is followed by its length, so that different lists of strings
+ * never give the same bytes. */
 static void add_text(struct summing *summing, const struct mf_value *value)
 {
     mf_digest_add(summing->digest, value->text.at, value->text.size);
@@ -102,7 +105,7 @@ static enum mf_status carry(const struct carried *carried, struct side *side)
     struct mf_env *env = side->model->env;
     size_t count = side->model->index.meta_count;
 
-    /* What is left out is compared as it is. */
+    /* What the format leaves out is compared as it is in the file. */
     if (mf_carry_facts(draft, side->model) != MF_OK)
         return env->error.status;
     side->sum = mf_arena_take(&draft->arena,
@@ -128,15 +131,15 @@ static enum mf_status carry(const struct carried *carried, struct side *side)
 
 /* ---- both ---- */
 
-/* The entry that a metadatum is carried as; NULL: none. */
+/* The entry made from value i; NULL where there is no such entry. */
 static const struct mf_entry *entry_of(const struct side *side, size_t i)
 {
     return side->entry[i] > 0 ? &side->draft.entry[side->entry[i] - 1] : NULL;
 }
 
-/* The other side's metadatum that stands for this one: what is carried to the
- * same key, or has the same one now.  *made where it has none, but the value is
- * made anew for GGUF. */
+/* The other side's value for this one: the one that is converted to the same
+ * key, or that has the same key in its file.  *made: there is none, but one is
+ * computed for GGUF. */
 static size_t partner_of(const struct side *side, size_t i,
                          const struct side *other, bool *made)
 {
@@ -160,7 +163,7 @@ static bool same_sums(const struct carried *carried, size_t a, size_t b)
                   MF_DIGEST_MAX) == 0;
 }
 
-/* What counts: not a second one of a name, no filler. */
+/* Not a duplicate key, and not padding. */
 static bool counts(struct side *side, size_t i)
 {
     const struct mf_index *index = &side->model->index;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff_meta.c - a metadatum of one model against one of another
+ * diff_meta.c - compares a metadata value of one model with one of another
  *
- * Both values are told event by event, side by side: a vocabulary of any size
+ * Both values are read event by event, side by side: a vocabulary of any size
  * is compared in bounded memory.
  */
 #include <string.h>
@@ -44,14 +44,15 @@ static double as_double(const struct mf_value *value)
                                            : (double)value->number.u64;
 }
 
-/* Of different types: one format may only have 64 bits, or no floats of 32. */
+/* Numbers of different types: one format may have 64-bit integers alone, or no
+ * 32-bit floats. */
 static bool same_number(const struct mf_value *a, const struct mf_value *b)
 {
     if (is_float(a->type) && is_float(b->type))
         return (float)a->number.f64 == (float)b->number.f64;
     if (is_float(a->type) || is_float(b->type))
         return as_double(a) == as_double(b);
-    /* A negative one equals no number without a sign, whatever its bits. */
+    /* A negative number never equals an unsigned one, whatever its bits. */
     return a->number.u64 == b->number.u64 &&
            (mf_value_is_signed(a->type) == mf_value_is_signed(b->type) ||
             a->number.i64 >= 0);
@@ -65,7 +66,7 @@ static bool same_scalar(const struct mf_value *a, const struct mf_value *b,
                same_number(a, b);
     if (a->type == MF_VALUE_BOOL)
         return a->number.boolean == b->number.boolean;
-    /* The bits of floats: something that is no number equals itself. */
+    /* Floats are compared by their bits: NaN equals itself. */
     return !is_number(a->type) || a->number.u64 == b->number.u64;
 }
 
@@ -79,7 +80,7 @@ static enum mf_status next(struct side *side)
     return status;
 }
 
-/* More of a text that is told in pieces, where what was told is used up. */
+/* Reads the next piece of a string where the last one is used up. */
 static enum mf_status refill(struct side *side)
 {
     while (side->rest.size == 0 && side->value.more)
@@ -134,7 +135,7 @@ static enum mf_status compare_event(struct both *both, bool *equal)
     return MF_OK;
 }
 
-/* An event was equal; what it ends may be an element of the outermost. */
+/* Counts an equal event, which may end an element of the outermost array. */
 static void count(struct both *both, enum mf_event event)
 {
     both->depth += event == MF_EVENT_BEGIN;

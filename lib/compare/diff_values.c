@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff_values.c - how far the numbers of tensors are from those of others
+ * diff_values.c - how far the numbers of two tensors are apart
  *
- * Tensors are cut into pieces of as many numbers each, threads sum each of them
- * up in its order, and the sums are added in the order of the pieces: the
- * result is the same for any number of threads.
+ * Tensors are cut into pieces of equal length; a thread sums up a piece in
+ * order, and the pieces' sums are added in order.  Floating-point addition
+ * depends on its order, so this makes the result the same for any number of
+ * threads.
  */
 #include <math.h>
 
@@ -12,8 +13,8 @@
 #include "lib/compare/compare.h"
 #include "lib/compare/diff.h"
 
-/* A piece begins with a block whatever its two types: their blocks divide
- * GROUP, and GROUP divides PIECE. */
+/* A piece begins with a block of either type: blocks divide GROUP, and GROUP
+ * divides PIECE. */
 #define GROUP  256
 #define PIECE  ((uint64_t)128 * 1024)
 #define PIECES 256
@@ -32,7 +33,7 @@ _Static_assert(PIECE % GROUP == 0, "pieces do not begin with a group");
 
 enum { A, B, SIDES };
 
-/* Where the numbers of one side come from. */
+/* Where one side's numbers come from. */
 struct side {
     const struct mf_file *file;
     enum mf_type type;
@@ -49,7 +50,7 @@ struct piece {
     struct mf_apart apart;
 };
 
-struct looking {
+struct comparison {
     struct mf_model *model[SIDES];
     const struct mf_isa *isa;
     struct mf_crew crew;
@@ -89,7 +90,7 @@ static void add_numbers(struct mf_apart *apart, const float *a, const float *b,
     }
 }
 
-/* Decodes numbers from `from` on; room is for their bytes. */
+/* Decodes numbers from `from` on; room has space for their bytes. */
 static enum mf_status read_numbers(struct mf_worker *worker,
                                    const struct side *side, uint64_t from,
                                    size_t count, uint8_t *room, float *out)
@@ -106,7 +107,7 @@ static enum mf_status read_numbers(struct mf_worker *worker,
     return MF_OK;
 }
 
-/* How many numbers, whole groups, a worker's buffer takes. */
+/* How many numbers, in whole groups, fit into a worker's buffer. */
 static size_t numbers_in(const struct piece *piece, size_t buffer_size)
 {
     size_t a = (size_t)size_of(&piece->side[A], GROUP);
@@ -116,11 +117,11 @@ static size_t numbers_in(const struct piece *piece, size_t buffer_size)
            (GROUP * FLOATS_SIZE + (a > b ? a : b)) * GROUP;
 }
 
-static enum mf_status look_at(struct mf_worker *worker, void *context,
-                              size_t task)
+static enum mf_status compare_piece(struct mf_worker *worker, void *context,
+                                    size_t task)
 {
-    const struct looking *looking = context;
-    struct piece *piece = &looking->piece[task];
+    const struct comparison *comparison = context;
+    struct piece *piece = &comparison->piece[task];
     size_t most = numbers_in(piece, worker->buffer_size), some;
     float *a = (void *)worker->buffer, *b = a + most;
     uint8_t *room = (uint8_t *)(b + most);
@@ -142,9 +143,9 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* ---- what they found ---- */
+/* ---- sums of pieces ---- */
 
-static void take(struct mf_apart *sum, const struct mf_apart *more)
+static void add_sums(struct mf_apart *sum, const struct mf_apart *more)
 {
     const struct mf_value_errors *found = &more->errors;
 
@@ -158,8 +159,7 @@ static void take(struct mf_apart *sum, const struct mf_apart *more)
     sum->errors.inf_b += found->inf_b;
 }
 
-/* Of nothing but zeros there is no angle: they are alike, and unlike all
- * else. */
+/* Zeros alone have no angle: two such tensors count as alike, one as unlike. */
 static double cosine(const struct mf_deviation *sum)
 {
     double cosine;
@@ -181,22 +181,22 @@ static void finish(struct mf_apart *apart)
     errors->cosine = cosine(sum);
 }
 
-static enum mf_status run(struct looking *looking)
+static enum mf_status run(struct comparison *comparison)
 {
-    size_t count = looking->count;
+    size_t count = comparison->count;
     enum mf_status status =
-        mf_crew_run(&looking->crew, look_at, looking, count);
+        mf_crew_run(&comparison->crew, compare_piece, comparison, count);
 
-    looking->count = 0;
+    comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        take(&looking->pair[looking->piece[i].number].apart,
-             &looking->piece[i].apart);
+        add_sums(&comparison->pair[comparison->piece[i].number].apart,
+                 &comparison->piece[i].apart);
     return status;
 }
 
-/* ---- what they look at ---- */
+/* ---- pieces of tensors ---- */
 
-/* How the tensor becomes floats; false after mf_fail. */
+/* How the tensor is decoded; false after mf_fail. */
 static bool side_of(struct mf_model *model, size_t index,
                     const struct mf_isa *isa, struct side *out)
 {
@@ -207,11 +207,10 @@ static bool side_of(struct mf_model *model, size_t index,
                           .offset = record->offset };
     if (model->info.byte_order == MF_BIG_ENDIAN)
         mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "the model is big-endian: its numbers are not converted");
+                "decoding a big-endian model is not supported");
     else if (record->type == MF_TYPE_UNKNOWN)
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                "tensor '%s' is of a type that is not known here",
-                mf_record_name(record).text);
+                "tensor '%s' has an unknown type", mf_record_name(record).text);
     else if (mf_recoding_to_floats(model, isa, record, &recoding)) {
         out->type = recoding.from;
         out->codec = recoding.decode;
@@ -223,20 +222,20 @@ static bool side_of(struct mf_model *model, size_t index,
     return false;
 }
 
-/* How both do.  Of one shape, they still may differ in how many numbers they
- * have: aprender writes tensors that have neither dimensions nor data. */
-static bool sides_of(const struct looking *looking,
+/* The same for both.  Tensors of one shape may differ in the count of their
+ * numbers: aprender writes scalars without data. */
+static bool sides_of(const struct comparison *comparison,
                      const struct mf_valued *pair, struct side *out)
 {
-    struct mf_model *a = looking->model[A], *b = looking->model[B];
+    struct mf_model *a = comparison->model[A], *b = comparison->model[B];
 
-    if (!side_of(a, pair->a, looking->isa, &out[A]) ||
-        !side_of(b, pair->b, looking->isa, &out[B]))
+    if (!side_of(a, pair->a, comparison->isa, &out[A]) ||
+        !side_of(b, pair->b, comparison->isa, &out[B]))
         return false;
     if (out[A].count == out[B].count)
         return true;
     mf_fail(a->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "one has %" PRIu64 " numbers, the other %" PRIu64, out[A].count,
+            "it has %" PRIu64 " numbers, the other %" PRIu64, out[A].count,
             out[B].count);
     return false;
 }
@@ -244,41 +243,42 @@ static bool sides_of(const struct looking *looking,
 enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
                                    const struct mf_valued *pair)
 {
-    struct looking looking = { .model = { a, b },
-                               .isa = mf_isa_choose(a->env) };
+    struct comparison comparison = { .model = { a, b },
+                                     .isa = mf_isa_choose(a->env) };
     struct side side[SIDES];
 
-    return looking.isa && sides_of(&looking, pair, side) ? MF_OK
-                                                         : a->env->error.status;
+    return comparison.isa && sides_of(&comparison, pair, side)
+               ? MF_OK
+               : a->env->error.status;
 }
 
-static enum mf_status cut(struct looking *looking, size_t number)
+static enum mf_status add_pieces(struct comparison *comparison, size_t number)
 {
-    struct mf_valued *pair = &looking->pair[number];
+    struct mf_valued *pair = &comparison->pair[number];
     struct piece piece = { .number = number };
     uint64_t left;
 
-    pair->decoded = sides_of(looking, pair, piece.side);
-    mf_clear_error(looking->crew.env);
+    pair->decoded = sides_of(comparison, pair, piece.side);
+    mf_clear_error(comparison->crew.env);
     for (left = pair->decoded ? piece.side[A].count : 0; left > 0;
          left -= piece.count, piece.from += piece.count) {
         piece.count = left < PIECE ? left : PIECE;
-        if (looking->count == PIECES && run(looking) != MF_OK)
-            return looking->crew.env->error.status;
-        looking->piece[looking->count++] = piece;
+        if (comparison->count == PIECES && run(comparison) != MF_OK)
+            return comparison->crew.env->error.status;
+        comparison->piece[comparison->count++] = piece;
     }
     return MF_OK;
 }
 
-/* Threads for all bytes; fails where a tensor cannot be read. */
-static enum mf_status prepare(struct looking *looking, size_t count)
+/* Starts threads for all bytes; fails where a tensor cannot be read. */
+static enum mf_status prepare(struct comparison *comparison, size_t count)
 {
-    struct mf_env *env = looking->model[A]->env;
+    struct mf_env *env = comparison->model[A]->env;
     uint64_t work = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const struct mf_valued *pair = &looking->pair[i];
-        struct mf_model *a = looking->model[A], *b = looking->model[B];
+        const struct mf_valued *pair = &comparison->pair[i];
+        struct mf_model *a = comparison->model[A], *b = comparison->model[B];
 
         if (mf_compare_readable(a, pair->a) != MF_OK ||
             mf_compare_readable(b, pair->b) != MF_OK)
@@ -287,27 +287,27 @@ static enum mf_status prepare(struct looking *looking, size_t count)
             !mf_add(work, b->index.tensor[pair->b].size, &work))
             work = UINT64_MAX;
     }
-    looking->isa = mf_isa_choose(env);
-    if (!looking->isa ||
-        mf_crew_init(&looking->crew, env, work, UINT64_MAX, LEAST) != MF_OK)
+    comparison->isa = mf_isa_choose(env);
+    if (!comparison->isa ||
+        mf_crew_init(&comparison->crew, env, work, UINT64_MAX, LEAST) != MF_OK)
         return env->error.status;
-    looking->piece = mf_alloc(env, PIECES * sizeof(*looking->piece));
-    return looking->piece ? MF_OK : env->error.status;
+    comparison->piece = mf_alloc(env, PIECES * sizeof(*comparison->piece));
+    return comparison->piece ? MF_OK : env->error.status;
 }
 
 enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
                               struct mf_valued *pair, size_t count)
 {
-    struct looking looking = { .model = { a, b }, .pair = pair };
-    enum mf_status status = prepare(&looking, count);
+    struct comparison comparison = { .model = { a, b }, .pair = pair };
+    enum mf_status status = prepare(&comparison, count);
 
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        status = cut(&looking, i);
+        status = add_pieces(&comparison, i);
     if (status == MF_OK)
-        status = run(&looking);
+        status = run(&comparison);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         finish(&pair[i].apart);
-    mf_release(a->env, looking.piece, PIECES * sizeof(*looking.piece));
-    mf_crew_release(&looking.crew);
+    mf_release(a->env, comparison.piece, PIECES * sizeof(*comparison.piece));
+    mf_crew_release(&comparison.crew);
     return status;
 }

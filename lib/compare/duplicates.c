@@ -7,17 +7,17 @@
 #include "lib/base/sort.h"
 #include "lib/compare/compare.h"
 
-/* Chance gives no two of 2^24 tensors one digest of 128 bits; somebody who
- * wants to may, and then their bytes tell them apart. */
+/* Among 2^24 tensors no two digests of 128 bits collide by chance; an attacker
+ * could make them collide, so bytes are compared as well. */
 #define KIND MF_XXH3_128
 #define SIZE 16
 
 struct search {
     struct mf_model *model;
-    uint32_t *tensor; /* those that may be equal to others, alike together */
+    uint32_t *tensor; /* those that may be equal to others, sorted */
     size_t count;
     uint8_t *digests;
-    struct mf_pair *pair; /* as many as tensors */
+    struct mf_pair *pair; /* room for as many as there are tensors */
 };
 
 /* ---- by size ---- */
@@ -72,7 +72,7 @@ static bool before(const void *table, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : a < b;
 }
 
-/* Each tensor with the first of its like: pairs to compare. */
+/* Pairs to compare: each tensor with the first of equal size and digest. */
 static size_t pair_up(struct search *search)
 {
     const uint32_t *tensor = search->tensor;

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash.c - digests of tensors' bytes, and of a model's
+ * hash.c - digests of tensors, of all data of a model, and of a file
+ *
+ * Three ways to keep all threads busy, by what a digest allows:
+ *
+ * - CRC-32 of a concatenation follows from those of its parts, so tensors are
+ *   cut into slices that any thread computes (join_slices).
+ * - XXH3 cannot be joined, but is five times as fast as reading: a large tensor
+ *   is read by all threads at once, and each piece is added in its turn
+ *   (hash_piece).
+ * - The others are slower than reading: a tensor is one thread's, the largest
+ *   first, so that none is left with a large one at the end.
+ *
+ * A digest of all data in order (llama-gguf-hash) and that of a file have no
+ * parallel part and use one worker.
  */
 #include "lib/compare/hash.h"
 
@@ -19,19 +32,19 @@ struct hash {
     enum mf_digest_kind kind;
     size_t size; /* of a digest */
     uint8_t *digests;
-    struct large *large; /* tensors that all workers share */
+    struct large *large; /* tensors that all workers read together */
     size_t large_count;
-    atomic_size_t turn; /* the piece of them that comes next */
+    atomic_size_t turn; /* the piece of them to add next */
 };
 
-/* One that all workers share; its pieces are numbered on from those of the one
- * before. */
+/* A tensor that all workers read together; its pieces are numbered on from
+ * those of the one before. */
 struct large {
     uint32_t tensor;
     size_t first_piece;
 };
 
-/* Worth sharing: that workers wait for their turns costs little beside it. */
+/* Worth reading together: waiting for turns costs little compared with it. */
 #define LARGE ((uint64_t)8 * 1024 * 1024)
 
 enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
@@ -40,9 +53,11 @@ enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
 
     if (!(record->flags & MF_TENSOR_DAMAGED))
         return MF_OK;
-    return mf_fail(model->env, MF_ERR_CORRUPT, record->entry,
-                   "tensor '%s' cannot be read: its place or its size is wrong",
-                   mf_record_name(record).text);
+    return mf_fail(
+        model->env, MF_ERR_CORRUPT, record->entry,
+        "tensor '%s' cannot be read: its data is out of bounds or its "
+        "size is wrong",
+        mf_record_name(record).text);
 }
 
 /* ---- in a thread ---- */
@@ -68,13 +83,14 @@ static enum mf_status add_bytes(struct mf_worker *worker,
     return MF_OK;
 }
 
-static enum mf_status finish(struct mf_env *env, const struct mf_digest *digest,
-                             uint8_t out[MF_DIGEST_MAX])
+enum mf_status mf_hash_finish(struct mf_env *env,
+                              const struct mf_digest *digest,
+                              uint8_t out[MF_DIGEST_MAX])
 {
     if (mf_digest_finish(digest, out) > 0)
         return MF_OK;
     return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                   "libcrypto could not end a digest");
+                   "libcrypto cannot finish a digest");
 }
 
 static enum mf_status hash_slice(struct mf_worker *worker, void *context,
@@ -91,7 +107,7 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
     mf_digest_restart(digest);
     if (add_bytes(worker, &hash->model->file[record->shard].source, span,
                   digest) != MF_OK ||
-        finish(&worker->env, digest, out) != MF_OK)
+        mf_hash_finish(&worker->env, digest, out) != MF_OK)
         return worker->env.error.status;
     if (hash->kind == MF_CRC32)
         slice->found = (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 |
@@ -101,7 +117,7 @@ static enum mf_status hash_slice(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* The one that a piece is of. */
+/* The tensor that a piece belongs to. */
 static const struct large *large_of(const struct hash *hash, size_t piece)
 {
     size_t low = 0, high = hash->large_count;
@@ -117,10 +133,10 @@ static const struct large *large_of(const struct hash *hash, size_t piece)
     return &hash->large[low];
 }
 
-/* In its turn. */
-static enum mf_status take_piece(struct mf_worker *worker, struct hash *hash,
-                                 const struct large *large, struct mf_span span,
-                                 const uint8_t *bytes)
+/* When it is this piece's turn. */
+static enum mf_status add_piece(struct mf_worker *worker, struct hash *hash,
+                                const struct large *large, struct mf_span span,
+                                const uint8_t *bytes)
 {
     const struct mf_record *record = &hash->model->index.tensor[large->tensor];
     struct mf_digest *digest = hash->digest[0];
@@ -131,12 +147,12 @@ static enum mf_status take_piece(struct mf_worker *worker, struct hash *hash,
     mf_worker_done(worker, span.size);
     if (span.offset + span.size < record->size)
         return MF_OK;
-    return finish(&worker->env, digest,
-                  hash->digests + large->tensor * hash->size);
+    return mf_hash_finish(&worker->env, digest,
+                          hash->digests + large->tensor * hash->size);
 }
 
-/* Pieces of a large tensor are read by all workers at once and taken in one
- * after the other, which takes a fifth of the time of reading. */
+/* Pieces of a large tensor are read by all workers at once and added one after
+ * the other, which takes a fifth of the time of reading. */
 static enum mf_status hash_piece(struct mf_worker *worker, void *context,
                                  size_t task)
 {
@@ -156,21 +172,21 @@ static enum mf_status hash_piece(struct mf_worker *worker, void *context,
                        (size_t)span.size) != MF_OK)
         return worker->env.error.status;
     if (!mf_worker_wait(worker, &hash->turn, task))
-        return MF_OK; /* another has said why */
-    if (take_piece(worker, hash, large, span, bytes) != MF_OK)
+        return MF_OK; /* another worker has failed and said why */
+    if (add_piece(worker, hash, large, span, bytes) != MF_OK)
         return worker->env.error.status;
     atomic_store_explicit(&hash->turn, task + 1, memory_order_release);
     return MF_OK;
 }
 
-/* Digests that are far faster than reading. */
+/* XXH3 is far faster than reading. */
 static bool is_shared(const struct hash *hash, const struct mf_record *record)
 {
     return (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
            hash->crew.count > 1 && record->size >= LARGE;
 }
 
-/* Those of the tensors that are shared, which are so many. */
+/* Hashes the `count` tensors that workers read together. */
 static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
                                  size_t count)
 {
@@ -201,7 +217,7 @@ static enum mf_status hash_all(struct mf_worker *worker, void *context,
     struct hash *hash = context;
     const struct mf_model *model = hash->model;
 
-    (void)task; /* there is one */
+    (void)task; /* the only one */
     for (size_t i = 0; i < model->index.tensor_count; i++) {
         const struct mf_record *record = &model->index.tensor[i];
         struct mf_span span = { record->offset, record->size };
@@ -210,7 +226,7 @@ static enum mf_status hash_all(struct mf_worker *worker, void *context,
                       hash->digest[0]) != MF_OK)
             return worker->env.error.status;
     }
-    return finish(&worker->env, hash->digest[0], hash->digests);
+    return mf_hash_finish(&worker->env, hash->digest[0], hash->digests);
 }
 
 static enum mf_status hash_source(struct mf_worker *worker, void *context,
@@ -219,11 +235,11 @@ static enum mf_status hash_source(struct mf_worker *worker, void *context,
     struct hash *hash = context;
     struct mf_span span = { 0, hash->source->size };
 
-    (void)task; /* there is one */
+    (void)task; /* the only one */
     if (add_bytes(worker, hash->source, span, hash->digest[0]) != MF_OK ||
         mf_source_unchanged(&worker->env, hash->source) != MF_OK)
         return worker->env.error.status;
-    return finish(&worker->env, hash->digest[0], hash->digests);
+    return mf_hash_finish(&worker->env, hash->digest[0], hash->digests);
 }
 
 /* ---- with all threads ---- */
@@ -240,7 +256,7 @@ static void release(struct hash *hash)
     mf_crew_release(&hash->crew);
 }
 
-/* Workers, for so many bytes in pieces of at most `piece`, with a digest each.
+/* Workers for so many bytes in pieces of at most `piece`, each with a digest.
  */
 static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
 {
@@ -321,77 +337,38 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     return status;
 }
 
-/* ---- a model ---- */
+/* ---- all bytes, in order ---- */
 
-/* The tensors in an order; NULL after mf_fail. */
-static uint32_t *sorted(const struct mf_model *model, enum mf_order order)
-{
-    size_t count = model->index.tensor_count;
-    uint32_t *tensor = mf_alloc(model->env, (count + 1) * sizeof(*tensor));
-
-    for (size_t i = 0; tensor && i < count; i++)
-        tensor[i] = (uint32_t)i;
-    if (tensor)
-        mf_tensor_sort(model, order, tensor, count);
-    return tensor;
-}
-
-static void release_sorted(const struct mf_model *model, uint32_t *tensor)
-{
-    mf_release(model->env, tensor,
-               (model->index.tensor_count + 1) * sizeof(*tensor));
-}
-
-/* A public call begins: the kind must be one. */
-static enum mf_status begin(struct mf_env *env, enum mf_digest_kind kind)
+enum mf_status mf_hash_begin(struct mf_env *env, enum mf_digest_kind kind)
 {
     struct mf_digest_info info;
 
     mf_clear_error(env);
     if (mf_digest_at(kind, &info))
         return MF_OK;
-    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "there is no digest of kind %d", (int)kind);
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "unknown digest kind %d",
+                   (int)kind);
 }
 
-enum mf_status mf_model_hash_tensors(struct mf_model *model,
-                                     enum mf_digest_kind kind, uint8_t *digests)
-{
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, digests);
-
-    uint32_t *tensor;
-    enum mf_status status;
-
-    if (begin(model->env, kind) != MF_OK)
-        return model->env->error.status;
-    tensor = sorted(model, MF_ORDER_SIZE);
-    if (!tensor)
-        return model->env->error.status;
-    status =
-        mf_hash_some(model, kind, tensor, model->index.tensor_count, digests);
-    release_sorted(model, tensor);
-    return status;
-}
-
-/* The digest of `first` bytes and those of all tensors. */
-static enum mf_status hash_behind(struct mf_model *model,
-                                  enum mf_digest_kind kind, struct mf_str first,
-                                  uint8_t out[MF_DIGEST_MAX])
+/* The digest of `prefix` and the bytes of all tensors. */
+static enum mf_status hash_all_data(struct mf_model *model,
+                                    enum mf_digest_kind kind,
+                                    struct mf_str prefix,
+                                    uint8_t out[MF_DIGEST_MAX])
 {
     struct hash hash = {
         .env = model->env, .model = model, .kind = kind, .digests = out
     };
-    enum mf_status status = begin(model->env, kind);
+    enum mf_status status = mf_hash_begin(model->env, kind);
 
     for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
         status = mf_tensor_readable(model, i);
-    /* No work to share: one worker. */
+    /* No work for several: one worker. */
     if (status == MF_OK)
         status = prepare(&hash, 0, model->info.data_size);
     hash.crew.work = model->info.data_size;
     if (status == MF_OK) {
-        mf_digest_add(hash.digest[0], first.at, first.size);
+        mf_digest_add(hash.digest[0], prefix.at, prefix.size);
         status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
     }
     release(&hash);
@@ -405,7 +382,7 @@ enum mf_status mf_model_hash_data(struct mf_model *model,
     MF_NEED(NULL, model);
     MF_NEED(model->env, out);
 
-    return hash_behind(model, kind, (struct mf_str){ 0 }, out);
+    return hash_all_data(model, kind, (struct mf_str){ 0 }, out);
 }
 
 enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
@@ -419,7 +396,7 @@ enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
                                          16 };
     uint8_t sha1[MF_DIGEST_MAX];
 
-    if (hash_behind(model, MF_SHA1, space, sha1) != MF_OK)
+    if (hash_all_data(model, MF_SHA1, space, sha1) != MF_OK)
         return model->env->error.status;
     memcpy(out, sha1, 16);
     out[6] = (uint8_t)(0x50 | (out[6] & 0x0f)); /* version */
@@ -441,7 +418,7 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
     struct hash hash = {
         .env = env, .source = &source, .kind = kind, .digests = out
     };
-    enum mf_status status = begin(env, kind);
+    enum mf_status status = mf_hash_begin(env, kind);
 
     if (status == MF_OK)
         status = mf_source_open_file(env, path, &source, NULL);
@@ -453,97 +430,4 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
     release(&hash);
     mf_source_close(&source);
     return status;
-}
-
-/* ---- lines ---- */
-
-/* At most so many bytes stand for one of a name: "\x1b". */
-#define ESCAPE_MAX 4
-
-static size_t put_hex(const uint8_t *bytes, size_t size, char *out)
-{
-    for (size_t i = 0; i < size; i++) {
-        *out++ = "0123456789abcdef"[bytes[i] >> 4];
-        *out++ = "0123456789abcdef"[bytes[i] & 15];
-    }
-    return 2 * size;
-}
-
-static size_t put_name(struct mf_str name, char *out)
-{
-    char *at = out, escape[12];
-
-    while (name.size > 0) {
-        size_t taken = mf_text_clean(name.at, name.size);
-
-        for (size_t i = 0; i < taken; i++) {
-            if (name.at[i] == '\\')
-                *at++ = '\\';
-            *at++ = name.at[i];
-        }
-        if (taken == 0) {
-            taken = mf_text_escape(name.at, name.size, escape);
-            memcpy(at, escape, strlen(escape));
-            at += strlen(escape);
-        }
-        name.at += taken;
-        name.size -= taken;
-    }
-    return (size_t)(at - out);
-}
-
-/* Room for the longest line. */
-static size_t line_room(const struct mf_model *model)
-{
-    size_t longest = 0;
-
-    for (size_t i = 0; i < model->index.tensor_count; i++)
-        if (model->index.tensor[i].name_size > longest)
-            longest = model->index.tensor[i].name_size;
-    return 2 * MF_DIGEST_MAX + strlen("  \n") + longest * ESCAPE_MAX;
-}
-
-static size_t put_line(const struct mf_record *record, const uint8_t *digest,
-                       size_t size, char *out)
-{
-    size_t at = put_hex(digest, size, out);
-
-    out[at++] = ' ';
-    out[at++] = ' ';
-    at +=
-        put_name((struct mf_str){ record->name, record->name_size }, out + at);
-    out[at++] = '\n';
-    return at;
-}
-
-enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
-                             const uint8_t *digests, uint8_t out[MF_DIGEST_MAX],
-                             void (*line)(void *user, size_t tensor,
-                                          const char *text, size_t size),
-                             void *user)
-{
-    MF_NEED(NULL, model);
-    MF_NEED(model->env, digests);
-    MF_NEED(model->env, out);
-
-    struct mf_env *env = model->env;
-    struct mf_digest *digest = mf_digest_new(env, kind);
-    size_t room = line_room(model), size = digest ? mf_digest_size(kind) : 0;
-    uint32_t *tensor = digest ? sorted(model, MF_ORDER_NAME) : NULL;
-    char *text = tensor ? mf_alloc(env, room) : NULL;
-
-    for (size_t i = 0; text && i < model->index.tensor_count; i++) {
-        size_t filled = put_line(&model->index.tensor[tensor[i]],
-                                 digests + tensor[i] * size, size, text);
-
-        mf_digest_add(digest, text, filled);
-        if (line)
-            line(user, tensor[i], text, filled);
-    }
-    if (text)
-        finish(env, digest, out);
-    mf_release(env, text, room);
-    release_sorted(model, tensor);
-    mf_digest_free(digest);
-    return env->error.status;
 }

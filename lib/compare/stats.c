@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * stats.c - what the numbers of tensors are like
+ * stats.c - statistics of tensors' numbers
  *
- * Tensors are cut into pieces of fixed size, threads sum each of them up in its
- * order, and the sums are added in the order of the pieces: the result is the
- * same for any number of threads.
+ * Tensors are cut into pieces of fixed size; a thread sums up a piece in order,
+ * and the pieces' sums are added in order: the result is the same for any
+ * number of threads, as in diff_values.c.
  */
 #include <math.h>
 
@@ -27,7 +27,7 @@ struct piece {
     struct sums sums;
 };
 
-struct looking {
+struct measurement {
     struct mf_model *model;
     struct mf_crew crew;
     const struct mf_isa *isa;
@@ -58,14 +58,14 @@ static void add_numbers(struct sums *sums, const float *values, size_t count)
     }
 }
 
-static enum mf_status look_at(struct mf_worker *worker, void *context,
-                              size_t task)
+static enum mf_status measure_piece(struct mf_worker *worker, void *context,
+                                    size_t task)
 {
-    const struct looking *looking = context;
-    struct piece *piece = &looking->piece[task];
+    const struct measurement *measurement = context;
+    struct piece *piece = &measurement->piece[task];
     const struct mf_recoding *recoding = &piece->recoding;
     const struct mf_source *source =
-        &looking->model->file[piece->record->shard].source;
+        &measurement->model->file[piece->record->shard].source;
     uint64_t start = piece->record->offset + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
 
@@ -94,9 +94,9 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* The sums of one piece more into what is known of its tensor, of which std
- * and l2 hold the sum of squares until the end. */
-static void take(struct mf_tensor_stats *stats, const struct sums *sums)
+/* Adds a piece's sums to its tensor's.  Until finish, mean is the sum of
+ * numbers and l2 that of their squares. */
+static void add_sums(struct mf_tensor_stats *stats, const struct sums *sums)
 {
     stats->count += sums->count;
     stats->zeros += sums->zeros;
@@ -126,59 +126,61 @@ static void finish(struct mf_tensor_stats *stats)
     stats->l2 = sqrt(stats->l2);
 }
 
-static enum mf_status run(struct looking *looking)
+static enum mf_status run(struct measurement *measurement)
 {
-    size_t count = looking->count;
+    size_t count = measurement->count;
     enum mf_status status =
-        mf_crew_run(&looking->crew, look_at, looking, count);
+        mf_crew_run(&measurement->crew, measure_piece, measurement, count);
 
-    looking->count = 0;
+    measurement->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        take(&looking->out[looking->piece[i].number], &looking->piece[i].sums);
+        add_sums(&measurement->out[measurement->piece[i].number],
+                 &measurement->piece[i].sums);
     return status;
 }
 
-/* How the tensor becomes floats; false after mf_fail. */
-static bool decoding_of(const struct looking *looking,
+/* How the tensor is decoded; false after mf_fail. */
+static bool decoding_of(const struct measurement *measurement,
                         const struct mf_record *record, struct mf_recoding *out)
 {
-    const struct mf_model *model = looking->model;
+    const struct mf_model *model = measurement->model;
 
     if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN) {
-        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                "tensor '%s' is %s", mf_record_name(record).text,
-                record->type == MF_TYPE_UNKNOWN
-                    ? "of a type that is not known here"
-                    : "damaged");
+        mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry, "tensor '%s' %s",
+                mf_record_name(record).text,
+                record->type == MF_TYPE_UNKNOWN ? "has an unknown type"
+                                                : "is damaged");
         return false;
     }
-    return mf_recoding_to_floats(model, looking->isa, record, out);
+    return mf_recoding_to_floats(model, measurement->isa, record, out);
 }
 
-static enum mf_status cut(struct looking *looking,
-                          const struct mf_record *record, size_t number)
+static enum mf_status add_pieces(struct measurement *measurement,
+                                 const struct mf_record *record, size_t number)
 {
     struct mf_recoding recoding;
     uint64_t size, out;
     size_t most;
 
-    if (!decoding_of(looking, record, &recoding))
-        return looking->model->env->error.status;
-    if (record->size == 0) /* aprender's scalars may have none */
+    if (!decoding_of(measurement, record, &recoding))
+        return measurement->model->env->error.status;
+    if (record->size == 0) /* as aprender's scalars may be */
         return MF_OK;
     if (!mf_recoding_sizes(&recoding, &size, &out) ||
         size + recoding.prefix != record->size)
-        return mf_fail(looking->model->env, MF_ERR_UNSUPPORTED, record->entry,
-                       "tensor '%s': its %" PRIu64
-                       " bytes are not those of its shape",
+        return mf_fail(measurement->model->env, MF_ERR_UNSUPPORTED,
+                       record->entry,
+                       "tensor '%s': its size, %" PRIu64
+                       " bytes, does not match its shape",
                        mf_record_name(record).text, record->size);
     most =
         recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
     for (uint64_t at = 0, some; at < size; at += some) {
-        some = mf_next_part(looking->model->env, size - at, most);
-        if (some == 0 || (looking->count == PIECES && run(looking) != MF_OK))
-            return looking->model->env->error.status;
-        looking->piece[looking->count++] = (struct piece){
+        some = mf_next_part(measurement->model->env, size - at, most);
+        if (some == 0 ||
+            (measurement->count == PIECES && run(measurement) != MF_OK))
+            return measurement->model->env->error.status;
+        measurement->piece[measurement->count++] = (struct piece){
             .record = record,
             .number = number,
             .at = at,
@@ -190,28 +192,28 @@ static enum mf_status cut(struct looking *looking,
 }
 
 /* Room for the widest row, and threads for all bytes. */
-static enum mf_status prepare(struct looking *looking, const size_t *index,
-                              size_t count)
+static enum mf_status prepare(struct measurement *measurement,
+                              const size_t *index, size_t count)
 {
-    struct mf_env *env = looking->model->env;
+    struct mf_env *env = measurement->model->env;
     uint64_t work = 0;
     size_t least = 0;
 
     for (size_t i = 0; i < count; i++) {
         const struct mf_record *record =
-            &looking->model->index.tensor[index[i]];
+            &measurement->model->index.tensor[index[i]];
         struct mf_recoding recoding;
 
-        if (!decoding_of(looking, record, &recoding))
+        if (!decoding_of(measurement, record, &recoding))
             return env->error.status;
         work += record->size;
         if (mf_recoding_need(&recoding) > least)
             least = mf_recoding_need(&recoding);
     }
-    if (mf_crew_init(&looking->crew, env, work, UINT64_MAX, least) != MF_OK)
+    if (mf_crew_init(&measurement->crew, env, work, UINT64_MAX, least) != MF_OK)
         return env->error.status;
-    looking->piece = mf_alloc(env, PIECES * sizeof(*looking->piece));
-    return looking->piece ? MF_OK : env->error.status;
+    measurement->piece = mf_alloc(env, PIECES * sizeof(*measurement->piece));
+    return measurement->piece ? MF_OK : env->error.status;
 }
 
 enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
@@ -221,7 +223,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     MF_NEED(model->env, index || count == 0);
     MF_NEED(model->env, out || count == 0);
 
-    struct looking looking = { .model = model, .out = out };
+    struct measurement measurement = { .model = model, .out = out };
     struct mf_env *env = model->env;
     enum mf_status status;
 
@@ -229,25 +231,24 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     for (size_t i = 0; i < count; i++)
         if (index[i] >= model->index.tensor_count)
             return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "there is no tensor number %zu", index[i]);
+                           "tensor index %zu is out of range", index[i]);
     if (model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian: its numbers are not "
-                       "converted");
-    looking.isa = mf_isa_choose(env);
-    if (!looking.isa)
+                       "decoding a big-endian model is not supported");
+    measurement.isa = mf_isa_choose(env);
+    if (!measurement.isa)
         return env->error.status;
-    status = prepare(&looking, index, count);
+    status = prepare(&measurement, index, count);
     for (size_t i = 0; i < count && status == MF_OK; i++) {
         out[i] =
             (struct mf_tensor_stats){ .least = INFINITY, .most = -INFINITY };
-        status = cut(&looking, &model->index.tensor[index[i]], i);
+        status = add_pieces(&measurement, &model->index.tensor[index[i]], i);
     }
     if (status == MF_OK)
-        status = run(&looking);
+        status = run(&measurement);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         finish(&out[i]);
-    mf_release(env, looking.piece, PIECES * sizeof(*looking.piece));
-    mf_crew_release(&looking.crew);
+    mf_release(env, measurement.piece, PIECES * sizeof(*measurement.piece));
+    mf_crew_release(&measurement.crew);
     return status;
 }

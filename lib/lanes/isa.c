@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa.c - which instruction set the loops over tensor data use
+ * isa.c - chooses the instruction set of the loops over tensor data
  */
 #include "lib/lanes/isa.h"
 
@@ -20,8 +20,8 @@ const struct mf_isa mf_isas[] = {
 };
 
 #if defined(__x86_64__)
-/* Conversion of halves, which every processor with AVX2 has, and no rule says
- * so.  clang's __builtin_cpu_supports does not know its name. */
+/* Conversion of halves: every processor with AVX2 has it, but no rule says so.
+ * clang's __builtin_cpu_supports does not know its name. */
 static bool has_f16c(void)
 {
     unsigned a, b, c, d;
@@ -56,7 +56,7 @@ const char *mf_isa_at(size_t index)
 static const struct mf_isa *refuse(struct mf_env *env, const char *name,
                                    const char *why)
 {
-    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s', %s",
+    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "MODELFILE_ISA is '%s': %s",
             mf_quote((struct mf_str){ name, strlen(name) }).text, why);
     return NULL;
 }
@@ -78,11 +78,12 @@ const struct mf_isa *mf_isa_choose(struct mf_env *env)
         if (wanted && *wanted && strcmp(isa->name, wanted) == 0)
             return mf_isa_runs(isa)
                        ? isa
-                       : refuse(env, wanted, "which does not run here");
+                       : refuse(env, wanted,
+                                "this processor does not support it");
         if (mf_isa_runs(isa))
             best = isa;
     }
     return wanted && *wanted
-               ? refuse(env, wanted, "not portable, avx2 or avx512")
+               ? refuse(env, wanted, "expected portable, avx2 or avx512")
                : best;
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * isa.h - which instruction set the loops over tensor data use
+ * isa.h - the instruction sets that loops over tensor data are compiled for
  *
- * Every lane gives the same answers; they differ in speed alone.
+ * The room lanes/ holds loops that are compiled once for each instruction set,
+ * and the choice between them at run time.  In: bytes.  Out: counts and
+ * digests. It knows no file, no type and no model.
+ *
+ * Every instruction set gives the same answers; they differ in speed alone.
+ * Each is a file of its own with its own compiler flags: functions with target
+ * attributes in one file would share inline helpers, and the linker might keep
+ * the copy that an older processor cannot run.
  */
 #ifndef MF_LIB_ISA_H
 #define MF_LIB_ISA_H
@@ -14,15 +21,14 @@ struct mf_bits {
     uint64_t mask, value;
 };
 
-/* Of count numbers, width bytes wide and stride bytes from one to the next, how
- * many have those bits. */
+/* How many of count numbers, width bytes wide and stride bytes apart, have
+ * those bits. */
 typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
                           uint8_t width, struct mf_bits bits);
 
 mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
 
-/* More bytes for an XXH3_state_t, whether its digest is to have 64 or 128
- * bits. */
+/* Adds bytes to an XXH3_state_t, for a digest of 64 or of 128 bits. */
 typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
 
 mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
@@ -39,8 +45,9 @@ extern const struct mf_isa mf_isas[];
 /* True where this processor has it. */
 bool mf_isa_runs(const struct mf_isa *isa);
 
-/* The best that runs here, or the one that the environment's MODELFILE_ISA
- * names; NULL after mf_fail where that is none, or does not run here. */
+/* The best that this processor runs, or the one that the environment's
+ * MODELFILE_ISA names; NULL after mf_fail where that is unknown or does not run
+ * here. */
 const struct mf_isa *mf_isa_choose(struct mf_env *env);
 
 #endif

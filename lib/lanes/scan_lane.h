@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan_lane.h - the loops over numbers, for each instruction set a copy
+ * scan_lane.h - loops over numbers, one copy for each instruction set
  *
  * Included by scan_portable.c, scan_avx2.c and scan_avx512.c, which differ in
  * their LANE and in what the compiler may use for it.
@@ -12,12 +12,12 @@
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
 
-/* Numbers that are looked at together: their count fits the narrowest of them,
- * and a loop of fixed length becomes straight vector code. */
+/* Numbers that one loop counts: the count fits their narrowest type, and a loop
+ * of fixed length becomes straight vector code. */
 #define TOGETHER 128
 
-/* For each width: how many of count numbers, stride bytes from one to the next,
- * have those bits.  Inline, so that a stride that is the width is a constant to
+/* For each width: how many of count numbers, stride bytes apart, have those
+ * bits.  Inline, so that a stride that is the width is a constant to
  * the compiler. */
 #define COUNT(width)                                                           \
     static inline uint64_t some_##width(const uint8_t *bytes, size_t count,    \

@@ -12,7 +12,7 @@
 #define BLOCK MF_APR_BLOCK
 #define BYTES 18
 
-/* A scale that is subnormal, infinite or none counts as 0. */
+/* A scale that is subnormal, infinite or NaN counts as 0. */
 static float load_scale(const uint8_t *at)
 {
     uint16_t half = mf_load_u16(at), exponent = half >> 10 & 31;

@@ -96,7 +96,7 @@ static inline mf_floats mf_lanes_away(mf_floats lanes)
  * divisions take long, and side by side they take as long as one. */
 #define MF_GROUP 8
 
-/* The inverse of a scale.  Of a block of zeros there is none, nor of one so
+/* The inverse of a scale.  A block of zeros has none, nor has one so
  * small that it would be infinite: its numbers become 0, times 0. */
 static inline float mf_inverse(float scale)
 {

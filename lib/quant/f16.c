@@ -18,9 +18,9 @@ static inline void decode_8(const uint8_t *halves, float *out)
 static inline void encode_8(const float *row, uint8_t *halves)
 {
     __m256 values = _mm256_loadu_ps(row);
-    __m256 none = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
-    __m128i low = _mm_castps_si128(_mm256_castps256_ps128(none));
-    __m128i high = _mm_castps_si128(_mm256_extractf128_ps(none, 1));
+    __m256 nan = _mm256_cmp_ps(values, values, _CMP_UNORD_Q);
+    __m128i low = _mm_castps_si128(_mm256_castps256_ps128(nan));
+    __m128i high = _mm_castps_si128(_mm256_extractf128_ps(nan, 1));
     __m128i drop =
         _mm_and_si128(_mm_packs_epi32(low, high), _mm_set1_epi16(0x01ff));
     __m128i eight = _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT);

@@ -9,7 +9,7 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns)
 {
     for (size_t i = 0; i < columns; i++) {
-        /* 2^-127 is subnormal; 255 is no number. */
+        /* 2^-127 is subnormal; 255 is NaN. */
         uint32_t bits = blocks[i] == 0     ? 0x00400000
                         : blocks[i] == 255 ? 0x7fc00000
                                            : (uint32_t)blocks[i] << 23;

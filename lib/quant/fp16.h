@@ -4,7 +4,7 @@
  *
  * Rounding is to the nearest, ties to even.  Without a branch, so that loops
  * over these become vector code; and without arithmetic on subnormal floats, so
- * that a processor told to flush them gives the same numbers.
+ * that a processor set to flush them gives the same numbers.
  */
 #ifndef MF_LIB_QUANT_FP16_H
 #define MF_LIB_QUANT_FP16_H
@@ -113,7 +113,7 @@ static inline float mf_one_nan(float value)
     return value == value ? value : mf_float_of_bits(MF_NAN_BITS);
 }
 
-/* The scale of a block, which stands there as a half. */
+/* The scale of a block, stored as a half. */
 static inline float mf_load_scale(const uint8_t *at)
 {
 #ifdef __F16C__

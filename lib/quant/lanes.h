@@ -3,9 +3,9 @@
  * lanes.h - several floats side by side
  *
  * Vectors of the compiler, as wide as the instruction set has them: + - * /
- * & | ^ and comparisons (all bits set where true) are the language's.  What it
- * has no operator for stands here, once for each instruction set; every version
- * gives the same bits, for a NaN and for signed zeros, too.
+ * & | ^ and comparisons (all bits set where true) are the language's.  Other
+ * operations are defined below, once for each instruction set; every version
+ * gives the same bits, for NaN and signed zeros as well.
  */
 #ifndef MF_LIB_QUANT_LANES_H
 #define MF_LIB_QUANT_LANES_H
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Who works on more than eight columns at a time, or on blocks side by side,
- * defines MF_WIDE_LANES before it includes this. */
+/* A file that works on more than eight columns at a time, or on blocks side by
+ * side, defines MF_WIDE_LANES before it includes this. */
 #if defined(__AVX512BW__) && defined(MF_WIDE_LANES)
 #include <immintrin.h>
 #define MF_LANES 16
@@ -85,7 +85,7 @@ static inline uint32_t mf_lanes_signs(mf_ints lanes)
 #endif
 }
 
-/* a where all bits of the mask are set, b where none is. */
+/* a where all bits of the mask are set, b where all are clear. */
 static inline mf_floats mf_lanes_select(mf_ints mask, mf_floats a, mf_floats b)
 {
 #if MF_LANES == 16
@@ -245,7 +245,7 @@ static inline mf_ints mf_ints_of_i8(const uint8_t *at)
 
     memcpy(&word, at, sizeof(word));
     bytes = _mm_cvtsi32_si128(word);
-    bytes = _mm_unpacklo_epi8(bytes, bytes); /* each stands at the top, */
+    bytes = _mm_unpacklo_epi8(bytes, bytes); /* each at the top, */
     bytes = _mm_unpacklo_epi16(bytes, bytes);
     return (mf_ints)_mm_srai_epi32(bytes,
                                    24); /* and comes down with its sign */

@@ -45,7 +45,7 @@ static uint8_t exponent_of(float largest)
     if (largest == 0)
         return 0;
     if (!(largest <= FLT_MAX))
-        return 255; /* which is none */
+        return 255; /* NaN */
     exponent = floor_of_log2(largest) - 2 + 127;
     return (uint8_t)(exponent > 0 ? exponent : 0);
 }

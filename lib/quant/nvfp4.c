@@ -16,7 +16,7 @@
 #define BLOCK  64
 #define BYTES  36
 #define SCALES 4
-#define NONE   0x7f           /* a scale that is no number */
+#define NONE   0x7f           /* a scale of NaN */
 #define MOST   0x7e           /* 448 */
 #define HALF   (8 / MF_LANES) /* vectors of 8 numbers */
 

@@ -147,17 +147,17 @@ static inline void mf_positive_search(struct mf_positive *p)
             max.side[s] = mf_lanes_max(max.side[s], p->x[i].side[s]);
     best = mf_positive_guess(p, max);
     for (int s = 0; s < MF_SIDES; s++) {
-        mf_ints none = (max.side[s] < mf_lanes_all(MF_LEAST));
+        mf_ints empty = (max.side[s] < mf_lanes_all(MF_LEAST));
         mf_floats scale;
 
         mf_positive_begin(p, s, best.side[s]);
         mf_positive_refine(p, s);
         scale = mf_lanes_select((zero < p->sum_l2.side[s]),
                                 p->sum_xl.side[s] / p->sum_l2.side[s], zero);
-        p->scale.side[s] = mf_lanes_select(none, zero, scale);
+        p->scale.side[s] = mf_lanes_select(empty, zero, scale);
         for (size_t i = 0; i < p->size; i++)
             p->code[i].side[s] =
-                mf_lanes_select(none, zero, p->code[i].side[s]);
+                mf_lanes_select(empty, zero, p->code[i].side[s]);
     }
 }
 

@@ -2,9 +2,9 @@
  *
  * quant.h - what a codec is: floats into blocks, blocks into floats
  *
- * A codec is pure: it knows no file, takes no memory, starts no thread, fails
- * never.  Each lib/quant/<type>.c is compiled once for every instruction set,
- * ends with its one global symbol, and gives the same bytes in each of them:
+ * A codec is pure: no file, no memory, no thread, no failure.  Each
+ * lib/quant/<type>.c is compiled once for every instruction set, ends with its
+ * one global symbol, and gives the same bytes in each of them:
  *
  *     const struct mf_codec MF_CODEC(q8_0) = { decode, encode };
  *
@@ -24,7 +24,7 @@ struct mf_codec {
     /* Columns are whole blocks; neither side need be aligned. */
     void (*decode)(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns);
-    /* A whole row: some types look at its mean square.  weights tell how much
+    /* A whole row: some types look at its mean square.  weights say how much
      * each column matters, or are NULL; types that have no use for them do not
      * read them.  NULL for types that are not encoded. */
     void (*encode)(const float *restrict row, const float *restrict weights,

@@ -2,9 +2,11 @@
  *
  * refine.h - the search for a scale that moves one code after the other
  *
- * What Q3_K does without weights.  Codes of the first guess, from -4 to 3, are
- * moved in turn to where the best scale for all others wants them, where the
- * fit becomes better, and all of that up to five times.
+ * Q3_K without weights: codes, first guessed from -4 to 3, are moved one by one
+ * to the value that the best scale for all others calls for, where that
+ * improves the fit; up to five rounds.  Every move changes the sums that the
+ * next one is judged by, so a block's codes cannot be computed side by side:
+ * blocks are, one in each lane.
  */
 #ifndef MF_LIB_QUANT_REFINE_H
 #define MF_LIB_QUANT_REFINE_H
@@ -27,7 +29,7 @@ struct mf_refine_sums {
     mf_floats xl, l2;
 };
 
-/* In a block of zeros the sums become no numbers, so that nothing is moved. */
+/* In a block of zeros the sums become NaN, so that nothing is moved. */
 static inline struct mf_refine_sums mf_refine_begin(struct mf_refine *refine,
                                                     int s)
 {

@@ -127,7 +127,7 @@ static inline struct mf_row mf_rows_farthest(const struct mf_row *x,
     return farthest;
 }
 
-/* 0 where the farthest is none. */
+/* 0 where the farthest is NaN. */
 static inline mf_floats mf_lanes_if_any(mf_floats farthest, mf_floats scale)
 {
     return mf_lanes_select(farthest == farthest, scale, mf_lanes_all(0.0f));

@@ -8,7 +8,7 @@
 #include "lib/quant/extremes.h"
 
 /* A number times the inverse of the largest is between -1 and 1: rounded, with
- * halves away from zero, and 1 more.  A NaN is 1, which stands for 0. */
+ * halves away from zero, and 1 more.  A NaN becomes 1, which means 0. */
 static inline mf_ints mf_ternary(mf_floats value, float inverse)
 {
     mf_floats part = value * inverse;
