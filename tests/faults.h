@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * faults.h - fixtures held against tables of what opening finds in them
+ * faults.h - tests that compare what opening finds in each fixture of a format
+ * with tables of it
  */
 #ifndef TESTS_FAULTS_H
 #define TESTS_FAULTS_H
 
 #include <inttypes.h>
 
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#include "tests/with_env.h"
 
 /* A finding; one file's are neighbours, in the order in which they are met. */
 struct fault {
@@ -26,32 +25,39 @@ struct refusal {
     const char *message; /* a part of it */
 };
 
-/* All that is known of a format's fixtures. */
+/* What opening finds in all fixtures of a format. */
 struct faults {
     const char *suffix;
     const struct fault *fault;
     size_t fault_count;
     const struct refusal *refusal;
     size_t refusal_count;
-    const char *const *silent; /* whose faults opening does not look for */
+    const char *const *silent; /* files whose faults opening does not check */
     size_t silent_count;
 };
 
+/* Of the three tables of a test. */
+#define FAULTS_OF(suffix)                                                      \
+    {                                                                          \
+        suffix, faults, COUNT(faults), refusals, COUNT(refusals), silent,      \
+            COUNT(silent)                                                      \
+    }
+
+/* Defined by the test that includes this file, with FAULTS_OF. */
+static const struct faults all;
+
 /* The findings of fault[first]'s file are the rows from there on, no more;
  * returns the first row of the next file. */
-static inline size_t check_findings(struct mf_env *env,
-                                    const struct faults *all, size_t first)
+static inline size_t check_findings(size_t first)
 {
-    const char *file = all->fault[first].file;
+    const char *file = all.fault[first].file;
     struct mf_finding finding;
-    struct mf_model *model;
+    struct mf_model *model = open_fixture(file);
     size_t i = first, found = 0;
 
-    if (mf_model_open(env, fixture_path(file), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", file, mf_env_error(env)->message);
-    for (; i < all->fault_count && strcmp(all->fault[i].file, file) == 0;
+    for (; i < all.fault_count && strcmp(all.fault[i].file, file) == 0;
          i++, found++) {
-        const struct fault *row = &all->fault[i];
+        const struct fault *row = &all.fault[i];
 
         if (!mf_finding_at(model, found, &finding))
             fail_msg("%s: %s was not found", file, row->rule);
@@ -67,20 +73,21 @@ static inline size_t check_findings(struct mf_env *env,
     return i;
 }
 
-static inline void check_all_findings(struct mf_env *env,
-                                      const struct faults *all)
+static inline void faults_are_found_where_they_are(void **state)
 {
-    for (size_t i = 0; i < all->fault_count;)
-        i = check_findings(env, all, i);
+    (void)state;
+    for (size_t i = 0; i < all.fault_count;)
+        i = check_findings(i);
 }
 
-static inline void check_refusals(struct mf_env *env, const struct faults *all)
+static inline void what_cannot_be_read_says_why_and_where(void **state)
 {
     const struct mf_error *error = mf_env_error(env);
     struct mf_model *model;
 
-    for (size_t i = 0; i < all->refusal_count; i++) {
-        const struct refusal *row = &all->refusal[i];
+    (void)state;
+    for (size_t i = 0; i < all.refusal_count; i++) {
+        const struct refusal *row = &all.refusal[i];
 
         if (mf_model_open(env, fixture_path(row->file), NULL, &model) == MF_OK)
             fail_msg("%s: opens", row->file);
@@ -93,39 +100,37 @@ static inline void check_refusals(struct mf_env *env, const struct faults *all)
 }
 
 /* What the tables say of a file: the verdict of fixtures/README.md. */
-static inline const char *verdict_of(const struct faults *all, const char *file)
+static inline const char *verdict_of(const char *file)
 {
     const char *verdict = "good";
 
-    for (size_t i = 0; i < all->refusal_count; i++)
-        if (strcmp(all->refusal[i].file, file) == 0)
-            return all->refusal[i].status == MF_ERR_UNSUPPORTED ? "unsupported"
-                                                                : "refused";
-    for (size_t i = 0; i < all->fault_count; i++)
-        if (strcmp(all->fault[i].file, file) == 0) {
-            if (all->fault[i].severity == MF_ERROR)
+    for (size_t i = 0; i < all.refusal_count; i++)
+        if (strcmp(all.refusal[i].file, file) == 0)
+            return all.refusal[i].status == MF_ERR_UNSUPPORTED ? "unsupported"
+                                                               : "refused";
+    for (size_t i = 0; i < all.fault_count; i++)
+        if (strcmp(all.fault[i].file, file) == 0) {
+            if (all.fault[i].severity == MF_ERROR)
                 return "error";
             verdict = "warning";
         }
     return verdict;
 }
 
-static inline bool is_silent(const struct faults *all, const char *file)
+static inline bool is_silent(const char *file)
 {
-    for (size_t i = 0; i < all->silent_count; i++)
-        if (strcmp(all->silent[i], file) == 0)
+    for (size_t i = 0; i < all.silent_count; i++)
+        if (strcmp(all.silent[i], file) == 0)
             return true;
     return false;
 }
 
-/* Whom no table names opens without any finding. */
-static inline void check_clean(struct mf_env *env, const char *file)
+/* A file that is in no table opens without a finding. */
+static inline void check_clean(const char *file)
 {
     struct mf_finding finding;
-    struct mf_model *model;
+    struct mf_model *model = open_fixture(file);
 
-    if (mf_model_open(env, fixture_path(file), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", file, mf_env_error(env)->message);
     if (mf_finding_at(model, 0, &finding))
         fail_msg("%s: %s", file, finding.rule);
     walk_model(model);
@@ -139,28 +144,27 @@ static inline bool same_verdict(const char *verdict, const char *ours)
                                           strcmp(ours, "unsupported") == 0);
 }
 
-/* Holds a row of fixtures/README.md, "| `file` | verdict |", against the
- * tables; false where it is none of this format. */
-static inline bool check_row(struct mf_env *env, const struct faults *all,
-                             const char *line)
+/* Compares a row of fixtures/README.md, "| `file` | verdict |", with the
+ * tables; false for a file of another format. */
+static inline bool check_row(const char *line)
 {
     char file[128], verdict[16];
     const char *ours;
 
     if (sscanf(line, "| `%127[^`]` | %15[a-z] |", file, verdict) != 2 ||
-        !has_suffix(file, all->suffix))
+        !has_suffix(file, all.suffix))
         return false;
-    ours = verdict_of(all, file);
+    ours = verdict_of(file);
     if (strcmp(ours, "good") == 0)
-        check_clean(env, file);
-    if (is_silent(all, file) ? strcmp(verdict, "good") == 0
-                             : !same_verdict(verdict, ours))
+        check_clean(file);
+    if (is_silent(file) ? strcmp(verdict, "good") == 0
+                        : !same_verdict(verdict, ours))
         fail_msg("%s is %s, but: %s", file, verdict, ours);
     return true;
 }
 
 /* Every fixture has a row in README.md, and gets the verdict that is there. */
-static inline void check_verdicts(struct mf_env *env, const struct faults *all)
+static inline void every_fixture_gets_its_verdict(void **state)
 {
     FILE *readme = fopen(fixture_path("README.md"), "r");
     DIR *folder = opendir(fixture_folder());
@@ -168,16 +172,22 @@ static inline void check_verdicts(struct mf_env *env, const struct faults *all)
     size_t rows = 0, files = 0;
     char line[512];
 
+    (void)state;
     assert_non_null(readme);
     assert_non_null(folder);
     while (fgets(line, sizeof(line), readme))
-        rows += check_row(env, all, line);
+        rows += check_row(line);
     while ((entry = readdir(folder)) != NULL)
-        files += has_suffix(entry->d_name, all->suffix);
+        files += has_suffix(entry->d_name, all.suffix);
     closedir(folder);
     fclose(readme);
     assert_true(files > 0);
     assert_int_equal(rows, files);
 }
+
+#define FAULT_TESTS                                                            \
+    WITH_ENV(faults_are_found_where_they_are),                                 \
+        WITH_ENV(what_cannot_be_read_says_why_and_where),                      \
+        WITH_ENV(every_fixture_gets_its_verdict)
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef TESTS_GGUF_IMAGE_H
 #define TESTS_GGUF_IMAGE_H
 
-#include "tests/faults.h"
+#include "tests/support.h"
 
 struct piece {
     const char *name;

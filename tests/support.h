@@ -19,6 +19,8 @@
 
 #include "lib/modelfile.h"
 
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
 /* ---- fixtures ---- */
 
 static inline const char *fixture_folder(void)

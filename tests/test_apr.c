@@ -5,35 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-static struct mf_model *open_fixture(const char *name)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
+#include "tests/with_env.h"
 
 /* ---- who wears the magic ---- */
 
@@ -289,18 +261,16 @@ static void metadata_only_tells_the_same(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(relatives_are_told_apart),
-        TEST(model_info),
-        TEST(every_tensor_of_every_kind),
-        TEST(the_order_of_the_data_is_known),
-        TEST(dialects_say_so),
-        TEST(only_the_bytes_that_are_wanted),
-        TEST(metadata_only_tells_the_same),
+        WITH_ENV(relatives_are_told_apart),
+        WITH_ENV(model_info),
+        WITH_ENV(every_tensor_of_every_kind),
+        WITH_ENV(the_order_of_the_data_is_known),
+        WITH_ENV(dialects_say_so),
+        WITH_ENV(only_the_bytes_that_are_wanted),
+        WITH_ENV(metadata_only_tells_the_same),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

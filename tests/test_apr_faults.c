@@ -6,8 +6,6 @@
  */
 #include "tests/faults.h"
 
-static struct mf_env *env;
-
 static const struct fault faults[] = {
     /* clang-format off */
     { "bad-data-past-end.apr", "APR-SECTIONS", MF_ERROR, 0x20 },
@@ -124,56 +122,12 @@ static const char *const silent[] = {
     "bad-shapes.apr",
 };
 
-static const struct faults all = {
-    .suffix = ".apr",
-    .fault = faults,
-    .fault_count = COUNT(faults),
-    .refusal = refusals,
-    .refusal_count = COUNT(refusals),
-    .silent = silent,
-    .silent_count = COUNT(silent),
-};
-
-static void faults_are_found_where_they_are(void **state)
-{
-    (void)state;
-    check_all_findings(env, &all);
-}
-
-static void what_cannot_be_read_says_why_and_where(void **state)
-{
-    (void)state;
-    check_refusals(env, &all);
-}
-
-static void every_fixture_gets_its_verdict(void **state)
-{
-    (void)state;
-    check_verdicts(env, &all);
-}
-
-static int begin(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    mf_env_free(env); /* which minds what was not closed */
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+static const struct faults all = FAULTS_OF(".apr");
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(faults_are_found_where_they_are),
-        TEST(what_cannot_be_read_says_why_and_where),
-        TEST(every_fixture_gets_its_verdict),
+        FAULT_TESTS,
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -4,35 +4,7 @@
  */
 #include <inttypes.h>
 
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-static struct mf_model *open_fixture(const char *name)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
+#include "tests/with_env.h"
 
 /* ---- values ---- */
 
@@ -279,16 +251,14 @@ static void facts_from_what_else_there_is(void **state)
     mf_model_close(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_metadatum),
-        TEST(every_metadatum_of_version_1),
-        TEST(values_are_told_event_by_event),
-        TEST(facts_under_both_writers_names),
-        TEST(facts_from_what_else_there_is),
+        WITH_ENV(every_metadatum),
+        WITH_ENV(every_metadatum_of_version_1),
+        WITH_ENV(values_are_told_event_by_event),
+        WITH_ENV(facts_under_both_writers_names),
+        WITH_ENV(facts_from_what_else_there_is),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

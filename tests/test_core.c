@@ -6,24 +6,7 @@
 
 #include "lib/io/reader.h"
 #include "lib/model/index.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
+#include "tests/with_env.h"
 
 static void heap_counts_live_and_peak(void **state)
 {
@@ -436,7 +419,6 @@ static void claims_are_not_believed(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(heap_counts_live_and_peak),
         WITH_ENV(first_error_stays),

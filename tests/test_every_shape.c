@@ -10,8 +10,8 @@
 
 #include "lib/base/parallel.h"
 #include "lib/model/types.h"
-#include "tests/faults.h"
 #include "tests/scratch.h"
+#include "tests/support.h"
 
 /* A thousand times as long as any case takes, sanitized and on a busy machine.
  */

@@ -4,45 +4,7 @@
  *
  * fixtures/make_gguf*.c says what each file is made of.
  */
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static struct mf_model *open_as(const char *name,
-                                const struct mf_open_options *options)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), options, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
-
-static struct mf_model *open_fixture(const char *name)
-{
-    return open_as(name, NULL);
-}
-
-static struct mf_meta meta_of(const struct mf_model *model, const char *key)
-{
-    struct mf_meta meta;
-
-    if (!mf_meta_find(model, key, strlen(key), &meta, NULL))
-        fail_msg("there is no key %s", key);
-    return meta;
-}
-
-static struct mf_tensor tensor_of(const struct mf_model *model,
-                                  const char *name)
-{
-    struct mf_tensor tensor;
-
-    if (!mf_tensor_find(model, name, strlen(name), &tensor, NULL))
-        fail_msg("there is no tensor %s", name);
-    return tensor;
-}
+#include "tests/with_env.h"
 
 /* ---- versions ---- */
 
@@ -164,7 +126,7 @@ static void split_models_open_from_any_shard(void **state)
         assert_true(mf_shard_at(model, 1, &shard));
         assert_true(has_suffix(shard.path, names[1]));
         mf_model_close(model);
-        model = open_as(names[i], &alone);
+        model = open_as(fixture_path(names[i]), &alone);
         assert_int_equal(mf_model_info(model)->shard_count, 1);
         assert_int_equal(mf_model_info(model)->tensor_count, tensors[i]);
         assert_int_equal(mf_model_info(model)->error_count, 0);
@@ -197,7 +159,7 @@ static void shards_that_do_not_fit_are_named(void **state)
             rows[i].status);
         assert_non_null(strstr(mf_env_error(env)->message, rows[i].shard));
         assert_non_null(strstr(mf_env_error(env)->message, rows[i].why));
-        model = open_as(rows[i].file, &alone);
+        model = open_as(fixture_path(rows[i].file), &alone);
         assert_int_equal(mf_model_info(model)->tensor_count, 1);
         assert_int_equal(mf_model_info(model)->error_count, 0);
         mf_model_close(model);
@@ -209,7 +171,8 @@ static void shards_that_do_not_fit_are_named(void **state)
 static void metadata_only_stops_before_tensors(void **state)
 {
     const struct mf_open_options options = { .metadata_only = true };
-    struct mf_model *model = open_as("good-many-tensors.gguf", &options);
+    struct mf_model *model =
+        open_as(fixture_path("good-many-tensors.gguf"), &options);
 
     (void)state;
     assert_false(mf_model_info(model)->has_tensors);
@@ -224,7 +187,7 @@ static void metadata_only_reads_the_first_shard(void **state)
 {
     const struct mf_open_options options = { .metadata_only = true };
     struct mf_model *model =
-        open_as("good-split-00003-of-00003.gguf", &options);
+        open_as(fixture_path("good-split-00003-of-00003.gguf"), &options);
 
     (void)state;
     assert_string_equal(meta_of(model, "general.name").text.at, "Three Parts");
@@ -232,32 +195,16 @@ static void metadata_only_reads_the_first_shard(void **state)
     mf_model_close(model);
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    mf_env_free(env); /* which minds what was not closed */
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(versions_and_byte_orders),
-        TEST(facts_of_a_llama),
-        TEST(facts_that_a_file_does_not_tell),
-        TEST(split_models_open_from_any_shard),
-        TEST(shards_that_do_not_fit_are_named),
-        TEST(metadata_only_stops_before_tensors),
-        TEST(metadata_only_reads_the_first_shard),
+        WITH_ENV(versions_and_byte_orders),
+        WITH_ENV(facts_of_a_llama),
+        WITH_ENV(facts_that_a_file_does_not_tell),
+        WITH_ENV(split_models_open_from_any_shard),
+        WITH_ENV(shards_that_do_not_fit_are_named),
+        WITH_ENV(metadata_only_stops_before_tensors),
+        WITH_ENV(metadata_only_reads_the_first_shard),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -5,28 +5,7 @@
  * fixtures/make_gguf_good.c says what each file is made of.
  */
 #include "fixtures/make_gguf_types.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
-
-static struct mf_model *open_fixture(const char *name)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
-
-static struct mf_tensor tensor_of(const struct mf_model *model,
-                                  const char *name)
-{
-    struct mf_tensor tensor;
-
-    if (!mf_tensor_find(model, name, strlen(name), &tensor, NULL))
-        fail_msg("there is no tensor %s", name);
-    return tensor;
-}
+#include "tests/with_env.h"
 
 /* ---- types ---- */
 
@@ -179,31 +158,15 @@ static void alignment_moves_the_data(void **state)
     mf_model_close(model);
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    mf_env_free(env); /* which minds what was not closed */
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_type_has_its_size),
-        TEST(unknown_types_take_the_room_they_have),
-        TEST(every_rank),
-        TEST(names_of_tensors_and_keys),
-        TEST(many_tensors),
-        TEST(alignment_moves_the_data),
+        WITH_ENV(every_type_has_its_size),
+        WITH_ENV(unknown_types_take_the_room_they_have),
+        WITH_ENV(every_rank),
+        WITH_ENV(names_of_tensors_and_keys),
+        WITH_ENV(many_tensors),
+        WITH_ENV(alignment_moves_the_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

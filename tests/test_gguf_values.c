@@ -9,19 +9,7 @@
 
 #include "lib/model/index.h"
 #include "tests/scratch.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static struct mf_model *open_fixture(const char *name)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
+#include "tests/with_env.h"
 
 /* ---- a value as a line ---- */
 
@@ -398,29 +386,17 @@ static void spans_are_the_values_bytes(void **state)
     mf_model_close(model);
 }
 
-static int begin(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    mf_env_free(env); /* which minds what was not closed */
-    return 0;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(numbers_at_their_limits), TEST(numbers_that_are_not_finite),
-        TEST(arrays_of_every_type),    TEST(arrays_of_arrays),
-        TEST(nesting_has_a_limit),     TEST(values_of_every_version),
-        TEST(strings_of_every_length), TEST(spans_are_the_values_bytes),
+        WITH_ENV(numbers_at_their_limits),
+        WITH_ENV(numbers_that_are_not_finite),
+        WITH_ENV(arrays_of_every_type),
+        WITH_ENV(arrays_of_arrays),
+        WITH_ENV(nesting_has_a_limit),
+        WITH_ENV(values_of_every_version),
+        WITH_ENV(strings_of_every_length),
+        WITH_ENV(spans_are_the_values_bytes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -4,65 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "tests/support.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-static struct mf_model *open_fixture(const char *name)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, fixture_path(name), NULL, &model) != MF_OK)
-        fail_msg("%s: %s", name, mf_env_error(env)->message);
-    return model;
-}
-
-static struct mf_tensor tensor_of(const struct mf_model *model,
-                                  const char *name)
-{
-    struct mf_tensor tensor;
-
-    if (!mf_tensor_find(model, name, strlen(name), &tensor, NULL))
-        fail_msg("there is no tensor '%s'", name);
-    return tensor;
-}
-
-/* Checks a tensor against its line: "name type [dims] begin size", begin from
- * the start of the data. */
-static void check_tensor(const struct mf_model *model, size_t index,
-                         const char *expected)
-{
-    char line[256];
-    struct mf_tensor tensor;
-    struct mf_shard shard;
-    size_t at;
-
-    assert_true(mf_tensor_at(model, index, &tensor));
-    assert_true(mf_shard_at(model, tensor.shard, &shard));
-    at = (size_t)snprintf(line, sizeof(line), "%s %s [", tensor.name.at,
-                          tensor.type);
-    for (uint32_t i = 0; i < tensor.rank; i++)
-        at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%" PRIu64,
-                               i > 0 ? "," : "", tensor.dim[i]);
-    snprintf(line + at, sizeof(line) - at, "] %" PRIu64 " %" PRIu64,
-             tensor.data.offset - shard.data_offset, tensor.data.size);
-    assert_string_equal(line, expected);
-}
+#include "tests/tensor_line.h"
+#include "tests/with_env.h"
 
 /* ---- verdicts ---- */
 
@@ -516,25 +459,23 @@ static void a_sharded_model_opens_in_every_way(void **state)
     mf_model_close(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_fixture_gets_its_verdict),
-        TEST(each_fault_is_found_by_its_rule),
-        TEST(refusals_have_a_rule_and_a_place),
-        TEST(a_size_is_held_against_the_formats_limit_first),
-        TEST(model_info),
-        TEST(every_dtype),
-        TEST(shapes_of_every_kind),
-        TEST(order_of_header_and_of_data),
-        TEST(names_are_unescaped),
-        TEST(metadata),
-        TEST(wrong_metadata_are_listed),
-        TEST(metadata_only),
-        TEST(facts),
-        TEST(a_sharded_model_opens_in_every_way),
+        WITH_ENV(every_fixture_gets_its_verdict),
+        WITH_ENV(each_fault_is_found_by_its_rule),
+        WITH_ENV(refusals_have_a_rule_and_a_place),
+        WITH_ENV(a_size_is_held_against_the_formats_limit_first),
+        WITH_ENV(model_info),
+        WITH_ENV(every_dtype),
+        WITH_ENV(shapes_of_every_kind),
+        WITH_ENV(order_of_header_and_of_data),
+        WITH_ENV(names_are_unescaped),
+        WITH_ENV(metadata),
+        WITH_ENV(wrong_metadata_are_listed),
+        WITH_ENV(metadata_only),
+        WITH_ENV(facts),
+        WITH_ENV(a_sharded_model_opens_in_every_way),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

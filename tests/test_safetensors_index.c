@@ -4,24 +4,7 @@
  * shards
  */
 #include "lib/model/format.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
+#include "tests/with_env.h"
 
 /* ---- detection ---- */
 
@@ -177,16 +160,14 @@ static void memory_fails_while_an_index_is_looked_for(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(detection),
-        TEST(an_index_lists_its_shards_in_order),
-        TEST(an_index_cannot_lead_elsewhere),
-        TEST(long_names_and_long_lists),
-        TEST(memory_fails_while_an_index_is_looked_for),
+        WITH_ENV(detection),
+        WITH_ENV(an_index_lists_its_shards_in_order),
+        WITH_ENV(an_index_cannot_lead_elsewhere),
+        WITH_ENV(long_names_and_long_lists),
+        WITH_ENV(memory_fails_while_an_index_is_looked_for),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -4,46 +4,8 @@
  * every size
  */
 #include "lib/model/format.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-/* Checks a tensor against its line: "name type [dims] begin size", begin from
- * the start of the data. */
-static void check_tensor(const struct mf_model *model, size_t index,
-                         const char *expected)
-{
-    char line[256];
-    struct mf_tensor tensor;
-    struct mf_shard shard;
-    size_t at;
-
-    assert_true(mf_tensor_at(model, index, &tensor));
-    assert_true(mf_shard_at(model, tensor.shard, &shard));
-    at = (size_t)snprintf(line, sizeof(line), "%s %s [", tensor.name.at,
-                          tensor.type);
-    for (uint32_t i = 0; i < tensor.rank; i++)
-        at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%" PRIu64,
-                               i > 0 ? "," : "", tensor.dim[i]);
-    snprintf(line + at, sizeof(line) - at, "] %" PRIu64 " %" PRIu64,
-             tensor.data.offset - shard.data_offset, tensor.data.size);
-    assert_string_equal(line, expected);
-}
+#include "tests/tensor_line.h"
+#include "tests/with_env.h"
 
 /* ---- headers made in memory ---- */
 
@@ -306,15 +268,13 @@ static void a_change_between_the_walks_is_an_error(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_form_means_the_same),
-        TEST(the_quick_way_is_as_strict),
-        TEST(a_header_is_read_twice_at_most),
-        TEST(a_change_between_the_walks_is_an_error),
+        WITH_ENV(every_form_means_the_same),
+        WITH_ENV(the_quick_way_is_as_strict),
+        WITH_ENV(a_header_is_read_twice_at_most),
+        WITH_ENV(a_change_between_the_walks_is_an_error),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
