@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "lib/modelfile.h"
+#include "lib/program.h"
 
 #define OUT_BUFFER ((size_t)64 * 1024)
 

@@ -211,23 +211,12 @@ MF_API void mf_env_free(struct mf_env *env);
  * after a crash.  NULL is allowed. */
 MF_API void mf_env_abandon(struct mf_env *env);
 
-/* MF_ERR_ARGUMENT where the environment's MODELFILE_ISA names no instruction
- * set that runs here; calls that would use it end likewise. */
-MF_API enum mf_status mf_isa_check(struct mf_env *env);
-
 /* The last failure of this env; status MF_OK where there was none.  Valid
  * until the next call with this env. */
 MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
 
 MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
 MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
-
-/* Memory of the env's heap, for a caller who wants it counted and limited with
- * the rest: moves block to new_size bytes (NULL allocates, 0 frees and gives
- * NULL).  NULL, with the error set, where that is refused; block is then as it
- * was.  old_size must be what the block was given with. */
-MF_API void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
-                           size_t new_size);
 
 /* ---- Detection ----------------------------------------------------------- */
 
@@ -915,25 +904,6 @@ MF_API enum mf_status mf_writer_write_at(struct mf_writer *writer,
  * freed. */
 MF_API enum mf_status mf_writer_commit(struct mf_writer *writer);
 
-/* ---- What a folder holds ------------------------------------------------- */
-
-/* Calls found for every model in a folder (not in the folders in it), in the
- * order of names: once per split model, with a path and a way for
- * mf_model_open. Files that are no model, and names that begin with a dot, are
- * passed over.  A status other than MF_OK from found ends the listing and is
- * returned. */
-MF_API enum mf_status
-mf_folder_list(struct mf_env *env, const char *folder,
-               enum mf_status (*found)(void *user, const char *path,
-                                       enum mf_shards shards),
-               void *user);
-
-/* The same for the folders in a folder; link: it is a symbolic link to one. */
-MF_API enum mf_status mf_folder_subfolders(
-    struct mf_env *env, const char *folder,
-    enum mf_status (*found)(void *user, const char *path, bool link),
-    void *user);
-
 /* ---- What this library knows --------------------------------------------- */
 
 struct mf_type_info {
@@ -1002,72 +972,6 @@ MF_API const char *mf_isa_at(size_t index);
 MF_API bool mf_kernel_find(const char *type, const char *isa,
                            struct mf_kernel *out);
 
-/* As many threads as share long work of this env. */
-MF_API size_t mf_env_threads(const struct mf_env *env);
-
-/* Calls task once for each index below count, by the env's threads: in any
- * order, and several at once.  Returns when all have returned; MF_ERR_STOPPED
- * where the env's progress function, which is told of tasks instead of bytes,
- * ended it.  A program that a task starts should be given a signal mask: that
- * of the thread holds nearly all back. */
-MF_API enum mf_status mf_env_share(struct mf_env *env, size_t count,
-                                   void (*task)(void *user, size_t index),
-                                   void *user);
-
-/* ---- Text and JSON ------------------------------------------------------- */
-
-/* Bytes of text (from at, of size) that can go to a terminal or a log as they
- * are: well-formed UTF-8 without what is obeyed or not seen there: control and
- * format characters, bidirectional overrides, characters of no width,
- * variation selectors, tags.  Stops at the first byte that cannot. */
-MF_API size_t mf_text_clean(const char *at, size_t size);
-
-/* Writes the escaped form (\n, \x1b, \u202e, \U000e0041) of the character that
- * stopped mf_text_clean into out, terminated; returns the bytes of text it
- * stands for (1 to 4, never 0 for size > 0). */
-MF_API size_t mf_text_escape(const char *at, size_t size, char out[12]);
-
-/* Columns that clean text takes on a terminal: two for each character of East
- * Asia and most emoji, none for marks that combine with the one before. */
-MF_API size_t mf_text_width(const char *at, size_t size);
-
-/* True where text is well-formed UTF-8. */
-MF_API bool mf_text_is_utf8(const char *at, size_t size);
-
-/* Writes JSON through the caller's function, commas and escapes taken care of.
- * What mf_text_clean stops at is written as \uXXXX, two of them, or a short
- * escape.  A byte
- * that is not UTF-8, say 0xff, is written as \\xff: the string then holds the
- * four characters \xff, and the document is always valid. */
-struct mf_json_out {
-    void (*write)(void *user, const char *at, size_t size);
-    void *user;
-    bool comma, after_key; /* private; start with all zero */
-};
-
-MF_API void mf_json_begin(struct mf_json_out *json, char bracket);
-MF_API void mf_json_end(struct mf_json_out *json, char bracket);
-MF_API void mf_json_key(struct mf_json_out *json, const char *key);
-MF_API void mf_json_string(struct mf_json_out *json, const char *at,
-                           size_t size);
-/* A string (or, with key, a member's name) given in pieces. */
-MF_API void mf_json_open_string(struct mf_json_out *json);
-MF_API void mf_json_piece(struct mf_json_out *json, const char *at,
-                          size_t size);
-MF_API void mf_json_close_string(struct mf_json_out *json, bool key);
-MF_API void mf_json_u64(struct mf_json_out *json, uint64_t value);
-MF_API void mf_json_i64(struct mf_json_out *json, int64_t value);
-/* The shortest digits that give value again; NaN and infinities, which JSON
- * lacks, as the strings "nan", "inf" and "-inf". */
-MF_API void mf_json_f64(struct mf_json_out *json, double value);
-/* The fewest digits that give value again, read as a float. */
-MF_API void mf_json_f32(struct mf_json_out *json, float value);
-MF_API void mf_json_bool(struct mf_json_out *json, bool value);
-MF_API void mf_json_null(struct mf_json_out *json);
-/* A number whose digits are known, as a JSON source wrote them. */
-MF_API void mf_json_digits(struct mf_json_out *json, const char *at,
-                           size_t size);
-
 /* ---- Digests ------------------------------------------------------------- */
 
 /* From the weakest to the strongest; only the last withstands somebody who
@@ -1093,20 +997,6 @@ struct mf_digest_info {
 
 /* index from 0 until false. */
 MF_API bool mf_digest_at(size_t index, struct mf_digest_info *out);
-
-struct mf_digest;
-
-/* NULL, with the error set, where it cannot be had.  Feed with _add as often
- * as needed; _finish writes the digest's bytes in its usual printed
- * (big-endian) order, returns how many, and leaves the digest as it was: more
- * may be added.  It returns 0 only where libcrypto finds no memory. */
-MF_API struct mf_digest *mf_digest_new(struct mf_env *env,
-                                       enum mf_digest_kind kind);
-MF_API void mf_digest_add(struct mf_digest *digest, const void *bytes,
-                          size_t size);
-MF_API size_t mf_digest_finish(const struct mf_digest *digest,
-                               uint8_t out[MF_DIGEST_MAX]);
-MF_API void mf_digest_free(struct mf_digest *digest);
 
 /* ---- Digests of a model's data --------------------------------------------
  */

@@ -15,6 +15,8 @@ build=${BUILD:-build}
 nm=${NM:-nm}
 cc=${CC:-cc}
 library=$build/libmodelfile.a
+work=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-layers.XXXXXX")
+trap 'rm -rf "$work"' EXIT
 
 # ---- sources ----
 
@@ -67,8 +69,8 @@ heap="$heap|posix_memalign|strdup|strndup|asprintf|vasprintf|getline|getdelim"
 heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 
-check_empty "cli includes lib/modelfile.h and its own headers" \
-    edges cli 'lib/modelfile\.h|cli/[a-z0-9_/]*\.(h|def)'
+check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers" \
+    edges cli 'lib/(modelfile|program)\.h|cli/[a-z0-9_/]*\.(h|def)'
 for folder in gguf apr safetensors; do
     check_empty "$folder includes format.h, draft.h and its own" \
         edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
@@ -114,7 +116,7 @@ $(matrix)
 ROOMS
 for room in $(matrix | awk '{ print $1 }'); do
     check_empty "lib/$room includes what it may" edges "lib/$room" \
-        "lib/modelfile\\.h|lib/($(may "$room"))/[a-z0-9_]*\\.(h|def)"
+        "lib/(modelfile|program)\\.h|lib/($(may "$room"))/[a-z0-9_]*\\.(h|def)"
 done
 
 # Codecs are pure: of the C library they get numbers and memcpy.
@@ -262,6 +264,34 @@ declared() {
         sed 's/($//; s/.*[ *]//' | LC_ALL=C sort
 }
 
+# What lib/program.h gives the command alone.
+for_program() {
+    code lib/program.h | grep -oE '[ *]mf_[a-z0-9_]+\(' | tr -d ' *(' |
+        LC_ALL=C sort -u
+}
+
+# called_by_program: functions of the library in the command's objects.
+called_by_program() {
+    find "$build/cli" -name '*.o' -exec "$nm" -u {} + |
+        awk '$NF ~ /^mf_/ { print $NF }' | LC_ALL=C sort -u
+}
+
+undeclared_calls() {
+    { declared; for_program; } | LC_ALL=C sort >"$work/declared"
+    called_by_program | LC_ALL=C comm -23 - "$work/declared"
+}
+
+declared_twice() {
+    { declared; for_program; } | LC_ALL=C sort | uniq -d
+}
+
+# A function in lib/program.h that the command does not call belongs in the
+# header of its room.
+unused_by_program() {
+    called_by_program >"$work/called"
+    for_program | LC_ALL=C comm -23 - "$work/called" | grep -v '^mf_json_'
+}
+
 exported() {
     "$nm" -D --defined-only "$1" | awk '$2 != "A" { print $3 }' |
         LC_ALL=C sort
@@ -285,6 +315,15 @@ without_null_test() {
         grep -q "\"$name\", null_$name }" tests/test_null.c || echo "$name"
     done
 }
+
+calls_the_library() {
+    called_by_program | grep -qx mf_model_open
+}
+check "the command calls the library" calls_the_library
+check_empty "the command calls what the two headers declare" undeclared_calls
+check_empty "no function is declared in both" declared_twice
+check_empty "lib/program.h declares nothing that the command does not call" \
+    unused_by_program
 
 if [ -n "$shared" ]; then
     check_empty "tests/test_null.c has a row for each" \

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/modelfile.h"
+#include "lib/program.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 

@@ -8,6 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "lib/io/digest.h"
 #include "lib/lanes/isa.h"
 #include "tests/gguf_image.h"
 

@@ -42,45 +42,12 @@ static const struct mf_quantize_options quantize = { .type = "Q8_0" };
 static const struct mf_convert_options dry = { .dry_run = true };
 static const struct mf_writer_options writing = { .format = "gguf" };
 
-static void put_nowhere(void *user, const char *at, size_t size)
-{
-    (void)user;
-    (void)at;
-    (void)size;
-}
-
-static struct mf_json_out nowhere; /* has no function to write with */
-static struct mf_json_out somewhere = { .write = put_nowhere };
-
 /* ---- callbacks, none of which is called ---- */
 
 static void found(void *user, const struct mf_difference *difference)
 {
     (void)user;
     (void)difference;
-}
-
-static enum mf_status found_file(void *user, const char *path,
-                                 enum mf_shards shards)
-{
-    (void)user;
-    (void)path;
-    (void)shards;
-    return MF_OK;
-}
-
-static enum mf_status found_folder(void *user, const char *path, bool link)
-{
-    (void)user;
-    (void)path;
-    (void)link;
-    return MF_OK;
-}
-
-static void task(void *user, size_t number)
-{
-    (void)user;
-    (void)number;
 }
 
 static enum mf_status produce(void *user, size_t number, uint64_t offset,
@@ -152,39 +119,9 @@ static void null_mf_model_diff(void)
     named("found", mf_model_diff(model, model, NULL, NULL, NULL));
 }
 
-static void null_mf_digest_add(void)
-{
-    struct mf_digest *digest = mf_digest_new(env, MF_CRC32);
-
-    mf_digest_add(NULL, "a", 1);
-    mf_digest_add(digest, NULL, 1);
-    assert_int_equal(mf_digest_finish(digest, bytes), 4);
-    assert_memory_equal(bytes, "\0\0\0\0", 4);
-    mf_digest_free(digest);
-}
-
 static void null_mf_digest_at(void)
 {
     assert_false(mf_digest_at(0, NULL));
-}
-
-static void null_mf_digest_finish(void)
-{
-    struct mf_digest *digest = mf_digest_new(env, MF_CRC32);
-
-    assert_int_equal(mf_digest_finish(NULL, bytes), 0);
-    assert_int_equal(mf_digest_finish(digest, NULL), 0);
-    mf_digest_free(digest);
-}
-
-static void null_mf_digest_free(void)
-{
-    mf_digest_free(NULL);
-}
-
-static void null_mf_digest_new(void)
-{
-    assert_null(mf_digest_new(NULL, MF_CRC32));
 }
 
 static void null_mf_file_edit(void)
@@ -272,11 +209,6 @@ static void null_mf_env_new(void)
     mf_env_free(new);
 }
 
-static void null_mf_env_threads(void)
-{
-    assert_int_equal(mf_env_threads(NULL), 1);
-}
-
 static void null_mf_fact_name(void)
 {
     assert_non_null(mf_fact_name(MF_FACT_NAME));
@@ -292,20 +224,6 @@ static void null_mf_finding_at(void)
 {
     assert_false(mf_finding_at(NULL, 0, &finding));
     assert_false(mf_finding_at(model, 0, NULL));
-}
-
-static void null_mf_folder_subfolders(void)
-{
-    refused(mf_folder_subfolders(NULL, ".", found_folder, NULL));
-    named("folder", mf_folder_subfolders(env, NULL, found_folder, NULL));
-    named("found", mf_folder_subfolders(env, ".", NULL, NULL));
-}
-
-static void null_mf_folder_list(void)
-{
-    refused(mf_folder_list(NULL, ".", found_file, NULL));
-    named("folder", mf_folder_list(env, NULL, found_file, NULL));
-    named("found", mf_folder_list(env, ".", NULL, NULL));
 }
 
 static void null_mf_format_at(void)
@@ -348,99 +266,6 @@ static void null_mf_model_hash_tensors(void)
 static void null_mf_isa_at(void)
 {
     assert_non_null(mf_isa_at(0));
-}
-
-static void null_mf_isa_check(void)
-{
-    refused(mf_isa_check(NULL));
-}
-
-static void null_mf_json_begin(void)
-{
-    mf_json_begin(NULL, '{');
-    mf_json_begin(&nowhere, '{');
-}
-
-static void null_mf_json_bool(void)
-{
-    mf_json_bool(NULL, true);
-    mf_json_bool(&nowhere, true);
-}
-
-static void null_mf_json_close_string(void)
-{
-    mf_json_close_string(NULL, false);
-    mf_json_close_string(&nowhere, false);
-}
-
-static void null_mf_json_digits(void)
-{
-    mf_json_digits(NULL, "1", 1);
-    mf_json_digits(&nowhere, "1", 1);
-    mf_json_digits(&somewhere, NULL, 1);
-}
-
-static void null_mf_json_end(void)
-{
-    mf_json_end(NULL, '}');
-    mf_json_end(&nowhere, '}');
-}
-
-static void null_mf_json_f32(void)
-{
-    mf_json_f32(NULL, 1.5f);
-    mf_json_f32(&nowhere, 1.5f);
-}
-
-static void null_mf_json_f64(void)
-{
-    mf_json_f64(NULL, 1.5);
-    mf_json_f64(&nowhere, 1.5);
-}
-
-static void null_mf_json_i64(void)
-{
-    mf_json_i64(NULL, -1);
-    mf_json_i64(&nowhere, -1);
-}
-
-static void null_mf_json_key(void)
-{
-    mf_json_key(NULL, "a");
-    mf_json_key(&nowhere, "a");
-    mf_json_key(&nowhere, NULL);
-}
-
-static void null_mf_json_null(void)
-{
-    mf_json_null(NULL);
-    mf_json_null(&nowhere);
-}
-
-static void null_mf_json_open_string(void)
-{
-    mf_json_open_string(NULL);
-    mf_json_open_string(&nowhere);
-}
-
-static void null_mf_json_piece(void)
-{
-    mf_json_piece(NULL, "a", 1);
-    mf_json_piece(&nowhere, "a", 1);
-    mf_json_piece(&somewhere, NULL, 1);
-}
-
-static void null_mf_json_string(void)
-{
-    mf_json_string(NULL, "a", 1);
-    mf_json_string(&nowhere, "a", 1);
-    mf_json_string(&somewhere, NULL, 1);
-}
-
-static void null_mf_json_u64(void)
-{
-    mf_json_u64(NULL, 1);
-    mf_json_u64(&nowhere, 1);
 }
 
 static void null_mf_kernel_find(void)
@@ -569,13 +394,6 @@ static void null_mf_model_quantize(void)
                             &dry, NULL));
 }
 
-static void null_mf_env_resize(void)
-{
-    assert_null(mf_env_resize(NULL, NULL, 0, 8));
-    assert_null(mf_env_resize(env, NULL, 8, 16));
-    named_error("block");
-}
-
 static void null_mf_rule_at(void)
 {
     assert_false(mf_rule_at(0, NULL));
@@ -590,12 +408,6 @@ static void null_mf_shard_at(void)
 {
     assert_false(mf_shard_at(NULL, 0, &shard));
     assert_false(mf_shard_at(model, 0, NULL));
-}
-
-static void null_mf_env_share(void)
-{
-    refused(mf_env_share(NULL, 1, task, NULL));
-    named("task", mf_env_share(env, 1, NULL, NULL));
 }
 
 static void null_mf_status_name(void)
@@ -644,11 +456,6 @@ static void null_mf_tensor_stats(void)
     assert_int_equal(mf_tensor_stats(model, NULL, 0, NULL), MF_OK);
 }
 
-static void null_mf_text_clean(void)
-{
-    assert_int_equal(mf_text_clean(NULL, 1), 0);
-}
-
 static void null_mf_shard_path(void)
 {
     char name[64];
@@ -659,26 +466,6 @@ static void null_mf_shard_path(void)
     assert_false(mf_shard_path("m", "gguf", 0, 1, name, 21));
     assert_true(mf_shard_path("m.gguf", "gguf", 0, 1, name, 22));
     assert_string_equal(name, "m-00001-of-00001.gguf");
-}
-
-static void null_mf_text_escape(void)
-{
-    char escape[12] = "x";
-
-    assert_int_equal(mf_text_escape(NULL, 1, escape), 0);
-    assert_string_equal(escape, "");
-    assert_int_equal(mf_text_escape("\n", 1, NULL), 0);
-}
-
-static void null_mf_text_is_utf8(void)
-{
-    assert_false(mf_text_is_utf8(NULL, 1));
-    assert_true(mf_text_is_utf8(NULL, 0));
-}
-
-static void null_mf_text_width(void)
-{
-    assert_int_equal(mf_text_width(NULL, 1), 0);
 }
 
 static void null_mf_type_at(void)
@@ -835,11 +622,7 @@ static const struct {
     { "mf_model_convert", null_mf_model_convert },
     { "mf_file_detect", null_mf_file_detect },
     { "mf_model_diff", null_mf_model_diff },
-    { "mf_digest_add", null_mf_digest_add },
     { "mf_digest_at", null_mf_digest_at },
-    { "mf_digest_finish", null_mf_digest_finish },
-    { "mf_digest_free", null_mf_digest_free },
-    { "mf_digest_new", null_mf_digest_new },
     { "mf_file_edit", null_mf_file_edit },
     { "mf_file_recover", null_mf_file_recover },
     { "mf_editor_open", null_mf_editor_open },
@@ -852,12 +635,9 @@ static const struct {
     { "mf_env_heap", null_mf_env_heap },
     { "mf_env_io", null_mf_env_io },
     { "mf_env_new", null_mf_env_new },
-    { "mf_env_threads", null_mf_env_threads },
     { "mf_fact_name", null_mf_fact_name },
     { "mf_model_duplicates", null_mf_model_duplicates },
     { "mf_finding_at", null_mf_finding_at },
-    { "mf_folder_subfolders", null_mf_folder_subfolders },
-    { "mf_folder_list", null_mf_folder_list },
     { "mf_format_at", null_mf_format_at },
     { "mf_model_hash_data", null_mf_model_hash_data },
     { "mf_file_hash", null_mf_file_hash },
@@ -865,21 +645,6 @@ static const struct {
     { "mf_model_hash_tensors", null_mf_model_hash_tensors },
     { "mf_model_uuid", null_mf_model_uuid },
     { "mf_isa_at", null_mf_isa_at },
-    { "mf_isa_check", null_mf_isa_check },
-    { "mf_json_begin", null_mf_json_begin },
-    { "mf_json_bool", null_mf_json_bool },
-    { "mf_json_close_string", null_mf_json_close_string },
-    { "mf_json_digits", null_mf_json_digits },
-    { "mf_json_end", null_mf_json_end },
-    { "mf_json_f32", null_mf_json_f32 },
-    { "mf_json_f64", null_mf_json_f64 },
-    { "mf_json_i64", null_mf_json_i64 },
-    { "mf_json_key", null_mf_json_key },
-    { "mf_json_null", null_mf_json_null },
-    { "mf_json_open_string", null_mf_json_open_string },
-    { "mf_json_piece", null_mf_json_piece },
-    { "mf_json_string", null_mf_json_string },
-    { "mf_json_u64", null_mf_json_u64 },
     { "mf_kernel_find", null_mf_kernel_find },
     { "mf_meta_at", null_mf_meta_at },
     { "mf_meta_find", null_mf_meta_find },
@@ -892,11 +657,9 @@ static const struct {
     { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_pattern_check", null_mf_pattern_check },
     { "mf_model_quantize", null_mf_model_quantize },
-    { "mf_env_resize", null_mf_env_resize },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
-    { "mf_env_share", null_mf_env_share },
     { "mf_status_name", null_mf_status_name },
     { "mf_tensor_at", null_mf_tensor_at },
     { "mf_tensor_by_offset", null_mf_tensor_by_offset },
@@ -904,11 +667,7 @@ static const struct {
     { "mf_tensor_find", null_mf_tensor_find },
     { "mf_tensor_sort", null_mf_tensor_sort },
     { "mf_tensor_stats", null_mf_tensor_stats },
-    { "mf_text_clean", null_mf_text_clean },
     { "mf_shard_path", null_mf_shard_path },
-    { "mf_text_escape", null_mf_text_escape },
-    { "mf_text_is_utf8", null_mf_text_is_utf8 },
-    { "mf_text_width", null_mf_text_width },
     { "mf_type_at", null_mf_type_at },
     { "mf_type_in", null_mf_type_in },
     { "mf_model_validate", null_mf_model_validate },

@@ -9,6 +9,7 @@
 #define MF_LIB_HEAP_H
 
 #include "lib/base/error.h"
+#include "lib/program.h"
 
 struct mf_heap {
     struct mf_allocator allocator;

@@ -5,7 +5,7 @@
 #ifndef MF_LIB_TEXT_H
 #define MF_LIB_TEXT_H
 
-#include "lib/modelfile.h"
+#include "lib/program.h"
 
 /* Length (1 to 4) of the well-formed UTF-8 character that starts text, its
  * code point in *code; 0 where the bytes are not one (overlong, surrogate,

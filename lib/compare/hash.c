@@ -21,6 +21,7 @@
 
 #include "lib/base/parallel.h"
 #include "lib/base/slices.h"
+#include "lib/io/digest.h"
 
 struct hash {
     struct mf_env *env;

@@ -2,7 +2,7 @@
  *
  * json_out.c - writing JSON: commas, escapes, numbers
  */
-#include "lib/modelfile.h"
+#include "lib/program.h"
 
 #include <float.h>
 #include <math.h>

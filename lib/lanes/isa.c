@@ -10,6 +10,8 @@
 #include <cpuid.h>
 #endif
 
+#include "lib/program.h"
+
 const struct mf_isa mf_isas[] = {
     { "portable", mf_count_portable, mf_xxh3_add_portable },
 #if defined(__x86_64__)

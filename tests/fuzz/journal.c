@@ -15,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/io/digest.h"
 #include "lib/io/journal.h"
-#include "lib/modelfile.h"
+#include "lib/program.h"
 #include "tests/fuzz/replay.h"
 
 #define DIGEST_SIZE 16 /* of the XXH3 that a journal ends with */

@@ -15,7 +15,7 @@
 
 #include "lib/io/digest.h"
 #include "lib/json/json.h"
-#include "lib/modelfile.h"
+#include "lib/program.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef FORMAT

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/modelfile.h"
+#include "lib/program.h"
 #include "lib/quantize/imatrix.h"
 #include "tests/fuzz/replay.h"
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * program.h - what the library gives the modelfile command, and nobody else
+ *
+ * The public header is about models.  The command also needs things that an
+ * embedding program has of its own: a JSON writer, text for terminals, the list
+ * of a folder, memory and threads of an env.  They are here, so that the
+ * public header, and the library's promise to keep it stable, need not grow
+ * with the command.  The command is linked with the static library; the shared
+ * one does not export these functions, and make install leaves this file out.
+ *
+ * The command includes this file and modelfile.h, and no other of lib/.
+ */
+#ifndef MF_LIB_PROGRAM_H
+#define MF_LIB_PROGRAM_H
+
+#include "lib/modelfile.h"
+
+/* ---- Memory and threads of an env ---------------------------------------- */
+
+/* Memory of the env's heap, counted and limited with the rest.  Moves block to
+ * new_size bytes: a block of NULL allocates, a new_size of 0 frees and returns
+ * NULL.  old_size is the size that the block was allocated with.  On failure
+ * returns NULL with the error set, and leaves the block as it was. */
+void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
+                    size_t new_size);
+
+/* The number of threads that share long work of this env; 1 for NULL. */
+size_t mf_env_threads(const struct mf_env *env);
+
+/* Calls task once for each index below count, on the env's threads: in any
+ * order, and several at once.  Returns when all calls have returned.  Progress
+ * is reported in tasks; MF_ERR_STOPPED when the env's progress function ended
+ * the work.  The threads block nearly all signals: a program that a task starts
+ * should be given a signal mask of its own. */
+enum mf_status mf_env_share(struct mf_env *env, size_t count,
+                            void (*task)(void *user, size_t index), void *user);
+
+/* MF_ERR_ARGUMENT when the environment variable MODELFILE_ISA is not the name
+ * of an instruction set that this processor has.  Calls that would use it then
+ * fail likewise; this function finds out before any work begins. */
+enum mf_status mf_isa_check(struct mf_env *env);
+
+/* ---- Folders ------------------------------------------------------------- */
+
+/* Calls found for every model in a folder, in the order of names, but not for
+ * those in its subfolders: once per split model, with a path and the shards
+ * member to give to mf_model_open.  Other files, and names that begin with a
+ * dot, are skipped.  When found returns another status than MF_OK the listing
+ * ends with that status. */
+enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
+                              enum mf_status (*found)(void *user,
+                                                      const char *path,
+                                                      enum mf_shards shards),
+                              void *user);
+
+/* The same for the subfolders of a folder; link: it is a symbolic link. */
+enum mf_status mf_folder_subfolders(struct mf_env *env, const char *folder,
+                                    enum mf_status (*found)(void *user,
+                                                            const char *path,
+                                                            bool link),
+                                    void *user);
+
+/* ---- Text ---------------------------------------------------------------- */
+
+/* The number of bytes at the start of a text that can go to a terminal or a log
+ * unchanged: well-formed UTF-8 without control and format characters,
+ * bidirectional overrides, zero-width characters, variation selectors and tags.
+ * A terminal would obey those, and a reader would not see them. */
+size_t mf_text_clean(const char *at, size_t size);
+
+/* Writes the escaped form (\n, \x1b, \u202e, \U000e0041) of the character at
+ * which mf_text_clean stopped into out, terminated.  Returns how many bytes of
+ * the text it replaces: 1 to 4, never 0 for a size above 0. */
+size_t mf_text_escape(const char *at, size_t size, char out[12]);
+
+/* The columns that clean text takes on a terminal: two for an East Asian
+ * character and most emoji, none for a combining mark. */
+size_t mf_text_width(const char *at, size_t size);
+
+/* Whether a text is well-formed UTF-8. */
+bool mf_text_is_utf8(const char *at, size_t size);
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+/* Writes JSON through the caller's function, with commas and escapes.  The
+ * document is always valid.  Characters at which mf_text_clean stops are
+ * written as \uXXXX, as two of these, or as a short escape.  A byte that is not
+ * UTF-8, such as 0xff, becomes \\xff: the string then contains the four
+ * characters \xff. */
+struct mf_json_out {
+    void (*write)(void *user, const char *at, size_t size);
+    void *user;
+    bool comma, after_key; /* private; start with false */
+};
+
+/* bracket: one of { [ and } ]. */
+void mf_json_begin(struct mf_json_out *json, char bracket);
+void mf_json_end(struct mf_json_out *json, char bracket);
+
+void mf_json_key(struct mf_json_out *json, const char *key);
+void mf_json_string(struct mf_json_out *json, const char *at, size_t size);
+void mf_json_u64(struct mf_json_out *json, uint64_t value);
+void mf_json_i64(struct mf_json_out *json, int64_t value);
+void mf_json_bool(struct mf_json_out *json, bool value);
+void mf_json_null(struct mf_json_out *json);
+
+/* The shortest digits that read back as the same double or float.  JSON lacks
+ * NaN and infinity: they are the strings "nan", "inf" and "-inf". */
+void mf_json_f64(struct mf_json_out *json, double value);
+void mf_json_f32(struct mf_json_out *json, float value);
+
+/* A number whose digits a JSON source wrote. */
+void mf_json_digits(struct mf_json_out *json, const char *at, size_t size);
+
+/* A string in pieces; key: it is the name of a member. */
+void mf_json_open_string(struct mf_json_out *json);
+void mf_json_piece(struct mf_json_out *json, const char *at, size_t size);
+void mf_json_close_string(struct mf_json_out *json, bool key);
+
+#endif
