@@ -306,7 +306,7 @@ check "a folder is looked through with those in it" tree
 no_model() {
     code=0
     "$modelfile" validate --quiet "$dir/tree/empty" 2>"$dir/err" || code=$?
-    [ "$code" = 3 ] && grep -q "holds no .gguf" "$dir/err"
+    [ "$code" = 3 ] && grep -q "no model in this folder" "$dir/err"
 }
 check "one without a model is exit code 3" no_model
 

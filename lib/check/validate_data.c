@@ -113,7 +113,7 @@ static void report_tensor(const struct look *look)
     enum mf_type type = (enum mf_type)record->type;
     struct mf_scan_kind kind = mf_scan_kind(type);
     enum mf_severity severity =
-        look->model->format->layout == MF_LAYOUT_TILED ? MF_WARNING : MF_ERROR;
+        look->model->format->allows_nonfinite ? MF_WARNING : MF_ERROR;
 
     if (found->bad_scale)
         mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,

@@ -413,7 +413,7 @@ enum mf_status mf_carry_facts(struct mf_draft *draft, struct mf_model *model)
 {
     size_t unused;
 
-    mf_draft_init(draft, model->env, &mf_format_gguf);
+    mf_draft_init(draft, model->env, mf_format_with_values(MF_VALUES_TYPED));
     draft->lossy = true;
     return mf_carry_metadata(draft, model, &unused);
 }

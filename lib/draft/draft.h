@@ -94,6 +94,12 @@ struct mf_format_out {
     uint64_t alignment; /* of tensors, the usual one */
     bool pads_last;     /* the last tensor, too, reaches to the alignment */
     bool has_crc;       /* the file ends with the CRC-32 of all before it */
+    /* Its readers add and multiply vectors (norms, biases) as f32 only: where
+     * other floats change their type, vectors become f32. */
+    bool f32_vectors;
+    /* Dimensions of 1 at a shape's end mean nothing to its readers: a scalar
+     * is written with one, and a tensor that is quantized without any. */
+    bool implied_ones;
 
     /* How the header keeps room: the key of a metadatum that means nothing
      * (NULL: by white space), and the bytes it takes beside the room itself. */

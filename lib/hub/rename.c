@@ -419,7 +419,7 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
     *renaming = (struct mf_renaming){ .to = to, .lossy = draft->lossy };
     if (to == MF_NAMING_KEEP)
         return MF_OK;
-    if (draft->format == &mf_format_gguf) {
+    if (draft->format->values == MF_VALUES_TYPED) {
         status = learn(renaming, draft, model, &result);
         *left_out += result.left_out;
         renaming->made = result.tensors;

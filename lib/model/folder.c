@@ -15,8 +15,6 @@
 #include "lib/io/path.h"
 #include "lib/model/model.h"
 
-#define INDEX_SUFFIX ".safetensors.index.json"
-
 struct entry {
     const char *path; /* folder and name, in the arena */
     const char *name; /* its last component */
@@ -154,25 +152,37 @@ static bool same_model(const char *a, const char *b)
            strcmp(left.suffix, right.suffix) == 0;
 }
 
-/* True where an index.json of the folder speaks for a safetensors file:
+/* True where the folder has a file PREFIX and suffix. */
+static bool has_name(const struct listing *listing, struct mf_str prefix,
+                     const char *suffix)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        const char *name = listing->entry[i].name;
+
+        if (mf_name_ends(name, suffix) &&
+            strlen(name) - strlen(suffix) == prefix.size &&
+            memcmp(name, prefix.at, prefix.size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* True where a list of shards in the folder covers this file:
  * model.safetensors.index.json for model-00001-of-00002.safetensors, and for a
  * lone model.safetensors too. */
 static bool has_index(const struct listing *listing, const char *name)
 {
-    struct mf_shard_name shard;
-    size_t prefix;
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const struct mf_format *list = mf_format_list_of(mf_formats[i]);
+        struct mf_str prefix = { name, strlen(name) };
+        struct mf_shard_name shard;
 
-    if (!mf_name_ends(name, ".safetensors"))
-        return false;
-    prefix = mf_shard_name_match(name, &shard)
-                 ? shard.prefix_size - 1
-                 : strlen(name) - strlen(".safetensors");
-    for (size_t i = 0; i < listing->count; i++) {
-        const char *other = listing->entry[i].name;
-
-        if (mf_name_ends(other, INDEX_SUFFIX) &&
-            strlen(other) - strlen(INDEX_SUFFIX) == prefix &&
-            memcmp(other, name, prefix) == 0)
+        if (!list || !mf_name_ends(name, mf_formats[i]->suffix))
+            continue;
+        prefix.size = mf_shard_name_match(name, &shard)
+                          ? shard.prefix_size - 1
+                          : prefix.size - strlen(mf_formats[i]->suffix);
+        if (has_name(listing, prefix, list->suffix))
             return true;
     }
     return false;

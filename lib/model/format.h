@@ -69,14 +69,27 @@ enum mf_status mf_shard_names_add(struct mf_shard_names *names,
 
 struct mf_format_out; /* in draft.h */
 
+/* How a model of several files is kept together. */
+enum mf_sharding {
+    MF_SHARDING_NONE, /* a model is one file */
+    /* Names end in -00002-of-00005, and each file says in split.no and
+     * split.count which one it is: one of them leads to all. */
+    MF_SHARDING_NUMBERED,
+    /* A file beside them lists them, which is the row of the same name that
+     * has `list`.  A shard by itself looks like a model. */
+    MF_SHARDING_LISTED
+};
+
 struct mf_format {
     const char *name, *variant, *suffix, *description;
     enum mf_layout layout;
     enum mf_values_kind values;
     enum mf_naming naming;
-    bool shards;   /* there is a convention for models of several files */
-    bool unmarked; /* and a file of these does not say that it is one */
-    bool fastest_first;
+    enum mf_sharding sharding;
+    bool fastest_first; /* a shape begins with the contiguous dimension */
+    /* NaN and infinite values are data like any other: its readers take them,
+     * and so they are only worth a warning. */
+    bool allows_nonfinite;
 
     /* True where the bytes are this format's (also when it can tell no more
      * than that they wear its magic): fills in *out, which comes with name,
@@ -131,6 +144,21 @@ extern const struct mf_format *const mf_formats[];
 
 /* The row of that name that can be written; NULL where there is none. */
 const struct mf_format *mf_format_to_write(const char *name);
+
+/* All that can be written, for a message: "gguf, apr or safetensors", or
+ * ".gguf, .apr or .safetensors". */
+void mf_formats_text(char *out, size_t room, bool suffixes);
+
+/* MF_ERR_ARGUMENT: no format of that name can be written; names those that
+ * can.  name may be NULL. */
+enum mf_status mf_format_unknown(struct mf_env *env, const char *name);
+
+/* The first row that can be written whose metadata is of that kind. */
+const struct mf_format *mf_format_with_values(enum mf_values_kind values);
+
+/* The row of the files that list this format's shards; NULL where its shards
+ * are not listed. */
+const struct mf_format *mf_format_list_of(const struct mf_format *format);
 
 /* Rows of formats.c, each defined in its format's folder. */
 extern const struct mf_format mf_format_gguf;

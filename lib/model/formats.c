@@ -22,6 +22,53 @@ const struct mf_format *mf_format_to_write(const char *name)
     return NULL;
 }
 
+void mf_formats_text(char *out, size_t room, bool suffixes)
+{
+    size_t left = 0, used = 0;
+
+    for (size_t i = 0; mf_formats[i]; i++)
+        left += mf_formats[i]->out != NULL;
+    out[0] = 0;
+    for (size_t i = 0; mf_formats[i] && used < room; i++)
+        if (mf_formats[i]->out) {
+            left--;
+            used += (size_t)snprintf(out + used, room - used, "%s%s",
+                                     suffixes ? mf_formats[i]->suffix
+                                              : mf_formats[i]->name,
+                                     left > 1    ? ", "
+                                     : left == 1 ? " or "
+                                                 : "");
+        }
+}
+
+enum mf_status mf_format_unknown(struct mf_env *env, const char *name)
+{
+    struct mf_str text = { name ? name : "", name ? strlen(name) : 0 };
+    char known[160];
+
+    mf_formats_text(known, sizeof(known), false);
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "cannot write format '%s'; expected %s", mf_quote(text).text,
+                   known);
+}
+
+const struct mf_format *mf_format_with_values(enum mf_values_kind values)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_formats[i]->out && mf_formats[i]->values == values)
+            return mf_formats[i];
+    return NULL;
+}
+
+const struct mf_format *mf_format_list_of(const struct mf_format *format)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (format->sharding == MF_SHARDING_LISTED && mf_formats[i]->list &&
+            strcmp(mf_formats[i]->name, format->name) == 0)
+            return mf_formats[i];
+    return NULL;
+}
+
 bool mf_format_at(size_t index, struct mf_format_info *out)
 {
     if (!out)

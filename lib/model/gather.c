@@ -16,13 +16,22 @@ enum rank { OTHER, MODEL_FILE, MODEL, MODEL_INDEX };
 
 static enum rank rank_of(const char *name)
 {
-    if (strcmp(name, "model.safetensors.index.json") == 0)
-        return MODEL_INDEX;
-    if (strcmp(name, "model.safetensors") == 0)
-        return MODEL;
-    return strncmp(name, "model", 5) == 0 && strstr(name, ".safetensors")
-               ? MODEL_FILE
-               : OTHER;
+    static const char stem[] = "model";
+    const char *rest = name + strlen(stem);
+
+    if (strncmp(name, stem, strlen(stem)) != 0)
+        return OTHER;
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const struct mf_format *list = mf_format_list_of(mf_formats[i]);
+
+        if (list && strcmp(rest, list->suffix) == 0)
+            return MODEL_INDEX;
+        if (list && strcmp(rest, mf_formats[i]->suffix) == 0)
+            return MODEL;
+        if (list && strstr(rest, mf_formats[i]->suffix))
+            return MODEL_FILE;
+    }
+    return OTHER;
 }
 
 struct only_model { /* what a folder's listing found */
@@ -77,6 +86,16 @@ static enum mf_status count_model(void *user, const char *path,
     return MF_OK;
 }
 
+/* No rule: there are no bytes that could break one. */
+static enum mf_status no_model(struct mf_env *env)
+{
+    char suffixes[160];
+
+    mf_formats_text(suffixes, sizeof(suffixes), true);
+    return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
+                   "no model in this folder (no %s file)", suffixes);
+}
+
 static enum mf_status open_folder(struct mf_model *model, const char *path)
 {
     struct only_model only = { .model = model };
@@ -86,9 +105,7 @@ static enum mf_status open_folder(struct mf_model *model, const char *path)
     if (mf_folder_list(model->env, path, count_model, &only) != MF_OK)
         return model->env->error.status;
     if (only.count == 0)
-        /* No rule: there are no bytes that could break one. */
-        return mf_fail(model->env, MF_ERR_FORMAT, MF_NO_OFFSET,
-                       "this folder holds no .gguf, .safetensors or .apr file");
+        return no_model(model->env);
     if (only.count == 1 || (only.equal == 1 && only.rank > OTHER))
         return mf_model_open_path(model, only.path, only.shards);
     if (only.named < only.count)
@@ -114,7 +131,8 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
         return MF_OK;
     if (model->part[0].is_split && model->part[0].split_count > 1)
         return mf_model_gather_split(model, path);
-    return shards == MF_SHARDS_BY_NAME && model->format->unmarked
+    return shards == MF_SHARDS_BY_NAME &&
+                   model->format->sharding == MF_SHARDING_LISTED
                ? mf_model_gather_named(model, path)
                : MF_OK;
 }

@@ -71,12 +71,30 @@ static enum mf_status build_names(struct mf_imatrix *imatrix)
 
 /* ---- opening ---- */
 
+/* Importance matrices of llama-imatrix are models with typed metadata; older
+ * ones begin with a count of entries, which no magic could be: it would be more
+ * than a thousand million. */
+static enum mf_status detect_model(struct mf_imatrix *imatrix, bool *is_model)
+{
+    uint8_t bytes[MF_HEAD_SIZE];
+    const struct mf_format *format;
+    struct mf_detection unused;
+    struct mf_head head;
+
+    if (mf_head_read(imatrix->env, &imatrix->source, bytes, &head) != MF_OK)
+        return imatrix->env->error.status;
+    format = mf_format_of(imatrix->env, &head, &unused);
+    mf_clear_error(imatrix->env); /* the older kind is not a known format */
+    *is_model = format && format->values == MF_VALUES_TYPED;
+    return MF_OK;
+}
+
 static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
                                   const struct mf_imatrix_choice *choice)
 {
     struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
     char *name = mf_arena_text(&imatrix->arena, strlen(path));
-    char magic[4] = { 0 };
+    bool is_model = false;
 
     if (!name)
         return imatrix->env->error.status;
@@ -84,12 +102,9 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
     if (mf_source_open_file(imatrix->env, name, &imatrix->source, NULL) !=
         MF_OK)
         return imatrix->env->error.status;
-    if (imatrix->source.size >= sizeof(magic) &&
-        mf_source_read(imatrix->env, &imatrix->source, 0, magic,
-                       sizeof(magic)) != MF_OK)
+    if (detect_model(imatrix, &is_model) != MF_OK)
         return imatrix->env->error.status;
-    /* As a count of entries it would be more than a thousand million. */
-    if (memcmp(magic, "GGUF", sizeof(magic)) != 0)
+    if (!is_model)
         return mf_imatrix_read_old(imatrix, choice);
     if (mf_model_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
         return imatrix->env->error.status;

@@ -89,10 +89,6 @@ static enum mf_status check_gguf(const struct mf_imatrix *imatrix)
 {
     const struct mf_model *model = imatrix->model;
 
-    if (model->format != &mf_format_gguf)
-        return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "%s is no format of importance matrices",
-                       model->format->name);
     if (model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the importance matrix is big-endian");

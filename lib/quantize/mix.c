@@ -309,7 +309,7 @@ static enum mf_status prepare_with_facts(struct mf_mix *mix,
     struct mf_draft facts;
     enum mf_status status;
 
-    if (drafts[0]->format == &mf_format_gguf)
+    if (drafts[0]->format->values == MF_VALUES_TYPED)
         return prepare(mix, drafts, count, drafts[0], model, imatrix);
     status = mf_carry_facts(&facts, model);
     if (status == MF_OK)

@@ -64,7 +64,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     /* What is not quantized of a model of Hugging Face's is what llama.cpp's
      * converter makes of it: norms are floats of 32 bits. */
     draft->f32_vectors =
-        work->how->names == MF_NAMING_GGUF && draft->format == &mf_format_gguf;
+        work->how->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
     if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
         draft->floats = MF_TYPE_F32;
     if (number == 0 &&
@@ -79,7 +79,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     if (mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
                               count) != MF_OK)
         return model->env->error.status;
-    if (draft->format == &mf_format_gguf)
+    if (draft->format->out->implied_ones)
         trim_shapes(draft);
     return MF_OK;
 }
@@ -140,9 +140,9 @@ static enum mf_status plan(struct quantizing *work, const char *path)
     if (!format)
         return model->env->error.status;
     /* llama-quantize numbers a single file, too: -00001-of-00001. */
-    split =
-        work->options->keep_split && (model->file_count > 1 || format->shards);
-    if (split && !format->shards)
+    split = work->options->keep_split &&
+            (model->file_count > 1 || format->sharding != MF_SHARDING_NONE);
+    if (split && format->sharding == MF_SHARDING_NONE)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s has no convention for shards", format->name);
     if (mf_outputs_make(&work->outputs, format, path,

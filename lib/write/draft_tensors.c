@@ -92,7 +92,7 @@ static enum mf_type wished_type(const struct mf_draft *draft,
         return type;
     if (wished && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
         return draft->floats;
-    if ((draft->f32_vectors || (wished && draft->format->fastest_first)) &&
+    if ((draft->f32_vectors || (wished && draft->format->out->f32_vectors)) &&
         is_vector(tensor) && type != MF_TYPE_F64)
         return MF_TYPE_F32;
     return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
@@ -134,7 +134,7 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     tensor->record = number;
     if (!tensor->dim)
         return draft->env->error.status;
-    if (tensor->rank == 0 && draft->format->fastest_first) {
+    if (tensor->rank == 0 && draft->format->out->implied_ones) {
         tensor->rank = 1;
         tensor->dim = &one;
     }

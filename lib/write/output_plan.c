@@ -28,9 +28,7 @@ const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
     }
     format = mf_format_to_write(name);
     if (!format)
-        mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                "there is no format '%s' that can be written",
-                mf_quote((struct mf_str){ name, strlen(name) }).text);
+        mf_format_unknown(model->env, name);
     return format;
 }
 
@@ -87,7 +85,7 @@ static enum mf_status take_type(const struct mf_outputs *outputs,
     if (keeps_types(options))
         return MF_OK;
     draft->f32_vectors = options->names == MF_NAMING_GGUF &&
-                         draft->format == &mf_format_gguf &&
+                         draft->format->out->f32_vectors &&
                          outputs->model->info.byte_order != MF_BIG_ENDIAN;
     for (size_t i = 0; name && i < sizeof(types) / sizeof(*types); i++)
         if (strcmp(mf_types[types[i]].name, name) == 0)
@@ -248,26 +246,25 @@ static bool is_only_shard(const struct mf_model *model,
 }
 
 /* Metadata of the model goes into the first file; others say what they are,
- * and in safetensors what framework they are for. */
+ * and where metadata is strings alone what framework they are for. */
 static enum mf_status
 add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
                    size_t number, const struct mf_convert_options *options)
 {
-    bool split = draft->format == &mf_format_gguf && sharded(options);
+    bool numbered = draft->format->sharding == MF_SHARDING_NUMBERED;
     const struct mf_entry *framework;
     struct mf_entry *entry;
 
     if (number == 0) {
         if (start_draft(outputs, draft, options) != MF_OK)
             return outputs->env->error.status;
-        if (draft->format == &mf_format_gguf &&
-            (sharded(options) || outputs->model->file_count > 1 ||
-             is_only_shard(outputs->model, options)))
+        if (numbered && (sharded(options) || outputs->model->file_count > 1 ||
+                         is_only_shard(outputs->model, options)))
             drop_split(draft);
     } else {
         draft->version = outputs->output[0].draft.version;
         draft->big_endian = outputs->output[0].draft.big_endian;
-        framework = draft->format == &mf_format_safetensors
+        framework = draft->format->values == MF_VALUES_STRINGS
                         ? mf_draft_find(&outputs->output[0].draft, "format")
                         : NULL;
         if (framework) {
@@ -277,11 +274,12 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
             *entry = *framework;
         }
     }
-    return split ? add_split(draft, number, outputs->count,
-                             outputs->model->index.tensor_count -
-                                 outputs->renaming.dropped +
-                                 outputs->renaming.made)
-                 : MF_OK;
+    return numbered && sharded(options)
+               ? add_split(draft, number, outputs->count,
+                           outputs->model->index.tensor_count -
+                               outputs->renaming.dropped +
+                               outputs->renaming.made)
+               : MF_OK;
 }
 
 static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
@@ -319,9 +317,9 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
                                    const struct mf_format *format,
                                    const char *path, bool shards)
 {
-    static const char list[] = ".safetensors.index.json";
+    const struct mf_format *list = mf_format_list_of(format);
     struct mf_str stem = stem_of(format, path);
-    size_t room = strlen(path) + 64;
+    size_t room = strlen(path) + (list ? strlen(list->suffix) : 0) + 64;
 
     for (size_t i = 0; i < outputs->count; i++) {
         char *name = shards ? mf_arena_text(&outputs->arena, room) : NULL;
@@ -332,12 +330,12 @@ static enum mf_status name_outputs(struct mf_outputs *outputs,
             mf_shard_path(path, format->name, i, outputs->count, name, room);
         outputs->output[i].path = shards ? name : path;
     }
-    if (shards && format == &mf_format_safetensors) {
+    if (shards && list) {
         outputs->index_path = mf_arena_text(&outputs->arena, room);
         if (!outputs->index_path)
             return outputs->env->error.status;
         memcpy(outputs->index_path, stem.at, stem.size);
-        memcpy(outputs->index_path + stem.size, list, sizeof(list));
+        strcpy(outputs->index_path + stem.size, list->suffix);
     }
     return MF_OK;
 }
@@ -378,14 +376,17 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (!format || mf_model_refuse_stray(model) != MF_OK ||
         check_model(model, format) != MF_OK)
         return env->error.status;
-    if (sharded(options) && !format->shards)
+    if (sharded(options) && format->sharding == MF_SHARDING_NONE)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s has no convention for shards", format->name);
-    if (options->empty_first &&
-        (!sharded(options) || format != &mf_format_gguf))
+    if (options->empty_first && !sharded(options))
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "only the first of several GGUF files can be without "
-                       "tensors");
+                       "a first shard without tensors requires a limit for "
+                       "shards");
+    if (options->empty_first && format->sharding != MF_SHARDING_NUMBERED)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%s cannot have a first shard without tensors",
+                       format->name);
     count = sharded(options)
                 ? count_shards(model, options) + options->empty_first
                 : 1;
@@ -396,8 +397,8 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return env->error.status;
     /* Where readers take such numbers, and none is converted, they pass. */
     out->sound =
-        !options->allow_nonfinite && (options->type || options->dequantize ||
-                                      format->layout != MF_LAYOUT_TILED);
+        !options->allow_nonfinite &&
+        (options->type || options->dequantize || !format->allows_nonfinite);
     out->verbatim = is_verbatim(model, format, options);
     if (out->verbatim) {
         out->output->draft.big_endian = model->info.byte_order == MF_BIG_ENDIAN;

@@ -36,8 +36,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
 
     mf_clear_error(env);
     if (!format)
-        return mf_writer_refuse(env, "the writer's format is none of gguf, apr "
-                                     "and safetensors");
+        return mf_format_unknown(env, options->format);
     if (options->version != 0 && (options->version < format->out->oldest ||
                                   options->version > format->out->version))
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
