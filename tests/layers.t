@@ -243,23 +243,41 @@ check "codecs are built" ls "$build/lib/quant/bf16.portable.o"
 check_empty "each of their objects defines its codec only" quant_globals
 check_empty "codecs call nothing but memcpy and its kin" quant_calls
 
-# Looking at tensor data decodes nothing: a program that does only that is
-# linked without a codec.
+# pulled_in HEADER CALL: the objects that a program with that call is linked
+# with.
 pulled_in() {
-    echo '#include "lib/modelfile.h"
-        int main(void) { return mf_model_validate_data(0); }' |
+    echo "#include \"lib/$1\"
+        int main(void) { return $2; }" |
         $cc -I. -x c - -x none "$library" ${LIBS:--lz -lm -fopenmp} -o /dev/null \
             -Wl,-M |
         grep -o 'libmodelfile\.a([^)]*)' | sort -u
 }
+
+# Looking at tensor data decodes nothing: a program that does only that is
+# linked without a codec.
 pulled_codecs() {
-    pulled_in | grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)'
+    pulled_in modelfile.h 'mf_model_validate_data(0)' |
+        grep -E '\((codecs|.*\.(portable|avx2|avx512))\.o\)'
 }
 pulled_validate() {
-    pulled_in | grep '(validate_data\.o)'
+    pulled_in modelfile.h 'mf_model_validate_data(0)' |
+        grep '(validate_data\.o)'
+}
+
+# Opening a file for reading cannot reach code that writes, locks or removes
+# one.
+read_only='mf_source_open_file(0, 0, 0, 0) || mf_reader_init(0, 0, 0, 0, 0)'
+pulled_source() {
+    pulled_in io/reader.h "$read_only" | grep '(source\.o)'
+}
+pulled_writers() {
+    pulled_in io/reader.h "$read_only" |
+        grep -E '\((target|journal|lock|temporary|sink|signals)[^)]*\.o\)'
 }
 check "a program that only looks at data can be linked" pulled_validate
 check_empty "and has no codec in it" pulled_codecs
+check "a program that only reads a file can be linked" pulled_source
+check_empty "and has nothing in it that writes files" pulled_writers
 
 # ---- the shared library ----
 

@@ -134,7 +134,7 @@ static void a_shrinking_file_is_an_error_with_an_offset(void **state)
     assert_true(reader.failed);
     assert_int_equal(mf_reader_check(&reader, "a field"), MF_ERR_IO);
     assert_int_equal(mf_env_error(env)->offset, 50);
-    assert_non_null(strstr(mf_env_error(env)->message, "shrank"));
+    assert_non_null(strstr(mf_env_error(env)->message, "truncated"));
     mf_reader_release(&reader);
 }
 

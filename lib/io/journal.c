@@ -10,6 +10,9 @@
 
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/io/source.h"
+
+_Static_assert(MF_PATCHES_MAX <= MF_OVERLAY_MAX, "an overlay has all patches");
 
 /* ---- bytes ---- */
 
@@ -264,29 +267,17 @@ enum mf_status mf_journal_compare(struct mf_env *env,
     return env->error.status;
 }
 
-bool mf_journal_cover(const struct mf_journal *journal, uint64_t offset,
-                      uint8_t *buffer, size_t size)
+struct mf_overlay mf_journal_overlay(const struct mf_journal *journal)
 {
+    struct mf_overlay overlay = { .fd = journal->fd, .count = journal->count };
+
     for (size_t i = 0; i < journal->count; i++) {
         const struct mf_patch *patch = &journal->patch[i];
-        uint64_t from = offset > patch->offset ? offset : patch->offset;
-        uint64_t end = offset + size < patch->offset + patch->size
-                           ? offset + size
-                           : patch->offset + patch->size;
-        uint64_t at = patch->old_at + (journal->shows_old ? 0 : patch->size);
 
-        if (from < end && !mf_journal_read_all(
-                              journal->fd, at + (from - patch->offset),
-                              buffer + (from - offset), (size_t)(end - from)))
-            return false;
+        overlay.span[i].offset = patch->offset;
+        overlay.span[i].size = patch->size;
+        overlay.span[i].at =
+            patch->old_at + (journal->shows_old ? 0 : patch->size);
     }
-    return true;
-}
-
-void mf_journal_close(struct mf_env *env, struct mf_journal *journal)
-{
-    if (!journal)
-        return;
-    close(journal->fd);
-    mf_release(env, journal, sizeof(*journal));
+    return overlay;
 }

@@ -20,6 +20,7 @@
 /* Larger ones are not made and not read. */
 #define MF_JOURNAL_MAX ((uint64_t)256 << 20)
 
+struct mf_overlay;
 struct mf_source;
 
 /* Bytes of a file that change. */
@@ -33,7 +34,7 @@ struct mf_journal {
     uint64_t file_size;
     struct mf_patch patch[MF_PATCHES_MAX];
     size_t count;
-    bool shows_old; /* mf_journal_cover gives the old bytes */
+    bool shows_old; /* mf_journal_overlay gives the old bytes */
 };
 
 /* The name of a file's journal; false where it is too long to be one. */
@@ -59,12 +60,9 @@ enum mf_status mf_journal_compare(struct mf_env *env,
                                   const struct mf_journal *journal, int fd,
                                   enum mf_journal_state *out);
 
-/* The journal's bytes in place of those that were read from the file; false
- * with errno set where they cannot be had. */
-bool mf_journal_cover(const struct mf_journal *journal, uint64_t offset,
-                      uint8_t *buffer, size_t size);
-
-void mf_journal_close(struct mf_env *env, struct mf_journal *journal);
+/* What a source needs to read the file as it was before the edit (shows_old)
+ * or will be after it.  Its file is the journal's: one of the two closes it. */
+struct mf_overlay mf_journal_overlay(const struct mf_journal *journal);
 
 /* ---- writing ---- */
 

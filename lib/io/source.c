@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - where bytes come from: a file or memory
+ * source.c - bytes in: a file or memory, read at any offset
  */
 #include "lib/io/source.h"
 
@@ -10,11 +10,47 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/journal.h"
 #include "lib/io/path.h"
 
 /* Linux reads at most 2 GiB less a page at once. */
 #define READ_MAX ((size_t)1 << 30)
+
+/* All of size bytes; false with errno set if they cannot be read. */
+static bool read_all(int fd, uint64_t offset, uint8_t *into, size_t size)
+{
+    while (size > 0) {
+        ssize_t got;
+
+        MF_AGAIN(got, pread(fd, into, size, (off_t)offset));
+        if (got == 0)
+            errno = EIO;
+        if (got <= 0)
+            return false;
+        into += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+/* Replaces those of the size bytes read at offset that the overlay has; false
+ * with errno set if it cannot be read. */
+static bool apply_overlay(const struct mf_overlay *overlay, uint64_t offset,
+                          uint8_t *buffer, size_t size)
+{
+    for (size_t i = 0; i < overlay->count; i++) {
+        uint64_t start = overlay->span[i].offset;
+        uint64_t stop = start + overlay->span[i].size;
+        uint64_t from = offset > start ? offset : start;
+        uint64_t end = offset + size < stop ? offset + size : stop;
+
+        if (from < end &&
+            !read_all(overlay->fd, overlay->span[i].at + (from - start),
+                      buffer + (from - offset), (size_t)(end - from)))
+            return false;
+    }
+    return true;
+}
 
 static int64_t file_read(const struct mf_source *source, uint64_t offset,
                          void *buffer, size_t size)
@@ -23,11 +59,9 @@ static int64_t file_read(const struct mf_source *source, uint64_t offset,
 
     if (size > READ_MAX)
         size = READ_MAX;
-    do {
-        got = pread(source->fd, buffer, size, (off_t)offset);
-    } while (got < 0 && errno == EINTR);
-    if (got > 0 && source->journal &&
-        !mf_journal_cover(source->journal, offset, buffer, (size_t)got))
+    MF_AGAIN(got, pread(source->fd, buffer, size, (off_t)offset));
+    if (got > 0 &&
+        !apply_overlay(&source->overlay, offset, buffer, (size_t)got))
         return -1;
     return got;
 }
@@ -39,7 +73,7 @@ static uint64_t file_size_now(const struct mf_source *source)
     return fstat(source->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* When the file was written last, in nanoseconds. */
+/* The time of the last write, in nanoseconds. */
 static int64_t time_of(const struct stat *status)
 {
     return (int64_t)status->st_mtim.tv_sec * 1000000000 +
@@ -56,7 +90,8 @@ static int64_t file_time_now(const struct mf_source *source)
 static void file_close(struct mf_source *source)
 {
     close(source->fd);
-    mf_journal_close(source->env, source->journal);
+    if (source->overlay.count > 0)
+        close(source->overlay.fd);
 }
 
 static void keep_open(struct mf_source *source)
@@ -88,7 +123,7 @@ static const struct mf_source_ops borrowed_ops = { file_read, file_size_now,
 static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
                                                  NULL, keep_open };
 
-/* What is at the end of a path when it is no regular file. */
+/* What a path leads to if not to a regular file. */
 static const char *kind_of(mode_t mode)
 {
     if (S_ISDIR(mode))
@@ -108,16 +143,16 @@ static enum mf_status check_regular(struct mf_env *env,
     if (is_folder)
         *is_folder = S_ISDIR(status->st_mode);
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this is %s, not a regular file: reading a model needs "
-                   "one that can be read at any place",
+                   "this is %s, not a regular file: the input must be "
+                   "seekable; save it to a file first",
                    kind_of(status->st_mode));
 }
 
 enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
                                    struct mf_source *out, bool *is_folder)
 {
-    /* O_NONBLOCK: a pipe without a writer must not hang us; it does not
-     * matter for regular files. */
+    /* O_NONBLOCK: opening a pipe that has no writer must not hang; regular
+     * files ignore it. */
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     struct stat status;
     int fd;
@@ -139,13 +174,11 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
                                .name = path,
                                .size = (uint64_t)status.st_size,
                                .time = time_of(&status),
-                               .fd = fd,
-                               .env = env };
+                               .fd = fd };
     return MF_OK;
 }
 
-void mf_source_open_fd(struct mf_env *env, const char *path, int fd,
-                       struct mf_source *out)
+void mf_source_open_fd(const char *path, int fd, struct mf_source *out)
 {
     struct stat status = { 0 };
 
@@ -154,8 +187,7 @@ void mf_source_open_fd(struct mf_env *env, const char *path, int fd,
                                .name = path,
                                .size = (uint64_t)status.st_size,
                                .time = time_of(&status),
-                               .fd = fd,
-                               .env = env };
+                               .fd = fd };
 }
 
 struct mf_source mf_source_borrow(const struct mf_source *source)
@@ -196,8 +228,8 @@ enum mf_status mf_source_read(struct mf_env *env,
                            strerror(errno));
         if (got == 0)
             return mf_fail(env, MF_ERR_IO, offset,
-                           "the file ends here, %zu bytes early: it shrank "
-                           "while it was read",
+                           "the file ends here, %zu bytes early: it was "
+                           "truncated while it was read",
                            size);
         env->io.reads++;
         env->io.bytes_read += (uint64_t)got;
@@ -220,7 +252,7 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
     if (now == source->size)
         return MF_OK;
     return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
-                   "the file was %" PRIu64 " bytes long when it was opened "
-                   "and is %" PRIu64 " now: it changed while it was read",
+                   "the file changed while it was read: it had %" PRIu64
+                   " bytes when it was opened and has %" PRIu64 " now",
                    source->size, now);
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.h - where bytes come from: a file or memory
+ * source.h - bytes in: a file or memory, read at any offset
  *
- * No mmap: a file that shrinks under us must be an error with a place, never
- * a signal in the program that embeds the library.
+ * A source only reads.  Nothing here can reach code that writes, locks or
+ * removes files; tests/layers.t checks the object for that.  Where an
+ * interrupted edit left a file half old and half new, whoever opens a model by
+ * its path finds the journal (lib/model/pending.c) and gives the source an
+ * overlay: spans whose bytes are read from the journal instead.
+ *
+ * No mmap: a file that shrinks while it is read must be an error with an
+ * offset, never a signal in the program that embeds the library.
  */
 #ifndef MF_LIB_SOURCE_H
 #define MF_LIB_SOURCE_H
@@ -12,14 +18,26 @@
 
 struct mf_source;
 
+/* Spans of a file whose bytes are read from another one, which is open as fd.
+ * All zero: none. */
+#define MF_OVERLAY_MAX 2
+struct mf_overlay {
+    int fd;
+    size_t count;
+    struct {
+        uint64_t offset, size; /* in the file */
+        uint64_t at;           /* where its bytes are in the other one */
+    } span[MF_OVERLAY_MAX];
+};
+
 struct mf_source_ops {
-    /* Up to size bytes at offset into buffer: how many, 0 at the end, -1 with
-     * errno set. */
+    /* Reads up to size bytes at offset into buffer; returns how many, 0 at the
+     * end, -1 with errno set. */
     int64_t (*read)(const struct mf_source *source, uint64_t offset,
                     void *buffer, size_t size);
-    /* What the size is now; the same number while nothing changes. */
+    /* The size now, to compare with the one at opening. */
     uint64_t (*size_now)(const struct mf_source *source);
-    /* When it was changed last; NULL: it never is. */
+    /* The time of the last change, in nanoseconds; NULL: never changes. */
     int64_t (*time_now)(const struct mf_source *source);
     void (*close)(struct mf_source *source);
 };
@@ -28,39 +46,37 @@ struct mf_source {
     const struct mf_source_ops *ops;
     const char *name; /* for messages; owned by whoever opened the source */
     uint64_t size;
-    int64_t time; /* of the last change, when it was opened */
-    int fd;
-    const uint8_t *bytes;
-    void *user;                 /* for other kinds than the two below */
-    struct mf_journal *journal; /* to read through; NULL: none */
-    struct mf_env *env;         /* whose heap it lies on */
+    int64_t time;              /* of the last change, when it was opened */
+    int fd;                    /* of a file, else -1 */
+    const uint8_t *bytes;      /* of memory */
+    void *user;                /* for kinds that are defined elsewhere */
+    struct mf_overlay overlay; /* of a file */
 };
 
-/* A regular file, read-only; anything else is refused by its name, except
- * that a folder sets *is_folder (when not NULL) beside MF_ERR_ARGUMENT. */
+/* Opens a regular file for reading.  Anything else is MF_ERR_ARGUMENT; for a
+ * folder *is_folder (when not NULL) is set as well. */
 enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
                                    struct mf_source *out, bool *is_folder);
 
-/* A regular file that is open already, and stays open when the source is
- * closed. */
-void mf_source_open_fd(struct mf_env *env, const char *path, int fd,
-                       struct mf_source *out);
+/* A regular file that is open already; closing the source leaves it open. */
+void mf_source_open_fd(const char *path, int fd, struct mf_source *out);
 
-/* The same source once more: closing it closes nothing. */
+/* A second source for the same bytes; closing it closes nothing. */
 struct mf_source mf_source_borrow(const struct mf_source *source);
 
 void mf_source_open_memory(const char *name, const void *bytes, size_t size,
                            struct mf_source *out);
 
-/* A source that was never opened (all zero) may be closed, too. */
+/* Also closes the overlay's file.  A source that was never opened (all zero)
+ * may be closed, too. */
 void mf_source_close(struct mf_source *source);
 
-/* All of size bytes, or MF_ERR_IO with the offset where they ended. */
+/* Reads all of size bytes; else MF_ERR_IO with the offset where they ended. */
 enum mf_status mf_source_read(struct mf_env *env,
                               const struct mf_source *source, uint64_t offset,
                               void *buffer, size_t size);
 
-/* MF_ERR_IO where the file was changed since it was opened. */
+/* MF_ERR_IO if the file has changed since it was opened. */
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source);
 

@@ -166,7 +166,7 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     off_t in = (off_t)from, out = (off_t)offset;
     ssize_t moved;
 
-    if (target->stream || source->fd < 0 || source->journal ||
+    if (target->stream || source->fd < 0 || source->overlay.count > 0 ||
         from > source->size || size > source->size - from ||
         offset > target->size || size > target->size - offset)
         return 0;

@@ -71,7 +71,7 @@ static void sum_up(struct mf_model *model)
     };
     for (size_t i = 0; i < model->file_count; i++) {
         info->file_size += model->file[i].source.size;
-        info->pending_edit |= model->file[i].source.journal != NULL;
+        info->pending_edit |= model->file[i].source.overlay.count > 0;
     }
     for (size_t i = 0; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];

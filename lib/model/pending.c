@@ -57,7 +57,7 @@ static bool find_data(struct mf_env *env, const struct mf_source *source,
     struct mf_model *model;
 
     journal->shows_old = old;
-    view.journal = journal;
+    view.overlay = mf_journal_overlay(journal);
     if (mf_model_open_source(env, "", &view, NULL, &model) != MF_OK)
         return false;
     *out = model->part[0];
@@ -266,19 +266,6 @@ static bool may_be_there(const char *path)
     return lstat(journal, &status) == 0;
 }
 
-/* The source reads through the journal that is pending. */
-static enum mf_status read_through(struct mf_env *env,
-                                   struct mf_pending *pending,
-                                   struct mf_source *source)
-{
-    source->journal = mf_alloc(env, sizeof(*source->journal));
-    if (!source->journal)
-        return env->error.status;
-    *source->journal = pending->journal;
-    pending->journal.fd = -1;
-    return MF_OK;
-}
-
 static enum mf_status look_beside(struct mf_env *env, const char *path,
                                   struct mf_source *source)
 {
@@ -294,7 +281,8 @@ static enum mf_status look_beside(struct mf_env *env, const char *path,
         return status;
     if (pending.state == MF_PENDING_MIXED) {
         mf_pending_tell(env, path, &pending, MF_PENDING_READ_THROUGH);
-        status = read_through(env, &pending, source);
+        source->overlay = mf_journal_overlay(&pending.journal);
+        pending.journal.fd = -1; /* the source closes it */
     } else if (pending.state == MF_PENDING_UNTRUSTED ||
                pending.state == MF_PENDING_FOREIGN) {
         mf_pending_tell(env, path, &pending, MF_PENDING_IGNORED);
@@ -333,7 +321,7 @@ enum mf_status mf_pending_settle(struct mf_env *env, const char *path,
     enum mf_status status;
 
     *changed = 0;
-    mf_source_open_fd(env, path, lock->fd, &source);
+    mf_source_open_fd(path, lock->fd, &source);
     status = mf_pending_find(env, &lock->place, &source, forced, out);
     if (status != MF_OK || out->state == MF_PENDING_NONE)
         return status;

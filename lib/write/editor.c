@@ -31,7 +31,7 @@ static enum mf_status open_locked(struct mf_editor *editor, const char *path,
         return env->error.status;
     if (pending.state == MF_PENDING_MIXED)
         mf_pending_tell(env, path, &pending, MF_PENDING_FINISHED);
-    mf_source_open_fd(env, path, editor->lock.fd, out);
+    mf_source_open_fd(path, editor->lock.fd, out);
     return MF_OK;
 }
 
