@@ -130,6 +130,8 @@ size_t mf_recoding_numbers(const struct mf_recoding *recoding, uint64_t first,
 {
     uint64_t left = recoding->count - first * recoding->columns;
 
+    assert(recoding->columns > 0 &&
+           first <= recoding->count / recoding->columns);
     return rows > left / recoding->columns ? (size_t)left
                                            : rows * recoding->columns;
 }
@@ -174,6 +176,9 @@ static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
     float *floats =
         (void *)(buffer + up(recoding->prefix + rows * recoding->in));
 
+    assert(recoding->decode && rows > 0);
+    assert(numbers % mf_types[recoding->from].block == 0 ||
+           mf_type_flows(recoding->from));
     recoding->decode->decode(buffer, floats, numbers);
     return floats;
 }
@@ -187,6 +192,7 @@ static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
 {
     float scale;
 
+    assert(numbers > 0 && recoding->head == sizeof(scale));
     floats[numbers] = recoding->largest;
     recoding->encode->encode(floats, NULL, out, numbers + 1);
     memcpy(&scale, out, sizeof(scale));

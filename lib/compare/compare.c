@@ -6,6 +6,7 @@
  */
 #include "lib/compare/compare.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "lib/base/parallel.h"
@@ -129,6 +130,7 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
     for (size_t i = 0; i < count; i++) {
         uint64_t size = record[pair[i].a].size;
 
+        assert(size == b->index.tensor[pair[i].b].size);
         if (mf_compare_readable(a, pair[i].a) != MF_OK ||
             mf_compare_readable(b, pair[i].b) != MF_OK)
             return a->env->error.status;
