@@ -9,26 +9,7 @@
 #include <inttypes.h>
 
 #include "lib/model/format.h"
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static inline int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static inline int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
+#include "tests/with_env.h"
 
 /* ---- files made in memory ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_trace.h - what the tokenizer says of a document, as one line of text
+ * json_trace.h - the tokens of a JSON document as one line of text
  *
  * {"a":[1,"b"]} gives "{ a: [ 1 'b' ] } ." and [tru gives "[ !".
  */
@@ -8,10 +8,10 @@
 #define TESTS_JSON_TRACE_H
 
 #include "lib/json/json.h"
-#include "tests/support.h"
+#include "tests/with_env.h"
 
-/* Bytes of the file before and behind the document.  They would show where
- * the tokenizer left it. */
+/* Bytes of the file before and after the document: they would show up in the
+ * trace if the tokenizer read beyond it. */
 #define TRACE_LEAD 5
 #define TRACE_TAIL 3
 #define TRACE_ROOM 4096
@@ -19,13 +19,13 @@
 struct json_trace {
     char text[TRACE_ROOM];
     size_t size;
-    enum mf_status status; /* and offset: of the error, from the document's */
-    uint64_t offset;       /* start on */
+    enum mf_status status; /* of the error */
+    uint64_t offset;       /* of the error, from the document's start */
     char message[320];
 };
 
-/* How to read: through what window, and strings in pieces of how many bytes.
- * piece 0: strings are left to mf_json_next. */
+/* The sizes of the window and of the pieces that strings are read in, in bytes;
+ * piece 0: strings are skipped by mf_json_next. */
 struct json_way {
     size_t window, piece;
 };
@@ -39,14 +39,14 @@ static inline void trace_add(struct json_trace *trace, const char *at,
     trace->text[trace->size] = 0;
 }
 
-static inline void trace_text(struct mf_json *json, size_t piece,
+static inline void trace_text(struct mf_json *tokens, size_t piece,
                               struct json_trace *trace)
 {
     char *text = malloc(piece); /* exact, so that writing past it shows */
     bool more = piece > 0;
     uint64_t size;
 
-    while (more && mf_json_text(json, text, piece, &size, &more) == MF_OK) {
+    while (more && mf_json_text(tokens, text, piece, &size, &more) == MF_OK) {
         assert_true(size <= piece && (size > 0 || !more));
         assert_true(mf_text_is_utf8(text, (size_t)size));
         trace_add(trace, text, (size_t)size);
@@ -54,7 +54,7 @@ static inline void trace_text(struct mf_json *json, size_t piece,
     free(text);
 }
 
-static inline void trace_token(struct mf_json *json, enum mf_json_token token,
+static inline void trace_token(struct mf_json *tokens, enum mf_json_token token,
                                size_t piece, struct json_trace *trace)
 {
     static const char *const words[] = {
@@ -69,55 +69,53 @@ static inline void trace_token(struct mf_json *json, enum mf_json_token token,
     if (token == MF_JSON_STRING)
         trace_add(trace, "'", 1);
     if (token == MF_JSON_STRING || token == MF_JSON_KEY)
-        trace_text(json, piece, trace);
+        trace_text(tokens, piece, trace);
     if (token == MF_JSON_NUMBER) {
-        assert_int_equal(strlen(json->digits), json->digits_size);
-        trace_add(trace, json->digits, json->digits_size);
+        assert_int_equal(strlen(tokens->digits), tokens->digits_size);
+        trace_add(trace, tokens->digits, tokens->digits_size);
     }
     trace_add(trace, words[token], strlen(words[token]));
 }
 
-/* The env's error must be clear; it is again afterwards. */
-static inline void trace_source(struct mf_env *env,
-                                const struct mf_source *source, size_t size,
+/* The env must have no error; it is cleared again afterwards. */
+static inline void trace_source(const struct mf_source *from, size_t size,
                                 struct json_way way, struct json_trace *out)
 {
     struct mf_span span = { TRACE_LEAD, size };
-    struct mf_reader reader;
-    struct mf_json json;
+    struct mf_reader in;
+    struct mf_json tokens;
     enum mf_json_token token;
 
     out->size = 0;
-    assert_int_equal(
-        mf_reader_init_span(&reader, env, source, span, way.window), MF_OK);
-    mf_json_init(&json, &reader);
+    assert_int_equal(mf_reader_init_span(&in, env, from, span, way.window),
+                     MF_OK);
+    mf_json_init(&tokens, &in);
     do {
-        token = mf_json_next(&json);
-        trace_token(&json, token, way.piece, out);
+        token = mf_json_next(&tokens);
+        trace_token(&tokens, token, way.piece, out);
     } while (token != MF_JSON_ERROR && token != MF_JSON_END);
-    assert_int_equal(mf_json_next(&json), token); /* it stays at that */
+    assert_int_equal(mf_json_next(&tokens), token); /* it stays at that */
     assert_int_equal(token == MF_JSON_ERROR, env->error.status != MF_OK);
     out->status = env->error.status;
     out->offset = env->error.offset - TRACE_LEAD;
     memcpy(out->message, env->error.message, sizeof(out->message));
-    mf_reader_release(&reader);
+    mf_reader_release(&in);
     mf_clear_error(env);
 }
 
-static inline void trace_document(struct mf_env *env, const char *at,
-                                  size_t size, struct json_way way,
-                                  struct json_trace *out)
+static inline void trace_document(const char *at, size_t size,
+                                  struct json_way way, struct json_trace *out)
 {
     size_t room = TRACE_LEAD + size + TRACE_TAIL;
-    char *file = malloc(room);
-    struct mf_source source;
+    char *bytes = malloc(room);
+    struct mf_source file;
 
-    assert_non_null(file);
-    memset(file, ']', room);
-    memcpy(file + TRACE_LEAD, at, size);
-    mf_source_open_memory("document", file, room, &source);
-    trace_source(env, &source, size, way, out);
-    free(file);
+    assert_non_null(bytes);
+    memset(bytes, ']', room);
+    memcpy(bytes + TRACE_LEAD, at, size);
+    mf_source_open_memory("document", bytes, room, &file);
+    trace_source(&file, size, way, out);
+    free(bytes);
 }
 
 #endif

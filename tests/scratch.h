@@ -197,13 +197,13 @@ static inline void safetensors_save(const char *header, size_t data,
 /* ---- writing ---- */
 
 /* One file from another; the status, the env's words stay. */
-static inline enum mf_status convert_file(struct mf_env *env, const char *from,
+static inline enum mf_status convert_file(struct mf_env *own, const char *from,
                                           const char *to,
                                           const struct mf_convert_options *how,
                                           struct mf_convert_result *out)
 {
     struct mf_model *model;
-    enum mf_status status = mf_model_open(env, from, NULL, &model);
+    enum mf_status status = mf_model_open(own, from, NULL, &model);
 
     if (status == MF_OK) {
         status = mf_model_convert(model, to, how, out);
@@ -212,23 +212,23 @@ static inline enum mf_status convert_file(struct mf_env *env, const char *from,
     return status;
 }
 
-static inline void must_convert(struct mf_env *env, const char *from,
+static inline void must_convert(struct mf_env *own, const char *from,
                                 const char *to,
                                 const struct mf_convert_options *how)
 {
-    if (convert_file(env, from, to, how, NULL) != MF_OK)
-        fail_msg("%s as %s: %s", from, to, mf_env_error(env)->message);
+    if (convert_file(own, from, to, how, NULL) != MF_OK)
+        fail_msg("%s as %s: %s", from, to, mf_env_error(own)->message);
 }
 
 /* It is refused with that status and in words that have that part. */
-static inline void must_refuse(struct mf_env *env, const char *from,
+static inline void must_refuse(struct mf_env *own, const char *from,
                                const char *to,
                                const struct mf_convert_options *how,
                                enum mf_status status, const char *part)
 {
-    if (convert_file(env, from, to, how, NULL) != status ||
-        !strstr(mf_env_error(env)->message, part))
-        fail_msg("%s as %s: %s, not '%s'", from, to, mf_env_error(env)->message,
+    if (convert_file(own, from, to, how, NULL) != status ||
+        !strstr(mf_env_error(own)->message, part))
+        fail_msg("%s as %s: %s, not '%s'", from, to, mf_env_error(own)->message,
                  part);
 }
 

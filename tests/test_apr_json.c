@@ -174,15 +174,13 @@ static void json_indexes_that_are_refused(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(known_keys_have_types),
-        TEST(known_objects_have_fields),
-        TEST(json_indexes_that_open),
-        TEST(json_indexes_that_are_refused),
+        WITH_ENV(known_keys_have_types),
+        WITH_ENV(known_objects_have_fields),
+        WITH_ENV(json_indexes_that_open),
+        WITH_ENV(json_indexes_that_are_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -327,20 +327,18 @@ static void compression_is_looked_for_first(void **state)
     expect_refusal("all past the end", MF_ERR_UNSUPPORTED);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(the_size_settles_the_type),
-        TEST(realizars_types_are_ggmls),
-        TEST(names_and_their_order),
-        TEST(an_index_longer_than_the_window),
-        TEST(an_index_that_is_cut_short),
-        TEST(sections_have_an_order),
-        TEST(metadata_come_first),
-        TEST(what_may_follow_the_data),
-        TEST(compression_is_looked_for_first),
+        WITH_ENV(the_size_settles_the_type),
+        WITH_ENV(realizars_types_are_ggmls),
+        WITH_ENV(names_and_their_order),
+        WITH_ENV(an_index_longer_than_the_window),
+        WITH_ENV(an_index_that_is_cut_short),
+        WITH_ENV(sections_have_an_order),
+        WITH_ENV(metadata_come_first),
+        WITH_ENV(what_may_follow_the_data),
+        WITH_ENV(compression_is_looked_for_first),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -6,26 +6,7 @@
 #include <inttypes.h>
 
 #include "lib/model/format.h"
-#include "tests/support.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
+#include "tests/with_env.h"
 
 /* ---- files made in memory ---- */
 
@@ -521,22 +502,20 @@ static void the_checksum_of_large_files_is_checked_with_the_data(void **state)
     mf_model_close(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_head),
-        TEST(every_head_cut_short),
-        TEST(types_of_elements),
-        TEST(a_long_string_is_told_in_pieces),
-        TEST(metadata_that_is_refused),
-        TEST(nesting_has_a_limit),
-        TEST(fields_of_the_header),
-        TEST(sizes_of_the_metadata),
-        TEST(a_later_version_is_not_read),
-        TEST(the_checksum_of_small_files_is_checked),
-        TEST(the_checksum_of_large_files_is_checked_with_the_data),
+        WITH_ENV(every_head),
+        WITH_ENV(every_head_cut_short),
+        WITH_ENV(types_of_elements),
+        WITH_ENV(a_long_string_is_told_in_pieces),
+        WITH_ENV(metadata_that_is_refused),
+        WITH_ENV(nesting_has_a_limit),
+        WITH_ENV(fields_of_the_header),
+        WITH_ENV(sizes_of_the_metadata),
+        WITH_ENV(a_later_version_is_not_read),
+        WITH_ENV(the_checksum_of_small_files_is_checked),
+        WITH_ENV(the_checksum_of_large_files_is_checked_with_the_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

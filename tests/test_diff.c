@@ -361,7 +361,6 @@ static void every_allocation_failed(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(fixtures_are_the_same_as_themselves),
         WITH_ENV(sides_are_alike),

@@ -194,7 +194,6 @@ static void keys_of_one_side_are_told(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(numbers_compare_by_value_between_formats),
         WITH_ENV(width_counts_within_a_format),

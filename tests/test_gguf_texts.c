@@ -3,11 +3,9 @@
  * test_gguf_texts.c - strings that opening leaves in the file are looked at by
  * mf_model_validate, in pieces
  */
-#include "tests/support.h"
+#include "tests/with_env.h"
 
 #define LONG 300000 /* more than two windows */
-
-static struct mf_env *env;
 
 static struct {
     size_t size;
@@ -143,15 +141,11 @@ static void an_array_tells_the_first_and_how_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_character_may_stand_across_windows),
-        cmocka_unit_test(a_bad_byte_is_found_anywhere),
-        cmocka_unit_test(an_array_tells_the_first_and_how_many),
+        WITH_ENV(a_character_may_stand_across_windows),
+        WITH_ENV(a_bad_byte_is_found_anywhere),
+        WITH_ENV(an_array_tells_the_first_and_how_many),
     };
-    int failed;
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    env = mf_env_new(NULL);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    mf_env_free(env);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,22 +7,6 @@
 
 #include "tests/json_trace.h"
 
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
 /* Spaces in front move the document over the ends of the window. */
 #define PADS (MF_JSON_LOOK + 1)
 
@@ -60,7 +44,7 @@ static void check_way(const struct document *document, const char *padded,
 {
     static struct json_trace trace;
 
-    trace_document(env, padded, pad + document->size, way, &trace);
+    trace_document(padded, pad + document->size, way, &trace);
     if (!is_right(document, pad, way, &trace))
         fail_msg("%s behind %zu spaces, window %zu, piece %zu: %s at %" PRIu64
                  " %s",
@@ -312,7 +296,7 @@ static void every_byte_has_its_place(void **state)
             int size = snprintf(text, sizeof(text), "%s%c%s", places[i].before,
                                 byte, places[i].after);
 
-            trace_document(env, text, (size_t)size,
+            trace_document(text, (size_t)size,
                            (struct json_way){ MF_JSON_LOOK, 8 }, &trace);
             assert_int_equal(trace.status, good ? MF_OK : MF_ERR_CORRUPT);
         }
@@ -330,8 +314,7 @@ static void every_prefix_is_refused_at_its_end(void **state)
     (void)state;
     for (size_t size = 0; size < sizeof(text); size++)
         for (size_t window = MF_JSON_LOOK; window < 40; window++) {
-            trace_document(env, text, size, (struct json_way){ window, 6 },
-                           &trace);
+            trace_document(text, size, (struct json_way){ window, 6 }, &trace);
             if (size == sizeof(text) - 1) {
                 assert_int_equal(trace.status, MF_OK);
                 continue;
@@ -347,7 +330,6 @@ static void every_prefix_is_refused_at_its_end(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(structure_is_told_token_by_token),
         WITH_ENV(strings_are_unescaped),

@@ -7,54 +7,8 @@
 #include <locale.h>
 #include <math.h>
 
-#include "tests/json_trace.h"
+#include "tests/json_page.h"
 #include "tests/scratch.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-static struct {
-    char text[256];
-    size_t size;
-} page;
-
-static void write_page(void *user, const char *at, size_t size)
-{
-    assert_ptr_equal(user, &page);
-    assert_true(size > 0 && size < sizeof(page.text) - page.size);
-    memcpy(page.text + page.size, at, size);
-    page.size += size;
-    page.text[page.size] = 0;
-}
-
-static struct mf_json_out new_page(void)
-{
-    page.size = 0;
-    return (struct mf_json_out){ .write = write_page, .user = &page };
-}
-
-static const struct json_trace *read_page(void)
-{
-    static struct json_trace trace;
-
-    trace_document(env, page.text, page.size,
-                   (struct json_way){ MF_JSON_LOOK, 16 }, &trace);
-    assert_int_equal(trace.status, MF_OK);
-    return &trace;
-}
 
 static double from_bits(uint64_t bits)
 {
@@ -238,7 +192,6 @@ static void a_locale_changes_no_number(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(doubles_come_back_from_their_fewest_digits),
         WITH_ENV(doubles_that_json_lacks_are_strings),

@@ -11,28 +11,12 @@
 
 #include "tests/json_trace.h"
 
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
 static bool is_accepted(const char *text)
 {
     static struct json_trace trace;
 
-    trace_document(env, text, strlen(text),
-                   (struct json_way){ MF_JSON_LOOK, 0 }, &trace);
+    trace_document(text, strlen(text), (struct json_way){ MF_JSON_LOOK, 0 },
+                   &trace);
     return trace.status == MF_OK;
 }
 
@@ -261,7 +245,6 @@ static void doubles_are_those_of_strtod(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(every_short_structure_is_judged_right),
         WITH_ENV(every_short_number_is_judged_right),

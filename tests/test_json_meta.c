@@ -5,43 +5,7 @@
 #include <inttypes.h>
 
 #include "lib/model/values.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
-static struct mf_source source;
-static struct mf_reader reader;
-static struct mf_json json;
-static struct mf_arena arena;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    if (!env)
-        return -1;
-    mf_arena_init(&arena, env);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_reader_release(&reader); /* of a test that failed */
-    mf_arena_release(&arena);
-    mf_env_free(env);
-    return 0;
-}
-
-static void begin(const char *text, size_t size, size_t window)
-{
-    struct mf_span span = { 0, size };
-
-    mf_reader_release(&reader);
-    mf_source_open_memory("document", text, size, &source);
-    assert_int_equal(mf_reader_init_span(&reader, env, &source, span, window),
-                     MF_OK);
-    mf_json_init(&json, &reader);
-}
+#include "tests/json_document.h"
 
 /* ---- looking over ---- */
 
@@ -53,7 +17,7 @@ static struct mf_meta look_at(const char *value, size_t window)
     struct mf_meta meta = { 0 };
     int size = snprintf(text, sizeof(text), "[1, %s ,2]", value);
 
-    begin(text, (size_t)size, window);
+    document_open(text, (size_t)size, window);
     assert_int_equal(mf_json_next(&json), MF_JSON_BEGIN_ARRAY);
     assert_int_equal(mf_json_next(&json), MF_JSON_NUMBER);
     assert_int_equal(mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
@@ -107,7 +71,7 @@ static void values_are_counted_and_typed(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+    for (size_t i = 0; i < COUNT(rows); i++)
         for (size_t window = MF_JSON_LOOK; window < 40; window++) {
             struct mf_meta meta = look_at(rows[i].value, window);
 
@@ -173,10 +137,10 @@ static void broken_values_are_errors(void **state)
                                          "\"abc", "{\"a\":1", "[\"\\x\"]" };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct mf_meta meta = { 0 };
 
-        begin(texts[i], strlen(texts[i]), MF_JSON_LOOK);
+        document_open(texts[i], strlen(texts[i]), MF_JSON_LOOK);
         assert_int_equal(
             mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
             MF_ERR_CORRUPT);
@@ -206,7 +170,7 @@ static void check_key(size_t size, const char *last, size_t last_size)
     struct mf_str key;
 
     assert_non_null(text);
-    begin(text, key_of(size, last, last_size, text), 4096);
+    document_open(text, key_of(size, last, last_size, text), 4096);
     assert_int_equal(mf_json_next(&json), MF_JSON_BEGIN_OBJECT);
     assert_int_equal(mf_json_next(&json), MF_JSON_KEY);
     mf_env_heap(env, &before);
@@ -235,7 +199,7 @@ static void keys_are_read_up_to_their_limit(void **state)
                                       32768, 65535, MF_NAME_MAX };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(borders) / sizeof(*borders); i++)
+    for (size_t i = 0; i < COUNT(borders); i++)
         for (size_t size = borders[i] - 4; size < borders[i] + 6; size++) {
             check_key(size, "", 0);
             check_key(size, "\xc3\xa9", 2);
@@ -292,14 +256,13 @@ static void a_full_heap_is_an_error(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
-        WITH_ENV(values_are_counted_and_typed),
-        WITH_ENV(scalars_are_kept),
-        WITH_ENV(long_strings_are_only_counted),
-        WITH_ENV(broken_values_are_errors),
-        WITH_ENV(keys_are_read_up_to_their_limit),
-        WITH_ENV(a_full_heap_is_an_error),
+        WITH_DOCUMENT(values_are_counted_and_typed),
+        WITH_DOCUMENT(scalars_are_kept),
+        WITH_DOCUMENT(long_strings_are_only_counted),
+        WITH_DOCUMENT(broken_values_are_errors),
+        WITH_DOCUMENT(keys_are_read_up_to_their_limit),
+        WITH_DOCUMENT(a_full_heap_is_an_error),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -5,55 +5,7 @@
 #include <time.h>
 
 #include "lib/base/text.h"
-#include "tests/json_trace.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
-
-/* ---- where the writer writes ---- */
-
-static struct {
-    char text[4096];
-    size_t size;
-} page;
-
-static void write_page(void *user, const char *at, size_t size)
-{
-    assert_ptr_equal(user, &page);
-    assert_true(size > 0 && size < sizeof(page.text) - page.size);
-    memcpy(page.text + page.size, at, size);
-    page.size += size;
-    page.text[page.size] = 0;
-}
-
-static struct mf_json_out new_page(void)
-{
-    page.size = 0;
-    return (struct mf_json_out){ .write = write_page, .user = &page };
-}
-
-static const struct json_trace *read_page(void)
-{
-    static struct json_trace trace;
-
-    trace_document(env, page.text, page.size,
-                   (struct json_way){ MF_JSON_LOOK, 16 }, &trace);
-    assert_int_equal(trace.status, MF_OK);
-    return &trace;
-}
+#include "tests/json_page.h"
 
 /* ---- structure ---- */
 
@@ -245,7 +197,6 @@ static void quotes_take_no_more_time_than_letters(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
         WITH_ENV(commas_stand_between_and_nowhere_else),
         WITH_ENV(integers_are_written_whole),

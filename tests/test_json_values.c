@@ -5,45 +5,18 @@
 #include <inttypes.h>
 
 #include "lib/model/values.h"
-#include "tests/support.h"
+#include "tests/json_document.h"
 
-static struct mf_env *env;
-static struct mf_source source;
-static struct mf_reader reader;
-static struct mf_json json;
-static struct mf_arena arena;
 static struct mf_values values;
 
-static int start(void **state)
+static int values_teardown(void **state)
 {
-    (void)state;
-    env = mf_env_new(NULL);
-    if (!env)
-        return -1;
-    mf_arena_init(&arena, env);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_reader_release(&reader); /* of a test that failed */
     mf_reader_release(&values.reader);
-    mf_arena_release(&arena);
-    mf_env_free(env);
-    return 0;
+    return document_teardown(state);
 }
 
-static void begin(const char *text, size_t size, size_t window)
-{
-    struct mf_span span = { 0, size };
-
-    mf_reader_release(&reader);
-    mf_source_open_memory("document", text, size, &source);
-    assert_int_equal(mf_reader_init_span(&reader, env, &source, span, window),
-                     MF_OK);
-    mf_json_init(&json, &reader);
-}
+#define WITH_VALUES(test)                                                      \
+    cmocka_unit_test_setup_teardown(test, document_setup, values_teardown)
 
 /* The next event as text; false at the end. */
 static bool tell(char *out, size_t room)
@@ -74,7 +47,7 @@ static void begin_values(const char *text, size_t size, size_t window)
 {
     struct mf_meta meta = { 0 };
 
-    begin(text, size, window);
+    document_open(text, size, window);
     assert_int_equal(mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
                      MF_OK);
     mf_reader_release(&reader);
@@ -102,9 +75,8 @@ static void nested_values_are_told_in_order(void **state)
     (void)state;
     for (size_t window = MF_JSON_LOOK; window < 64; window++) {
         begin_values(text, sizeof(text) - 1, window);
-        for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
-            assert_int_equal(tell(event, sizeof(event)),
-                             i + 1 < sizeof(events) / sizeof(*events));
+        for (size_t i = 0; i < COUNT(events); i++) {
+            assert_int_equal(tell(event, sizeof(event)), i + 1 < COUNT(events));
             assert_string_equal(event, events[i]);
         }
         assert_true(values.done);
@@ -124,7 +96,7 @@ static void single_values_are_one_event(void **state)
     char event[64];
 
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         begin_values(rows[i].text, strlen(rows[i].text), MF_JSON_LOOK);
         assert_true(tell(event, sizeof(event)));
         assert_string_equal(event, rows[i].event);
@@ -184,10 +156,10 @@ static void broken_values_end(void **state)
                                          "[1", "tru" };
 
     (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct mf_value value = { .event = MF_EVENT_DONE };
 
-        begin(texts[i], strlen(texts[i]), MF_JSON_LOOK);
+        document_open(texts[i], strlen(texts[i]), MF_JSON_LOOK);
         values = (struct mf_values){ .env = env,
                                      .next = mf_json_value_next,
                                      .reader = reader };
@@ -203,12 +175,11 @@ static void broken_values_end(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
-        WITH_ENV(nested_values_are_told_in_order),
-        WITH_ENV(single_values_are_one_event),
-        WITH_ENV(long_text_is_told_in_pieces),
-        WITH_ENV(broken_values_end),
+        WITH_VALUES(nested_values_are_told_in_order),
+        WITH_VALUES(single_values_are_one_event),
+        WITH_VALUES(long_text_is_told_in_pieces),
+        WITH_VALUES(broken_values_end),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

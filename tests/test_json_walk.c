@@ -5,37 +5,12 @@
  */
 #include <errno.h>
 
+#include "tests/json_document.h"
 #include "tests/json_trace.h"
-
-static struct mf_env *env;
-static struct mf_source source;
-static struct mf_reader reader;
-static struct mf_json json;
-
-static int start(void **state)
-{
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    mf_reader_release(&reader); /* of a test that failed */
-    mf_env_free(env);
-    return 0;
-}
 
 static void begin(const char *text, size_t window)
 {
-    size_t size = strlen(text);
-
-    mf_source_open_memory("document", text, size, &source);
-    assert_int_equal(mf_reader_init_span(&reader, env, &source,
-                                         (struct mf_span){ 0, size }, window),
-                     MF_OK);
-    mf_json_init(&json, &reader);
+    document_open(text, strlen(text), window);
 }
 
 static void end(void)
@@ -139,7 +114,7 @@ static void long_strings_are_whole(void **state)
             if (size > sizeof(text) - 1)
                 size = sizeof(text) - 1;
             text[size++] = '"';
-            trace_document(env, text, size, (struct json_way){ 61 + plain, 17 },
+            trace_document(text, size, (struct json_way){ 61 + plain, 17 },
                            &trace);
             assert_int_equal(trace.status, MF_OK);
             assert_int_equal(trace.size, size + 2); /* ' and " ." */
@@ -253,19 +228,19 @@ static void depth_is_bounded(void **state)
     for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
         size_t size = nest(text, MF_JSON_DEPTH, patterns[i]);
 
-        trace_document(env, text, size, way, &trace);
+        trace_document(text, size, way, &trace);
         assert_int_equal(trace.status, MF_OK);
         text[size - 1] ^= '}' ^ ']'; /* the outermost end is the wrong one */
-        trace_document(env, text, size, way, &trace);
+        trace_document(text, size, way, &trace);
         assert_int_equal(trace.status, MF_ERR_CORRUPT);
         assert_int_equal(trace.offset, size - 1);
         size = nest(text, MF_JSON_DEPTH + 1, patterns[i]);
-        trace_document(env, text, size, way, &trace);
+        trace_document(text, size, way, &trace);
         assert_int_equal(trace.status, MF_ERR_LIMIT);
         assert_non_null(strstr(trace.message, "deeper than 64"));
     }
     nest(text, MF_JSON_DEPTH + 1, "[");
-    trace_document(env, text, strlen(text), way, &trace);
+    trace_document(text, strlen(text), way, &trace);
     assert_int_equal(trace.offset, MF_JSON_DEPTH);
 }
 
@@ -280,8 +255,8 @@ static void numbers_are_bounded(void **state)
             int size = snprintf(text, sizeof(text), "[%.*d]", digits, 0);
 
             memset(text + 1, '3', (size_t)digits);
-            trace_document(env, text, (size_t)size,
-                           (struct json_way){ window, 4 }, &trace);
+            trace_document(text, (size_t)size, (struct json_way){ window, 4 },
+                           &trace);
             if (digits < 40) {
                 assert_int_equal(trace.status, MF_OK);
                 continue;
@@ -338,8 +313,8 @@ static void read_errors_are_told_as_such(void **state)
             for (size_t piece = 0; piece < 8; piece += 4) {
                 failing.text = text;
                 failing.ends = TRACE_LEAD + good;
-                trace_source(env, &source, size,
-                             (struct json_way){ window, piece }, &trace);
+                trace_source(&source, size, (struct json_way){ window, piece },
+                             &trace);
                 assert_int_equal(trace.status, MF_ERR_IO);
                 assert_int_equal(trace.offset, good);
             }
@@ -347,17 +322,16 @@ static void read_errors_are_told_as_such(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
-        WITH_ENV(pieces_are_full_and_split_no_character),
-        WITH_ENV(the_rest_of_a_string_is_measured),
-        WITH_ENV(long_strings_are_whole),
-        WITH_ENV(values_are_passed_over_to_their_end),
-        WITH_ENV(passing_over_broken_values_is_an_error),
-        WITH_ENV(tokens_know_where_they_stand),
-        WITH_ENV(depth_is_bounded),
-        WITH_ENV(numbers_are_bounded),
-        WITH_ENV(read_errors_are_told_as_such),
+        WITH_DOCUMENT(pieces_are_full_and_split_no_character),
+        WITH_DOCUMENT(the_rest_of_a_string_is_measured),
+        WITH_DOCUMENT(long_strings_are_whole),
+        WITH_DOCUMENT(values_are_passed_over_to_their_end),
+        WITH_DOCUMENT(passing_over_broken_values_is_an_error),
+        WITH_DOCUMENT(tokens_know_where_they_stand),
+        WITH_DOCUMENT(depth_is_bounded),
+        WITH_DOCUMENT(numbers_are_bounded),
+        WITH_DOCUMENT(read_errors_are_told_as_such),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

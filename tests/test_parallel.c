@@ -486,8 +486,8 @@ int main(void)
         cmocka_unit_test(one_large_tensor),
         cmocka_unit_test(long_work_tells_how_far_it_is),
         cmocka_unit_test(a_stopped_look_has_found_nothing),
-        cmocka_unit_test_setup_teardown(checksum_in_pieces, start, stop),
-        cmocka_unit_test_setup_teardown(numbers_in_pieces, start, stop),
+        WITH_ENV(checksum_in_pieces),
+        WITH_ENV(numbers_in_pieces),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

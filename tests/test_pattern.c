@@ -8,11 +8,8 @@
 #include <regex.h>
 
 #include "lib/quantize/pattern.h"
-#include "tests/support.h"
+#include "tests/with_env.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
 static struct mf_pattern pattern;
 
 static bool found(const char *text, const char *name)
@@ -204,18 +201,14 @@ static void nothing_breaks_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(they_are_found_as_others_find_them),
-        cmocka_unit_test(they_know_the_words_of_ecmascript),
-        cmocka_unit_test(capital_letters_are_small_ones),
-        cmocka_unit_test(a_name_may_hold_anything),
-        cmocka_unit_test(what_is_none_is_refused),
-        cmocka_unit_test(nothing_breaks_them),
+        WITH_ENV(they_are_found_as_others_find_them),
+        WITH_ENV(they_know_the_words_of_ecmascript),
+        WITH_ENV(capital_letters_are_small_ones),
+        WITH_ENV(a_name_may_hold_anything),
+        WITH_ENV(what_is_none_is_refused),
+        WITH_ENV(nothing_breaks_them),
     };
-    int failed;
 
-    env = mf_env_new(NULL);
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    mf_env_free(env);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
