@@ -500,7 +500,7 @@ check("positions come back from config.json", () => {
         "--lossy");
     const { code, said } = convert(long, at("long.gguf"), "--names", "gguf",
         "--force");
-    same([code, /'rope_type' longrope is not carried/.test(said)], [3, true],
+    same([code, /'rope_type' longrope cannot be expressed/.test(said)], [3, true],
         said);
 });
 
@@ -613,7 +613,7 @@ const TOKENIZERS = {
         return t;
     })() }, { "ggml.pre": ["string", "qwen2"],
         "ggml.add_bos_token": undefined }],
-    "a token behind the text": [{ tokenizer: changed((t) => {
+    "a token after the text": [{ tokenizer: changed((t) => {
         t.post_processor.processors[1].single.push(
             { SpecialToken: { id: "<|end_of_text|>", type_id: 0 } });
     }) }, { "ggml.add_bos_token": ["bool", true],
@@ -782,25 +782,25 @@ function refused(name, from, words, ...options) {
 
 const GGUF = ["--names", "gguf"];
 const CONFIGS = {
-    "no object": ["[]", /config.json' .*an object must stand here/],
+    "no object": ["[]", /config.json': .*an object/],
     "broken": ["{\"a\":1,}", /a key must stand here/],
     "cut": ["{\"hidden_size\":8", /config.json/],
     "empty": ["", /config.json/],
-    "more behind it": [JSON.stringify(LLAMA) + "x", /only white space/],
-    "no class": [{ ...BASE }, /does not say 'architectures.0'/],
+    "more after it": [JSON.stringify(LLAMA) + "x", /only white space/],
+    "no class": [{ ...BASE }, /missing key 'architectures.0'/],
     "a class without a table": [{ ...LLAMA,
         architectures: ["GemmaForCausalLM"] },
-    /architecture 'GemmaForCausalLM' has no table; there is one for llama, /],
+    /architecture 'GemmaForCausalLM' is not supported; supported are llama, /],
     "a type without a table": [{ ...BASE, model_type: "gpt2" },
-        /architecture 'gpt2' has no table/],
+        /architecture 'gpt2' is not supported/],
     "no heads": [{ ...LLAMA, num_attention_heads: undefined },
-        /does not say 'num_attention_heads'/],
+        /missing key 'num_attention_heads'/],
     "null heads": [{ ...LLAMA, num_attention_heads: null },
-        /does not say 'num_attention_heads'/],
+        /missing key 'num_attention_heads'/],
     "no heads for keys of a Mistral": [{ ...LLAMA,
         architectures: ["MistralForCausalLM"],
         num_key_value_heads: undefined },
-    /does not say 'num_key_value_heads'/],
+    /missing key 'num_key_value_heads'/],
     "a width that is text": [{ ...LLAMA, hidden_size: "8" },
         /'hidden_size' must be a whole number from 1 to 4294967295/],
     "a width below 0": [{ ...LLAMA, hidden_size: -8 }, /'hidden_size' must/],
@@ -813,9 +813,9 @@ const CONFIGS = {
         "\"hidden_size\":8", `"hidden_size":${"9".repeat(400)}`),
     /config.json/],
     "a width twice": [JSON.stringify(LLAMA).replace("{",
-        "{\"hidden_size\":8,"), /'hidden_size' stands there twice/],
+        "{\"hidden_size\":8,"), /duplicate key 'hidden_size'/],
     "a width that heads do not share": [{ ...LLAMA, hidden_size: 9 },
-        /'hidden_size' 9 is no multiple of 'num_attention_heads' 2/],
+        /'hidden_size' 9 is not a multiple of 'num_attention_heads' 2/],
     "an epsilon too large": [JSON.stringify(LLAMA).replace("0.000001",
         "1e999"), /'rms_norm_eps' must be a number above 0/],
     "an epsilon of 0": [{ ...LLAMA, rms_norm_eps: 0 }, /'rms_norm_eps' must/],
@@ -828,34 +828,34 @@ const CONFIGS = {
     "depth": [`{"a":${"[".repeat(200)}`, /config.json/],
     "half of Llama 3's scaling": [{ ...LLAMA, rope_scaling: {
         ...LLAMA3, high_freq_factor: undefined } },
-    /does not say 'rope.high_freq_factor'/],
+    /missing key 'rope.high_freq_factor'/],
     "Llama 3's scaling of nothing": [{ ...LLAMA, rope_scaling: {
-        ...LLAMA3, high_freq_factor: 1 } }, /cannot be stretched/],
+        ...LLAMA3, high_freq_factor: 1 } }, /'rope.high_freq_factor' must be greater than 'rope.low_freq_factor'/],
     "Llama 3's scaling of one element": [{ ...LLAMA, head_dim: 1,
-        rope_scaling: LLAMA3 }, /cannot be stretched/],
+        rope_scaling: LLAMA3 }, /heads of 1 elements is not supported/],
     "Llama 3's scaling of a huge head": [{ ...LLAMA, head_dim: 4000000000,
-        rope_scaling: LLAMA3 }, /cannot be stretched/],
+        rope_scaling: LLAMA3 }, /heads of 4000000000 elements is not/],
     "Llama 3's scaling of a Qwen": [{ ...LLAMA, rope_scaling: LLAMA3,
         architectures: ["Qwen2ForCausalLM"] },
-    /'rope_type' llama3 is not carried/],
+    /'rope_type' llama3 cannot be expressed/],
     "Llama 3's fields of others": [{ ...LLAMA, rope_scaling: { type: "linear",
         factor: 2, low_freq_factor: 1 } },
-    /'rope.low_freq_factor' is not carried/],
+    /'rope.low_freq_factor' cannot be expressed/],
     "scaling of another kind": [{ ...LLAMA, rope_scaling: { type: "dynamic",
-        factor: 2 } }, /'rope_type' dynamic is not carried/],
+        factor: 2 } }, /'rope_type' dynamic cannot be expressed/],
     "sections of positions": [{ ...LLAMA, rope_scaling: { type: "default",
-        mrope_section: [1, 2] } }, /'mrope_section' is not carried/],
+        mrope_section: [1, 2] } }, /'mrope_section' cannot be expressed/],
     "scaling without a factor": [{ ...LLAMA,
-        rope_scaling: { type: "linear" } }, /does not say 'rope.factor'/],
+        rope_scaling: { type: "linear" } }, /missing key 'rope.factor'/],
     "scaling in both places": [{ ...LLAMA, rope_scaling: { type: "linear",
         factor: 2 }, rope_parameters: { type: "linear", factor: 2 } },
-    /'rope.type' stands there twice/],
+    /duplicate key 'rope.type'/],
     "scaling that is no object": [{ ...LLAMA, rope_scaling: 4 },
         /'rope_scaling' must be an object/],
     "half of a head": [{ ...LLAMA, partial_rotary_factor: 0.5 },
-        /'partial_rotary_factor' is not carried/],
+        /'partial_rotary_factor' cannot be expressed/],
     "quantized weights": [{ ...LLAMA, quantization_config: { bits: 4 } },
-        /'quantization_config' is not carried/],
+        /'quantization_config' cannot be expressed/],
 };
 for (const [name, [config, words]] of Object.entries(CONFIGS))
     refused(name, hfFolder("config", config, LEAST), words, ...GGUF);
@@ -866,7 +866,7 @@ const NOT_CERTAIN = {
         /'model.byte_fallback' true/],
     "another model": [(t) => { t.model.type = "Unigram"; },
         /'model.type' 'Unigram'/],
-    "no type": [(t) => { delete t.model.type; }, /does not say 'model.type'/],
+    "no type": [(t) => { delete t.model.type; }, /missing key 'model.type'/],
     "another normalizer": [(t) => { t.normalizer = { type: "Prepend",
         prepend: "\u2581" }; }, /'normalizer.type' 'Prepend'/],
     "another decoder": [(t) => { t.decoder.type = "WordPiece"; },
@@ -878,15 +878,15 @@ const NOT_CERTAIN = {
     "a third step": [(t) => { t.pre_tokenizer.pretokenizers.push(
         { type: "Digits" }); }, /pretokenizers.2.type' 'Digits'/],
     "half a step": [(t) => { t.pre_tokenizer.pretokenizers.pop(); },
-        /does not say 'pre_tokenizer.pretokenizers.1/],
+        /missing key 'pre_tokenizer.pretokenizers.1/],
     "a prefix space": [(t) => { t.pre_tokenizer.pretokenizers[1]
         .add_prefix_space = true; }, /add_prefix_space' true/],
     "an unknown switch": [(t) => { t.model.turbo = 1; }, /'model.turbo' 1/],
     "no vocabulary": [(t) => { delete t.model.vocab; },
-        /does not say 'model.vocab'/],
+        /missing key 'model.vocab'/],
     "a list of tokens": [(t) => { t.model.vocab = ["a"]; }, /'model.vocab'/],
     "no merges": [(t) => { delete t.model.merges; },
-        /does not say 'model.merges'/],
+        /missing key 'model.merges'/],
     "merges with spaces": [(t) => { t.model.merges = [["a b", "c"]]; },
         /merge 0 is not two texts/],
     "merges of three": [(t) => { t.model.merges = [["a", "b", "c"]]; },
@@ -993,20 +993,20 @@ refused("no config.json", lone,
 
 const PARTS = {
     "a layer less than config.json says": [{ ...LLAMA, num_hidden_layers: 2 },
-        LEAST, /no tensor of layer 1: the model has 2 layers/],
+        LEAST, /no tensor of layer 1: the model's layer count is 2/],
     "the first layer is missing": [{ ...LLAMA, num_hidden_layers: 2 },
         [...OUTER, layer(1)], /no tensor of layer 0/],
     "more layers than tensors": [{ ...LLAMA, num_hidden_layers: 4294967295 },
-        LEAST, /3 tensors, which are too few for 4294967295 layers/],
+        LEAST, /3 tensors, too few for 4294967295 layers/],
     "a layer more": [LLAMA, [...LEAST, layer(1)],
-        /'model.layers.1.mlp.up_proj.weight' is of a layer behind the last/],
-    "a layer behind those that predict": [predicting, [...LEAST, layer(2)],
-        /'model.layers.2.mlp.up_proj.weight' is of a layer behind the last/],
+        /'model.layers.1.mlp.up_proj.weight' is out of range/],
+    "a layer after those that predict": [predicting, [...LEAST, layer(2)],
+        /'model.layers.2.mlp.up_proj.weight' is out of range/],
     "a layer of 30 digits": [predicting, [...LEAST, layer("9".repeat(30))],
-        /is of a layer behind the last/],
+        /is out of range: the model's layer count is/],
     "fewer rows than tokens": [LLAMA, [made("model.embed_tokens.weight",
         [23, 8]), ...LEAST.slice(1)],
-    /'model.embed_tokens.weight' has 23 rows, and the model has 24 tokens/],
+    /'model.embed_tokens.weight' has 23 rows, but the model has 24 tokens/],
     "more rows than tokens": [LLAMA, [...LEAST, made("lm_head.weight",
         [32, 8])], /'lm_head.weight' has 32 rows/],
 };
@@ -1061,11 +1061,11 @@ for (const [type, value] of [["u32", "5"], ["string[]", "[]"], ["bool", "true"]]
 
 const TENSORS = {
     "a tensor without a row": ["model.layers.0.mlp.experts.0.w1.weight",
-        [8, 8], /no row for tensor 'model.layers.0.mlp.experts.0.w1.weight'/],
+        [8, 8], /unknown tensor 'model.layers.0.mlp.experts.0.w1.weight'/],
     "a block's number with a zero before it": ["model.layers.01.mlp." +
-        "up_proj.weight", [8, 8], /no row for tensor 'model.layers.01/],
+        "up_proj.weight", [8, 8], /unknown tensor 'model.layers.01/],
     "a name of llama.cpp's among others": ["blk.0.attn_norm.weight", [8],
-        /no row for tensor 'blk.0.attn_norm.weight'/],
+        /unknown tensor 'blk.0.attn_norm.weight'/],
     "an odd number of rows": ["model.layers.0.self_attn.q_proj.weight",
         [6, 8], /6 rows of tensor 'model.layers.0.self_attn.q_proj.weight'/],
     "no rows": ["model.layers.0.self_attn.k_proj.bias", [0],
@@ -1078,7 +1078,7 @@ for (const [name, [tensor, shape, words]] of Object.entries(TENSORS))
         words, ...GGUF);
 
 refused("an architecture without a table", join(fixtures, "good-base.gguf"),
-    /architecture 'tiny' has no table/, "--names", "hf");
+    /architecture 'tiny' is not supported/, "--names", "hf");
 
 check("what stands nowhere else is left out only when asked", () => {
     const file = openSync(at("freqs.gguf"), "w");
@@ -1100,7 +1100,7 @@ check("what stands nowhere else is left out only when asked", () => {
         bytes.subarray(8 + size), Buffer.alloc(8, 1)]));
     const refusal = convert(at("freqs.safetensors"), at("lost.safetensors"),
         "--names", "hf");
-    same([refusal.code, /'rope_freqs.weight' has no place/.test(
+    same([refusal.code, /'rope_freqs.weight' has no Hugging Face name/.test(
         refusal.said)], [3, true], refusal.said);
     const lossy = convert(at("freqs.safetensors"), at("lost.safetensors"),
         "--names", "hf", "--lossy");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.c - what the config.json of a Hugging Face model says
+ * config.c - the config.json of a Hugging Face model
  */
 #include "lib/hub/config.h"
 
@@ -17,7 +17,7 @@ const struct mf_config_row mf_config_rows[MF_CONFIG_COUNT] = {
 #undef FIELD
 };
 
-struct reading {
+struct config_reader {
     struct mf_env *env;
     struct mf_json *json;
     struct mf_config *config;
@@ -25,8 +25,8 @@ struct reading {
 
 /* ---- values ---- */
 
-enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
-                               uint64_t offset)
+enum mf_status mf_config_invalid(struct mf_env *env, enum mf_config_field field,
+                                 uint64_t offset)
 {
     static const char *const wanted[] = {
         [MF_KIND_COUNT] = "a whole number from 1 to 4294967295",
@@ -42,100 +42,99 @@ enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
 
 enum mf_status mf_config_missing(struct mf_env *env, enum mf_config_field field)
 {
-    return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET, "it does not say '%s'",
+    return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET, "missing key '%s'",
                    mf_config_rows[field].path);
 }
 
-enum mf_status mf_config_refuse(struct mf_env *env, const char *key,
-                                const char *value)
+enum mf_status mf_config_unsupported(struct mf_env *env, const char *key,
+                                     const char *value)
 {
-    struct mf_str name = { key, strlen(key) }, said = { value, strlen(value) };
+    struct mf_str name = { key, strlen(key) }, text = { value, strlen(value) };
 
     return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'%s'%s%s is not carried into GGUF, and without it the "
-                   "model would be another one",
-                   mf_quote(name).text, *value ? " " : "", mf_quote(said).text);
+                   "'%s'%s%s cannot be expressed in GGUF, and the model "
+                   "depends on it",
+                   mf_quote(name).text, *value ? " " : "", mf_quote(text).text);
 }
 
-static enum mf_status wrong_value(const struct reading *reading,
-                                  enum mf_config_field field)
+static enum mf_status invalid_value(const struct config_reader *reader,
+                                    enum mf_config_field field)
 {
-    return mf_config_wrong(reading->env, field, reading->json->token_offset);
+    return mf_config_invalid(reader->env, field, reader->json->token_offset);
 }
 
-static enum mf_status failed(const struct reading *reading)
+static enum mf_status failed(const struct config_reader *reader)
 {
-    return reading->env->error.status;
+    return reader->env->error.status;
 }
 
-static enum mf_status take_number(struct reading *reading,
+static enum mf_status read_number(struct config_reader *reader,
                                   enum mf_config_field field,
                                   enum mf_json_token token)
 {
-    struct mf_config_value *value = &reading->config->value[field];
-    uint64_t least = mf_config_rows[field].kind == MF_KIND_COUNT;
+    struct mf_config_value *value = &reader->config->value[field];
+    uint64_t min = mf_config_rows[field].kind == MF_KIND_COUNT;
     union mf_number number;
 
     if (token != MF_JSON_NUMBER)
-        return wrong_value(reading, field);
-    value->type = mf_json_number(reading->json, &value->number);
+        return invalid_value(reader, field);
+    value->type = mf_json_number(reader->json, &value->number);
     if (mf_config_rows[field].kind == MF_KIND_NUMBER
             ? !mf_number_as(value->type, value->number, MF_VALUE_F32,
                             &number) ||
                   !(number.f64 > 0) || isinf(number.f64)
-            : value->type != MF_VALUE_U64 || value->number.u64 < least ||
+            : value->type != MF_VALUE_U64 || value->number.u64 < min ||
                   value->number.u64 > UINT32_MAX)
-        return wrong_value(reading, field);
+        return invalid_value(reader, field);
     value->given = true;
     return MF_OK;
 }
 
-static enum mf_status take_text(struct reading *reading,
+static enum mf_status read_text(struct config_reader *reader,
                                 enum mf_config_field field,
                                 enum mf_json_token token)
 {
-    struct mf_config_value *value = &reading->config->value[field];
+    struct mf_config_value *value = &reader->config->value[field];
     uint64_t size;
     bool more;
 
     if (token != MF_JSON_STRING)
-        return wrong_value(reading, field);
-    if (mf_json_text(reading->json, value->text, MF_CONFIG_TEXT, &size,
-                     &more) != MF_OK)
-        return failed(reading);
+        return invalid_value(reader, field);
+    if (mf_json_text(reader->json, value->text, MF_CONFIG_TEXT, &size, &more) !=
+        MF_OK)
+        return failed(reader);
     if (more || memchr(value->text, 0, (size_t)size))
-        return wrong_value(reading, field);
+        return invalid_value(reader, field);
     value->text[size] = 0;
     value->type = MF_VALUE_STRING;
     value->given = true;
     return MF_OK;
 }
 
-static enum mf_status take_value(struct reading *reading,
+static enum mf_status read_value(struct config_reader *reader,
                                  enum mf_config_field field,
                                  enum mf_json_token token)
 {
-    struct mf_config_value *value = &reading->config->value[field];
+    struct mf_config_value *value = &reader->config->value[field];
 
-    if (value->met)
-        return mf_fail(reading->env, MF_ERR_CORRUPT,
-                       reading->json->token_offset, "'%s' stands there twice",
-                       mf_config_rows[field].path);
-    value->met = true;
+    if (value->seen)
+        return mf_fail(reader->env, MF_ERR_CORRUPT, reader->json->token_offset,
+                       "duplicate key '%s'", mf_config_rows[field].path);
+    value->seen = true;
     if (token == MF_JSON_NULL)
         return MF_OK;
     switch (mf_config_rows[field].kind) {
     case MF_KIND_COUNT:
     case MF_KIND_NUMBER:
-        return take_number(reading, field, token);
+        return read_number(reader, field, token);
     case MF_KIND_TEXT:
-        return take_text(reading, field, token);
-    case MF_KIND_ID: /* some have a list of them, of which none is the one */
-        return token == MF_JSON_NUMBER ? take_number(reading, field, token)
-                                       : mf_json_skip(reading->json, token);
+        return read_text(reader, field, token);
+    case MF_KIND_ID: /* a list of ids does not say which one is meant */
+        return token == MF_JSON_NUMBER ? read_number(reader, field, token)
+                                       : mf_json_skip(reader->json, token);
     default:
         value->given = true;
-        return mf_json_skip(reading->json, token);
+        return mf_json_skip(reader->json, token);
     }
 }
 
@@ -149,7 +148,7 @@ static enum mf_config_field find_field(const char *path)
     return MF_CONFIG_COUNT;
 }
 
-/* What follows rope_scaling or rope_parameters in the path; NULL for others. */
+/* The path after rope_scaling or rope_parameters; NULL for other paths. */
 static const char *within_rope(const char *path)
 {
     static const char *const names[] = { "rope_scaling", "rope_parameters" };
@@ -161,43 +160,42 @@ static const char *within_rope(const char *path)
     return NULL;
 }
 
-static enum mf_status visit_rope(struct reading *reading, const char *path,
+static enum mf_status visit_rope(struct config_reader *reader, const char *path,
                                  const char *within, enum mf_json_token token)
 {
-    char *unknown = reading->config->rope_key;
+    char *unknown = reader->config->rope_key;
     char full[MF_PATH_MAX + 8];
     enum mf_config_field field;
 
     if (!*within && token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_NULL)
-        return mf_fail(reading->env, MF_ERR_CORRUPT,
-                       reading->json->token_offset, "'%s' must be an object",
-                       path);
+        return mf_fail(reader->env, MF_ERR_CORRUPT, reader->json->token_offset,
+                       "'%s' must be an object", path);
     if (!*within)
         return MF_OK;
     snprintf(full, sizeof(full), "rope%s", within);
     field = find_field(full);
     if (field < MF_CONFIG_COUNT)
-        return take_value(reading, field, token);
+        return read_value(reader, field, token);
     if (!*unknown)
         snprintf(unknown, MF_CONFIG_TEXT + 1, "%.*s", MF_CONFIG_TEXT,
                  within + 1);
-    return mf_json_skip(reading->json, token);
+    return mf_json_skip(reader->json, token);
 }
 
 static enum mf_status visit(void *user, const char *path,
                             enum mf_json_token token)
 {
-    struct reading *reading = user;
+    struct config_reader *reader = user;
     const char *within = within_rope(path);
     enum mf_config_field field = find_field(path);
 
     if (within)
-        return visit_rope(reading, path, within, token);
+        return visit_rope(reader, path, within, token);
     if (field < MF_CONFIG_COUNT && strncmp(path, "rope.", 5) != 0)
-        return take_value(reading, field, token);
+        return read_value(reader, field, token);
     return !*path || strcmp(path, "architectures") == 0
                ? MF_OK
-               : mf_json_skip(reading->json, token);
+               : mf_json_skip(reader->json, token);
 }
 
 enum mf_status mf_config_read(struct mf_config *config,
@@ -205,11 +203,11 @@ enum mf_status mf_config_read(struct mf_config *config,
                               struct mf_arena *arena)
 {
     struct mf_sidecar file;
-    struct reading reading = { model->env, &file.json, config };
+    struct config_reader reader = { model->env, &file.json, config };
     enum mf_status status = mf_sidecar_open(&file, model, arena, "config.json");
 
     *config = (struct mf_config){ 0 };
     if (status == MF_OK)
-        status = mf_json_walk(&file.json, visit, &reading);
+        status = mf_json_walk(&file.json, visit, &reader);
     return mf_sidecar_close(&file, status);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.h - what the config.json of a Hugging Face model says
+ * config.h - the config.json of a Hugging Face model
  */
 #ifndef MF_LIB_CONFIG_H
 #define MF_LIB_CONFIG_H
@@ -33,13 +33,11 @@ struct mf_config_row {
 
 extern const struct mf_config_row mf_config_rows[MF_CONFIG_COUNT];
 
-#define MF_CONFIG_TEXT                                                         \
-    63 /* bytes of the longest string that is of interest                      \
-        */
+#define MF_CONFIG_TEXT 63 /* bytes of the longest string that is read */
 
 struct mf_config_value {
     bool given; /* and not null */
-    bool met;   /* it stands there, null or not */
+    bool seen;  /* given or null */
     enum mf_value_type type;
     union mf_number number;
     char text[MF_CONFIG_TEXT + 1];
@@ -47,24 +45,24 @@ struct mf_config_value {
 
 struct mf_config {
     struct mf_config_value value[MF_CONFIG_COUNT];
-    /* The first key of rope_scaling and its kin that is no field; "": none. */
+    /* The first key of rope_scaling or rope_parameters that has no row; "": all
+     * have one. */
     char rope_key[MF_CONFIG_TEXT + 1];
 };
 
-/* The file beside the model, every value of the kind that its row says.  The
- * path goes into the arena. */
+/* Reads the sidecar: every field that has a row, each of the kind that its row
+ * says.  The path goes into the arena. */
 enum mf_status mf_config_read(struct mf_config *config,
                               const struct mf_model *model,
                               struct mf_arena *arena);
 
-/* That a field, which stands at an offset, is not what its row says. */
-enum mf_status mf_config_wrong(struct mf_env *env, enum mf_config_field field,
-                               uint64_t offset);
-
-/* That a field is needed, and that a key, or its value, would be lost. */
+/* Errors: a field, at an offset, is not of the kind that its row says; a field
+ * is missing; a key, or its value, cannot be expressed in GGUF. */
+enum mf_status mf_config_invalid(struct mf_env *env, enum mf_config_field field,
+                                 uint64_t offset);
 enum mf_status mf_config_missing(struct mf_env *env,
                                  enum mf_config_field field);
-enum mf_status mf_config_refuse(struct mf_env *env, const char *key,
-                                const char *value);
+enum mf_status mf_config_unsupported(struct mf_env *env, const char *key,
+                                     const char *value);
 
 #endif

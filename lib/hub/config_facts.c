@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * config_facts.c - what people ask of a model, as its config.json answers it
+ * config_facts.c - the facts that `info` shows, from config.json
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ _Static_assert(sizeof(((struct mf_config_fact *)NULL)->text) ==
                    MF_CONFIG_TEXT + 1,
                "a text of config.json fits a fact");
 
-static void take_facts(const struct mf_config *config,
+static void copy_facts(const struct mf_config *config,
                        struct mf_config_facts *out)
 {
     out->found = true;
@@ -62,7 +62,7 @@ enum mf_status mf_model_config_facts(struct mf_model *model,
     mf_arena_init(&arena, model->env);
     if (mf_sidecar_exists(model, &arena, "config.json") &&
         mf_config_read(&config, model, &arena) == MF_OK)
-        take_facts(&config, out);
+        copy_facts(&config, out);
     mf_arena_release(&arena);
     return model->env->error.status;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * hub.c - what lies beside a Hugging Face model, as metadata of GGUF
+ * hub.c - config.json of a Hugging Face model as metadata of GGUF
  */
 #include "lib/hub/hub.h"
 
 #include <stdio.h>
 
 #include "lib/hub/config.h"
-#include "lib/hub/rename.h"
+#include "lib/hub/rename_table.h"
 #include "lib/hub/rope.h"
 #include "lib/hub/sidecar.h"
 #include "lib/hub/tokenizer.h"
@@ -17,7 +17,7 @@ struct hub {
     struct mf_draft *draft;
     const struct mf_model *model;
     struct mf_config config;
-    const struct mf_class *class;
+    const struct mf_hub_class *class;
 };
 
 static enum mf_status failed(const struct hub *hub)
@@ -25,9 +25,9 @@ static enum mf_status failed(const struct hub *hub)
     return hub->env->error.status;
 }
 
-/* ---- what cannot be told ---- */
+/* ---- what GGUF cannot express ---- */
 
-static bool given(const struct hub *hub, enum mf_config_field field)
+static bool has(const struct hub *hub, enum mf_config_field field)
 {
     return hub->config.value[field].given;
 }
@@ -40,9 +40,9 @@ static struct mf_str text_of(const struct hub *hub, enum mf_config_field field)
                         : (struct mf_str){ NULL, 0 };
 }
 
-static bool is_phi3(const struct hub *hub)
+static bool has_trait(const struct hub *hub, enum mf_hub_trait trait)
 {
-    return strcmp(hub->class->gguf, "phi3") == 0;
+    return (hub->class->traits & trait) != 0;
 }
 
 static enum mf_status check_fields(struct hub *hub)
@@ -55,26 +55,27 @@ static enum mf_status check_fields(struct hub *hub)
 
     if (!hub->class)
         return mf_config_missing(hub->env, MF_CONFIG_CLASS);
-    if (given(hub, MF_CONFIG_QUANTIZATION))
-        return mf_config_refuse(
+    if (has(hub, MF_CONFIG_QUANTIZATION))
+        return mf_config_unsupported(
             hub->env, mf_config_rows[MF_CONFIG_QUANTIZATION].path, "");
     for (unsigned i = 0; i < MF_CONFIG_COUNT; i++)
-        if (mf_config_rows[i].needed && !given(hub, (enum mf_config_field)i))
+        if (mf_config_rows[i].needed && !has(hub, (enum mf_config_field)i))
             return mf_config_missing(hub->env, (enum mf_config_field)i);
-    if (!given(hub, MF_CONFIG_HEADS_KV) && !hub->class->kv_is_heads)
+    if (!has(hub, MF_CONFIG_HEADS_KV) && !has_trait(hub, MF_HUB_KV_IS_HEADS))
         return mf_config_missing(hub->env, MF_CONFIG_HEADS_KV);
-    if (is_phi3(hub) && !given(hub, MF_CONFIG_ORIGINAL))
+    if (has_trait(hub, MF_HUB_PHI3_ROPE) && !has(hub, MF_CONFIG_ORIGINAL))
         return mf_config_missing(hub->env, MF_CONFIG_ORIGINAL);
-    if (!whole && !is_phi3(hub))
-        return mf_config_refuse(hub->env,
-                                mf_config_rows[MF_CONFIG_PARTIAL].path, "");
+    if (!whole && !has_trait(hub, MF_HUB_PHI3_ROPE))
+        return mf_config_unsupported(
+            hub->env, mf_config_rows[MF_CONFIG_PARTIAL].path, "");
     return mf_rope_check(hub->env, &hub->config, hub->class);
 }
 
-/* ---- into the draft ---- */
+/* ---- adding to the draft ---- */
 
-static bool same_key(struct mf_str key, const char *architecture,
-                     const char *pattern)
+/* "*" in the pattern stands for the architecture. */
+static bool key_matches(struct mf_str key, const char *architecture,
+                        const char *pattern)
 {
     size_t size = *pattern == '*' ? strlen(architecture) : 0;
 
@@ -84,7 +85,8 @@ static bool same_key(struct mf_str key, const char *architecture,
            memcmp(key.at + size, pattern, strlen(pattern)) == 0;
 }
 
-/* An entry of that key; *out is NULL where the draft has one already. */
+/* A new entry of that key; *out is NULL where the draft has one already, which
+ * stays: metadata of the model itself goes before that of sidecars. */
 static enum mf_status add(struct hub *hub, const char *pattern,
                           enum mf_value_type type, struct mf_entry **out)
 {
@@ -95,7 +97,7 @@ static enum mf_status add(struct hub *hub, const char *pattern,
 
     *out = NULL;
     for (size_t i = 0; i < draft->entry_count; i++)
-        if (same_key(draft->entry[i].key, architecture, pattern))
+        if (key_matches(draft->entry[i].key, architecture, pattern))
             return MF_OK;
     key = mf_arena_text(&draft->arena, room);
     *out = key ? mf_draft_add_entry(draft) : NULL;
@@ -116,7 +118,7 @@ static enum mf_status add_number(struct hub *hub, const char *pattern,
 
     if (add(hub, pattern, type, &entry) != MF_OK)
         return failed(hub);
-    if (entry) /* its range was checked when it was read */
+    if (entry) /* its range was checked when config.json was read */
         mf_number_as(value->type, value->number, type, &entry->number);
     return MF_OK;
 }
@@ -144,7 +146,7 @@ static enum mf_status add_text(struct hub *hub, const char *pattern,
     return entry->text.at ? MF_OK : failed(hub);
 }
 
-/* The folder is called as the model is. */
+/* A model is usually named by its folder. */
 static enum mf_status add_name(struct hub *hub)
 {
     const char *path = hub->model->file[0].path;
@@ -161,7 +163,7 @@ static enum mf_status add_name(struct hub *hub)
                     (struct mf_str){ start, (size_t)(end - start) });
 }
 
-/* The number of the mix, where all matrices have one type. */
+/* Only where all matrices have one type. */
 static enum mf_status add_file_type(struct hub *hub)
 {
     const struct mf_index *index = &hub->model->index;
@@ -188,7 +190,7 @@ static uint64_t count_of(const struct hub *hub, enum mf_config_field field)
     return hub->config.value[field].number.u64;
 }
 
-/* How many elements of a head turn with the position. */
+/* How many elements of a head rotate with the position. */
 static enum mf_status add_rope_dimensions(struct hub *hub)
 {
     const struct mf_config_value *partial =
@@ -197,19 +199,19 @@ static enum mf_status add_rope_dimensions(struct hub *hub)
     uint64_t heads = count_of(hub, MF_CONFIG_HEADS);
     union mf_number factor = { .f64 = 1 };
 
-    if (given(hub, MF_CONFIG_HEAD_SIZE)) {
+    if (has(hub, MF_CONFIG_HEAD_SIZE)) {
         width = count_of(hub, MF_CONFIG_HEAD_SIZE);
         heads = 1;
     }
     if (width % heads != 0)
         return mf_fail(hub->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "'hidden_size' %" PRIu64 " is no multiple of "
+                       "'hidden_size' %" PRIu64 " is not a multiple of "
                        "'num_attention_heads' %" PRIu64,
                        width, heads);
     if (partial->given)
         mf_number_as(partial->type, partial->number, MF_VALUE_F64, &factor);
     if (factor.f64 > 1)
-        return mf_config_wrong(hub->env, MF_CONFIG_PARTIAL, MF_NO_OFFSET);
+        return mf_config_invalid(hub->env, MF_CONFIG_PARTIAL, MF_NO_OFFSET);
     return add_count(hub, "*.rope.dimension_count",
                      (uint64_t)(factor.f64 * (double)width) / heads);
 }
@@ -219,29 +221,29 @@ static enum mf_status add_rope(struct hub *hub)
     const char *type = mf_rope_type(&hub->config);
     struct mf_str text = { type, strlen(type) };
 
-    if (!given(hub, MF_CONFIG_THETA) && given(hub, MF_CONFIG_ROPE_THETA) &&
+    if (!has(hub, MF_CONFIG_THETA) && has(hub, MF_CONFIG_ROPE_THETA) &&
         add_number(hub, "*.rope.freq_base", MF_VALUE_F32,
                    &hub->config.value[MF_CONFIG_ROPE_THETA]) != MF_OK)
         return failed(hub);
     if (!*type || strcmp(type, "llama3") == 0)
-        return MF_OK; /* the latter is a tensor */
+        return MF_OK; /* llama3 becomes a tensor: rope.c */
     if (add_text(hub, "*.rope.scaling.type", text) != MF_OK ||
         add_number(hub, "*.rope.scaling.factor", MF_VALUE_F32,
                    &hub->config.value[MF_CONFIG_ROPE_FACTOR]) != MF_OK)
         return failed(hub);
-    return given(hub, MF_CONFIG_ROPE_ORIGINAL)
+    return has(hub, MF_CONFIG_ROPE_ORIGINAL)
                ? add_count(hub, "*.rope.scaling.original_context_length",
                            count_of(hub, MF_CONFIG_ROPE_ORIGINAL))
                : MF_OK;
 }
 
-/* What phi3 has that others do not; no window is a window of 0. */
-static enum mf_status add_phi3(struct hub *hub)
+/* A missing window is written as 0, which llama.cpp reads as none. */
+static enum mf_status add_phi3_rope(struct hub *hub)
 {
     uint64_t window =
-        given(hub, MF_CONFIG_WINDOW) ? count_of(hub, MF_CONFIG_WINDOW) : 0;
+        has(hub, MF_CONFIG_WINDOW) ? count_of(hub, MF_CONFIG_WINDOW) : 0;
 
-    if (!is_phi3(hub))
+    if (!has_trait(hub, MF_HUB_PHI3_ROPE))
         return MF_OK;
     if (add_count(hub, "*.rope.scaling.original_context_length",
                   count_of(hub, MF_CONFIG_ORIGINAL)) != MF_OK)
@@ -258,24 +260,24 @@ static enum mf_status add_fields(struct hub *hub)
         add_name(hub) != MF_OK || add_file_type(hub) != MF_OK)
         return failed(hub);
     for (unsigned i = 0; i < MF_CONFIG_COUNT; i++)
-        if (*mf_config_rows[i].gguf && given(hub, (enum mf_config_field)i) &&
+        if (*mf_config_rows[i].gguf && has(hub, (enum mf_config_field)i) &&
             add_number(hub, mf_config_rows[i].gguf, mf_config_rows[i].type,
                        &hub->config.value[i]) != MF_OK)
             return failed(hub);
-    if (!given(hub, MF_CONFIG_HEADS_KV) &&
+    if (!has(hub, MF_CONFIG_HEADS_KV) &&
         add_count(hub, mf_config_rows[MF_CONFIG_HEADS_KV].gguf,
                   count_of(hub, MF_CONFIG_HEADS)) != MF_OK)
         return failed(hub);
-    if (given(hub, MF_CONFIG_HEAD_SIZE) &&
+    if (has(hub, MF_CONFIG_HEAD_SIZE) &&
         add_count(hub, "*.attention.value_length",
                   count_of(hub, MF_CONFIG_HEAD_SIZE)) != MF_OK)
         return failed(hub);
     if (add_rope_dimensions(hub) != MF_OK || add_rope(hub) != MF_OK)
         return failed(hub);
-    return add_phi3(hub);
+    return add_phi3_rope(hub);
 }
 
-/* The tokenizer, or with lossy none. */
+/* With lossy a tokenizer that cannot be converted is left out. */
 static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
 {
     struct mf_draft *draft = hub->draft;
@@ -297,7 +299,7 @@ static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
     return MF_OK;
 }
 
-/* config.json, and the row of rename.def that it names. */
+/* config.json, and the row of rename.def for it. */
 static enum mf_status read_config(struct hub *hub)
 {
     struct mf_str name, type;
@@ -306,9 +308,9 @@ static enum mf_status read_config(struct hub *hub)
         return failed(hub);
     name = text_of(hub, MF_CONFIG_CLASS);
     type = text_of(hub, MF_CONFIG_MODEL_TYPE);
-    hub->class = mf_class_find(name, type);
+    hub->class = mf_hub_class_find(name, type);
     return !hub->class && (name.at || type.at)
-               ? mf_class_refuse(hub->env, name.at ? name : type)
+               ? mf_hub_class_unknown(hub->env, name.at ? name : type)
                : MF_OK;
 }
 
@@ -326,14 +328,15 @@ enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
     result->predicting = count_of(&hub, MF_CONFIG_PREDICTING)
                              ? count_of(&hub, MF_CONFIG_PREDICTING)
                              : count_of(&hub, MF_CONFIG_PREDICTING2);
-    if (mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
+    if (mf_rope_add_factors(draft, model, &hub.config, &result->tensors) !=
+        MF_OK)
         return mf_sidecar_fail(model->env, "config.json");
     return add_tokenizer(&hub, &result->left_out);
 }
 
-enum mf_status mf_hub_positions(struct mf_draft *draft,
-                                const struct mf_model *model,
-                                struct mf_hub_result *result)
+enum mf_status mf_hub_add_rope_factors(struct mf_draft *draft,
+                                       const struct mf_model *model,
+                                       struct mf_hub_result *result)
 {
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
 
@@ -342,10 +345,11 @@ enum mf_status mf_hub_positions(struct mf_draft *draft,
         return failed(&hub);
     if (read_config(&hub) != MF_OK)
         return failed(&hub);
-    if (!mf_rope_is_tensor(&hub.config))
+    if (!mf_rope_needs_tensor(&hub.config))
         return MF_OK;
     if (check_fields(&hub) != MF_OK ||
-        mf_rope_add(draft, model, &hub.config, &result->tensors) != MF_OK)
+        mf_rope_add_factors(draft, model, &hub.config, &result->tensors) !=
+            MF_OK)
         return mf_sidecar_fail(model->env, "config.json");
     return MF_OK;
 }

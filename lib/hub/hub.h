@@ -1,6 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * hub.h - what lies beside a Hugging Face model, as metadata of GGUF
+ * hub.h - sidecars of a Hugging Face model as metadata of GGUF
+ *
+ * A safetensors file from Hugging Face says nothing about the model: that is in
+ * config.json, tokenizer.json, tokenizer_config.json and the chat templates
+ * next to it.  This room reads them and gives tensors their other name; in: an
+ * open model and the path of its folder, out: entries and tensors of a draft.
+ *
+ *     sidecar          opening these files, and the list of their names
+ *     config           config.json, by the table config.def
+ *     hub, rope        its fields as metadata, and rope_freqs.weight
+ *     tokenizer, chat  the vocabulary, special tokens, chat templates
+ *     rename           names of tensors, and the order of rows
+ *
+ * Invariants.
+ *   - What a reader of the GGUF file would take for another model is refused,
+ *     never guessed: an unknown class, a key of rope_scaling without a row, a
+ *     pre-tokenizer that llama.cpp has no name for.  A file that loads and
+ *     answers a little worse is the one fault that nobody finds.
+ *   - Tables decide (rename.def, config.def, tokenizer.def).  A class, a field
+ *     or a pre-tokenizer is a row.
+ *   - A vocabulary stays in tokenizer.json and is streamed from there each time
+ *     it is needed; only its place is kept.  So memory does not depend on it.
+ *   - Keys, their types and all tensors are those of llama.cpp's converter,
+ * with whose files the result was compared for each architecture.
+ *
+ * It does not know which commands and formats exist, except that typed metadata
+ * are written with GGUF's keys; nor does it write a file.
+ *
+ * Not done on purpose: writing a config.json for the other direction (GGUF
+ * lacks fields that transformers needs, so it would be a guess), and
+ * SentencePiece tokenizers (their scores are not in tokenizer.json).
  */
 #ifndef MF_LIB_HUB_H
 #define MF_LIB_HUB_H
@@ -9,25 +39,24 @@
 #include "lib/model/model.h"
 
 struct mf_hub_result {
-    size_t left_out;     /* metadata that could not be had, with lossy */
+    size_t left_out;     /* metadata that could not be converted, with lossy */
     size_t tensors;      /* that were added to the draft */
-    uint64_t predicting; /* layers behind the others that only predict more
-                            tokens at once, and are no part of the model */
+    uint64_t predicting; /* layers after the others that predict further tokens
+                            at once, and are not part of the model */
 };
 
-/* Adds to the draft, a GGUF file, what the files beside the model say and the
- * draft does not: general.architecture, and what it needs.  What a reader of
- * the GGUF file would not be told in full is refused, a tokenizer only where
- * draft->lossy does not say otherwise.  result NULL: no tokenizer and no
- * tensors are wanted. */
+/* Adds to the draft, a GGUF file, what the model's sidecars say and the draft
+ * does not: general.architecture, and what that architecture needs.  What GGUF
+ * cannot express is refused; a tokenizer is left out instead where
+ * draft->lossy is set.  result NULL: without tokenizer and tensors. */
 enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
                            struct mf_hub_result *result);
 
-/* The same where the metadata are known already: only the tensor that holds
- * what config.json says of positions, and is not among Hugging Face's.  A
- * model without a config.json has none. */
-enum mf_status mf_hub_positions(struct mf_draft *draft,
-                                const struct mf_model *model,
-                                struct mf_hub_result *result);
+/* Where the draft has all metadata already: only the tensor that config.json's
+ * rope scaling becomes, which Hugging Face's models lack.  Nothing is added
+ * where the model has no config.json. */
+enum mf_status mf_hub_add_rope_factors(struct mf_draft *draft,
+                                       const struct mf_model *model,
+                                       struct mf_hub_result *result);
 
 #endif

@@ -1,343 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * rename.c - tensors under llama.cpp's names and under Hugging Face's
+ * rename.c - giving tensors their other name, and their rows the other order
+ *
+ * Why rows move.  Rotary embedding turns pairs of a head's elements.  In
+ * transformers element i is paired with element i + size/2 of the head, in
+ * llama.cpp's "llama" architecture with its neighbour i + 1.  The weights are
+ * the same model only if the rows of q_proj and k_proj, which produce these
+ * elements, are in the matching order: for heads of 8 rows
+ *
+ *     Hugging Face   0 1 2 3 | 4 5 6 7        two halves
+ *     llama.cpp      0 4 | 1 5 | 2 6 | 3 7    pairs of a row of each half
+ *
+ * and so on, head by head.  Whole rows move, so quantized types need not be
+ * decoded, and both directions together restore every byte.  Architectures for
+ * which llama.cpp pairs elements as transformers does (qwen2, phi3, ...) keep
+ * their rows.  The number of heads, which fixes what a head's rows are, is
+ * head_count for q and head_count_kv for k.
+ *
+ * This file only notes the move in the draft (struct mf_rows); rows are copied
+ * to their places in lib/write/transfer.c.
  */
 #include "lib/hub/rename.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "lib/base/str.h"
 #include "lib/draft/carry.h"
 #include "lib/hub/hub.h"
-
-enum family_number {
-#define FAMILY(NAME) NUMBER_##NAME,
-#define CLASS(hf, type, gguf, FAMILY, kv)
-#define TENSOR(gguf, hf, block, ROWS, which)
-#include "lib/hub/rename.def"
-#undef TENSOR
-#undef CLASS
-#undef FAMILY
-};
-
-enum family { /* one bit each */
-#define FAMILY(NAME) NAME = 1 << NUMBER_##NAME,
-#define CLASS(hf, type, gguf, FAMILY, kv)
-#define TENSOR(gguf, hf, block, ROWS, which)
-#include "lib/hub/rename.def"
-#undef TENSOR
-#undef CLASS
-#undef FAMILY
-};
-
-static const struct mf_class classes[] = {
-#define FAMILY(NAME)
-#define CLASS(hf, type, gguf, FAMILY, kv) { hf, type, gguf, FAMILY, kv },
-#define TENSOR(gguf, hf, block, ROWS, which)
-#include "lib/hub/rename.def"
-#undef TENSOR
-#undef CLASS
-#undef FAMILY
-};
-
-enum rows { ROWS_KEEP, ROWS_Q, ROWS_K, ROWS_DROP, ROWS_LOSE };
-
-enum side { GGUF, HF };
-
-static const struct row {
-    const char *name[2]; /* of each enum side; "": it has none there */
-    bool block;
-    enum rows rows;
-    unsigned families;
-} table[] = {
-#define FAMILY(NAME)
-#define CLASS(hf, type, gguf, FAMILY, kv)
-#define TENSOR(gguf, hf, block, ROWS, which)                                   \
-    { { gguf, hf }, block, ROWS_##ROWS, which },
-#include "lib/hub/rename.def"
-#undef TENSOR
-#undef CLASS
-#undef FAMILY
-};
-
-#define CLASS_COUNT (sizeof(classes) / sizeof(*classes))
-#define ROW_COUNT   (sizeof(table) / sizeof(*table))
-
-/* ---- architectures ---- */
-
-const struct mf_class *mf_class_find(struct mf_str hf, struct mf_str type)
-{
-    for (size_t i = 0; i < CLASS_COUNT; i++)
-        if (hf.at ? mf_str_is(hf, classes[i].hf)
-                  : mf_str_is(type, classes[i].type))
-            return &classes[i];
-    return NULL;
-}
-
-/* What a file's metadata calls it. */
-static const struct mf_class *class_named(struct mf_str name)
-{
-    for (size_t i = 0; i < CLASS_COUNT; i++)
-        if (mf_str_is(name, classes[i].gguf) ||
-            mf_str_is(name, classes[i].type))
-            return &classes[i];
-    return NULL;
-}
-
-enum mf_status mf_class_refuse(struct mf_env *env, struct mf_str name)
-{
-    char known[160] = "";
-    size_t used = 0;
-
-    for (size_t i = 0; i < CLASS_COUNT && used < sizeof(known); i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
-                                 i > 0 ? ", " : "", classes[i].type);
-    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "--names: the architecture '%s' has no table; there is one "
-                   "for %s",
-                   mf_quote(name).text, known);
-}
-
-/* ---- names ---- */
-
-static const char *const block_prefix[] = {
-    [GGUF] = "blk.", [HF] = "model.layers."
-};
-
-/* The digits behind the prefix, where they are a number as one writes it: two
- * tensors never get one name. */
-static struct mf_str block_of(struct mf_str name, enum side side)
-{
-    const char *prefix = block_prefix[side];
-    size_t start = strlen(prefix), end = start;
-
-    if (name.size <= start || memcmp(name.at, prefix, start) != 0)
-        return (struct mf_str){ NULL, 0 };
-    while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
-        end++;
-    if (end == start || end == name.size || name.at[end] != '.' ||
-        (name.at[start] == '0' && end - start > 1))
-        return (struct mf_str){ NULL, 0 };
-    return (struct mf_str){ name.at + start, end - start };
-}
-
-static const struct row *find_row(unsigned family, enum side side,
-                                  struct mf_str name, struct mf_str *block)
-{
-    struct mf_str rest = name;
-
-    *block = block_of(name, side);
-    if (block->at) {
-        rest.at = block->at + block->size + 1;
-        rest.size = (size_t)(name.at + name.size - rest.at);
-    }
-    for (size_t i = 0; i < ROW_COUNT; i++)
-        if (table[i].families & family && table[i].name[side][0] &&
-            table[i].block == (block->at != NULL) &&
-            mf_str_is(rest, table[i].name[side]))
-            return &table[i];
-    return NULL;
-}
-
-static struct mf_str record_name(const struct mf_record *record)
-{
-    return (struct mf_str){ record->name, record->name_size };
-}
-
-/* ---- all names of a model ---- */
-
-static enum mf_status no_row(const struct mf_renaming *renaming,
-                             const struct mf_model *model,
-                             const struct mf_record *record)
-{
-    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "--names: the table of this architecture has no row for "
-                   "tensor '%s' among %s names",
-                   mf_record_name(record).text,
-                   renaming->to == MF_NAMING_GGUF ? "Hugging Face's"
-                                                  : "llama.cpp's");
-}
-
-static enum mf_status would_lose(const struct mf_model *model,
-                                 const struct mf_record *record)
-{
-    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "--names: tensor '%s' has no place among Hugging Face's "
-                   "names, where config.json says what is in it; --lossy "
-                   "leaves it out",
-                   mf_record_name(record).text);
-}
-
-/* Its digits as a number; what is too large for one is larger than all. */
-static uint64_t number_of(struct mf_str block)
-{
-    uint64_t number = 0;
-
-    if (block.size > 10)
-        return UINT64_MAX;
-    for (size_t i = 0; i < block.size; i++)
-        number = number * 10 + (uint64_t)(block.at[i] - '0');
-    return number;
-}
-
-/* A tensor of a layer that predicts more tokens at once (MTP): it stands behind
- * the layers of the model, or under a name of its own, and llama.cpp would take
- * it for one of them. */
-static bool is_predicting(const struct mf_renaming *renaming,
-                          struct mf_str name)
-{
-    static const char *const prefix[] = { "mtp.", "model.mtp.",
-                                          "model.mtp_layers." };
-    struct mf_str block = block_of(name, HF);
-
-    if (renaming->to != MF_NAMING_GGUF || renaming->predicting == 0)
-        return false;
-    for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
-        if (name.size > strlen(prefix[i]) &&
-            memcmp(name.at, prefix[i], strlen(prefix[i])) == 0)
-            return true;
-    return block.at && number_of(block) >= renaming->layers &&
-           number_of(block) - renaming->layers < renaming->predicting;
-}
-
-/* ---- whether all of the model is there ---- */
-
-static enum mf_status check_layer(const struct mf_renaming *renaming,
-                                  const struct mf_model *model,
-                                  const struct mf_record *record, bool *seen)
-{
-    struct mf_str block = block_of(record_name(record), HF);
-
-    if (!block.at || is_predicting(renaming, record_name(record)))
-        return MF_OK;
-    if (number_of(block) >= renaming->layers)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                       "tensor '%s' is of a layer behind the last one: the "
-                       "model has %" PRIu64 " layers",
-                       mf_record_name(record).text, renaming->layers);
-    seen[number_of(block)] = true;
-    return MF_OK;
-}
-
-/* Each layer that the metadata speak of has tensors, and there are no others.
- */
-static enum mf_status check_layers(const struct mf_renaming *renaming,
-                                   const struct mf_model *model)
-{
-    struct mf_env *env = model->env;
-    const struct mf_index *index = &model->index;
-    size_t count = (size_t)renaming->layers, first = 0;
-    enum mf_status status = MF_OK;
-    bool *seen;
-
-    if (count > index->tensor_count)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model has %zu tensors, which are too few for %zu "
-                       "layers",
-                       index->tensor_count, count);
-    seen = mf_alloc(env, count * sizeof(*seen));
-    if (!seen)
-        return env->error.status;
-    memset(seen, 0, count * sizeof(*seen));
-    for (size_t i = 0; i < index->tensor_count && status == MF_OK; i++)
-        status = check_layer(renaming, model, &index->tensor[i], seen);
-    while (first < count && seen[first])
-        first++;
-    mf_release(env, seen, count * sizeof(*seen));
-    return status != MF_OK || first == count
-               ? status
-               : mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "there is no tensor of layer %zu: the model has %zu "
-                         "layers, counted from 0",
-                         first, count);
-}
-
-static enum mf_status check_rows(const struct mf_renaming *renaming,
-                                 const struct mf_model *model,
-                                 const struct mf_record *record)
-{
-    struct mf_str name = record_name(record);
-    uint64_t rows;
-
-    if (renaming->vocabulary == 0 || record->rank != 2 ||
-        !(mf_str_is(name, "model.embed_tokens.weight") ||
-          mf_str_is(name, "lm_head.weight")))
-        return MF_OK;
-    rows = record->dim[model->info.fastest_first ? 1 : 0];
-    return rows == renaming->vocabulary
-               ? MF_OK
-               : mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                         "tensor '%s' has %" PRIu64 " rows, and the model has "
-                         "%" PRIu64 " tokens (vocab_size)",
-                         mf_record_name(record).text, rows,
-                         renaming->vocabulary);
-}
-
-/* What llama.cpp would only miss when it loads the file. */
-static enum mf_status check_whole(const struct mf_renaming *renaming,
-                                  const struct mf_model *model)
-{
-    const struct mf_index *index = &model->index;
-
-    for (size_t i = 0; i < index->tensor_count; i++)
-        if (check_rows(renaming, model, &index->tensor[i]) != MF_OK)
-            return model->env->error.status;
-    return renaming->layers > 0 ? check_layers(renaming, model) : MF_OK;
-}
-
-/* ---- all of them ---- */
-
-/* How many of the model's names are of that side. */
-static size_t count_names(const struct mf_renaming *renaming,
-                          const struct mf_model *model, enum side side)
-{
-    size_t count = 0;
-    struct mf_str block;
-
-    for (size_t i = 0; i < model->index.tensor_count; i++)
-        count += find_row(renaming->family, side,
-                          record_name(&model->index.tensor[i]), &block) != NULL;
-    return count;
-}
-
-static enum mf_status check_names(struct mf_renaming *renaming,
-                                  const struct mf_model *model)
-{
-    const struct mf_index *index = &model->index;
-    enum side to = renaming->to == MF_NAMING_GGUF ? GGUF : HF;
-    enum side from = to == GGUF ? HF : GGUF;
-    bool renamed = count_names(renaming, model, from) > 0;
-
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-        struct mf_str block;
-        const struct row *row = find_row(renaming->family, renamed ? from : to,
-                                         record_name(record), &block);
-
-        if (renamed && is_predicting(renaming, record_name(record))) {
-            renaming->dropped++;
-            renaming->lost++;
-            continue;
-        }
-        if (!row)
-            return no_row(renaming, model, record);
-        if (!renamed || row->name[to][0])
-            continue;
-        if (row->rows == ROWS_LOSE && !renaming->lossy)
-            return would_lose(model, record);
-        renaming->dropped++;
-        renaming->lost += row->rows == ROWS_LOSE;
-    }
-    if (!renamed) /* they have these names already */
-        renaming->to = MF_NAMING_KEEP;
-    return renaming->to == MF_NAMING_GGUF ? check_whole(renaming, model)
-                                          : MF_OK;
-}
+#include "lib/hub/rename_table.h"
 
 /* ---- what the metadata says ---- */
 
-/* ARCHITECTURE and tail, say "llama" and ".block_count". */
+/* The entry for an architecture and a tail, "llama" and ".block_count". */
 static const struct mf_entry *find_of(const struct mf_draft *facts,
                                       struct mf_str name, const char *tail)
 {
@@ -352,6 +46,7 @@ static const struct mf_entry *find_of(const struct mf_draft *facts,
     return NULL;
 }
 
+/* At NULL where it is missing. */
 static struct mf_str architecture_of(const struct mf_draft *facts)
 {
     const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
@@ -361,7 +56,7 @@ static struct mf_str architecture_of(const struct mf_draft *facts)
     return entry->text;
 }
 
-/* 0 where it is not one number. */
+/* 0 where it is missing or not one number. */
 static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
                          const char *tail)
 {
@@ -374,26 +69,37 @@ static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
                : 0;
 }
 
-/* From metadata under GGUF's keys. */
-static enum mf_status learn(struct mf_renaming *renaming,
-                            struct mf_draft *facts, struct mf_model *model,
-                            struct mf_hub_result *result)
+/* Completes the metadata from sidecars where it says too little. */
+static enum mf_status complete_facts(struct mf_draft *facts,
+                                     const struct mf_model *model,
+                                     enum mf_naming to,
+                                     struct mf_hub_result *result)
 {
     struct mf_str name = architecture_of(facts);
-    const struct mf_class *class = name.at ? class_named(name) : NULL;
 
-    if (name.at && !class)
-        return mf_class_refuse(model->env, name);
-    if (!name.at || !find_of(facts, name, ".block_count")) {
-        if (mf_hub_read(facts, model, result) != MF_OK)
-            return model->env->error.status;
-    } else if (result && renaming->to == MF_NAMING_GGUF &&
-               mf_hub_positions(facts, model, result) != MF_OK) {
+    if (name.at && !mf_hub_class_named(name))
+        return mf_hub_class_unknown(model->env, name);
+    if (!name.at || !find_of(facts, name, ".block_count"))
+        return mf_hub_read(facts, model, result);
+    return result && to == MF_NAMING_GGUF
+               ? mf_hub_add_rope_factors(facts, model, result)
+               : MF_OK;
+}
+
+/* facts: metadata under GGUF's keys.  result NULL: facts are not written. */
+static enum mf_status read_facts(struct mf_renaming *renaming,
+                                 struct mf_draft *facts,
+                                 const struct mf_model *model,
+                                 struct mf_hub_result *result)
+{
+    const struct mf_hub_class *class;
+    struct mf_str name;
+
+    if (complete_facts(facts, model, renaming->to, result) != MF_OK)
         return model->env->error.status;
-    }
     name = architecture_of(facts);
-    class = name.at ? class_named(name) : NULL;
-    if (!class) /* there is one, and it is no short string */
+    class = name.at ? mf_hub_class_named(name) : NULL;
+    if (!class) /* the key exists, but is not a short string */
         return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "'general.architecture' is not the name of an "
                        "architecture");
@@ -420,26 +126,26 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
     if (to == MF_NAMING_KEEP)
         return MF_OK;
     if (draft->format->values == MF_VALUES_TYPED) {
-        status = learn(renaming, draft, model, &result);
+        status = read_facts(renaming, draft, model, &result);
         *left_out += result.left_out;
         renaming->made = result.tensors;
     } else {
         status = mf_carry_facts(&facts, model);
         if (status == MF_OK)
-            status = learn(renaming, &facts, model, NULL);
+            status = read_facts(renaming, &facts, model, NULL);
         mf_draft_release(&facts);
     }
-    return status == MF_OK ? check_names(renaming, model) : status;
+    return status == MF_OK ? mf_renaming_check(renaming, model) : status;
 }
 
 /* ---- one tensor ---- */
 
 static enum mf_status set_name(struct mf_draft *draft,
                                struct mf_draft_tensor *tensor,
-                               const struct row *row, enum side side,
-                               struct mf_str block)
+                               const struct mf_rename_row *row,
+                               enum mf_name_side side, struct mf_str block)
 {
-    const char *prefix = block.at ? block_prefix[side] : "";
+    const char *prefix = block.at ? mf_block_prefix[side] : "";
     const char *dot = block.at ? "." : "";
     size_t size =
         strlen(prefix) + block.size + strlen(dot) + strlen(row->name[side]);
@@ -453,7 +159,7 @@ static enum mf_status set_name(struct mf_draft *draft,
     return MF_OK;
 }
 
-/* Rows must be whole, and each head must have two halves of them. */
+/* Rows must be whole blocks, and each head must have an even number of them. */
 static enum mf_status set_rows(const struct mf_renaming *renaming,
                                struct mf_draft *draft,
                                struct mf_draft_tensor *tensor, bool keys)
@@ -466,23 +172,23 @@ static enum mf_status set_rows(const struct mf_renaming *renaming,
     uint64_t columns = tensor->rank != 2 ? 1
                        : fastest_first   ? tensor->dim[0]
                                          : tensor->dim[1];
-    /* Rows move before they become another type. */
+    /* The model's type: rows move before they are converted. */
     const struct mf_type_row *type = &mf_types[tensor->from];
     uint64_t row_size;
 
     if (heads == 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "--names: the metadata does not say how many %s there "
-                       "are, which the rows of tensor '%s' depend on",
-                       keys ? "heads for keys" : "heads",
+                       "missing %s in the metadata: the order of rows of "
+                       "tensor '%s' depends on it",
+                       keys ? "head_count_kv" : "head_count",
                        mf_quote(tensor->name).text);
     if (tensor->rank < 1 || tensor->rank > 2 || tensor->size == 0 ||
         tensor->from == MF_TYPE_UNKNOWN || columns % type->block != 0 ||
         !mf_mul(columns / type->block, type->bytes, &row_size) ||
         rows % heads != 0 || rows / heads % 2 != 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "--names: the %" PRIu64 " rows of tensor '%s' are not "
-                       "two halves for each of %" PRIu64 " heads",
+                       "cannot reorder the %" PRIu64 " rows of tensor '%s': "
+                       "%" PRIu64 " heads of an even number of rows expected",
                        rows, mf_quote(tensor->name).text, heads);
     tensor->rows = (struct mf_rows){ .size = row_size,
                                      .half = rows / heads / 2,
@@ -490,29 +196,32 @@ static enum mf_status set_rows(const struct mf_renaming *renaming,
     return MF_OK;
 }
 
-enum mf_status mf_rename(const struct mf_renaming *renaming,
-                         struct mf_draft *draft)
+enum mf_status mf_renaming_apply(const struct mf_renaming *renaming,
+                                 struct mf_draft *draft)
 {
     struct mf_draft_tensor *tensor = &draft->tensor[draft->tensor_count - 1];
-    enum side to = renaming->to == MF_NAMING_GGUF ? GGUF : HF;
+    enum mf_name_side to =
+        renaming->to == MF_NAMING_GGUF ? MF_SIDE_GGUF : MF_SIDE_HF;
+    const struct mf_rename_row *row;
     struct mf_str block;
-    const struct row *row;
 
+    assert(draft->tensor_count > 0);
     if (renaming->to == MF_NAMING_KEEP)
         return MF_OK;
-    if (is_predicting(renaming, tensor->name)) {
+    if (mf_rename_is_prediction(renaming, tensor->name)) {
         draft->tensor_count--;
         return MF_OK;
     }
-    row = find_row(renaming->family, to == GGUF ? HF : GGUF, tensor->name,
-                   &block);
-    assert(row); /* all names were checked */
+    row = mf_rename_row_find(renaming->family,
+                             to == MF_SIDE_GGUF ? MF_SIDE_HF : MF_SIDE_GGUF,
+                             tensor->name, &block);
+    assert(row); /* mf_renaming_init checked all names */
     if (!row->name[to][0]) {
         draft->tensor_count--;
         return MF_OK;
     }
-    if ((row->rows == ROWS_Q || row->rows == ROWS_K) &&
-        set_rows(renaming, draft, tensor, row->rows == ROWS_K) != MF_OK)
+    if ((row->rows == MF_ROWS_Q || row->rows == MF_ROWS_K) &&
+        set_rows(renaming, draft, tensor, row->rows == MF_ROWS_K) != MF_OK)
         return draft->env->error.status;
     return set_name(draft, tensor, row, to, block);
 }

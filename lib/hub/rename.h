@@ -2,8 +2,11 @@
  *
  * rename.h - tensors under llama.cpp's names and under Hugging Face's
  *
- * A name says how the rows lie, too: what llama.cpp calls attn_q holds them in
- * its order, what Hugging Face calls q_proj in that of transformers.
+ * A name also fixes the order of rows: what llama.cpp calls attn_q has them in
+ * its own order, what Hugging Face calls q_proj in that of transformers (see
+ * rename.c).  rename.def has a row for each tensor; a tensor without one is
+ * refused, because passing it through under a guessed name would give a file
+ * that loads and computes something else.
  */
 #ifndef MF_LIB_RENAME_H
 #define MF_LIB_RENAME_H
@@ -11,44 +14,41 @@
 #include "lib/draft/draft.h"
 #include "lib/model/model.h"
 
-/* An architecture whose names are known, a row of rename.def. */
-struct mf_class {
-    const char *hf, *type, *gguf;
-    unsigned family;
-    bool kv_is_heads;
-};
-
-/* What config.json says that a model is, either at NULL where it does not say;
- * NULL where there is no row for it. */
-const struct mf_class *mf_class_find(struct mf_str hf, struct mf_str type);
-
-/* That there is no row for it, as an error. */
-enum mf_status mf_class_refuse(struct mf_env *env, struct mf_str name);
-
 struct mf_renaming {
-    enum mf_naming to; /* MF_NAMING_KEEP: nothing changes its name */
+    enum mf_naming to; /* MF_NAMING_KEEP: names stay */
     unsigned family;
     uint64_t heads, heads_kv; /* 0: not known, and not needed */
     bool lossy;
-    size_t dropped; /* tensors that have no place under the other names */
-    size_t lost;    /* those of them that stand nowhere else */
+    size_t dropped; /* tensors without a name on the other side */
+    size_t lost;    /* those of them that cannot be computed again */
     size_t made;    /* tensors that the model does not have */
-    /* Layers that the metadata speak of, and those behind them that are left
-     * out; rows of an embedding.  0: not known. */
+    /* Layers according to the metadata; prediction layers after them, which
+     * are dropped; rows of an embedding.  0: not known. */
     uint64_t layers, predicting, vocabulary;
 };
 
-/* What it takes to give the model's tensors other names.  draft holds the
- * model's metadata already; what it lacks is read from the files beside the
- * model, and put into it where that is a GGUF file; metadata that cannot be had
- * from there is counted in *left_out.  All names are checked. */
+/* Prepares the renaming of a model's tensors.  draft has the model's metadata;
+ * what is missing there is read from the model's sidecars, and added to the
+ * draft where it is a GGUF file.  Counts metadata that could not be converted
+ * in *left_out.  All names are checked here, so that nothing fails later. */
 enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 struct mf_model *model, struct mf_draft *draft,
                                 enum mf_naming to, size_t *left_out);
 
-/* Gives the draft's last tensor its name and its rows their order, or takes it
- * out of the draft. */
-enum mf_status mf_rename(const struct mf_renaming *renaming,
-                         struct mf_draft *draft);
+/* Renames the last tensor of the draft and notes how its rows move, or removes
+ * it from the draft. */
+enum mf_status mf_renaming_apply(const struct mf_renaming *renaming,
+                                 struct mf_draft *draft);
+
+/* ---- rename_check.c ---- */
+
+/* True for a tensor of a layer that predicts further tokens (MTP). */
+bool mf_rename_is_prediction(const struct mf_renaming *renaming,
+                             struct mf_str name);
+
+/* Whether every tensor can be renamed, and where the result is for llama.cpp,
+ * whether the model is complete.  Counts tensors that will be dropped. */
+enum mf_status mf_renaming_check(struct mf_renaming *renaming,
+                                 const struct mf_model *model);
 
 #endif

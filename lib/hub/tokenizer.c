@@ -307,7 +307,7 @@ static enum mf_status visit(void *user, const char *path,
 static enum mf_status lacks(const struct reading *reading, const char *what)
 {
     return mf_fail(reading->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "it does not say '%s'", what);
+                   "missing key '%s'", what);
 }
 
 /* llama.cpp's name for the way that texts are cut. */

@@ -182,7 +182,7 @@ enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
 
         status = add_tensor(draft, model, first + i);
         if (status == MF_OK && renaming)
-            status = mf_rename(renaming, draft);
+            status = mf_renaming_apply(renaming, draft);
         if (status == MF_OK && draft->tensor_count > before)
             status = choose_type(draft, model);
     }
