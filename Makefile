@@ -202,7 +202,8 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
 
 # What only the program does.
-$(BUILD)/tests/test_sandbox: $(BUILD)/cli/sandbox.o
+$(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
+    $(BUILD)/cli/sandbox.o
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \

@@ -7,33 +7,9 @@
 
 #include <sys/stat.h>
 
-#include "tests/scratch.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#include "tests/with_scratch.h"
 
 static const char *const formats[] = { "gguf", "apr", "safetensors" };
-static struct mf_env *env;
-
-static inline int start(void **state)
-{
-    env = mf_env_new(NULL);
-    return env ? make_scratch(state) : -1;
-}
-
-static inline int stop(void **state)
-{
-    mf_env_free(env);
-    return remove_scratch(state);
-}
-
-static inline struct mf_model *open_model(const char *path)
-{
-    struct mf_model *model;
-
-    if (mf_model_open(env, path, NULL, &model) != MF_OK)
-        fail_msg("%s: %s", path, mf_env_error(env)->message);
-    return model;
-}
 
 static inline const char *output(const char *stem, const char *format)
 {

@@ -6,26 +6,13 @@
  * the file must be the same.
  */
 #include "lib/draft/carry.h"
-#include "tests/scratch.h"
+#include "tests/with_scratch.h"
 
 static const struct mf_convert_options usual = { .replace = true };
 static const struct mf_convert_options lossy = { .replace = true,
                                                  .lossy = true };
 
-static struct mf_env *env;
 static struct image image;
-
-static int start(void **state)
-{
-    env = mf_env_new(NULL);
-    return env ? make_scratch(state) : -1;
-}
-
-static int stop(void **state)
-{
-    mf_env_free(env);
-    return remove_scratch(state);
-}
 
 /* ---- there and back ---- */
 
@@ -425,5 +412,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, start, stop);
+    return RUN_WITH_SCRATCH(tests);
 }

@@ -2,25 +2,9 @@
  *
  * test_carry_apr.c - APR's metadata in other formats, and back
  */
-#include "tests/scratch.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#include "tests/with_scratch.h"
 
 static const struct mf_convert_options usual = { .replace = true };
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    env = mf_env_new(NULL);
-    return env ? make_scratch(state) : -1;
-}
-
-static int stop(void **state)
-{
-    mf_env_free(env);
-    return remove_scratch(state);
-}
 
 /* A safetensors file of these metadata, as JSON. */
 static void save_strings(const char *metadata, const char *name)
@@ -222,5 +206,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, start, stop);
+    return RUN_WITH_SCRATCH(tests);
 }

@@ -7,26 +7,15 @@
 #include "lib/codec/codecs.h"
 #include "lib/model/format.h"
 #include "tests/scratch.h"
+#include "tests/with_env.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static int start(void **state)
+static int empty(void **state)
 {
-    (void)state;
-    env = mf_env_new(NULL);
-    return env ? 0 : -1;
-}
-
-/* mf_env_free asserts that nothing is left on the heap. */
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
     empty_scratch();
-    return 0;
+    return env_teardown(state);
 }
+
+#define WITH_FILES(test) cmocka_unit_test_setup_teardown(test, env_setup, empty)
 
 /* ---- models ---- */
 
@@ -571,19 +560,18 @@ static void what_cannot_be_is_refused(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
-        WITH_ENV(every_type_is_compared),
-        WITH_ENV(containers_are_compared),
-        WITH_ENV(known_numbers),
-        WITH_ENV(no_cosine_is_above_1),
-        WITH_ENV(numbers_that_are_none),
-        WITH_ENV(zeros_have_no_angle),
-        WITH_ENV(no_number_of_threads_shows),
-        WITH_ENV(every_allocation_failed),
-        WITH_ENV(only_what_differs_is_decoded),
-        WITH_ENV(a_reason_is_given),
-        WITH_ENV(what_cannot_be_is_refused),
+        WITH_FILES(every_type_is_compared),
+        WITH_FILES(containers_are_compared),
+        WITH_FILES(known_numbers),
+        WITH_FILES(no_cosine_is_above_1),
+        WITH_FILES(numbers_that_are_none),
+        WITH_FILES(zeros_have_no_angle),
+        WITH_FILES(no_number_of_threads_shows),
+        WITH_FILES(every_allocation_failed),
+        WITH_FILES(only_what_differs_is_decoded),
+        WITH_FILES(a_reason_is_given),
+        WITH_FILES(what_cannot_be_is_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

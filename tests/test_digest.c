@@ -12,9 +12,7 @@
 
 #include "lib/io/digest.h"
 #include "lib/lanes/isa.h"
-#include "tests/support.h"
-
-static struct mf_env *env;
+#include "tests/with_env.h"
 
 /* SHA-1 and SHA-256 come from elsewhere and may be missing. */
 static int last_kind;
@@ -30,18 +28,12 @@ static bool has_libcrypto(void)
 
 static int start(void **state)
 {
-    (void)state;
-    env = mf_env_new(NULL);
     last_kind = has_libcrypto() ? MF_SHA256 : MF_XXH3_128;
-    return env ? 0 : -1;
+    return env_setup(state);
 }
 
-static int stop(void **state)
-{
-    (void)state;
-    mf_env_free(env);
-    return 0;
-}
+#define WITH_DIGESTS(test)                                                     \
+    cmocka_unit_test_setup_teardown(test, start, env_teardown)
 
 /* The same bytes everywhere, without a pattern that a digest could like. */
 static uint8_t *noise(size_t size)
@@ -329,17 +321,16 @@ static void what_cannot_be_is_refused(void **state)
 
 int main(void)
 {
-#define WITH_ENV(test) cmocka_unit_test_setup_teardown(test, start, stop)
     const struct CMUnitTest tests[] = {
-        WITH_ENV(known_texts_have_known_digests),
-        WITH_ENV(pieces_give_the_digest_of_the_whole),
-        WITH_ENV(finishing_changes_nothing),
-        WITH_ENV(checksums_are_those_of_zlib),
-        WITH_ENV(digests_are_those_of_xxhsum),
-        WITH_ENV(digests_are_those_of_coreutils),
-        WITH_ENV(vectors_change_nothing),
-        WITH_ENV(any_block_of_the_heap_will_do),
-        WITH_ENV(what_cannot_be_is_refused),
+        WITH_DIGESTS(known_texts_have_known_digests),
+        WITH_DIGESTS(pieces_give_the_digest_of_the_whole),
+        WITH_DIGESTS(finishing_changes_nothing),
+        WITH_DIGESTS(checksums_are_those_of_zlib),
+        WITH_DIGESTS(digests_are_those_of_xxhsum),
+        WITH_DIGESTS(digests_are_those_of_coreutils),
+        WITH_DIGESTS(vectors_change_nothing),
+        WITH_DIGESTS(any_block_of_the_heap_will_do),
+        WITH_DIGESTS(what_cannot_be_is_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -5,23 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "tests/scratch.h"
-
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    env = mf_env_new(NULL);
-    return env ? make_scratch(state) : -1;
-}
-
-static int stop(void **state)
-{
-    mf_env_free(env);
-    return remove_scratch(state);
-}
+#include "tests/with_scratch.h"
 
 /* ---- files and edits ---- */
 
@@ -190,16 +174,27 @@ static void alignment_there_and_back(void **state)
 
 /* ---- errors ---- */
 
-static size_t errors_in(const char *path)
+/* How many errors there are after `validate`. */
+static size_t count_errors(const char *path,
+                           enum mf_status (*validate)(struct mf_model *))
 {
-    struct mf_model *model;
+    struct mf_model *model = open_model(path);
     size_t count;
 
-    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_model_validate(model), MF_OK);
+    assert_int_equal(validate(model), MF_OK);
     count = mf_model_info(model)->error_count;
     mf_model_close(model);
     return count;
+}
+
+static size_t errors_in(const char *path)
+{
+    return count_errors(path, mf_model_validate);
+}
+
+static size_t data_errors_in(const char *path)
+{
+    return count_errors(path, mf_model_validate_data);
 }
 
 static void copy_fixture(const char *name)
@@ -280,18 +275,6 @@ static void errors_can_be_mended(void **state)
         edit_file(path, unset_edit(rows[i].key));
         assert_int_equal(errors_in(path), rows[i].before - 1);
     }
-}
-
-static size_t data_errors_in(const char *path)
-{
-    struct mf_model *model;
-    size_t count;
-
-    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
-    assert_int_equal(mf_model_validate_data(model), MF_OK);
-    count = mf_model_info(model)->error_count;
-    mf_model_close(model);
-    return count;
 }
 
 /* Whichever allocation fails: the old file, or the new one, and nothing else.
@@ -432,5 +415,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, start, stop);
+    return RUN_WITH_SCRATCH(tests);
 }

@@ -7,8 +7,6 @@
 #include "lib/quantize/imatrix.h"
 #include "tests/mix.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 static const struct mf_imatrix_choice all;
 static char path[512];
 

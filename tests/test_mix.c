@@ -9,8 +9,6 @@
 
 #include "tests/mix.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 /* ---- fixtures/mix ---- */
 
 /* The letter of each type in expected.tsv. */

@@ -5,8 +5,6 @@
  */
 #include "tests/mix.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 static char model[512], matrix[512];
 
 static int set_up(void **state)

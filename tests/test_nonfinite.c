@@ -20,8 +20,6 @@ static const struct way {
     { "f32", true }, { "f16", true },  { "bf16", true },
 };
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 static size_t written, refused;
 
 static bool is_about_numbers(const char *rule)

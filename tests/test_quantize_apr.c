@@ -22,8 +22,6 @@ static const struct {
     { "one.weight", { 2, 1 } },
 };
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 static float *numbers[COUNT(tensors)];
 
 static size_t count_of(size_t tensor)

@@ -10,21 +10,7 @@
 
 #include "lib/io/path.h"
 #include "lib/io/target.h"
-#include "tests/scratch.h"
-
-static struct mf_env *env;
-
-static int start(void **state)
-{
-    env = mf_env_new(NULL);
-    return env ? make_scratch(state) : -1;
-}
-
-static int stop(void **state)
-{
-    mf_env_free(env);
-    return remove_scratch(state);
-}
+#include "tests/with_scratch.h"
 
 static void open_target(struct mf_target *target, bool replace)
 {
@@ -292,5 +278,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, start, stop);
+    return RUN_WITH_SCRATCH(tests);
 }

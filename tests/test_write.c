@@ -8,8 +8,6 @@
 #include "lib/draft/draft.h"
 #include "tests/scratch.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 /* ---- numbers ---- */
 
 static const struct conversion {

@@ -9,8 +9,6 @@
 
 #include "tests/support.h"
 
-#define COUNT(table) (sizeof(table) / sizeof(*(table)))
-
 static const char *const formats[] = { "gguf", "apr", "safetensors" };
 
 static char folder[] = "/tmp/modelfile-writer.XXXXXX";

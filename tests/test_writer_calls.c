@@ -296,5 +296,5 @@ int main(void)
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, start, stop);
+    return RUN_WITH_SCRATCH(tests);
 }
