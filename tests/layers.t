@@ -140,17 +140,39 @@ formats_by_name() {
 }
 check_empty "only the table of formats names one" formats_by_name
 
-# The tree in docs/ARCHITECTURE.md: "lib/io/reader.h .c   what it is".
-named_and_missing() {
-    sed -n '/^## Tree/,/^## /p' docs/ARCHITECTURE.md |
-        sed -n 's/^\([A-Za-z][A-Za-z0-9_/.]*\)\( \.[a-z]*\)\{0,1\}  .*/\1\2/p' |
-        while read -r path suffix; do
-            [ -e "$path" ] || echo "$path"
-            [ -z "$suffix" ] || [ -e "${path%.*}$suffix" ] ||
-                echo "${path%.*}$suffix"
-        done
+# The tables of docs/ARCHITECTURE.md: "| `lib/io` | `source.h`, `reader.h` | ...".
+# Each folder has a row, each header that a row names is in its folder, and rooms
+# come in the order of the matrix.
+mapped() {
+    sed -n 's/^| \(`[a-z][^|]*`\) | \([^|]*\) |.*/\1|\2/p' docs/ARCHITECTURE.md |
+        tr -d '` '
 }
-check_empty "docs/ARCHITECTURE.md names what is there" named_and_missing
+rooms_mapped() {
+    [ "$(mapped | sed -n 's,^lib/\([a-z]*\)|.*,\1,p' | grep -vx quant)" = \
+        "$(matrix | awk '{ print $1 }')" ]
+}
+folders_unmapped() {
+    mapped | cut -d '|' -f 1 | tr ',' '\n' >"$work/mapped"
+    find -- * -name '*.c' ! -path 'build*' | sed 's,^\(lib/[^/]*\)/.*,\1,; t; s,/.*,,' |
+        sort -u | grep -vxFf "$work/mapped"
+}
+headers_missing() {
+    mapped | while IFS='|' read -r folders headers; do
+        for header in $(echo "$headers" | tr ',' '\n' | grep '\.h$'); do
+            [ -e "$folders/$header" ] || echo "$folders/$header"
+        done
+    done
+}
+check "docs/ARCHITECTURE.md has a row for each room, in order" rooms_mapped
+check_empty "and for each folder of code" folders_unmapped
+check_empty "the headers that it names are there" headers_missing
+# The picture of a tensor's way shows every room.
+rooms_not_drawn() {
+    matrix | awk '{ print $1 }' | while read -r room; do
+        grep -qE "[> (;,]$room[<); ,]" docs/tensor.svg || echo "$room"
+    done
+}
+check_empty "docs/tensor.svg shows every room" rooms_not_drawn
 
 # ---- objects ----
 
