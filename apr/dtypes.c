@@ -115,7 +115,7 @@ void apr_settle_type(struct mf_index *index, struct mf_record *record)
 
     record->flags |= MF_RECORD_SIZED;
     if (choose_type(index, record, counted, elements)) {
-        record->flags |= MF_RECORD_JUDGED;
+        record->flags |= MF_RECORD_SIZE_CHECKED;
         note_rows(index, record);
     } else if (record->type == MF_TYPE_UNKNOWN) {
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_APR_DTYPE,
@@ -123,10 +123,10 @@ void apr_settle_type(struct mf_index *index, struct mf_record *record)
                          "tensor '%s' has dtype %" PRIu32
                          ", which neither aprender nor realizar knows",
                          mf_record_name(record).text, record->type_id);
-        record->flags |= MF_RECORD_JUDGED;
+        record->flags |= MF_RECORD_SIZE_CHECKED;
     } else if (counted &&
                flat_size((enum mf_type)record->type, elements, &expected)) {
         note_size(index, record, expected);
-        record->flags |= MF_RECORD_JUDGED;
+        record->flags |= MF_RECORD_SIZE_CHECKED;
     } /* else the shape itself is at fault, as geometry.c will say */
 }

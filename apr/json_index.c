@@ -101,7 +101,7 @@ static enum mf_status read_name(struct mf_json *json, struct mf_index *index,
 
     if (token != MF_JSON_STRING)
         return unexpected(json, token, "name is no string");
-    if (mf_json_key_text(json, &index->arena, &name) != MF_OK)
+    if (mf_json_read_key(json, &index->arena, &name) != MF_OK)
         return index->env->error.status;
     record->name = name.at;
     record->name_size = (uint32_t)name.size;
@@ -157,7 +157,7 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
         return refuse(json, "an entry lacks name, dtype, shape, offset or "
                             "size");
     if (record.type_id == APR_TYPE_JSON)
-        record.flags |= MF_RECORD_SIZED | MF_RECORD_JUDGED;
+        record.flags |= MF_RECORD_SIZED | MF_RECORD_SIZE_CHECKED;
     else
         apr_settle_type(index, &record);
     return mf_index_add(index, &record);

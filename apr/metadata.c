@@ -122,8 +122,8 @@ static enum mf_status read_members(struct mf_json *json, struct mf_index *index,
             return env->error.status;
         meta = mf_index_add_meta(index, part);
         if (!meta ||
-            mf_json_key_text(json, &index->arena, &meta->key) != MF_OK ||
-            mf_json_meta(json, mf_json_next(json), &index->arena, meta) !=
+            mf_json_read_key(json, &index->arena, &meta->key) != MF_OK ||
+            mf_json_read_meta(json, mf_json_next(json), &index->arena, meta) !=
                 MF_OK)
             return env->error.status;
     }

@@ -42,10 +42,10 @@ static bool take_split(struct mf_index *index, const struct mf_meta *meta,
                        struct gguf_special *special, uint64_t *out)
 {
     special->split_at = meta->span.offset;
-    if (mf_meta_natural(meta, out))
+    if (mf_meta_unsigned(meta, out))
         return true;
     special->split_noted = true;
-    if (mf_meta_integer(meta))
+    if (mf_meta_is_integer(meta))
         mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_GGUF_SPLIT,
                       meta->span.offset, "%s is %" PRId64 ", no shard is",
                       meta->key.at, meta->number.i64);
@@ -69,7 +69,7 @@ enum mf_status gguf_take_special(struct mf_index *index, struct mf_part *part,
         special->has_count =
             take_split(index, meta, special, &part->split_count);
     else if (mf_str_is(meta->key, "split.tensors.count") &&
-             mf_meta_natural(meta, &part->split_tensors))
+             mf_meta_unsigned(meta, &part->split_tensors))
         part->split_at = meta->span.offset;
     return MF_OK;
 }

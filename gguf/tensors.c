@@ -28,7 +28,7 @@ static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
         names += size;
         dims += rank;
     }
-    return mf_index_expect(index, count, seen, names, dims);
+    return mf_index_reserve(index, count, seen, names, dims);
 }
 
 /* ---- findings ---- */

@@ -114,7 +114,7 @@ static void check_file_type(struct mf_index *index)
     enum mf_type expected;
     uint64_t value;
 
-    if (!mf_meta_natural(meta, &value))
+    if (!mf_meta_unsigned(meta, &value))
         return;
     if (!gguf_file_type_name(value))
         mf_index_note(

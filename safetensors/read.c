@@ -119,14 +119,14 @@ static enum mf_status read_metadatum(struct st_walk *walk)
 
     if (walk->part->shard > 0)
         return pass_metadatum(walk);
-    if (mf_json_key_text(&walk->json, arena, &key) != MF_OK)
+    if (mf_json_read_key(&walk->json, arena, &key) != MF_OK)
         return st_failed(walk);
     meta = mf_index_add_meta(walk->index, walk->part);
     if (!meta)
         return st_failed(walk);
     meta->key = key;
-    if (mf_json_meta(&walk->json, mf_json_next(&walk->json), arena, meta) !=
-        MF_OK)
+    if (mf_json_read_meta(&walk->json, mf_json_next(&walk->json), arena,
+                          meta) != MF_OK)
         return st_failed(walk);
     if (meta->type != MF_VALUE_STRING)
         note_metadatum(walk, key, meta->span.offset);
@@ -222,9 +222,9 @@ static enum mf_status take_room(struct st_walk *walk)
     size_t dims = (size_t)walk->dim_count;
 
     /* 8 bytes more: shapes start on a multiple of that. */
-    if (mf_index_expect(walk->index, walk->tensor_count, walk->tensor_count,
-                        walk->name_size + NAME_SLACK + sizeof(*walk->dim),
-                        walk->dim_count) != MF_OK)
+    if (mf_index_reserve(walk->index, walk->tensor_count, walk->tensor_count,
+                         walk->name_size + NAME_SLACK + sizeof(*walk->dim),
+                         walk->dim_count) != MF_OK)
         return st_failed(walk);
     walk->dim = mf_arena_take(arena, dims * sizeof(*walk->dim));
     walk->name = walk->dim ? mf_arena_text(arena, names) : NULL;

@@ -127,7 +127,7 @@ static enum mf_status read_offsets(struct st_walk *walk,
         return MF_OK;
     }
     /* What its shape asks for is no question any more. */
-    record->flags |= MF_RECORD_JUDGED | MF_TENSOR_DAMAGED;
+    record->flags |= MF_RECORD_SIZE_CHECKED | MF_TENSOR_DAMAGED;
     if (walk->filling)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_ST_OFFSETS, offsets.offset,

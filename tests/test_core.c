@@ -407,12 +407,12 @@ static void claims_are_not_believed(void **state)
     (void)state;
     mf_index_init(&index, env);
     mf_env_heap(env, &before);
-    assert_int_equal(mf_index_expect(&index, MF_TENSORS_MAX, 10, 200, 20),
+    assert_int_equal(mf_index_reserve(&index, MF_TENSORS_MAX, 10, 200, 20),
                      MF_OK);
     mf_env_heap(env, &after);
     assert_int_equal(index.tensor_room, 10 * MF_TRUST);
     assert_true(after.live - before.live < 32 * 1024);
-    assert_int_equal(mf_index_expect(&index, UINT64_MAX, 10, 200, 20),
+    assert_int_equal(mf_index_reserve(&index, UINT64_MAX, 10, 200, 20),
                      MF_ERR_LIMIT);
     mf_index_release(&index);
 }

@@ -20,8 +20,8 @@ static struct mf_meta look_at(const char *value, size_t window)
     document_open(text, (size_t)size, window);
     assert_int_equal(mf_json_next(&json), MF_JSON_BEGIN_ARRAY);
     assert_int_equal(mf_json_next(&json), MF_JSON_NUMBER);
-    assert_int_equal(mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
-                     MF_OK);
+    assert_int_equal(
+        mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta), MF_OK);
     assert_int_equal(meta.span.offset, 4);
     assert_int_equal(meta.span.size, strlen(value));
     assert_int_equal(mf_json_next(&json), MF_JSON_NUMBER);
@@ -142,7 +142,7 @@ static void broken_values_are_errors(void **state)
 
         document_open(texts[i], strlen(texts[i]), MF_JSON_LOOK);
         assert_int_equal(
-            mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
+            mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta),
             MF_ERR_CORRUPT);
         mf_clear_error(env);
     }
@@ -175,11 +175,11 @@ static void check_key(size_t size, const char *last, size_t last_size)
     assert_int_equal(mf_json_next(&json), MF_JSON_KEY);
     mf_env_heap(env, &before);
     if (size > MF_NAME_MAX) {
-        assert_int_equal(mf_json_key_text(&json, &arena, &key), MF_ERR_LIMIT);
+        assert_int_equal(mf_json_read_key(&json, &arena, &key), MF_ERR_LIMIT);
         assert_int_equal(env->error.offset, 1);
         mf_clear_error(env);
     } else {
-        assert_int_equal(mf_json_key_text(&json, &arena, &key), MF_OK);
+        assert_int_equal(mf_json_read_key(&json, &arena, &key), MF_OK);
         assert_int_equal(key.size, size);
         assert_int_equal(key.at[size], 0);
         assert_memory_equal(key.at, text + 2, size - last_size);
@@ -222,9 +222,9 @@ static enum mf_status read_both(const char *text, size_t size)
     mf_json_init(&json, &reader);
     mf_json_next(&json);
     mf_json_next(&json);
-    if (mf_json_key_text(&json, &arena, &key) != MF_OK)
+    if (mf_json_read_key(&json, &arena, &key) != MF_OK)
         return env->error.status;
-    return mf_json_meta(&json, mf_json_next(&json), &arena, &meta);
+    return mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta);
 }
 
 /* Whichever allocation fails, that is told and nothing stays behind. */

@@ -48,8 +48,8 @@ static void begin_values(const char *text, size_t size, size_t window)
     struct mf_meta meta = { 0 };
 
     document_open(text, size, window);
-    assert_int_equal(mf_json_meta(&json, mf_json_next(&json), &arena, &meta),
-                     MF_OK);
+    assert_int_equal(
+        mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta), MF_OK);
     mf_reader_release(&reader);
     values = (struct mf_values){ .env = env, .meta = meta };
     assert_int_equal(

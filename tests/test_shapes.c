@@ -10,6 +10,7 @@
 #include "tests/support.h"
 
 #include "lib/check/families.h"
+#include "lib/model/facts.h"
 
 /* ---- a model in memory ---- */
 

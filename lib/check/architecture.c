@@ -2,12 +2,13 @@
  *
  * architecture.c - what a model of its architecture needs
  */
-#include "lib/check/architecture.h"
+#include "lib/check/check.h"
 
 #include <string.h>
 
 #include "lib/base/str.h"
 #include "lib/check/tensor_shapes.h"
+#include "lib/model/facts.h"
 
 /* ---- metadata ---- */
 
@@ -50,7 +51,7 @@ static void check_number(struct mf_index *index, int fact,
     if (meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64 ||
         fact == MF_FACT_HEAD_COUNT) /* see check_heads */
         return;
-    if (!mf_meta_natural(meta, &value))
+    if (!mf_meta_unsigned(meta, &value))
         mf_index_note(index, meta->shard, MF_WARNING, rule, meta->span.offset,
                       "'%s' is %" PRId64 ", it must be above 0",
                       mf_quote(meta->key).text, meta->number.i64);
@@ -254,7 +255,7 @@ void mf_architecture_check(struct mf_model *model)
         return;
     }
     family = mf_family_of(name.text);
-    status = mf_lengths_take(model, &lengths);
+    status = mf_lengths_init(model, &lengths);
     if (status == MF_OK) {
         check_block_count(model, &lengths);
         if (family)

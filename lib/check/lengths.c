@@ -3,6 +3,7 @@
  * lengths.c - the lengths that shapes of tensors are made of
  */
 #include "lib/check/lengths.h"
+#include "lib/model/facts.h"
 
 /* Arithmetic in which what is not known, or too large, stays not known. */
 static uint64_t times(uint64_t a, uint64_t b)
@@ -35,7 +36,7 @@ static bool tells(const struct mf_model *model, int fact, uint64_t *out)
         return false;
     if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         *out = meta.count;
-    else if (!mf_meta_natural(&meta, out))
+    else if (!mf_meta_unsigned(&meta, out))
         *out = 0;
     return true;
 }
@@ -53,7 +54,7 @@ static bool is_natural(const struct mf_value *value, uint64_t *out)
     const struct mf_meta meta = { .type = value->type,
                                   .number = value->number };
 
-    return value->event == MF_EVENT_ITEM && mf_meta_natural(&meta, out);
+    return value->event == MF_EVENT_ITEM && mf_meta_unsigned(&meta, out);
 }
 
 /* The array at index `at` of the metadata, count numbers into out; those that
@@ -149,7 +150,7 @@ static void take_state_space(const struct mf_model *model, uint64_t *of)
         plus(of[MF_LENGTH_STEP], times(of[MF_LENGTH_STATE], 2));
 }
 
-enum mf_status mf_lengths_take(struct mf_model *model,
+enum mf_status mf_lengths_init(struct mf_model *model,
                                struct mf_lengths *lengths)
 {
     uint64_t *of = lengths->of;
@@ -175,14 +176,14 @@ enum mf_status mf_lengths_take(struct mf_model *model,
     of[MF_LENGTH_CONTEXT] = number_of(model, MF_FACT_CONTEXT_LENGTH);
     of[MF_LENGTH_EXPERTS] = number_of(model, MF_DETAIL_EXPERT_COUNT);
     lengths->experts_used = number_of(model, MF_DETAIL_EXPERT_USED_COUNT);
-    lengths->tells_expert =
+    lengths->has_expert =
         tells(model, MF_DETAIL_EXPERT_LENGTH, &lengths->expert);
     if (!tells(model, MF_DETAIL_SHARED_LENGTH, &of[MF_LENGTH_SHARED]))
         of[MF_LENGTH_SHARED] =
             times(lengths->expert, number_of(model, MF_DETAIL_SHARED_COUNT));
     take_attention(model, lengths);
     take_state_space(model, of);
-    mf_lengths_of_block(lengths, 0);
+    mf_lengths_set_block(lengths, 0);
     return status;
 }
 
@@ -194,13 +195,13 @@ static void take_feed(struct mf_lengths *lengths, uint64_t feed)
     of[MF_LENGTH_FEED] = feed;
     of[MF_LENGTH_FEED_2] = times(feed, 2);
     of[MF_LENGTH_FEED_HALF] = feed / 2;
-    of[MF_LENGTH_EXPERT] = lengths->tells_expert ? lengths->expert : feed;
+    of[MF_LENGTH_EXPERT] = lengths->has_expert ? lengths->expert : feed;
     of[MF_LENGTH_EXPERT_2] = times(of[MF_LENGTH_EXPERT], 2);
-    of[MF_LENGTH_SLICE] = lengths->tells_expert ? lengths->expert : slice;
+    of[MF_LENGTH_SLICE] = lengths->has_expert ? lengths->expert : slice;
     of[MF_LENGTH_SLICE_2] = times(of[MF_LENGTH_SLICE], 2);
 }
 
-void mf_lengths_of_block(struct mf_lengths *lengths, uint64_t block)
+void mf_lengths_set_block(struct mf_lengths *lengths, uint64_t block)
 {
     uint64_t heads = in_block(&lengths->heads, block, lengths->blocks);
     uint64_t heads_kv = in_block(&lengths->heads_kv, block, lengths->blocks);

@@ -64,16 +64,16 @@ struct mf_lengths {
     uint64_t key, value;
     struct mf_by_block heads, heads_kv, feed;
     uint64_t experts_used, expert; /* expert: forward length of one */
-    bool tells_expert;
+    bool has_expert;
     uint64_t block; /* that of[] is for */
     uint64_t of[MF_LENGTH_COUNT];
 };
 
 /* What the metadata says.  Numbers of each block lie in the index's arena. */
-enum mf_status mf_lengths_take(struct mf_model *model,
+enum mf_status mf_lengths_init(struct mf_model *model,
                                struct mf_lengths *lengths);
 
 /* Makes of[] that of a block; 0 does for what is in none. */
-void mf_lengths_of_block(struct mf_lengths *lengths, uint64_t block);
+void mf_lengths_set_block(struct mf_lengths *lengths, uint64_t block);
 
 #endif

@@ -184,7 +184,7 @@ static void look_at(struct mf_model *model, const struct mf_record *record,
         if (out->filled && pattern.block < lengths->blocks)
             out->filled[pattern.block] |= row->fills;
         if (pattern.block != lengths->block)
-            mf_lengths_of_block(lengths, pattern.block);
+            mf_lengths_set_block(lengths, pattern.block);
     }
     check_shape(model, record, row, lengths);
 }

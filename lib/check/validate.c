@@ -9,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/check/architecture.h"
+#include "lib/check/check.h"
 #include "lib/io/path.h"
 #include "lib/model/model.h"
+#include "lib/model/shard_meta.h"
 
 static void check_finite(struct mf_index *index, const struct mf_meta *rows,
                          size_t count)
@@ -26,13 +27,6 @@ static void check_finite(struct mf_index *index, const struct mf_meta *rows,
                 meta->span.offset, "'%s' is %s", mf_quote(meta->key).text,
                 isnan(meta->number.f64) ? "not a number" : "infinite");
     }
-}
-
-void mf_model_count_findings(struct mf_model *model)
-{
-    model->info.error_count = model->index.count_of[MF_ERROR];
-    model->info.warning_count = model->index.count_of[MF_WARNING];
-    model->info.note_count = model->index.count_of[MF_NOTE];
 }
 
 /* The rows of one shard again. */

@@ -274,11 +274,11 @@ static enum mf_status cut_tensor(struct look *look,
 static enum mf_status cut_padding(struct look *look, size_t at,
                                   const struct mf_part *part)
 {
-    const struct mf_record *record = mf_in_order(look->index, at);
+    const struct mf_record *record = mf_record_by_offset(look->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
     uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER : 0)
-                         : mf_in_order(look->index, at + 1)->offset;
+                         : mf_record_by_offset(look->index, at + 1)->offset;
     struct piece like = { .kind = PIECE_PADDING,
                           .record = record,
                           .shard = record->shard };
@@ -330,7 +330,8 @@ static enum mf_status cut_shard(struct look *look, uint32_t shard)
     for (size_t i = 0; i < ROOMS && status == MF_OK; i++)
         status = cut_room(look, shard, part->room[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
-        status = cut_tensor(look, mf_in_order(look->index, part->first + i));
+        status =
+            cut_tensor(look, mf_record_by_offset(look->index, part->first + i));
         if (status == MF_OK)
             status = cut_padding(look, part->first + i, part);
     }

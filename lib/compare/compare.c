@@ -25,7 +25,8 @@ static size_t half(const struct mf_worker *worker)
     return (worker->buffer_size - MF_PAGE) / 2 / MF_PAGE * MF_PAGE;
 }
 
-enum mf_status mf_file_blame(struct mf_env *env, const struct mf_file *file)
+enum mf_status mf_file_add_context(struct mf_env *env,
+                                   const struct mf_file *file)
 {
     struct mf_error error = env->error;
 
@@ -40,8 +41,8 @@ enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
 {
     if (mf_tensor_readable(model, tensor) == MF_OK)
         return MF_OK;
-    return mf_file_blame(model->env,
-                         &model->file[model->index.tensor[tensor].shard]);
+    return mf_file_add_context(model->env,
+                               &model->file[model->index.tensor[tensor].shard]);
 }
 
 /* Reads bytes of the file into the worker's buffer from `at` on; NULL after
@@ -55,7 +56,7 @@ static const uint8_t *read_piece(struct mf_worker *worker,
     if (mf_source_read(&worker->env, &file->source, offset, bytes, size) ==
         MF_OK)
         return bytes;
-    mf_file_blame(&worker->env, file);
+    mf_file_add_context(&worker->env, file);
     return NULL;
 }
 

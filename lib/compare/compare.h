@@ -20,7 +20,8 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
                           struct mf_pair *pair, size_t count);
 
 /* There are two files that an error may be about: it says which. */
-enum mf_status mf_file_blame(struct mf_env *env, const struct mf_file *file);
+enum mf_status mf_file_add_context(struct mf_env *env,
+                                   const struct mf_file *file);
 
 /* As mf_tensor_readable, with the file in the message. */
 enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor);

@@ -102,7 +102,7 @@ static enum mf_status read_numbers(struct mf_worker *worker,
                        side->prefix) != MF_OK ||
         mf_source_read(&worker->env, source, start, room + side->prefix,
                        (size_t)size_of(side, count)) != MF_OK)
-        return mf_file_blame(&worker->env, side->file);
+        return mf_file_add_context(&worker->env, side->file);
     side->codec->decode(room, out, count);
     return MF_OK;
 }
@@ -218,7 +218,7 @@ static bool side_of(struct mf_model *model, size_t index,
         out->count = record->size > 0 ? recoding.count : 0;
         return true;
     }
-    mf_file_blame(model->env, out->file);
+    mf_file_add_context(model->env, out->file);
     return false;
 }
 

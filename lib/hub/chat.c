@@ -10,6 +10,7 @@
 #include "lib/base/str.h"
 #include "lib/base/text.h"
 #include "lib/hub/sidecar.h"
+#include "lib/io/path.h"
 #include "lib/json/json_walk.h"
 
 #define TEMPLATE_MAX  ((size_t)1 << 20) /* bytes of a chat template */
@@ -242,7 +243,7 @@ static enum mf_status take_more(struct mf_chat *chat,
                                 const struct mf_model *model)
 {
     const char *names[TEMPLATES_MAX];
-    const char *path = mf_path_beside(
+    const char *path = mf_path_sibling(
         &chat->draft->arena, model->file[0].path,
         (struct mf_str){ MF_SIDECAR_FOLDER, strlen(MF_SIDECAR_FOLDER) });
     DIR *stream = path ? opendir(path) : NULL;

@@ -11,6 +11,7 @@
 #include "lib/hub/rope.h"
 #include "lib/hub/sidecar.h"
 #include "lib/hub/tokenizer.h"
+#include "lib/io/path.h"
 
 struct hub {
     struct mf_env *env;

@@ -3,6 +3,7 @@
  * sidecar.c - files next to a model: config.json, tokenizer.json and others
  */
 #include "lib/hub/sidecar.h"
+#include "lib/io/path.h"
 
 #include <assert.h>
 #include <unistd.h>
@@ -27,8 +28,8 @@ static bool is_listed(const char *name)
 const char *mf_sidecar_path(const struct mf_model *model,
                             struct mf_arena *arena, const char *name)
 {
-    return mf_path_beside(arena, model->file[0].path,
-                          (struct mf_str){ name, strlen(name) });
+    return mf_path_sibling(arena, model->file[0].path,
+                           (struct mf_str){ name, strlen(name) });
 }
 
 bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,

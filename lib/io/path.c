@@ -121,6 +121,24 @@ int mf_open_folder(const char *path)
     return fd;
 }
 
+const char *mf_base_name(const char *path)
+{
+    return path + mf_folder_size(path);
+}
+
+const char *mf_path_sibling(struct mf_arena *arena, const char *path,
+                            struct mf_str name)
+{
+    size_t folder = mf_folder_size(path);
+    char *joined = mf_arena_text(arena, folder + name.size);
+
+    if (!joined)
+        return NULL;
+    memcpy(joined, path, folder);
+    memcpy(joined + folder, name.at, name.size);
+    return joined;
+}
+
 bool mf_name_ends(const char *name, const char *suffix)
 {
     size_t size = strlen(name), tail = strlen(suffix);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "lib/base/heap.h"
+
 /* A signal may end a call before it has done anything. */
 #define MF_AGAIN(result, call)                                                 \
     do {                                                                       \
@@ -32,6 +34,14 @@ bool mf_follow_links(const char *path, char out[PATH_MAX]);
 
 /* Opens the folder that path lies in; -1 with errno set. */
 int mf_open_folder(const char *path);
+
+/* The last component of path. */
+const char *mf_base_name(const char *path);
+
+/* The path of another file in the folder of path, in the arena; NULL after
+ * mf_fail. */
+const char *mf_path_sibling(struct mf_arena *arena, const char *path,
+                            struct mf_str name);
 
 /* A name that ends with that suffix, and is more than it. */
 bool mf_name_ends(const char *name, const char *suffix);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "lib/model/facts.h"
 #include "lib/model/model.h"
 
 const char *mf_detail_name(int fact)
@@ -60,13 +61,13 @@ static bool fits(int fact, const struct mf_meta *meta)
     case MF_FACT_LICENSE:
         return meta->type == MF_VALUE_STRING && meta->text.at;
     case MF_FACT_FILE_TYPE:
-        return mf_meta_integer(meta) ||
+        return mf_meta_is_integer(meta) ||
                (meta->type == MF_VALUE_STRING && meta->text.at);
     case MF_DETAIL_NORM_EPSILON:
     case MF_DETAIL_RMS_EPSILON:
         return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
     default:
-        return mf_meta_integer(meta) || meta->type == MF_VALUE_ARRAY;
+        return mf_meta_is_integer(meta) || meta->type == MF_VALUE_ARRAY;
     }
 }
 

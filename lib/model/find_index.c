@@ -13,6 +13,8 @@
 
 #include "lib/base/str.h"
 #include "lib/io/path.h"
+#include "lib/model/find_index.h"
+#include "lib/model/formats.h"
 #include "lib/model/model.h"
 
 static bool is_index_name(const char *name)
@@ -36,7 +38,7 @@ static enum mf_status list_names(struct mf_env *env,
 
     if (status != MF_OK)
         return status;
-    format = mf_format_of(env, &head, &kind);
+    format = mf_format_detect(env, &head, &kind);
     if (!format || !format->list)
         return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
                        "is no list of shards");
@@ -108,8 +110,8 @@ static enum mf_status consider(struct mf_model *model, const char *path,
                                const char *name, const char **out)
 {
     const char *file = mf_base_name(path);
-    const char *index = mf_path_beside(&model->paths, path,
-                                       (struct mf_str){ name, strlen(name) });
+    const char *index = mf_path_sibling(&model->paths, path,
+                                        (struct mf_str){ name, strlen(name) });
     bool lists = false;
 
     if (!index || ask(model->env, index, (struct mf_str){ file, strlen(file) },

@@ -14,6 +14,7 @@
 #include "lib/base/sort.h"
 #include "lib/io/path.h"
 #include "lib/model/model.h"
+#include "lib/model/split.h"
 
 struct entry {
     const char *path; /* folder and name, in the arena */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/model/foreign.h"
+#include "lib/model/formats.h"
 #include "lib/model/model.h"
 
 /* A new format adds its line here. */
@@ -130,9 +131,9 @@ static void unknown_bytes(struct mf_env *env, const struct mf_head *head)
                   hex);
 }
 
-const struct mf_format *mf_format_of(struct mf_env *env,
-                                     const struct mf_head *head,
-                                     struct mf_detection *out)
+const struct mf_format *mf_format_detect(struct mf_env *env,
+                                         const struct mf_head *head,
+                                         struct mf_detection *out)
 {
     for (size_t i = 0; mf_formats[i]; i++) {
         *out = (struct mf_detection){ .format = mf_formats[i]->name,
@@ -167,7 +168,7 @@ enum mf_status mf_file_detect(struct mf_env *env, const char *path,
     if (mf_source_open_file(env, path, &source, NULL) != MF_OK)
         return env->error.status;
     if (mf_head_read(env, &source, bytes, &head) == MF_OK)
-        mf_format_of(env, &head, &found);
+        mf_format_detect(env, &head, &found);
     mf_source_close(&source);
     if (env->error.status == MF_OK)
         *out = found;

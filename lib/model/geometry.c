@@ -85,7 +85,8 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
 {
     uint64_t expected;
 
-    if (record->type == MF_TYPE_UNKNOWN || record->flags & MF_RECORD_JUDGED)
+    if (record->type == MF_TYPE_UNKNOWN ||
+        record->flags & MF_RECORD_SIZE_CHECKED)
         return;
     if (!expected_size(index, record, layout, &expected)) {
         damage(record);
@@ -223,7 +224,7 @@ static void infer_sizes(struct mf_index *index, const struct mf_part *part)
     uint64_t next = part->data_end, here = next;
 
     for (size_t i = part->first + part->count; i-- > part->first;) {
-        struct mf_record *record = mf_in_order(index, i);
+        struct mf_record *record = mf_record_by_offset(index, i);
 
         if (record->offset < here)
             next = here;
@@ -320,7 +321,7 @@ static void check_order(struct mf_index *index, struct mf_part *part,
     struct mf_record *last = NULL;
 
     for (size_t i = part->first; i < part->first + part->count; i++) {
-        struct mf_record *record = mf_in_order(index, i);
+        struct mf_record *record = mf_record_by_offset(index, i);
         uint64_t end = record->offset + record->size;
 
         if (record->size == 0 && layout == MF_LAYOUT_TILED)

@@ -74,9 +74,9 @@ struct mf_meta *mf_index_add_meta(struct mf_index *index,
     return meta;
 }
 
-enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
-                               uint64_t seen, uint64_t name_bytes,
-                               uint64_t dims)
+enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
+                                uint64_t seen, uint64_t name_bytes,
+                                uint64_t dims)
 {
     uint64_t trusted =
         seen > MF_TENSORS_MAX / MF_TRUST ? MF_TENSORS_MAX : seen * MF_TRUST;
@@ -240,8 +240,9 @@ bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b)
             a->number.u64 == b->number.u64);
 }
 
-void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
-                            const struct mf_meta *second)
+void mf_index_note_duplicate(struct mf_index *index,
+                             const struct mf_meta *first,
+                             const struct mf_meta *second)
 {
     bool lies = first->type == MF_VALUE_ARRAY ||
                 first->type == MF_VALUE_OBJECT ||
@@ -295,7 +296,8 @@ enum mf_status mf_index_build_names(struct mf_index *index)
         return index->env->error.status;
     for (size_t i = 0; i < index->meta_count; i++)
         if ((first = mf_names_add(&index->meta_names, i)) != MF_NOT_FOUND)
-            mf_index_note_repeated(index, &index->meta[first], &index->meta[i]);
+            mf_index_note_duplicate(index, &index->meta[first],
+                                    &index->meta[i]);
     for (size_t i = 0; i < index->tensor_count; i++)
         if ((first = mf_names_add(&index->tensor_names, i)) != MF_NOT_FOUND)
             note_repeated_tensor(index, first, i);
@@ -313,13 +315,13 @@ const struct mf_meta *mf_index_meta(const struct mf_index *index,
     return row == MF_NOT_FOUND ? NULL : &index->meta[row];
 }
 
-bool mf_meta_integer(const struct mf_meta *meta)
+bool mf_meta_is_integer(const struct mf_meta *meta)
 {
     return meta->type <= MF_VALUE_I32 || meta->type == MF_VALUE_U64 ||
            meta->type == MF_VALUE_I64;
 }
 
-bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out)
+bool mf_meta_unsigned(const struct mf_meta *meta, uint64_t *out)
 {
     if (!meta)
         return false;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * index.h - metadata and tensors of a model, as its formats fill them in
+ * index.h - the tables of a model: metadata, tensors, findings
  *
- * Tables grow "pay as you read": never for more than MF_TRUST times the
- * entries that were really there, however large a count the file claims.
+ * Parsers of formats fill them in, shard by shard; then mf_index_check makes
+ * tensor offsets absolute and mf_index_build_names makes rows findable.
+ *
+ * A count in a header is a claim: 24 bytes can claim 2^60 tensors.  Tables
+ * therefore never get room for more than MF_TRUST times the entries that were
+ * seen in the file so far.  A reader that stops at a limit on the count instead
+ * has to choose between refusing large models and reserving gigabytes for a
+ * small hostile file.
  */
 #ifndef MF_LIB_INDEX_H
 #define MF_LIB_INDEX_H
@@ -22,7 +28,7 @@
 enum mf_record_flag { /* beside enum mf_tensor_flag */
                       MF_RECORD_SIZED =
                           16, /* the file states the size; check it */
-                      MF_RECORD_JUDGED =
+                      MF_RECORD_SIZE_CHECKED =
                           32 /* the format has checked the size itself */
 };
 
@@ -89,8 +95,8 @@ struct mf_index {
 };
 
 /* The tensors in the order of their data, shard by shard. */
-static inline struct mf_record *mf_in_order(const struct mf_index *index,
-                                            size_t at)
+static inline struct mf_record *
+mf_record_by_offset(const struct mf_index *index, size_t at)
 {
     return &index->tensor[index->by_offset ? index->by_offset[at] : at];
 }
@@ -117,9 +123,9 @@ static inline struct mf_record mf_record_begin(const struct mf_part *part,
 /* The file claims `claimed` tensors; `seen` of them, whose names take
  * name_bytes and whose shapes have dims numbers in all, stood in the window.
  * Takes room for as many as that is good for. */
-enum mf_status mf_index_expect(struct mf_index *index, uint64_t claimed,
-                               uint64_t seen, uint64_t name_bytes,
-                               uint64_t dims);
+enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
+                                uint64_t seen, uint64_t name_bytes,
+                                uint64_t dims);
 
 /* Keeps a copy of *record, whose name and dim lie in the index's arena.
  * Tensors are added shard by shard. */
@@ -156,8 +162,9 @@ enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
 bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b);
 
 /* Of one shard, the same key twice. */
-void mf_index_note_repeated(struct mf_index *index, const struct mf_meta *first,
-                            const struct mf_meta *second);
+void mf_index_note_duplicate(struct mf_index *index,
+                             const struct mf_meta *first,
+                             const struct mf_meta *second);
 
 /* Name tables; repeated names are found here. */
 enum mf_status mf_index_build_names(struct mf_index *index);
@@ -170,9 +177,9 @@ const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key);
 
 /* A metadatum that is an integer. */
-bool mf_meta_integer(const struct mf_meta *meta);
+bool mf_meta_is_integer(const struct mf_meta *meta);
 
 /* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
-bool mf_meta_natural(const struct mf_meta *meta, uint64_t *out);
+bool mf_meta_unsigned(const struct mf_meta *meta, uint64_t *out);
 
 #endif

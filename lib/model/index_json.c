@@ -5,7 +5,10 @@
  */
 #include <string.h>
 
+#include "lib/io/path.h"
+#include "lib/model/index_json.h"
 #include "lib/model/model.h"
+#include "lib/model/shards.h"
 
 enum mf_status mf_shard_names_add(struct mf_shard_names *names,
                                   struct mf_str name, size_t *at)
@@ -40,16 +43,17 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
     if (model->index.metadata_only && count > 1)
         count = 1;
     for (size_t i = 0; i < count; i++) {
-        const char *shard = mf_path_beside(&model->paths, path, names->name[i]);
+        const char *shard =
+            mf_path_sibling(&model->paths, path, names->name[i]);
 
         if (!shard)
             return model->env->error.status;
         if (mf_model_add_file(model, shard) != MF_OK)
-            return mf_shard_blame(model->env, shard);
+            return mf_shard_add_context(model->env, shard);
         if (model->format->list) {
             mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
                       "is itself a list of shards");
-            return mf_shard_blame(model->env, shard);
+            return mf_shard_add_context(model->env, shard);
         }
     }
     return MF_OK;
@@ -84,7 +88,7 @@ static enum mf_status list_and_open(struct mf_model *model,
 }
 
 /* path is open as the only file and lists others. */
-enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path)
+enum mf_status mf_model_open_listed(struct mf_model *model, const char *path)
 {
     const struct mf_format *format = model->format;
     struct mf_source source = model->file[0].source;

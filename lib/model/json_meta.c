@@ -124,8 +124,8 @@ static enum mf_status keep_text(struct mf_json *json, struct mf_arena *arena,
     return MF_OK;
 }
 
-enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
-                            struct mf_arena *arena, struct mf_meta *meta)
+enum mf_status mf_json_read_meta(struct mf_json *json, enum mf_json_token first,
+                                 struct mf_arena *arena, struct mf_meta *meta)
 {
     enum mf_status status = MF_OK;
 
@@ -150,7 +150,7 @@ static enum mf_status too_long(struct mf_json *json)
                      MF_NAME_MAX);
 }
 
-enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
+enum mf_status mf_json_read_key(struct mf_json *json, struct mf_arena *arena,
                                 struct mf_str *out)
 {
     char first[512], *text = first, *moved;

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "lib/base/sort.h"
+#include "lib/model/open_path.h"
+#include "lib/model/shards.h"
 
 /* ---- opening ---- */
 
@@ -40,6 +42,13 @@ static struct mf_model *model_new(struct mf_env *env,
     return model;
 }
 
+void mf_model_count_findings(struct mf_model *model)
+{
+    model->info.error_count = model->index.count_of[MF_ERROR];
+    model->info.warning_count = model->index.count_of[MF_WARNING];
+    model->info.note_count = model->index.count_of[MF_NOTE];
+}
+
 /* Damaged tensors may claim anything: the sum stops at the largest number. */
 static void add_up(uint64_t *sum, uint64_t more)
 {
@@ -65,10 +74,8 @@ static void sum_up(struct mf_model *model)
         .shard_count = model->file_count,
         .data_offset = model->part[0].data_offset,
         .alignment = model->part[0].alignment,
-        .error_count = index->count_of[MF_ERROR],
-        .warning_count = index->count_of[MF_WARNING],
-        .note_count = index->count_of[MF_NOTE],
     };
+    mf_model_count_findings(model);
     for (size_t i = 0; i < model->file_count; i++) {
         info->file_size += model->file[i].source.size;
         info->pending_edit |= model->file[i].source.overlay.count > 0;

@@ -1,6 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.h - an open model: its files and its index
+ * model.h - the room where files become a checked index
+ *
+ * In: a path, or bytes in memory.  Out: struct mf_model, that is the open files
+ * and one index (index.h) of all their metadata and tensors.  Bytes are read
+ * through lib/io; a format's parser (format.h) turns them into rows of the
+ * index; what all formats share is done here, once: finding the other shards
+ * (open_path.h), sizes and bounds of tensors (geometry.c), names, facts,
+ * reading values (values.h).  No tensor data is read and nothing is written.
+ *
+ * What always holds:
+ * - Bytes that cannot be read any further end opening with an error; any other
+ *   fault is a finding, kept with the model, so that a damaged file can still
+ *   be inspected.
+ * - Once a model is open, nobody computes an offset or parses a header again,
+ *   except to stream a value that was left in the file.
+ * - A tensor without MF_TENSOR_DAMAGED lies within its file, has the size of
+ *   its type and shape, and overlaps no other.
+ * - Metadata is the first shard's.  That of later shards is kept apart, only to
+ *   be compared with it.
+ * - Memory is bounded by what was read, not by what a header claims.
+ * - Opening never changes a file.  If an edit was interrupted, its journal is
+ *   read as an overlay (pending.h).
+ *
+ * What was tried and rejected:
+ * - The current shard as two fields of the index, set and reset around each
+ *   check: findings then named whichever shard was handled last.  Findings
+ *   take the number of their shard.
+ * - Repairing an interrupted edit on opening: a planted journal could make
+ *   `info` rewrite a model.  Readers never write.
+ * - Treating a missing index.json as a model of one file: a shard of
+ *   safetensors does not say that it is one, and 14 of 39 tensors were
+ *   converted with exit code 0.
  */
 #ifndef MF_LIB_MODEL_H
 #define MF_LIB_MODEL_H
@@ -22,105 +53,17 @@ struct mf_model {
     size_t file_count, file_room;
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
-    bool is_stray; /* a shard whose name does not lead to the others */
-    bool validated, data_validated; /* mf_model_validate(_data) has been here */
+    bool incomplete; /* a shard whose name does not lead to the others */
+    bool validated, data_validated; /* mf_model_validate(_data) has run */
 };
 
-/* The row of the format that recognises the head, and what it says; NULL
- * after mf_fail where none does. A known foreign format gives NULL without
- * an error and *out filled in. */
-const struct mf_format *mf_format_of(struct mf_env *env,
-                                     const struct mf_head *head,
-                                     struct mf_detection *out);
-
-/* Reads the head of source into bytes[MF_HEAD_SIZE]. */
-enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
-                            uint8_t *bytes, struct mf_head *out);
-
-/* A file of its own that the source gives; name is copied. */
+/* Opens a model of one file that a source reads; name is copied. */
 enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
                                     const struct mf_source *source,
                                     const struct mf_open_options *options,
                                     struct mf_model **out);
 
-/* Brings the counts in info up to date, in validate.c. */
+/* Updates the counts of findings in info, after a check has added some. */
 void mf_model_count_findings(struct mf_model *model);
-
-/* ---- facts.c ---- */
-
-/* What mf_model_fact tells, and details as well. */
-bool mf_model_detail(const struct mf_model *model, int fact,
-                     struct mf_meta *out, size_t *at);
-const char *mf_detail_name(int fact);
-
-/* The key that a fact has in this file, and its value whatever that is; false
- * where there is none: *key is then the one that it should have. */
-bool mf_model_detail_key(const struct mf_model *model, int fact,
-                         struct mf_str *key, struct mf_meta *out);
-
-/* ---- shards.c ---- */
-
-/* Opens path as the next shard of the model and reads its header. */
-enum mf_status mf_model_add_file(struct mf_model *model, const char *path);
-
-/* Reads one more shard from a source that is open already; the model owns the
- * source from here on, whatever happens. */
-enum mf_status mf_model_add_source(struct mf_model *model,
-                                   const struct mf_source *source,
-                                   const char *path);
-
-/* An error while reading a shard that the user did not name says which one. */
-enum mf_status mf_shard_blame(struct mf_env *env, const char *path);
-
-/* The last component of path. */
-const char *mf_base_name(const char *path);
-
-/* A path with the same folder as path and another name, in the arena. */
-const char *mf_path_beside(struct mf_arena *arena, const char *path,
-                           struct mf_str name);
-
-/* Holds the metadata of later shards against the first one's, for
- * mf_model_validate, in shard_meta.c. */
-enum mf_status mf_shards_check_metadata(struct mf_model *model);
-
-/* ---- split.c ---- */
-
-/* PREFIX-00002-of-00005SUFFIX, the last component of a path. */
-struct mf_shard_name {
-    const char *name;
-    size_t prefix_size; /* with the hyphen behind it */
-    unsigned number, count;
-    const char *suffix;
-};
-
-/* False where path does not end like that. */
-bool mf_shard_name_match(const char *path, struct mf_shard_name *out);
-
-/* path is open as the only file; its other shards are opened, too.  split: it
- * says itself that it is a shard.  named: an index.json beside it or, where
- * there is none, its name may say so. */
-enum mf_status mf_model_gather_split(struct mf_model *model, const char *path);
-enum mf_status mf_model_gather_named(struct mf_model *model, const char *path);
-
-/* For whoever writes a model anew: a stray shard is not all of it. */
-enum mf_status mf_model_refuse_stray(const struct mf_model *model);
-
-/* ---- index_json.c ---- */
-
-/* path is open as the only file and lists others, which are opened instead. */
-enum mf_status mf_model_gather_listed(struct mf_model *model, const char *path);
-
-/* ---- find_index.c ---- */
-
-/* The path of the index.json beside path that lists it, in the arena; NULL
- * where none does. */
-enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
-                                   const char **out);
-
-/* ---- gather.c ---- */
-
-/* All files that belong to the model whose first named file is path. */
-enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
-                                  enum mf_shards shards);
 
 #endif

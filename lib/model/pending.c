@@ -236,8 +236,9 @@ void mf_pending_close(struct mf_pending *pending)
     pending->journal.fd = -1;
 }
 
-void mf_pending_tell(struct mf_env *env, const char *path,
-                     const struct mf_pending *pending, enum mf_pending_use use)
+void mf_pending_report(struct mf_env *env, const char *path,
+                       const struct mf_pending *pending,
+                       enum mf_pending_use use)
 {
     struct mf_pending_edit told = { .path = path,
                                     .journal = pending->name,
@@ -280,12 +281,12 @@ static enum mf_status look_beside(struct mf_env *env, const char *path,
     if (status != MF_OK)
         return status;
     if (pending.state == MF_PENDING_MIXED) {
-        mf_pending_tell(env, path, &pending, MF_PENDING_READ_THROUGH);
+        mf_pending_report(env, path, &pending, MF_PENDING_READ_THROUGH);
         source->overlay = mf_journal_overlay(&pending.journal);
         pending.journal.fd = -1; /* the source closes it */
     } else if (pending.state == MF_PENDING_UNTRUSTED ||
                pending.state == MF_PENDING_FOREIGN) {
-        mf_pending_tell(env, path, &pending, MF_PENDING_IGNORED);
+        mf_pending_report(env, path, &pending, MF_PENDING_IGNORED);
     }
     mf_pending_close(&pending);
     return status;
@@ -313,9 +314,9 @@ static enum mf_status in_the_way(struct mf_env *env,
         pending->reason);
 }
 
-enum mf_status mf_pending_settle(struct mf_env *env, const char *path,
-                                 const struct mf_lock *lock, bool forced,
-                                 struct mf_pending *out, uint64_t *changed)
+enum mf_status mf_pending_resolve(struct mf_env *env, const char *path,
+                                  const struct mf_lock *lock, bool forced,
+                                  struct mf_pending *out, uint64_t *changed)
 {
     struct mf_source source;
     enum mf_status status;

@@ -41,8 +41,9 @@ enum mf_status mf_pending_find(struct mf_env *env, const struct mf_place *place,
 void mf_pending_close(struct mf_pending *pending);
 
 /* Tells the env's caller. */
-void mf_pending_tell(struct mf_env *env, const char *path,
-                     const struct mf_pending *pending, enum mf_pending_use use);
+void mf_pending_report(struct mf_env *env, const char *path,
+                       const struct mf_pending *pending,
+                       enum mf_pending_use use);
 
 /* mf_source_open_file for a file of a model: reads through its journal where
  * that is needed. */
@@ -53,8 +54,8 @@ enum mf_status mf_pending_open_file(struct mf_env *env, const char *path,
  * finished, or what is left of it is removed.  *out tells what was found;
  * nothing of it is open.  MF_ERR_OUTPUT where it is not trusted and not
  * forced. */
-enum mf_status mf_pending_settle(struct mf_env *env, const char *path,
-                                 const struct mf_lock *lock, bool forced,
-                                 struct mf_pending *out, uint64_t *changed);
+enum mf_status mf_pending_resolve(struct mf_env *env, const char *path,
+                                  const struct mf_lock *lock, bool forced,
+                                  struct mf_pending *out, uint64_t *changed);
 
 #endif

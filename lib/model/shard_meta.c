@@ -9,6 +9,7 @@
 
 #include "lib/base/str.h"
 #include "lib/model/model.h"
+#include "lib/model/shard_meta.h"
 
 /* Each shard has its own; they were looked at when it was opened. */
 static bool is_own(struct mf_str key)
@@ -52,8 +53,8 @@ static enum mf_status check_repeats(struct mf_index *index)
     mf_sort(row, count, earlier, index->later);
     for (size_t i = 1; i < count; i++)
         if (same_key(&index->later[row[i - 1]], &index->later[row[i]]))
-            mf_index_note_repeated(index, &index->later[row[i - 1]],
-                                   &index->later[row[i]]);
+            mf_index_note_duplicate(index, &index->later[row[i - 1]],
+                                    &index->later[row[i]]);
     mf_release(index->env, row, count * sizeof(*row));
     return MF_OK;
 }

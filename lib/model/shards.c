@@ -6,29 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/io/path.h"
+#include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/pending.h"
-
-const char *mf_path_beside(struct mf_arena *arena, const char *path,
-                           struct mf_str name)
-{
-    const char *slash = strrchr(path, '/');
-    size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
-    char *joined = mf_arena_text(arena, folder + name.size);
-
-    if (!joined)
-        return NULL;
-    memcpy(joined, path, folder);
-    memcpy(joined + folder, name.at, name.size);
-    return joined;
-}
-
-const char *mf_base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
+#include "lib/model/shards.h"
 
 /* A model that names a shard which is not there, or is no file, is itself at
  * fault; not so where the system will not let us see. */
@@ -44,7 +26,7 @@ static bool is_missing(const char *path, const struct mf_error *error)
 }
 
 /* An error while reading a shard that the user did not name says which. */
-enum mf_status mf_shard_blame(struct mf_env *env, const char *path)
+enum mf_status mf_shard_add_context(struct mf_env *env, const char *path)
 {
     struct mf_error error = env->error;
     const char *name = mf_base_name(path);
@@ -179,7 +161,7 @@ enum mf_status mf_model_add_source(struct mf_model *model,
     model->file_count++;
     if (mf_head_read(model->env, source, bytes, &head) != MF_OK)
         return model->env->error.status;
-    format = mf_format_of(model->env, &head, &kind);
+    format = mf_format_detect(model->env, &head, &kind);
     if (accept_kind(model, format, &kind) != MF_OK)
         return model->env->error.status;
     return model->format->parse ? parse(model, &head) : MF_OK;

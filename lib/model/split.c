@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/io/path.h"
+#include "lib/model/find_index.h"
 #include "lib/model/model.h"
+#include "lib/model/open_path.h"
+#include "lib/model/shards.h"
+#include "lib/model/split.h"
 
 static bool five_digits(const char *at, unsigned *out)
 {
@@ -69,7 +74,7 @@ static const char *shard_path(struct mf_model *model, const char *path,
     memcpy(name, pattern->name, pattern->prefix_size);
     memcpy(name + pattern->prefix_size, numbers, size);
     memcpy(name + pattern->prefix_size + size, pattern->suffix, suffix);
-    return mf_path_beside(
+    return mf_path_sibling(
         &model->paths, path,
         (struct mf_str){ name, pattern->prefix_size + size + suffix });
 }
@@ -111,7 +116,7 @@ static enum mf_status open_pattern(struct mf_model *model, const char *path,
             return model->env->error.status;
         if (mf_model_add_file(model, shard) != MF_OK ||
             (split && check_place(model, i, pattern->count) != MF_OK))
-            return mf_shard_blame(model->env, shard);
+            return mf_shard_add_context(model->env, shard);
     }
     return MF_OK;
 }
@@ -141,7 +146,7 @@ static void check_split_total(struct mf_model *model)
 }
 
 /* path is open as the only file and says that it is a shard. */
-enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
+enum mf_status mf_model_open_split(struct mf_model *model, const char *path)
 {
     const struct mf_part *part = &model->part[0];
     struct mf_shard_name pattern;
@@ -149,7 +154,7 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
     if (!mf_shard_name_match(path, &pattern) ||
         pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
-        model->is_stray = true;
+        model->incomplete = true;
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_SHARD_NAME,
                       MF_NO_OFFSET,
                       "the file says that it is shard %" PRIu64 " of %" PRIu64
@@ -164,12 +169,12 @@ enum mf_status mf_model_gather_split(struct mf_model *model, const char *path)
     return model->env->error.status;
 }
 
-enum mf_status mf_model_refuse_stray(const struct mf_model *model)
+enum mf_status mf_model_require_complete(const struct mf_model *model)
 {
     const struct mf_part *part = &model->part[0];
     uint64_t number = part->split_number + 1, count = part->split_count;
 
-    if (!model->is_stray)
+    if (!model->incomplete)
         return MF_OK;
     return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                    "this is shard %" PRIu64 " of %" PRIu64
@@ -178,7 +183,7 @@ enum mf_status mf_model_refuse_stray(const struct mf_model *model)
                    number, count, number, count);
 }
 
-enum mf_status mf_model_gather_named(struct mf_model *model, const char *path)
+enum mf_status mf_model_open_numbered(struct mf_model *model, const char *path)
 {
     struct mf_shard_name name;
     const char *index;

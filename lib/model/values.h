@@ -53,8 +53,8 @@ enum mf_status mf_json_value_next(struct mf_values *values,
 /* A JSON value, whose first token was just given, into meta: type, count, of,
  * number, text (kept up to MF_TEXT_KEPT, in the arena) and span.  Arrays and
  * objects are walked to their end, not stored. */
-enum mf_status mf_json_meta(struct mf_json *json, enum mf_json_token first,
-                            struct mf_arena *arena, struct mf_meta *meta);
+enum mf_status mf_json_read_meta(struct mf_json *json, enum mf_json_token first,
+                                 struct mf_arena *arena, struct mf_meta *meta);
 
 /* What an element is, as a bit; and the one type that all elements can be read
  * as whose bits were seen. */
@@ -63,7 +63,7 @@ enum mf_value_type mf_common_type(uint32_t seen);
 
 /* The key just announced, terminated, in the arena; refused above MF_NAME_MAX.
  */
-enum mf_status mf_json_key_text(struct mf_json *json, struct mf_arena *arena,
+enum mf_status mf_json_read_key(struct mf_json *json, struct mf_arena *arena,
                                 struct mf_str *out);
 
 #endif

@@ -62,12 +62,12 @@ static void check_id(struct mf_index *index,
 
     if (meta->type == MF_VALUE_NULL)
         return;
-    if (!mf_meta_integer(meta))
+    if (!mf_meta_is_integer(meta))
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->type,
                       meta->span.offset,
                       "%s is of type %s, readers expect an integer", key.text,
                       mf_value_type_name(meta->type));
-    else if (!mf_meta_natural(meta, &id))
+    else if (!mf_meta_unsigned(meta, &id))
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->id,
                       meta->span.offset, "%s is %" PRId64 ", which is no token",
                       key.text, meta->number.i64);

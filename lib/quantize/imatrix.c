@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "lib/base/str.h"
+#include "lib/model/formats.h"
 
 /* ---- entries ---- */
 
@@ -83,7 +84,7 @@ static enum mf_status detect_model(struct mf_imatrix *imatrix, bool *is_model)
 
     if (mf_head_read(imatrix->env, &imatrix->source, bytes, &head) != MF_OK)
         return imatrix->env->error.status;
-    format = mf_format_of(imatrix->env, &head, &unused);
+    format = mf_format_detect(imatrix->env, &head, &unused);
     mf_clear_error(imatrix->env); /* the older kind is not a known format */
     *is_model = format && format->values == MF_VALUES_TYPED;
     return MF_OK;

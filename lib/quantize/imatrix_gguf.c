@@ -125,8 +125,8 @@ enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
                        "not an importance matrix: %zu tensors end with "
                        "\"%s\", and %zu with \"%s\"",
                        sums, sums_tail, counts, counts_tail);
-    if (!mf_meta_natural(mf_index_meta(index, "imatrix.chunk_count"),
-                         &imatrix->chunks) ||
+    if (!mf_meta_unsigned(mf_index_meta(index, "imatrix.chunk_count"),
+                          &imatrix->chunks) ||
         imatrix->chunks > INT32_MAX)
         imatrix->chunks = 0;
     return take_dataset(imatrix);

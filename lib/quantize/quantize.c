@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
 
@@ -25,7 +26,7 @@ static enum mf_status check_model(const struct quantizing *work)
 {
     const struct mf_model_info *info = mf_model_info(work->model);
 
-    if (mf_model_refuse_stray(work->model) != MF_OK)
+    if (mf_model_require_complete(work->model) != MF_OK)
         return work->model->env->error.status;
     if (info->error_count > 0)
         return mf_fail(work->model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,

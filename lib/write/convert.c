@@ -8,6 +8,7 @@
 #include "lib/write/convert.h"
 
 #include "lib/base/signals.h"
+#include "lib/io/path.h"
 
 /* ---- the list of shards ---- */
 

@@ -26,11 +26,11 @@ static enum mf_status open_locked(struct mf_editor *editor, const char *path,
     uint64_t changed;
 
     if (mf_lock_open(env, path, &editor->lock) != MF_OK ||
-        mf_pending_settle(env, path, &editor->lock, false, &pending,
-                          &changed) != MF_OK)
+        mf_pending_resolve(env, path, &editor->lock, false, &pending,
+                           &changed) != MF_OK)
         return env->error.status;
     if (pending.state == MF_PENDING_MIXED)
-        mf_pending_tell(env, path, &pending, MF_PENDING_FINISHED);
+        mf_pending_report(env, path, &pending, MF_PENDING_FINISHED);
     mf_source_open_fd(path, editor->lock.fd, out);
     return MF_OK;
 }
@@ -181,8 +181,8 @@ enum mf_status mf_file_recover(struct mf_env *env, const char *path,
     if (force)
         status = check_owner(env, &lock);
     if (status == MF_OK)
-        status = mf_pending_settle(env, path, &lock, force, &pending,
-                                   &result.changed);
+        status = mf_pending_resolve(env, path, &lock, force, &pending,
+                                    &result.changed);
     mf_lock_close(&lock);
     if (status != MF_OK)
         return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/io/path.h"
+#include "lib/model/split.h"
 #include "lib/write/convert.h"
 
 /* ---- wishes ---- */
@@ -373,7 +374,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     size_t first = 0, count;
 
     mf_outputs_init(out, model);
-    if (!format || mf_model_refuse_stray(model) != MF_OK ||
+    if (!format || mf_model_require_complete(model) != MF_OK ||
         check_model(model, format) != MF_OK)
         return env->error.status;
     if (sharded(options) && format->sharding == MF_SHARDING_NONE)

@@ -330,7 +330,7 @@ static enum mf_status transfer_file(struct transfer *transfer)
     struct mf_piece rest = { 0 };
 
     for (size_t i = 0; i < count; i++) {
-        const struct mf_record *record = mf_in_order(&model->index, i);
+        const struct mf_record *record = mf_record_by_offset(&model->index, i);
 
         if (record->size > 0 &&
             pass_tensor(transfer, &passing, record) != MF_OK)

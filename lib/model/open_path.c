@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * gather.c - the files that a path stands for: itself, its model's other
+ * open_path.c - from a path to the files of a model: itself, its other
  * shards, what it lists, or the one model of a folder
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/io/path.h"
+#include "lib/model/index_json.h"
 #include "lib/model/model.h"
+#include "lib/model/open_path.h"
 #include "lib/model/pending.h"
+#include "lib/model/shards.h"
+#include "lib/model/split.h"
 
 /* How sure a name is that of the model, where others lie beside it: adapters,
  * the publisher's own consolidated.safetensors, what was made of it earlier.
@@ -126,13 +131,13 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
     if (mf_model_add_source(model, &source, path) != MF_OK)
         return model->env->error.status;
     if (model->format->list)
-        return mf_model_gather_listed(model, path);
+        return mf_model_open_listed(model, path);
     if (shards == MF_SHARDS_ALONE)
         return MF_OK;
     if (model->part[0].is_split && model->part[0].split_count > 1)
-        return mf_model_gather_split(model, path);
+        return mf_model_open_split(model, path);
     return shards == MF_SHARDS_BY_NAME &&
                    model->format->sharding == MF_SHARDING_LISTED
-               ? mf_model_gather_named(model, path)
+               ? mf_model_open_numbered(model, path)
                : MF_OK;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * formats.h - telling formats apart
+ */
+#ifndef MF_LIB_FORMATS_H
+#define MF_LIB_FORMATS_H
+
+#include "lib/model/format.h"
+
+/* The row of the format that recognises the head; *out gets what its probe
+ * found.  NULL with *out filled in for a foreign format that is known by name,
+ * and NULL with an error for any other file. */
+const struct mf_format *mf_format_detect(struct mf_env *env,
+                                         const struct mf_head *head,
+                                         struct mf_detection *out);
+
+/* Reads the first bytes of source into bytes[MF_HEAD_SIZE]; *out points to
+ * them. */
+enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
+                            uint8_t *bytes, struct mf_head *out);
+
+#endif

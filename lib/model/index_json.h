@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * index_json.h - models whose files are listed: model.safetensors.index.json
+ */
+#ifndef MF_LIB_INDEX_JSON_H
+#define MF_LIB_INDEX_JSON_H
+
+#include "lib/model/model.h"
+
+/* path is open as the only file and lists others: opens those instead. */
+enum mf_status mf_model_open_listed(struct mf_model *model, const char *path);
+
+#endif
