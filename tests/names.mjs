@@ -500,7 +500,7 @@ check("positions come back from config.json", () => {
         "--lossy");
     const { code, said } = convert(long, at("long.gguf"), "--names", "gguf",
         "--force");
-    same([code, /'rope_type' longrope cannot be expressed/.test(said)], [3, true],
+    same([code, /longrope has no known equivalent/.test(said)], [3, true],
         said);
 });
 
@@ -733,7 +733,7 @@ check("chat templates in a folder of their own", () => {
     writeFileSync(join(more, `${"n".repeat(64)}.jinja`), "");
     const { code, said: words } = convert(from, at("more.gguf"), "--names",
         "gguf", "--force");
-    same([code, /has at most 63 bytes/.test(words)], [3, true], words);
+    same([code, /is longer than 63 bytes/.test(words)], [3, true], words);
 });
 
 // ---- which files of a folder are the model
@@ -837,14 +837,14 @@ const CONFIGS = {
         rope_scaling: LLAMA3 }, /heads of 4000000000 elements is not/],
     "Llama 3's scaling of a Qwen": [{ ...LLAMA, rope_scaling: LLAMA3,
         architectures: ["Qwen2ForCausalLM"] },
-    /'rope_type' llama3 cannot be expressed/],
+    /'rope_type' llama3 has no known equivalent/],
     "Llama 3's fields of others": [{ ...LLAMA, rope_scaling: { type: "linear",
         factor: 2, low_freq_factor: 1 } },
-    /'rope.low_freq_factor' cannot be expressed/],
+    /'rope.low_freq_factor' has no known equivalent/],
     "scaling of another kind": [{ ...LLAMA, rope_scaling: { type: "dynamic",
-        factor: 2 } }, /'rope_type' dynamic cannot be expressed/],
+        factor: 2 } }, /'rope_type' dynamic has no known equivalent/],
     "sections of positions": [{ ...LLAMA, rope_scaling: { type: "default",
-        mrope_section: [1, 2] } }, /'mrope_section' cannot be expressed/],
+        mrope_section: [1, 2] } }, /'mrope_section' has no known equivalent/],
     "scaling without a factor": [{ ...LLAMA,
         rope_scaling: { type: "linear" } }, /missing key 'rope.factor'/],
     "scaling in both places": [{ ...LLAMA, rope_scaling: { type: "linear",
@@ -853,9 +853,9 @@ const CONFIGS = {
     "scaling that is no object": [{ ...LLAMA, rope_scaling: 4 },
         /'rope_scaling' must be an object/],
     "half of a head": [{ ...LLAMA, partial_rotary_factor: 0.5 },
-        /'partial_rotary_factor' cannot be expressed/],
+        /'partial_rotary_factor' has no known equivalent/],
     "quantized weights": [{ ...LLAMA, quantization_config: { bits: 4 } },
-        /'quantization_config' cannot be expressed/],
+        /'quantization_config' has no known equivalent/],
 };
 for (const [name, [config, words]] of Object.entries(CONFIGS))
     refused(name, hfFolder("config", config, LEAST), words, ...GGUF);
@@ -872,7 +872,7 @@ const NOT_CERTAIN = {
     "another decoder": [(t) => { t.decoder.type = "WordPiece"; },
         /'decoder.type'/],
     "another pattern": [(t) => { t.pre_tokenizer.pretokenizers[0].pattern
-        .Regex += "|x"; }, /no certain name for how its pre_tokenizer cuts/],
+        .Regex += "|x"; }, /no known name for this .pre_tokenizer/],
     "a text for a pattern": [(t) => { t.pre_tokenizer.pretokenizers[0]
         .pattern = { String: " " }; }, /pattern.String' ' '/],
     "a third step": [(t) => { t.pre_tokenizer.pretokenizers.push(
@@ -888,27 +888,27 @@ const NOT_CERTAIN = {
     "no merges": [(t) => { delete t.model.merges; },
         /missing key 'model.merges'/],
     "merges with spaces": [(t) => { t.model.merges = [["a b", "c"]]; },
-        /merge 0 is not two texts/],
+        /merge 0 is not a pair of texts/],
     "merges of three": [(t) => { t.model.merges = [["a", "b", "c"]]; },
-        /merge 0 is not two texts/],
+        /merge 0 is not a pair of texts/],
     "merges that are numbers": [(t) => { t.model.merges = ["a b", 7]; },
-        /merge 1 is not two texts/],
+        /merge 1 is not a pair of texts/],
     "a gap in the vocabulary": [(t) => { t.model.vocab["\u0120wor"] = 21; },
-        /token 19 of the vocabulary does not stand at its place/],
+        /token 19 of the vocabulary is out of order/],
     "an id that is text": [(t) => { t.model.vocab["\u0120wor"] = "19"; },
         /token 19 of the vocabulary/],
     "an added token by another name": [(t) => { t.added_tokens.unshift(
         { id: 3, content: "b", special: true }); },
-    /token 3 of the vocabulary has another name/],
+    /token 3 of the vocabulary has a different text/],
     "added tokens out of order": [(t) => { t.added_tokens.reverse(); },
-        /added token '<|end_of_text|>' has no place/],
+        /added token '<|end_of_text|>' is missing or out of range/],
     "an added token past the end": [(t) => { t.added_tokens[2].id = 24; },
-        /has no place: .* 24 of the embedding/],
+        /missing or out of range: .* below 24, the rows/],
     "an added token without an id": [(t) => { delete t.added_tokens[2].id; },
-        /has no place/],
+        /missing or out of range/],
     "an added token without a name": [(t) => {
         delete t.added_tokens[2].content;
-    }, /has no place/],
+    }, /missing or out of range/],
     "an added token that is none": [(t) => { t.added_tokens.push(7); },
         /'added_tokens'/],
     "more tokens than there is room for": [(t) => {
@@ -916,10 +916,10 @@ const NOT_CERTAIN = {
         single(t).shift();
         for (let i = 20; i < 30; i++)
             t.model.vocab[`t${i}`] = i;
-    }, /30 tokens, the embedding has room for 24/],
+    }, /30 tokens, but the embedding has 24 rows/],
     "another token before the text": [(t) => {
         single(t)[0].SpecialToken.id = "<|end_of_text|>";
-    }, /texts get '<.end_of_text.>', which is not the bos_token/],
+    }, /adds '<.end_of_text.>', which is not the bos_token/],
     "two tokens before the text": [(t) => {
         single(t).unshift({ SpecialToken: { id: "x", type_id: 0 } });
     }, /'post_processor'/],
@@ -974,7 +974,7 @@ const BAD_TEMPLATES = {
 for (const [name, template] of Object.entries(BAD_TEMPLATES))
     refused(`chat templates: ${name}`, hfFolder("uncertain", LLAMA, LEAST,
         undefined, { ...BOS, chat_template: template }),
-    /(chat_template|two chat templates).* --lossy leaves/, ...GGUF);
+    /(chat_template|duplicate chat template).* --lossy leaves/, ...GGUF);
 
 check("--lossy leaves a tokenizer out that is not certain", () => {
     const from = hfFolder("uncertain", LLAMA, LEAST, "[]");

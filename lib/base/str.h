@@ -22,6 +22,13 @@ static inline bool mf_str_is(struct mf_str text, const char *other)
            memcmp(text.at, other, text.size) == 0;
 }
 
+static inline bool mf_str_begins(struct mf_str text, const char *head)
+{
+    size_t size = strlen(head);
+
+    return text.size >= size && memcmp(text.at, head, size) == 0;
+}
+
 static inline bool mf_str_ends(struct mf_str text, const char *tail)
 {
     size_t size = strlen(tail);

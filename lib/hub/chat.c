@@ -27,13 +27,12 @@ static enum mf_status uncertain(const struct mf_chat *chat, const char *path)
     struct mf_str name = { path, strlen(path) };
 
     return mf_fail(chat->env, MF_ERR_UNSUPPORTED, chat->json->token_offset,
-                   "it is not certain what '%s' would be in GGUF",
-                   mf_quote(name).text);
+                   "'%s' has no known equivalent in GGUF", mf_quote(name).text);
 }
 
 /* ---- one template ---- */
 
-static enum mf_status begin(struct mf_chat *chat, const char *name)
+static enum mf_status add_template(struct mf_chat *chat, const char *name)
 {
     struct mf_chat_template *new =
         mf_arena_take(&chat->draft->arena, sizeof(*new));
@@ -50,8 +49,9 @@ static enum mf_status begin(struct mf_chat *chat, const char *name)
     return MF_OK;
 }
 
-/* Whole, in the draft's arena; grown by what was really there. */
-static enum mf_status take_text(struct mf_chat *chat, const char *path)
+/* The whole string, in the arena.  Room grows with what was read: a file says
+ * nothing about the length of its strings. */
+static enum mf_status read_text(struct mf_chat *chat, const char *path)
 {
     char *text = NULL, *moved;
     size_t size = 0, room = 0;
@@ -97,7 +97,7 @@ static size_t clean_name(char *name, size_t size)
     return used;
 }
 
-static enum mf_status take_name(struct mf_chat *chat, const char *path)
+static enum mf_status read_name(struct mf_chat *chat, const char *path)
 {
     char name[CHAT_NAME_MAX];
     uint64_t size;
@@ -112,7 +112,7 @@ static enum mf_status take_name(struct mf_chat *chat, const char *path)
     return chat->last->name.at ? MF_OK : failed(chat);
 }
 
-/* path: what follows "chat_template." in a list: "0.name". */
+/* rest: the path after "chat_template.", such as "0.name". */
 static enum mf_status visit_listed(struct mf_chat *chat, const char *path,
                                    const char *rest, enum mf_json_token token)
 {
@@ -120,7 +120,7 @@ static enum mf_status visit_listed(struct mf_chat *chat, const char *path,
 
     if (!dot)
         return token == MF_JSON_BEGIN_OBJECT && chat->count < TEMPLATES_MAX
-                   ? begin(chat, "")
+                   ? add_template(chat, "")
                    : uncertain(chat, path);
     if (strcmp(name, "name") != 0 && strcmp(name, "template") != 0)
         return mf_json_skip(chat->json, token);
@@ -128,8 +128,8 @@ static enum mf_status visit_listed(struct mf_chat *chat, const char *path,
         return MF_OK;
     if (token != MF_JSON_STRING)
         return uncertain(chat, path);
-    return strcmp(name, "name") == 0 ? take_name(chat, path)
-                                     : take_text(chat, path);
+    return strcmp(name, "name") == 0 ? read_name(chat, path)
+                                     : read_text(chat, path);
 }
 
 enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
@@ -141,12 +141,12 @@ enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
         return visit_listed(chat, path, rest + 1, token);
     if (*rest)
         return mf_json_skip(chat->json, token);
-    if (chat->met)
+    if (chat->seen)
         return uncertain(chat, path);
-    chat->met = true;
+    chat->seen = true;
     if (token == MF_JSON_STRING)
-        return begin(chat, "default") == MF_OK ? take_text(chat, path)
-                                               : failed(chat);
+        return add_template(chat, "default") == MF_OK ? read_text(chat, path)
+                                                      : failed(chat);
     return token == MF_JSON_NULL || token == MF_JSON_BEGIN_ARRAY
                ? MF_OK
                : uncertain(chat, path);
@@ -154,7 +154,7 @@ enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
 
 /* ---- files of their own ---- */
 
-static enum mf_status take_file(struct mf_chat *chat,
+static enum mf_status read_file(struct mf_chat *chat,
                                 const struct mf_sidecar *file, const char *name)
 {
     size_t size = (size_t)file->source.size;
@@ -162,37 +162,37 @@ static enum mf_status take_file(struct mf_chat *chat,
 
     if (file->source.size > TEMPLATE_MAX)
         return mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "it has more than %zu bytes", TEMPLATE_MAX);
+                       "larger than %zu bytes", TEMPLATE_MAX);
     text = mf_arena_text(&chat->draft->arena, size);
-    if (!text || begin(chat, name) != MF_OK ||
+    if (!text || add_template(chat, name) != MF_OK ||
         mf_source_read(chat->env, &file->source, 0, text, size) != MF_OK)
         return failed(chat);
     if (!mf_text_is_utf8(text, size))
         return mf_fail(chat->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "it is not UTF-8");
+                       "not valid UTF-8");
     chat->last->text = (struct mf_str){ text, size };
     return MF_OK;
 }
 
-static enum mf_status open_and_take(struct mf_chat *chat,
-                                    const struct mf_model *model,
-                                    const char *path, const char *name)
+static enum mf_status read_template_file(struct mf_chat *chat,
+                                         const struct mf_model *model,
+                                         const char *path, const char *name)
 {
     struct mf_sidecar file;
     enum mf_status status =
         mf_sidecar_open(&file, model, &chat->draft->arena, path);
 
     if (status == MF_OK)
-        status = take_file(chat, &file, name);
+        status = read_file(chat, &file, name);
     return mf_sidecar_close(&file, status);
 }
 
 #define JINJA ".jinja"
 
-/* "additional_chat_templates/tool use.jinja" is called "tool_use". */
-static enum mf_status take_more_file(struct mf_chat *chat,
-                                     const struct mf_model *model,
-                                     const char *file)
+/* The template of "additional_chat_templates/tool use.jinja" is "tool_use". */
+static enum mf_status read_additional_file(struct mf_chat *chat,
+                                           const struct mf_model *model,
+                                           const char *file)
 {
     size_t size = strlen(MF_SIDECAR_FOLDER) + 1 + strlen(file);
     char *path = mf_arena_text(&chat->draft->arena, size);
@@ -207,15 +207,17 @@ static enum mf_status take_more_file(struct mf_chat *chat,
     name[clean_name(name, size)] = 0;
     if (strlen(name) >= CHAT_NAME_MAX)
         return mf_fail(chat->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'%s': the name of a chat template has at most %d bytes",
+                       "'%s': the name of a chat template is longer than %d "
+                       "bytes",
                        mf_quote((struct mf_str){ path, strlen(path) }).text,
                        CHAT_NAME_MAX - 1);
-    return open_and_take(chat, model, path, name);
+    return read_template_file(chat, model, path, name);
 }
 
-/* The names in the folder, in order; false where there are too many. */
-static bool list_more(struct mf_chat *chat, DIR *stream, const char **names,
-                      size_t *count)
+/* The names in the folder, sorted: readdir has no order, and output bytes must
+ * not depend on it.  False where there are too many. */
+static bool list_additional(struct mf_chat *chat, DIR *stream,
+                            const char **names, size_t *count)
 {
     struct dirent *entry;
 
@@ -238,9 +240,9 @@ static bool list_more(struct mf_chat *chat, DIR *stream, const char **names,
     return true;
 }
 
-/* Those that lie in a folder of their own, beside chat_template.jinja. */
-static enum mf_status take_more(struct mf_chat *chat,
-                                const struct mf_model *model)
+/* The folder of further templates next to chat_template.jinja. */
+static enum mf_status read_additional(struct mf_chat *chat,
+                                      const struct mf_model *model)
 {
     const char *names[TEMPLATES_MAX];
     const char *path = mf_path_sibling(
@@ -252,7 +254,7 @@ static enum mf_status take_more(struct mf_chat *chat,
 
     if (!stream)
         return failed(chat);
-    listed = list_more(chat, stream, names, &count);
+    listed = list_additional(chat, stream, names, &count);
     closedir(stream);
     if (!listed)
         return failed(chat) ? failed(chat)
@@ -260,7 +262,7 @@ static enum mf_status take_more(struct mf_chat *chat,
                                       "'%s' has more than %d templates",
                                       MF_SIDECAR_FOLDER, TEMPLATES_MAX);
     for (size_t i = 0; i < count; i++)
-        if (take_more_file(chat, model, names[i]) != MF_OK)
+        if (read_additional_file(chat, model, names[i]) != MF_OK)
             return failed(chat);
     return MF_OK;
 }
@@ -283,11 +285,11 @@ enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model)
     struct mf_sidecar file;
     enum mf_status status;
 
-    if (chat->met)
+    if (chat->seen)
         return MF_OK;
     if (mf_sidecar_exists(model, arena, jinja))
-        return open_and_take(chat, model, jinja, "default") == MF_OK
-                   ? take_more(chat, model)
+        return read_template_file(chat, model, jinja, "default") == MF_OK
+                   ? read_additional(chat, model)
                    : failed(chat);
     if (failed(chat) || !mf_sidecar_exists(model, arena, json))
         return failed(chat);
@@ -298,7 +300,7 @@ enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model)
     return mf_sidecar_close(&file, status);
 }
 
-/* ---- into the draft ---- */
+/* ---- adding to the draft ---- */
 
 static struct mf_entry *add(struct mf_draft *draft, struct mf_str key,
                             enum mf_value_type type)
@@ -326,8 +328,8 @@ static enum mf_status add_text(struct mf_draft *draft, const char *key,
     return MF_OK;
 }
 
-/* Those without a name or a text are passed over, as llama.cpp's converter
- * does. */
+/* Templates without a name or a text are ignored, as in llama.cpp's converter.
+ */
 static bool has_key(const struct mf_chat_template *template)
 {
     return template->name.size > 0 && template->text.at &&
@@ -348,8 +350,8 @@ static enum mf_status add_named(const struct mf_chat *chat,
                  (int)at->name.size, at->name.at);
         if (mf_draft_find(draft, key))
             return mf_fail(chat->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "there are two chat templates '%.*s'",
-                           (int)at->name.size, at->name.at);
+                           "duplicate chat template '%.*s'", (int)at->name.size,
+                           at->name.at);
         if (add_text(draft, key, at->text) != MF_OK)
             return failed(chat);
         names[(*count)++] = at->name;

@@ -2,8 +2,10 @@
  *
  * chat.h - the chat templates of a Hugging Face model, as metadata of GGUF
  *
- * They stand in tokenizer_config.json or in files of their own; one, or several
- * with names.
+ * One template, or several with names, in tokenizer_config.json or in files of
+ * their own.  Where there are several places the first one counts, also if it
+ * says null: tokenizer_config.json, chat_template.jinja (together with
+ * additional_chat_templates), chat_template.json.
  */
 #ifndef MF_LIB_CHAT_H
 #define MF_LIB_CHAT_H
@@ -14,29 +16,27 @@
 
 struct mf_chat_template {
     struct mf_chat_template *next;
-    struct mf_str name; /* as GGUF has it; "default" is the one without name */
-    struct mf_str text; /* at NULL: not said yet */
+    struct mf_str name; /* in GGUF; "default" for one without a name */
+    struct mf_str text; /* at NULL: not read yet */
 };
 
 struct mf_chat {
     struct mf_env *env;
-    struct mf_draft *draft; /* its arena keeps everything */
-    struct mf_json *json;   /* of the file that is read */
+    struct mf_draft *draft; /* its arena has all texts */
+    struct mf_json *json;   /* the file being read */
     struct mf_chat_template *first, *last;
     size_t count;
-    bool met; /* the key was there, be it null: no other file is asked */
+    bool seen; /* the key exists, maybe null: no other file is read */
 };
 
-/* A value of a JSON file whose path begins with "chat_template". */
+/* Takes a value of a JSON file whose path begins with "chat_template". */
 enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
                              enum mf_json_token token);
 
-/* What the other files say where tokenizer_config.json has no such key: first
- * chat_template.jinja with additional_chat_templates, then chat_template.json.
- */
+/* Reads the other files, where tokenizer_config.json has no such key. */
 enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model);
 
-/* All of it, into the draft. */
+/* Adds all templates to the draft. */
 enum mf_status mf_chat_add(const struct mf_chat *chat);
 
 #endif

@@ -52,8 +52,7 @@ enum mf_status mf_config_unsupported(struct mf_env *env, const char *key,
     struct mf_str name = { key, strlen(key) }, text = { value, strlen(value) };
 
     return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'%s'%s%s cannot be expressed in GGUF, and the model "
-                   "depends on it",
+                   "'%s'%s%s has no known equivalent in GGUF",
                    mf_quote(name).text, *value ? " " : "", mf_quote(text).text);
 }
 

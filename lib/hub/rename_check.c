@@ -43,8 +43,7 @@ bool mf_rename_is_prediction(const struct mf_renaming *renaming,
     if (renaming->to != MF_NAMING_GGUF || renaming->predicting == 0)
         return false;
     for (size_t i = 0; i < sizeof(prefix) / sizeof(*prefix); i++)
-        if (name.size > strlen(prefix[i]) &&
-            memcmp(name.at, prefix[i], strlen(prefix[i])) == 0)
+        if (mf_str_begins(name, prefix[i]) && name.size > strlen(prefix[i]))
             return true;
     return block.at && block_number(block) >= renaming->layers &&
            block_number(block) - renaming->layers < renaming->predicting;

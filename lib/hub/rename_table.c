@@ -109,7 +109,7 @@ struct mf_str mf_rename_block(struct mf_str name, enum mf_name_side side)
     const char *prefix = mf_block_prefix[side];
     size_t start = strlen(prefix), end = start;
 
-    if (name.size <= start || memcmp(name.at, prefix, start) != 0)
+    if (!mf_str_begins(name, prefix))
         return (struct mf_str){ NULL, 0 };
     while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
         end++;

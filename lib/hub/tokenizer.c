@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer.c - what a tokenizer.json says
+ * tokenizer.c - tokenizer.json: what it says apart from vocabulary and merges
+ *
+ * transformers and llama.cpp are two programs that must cut the same text into
+ * the same tokens.  tokenizer.json describes each step of the one as data;
+ * llama.cpp has the steps built in and knows them by a name,
+ * tokenizer.ggml.pre.  So a file is accepted only where every value that takes
+ * part in cutting is one that a built-in step does (RULE of tokenizer.def), and
+ * where the regular expression is, byte for byte, that of a known name (SPLIT).
+ * Two expressions that mean the same and are written in different ways are
+ * different here: to show that they are equal would take more than a
+ * comparison.
+ *
+ * There is no default: with a wrong name the model would load, and answer worse
+ * without anybody noticing.
  */
 #include "lib/hub/tokenizer.h"
 
@@ -13,7 +26,7 @@ static const struct rule {
     bool needed;
 } rules[] = {
 #define RULE(path, allowed, needed) { path, allowed, needed },
-#define SPLIT(name, whole, bos, pattern)
+#define SPLIT(name, ignore_merges, bos, pattern)
 #include "lib/hub/tokenizer.def"
 #undef SPLIT
 #undef RULE
@@ -21,11 +34,12 @@ static const struct rule {
 
 static const struct split {
     const char *name;
-    bool whole, bos;
+    bool ignore_merges, bos;
     const char *pattern;
 } splits[] = {
 #define RULE(path, allowed, needed)
-#define SPLIT(name, whole, bos, pattern) { name, whole, bos, pattern },
+#define SPLIT(name, ignore_merges, bos, pattern)                               \
+    { name, ignore_merges, bos, pattern },
 #include "lib/hub/tokenizer.def"
 #undef SPLIT
 #undef RULE
@@ -37,11 +51,11 @@ struct reading {
     struct mf_tokenizer *tokenizer;
     struct mf_env *env;
     struct mf_json *json;
-    char text[MF_TOKEN_MAX + 1]; /* of the string that was announced */
-    bool met[RULE_COUNT];
-    bool whole;                     /* model.ignore_merges */
-    char pattern[MF_TOKEN_MAX + 1]; /* "": none was given */
-    struct mf_added **last;         /* where the next one is linked */
+    char text[MF_TOKEN_MAX + 1]; /* the last scalar, see read_scalar */
+    bool seen[RULE_COUNT];
+    bool ignore_merges;
+    char pattern[MF_TOKEN_MAX + 1]; /* with its quotes; "": missing */
+    struct mf_added_token **last;   /* link to the last added token */
     unsigned sequences;             /* of the template */
     bool template;
 };
@@ -60,7 +74,7 @@ static enum mf_status refuse(const struct reading *reading, const char *path)
 
     return mf_fail(reading->env, MF_ERR_UNSUPPORTED,
                    reading->json->token_offset,
-                   "it is not certain what '%s' %s would be in GGUF",
+                   "'%s' %s has no known equivalent in GGUF",
                    mf_quote(name).text, mf_quote(text).text);
 }
 
@@ -75,7 +89,7 @@ static enum mf_status not_scalar(const struct reading *reading,
 }
 
 /* A scalar as tokenizer.def writes it, into reading->text: null, 12, 'NFC'. */
-static enum mf_status take_scalar(struct reading *reading, const char *path,
+static enum mf_status read_scalar(struct reading *reading, const char *path,
                                   enum mf_json_token token)
 {
     static const char *const words[MF_JSON_END + 1] = {
@@ -102,13 +116,13 @@ static enum mf_status take_scalar(struct reading *reading, const char *path,
                                                      : MF_OK;
 }
 
-/* The same, without the quotes. */
-static enum mf_status take_text(struct reading *reading, const char *path,
-                                enum mf_json_token token)
+/* A string, without the quotes. */
+static enum mf_status read_string(struct reading *reading, const char *path,
+                                  enum mf_json_token token)
 {
     size_t size;
 
-    if (take_scalar(reading, path, token) != MF_OK)
+    if (read_scalar(reading, path, token) != MF_OK)
         return failed(reading);
     if (token != MF_JSON_STRING)
         return refuse(reading, path);
@@ -130,7 +144,7 @@ static bool is_allowed(const char *allowed, const char *text)
     return false;
 }
 
-/* A value that takes part in cutting and merging. */
+/* A value that takes part in cutting text or merging. */
 static enum mf_status visit_rule(struct reading *reading, const char *path,
                                  enum mf_json_token token)
 {
@@ -138,16 +152,16 @@ static enum mf_status visit_rule(struct reading *reading, const char *path,
 
     if (token == MF_JSON_BEGIN_OBJECT || token == MF_JSON_BEGIN_ARRAY)
         return MF_OK;
-    if (take_scalar(reading, path, token) != MF_OK)
+    if (read_scalar(reading, path, token) != MF_OK)
         return failed(reading);
     while (i < RULE_COUNT && strcmp(rules[i].path, path) != 0)
         i++;
-    if (i == RULE_COUNT || reading->met[i] ||
+    if (i == RULE_COUNT || reading->seen[i] ||
         !is_allowed(rules[i].allowed, reading->text))
         return refuse(reading, path);
-    reading->met[i] = true;
+    reading->seen[i] = true;
     if (strcmp(path, "model.ignore_merges") == 0)
-        reading->whole = token == MF_JSON_TRUE;
+        reading->ignore_merges = token == MF_JSON_TRUE;
     if (strcmp(path, "pre_tokenizer.pretokenizers.0.pattern.Regex") == 0)
         strcpy(reading->pattern, reading->text);
     return MF_OK;
@@ -157,12 +171,12 @@ static enum mf_status visit_rule(struct reading *reading, const char *path,
 
 static enum mf_status begin_added(struct reading *reading)
 {
-    struct mf_added *added =
+    struct mf_added_token *added =
         mf_arena_take(reading->tokenizer->arena, sizeof(*added));
 
     if (!added)
         return failed(reading);
-    *added = (struct mf_added){ 0 };
+    *added = (struct mf_added_token){ 0 };
     if (*reading->last)
         reading->last = &(*reading->last)->next;
     *reading->last = added;
@@ -175,13 +189,13 @@ static enum mf_status visit_added(struct reading *reading, const char *path,
 {
     const char *dot = strchr(path + strlen("added_tokens."), '.');
     const char *name = dot ? dot + 1 : "";
-    struct mf_added *added = *reading->last;
+    struct mf_added_token *added = *reading->last;
 
     if (!dot && token == MF_JSON_BEGIN_OBJECT)
         return begin_added(reading);
     if (dot && strcmp(name, "id") == 0 && token == MF_JSON_NUMBER &&
-        mf_json_plain_u64(reading->json, &added->id) && !added->id_said) {
-        added->id_said = true;
+        mf_json_plain_u64(reading->json, &added->id) && !added->has_id) {
+        added->has_id = true;
         return MF_OK;
     }
     if (strcmp(name, "special") == 0 &&
@@ -192,7 +206,7 @@ static enum mf_status visit_added(struct reading *reading, const char *path,
     if (strcmp(name, "content") == 0) {
         struct mf_str text;
 
-        if (take_text(reading, path, token) != MF_OK)
+        if (read_string(reading, path, token) != MF_OK)
             return failed(reading);
         text = (struct mf_str){ reading->text, strlen(reading->text) };
         added->text.at = mf_arena_text(reading->tokenizer->arena, text.size);
@@ -207,38 +221,39 @@ static enum mf_status visit_added(struct reading *reading, const char *path,
     return mf_json_skip(reading->json, token);
 }
 
-/* ---- what stands before and behind a text ---- */
+/* ---- tokens before and after each text ---- */
 
-/* path: within the template, "0.SpecialToken.id" or "1.Sequence.id".  What may
- * stand there: one token, the text, one token. */
+/* path: within the template, "0.SpecialToken.id" or "1.Sequence.id".  Known are
+ * the text alone, and one token before it, after it, or both. */
 static enum mf_status visit_template(struct reading *reading, const char *path,
                                      enum mf_json_token token)
 {
     struct mf_tokenizer *tokenizer = reading->tokenizer;
     const char *name = strchr(path, '.');
     bool special = name && strcmp(name, ".SpecialToken.id") == 0;
-    char *place =
-        reading->sequences > 0 ? tokenizer->behind : tokenizer->before;
+    char *token_text =
+        reading->sequences > 0 ? tokenizer->suffix : tokenizer->prefix;
 
     if (token == MF_JSON_BEGIN_OBJECT || token == MF_JSON_BEGIN_ARRAY ||
         (name && (strcmp(name, ".SpecialToken.type_id") == 0 ||
                   strcmp(name, ".Sequence.type_id") == 0)))
         return MF_OK;
-    if (take_text(reading, path, token) != MF_OK)
+    if (read_string(reading, path, token) != MF_OK)
         return failed(reading);
     if (name && strcmp(name, ".Sequence.id") == 0 && reading->sequences == 0) {
         reading->sequences++;
         return MF_OK;
     }
-    if (!special || *place)
+    if (!special || *token_text)
         return refuse(reading, "post_processor");
-    strcpy(place, reading->text);
+    strcpy(token_text, reading->text);
     return MF_OK;
 }
 
-/* path: what follows "post_processor". */
-static enum mf_status visit_after(struct reading *reading, const char *path,
-                                  enum mf_json_token token)
+/* path: after "post_processor". */
+static enum mf_status visit_post_processor(struct reading *reading,
+                                           const char *path,
+                                           enum mf_json_token token)
 {
     while (strncmp(path, ".processors.", 12) == 0)
         path += 12 + strcspn(path + 12, ".");
@@ -247,14 +262,14 @@ static enum mf_status visit_after(struct reading *reading, const char *path,
     if (strncmp(path, ".single.", 8) == 0)
         return visit_template(reading, path + 8, token);
     if (strcmp(path, ".single") == 0) {
-        bool again = reading->template;
+        bool second = reading->template;
 
         reading->template = true;
-        return again ? refuse(reading, "post_processor") : MF_OK;
+        return second ? refuse(reading, "post_processor") : MF_OK;
     }
     if (strcmp(path, ".type") != 0)
         return mf_json_skip(reading->json, token);
-    if (take_scalar(reading, "post_processor.type", token) != MF_OK)
+    if (read_scalar(reading, "post_processor.type", token) != MF_OK)
         return failed(reading);
     return is_allowed("'Sequence' 'ByteLevel' 'TemplateProcessing'",
                       reading->text)
@@ -264,18 +279,18 @@ static enum mf_status visit_after(struct reading *reading, const char *path,
 
 /* ---- the file ---- */
 
-/* Where it begins; what is in it is looked at later. */
-static enum mf_status note_place(struct reading *reading, const char *path,
-                                 enum mf_json_token token, uint64_t *place)
+/* Keeps where a container begins, and skips it: it is read later. */
+static enum mf_status note_offset(struct reading *reading, const char *path,
+                                  enum mf_json_token token, uint64_t *offset)
 {
-    enum mf_json_token wanted = place == &reading->tokenizer->merges_at
-                                    ? MF_JSON_BEGIN_ARRAY
-                                    : MF_JSON_BEGIN_OBJECT;
+    enum mf_json_token expected = offset == &reading->tokenizer->merges_offset
+                                      ? MF_JSON_BEGIN_ARRAY
+                                      : MF_JSON_BEGIN_OBJECT;
 
     strcpy(reading->text, "");
-    if (token != wanted || *place != 0)
+    if (token != expected || *offset != 0)
         return refuse(reading, path);
-    *place = reading->json->token_offset;
+    *offset = reading->json->token_offset;
     return mf_json_skip(reading->json, token);
 }
 
@@ -286,14 +301,15 @@ static enum mf_status visit(void *user, const char *path,
     size_t area = strcspn(path, ".");
 
     if (strcmp(path, "model.vocab") == 0)
-        return note_place(reading, path, token,
-                          &reading->tokenizer->vocabulary_at);
+        return note_offset(reading, path, token,
+                           &reading->tokenizer->vocabulary_offset);
     if (strcmp(path, "model.merges") == 0)
-        return note_place(reading, path, token, &reading->tokenizer->merges_at);
+        return note_offset(reading, path, token,
+                           &reading->tokenizer->merges_offset);
     if (strncmp(path, "added_tokens.", 13) == 0)
         return visit_added(reading, path, token);
     if (strncmp(path, "post_processor", area) == 0 && area == 14)
-        return visit_after(reading, path + 14, token);
+        return visit_post_processor(reading, path + 14, token);
     if ((area == 10 && strncmp(path, "normalizer", area) == 0) ||
         (area == 13 && strncmp(path, "pre_tokenizer", area) == 0) ||
         (area == 7 && strncmp(path, "decoder", area) == 0) ||
@@ -304,34 +320,35 @@ static enum mf_status visit(void *user, const char *path,
                : mf_json_skip(reading->json, token);
 }
 
-static enum mf_status lacks(const struct reading *reading, const char *what)
+static enum mf_status missing_key(const struct reading *reading,
+                                  const char *key)
 {
     return mf_fail(reading->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "missing key '%s'", what);
+                   "missing key '%s'", key);
 }
 
-/* llama.cpp's name for the way that texts are cut. */
-static enum mf_status find_split(struct reading *reading)
+/* llama.cpp's name for the pre-tokenizer. */
+static enum mf_status find_pre(struct reading *reading)
 {
     size_t size = strlen(reading->pattern);
 
     for (size_t i = 0; i < sizeof(splits) / sizeof(*splits); i++) {
-        /* The text came with its quotes. */
+        /* -2: reading->pattern has its quotes. */
         bool same = size == 0 ? !*splits[i].pattern
                               : strlen(splits[i].pattern) == size - 2 &&
                                     memcmp(splits[i].pattern,
                                            reading->pattern + 1, size - 2) == 0;
 
-        if (same && splits[i].whole == reading->whole) {
-            reading->tokenizer->split = splits[i].name;
+        if (same && splits[i].ignore_merges == reading->ignore_merges) {
+            reading->tokenizer->pre = splits[i].name;
             reading->tokenizer->adds_bos = splits[i].bos;
         }
     }
-    return reading->tokenizer->split
+    return reading->tokenizer->pre
                ? MF_OK
                : mf_fail(reading->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "llama.cpp has no certain name for how its "
-                         "pre_tokenizer cuts a text");
+                         "llama.cpp has no known name for this "
+                         "'pre_tokenizer'");
 }
 
 static enum mf_status check_reading(struct reading *reading)
@@ -340,23 +357,23 @@ static enum mf_status check_reading(struct reading *reading)
     bool sequence = false;
 
     for (size_t i = 0; i < RULE_COUNT; i++) {
-        if (rules[i].needed && !reading->met[i])
-            return lacks(reading, rules[i].path);
-        sequence = sequence || (reading->met[i] &&
+        if (rules[i].needed && !reading->seen[i])
+            return missing_key(reading, rules[i].path);
+        sequence = sequence || (reading->seen[i] &&
                                 strstr(rules[i].path, ".pretokenizers."));
     }
-    /* In a sequence all four are there that say how it cuts. */
+    /* A sequence needs all that say how it cuts; offsets do not matter. */
     for (size_t i = 0; i < RULE_COUNT && sequence; i++)
-        if (strstr(rules[i].path, ".pretokenizers.") && !reading->met[i] &&
+        if (strstr(rules[i].path, ".pretokenizers.") && !reading->seen[i] &&
             !strstr(rules[i].path, ".trim_offsets"))
-            return lacks(reading, rules[i].path);
-    if (tokenizer->vocabulary_at == 0)
-        return lacks(reading, "model.vocab");
-    if (tokenizer->merges_at == 0)
-        return lacks(reading, "model.merges");
+            return missing_key(reading, rules[i].path);
+    if (tokenizer->vocabulary_offset == 0)
+        return missing_key(reading, "model.vocab");
+    if (tokenizer->merges_offset == 0)
+        return missing_key(reading, "model.merges");
     if (reading->template && reading->sequences == 0)
-        return lacks(reading, "post_processor.single");
-    return find_split(reading);
+        return missing_key(reading, "post_processor.single");
+    return find_pre(reading);
 }
 
 enum mf_status mf_tokenizer_read(struct mf_tokenizer *tokenizer)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer.h - the tokenizer of a Hugging Face model, as metadata of GGUF
+ * tokenizer.h - the tokenizer of a Hugging Face model as metadata of GGUF
  *
- * A vocabulary stays in tokenizer.json: where it begins is known, and it is
- * told from there whenever it is asked for.
+ * tokenizer.json is read twice.  The first pass keeps what is small (special
+ * and added tokens, how text is cut) and the offsets of the vocabulary and the
+ * merges.  These, megabytes of text, are checked where they are, and streamed
+ * from there into each header that is written.
  */
 #ifndef MF_LIB_TOKENIZER_H
 #define MF_LIB_TOKENIZER_H
@@ -14,11 +16,11 @@
 
 #define MF_TOKEN_MAX 511 /* bytes of an added token */
 
-struct mf_added { /* a token that is no product of merges */
-    struct mf_added *next;
+struct mf_added_token { /* a token that merges do not produce */
+    struct mf_added_token *next;
     uint64_t id;
-    struct mf_str text; /* at NULL: not said yet */
-    bool special, id_said;
+    struct mf_str text; /* at NULL: not read yet */
+    bool special, has_id;
 };
 
 struct mf_tokenizer {
@@ -26,33 +28,33 @@ struct mf_tokenizer {
     const struct mf_model *model;
     struct mf_arena *arena;
     uint64_t file_size;
-    uint64_t vocabulary_at, merges_at; /* 0: there is none */
+    uint64_t vocabulary_offset, merges_offset; /* 0: missing */
     uint64_t vocabulary_count, merge_count;
-    uint64_t token_count;   /* as many as the embedding has */
-    struct mf_added *added; /* by their ids */
-    const char *split;      /* tokenizer.ggml.pre */
-    bool adds_bos;          /* llama.cpp does, where it is told nothing */
-    /* What stands before and behind a text; "": nothing. */
-    char before[MF_TOKEN_MAX + 1], behind[MF_TOKEN_MAX + 1];
+    uint64_t token_count;         /* rows of the embedding */
+    struct mf_added_token *added; /* by their ids */
+    const char *pre;              /* tokenizer.ggml.pre */
+    bool adds_bos; /* llama.cpp does, unless the file says otherwise */
+    /* Tokens before and after each text; "": none. */
+    char prefix[MF_TOKEN_MAX + 1], suffix[MF_TOKEN_MAX + 1];
 };
 
-/* Adds the tokenizer that lies beside the model to the draft, a GGUF file.
- * Refused where it is not certain that it will be the same one. */
+/* Adds the tokenizer next to the model to the draft, a GGUF file.  Refused
+ * where it is not certain that llama.cpp would produce the same tokens. */
 enum mf_status mf_tokenizer_add(struct mf_draft *draft,
                                 const struct mf_model *model,
                                 const struct mf_config *config);
 
 /* ---- between tokenizer*.c ---- */
 
-/* What tokenizer.json says, all but what the vocabulary and merges hold. */
+/* The first pass over tokenizer.json. */
 enum mf_status mf_tokenizer_read(struct mf_tokenizer *tokenizer);
 
-/* That the vocabulary and merges are what will be told of them. */
+/* Checks and counts the vocabulary and the merges. */
 enum mf_status mf_tokenizer_check(struct mf_tokenizer *tokenizer);
 
-/* For struct mf_entry: elements is the tokenizer. */
-mf_tell mf_tokenizer_tell_tokens;
-mf_tell mf_tokenizer_tell_types;
-mf_tell mf_tokenizer_tell_merges;
+/* For struct mf_entry, whose elements is the tokenizer. */
+mf_tell mf_tokenizer_stream_tokens;
+mf_tell mf_tokenizer_stream_types;
+mf_tell mf_tokenizer_stream_merges;
 
 #endif

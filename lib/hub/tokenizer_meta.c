@@ -7,7 +7,7 @@
 #include "lib/hub/tokenizer.h"
 #include "lib/json/json_walk.h"
 
-/* Tokens with a part of their own, and whether texts get them. */
+/* Special tokens, and whether they are added to texts. */
 static const struct special {
     const char *name, *add, *id_key, *add_key;
     enum mf_config_field field;
@@ -24,12 +24,12 @@ static const struct special {
 
 enum { BOS, EOS, SPECIAL_COUNT = sizeof(specials) / sizeof(*specials) };
 
-struct meta { /* what tokenizer_config.json says */
+struct meta { /* tokenizer_config.json */
     struct mf_env *env;
     struct mf_json *json;
     struct mf_draft *draft;
-    char name[SPECIAL_COUNT][MF_TOKEN_MAX + 1]; /* "": not said */
-    bool add_said[SPECIAL_COUNT], add[SPECIAL_COUNT];
+    char name[SPECIAL_COUNT][MF_TOKEN_MAX + 1]; /* "": missing */
+    bool has_add[SPECIAL_COUNT], add[SPECIAL_COUNT];
     struct mf_chat chat;
 };
 
@@ -43,10 +43,10 @@ static enum mf_status failed(const struct meta *meta)
 static enum mf_status uncertain(const struct meta *meta, const char *path)
 {
     return mf_fail(meta->env, MF_ERR_UNSUPPORTED, meta->json->token_offset,
-                   "it is not certain what '%s' would be in GGUF", path);
+                   "'%s' has no known equivalent in GGUF", path);
 }
 
-static enum mf_status take_name(struct meta *meta, const char *path, char *name)
+static enum mf_status read_name(struct meta *meta, const char *path, char *name)
 {
     uint64_t size;
     bool more;
@@ -62,7 +62,7 @@ static enum mf_status visit_special(struct meta *meta, size_t i,
                                     enum mf_json_token token)
 {
     if (token == MF_JSON_STRING && (!*rest || strcmp(rest, ".content") == 0))
-        return take_name(meta, path, meta->name[i]);
+        return read_name(meta, path, meta->name[i]);
     return token == MF_JSON_BEGIN_ARRAY ? uncertain(meta, path) : MF_OK;
 }
 
@@ -78,7 +78,7 @@ static enum mf_status visit(void *user, const char *path,
             return visit_special(meta, i, path, path + area, token);
         if (*specials[i].add && strcmp(path, specials[i].add) == 0 &&
             (token == MF_JSON_TRUE || token == MF_JSON_FALSE)) {
-            meta->add_said[i] = true;
+            meta->has_add[i] = true;
             meta->add[i] = token == MF_JSON_TRUE;
         }
     }
@@ -88,7 +88,7 @@ static enum mf_status visit(void *user, const char *path,
     return *path ? mf_json_skip(meta->json, token) : MF_OK;
 }
 
-/* The file may be missing; config.json says most of it, too. */
+/* The file may be missing: config.json has the ids, too. */
 static enum mf_status read_meta(struct meta *meta, const struct mf_model *model)
 {
     struct mf_sidecar file;
@@ -106,59 +106,49 @@ static enum mf_status read_meta(struct meta *meta, const struct mf_model *model)
 
 /* ---- added tokens ---- */
 
-static bool begins(struct mf_str text, const char *with)
-{
-    return text.size >= strlen(with) &&
-           memcmp(text.at, with, strlen(with)) == 0;
-}
-
-static bool ends(struct mf_str text, const char *with)
-{
-    return text.size >= strlen(with) &&
-           memcmp(text.at + text.size - strlen(with), with, strlen(with)) == 0;
-}
-
-/* Some tokens are not called special and are: llama.cpp goes by their names. */
+/* Tokens that llama.cpp treats as special by their names, marked or not. */
 static bool looks_special(struct mf_str text)
 {
     static const char *const names[] = { "<pad>", "<mask>", "<2mass>",
                                          "[@BOS@]" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (text.size == strlen(names[i]) && begins(text, names[i]))
+        if (mf_str_is(text, names[i]))
             return true;
-    return (begins(text, "<|") && ends(text, "|>")) ||
-           (begins(text, "<\uff5c") && ends(text, "\uff5c>")) ||
-           (begins(text, "<unused") && ends(text, ">"));
+    return (mf_str_begins(text, "<|") && mf_str_ends(text, "|>")) ||
+           (mf_str_begins(text, "<\uff5c") && mf_str_ends(text, "\uff5c>")) ||
+           (mf_str_begins(text, "<unused") && mf_str_ends(text, ">"));
 }
 
 static enum mf_status check_added(struct mf_tokenizer *tokenizer)
 {
-    uint64_t least = 0;
+    uint64_t min = 0;
 
-    for (struct mf_added *added = tokenizer->added; added;
+    for (struct mf_added_token *added = tokenizer->added; added;
          added = added->next) {
-        if (!added->id_said || !added->text.at || added->id < least ||
+        if (!added->has_id || !added->text.at || added->id < min ||
             added->id >= tokenizer->token_count)
             return mf_fail(tokenizer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "added token '%s' has no place: ids rise, and end "
-                           "below the %" PRIu64 " of the embedding",
+                           "id of added token '%s' is missing or out of range: "
+                           "ids must rise and be below %" PRIu64 ", the rows "
+                           "of the embedding",
                            mf_quote(added->text).text, tokenizer->token_count);
-        least = added->id + 1;
+        min = added->id + 1;
         added->special = added->special || looks_special(added->text);
     }
     return MF_OK;
 }
 
-/* U+2581 stands for a space in tokens that are no control tokens. */
-static void write_spaces(struct mf_added *added)
+/* U+2581 stands for a space in tokens that are not special. */
+static void replace_spaces(struct mf_added_token *added)
 {
     char *text = (char *)added->text.at;
     size_t to = 0;
 
     for (size_t from = 0; from < added->text.size && !added->special;) {
-        if (begins((struct mf_str){ text + from, added->text.size - from },
-                   "\u2581")) {
+        if (mf_str_begins(
+                (struct mf_str){ text + from, added->text.size - from },
+                "\u2581")) {
             text[to++] = ' ';
             from += strlen("\u2581");
         } else {
@@ -168,7 +158,7 @@ static void write_spaces(struct mf_added *added)
     added->text.size = added->special ? added->text.size : to;
 }
 
-/* ---- into the draft ---- */
+/* ---- adding to the draft ---- */
 
 static struct mf_entry *add(struct mf_draft *draft, const char *key,
                             enum mf_value_type type)
@@ -210,29 +200,29 @@ static enum mf_status add_array(const struct mf_tokenizer *tokenizer,
     return MF_OK;
 }
 
-static const struct mf_added *added_named(const struct mf_tokenizer *tokenizer,
-                                          const char *name)
+static const struct mf_added_token *
+added_named(const struct mf_tokenizer *tokenizer, const char *name)
 {
-    for (const struct mf_added *added = tokenizer->added; added;
+    for (const struct mf_added_token *added = tokenizer->added; added;
          added = added->next)
         if (*name && mf_str_is(added->text, name))
             return added;
     return NULL;
 }
 
-/* The id of a token by its name, else what config.json says. */
+/* The id comes from the token of that name, else from config.json. */
 static enum mf_status add_special(const struct mf_tokenizer *tokenizer,
                                   const struct meta *meta,
                                   const struct mf_config *config, size_t i)
 {
-    const struct mf_added *added = added_named(tokenizer, meta->name[i]);
+    const struct mf_added_token *added = added_named(tokenizer, meta->name[i]);
     const struct mf_config_value *value = &config->value[specials[i].field];
-    const char *around = i == BOS   ? tokenizer->before
-                         : i == EOS ? tokenizer->behind
+    const char *around = i == BOS   ? tokenizer->prefix
+                         : i == EOS ? tokenizer->suffix
                                     : "";
     uint64_t id = added ? added->id : value->number.u64;
     bool known = added || (value->given && id < tokenizer->token_count);
-    const struct mf_added *there = added_named(tokenizer, around);
+    const struct mf_added_token *token = added_named(tokenizer, around);
     struct mf_entry *entry;
 
     if (known) {
@@ -241,17 +231,18 @@ static enum mf_status add_special(const struct mf_tokenizer *tokenizer,
             return failed(meta);
         entry->number.u64 = id;
     }
-    if (*around && (!known || !there || there->id != id))
+    if (*around && (!known || !token || token->id != id))
         return mf_fail(meta->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "texts get '%s', which is not the %s",
+                       "'post_processor' of tokenizer.json adds '%s', which "
+                       "is not the %s",
                        mf_quote((struct mf_str){ around, strlen(around) }).text,
                        specials[i].name);
-    if (!*around && !meta->add_said[i] && !(i == BOS && tokenizer->adds_bos))
+    if (!*around && !meta->has_add[i] && !(i == BOS && tokenizer->adds_bos))
         return MF_OK;
     entry = add(meta->draft, specials[i].add_key, MF_VALUE_BOOL);
     if (!entry)
         return failed(meta);
-    entry->number.boolean = meta->add_said[i] ? meta->add[i] : *around != 0;
+    entry->number.boolean = meta->has_add[i] ? meta->add[i] : *around != 0;
     return MF_OK;
 }
 
@@ -260,17 +251,18 @@ static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
                                   const struct mf_config *config)
 {
     struct mf_draft *draft = meta->draft;
-    struct mf_str split = { tokenizer->split, strlen(tokenizer->split) };
+    struct mf_str split = { tokenizer->pre, strlen(tokenizer->pre) };
 
     if (add_text(draft, "tokenizer.ggml.model", (struct mf_str){ "gpt2", 4 }) !=
             MF_OK ||
         add_text(draft, "tokenizer.ggml.pre", split) != MF_OK ||
         add_array(tokenizer, draft, "tokenizer.ggml.tokens", MF_VALUE_STRING,
-                  tokenizer->token_count, mf_tokenizer_tell_tokens) != MF_OK ||
+                  tokenizer->token_count,
+                  mf_tokenizer_stream_tokens) != MF_OK ||
         add_array(tokenizer, draft, "tokenizer.ggml.token_type", MF_VALUE_I32,
-                  tokenizer->token_count, mf_tokenizer_tell_types) != MF_OK ||
+                  tokenizer->token_count, mf_tokenizer_stream_types) != MF_OK ||
         add_array(tokenizer, draft, "tokenizer.ggml.merges", MF_VALUE_STRING,
-                  tokenizer->merge_count, mf_tokenizer_tell_merges) != MF_OK)
+                  tokenizer->merge_count, mf_tokenizer_stream_merges) != MF_OK)
         return failed(meta);
     for (size_t i = 0; i < SPECIAL_COUNT; i++)
         if (add_special(tokenizer, meta, config, i) != MF_OK)
@@ -303,13 +295,14 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
         return failed(meta);
     if (tokenizer->vocabulary_count > tokenizer->token_count)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tokenizer.json has %" PRIu64 " tokens, the embedding "
-                       "has room for %" PRIu64,
+                       "tokenizer.json has %" PRIu64 " tokens, but the "
+                       "embedding has %" PRIu64 " rows",
                        tokenizer->vocabulary_count, tokenizer->token_count);
     if (read_meta(meta, model) != MF_OK ||
         mf_chat_read(&meta->chat, model) != MF_OK)
         return failed(meta);
-    for (struct mf_added *added = tokenizer->added; added; added = added->next)
-        write_spaces(added);
+    for (struct mf_added_token *added = tokenizer->added; added;
+         added = added->next)
+        replace_spaces(added);
     return add_entries(tokenizer, meta, config);
 }
