@@ -13,7 +13,7 @@ modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-docs.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 pages="README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md"
-plain="README.md CONTRIBUTING.md docs/ARCHITECTURE.md docs/guarantees.md docs/performance.md"
+plain="README.md CONTRIBUTING.md docs/ARCHITECTURE.md docs/guarantees.md docs/performance.md docs/rules.md"
 
 # prose PAGE: "LINE: text" outside of code and printed output.
 prose() {
