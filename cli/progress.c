@@ -54,7 +54,7 @@ static void end_now(int number)
     if (last_act)
         last_act();
     progress_clear(running);
-    say("modelfile: stopped before the end\n");
+    say("modelfile: interrupted\n");
     _exit(EXIT_SIGNAL + stopped_by);
 }
 

@@ -263,7 +263,7 @@ cut_edits() {
             [ "$text" = "$("$modelfile" meta get --quiet out/o x.text \
                 2>said)" ] || return
             if [ $got -eq 4 ] && ! cmp -s out/o roomy.gguf; then
-                grep -q "the edit was made\|the edit is not finished" edited ||
+                grep -q "the edit was made\|the edit is incomplete" edited ||
                     return
             fi
             if cmp -s out/o roomy.gguf && [ $got -ne 0 ]; then

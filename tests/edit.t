@@ -516,7 +516,7 @@ meanwhile() {
 swapped() {
     meanwhile -e trace=renameat2 -e inject=renameat2:delay_enter=1000000 \
         "$modelfile" meta set --quiet --reserve 300 "$model" general.name=new &&
-        grep -q "came into its place: it was not replaced" "$dir/said"
+        grep -q "replaced by another file meanwhile" "$dir/said"
 }
 check "written anew, an edit replaces no other file" swapped
 
@@ -524,7 +524,7 @@ passed_by() {
     meanwhile -P "$model" -e trace=pwrite64 \
         -e inject=pwrite64:delay_enter=1000000 \
         "$modelfile" meta set --quiet "$model" general.name=new &&
-        grep -q "the edit was made, but another file" "$dir/said"
+        grep -q "the edit was made, but the file was replaced" "$dir/said"
 }
 check "in place, it says that it was made in a file that is gone" passed_by
 
@@ -548,7 +548,7 @@ else
         sleep 0.3
         timeout -s INT 1 "$modelfile" meta set --quiet "$model" a=b \
             >"$dir/said" 2>&1
-        [ $? -eq 124 ] && grep -q stopped "$dir/said" || return
+        [ $? -eq 124 ] && grep -q interrupted "$dir/said" || return
         code_of "$modelfile" meta set --quiet "$model" a=b
         [ "$code" = 4 ] && grep -q "another process is editing" "$dir/err" &&
             cmp "$model" "$base"
@@ -614,7 +614,7 @@ closed_folder() {
     cp "$base" "$model"
     chown 65534 "$model"
     code_of $other "$modelfile" meta set "$model" general.name=new
-    [ "$code" = 4 ] && grep -q "its journal cannot be made: Permission" \
+    [ "$code" = 4 ] && grep -q "its journal cannot be created: Permission" \
         "$dir/err" && cmp "$model" "$base"
 }
 check "without a folder for the journal nothing is changed" closed_folder

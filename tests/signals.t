@@ -85,7 +85,7 @@ goes_on() {
     fi
     reached=$((reached + 1))
     ended "$signal" "$code" || return
-    grep -q "stopped before the end" "$dir/said" || return
+    grep -q "interrupted" "$dir/said" || return
     [ -z "$(left)" ] && return
     echo "left:"
     left

@@ -185,7 +185,7 @@ static void progress_ends_it(void **state)
     for (size_t i = 0; i < TASKS; i++)
         count += atomic_load(&done[i]);
     assert_int_equal(count, 100);
-    assert_string_equal(mf_env_error(own)->message, "stopped before the end");
+    assert_string_equal(mf_env_error(own)->message, "interrupted");
     mf_env_free(own);
 }
 

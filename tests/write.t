@@ -100,16 +100,16 @@ places() {
     old o.gguf
     mkdir folder
     ln -s loop.gguf loop.gguf
-    ends 4 convert "$model" o.gguf && says "exists already.*--force" &&
+    ends 4 convert "$model" o.gguf && says "already exists.*--force" &&
         still_old o.gguf &&
         ends 4 convert "$model" folder && says "folder\|irectory" &&
         ends 4 convert --force "$model" folder &&
         ends 4 convert --force "$model" folder/ &&
         ends 4 convert "$model" . && ends 4 convert "$model" new/ &&
-        says "'new/' is a folder's name" &&
+        says "'new/' names a folder" &&
         ends 4 convert "$model" missing/o.gguf && says "No such" &&
         ends 4 convert "$model" o.gguf/p.gguf &&
-        ends 4 convert "$model" '' && says "'' is no name" && ends 4 convert --force "$model" '' &&
+        ends 4 convert "$model" '' && says "'' is not a file name" && ends 4 convert --force "$model" '' &&
         ends 4 convert --force "$model" loop.gguf &&
         ends 4 split --max-tensors 100 "$model" missing/o.gguf &&
         still_old o.gguf && holds o.gguf loop.gguf
@@ -429,10 +429,10 @@ planted() {
         $other ln -s /dev/null shared/device || return
     for out in shared/link.gguf shared/dangling.gguf mine.gguf new \
         shared/device; do
-        ends 4 convert --force "$model" $out && says "another user made" &&
+        ends 4 convert --force "$model" $out && says "symbolic link of another user" &&
             ends 4 tensors export --raw --force "$model" \
                 decoder.layers.0.feed_forward.experts.gate.weight $out &&
-            says "another user made" || return
+            says "symbolic link of another user" || return
     done
     # A write to the pipe would wait for a reader.
     for out in shared/file.gguf shared/pipe; do
@@ -470,7 +470,7 @@ clean
 nameless() {
     exec 7>gone.gguf
     rm gone.gguf
-    ends 4 convert --force "$model" /dev/fd/7 && says "is not where"
+    ends 4 convert --force "$model" /dev/fd/7 && says "renamed or removed"
     result=$?
     exec 7>&-
     holds && return $result
@@ -583,7 +583,7 @@ stopped() {
         wait $reader 2>/dev/null
         echo "SIG$signal: exit code $got"
         # 124 is timeout's own.
-        [ $got -eq 124 ] && says stopped || return
+        [ $got -eq 124 ] && says interrupted || return
     done
 }
 check "SIGINT, SIGTERM and SIGHUP end a wait for a pipe's reader" stopped
@@ -592,7 +592,7 @@ clean
 nobody_reads() {
     mkfifo pipe
     quick_end INT 1 "$modelfile" convert --quiet "$model" pipe >"$dir/said" 2>&1
-    [ $? -eq 124 ] && says stopped
+    [ $? -eq 124 ] && says interrupted
 }
 check "SIGINT ends the wait for somebody who opens a pipe" nobody_reads
 clean
@@ -617,7 +617,7 @@ stop_at() {
     wait $tracer
     got=$?
     echo "SIG$1: exit code $got"
-    [ $got -eq "$2" ] && says stopped && still_old o.gguf && holds o.gguf
+    [ $got -eq "$2" ] && says interrupted && still_old o.gguf && holds o.gguf
 }
 
 # A shell's background jobs have SIGINT ignored, and the program heeds that.
@@ -747,7 +747,7 @@ full() {
         '$modelfile' convert --quiet --force '$model' o.gguf 2>said
         echo \$? >'$dir/code'; ls -A >'$dir/files'; cp o.gguf said '$dir'"
     [ "$(cat "$dir/code")" -eq 4 ] && still_old "$dir/o.gguf" &&
-        says "needs $(stat -c %s "$model") bytes, its file system has [0-9]* left" &&
+        says "needs $(stat -c %s "$model") bytes, its file system has [0-9]* available" &&
         [ "$(tr '\n' ' ' <"$dir/files")" = "filler o.gguf said " ]
 }
 
@@ -806,9 +806,9 @@ little_room() {
         echo \$? >>'$dir/code'; ls -A image >>'$dir/files'" >/dev/null 2>&1
     read -r blocks size <"$dir/free" && [ "$blocks" -gt 1000 ] &&
         [ "$(tr '\n' ' ' <"$dir/code")" = "4 4 " ] &&
-        says "its file system has $((blocks * size)) left" &&
+        says "its file system has $((blocks * size)) available" &&
         mv "$dir/said.split" "$dir/said" &&
-        says "what goes with 'image/p-00001-of-0000[0-9].gguf' needs" &&
+        says "the other output files need" &&
         [ "$(sort -u "$dir/files")" = lost+found ]
 }
 
@@ -822,7 +822,7 @@ late() {
         '$modelfile' convert --quiet --force --reserve 20M '$model' \
             image/o.gguf 2>'$dir/said'
         echo \$? >'$dir/code'; ls -A image >'$dir/files'"  >/dev/null 2>&1
-    [ "$(cat "$dir/code")" -eq 4 ] && says "brought to the disk\|written" &&
+    [ "$(cat "$dir/code")" -eq 4 ] && says "synced to disk\|written" &&
         ! grep -q tmp "$dir/files"
 }
 if command -v mkfs.ext4 >/dev/null 2>&1 && [ -z "$sanitized" ] &&

@@ -214,7 +214,7 @@ bool mf_worker_done(struct mf_worker *worker, uint64_t bytes)
 
 static enum mf_status stopped(struct mf_env *env)
 {
-    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "stopped before the end");
+    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "interrupted");
 }
 
 enum mf_status mf_worker_stopped(struct mf_worker *worker)

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * journal.c - changing some bytes of a file so that a crash cannot leave half
+ * journal.c - a journal is read and compared with its file
+ *
+ * A journal may have been written by another user, or cut short: its bytes are
+ * untrusted input.  Sizes are checked against its own size before anything is
+ * read by them, and all of it against its checksum before any of it is used.
  */
 #include "lib/io/journal_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +21,7 @@ _Static_assert(MF_PATCHES_MAX <= MF_OVERLAY_MAX, "an overlay has all patches");
 
 /* ---- bytes ---- */
 
-static uint64_t get(const uint8_t *at)
+static uint64_t get_u64(const uint8_t *at)
 {
     uint64_t value = 0;
 
@@ -53,7 +58,7 @@ bool mf_journal_write_all(int fd, uint64_t offset, const void *bytes,
         ssize_t wrote;
 
         MF_AGAIN(wrote, pwrite(fd, from, size, (off_t)offset));
-        if (wrote == 0) /* it would be tried for ever */
+        if (wrote == 0) /* it would be repeated for ever */
             errno = EIO;
         if (wrote <= 0)
             return false;
@@ -72,7 +77,6 @@ bool mf_journal_sync(int fd)
     return result == 0;
 }
 
-/* Some file systems cannot. */
 bool mf_journal_sync_folder(int fd)
 {
     return mf_journal_sync(fd) || errno == EINVAL;
@@ -99,28 +103,28 @@ uint64_t mf_journal_size(const struct mf_journal_edit *edit)
 
 /* ---- reading a journal ---- */
 
-/* False where its numbers cannot be those of a journal of that size. */
 bool mf_journal_place(struct mf_journal *journal, uint64_t size)
 {
-    uint64_t at = MF_JOURNAL_HEAD + MF_JOURNAL_ROW * journal->count, behind = 0;
+    uint64_t at = MF_JOURNAL_HEAD + MF_JOURNAL_ROW * journal->count, end = 0;
 
+    assert(journal->count <= MF_PATCHES_MAX && size >= MF_JOURNAL_SUM);
     size -= MF_JOURNAL_SUM;
     for (size_t i = 0; i < journal->count; i++) {
         struct mf_patch *patch = &journal->patch[i];
 
         patch->old_at = at;
-        if (patch->size == 0 || patch->offset < behind ||
+        if (patch->size == 0 || patch->offset < end ||
             patch->offset > journal->file_size ||
             patch->size > journal->file_size - patch->offset || at > size ||
             patch->size > (size - at) / 2)
             return false;
-        behind = patch->offset + patch->size;
+        end = patch->offset + patch->size;
         at += 2 * patch->size;
     }
     return at == size;
 }
 
-/* Size and numbers, before anything else is read. */
+/* NULL, or what is wrong. */
 static const char *read_head(struct mf_journal *journal, uint64_t size)
 {
     uint8_t bytes[MF_JOURNAL_HEAD + MF_JOURNAL_ROW * MF_PATCHES_MAX];
@@ -132,8 +136,8 @@ static const char *read_head(struct mf_journal *journal, uint64_t size)
         !mf_journal_read_all(journal->fd, 0, bytes, MF_JOURNAL_HEAD) ||
         memcmp(bytes, MF_JOURNAL_MAGIC, 8) != 0)
         return "is not a journal of this version";
-    journal->file_size = get(bytes + 8);
-    count = get(bytes + 16);
+    journal->file_size = get_u64(bytes + 8);
+    count = get_u64(bytes + 16);
     if (count < 1 || count > MF_PATCHES_MAX ||
         size < MF_JOURNAL_HEAD + MF_JOURNAL_ROW * count + MF_JOURNAL_SUM ||
         !mf_journal_read_all(journal->fd, MF_JOURNAL_HEAD, bytes,
@@ -141,8 +145,8 @@ static const char *read_head(struct mf_journal *journal, uint64_t size)
         return "is damaged: its count of patches is invalid";
     journal->count = (size_t)count;
     for (size_t i = 0; i < journal->count; i++) {
-        journal->patch[i].offset = get(bytes + MF_JOURNAL_ROW * i);
-        journal->patch[i].size = get(bytes + MF_JOURNAL_ROW * i + 8);
+        journal->patch[i].offset = get_u64(bytes + MF_JOURNAL_ROW * i);
+        journal->patch[i].size = get_u64(bytes + MF_JOURNAL_ROW * i + 8);
     }
     return mf_journal_place(journal, size)
                ? NULL
@@ -151,7 +155,7 @@ static const char *read_head(struct mf_journal *journal, uint64_t size)
 
 static const char *check_digest(struct mf_digest *digest, int fd, uint64_t size)
 {
-    uint8_t bytes[4096], said[MF_JOURNAL_SUM], found[MF_DIGEST_MAX];
+    uint8_t bytes[4096], expected[MF_JOURNAL_SUM], found[MF_DIGEST_MAX];
 
     size -= MF_JOURNAL_SUM;
     for (uint64_t at = 0, some; at < size; at += some) {
@@ -160,10 +164,10 @@ static const char *check_digest(struct mf_digest *digest, int fd, uint64_t size)
             return "cannot be read";
         mf_digest_add(digest, bytes, (size_t)some);
     }
-    if (!mf_journal_read_all(fd, size, said, sizeof(said)))
+    if (!mf_journal_read_all(fd, size, expected, sizeof(expected)))
         return "cannot be read";
     mf_digest_finish(digest, found);
-    return memcmp(said, found, sizeof(said)) == 0
+    return memcmp(expected, found, sizeof(expected)) == 0
                ? NULL
                : "is damaged: its checksum does not match";
 }
@@ -189,59 +193,60 @@ enum mf_status mf_journal_read(struct mf_env *env, int fd,
     return MF_OK;
 }
 
-/* ---- what a file holds ---- */
+/* ---- the state of a file ---- */
 
-struct comparing {
+struct comparison {
     uint8_t now[MF_JOURNAL_CHUNK], old[MF_JOURNAL_CHUNK], new[MF_JOURNAL_CHUNK];
     bool some_old, some_new, foreign;
 };
 
-static void compare_chunk(struct comparing *comparing, size_t size)
+static void compare_chunk(struct comparison *comparison, size_t size)
 {
-    const uint8_t *now = comparing->now;
+    const uint8_t *now = comparison->now;
 
     for (size_t i = 0; i < size; i++) {
-        bool is_old = now[i] == comparing->old[i];
-        bool is_new = now[i] == comparing->new[i];
+        bool is_old = now[i] == comparison->old[i];
+        bool is_new = now[i] == comparison->new[i];
 
-        comparing->some_old |= is_old && !is_new;
-        comparing->some_new |= is_new && !is_old;
-        comparing->foreign |= !is_old && !is_new;
+        comparison->some_old |= is_old && !is_new;
+        comparison->some_new |= is_new && !is_old;
+        comparison->foreign |= !is_old && !is_new;
     }
 }
 
-static bool compare_patch(struct comparing *comparing,
+static bool compare_patch(struct comparison *comparison,
                           const struct mf_journal *journal,
                           const struct mf_patch *patch, int fd)
 {
     size_t size;
 
-    for (uint64_t at = 0; at < patch->size && !comparing->foreign; at += size) {
+    for (uint64_t at = 0; at < patch->size && !comparison->foreign;
+         at += size) {
         uint64_t old_at = patch->old_at + at;
 
         size = mf_journal_piece(patch->size - at);
-        if (!mf_journal_read_all(fd, patch->offset + at, comparing->now,
+        if (!mf_journal_read_all(fd, patch->offset + at, comparison->now,
                                  size) ||
-            !mf_journal_read_all(journal->fd, old_at, comparing->old, size) ||
+            !mf_journal_read_all(journal->fd, old_at, comparison->old, size) ||
             !mf_journal_read_all(journal->fd, old_at + patch->size,
-                                 comparing->new, size))
+                                 comparison->new, size))
             return false;
-        compare_chunk(comparing, size);
+        compare_chunk(comparison, size);
     }
     return true;
 }
 
-static bool compare(struct comparing *comparing,
+static bool compare(struct comparison *comparison,
                     const struct mf_journal *journal, int fd)
 {
     struct stat status;
 
-    comparing->some_old = comparing->some_new = false;
+    comparison->some_old = comparison->some_new = false;
     if (fstat(fd, &status) != 0)
         return false;
-    comparing->foreign = (uint64_t)status.st_size != journal->file_size;
-    for (size_t i = 0; i < journal->count && !comparing->foreign; i++)
-        if (!compare_patch(comparing, journal, &journal->patch[i], fd))
+    comparison->foreign = (uint64_t)status.st_size != journal->file_size;
+    for (size_t i = 0; i < journal->count && !comparison->foreign; i++)
+        if (!compare_patch(comparison, journal, &journal->patch[i], fd))
             return false;
     return true;
 }
@@ -250,20 +255,20 @@ enum mf_status mf_journal_compare(struct mf_env *env,
                                   const struct mf_journal *journal, int fd,
                                   enum mf_journal_state *out)
 {
-    struct comparing *comparing = mf_alloc(env, sizeof(*comparing));
+    struct comparison *comparison = mf_alloc(env, sizeof(*comparison));
 
-    if (!comparing)
+    if (!comparison)
         return env->error.status;
-    if (!compare(comparing, journal, fd))
+    if (!compare(comparison, journal, fd))
         mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                 "cannot be compared with its journal: %s", strerror(errno));
-    else if (comparing->foreign)
+    else if (comparison->foreign)
         *out = MF_JOURNAL_FOREIGN;
-    else if (comparing->some_old)
-        *out = comparing->some_new ? MF_JOURNAL_MIXED : MF_JOURNAL_OLD;
+    else if (comparison->some_old)
+        *out = comparison->some_new ? MF_JOURNAL_MIXED : MF_JOURNAL_OLD;
     else
         *out = MF_JOURNAL_NEW;
-    mf_release(env, comparing, sizeof(*comparing));
+    mf_release(env, comparison, sizeof(*comparison));
     return env->error.status;
 }
 

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * journal_apply.c - an edit is made by its journal, finished or undone
+ * journal_apply.c - an edit is made through its journal, finished or undone
+ *
+ * What each sync proves, in the order in which they happen:
+ *
+ *   1. journal, then its folder: the name is on the disk and leads to all old
+ *      and new bytes.  Only now may the file change.
+ *   2. the file: all new bytes are on the disk.  Only now may the journal go.
+ *   3. the folder again: the journal is gone.  Without it a power failure may
+ *      bring the journal back; it then says what the file has anyway, until
+ *      another program changes those bytes and the journal looks like one of
+ *      another file.
+ *
+ * Before the first byte changes, the file's size, time and old bytes are
+ * compared once more with what the edit was computed from, and its name with
+ * the file: the lock is advisory, and a program that does not take it may have
+ * written meanwhile.
  */
 #include "lib/io/journal_parts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -12,7 +28,7 @@
 #include "lib/io/path.h"
 #include "lib/io/source.h"
 
-/* ---- applying one ---- */
+/* ---- copying and removing ---- */
 
 static bool copy_patch(const struct mf_journal *journal,
                        const struct mf_patch *patch, int fd, uint8_t *chunk)
@@ -39,8 +55,8 @@ static bool copy_patches(const struct mf_journal *journal, int fd)
     return true;
 }
 
-/* Takes the name away where that file has it.  What stands there by now may be
- * the journal of another file that has taken the place of ours. */
+/* Removes the name if it still leads to that file.  By now it may lead to the
+ * journal of another file, which was renamed over ours. */
 static bool unlink_file(int folder, const char *name, const struct stat *file)
 {
     struct stat there;
@@ -61,12 +77,14 @@ bool mf_journal_unlink(const struct mf_lock *lock, int fd)
            unlink_file(lock->place.folder, name, &status);
 }
 
-static enum mf_status unfinished(struct mf_env *env, const struct mf_lock *lock,
-                                 const char *what, int error)
+/* "WHAT: error; the edit is kept in JOURNAL". */
+static enum mf_status fail_keeping(struct mf_env *env,
+                                   const struct mf_lock *lock, const char *what,
+                                   int error)
 {
     return mf_fail(
-        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "%s: %s; '%s%s' keeps the edit", what,
-        strerror(error),
+        env, MF_ERR_OUTPUT, MF_NO_OFFSET, "%s: %s; the edit is kept in '%s%s'",
+        what, strerror(error),
         mf_quote((struct mf_str){ lock->place.name, strlen(lock->place.name) })
             .text,
         MF_JOURNAL_SUFFIX);
@@ -76,27 +94,28 @@ enum mf_status mf_journal_remove(struct mf_env *env, const struct mf_lock *lock,
                                  int fd, bool made)
 {
     const char *start =
-        made ? "the edit was made, but " : "nothing was changed, and ";
+        made ? "the edit was made, but " : "nothing was changed, but ";
 
     if (!mf_journal_sync(lock->fd))
-        return unfinished(env, lock,
-                          made ? "the edit was made, but may not last: the "
-                                 "file cannot be brought to the disk"
-                               : "nothing was changed, and the file cannot be "
-                                 "brought to the disk",
-                          errno);
+        return fail_keeping(env, lock,
+                            made
+                                ? "the edit was made, but the file cannot be "
+                                  "synced to disk"
+                                : "nothing was changed, but the file cannot be "
+                                  "synced to disk",
+                            errno);
     if (!mf_journal_unlink(lock, fd))
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "%sthe journal cannot be removed: %s", start,
                        strerror(errno));
     if (!mf_journal_sync_folder(lock->place.folder))
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "%sthe journal may come back after a crash: %s", start,
+                       "%sthe journal may reappear after a crash: %s", start,
                        strerror(errno));
     return MF_OK;
 }
 
-/* Back to what it was; false where that fails as well. */
+/* Writes the old bytes again; false where that fails as well. */
 static bool undo(const struct mf_lock *lock, const struct mf_journal *journal)
 {
     struct mf_journal old = *journal;
@@ -106,18 +125,23 @@ static bool undo(const struct mf_lock *lock, const struct mf_journal *journal)
            mf_journal_unlink(lock, journal->fd);
 }
 
+static void count_written(struct mf_env *env, const struct mf_journal *journal)
+{
+    for (size_t i = 0; i < journal->count; i++)
+        env->io.bytes_written += journal->patch[i].size;
+}
+
 enum mf_status mf_journal_finish(struct mf_env *env, const struct mf_lock *lock,
                                  const struct mf_journal *journal)
 {
     if (!copy_patches(journal, lock->fd))
-        return unfinished(env, lock, "the edit is not finished", errno);
-    for (size_t i = 0; i < journal->count; i++)
-        env->io.bytes_written += journal->patch[i].size;
+        return fail_keeping(env, lock, "the edit is incomplete", errno);
+    count_written(env, journal);
     return mf_journal_remove(env, lock, journal->fd, true);
 }
 
-/* The journal has its name, on the disk.  From here on whoever sees new bytes
- * in the file sees all of them. */
+/* The journal is on the disk under its name: from here on readers see either
+ * all old bytes or all new ones. */
 static enum mf_status change(struct mf_env *env, const struct mf_lock *lock,
                              const struct mf_source *source,
                              const struct mf_journal *journal)
@@ -132,19 +156,18 @@ static enum mf_status change(struct mf_env *env, const struct mf_lock *lock,
         mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                 "the file changed while it was edited");
     if (env->error.status != MF_OK) {
-        mf_journal_unlink(lock,
-                          journal->fd); /* no byte is new: it means nothing */
+        /* Nothing was changed, so nothing is lost with it. */
+        mf_journal_unlink(lock, journal->fd);
         return env->error.status;
     }
     if (!copy_patches(journal, lock->fd)) {
         error = errno;
         if (!undo(lock, journal))
-            return unfinished(env, lock, "the edit is not finished", error);
+            return fail_keeping(env, lock, "the edit is incomplete", error);
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET, "cannot be edited: %s",
                        strerror(error));
     }
-    for (size_t i = 0; i < journal->count; i++)
-        env->io.bytes_written += journal->patch[i].size;
+    count_written(env, journal);
     return mf_journal_remove(env, lock, journal->fd, true);
 }
 
@@ -156,6 +179,7 @@ enum mf_status mf_journal_apply(struct mf_env *env, const struct mf_lock *lock,
                                   .file_size = source->size };
     enum mf_status status;
 
+    assert(lock->fd >= 0 && edit->count <= MF_PATCHES_MAX);
     memcpy(journal.patch, edit->patch, sizeof(journal.patch));
     status = mf_journal_make(env, lock, edit, &journal);
     if (status == MF_OK)
@@ -163,8 +187,8 @@ enum mf_status mf_journal_apply(struct mf_env *env, const struct mf_lock *lock,
     if (status == MF_OK && mf_lock_check(env, lock) != MF_OK) {
         mf_clear_error(env);
         status = mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                         "the edit was made, but another file has taken the "
-                         "place of the edited one");
+                         "the edit was made, but the file was replaced by "
+                         "another one meanwhile");
     }
     if (journal.fd >= 0)
         close(journal.fd);
@@ -189,5 +213,5 @@ void mf_journal_forget(int folder, const char *name, const struct stat *mark)
     char journal[NAME_MAX + 1];
 
     if (mf_journal_name(name, journal))
-        (void)unlink_file(folder, journal, mark); /* harmless where it stays */
+        (void)unlink_file(folder, journal, mark); /* harmless if it stays */
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * journal_parts.h - what the parts of the journal share
+ * journal_parts.h - the format of a journal, and what its three parts share
  *
- * journal.c reads one and compares it with its file, journal_make.c makes one,
- * journal_apply.c carries it out and takes it away.
+ * journal.c reads a journal and compares it with its file, journal_make.c makes
+ * one, journal_apply.c copies it to the file and removes it.
  *
- * The journal, all numbers little-endian and of 64 bits:
+ * The format, all numbers little-endian and of 64 bits:
  *
  *     "MFEDIT\2\n" | size of the file | count of patches
  *     count times: offset, size
  *     count times: the old bytes, the new bytes
  *     the XXH3 of 128 bits of all that
+ *
+ * The checksum finds a journal that was cut short or damaged, not one that was
+ * forged: that is what the rules about its owner and mode are for.
  */
 #ifndef MF_LIB_JOURNAL_PARTS_H
 #define MF_LIB_JOURNAL_PARTS_H
@@ -23,7 +26,7 @@
 #define MF_JOURNAL_SUM   16
 #define MF_JOURNAL_CHUNK ((size_t)16 * 1024)
 
-/* The next bytes of left that are moved at once. */
+/* How many of the bytes that are left are moved at once. */
 static inline size_t mf_journal_piece(uint64_t left)
 {
     return left < MF_JOURNAL_CHUNK ? (size_t)left : MF_JOURNAL_CHUNK;
@@ -34,25 +37,26 @@ bool mf_journal_read_all(int fd, uint64_t offset, void *bytes, size_t size);
 bool mf_journal_write_all(int fd, uint64_t offset, const void *bytes,
                           size_t size);
 
-/* fsync; false with errno set. */
+/* fsync; false with errno set.  Of a folder, success where the file system
+ * cannot (EINVAL). */
 bool mf_journal_sync(int fd);
 bool mf_journal_sync_folder(int fd);
 
-/* Bytes of the journal that an edit needs. */
+/* Size of an edit's journal. */
 uint64_t mf_journal_size(const struct mf_journal_edit *edit);
 
-/* Computes where each patch lies in a journal of that size; false where its
- * numbers cannot be those of one. */
+/* Computes where each patch is in a journal of that size; false where offsets
+ * and sizes are invalid for one. */
 bool mf_journal_place(struct mf_journal *journal, uint64_t size);
 
-/* Makes the journal of an edit of the locked file, on the disk under its name.
- * journal: placed; its fd is set here, and is the caller's to close, or -1. */
+/* Makes the journal of an edit of the locked file: when this returns MF_OK it
+ * is on the disk, under its name.  Places the patches of *journal and sets its
+ * fd, which the caller closes unless it is -1. */
 enum mf_status mf_journal_make(struct mf_env *env, const struct mf_lock *lock,
                                const struct mf_journal_edit *edit,
                                struct mf_journal *journal);
 
-/* Takes away the journal of the locked file, if it is the one that is open as
- * fd. */
+/* Removes the locked file's journal, if that is the file that is open as fd. */
 bool mf_journal_unlink(const struct mf_lock *lock, int fd);
 
 #endif

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * lock.c - a file that this process alone may edit
+ * lock.c - a file that only this process may edit
+ *
+ * flock locks a file, not a name, so the order is: open, lock, and only then
+ * look at the name.  While we waited for the lock, its owner may have renamed
+ * a new file over the name; ours is then a file without a name, and an edit of
+ * it would be lost.  So after locking, the path is followed once more.  If it
+ * leads elsewhere the lock is dropped and all begins again with the new file.
+ * When it leads to the locked file, nobody who respects the lock can replace
+ * it any more.
+ *
+ * Not a lock file next to the model: it stays behind after a kill, it
+ * needs rights that reading and writing the model does not, and two names of
+ * one model would have two locks.  Not fcntl: its locks end when any descriptor
+ * of the file is closed in the process, also one of an embedding program.
  */
 #if defined(__linux__)
 #define _DEFAULT_SOURCE /* flock */
 #endif
 #include "lib/io/lock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,8 +32,8 @@
 
 /* ---- places ---- */
 
-/* *status: of what stands there, be it a link. */
-static bool look(const struct mf_place *place, struct stat *status)
+/* A symbolic link is not followed. */
+static bool stat_place(const struct mf_place *place, struct stat *status)
 {
     int result;
 
@@ -53,7 +67,7 @@ bool mf_place_find(const char *path, int fd, struct mf_place *out)
     *out = (struct mf_place){ .folder = -1 };
     if (fstat(fd, &file) != 0 || !open_place(path, out))
         return false;
-    if (look(out, &there) && mf_same_file(&file, &there))
+    if (stat_place(out, &there) && mf_same_file(&file, &there))
         return true;
     error = errno == ENOENT ? ENOENT : ESTALE;
     mf_place_close(out);
@@ -70,14 +84,15 @@ void mf_place_close(struct mf_place *place)
 
 /* ---- opening ---- */
 
-static enum mf_status cannot(struct mf_env *env, enum mf_status status,
-                             const char *what)
+static enum mf_status fail(struct mf_env *env, enum mf_status status,
+                           const char *what)
 {
     return mf_fail(env, status, MF_NO_OFFSET, "cannot be %s: %s", what,
                    strerror(errno));
 }
 
-/* What is refused to a writer may be no file at all: that is told first. */
+/* That it is not a file comes first: opening a folder to write would only say
+ * that it is one, and a device might act on it. */
 static enum mf_status open_file(struct mf_env *env, const char *path, int *fd)
 {
     const int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -85,60 +100,60 @@ static enum mf_status open_file(struct mf_env *env, const char *path, int *fd)
     int error;
 
     if (stat(path, &status) != 0)
-        return cannot(env, MF_ERR_IO, "opened");
+        return fail(env, MF_ERR_IO, "opened");
     if (!S_ISREG(status.st_mode))
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "this is not a regular file and cannot be edited");
+                       "not a regular file; only regular files can be edited");
     MF_AGAIN(*fd, open(path, O_RDWR | flags));
     if (*fd >= 0)
         return MF_OK;
     error = errno;
     MF_AGAIN(*fd, open(path, O_RDONLY | flags));
     if (*fd < 0)
-        return cannot(env, MF_ERR_IO, "opened");
+        return fail(env, MF_ERR_IO, "opened");
     close(*fd);
     errno = error;
-    return cannot(env, MF_ERR_OUTPUT, "edited");
+    return fail(env, MF_ERR_OUTPUT, "edited");
 }
 
 /* ---- waiting ---- */
 
-struct waiting {
+struct wait {
     struct mf_env *env;
     struct timespec start;
     long pause; /* in milliseconds */
 };
 
-static long elapsed(const struct waiting *waiting)
+static long elapsed(const struct wait *wait)
 {
     struct timespec now = { 0 };
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long)(now.tv_sec - waiting->start.tv_sec) * 1000 +
-           (now.tv_nsec - waiting->start.tv_nsec) / 1000000;
+    return (long)(now.tv_sec - wait->start.tv_sec) * 1000 +
+           (now.tv_nsec - wait->start.tv_nsec) / 1000000;
 }
 
-/* A moment, longer each time; fails where there was enough of them. */
-static enum mf_status pause_once(struct waiting *waiting)
+/* Each pause is longer than the one before, up to 20 ms.  Not a blocking
+ * flock: the program could not stop it, nor the time limit. */
+static enum mf_status pause_once(struct wait *wait)
 {
     const struct mf_progress nothing = { .total = 1 };
-    struct mf_env *env = waiting->env;
-    struct timespec some = { .tv_nsec = waiting->pause * 1000000 };
+    struct mf_env *env = wait->env;
+    struct timespec some = { .tv_nsec = wait->pause * 1000000 };
 
     if (env->progress && !env->progress(env->progress_user, &nothing))
-        return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET,
-                       "stopped before the end");
-    if (elapsed(waiting) >= MF_LOCK_SECONDS * 1000L)
+        return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "interrupted");
+    if (elapsed(wait) >= MF_LOCK_SECONDS * 1000L)
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "another process is editing this file; gave up after "
-                       "%d seconds",
+                       "another process is editing the file; gave up after %d "
+                       "seconds",
                        MF_LOCK_SECONDS);
     nanosleep(&some, NULL); /* a signal cuts it short */
-    waiting->pause = waiting->pause < 10 ? 2 * waiting->pause : 20;
+    wait->pause = wait->pause < 10 ? 2 * wait->pause : 20;
     return MF_OK;
 }
 
-static enum mf_status take(struct waiting *waiting, int fd)
+static enum mf_status lock_file(struct wait *wait, int fd)
 {
     for (;;) {
         int result;
@@ -147,34 +162,35 @@ static enum mf_status take(struct waiting *waiting, int fd)
         if (result == 0)
             return MF_OK;
         if (errno != EWOULDBLOCK)
-            return cannot(waiting->env, MF_ERR_OUTPUT, "locked");
-        if (pause_once(waiting) != MF_OK)
-            return waiting->env->error.status;
+            return fail(wait->env, MF_ERR_OUTPUT, "locked");
+        if (pause_once(wait) != MF_OK)
+            return wait->env->error.status;
     }
 }
 
 /* ---- locks ---- */
 
-/* Opens and locks what stands at path; *here: it still stands there. */
-static enum mf_status try_lock(struct waiting *waiting, const char *path,
+/* Opens and locks the file at path.  *here: path still leads to it. */
+static enum mf_status try_lock(struct wait *wait, const char *path,
                                struct mf_lock *out, bool *here)
 {
-    struct mf_env *env = waiting->env;
+    struct mf_env *env = wait->env;
     struct stat there;
 
     if (open_file(env, path, &out->fd) != MF_OK ||
-        take(waiting, out->fd) != MF_OK)
+        lock_file(wait, out->fd) != MF_OK)
         return env->error.status;
     *here = mf_place_find(path, out->fd, &out->place);
     if (fstat(out->fd, &out->status) != 0)
-        return cannot(env, MF_ERR_IO, "looked at");
-    /* A path of which only the system knows where it leads. */
+        return fail(env, MF_ERR_IO, "examined");
+    /* The system says that it leads there, and we cannot find the way: a path
+     * such as /proc/self/fd/3. */
     if (!*here && stat(path, &there) == 0 &&
         mf_same_file(&there, &out->status) &&
         !mf_place_find(path, out->fd, &out->place))
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                       "cannot be edited by this path: its folder is not "
-                       "known");
+                       "cannot be edited by this path: its folder cannot be "
+                       "determined");
     *here = out->place.folder >= 0;
     return MF_OK;
 }
@@ -182,14 +198,14 @@ static enum mf_status try_lock(struct waiting *waiting, const char *path,
 enum mf_status mf_lock_open(struct mf_env *env, const char *path,
                             struct mf_lock *out)
 {
-    struct waiting waiting = { .env = env, .pause = 1 };
+    struct wait wait = { .env = env, .pause = 1 };
     bool here = false;
 
-    clock_gettime(CLOCK_MONOTONIC, &waiting.start);
+    clock_gettime(CLOCK_MONOTONIC, &wait.start);
     while (!here) {
         *out = (struct mf_lock)MF_LOCK_NONE;
-        if (try_lock(&waiting, path, out, &here) != MF_OK ||
-            (!here && pause_once(&waiting) != MF_OK)) {
+        if (try_lock(&wait, path, out, &here) != MF_OK ||
+            (!here && pause_once(&wait) != MF_OK)) {
             mf_lock_close(out);
             return env->error.status;
         }
@@ -211,8 +227,8 @@ enum mf_status mf_lock_check(struct mf_env *env, const struct mf_lock *lock)
 {
     struct stat there;
 
-    if (look(&lock->place, &there) && mf_same_file(&there, &lock->status))
+    if (stat_place(&lock->place, &there) && mf_same_file(&there, &lock->status))
         return MF_OK;
     return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "another file has taken its place while it was edited");
+                   "the file was replaced by another one while it was edited");
 }

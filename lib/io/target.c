@@ -1,16 +1,34 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.c - an output file that cannot be lost
+ * target.c - an output file: moving its bytes
  *
- * The order is: room for all bytes, bytes, fsync, rename, fsync of the folder.
- * Each call is asked again after EINTR and its failure is an error; none is
- * taken back by a later success.
+ * The life of a target is: reserve space for all bytes, write them, fsync,
+ * rename, fsync the folder.  What each step buys:
+ *
+ * - Rename instead of writing over the old file: a crash, a full disk or a
+ *   signal half-way leaves the old file untouched, readers that have it open
+ *   go on reading it, and an input that happens to be the output's hard link
+ *   cannot be damaged.
+ * - fsync before rename: a file system may put the new name on the disk before
+ *   the new data.  After a power failure the name would then lead to an empty
+ *   or partial file.  With the order kept, a name on the disk proves that all
+ *   bytes are.
+ * - fsync of the folder after rename: only then does a success that we reported
+ *   survive a power failure.  Its failure cannot be undone any more, so the
+ *   message says that the file was written.
+ * - fsync is called once per file and never again after it failed: Linux
+ *   reports a failed write-back once, marks the pages clean, and a second
+ *   fsync would succeed without the bytes.
+ *
+ * Every call is repeated after EINTR, and its failure is an error that no later
+ * success takes back.
  */
 #if defined(__linux__)
-#define _GNU_SOURCE /* calls that only Linux has */
+#define _GNU_SOURCE /* copy_file_range, sync_file_range */
 #endif
 #include "lib/io/target.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,6 +39,7 @@
 #include "lib/io/digest.h"
 #include "lib/io/target_parts.h"
 
+/* Linux writes at most 2 GiB less a page at once. */
 #define WRITE_MAX ((size_t)1 << 30)
 
 enum mf_status mf_target_fail(struct mf_env *env,
@@ -30,7 +49,6 @@ enum mf_status mf_target_fail(struct mf_env *env,
     int error = errno;
     char place[32] = "";
 
-    /* An error's own offset is one of the file that is read. */
     if (offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), " at 0x%" PRIx64, offset);
     return mf_fail(
@@ -39,7 +57,6 @@ enum mf_status mf_target_fail(struct mf_env *env,
         what, place, strerror(error));
 }
 
-/* What the caller may do better, in words of ours. */
 enum mf_status mf_target_refuse(const struct mf_target *target,
                                 const char *what)
 {
@@ -49,31 +66,32 @@ enum mf_status mf_target_refuse(const struct mf_target *target,
         what);
 }
 
-/* Whoever reads a pipe may keep us waiting for ever.  A signal ends the wait;
- * then the caller says whether to go on. */
-enum mf_status mf_target_ask(struct mf_env *env, const struct mf_target *target)
+/* ---- streams ---- */
+
+/* env: of the thread that writes, which has no progress function. */
+enum mf_status mf_target_check_stop(struct mf_env *env,
+                                    const struct mf_target *target)
 {
-    const struct mf_env *asked = target->env;
+    const struct mf_env *program = target->env;
     struct mf_progress progress = { 0 };
 
-    if (!asked->progress || asked->progress(asked->progress_user, &progress))
+    if (!program->progress ||
+        program->progress(program->progress_user, &progress))
         return MF_OK;
-    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "stopped before the end");
+    return mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET, "interrupted");
 }
 
-/* ---- bytes ---- */
-
-/* Whoever shares our end of a pipe may have made it one that does not wait. */
-static void wait_for(int fd)
+/* Another process that shares our end of the pipe may have made it
+ * non-blocking. */
+static void wait_until_writable(int fd)
 {
     struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
-    poll(&ready, 1, -1); /* a signal ends it, too */
+    poll(&ready, 1, -1); /* a signal ends it as well */
 }
 
-/* A write of nothing, which no file system should answer, would be tried for
- * ever. */
-static ssize_t moved(ssize_t wrote)
+/* A file system that answers 0 to a write would have us repeat it for ever. */
+static ssize_t refuse_zero(ssize_t wrote)
 {
     if (wrote != 0)
         return wrote;
@@ -85,23 +103,24 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
                                    uint64_t offset, const uint8_t *bytes,
                                    size_t size)
 {
+    assert(target->stream && target->fd >= 0);
     if (offset != target->streamed)
         return mf_fail(env, MF_ERR_ARGUMENT, offset,
-                       "a pipe takes bytes in their order: the next one is "
-                       "number %" PRIu64,
+                       "a pipe must be written in order: the next offset is "
+                       "%" PRIu64,
                        target->streamed);
     target->crc = mf_crc32(target->crc, bytes, size);
     while (size > 0) {
         ssize_t wrote;
 
-        wrote = moved(write(target->fd, bytes, size));
+        wrote = refuse_zero(write(target->fd, bytes, size));
         if (wrote < 0 && errno == EAGAIN)
-            wait_for(target->fd);
+            wait_until_writable(target->fd);
         else if (wrote < 0 && errno != EINTR)
             return mf_target_fail(env, target, target->streamed, "written");
         wrote = wrote < 0 ? 0 : wrote;
-        /* Also what had begun is cut short by a signal. */
-        if ((size_t)wrote < size && mf_target_ask(env, target) != MF_OK)
+        /* A signal also shortens a write that had begun. */
+        if ((size_t)wrote < size && mf_target_check_stop(env, target) != MF_OK)
             return env->error.status;
         bytes += wrote;
         size -= (size_t)wrote;
@@ -111,20 +130,23 @@ static enum mf_status stream_write(struct mf_env *env, struct mf_target *target,
     return MF_OK;
 }
 
-/* So much may wait to go to the disk.  What the threads wrote goes there while
- * they work on, so that little is left for the fsync at the end, which alone
- * decides whether all went well. */
-#define BEHIND ((uint64_t)16 * 1024 * 1024)
+/* ---- files ---- */
 
-static void write_behind(struct mf_env *env, struct mf_target *target,
-                         uint64_t size)
+/* The kernel is asked to start writing back each time so many bytes have been
+ * written, while the threads work on: otherwise nearly all of a file would wait
+ * for the fsync at the end.  That fsync alone decides whether all went well.
+ * For 1 GiB this took convert from 0.61 to 0.34 s. */
+#define WRITE_BACK ((uint64_t)16 * 1024 * 1024)
+
+static void count_written(struct mf_env *env, struct mf_target *target,
+                          uint64_t size)
 {
     uint64_t before =
         atomic_fetch_add_explicit(&target->written, size, memory_order_relaxed);
 
     env->io.bytes_written += size;
 #if defined(SYNC_FILE_RANGE_WRITE)
-    if (before / BEHIND != (before + size) / BEHIND)
+    if (before / WRITE_BACK != (before + size) / WRITE_BACK)
         sync_file_range(target->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
 #else
     (void)before;
@@ -136,24 +158,26 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
 {
     const uint8_t *from = bytes;
 
+    assert(target->fd >= 0);
     if (offset > target->size || size > target->size - offset)
         return mf_fail(env, MF_ERR_ARGUMENT, offset,
-                       "%zu bytes do not fit behind %" PRIu64 " of %" PRIu64,
+                       "%zu bytes at offset %" PRIu64
+                       " do not fit into a file of %" PRIu64 " bytes",
                        size, offset, target->size);
     if (target->stream)
         return stream_write(env, target, offset, from, size);
     while (size > 0) {
         ssize_t wrote;
 
-        MF_AGAIN(wrote, moved(pwrite(target->fd, from,
-                                     size < WRITE_MAX ? size : WRITE_MAX,
-                                     (off_t)offset)));
+        MF_AGAIN(wrote, refuse_zero(pwrite(target->fd, from,
+                                           size < WRITE_MAX ? size : WRITE_MAX,
+                                           (off_t)offset)));
         if (wrote < 0)
             return mf_target_fail(env, target, offset, "written");
         from += wrote;
         offset += (uint64_t)wrote;
         size -= (size_t)wrote;
-        write_behind(env, target, (uint64_t)wrote);
+        count_written(env, target, (uint64_t)wrote);
     }
     return MF_OK;
 }
@@ -166,6 +190,8 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     off_t in = (off_t)from, out = (off_t)offset;
     ssize_t moved;
 
+    /* The kernel would copy the file's own bytes, not those that an overlay
+     * shows in their place. */
     if (target->stream || source->fd < 0 || source->overlay.count > 0 ||
         from > source->size || size > source->size - from ||
         offset > target->size || size > target->size - offset)
@@ -175,7 +201,7 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     if (moved <= 0)
         return 0;
     env->io.bytes_read += (uint64_t)moved;
-    write_behind(env, target, (uint64_t)moved);
+    count_written(env, target, (uint64_t)moved);
     return (size_t)moved;
 #else
     (void)env, (void)target, (void)offset, (void)source, (void)from, (void)size;
@@ -189,6 +215,7 @@ enum mf_status mf_target_read(struct mf_env *env,
 {
     uint8_t *into = bytes;
 
+    assert(target->fd >= 0 && !target->stream);
     while (size > 0) {
         ssize_t got;
 
@@ -206,7 +233,7 @@ enum mf_status mf_target_read(struct mf_env *env,
     return MF_OK;
 }
 
-/* ---- the end ---- */
+/* ---- closing ---- */
 
 void mf_target_abort(struct mf_target *target)
 {

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * target.h - an output file that cannot be lost
+ * target.h - an output file that replaces its predecessor all at once
  *
- * Bytes go to a temporary file in the target's folder, which takes the target's
- * place when it is whole and on the disk: at every instant the target's name
- * shows what was there before or all of the new file.  Until it is whole only
- * its owner may read it.  A pipe or a device is written directly, in order.
+ * Bytes go to a temporary file in the target's folder.  Only when all of them
+ * are on the disk is it renamed over the target's name: at any instant, power
+ * failures included, the name leads to what was there before or to the whole
+ * new file.  Until then only its owner can read the file.  A pipe or a device
+ * cannot be replaced and is written directly, in order.
+ *
+ * Callers go through open, write (from any thread), sync, commit; abort undoes
+ * whatever was done so far.  Sync and commit are separate so that several files
+ * can all be on the disk before the first of them takes its name.
  */
 #ifndef MF_LIB_TARGET_H
 #define MF_LIB_TARGET_H
@@ -16,61 +21,65 @@
 #include "lib/io/source.h"
 #include "lib/io/temporary.h"
 
-/* Not to be moved while it is open. */
+/* Must not move while it is open: the env's list of temporary files points
+ * into it. */
 struct mf_target {
     struct mf_env *env;
     const char *path; /* as the caller named it */
-    char *real;       /* behind symbolic links */
-    size_t real_size; /* of the block that holds it */
+    char *real;       /* the same with symbolic links at its end followed */
+    size_t real_size; /* of the allocation */
     struct mf_temporary temporary;
-    int folder, fd;    /* -1: none */
-    uint64_t size;     /* what will be written */
-    uint64_t streamed; /* of a stream: so many bytes have gone */
-    uint32_t crc;      /* of a stream: theirs */
-    bool stream, replace;
-    bool is_new;     /* nothing stands there that could be replaced */
-    mode_t mode;     /* that it will have; of a new file */
-    struct stat old; /* else what stands there */
-    const struct stat *replaces;  /* the only file that may be; NULL: any */
-    atomic_uint_fast64_t written; /* not of a stream: by all threads */
+    int folder, fd;    /* -1: not open */
+    uint64_t size;     /* of the whole file */
+    uint64_t streamed; /* bytes written so far, of a stream */
+    uint32_t crc;      /* of those bytes */
+    bool stream;       /* a pipe or a device */
+    bool replace;      /* a file that exists may be replaced */
+    bool is_new;       /* no file exists at the path */
+    mode_t mode;       /* of a new file: what the system would give it */
+    struct stat old;   /* else the file that is replaced */
+    const struct stat *expected;  /* the only file that may be replaced when
+                                     the target is committed; NULL: any */
+    atomic_uint_fast64_t written; /* bytes written by all threads; not of a
+                                     stream */
 };
 
-/* For size bytes, whose room is taken now.  replace: something may stand there
- * already; its mode, owner and extended attributes pass to the new file as far
- * as the system allows.  "-" is standard output. */
+/* Creates the temporary file with space for size bytes.  replace: a file may
+ * exist at the path; its mode, owner and extended attributes pass to the new
+ * one as far as the system allows.  "-" is standard output. */
 enum mf_status mf_target_open(struct mf_env *env, const char *path,
                               uint64_t size, bool replace,
                               struct mf_target *out);
 
-/* Whether the file system of this one has room for as many bytes more, which
- * other files will take. */
-enum mf_status mf_target_check_more(const struct mf_target *target,
-                                    uint64_t size);
+/* Fails where the target's file system has no space for that many bytes more,
+ * which other outputs need. */
+enum mf_status mf_target_check_space(const struct mf_target *target,
+                                     uint64_t size);
 
-/* Any thread, with an env of its own; a stream takes bytes only in order. */
+/* From any thread, with that thread's env; a stream only in order. */
 enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
                                uint64_t offset, const void *bytes, size_t size);
 
-/* The same with bytes of a file, which the kernel may copy on its own.  Moves
- * as many as it can and says how many: 0 where it cannot. */
+/* Has the kernel copy bytes from a file.  Returns how many it copied, which
+ * may be fewer; 0 where it cannot, and they have to be written. */
 size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
                       uint64_t offset, const struct mf_source *source,
                       uint64_t from, size_t size);
 
-/* What was written, read back; not from a stream. */
+/* Reads back what was written; not from a stream. */
 enum mf_status mf_target_read(struct mf_env *env,
                               const struct mf_target *target, uint64_t offset,
                               void *bytes, size_t size);
 
-/* On the disk, whole, all that was written; the target still shows what was
- * there before. */
+/* All bytes, the mode and the owner are on the disk after this; the target's
+ * name still leads to the old file. */
 enum mf_status mf_target_sync(struct mf_target *target);
 
-/* The new file takes its place; the target is closed, whatever happens. */
+/* Gives the new file its name.  Closes the target, successful or not. */
 enum mf_status mf_target_commit(struct mf_target *target);
 
-/* Forgets what was written.  May follow any of the above, or none (all zero,
- * fd and folder -1). */
+/* Discards what was written.  May follow any of the above, also on a target
+ * that was never opened (MF_TARGET_NONE). */
 void mf_target_abort(struct mf_target *target);
 
 #define MF_TARGET_NONE                                                         \

@@ -1,10 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * target_commit.c - a whole output file takes its name
+ * target_commit.c - an output file: onto the disk, and under its name
+ *
+ * Two kinds of targets get their names differently:
+ *
+ * - Without `expected`, as most outputs: one rename, with RENAME_NOREPLACE
+ * where no file may be replaced, so that one that was created during an hour of
+ *   conversion is not lost.
+ *
+ * - With `expected`, where an edit writes its own input again: only the file
+ *   that was read may be replaced.  To compare and then rename is not enough:
+ *   between the two another program may rename a third file over the name, and
+ *   that file would be gone for good.  No call renames on condition of what the
+ *   target is.  So the names are exchanged, which destroys nothing, and what
+ *   now has the temporary name is compared.  If it is not the expected file the
+ *   names are exchanged back.  Only where a file system cannot exchange names
+ *   is it compare and rename, with the gap between them.
+ *
+ *   The editor's lock of the file does not help here: it holds off other
+ *   editors, not the programs that replace a file by rename, as most do.
+ *
+ * The old mode, owner and attributes are set before fsync and rename: a new
+ * file that appeared with 0600 and was killed before chmod would have taken a
+ * shared model from its readers.
  */
 #if defined(__linux__)
-#define _GNU_SOURCE /* calls that only Linux has */
+#define _GNU_SOURCE /* renameat2 */
 #endif
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,8 +45,8 @@
 /* ---- mode and owner ---- */
 
 #if defined(__linux__)
-/* Extended attributes carry access lists and labels.  What the system does not
- * let us set was not ours to set. */
+/* Access lists and security labels are extended attributes.  One that we may
+ * not set was not ours to pass on. */
 static void copy_attributes(int from, int to)
 {
     char names[4096], value[4096];
@@ -38,14 +61,15 @@ static void copy_attributes(int from, int to)
 }
 #endif
 
-/* The new file is to be as the old one was: whose, and who may do what. */
-static int inherit(struct mf_target *target)
+/* Owner, mode and attributes of the file that is replaced. */
+static int copy_rights(struct mf_target *target)
 {
     const struct stat *old = &target->old;
     int result;
 
+    assert(!target->is_new);
     MF_AGAIN(result, fchown(target->fd, old->st_uid, old->st_gid));
-    /* Where the owner cannot pass, rights that come with it must not. */
+    /* Without the owner, no set-user-ID: it would lend our rights. */
     MF_AGAIN(result,
              fchmod(target->fd, old->st_mode & (result == 0 ? 07777 : 0777)));
 #if defined(__linux__)
@@ -66,12 +90,14 @@ static int inherit(struct mf_target *target)
     return result;
 }
 
-/* Not every file system takes another mode than its own. */
-static int set_mode(struct mf_target *target)
+/* chmod only where it changes something: some file systems have one mode for
+ * all files and refuse it. */
+static int set_default_mode(struct mf_target *target)
 {
     struct stat status;
     int result;
 
+    assert(target->is_new);
     if (fstat(target->fd, &status) != 0)
         return -1;
     if ((status.st_mode & 07777) == target->mode)
@@ -80,8 +106,6 @@ static int set_mode(struct mf_target *target)
     return result;
 }
 
-/* ---- onto the disk, and its name ---- */
-
 enum mf_status mf_target_sync(struct mf_target *target)
 {
     struct stat status;
@@ -89,57 +113,24 @@ enum mf_status mf_target_sync(struct mf_target *target)
 
     if (target->stream)
         return MF_OK;
-    if ((target->is_new ? set_mode(target) : inherit(target)) != 0)
+    if ((target->is_new ? set_default_mode(target) : copy_rights(target)) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
                               "given its mode");
     MF_AGAIN(result, fsync(target->fd));
     if (result != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
-                              "brought to the disk");
+                              "synced to disk");
     MF_AGAIN(result, fstat(target->fd, &status));
     if (result != 0 || (uint64_t)status.st_size != target->size)
-        return mf_fail(
-            target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-            "'%s' has not got the size that was written",
-            mf_quote((struct mf_str){ target->path, strlen(target->path) })
-                .text);
+        return mf_target_refuse(target, "does not have the size that was "
+                                        "written");
     return MF_OK;
 }
 
-/* Where nothing may be replaced, what has come there meanwhile is not. */
-static int take_place(const struct mf_target *target)
-{
-    const char *name = mf_target_name(target);
-    int result;
+/* ---- names ---- */
 
-#if defined(__linux__)
-    if (!target->replace) {
-        MF_AGAIN(result, renameat2(target->folder, target->temporary.name,
-                                   target->folder, name, RENAME_NOREPLACE));
-        if (result == 0 || errno != EINVAL)
-            return result;
-    }
-#endif
-    MF_AGAIN(result, renameat(target->folder, target->temporary.name,
-                              target->folder, name));
-    return result;
-}
-
-/* Too late for nothing to have happened. */
-static enum mf_status placed(const struct mf_target *target, int error)
-{
-    return mf_fail(
-        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-        "'%s' was written, but its folder cannot be brought to the disk: %s",
-        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        strerror(error));
-}
-
-static const char taken[] =
-    "is another file by now, which came into its place: it was not replaced";
-
-static bool look_at(const struct mf_target *target, const char *name,
-                    struct stat *out)
+static bool stat_name(const struct mf_target *target, const char *name,
+                      struct stat *out)
 {
     int result;
 
@@ -147,8 +138,18 @@ static bool look_at(const struct mf_target *target, const char *name,
     return result == 0;
 }
 
-/* False with errno EINVAL, ENOSYS or EOPNOTSUPP where the system cannot. */
-static bool change_places(const struct mf_target *target)
+static bool rename_over(const struct mf_target *target)
+{
+    int result;
+
+    MF_AGAIN(result, renameat(target->folder, target->temporary.name,
+                              target->folder, mf_target_name(target)));
+    return result == 0;
+}
+
+/* False with errno EINVAL, ENOSYS or EOPNOTSUPP where the kernel or the file
+ * system cannot. */
+static bool exchange_names(const struct mf_target *target)
 {
 #if defined(__linux__)
     int result;
@@ -164,8 +165,14 @@ static bool change_places(const struct mf_target *target)
 #endif
 }
 
-/* What has the temporary name now is not taken away. */
-static enum mf_status leave(struct mf_target *target, const char *what)
+/* ---- the only file that may be replaced ---- */
+
+static const char not_overwritten[] =
+    "was replaced by another file meanwhile; that file was not overwritten";
+
+/* "'path' WHAT 'temporary name'", and the file of that name stays: it is not
+ * ours. */
+static enum mf_status keep_temporary(struct mf_target *target, const char *what)
 {
     char name[sizeof(target->temporary.name)];
 
@@ -177,98 +184,121 @@ static enum mf_status leave(struct mf_target *target, const char *what)
         what, mf_quote((struct mf_str){ name, strlen(name) }).text);
 }
 
-/* The file that had come into the other's place gets it back.  Where yet
- * another one came meanwhile, that is the last of all and stays. */
-static enum mf_status give_back(struct mf_target *target,
-                                const struct stat *new)
+/* Another file than the expected one was exchanged and gets its name back.  If
+ * yet another one took our place in between, that is the newest and stays. */
+static enum mf_status exchange_back(struct mf_target *target,
+                                    const struct stat *new)
 {
     struct stat status;
 
-    if (!change_places(target))
-        return leave(target, "was written over a file that came into its place "
-                             "meanwhile, which is left as");
-    if (!look_at(target, target->temporary.name, &status) ||
+    if (!exchange_names(target))
+        return keep_temporary(target, "was written; another file, which had "
+                                      "taken its name meanwhile, is kept as");
+    if (!stat_name(target, target->temporary.name, &status) ||
         !mf_same_file(&status, new))
-        change_places(target);
-    return mf_target_refuse(target, taken);
+        exchange_names(target);
+    return mf_target_refuse(target, not_overwritten);
 }
 
-/* Only that one file is replaced.  Between a look and a rename another one
- * could come into its place: so the two change places, and are looked at then.
- * Where the system cannot do that, the moment between remains. */
-static enum mf_status replace_one(struct mf_target *target,
-                                  const struct stat *new)
+static enum mf_status replace_expected(struct mf_target *target,
+                                       const struct stat *new)
 {
     struct stat status;
     int result;
 
-    if (!look_at(target, mf_target_name(target), &status) ||
-        !mf_same_file(&status, target->replaces))
-        return mf_target_refuse(target, taken);
-    if (!change_places(target)) {
+    assert(target->expected && target->replace);
+    if (!stat_name(target, mf_target_name(target), &status) ||
+        !mf_same_file(&status, target->expected))
+        return mf_target_refuse(target, not_overwritten);
+    if (!exchange_names(target)) {
         if ((errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP) &&
-            take_place(target) == 0)
+            rename_over(target))
             return MF_OK;
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
-                              "put into its place");
+                              "renamed into place");
     }
-    if (!look_at(target, target->temporary.name, &status) ||
-        !mf_same_file(&status, target->replaces))
-        return give_back(target, new);
+    if (!stat_name(target, target->temporary.name, &status) ||
+        !mf_same_file(&status, target->expected))
+        return exchange_back(target, new);
     MF_AGAIN(result, unlinkat(target->folder, target->temporary.name, 0));
     return result == 0 ? MF_OK
-                       : leave(target, "was written, but the old file is left "
-                                       "as");
+                       : keep_temporary(target, "was written, but the old file "
+                                                "remains as");
 }
 
-/* The file gets its name. */
+/* ---- committing ---- */
+
+/* The journal of an interrupted edit belongs to the file that is replaced and
+ * goes with it. */
 static enum mf_status replace(struct mf_target *target, const struct stat *new)
 {
     struct stat journal;
     bool journalled;
 
-    if (target->replaces)
-        return replace_one(target, new);
+    if (target->expected)
+        return replace_expected(target, new);
     journalled = mf_journal_mark(
         target->folder, mf_target_name(target),
         target->is_new ? geteuid() : target->old.st_uid, &journal);
-    if (take_place(target) != 0)
+    if (target->replace ? !rename_over(target)
+                        : !mf_temporary_rename_new(&target->temporary,
+                                                   mf_target_name(target)))
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
-                              "put into its place");
+                              "renamed into place");
     if (journalled)
         mf_journal_forget(target->folder, mf_target_name(target), &journal);
     return MF_OK;
 }
 
+static enum mf_status close_file(struct mf_target *target)
+{
+    int result = close(target->fd);
+
+    target->fd = -1;
+    /* Linux has closed it even then. */
+    return result == 0 || errno == EINTR
+               ? MF_OK
+               : mf_target_fail(target->env, target, MF_NO_OFFSET, "closed");
+}
+
+static enum mf_status sync_folder(const struct mf_target *target)
+{
+    int result;
+
+    MF_AGAIN(result, fsync(target->folder));
+    if (result == 0 || errno == EINVAL) /* some file systems cannot */
+        return MF_OK;
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "'%s' was written, but its folder cannot be synced to disk: %s",
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        strerror(errno));
+}
+
 static enum mf_status commit(struct mf_target *target)
 {
     struct stat new = { 0 };
-    int result;
 
     if (!target->stream && fstat(target->fd, &new) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "closed");
-    result = close(target->fd);
-    target->fd = -1;
-    if (result != 0 && errno != EINTR) /* Linux has closed it all the same */
-        return mf_target_fail(target->env, target, MF_NO_OFFSET, "closed");
+    if (close_file(target) != MF_OK)
+        return target->env->error.status;
     if (target->stream)
         return MF_OK;
     if (replace(target, &new) != MF_OK)
         return target->env->error.status;
     *target->temporary.name = 0;
-    MF_AGAIN(result, fsync(target->folder));
-    if (result != 0 && errno != EINVAL) /* some file systems cannot */
-        return placed(target, errno);
-    return MF_OK;
+    return sync_folder(target);
 }
 
-/* What has the temporary name meanwhile may be somebody else's, which
- * mf_env_abandon must not take away. */
+/* Signals are held back because for a moment the temporary name may lead to
+ * a file that is not ours, which mf_env_abandon must not remove. */
 enum mf_status mf_target_commit(struct mf_target *target)
 {
     enum mf_status status;
     sigset_t before;
 
+    assert(target->fd >= 0);
     mf_signals_hold(&before);
     status = commit(target);
     mf_target_abort(target);

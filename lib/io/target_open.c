@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * target_open.c - what an output file may replace, and room for it
+ * target_open.c - an output file: what it may replace, and its space
+ *
+ * The hard part is that a path is looked up more than once, and other users may
+ * change what it leads to in between.  In a folder such as /tmp, where everyone
+ * may create names, another user can plant a symbolic link under the name that
+ * we are going to write, and have us replace a file elsewhere with our rights;
+ * or plant a pipe or a file of theirs, and read what we write.  Linux refuses
+ * to follow such links where fs.protected_symlinks is set, but that covers only
+ * links that the kernel follows.  We have to follow them ourselves, by
+ * readlink(2), to find the folder that the temporary file must be in.  So:
+ *
+ * - mf_follow_links applies the kernel's rule to each link itself, on every
+ *   system and whatever the setting is.
+ * - The folder is opened once; from then on only names within it are used.
+ * - What stat(2) finds at the path, by the kernel's own lookup, must be the
+ * very file that our lookup led to.  Where they differ, something changed
+ * between the two, and nothing is written.
+ *
+ * The temporary file is created with O_EXCL and O_NOFOLLOW and readable by its
+ * owner only; it gets its final mode when it is whole (target_commit.c).
+ * Otherwise a reader of the folder could copy weights that will not be public,
+ * or take half a file for a whole one.
  */
 #if defined(__linux__)
-#define _GNU_SOURCE /* calls that only Linux has */
+#define _GNU_SOURCE /* fallocate, faccessat with AT_EACCESS */
 #endif
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -14,27 +36,26 @@
 #include "lib/base/signals.h"
 #include "lib/io/target_parts.h"
 
-#define MODE_PLAIN 0666 /* less the umask */
-#define MODE_KEPT  0600 /* of what is not whole yet */
+#define MODE_DEFAULT 0666 /* less the umask */
+#define MODE_PRIVATE 0600 /* of a file that is not whole yet */
 
-static const char foreign[] =
-    "belongs to another user, in a folder where everyone may write: choose "
+static const char planted[] =
+    "belongs to another user in a folder that everyone may write to; choose "
     "another name";
 
-/* ---- what stands there ---- */
+/* ---- the path ---- */
 
-/* The target owns the path behind symbolic links: the file is written where
- * they lead. */
+/* The file is written where the links lead: a link stays a link. */
 static enum mf_status follow_links(struct mf_target *target)
 {
     char real[PATH_MAX];
 
     if (!mf_follow_links(target->path, real))
         return errno == EPERM
-                   ? mf_target_refuse(
-                         target, "leads over a link that another user made "
-                                 "in a folder where everyone may write: it "
-                                 "is not followed")
+                   ? mf_target_refuse(target,
+                                      "leads through a symbolic link of "
+                                      "another user in a folder that everyone "
+                                      "may write to; it is not followed")
                    : mf_target_fail(target->env, target, MF_NO_OFFSET,
                                     "written");
     target->real_size = strlen(real) + 1;
@@ -45,8 +66,8 @@ static enum mf_status follow_links(struct mf_target *target)
     return MF_OK;
 }
 
-/* What the system sees at the path, by its own rules for links. */
-static enum mf_status look(struct mf_target *target)
+/* What the system finds at the path by its own lookup. */
+static enum mf_status find_old(struct mf_target *target)
 {
     int result;
 
@@ -59,6 +80,8 @@ static enum mf_status look(struct mf_target *target)
 
 /* ---- a pipe or a device ---- */
 
+/* Opening a pipe waits for its reader, possibly for ever: a signal ends the
+ * wait, and the program decides whether to go on. */
 static enum mf_status open_stream(struct mf_target *target)
 {
     bool dash = strcmp(target->path, "-") == 0;
@@ -73,33 +96,33 @@ static enum mf_status open_stream(struct mf_target *target)
         if (target->fd >= 0 && !dash &&
             (fstat(target->fd, &status) != 0 ||
              !mf_target_is_old(target, &status)))
-            return mf_target_refuse(target,
-                                    "became another file while it was opened");
+            return mf_target_refuse(target, "was replaced by another file "
+                                            "while it was opened");
         if (target->fd >= 0)
             return MF_OK;
-    } while (mf_target_ask(target->env, target) == MF_OK);
+    } while (mf_target_check_stop(target->env, target) == MF_OK);
     return target->env->error.status;
 }
 
-/* A pipe that somebody else put where everyone may make names is none that our
- * bytes were meant for.  What the path leads to without names, as /dev/fd/63
- * does, was opened by whoever started us. */
-static enum mf_status open_named_stream(struct mf_target *target)
+/* A pipe that another user planted under our output's name would hand our bytes
+ * to that user.  One without a name, as behind /dev/fd/63, was opened by the
+ * process that started us and is trusted. */
+static enum mf_status open_stream_at_path(struct mf_target *target)
 {
     int folder = mf_open_folder(target->real);
     struct stat status, around;
-    bool planted = folder >= 0 && fstat(folder, &around) == 0 &&
-                   fstatat(folder, mf_target_name(target), &status,
-                           AT_SYMLINK_NOFOLLOW) == 0 &&
-                   mf_target_is_old(target, &status) &&
-                   mf_is_planted(&around, &status);
+    bool is_planted = folder >= 0 && fstat(folder, &around) == 0 &&
+                      fstatat(folder, mf_target_name(target), &status,
+                              AT_SYMLINK_NOFOLLOW) == 0 &&
+                      mf_target_is_old(target, &status) &&
+                      mf_is_planted(&around, &status);
 
     if (folder >= 0)
         close(folder);
-    return planted ? mf_target_refuse(target, foreign) : open_stream(target);
+    return is_planted ? mf_target_refuse(target, planted) : open_stream(target);
 }
 
-/* ---- a file ---- */
+/* ---- the old file ---- */
 
 static enum mf_status open_folder(struct mf_target *target)
 {
@@ -109,24 +132,28 @@ static enum mf_status open_folder(struct mf_target *target)
                : mf_target_fail(target->env, target, MF_NO_OFFSET, "written");
 }
 
-/* What the system found at the end of the path has to be what our own way led
- * to, and has to be there to be replaced. */
+/* A rename needs write permission for the folder alone, so whether the file may
+ * be written is asked for: a user who write-protected a file means it. */
 static enum mf_status check_old(struct mf_target *target)
 {
     const char *name = mf_target_name(target);
     struct stat status, around;
 
+    assert(!target->is_new && target->folder >= 0);
     if (fstatat(target->folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !mf_target_is_old(target, &status))
-        return mf_target_refuse(target, "is not where its name or link says");
+        return mf_target_refuse(target, "leads to a file that was renamed or "
+                                        "removed");
     if (fstat(target->folder, &around) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "replaced");
     if (mf_is_planted(&around, &status))
-        return mf_target_refuse(target, foreign);
+        return mf_target_refuse(target, planted);
     if (faccessat(target->folder, name, W_OK, AT_EACCESS) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "replaced");
     return MF_OK;
 }
+
+/* ---- the temporary file ---- */
 
 static int create(const struct mf_target *target, mode_t mode)
 {
@@ -138,12 +165,13 @@ static int create(const struct mf_target *target, mode_t mode)
     return fd;
 }
 
-/* The mode that the system would give a new file here, by the umask or by what
- * the folder passes on, is learnt from an empty one: the file itself is not to
- * be open to others before it is whole. */
-static bool learn_mode(struct mf_target *target)
+/* The mode of a new file follows from the umask, which a thread cannot read
+ * without changing it for all others, or from an access list that the folder
+ * passes on.  So an empty file is created, looked at and removed: the real one
+ * must not be open to others before it is whole. */
+static bool find_default_mode(struct mf_target *target)
 {
-    int fd = create(target, MODE_PLAIN), error, result;
+    int fd = create(target, MODE_DEFAULT), error, result;
     struct stat status;
 
     if (fd < 0)
@@ -157,21 +185,20 @@ static bool learn_mode(struct mf_target *target)
     return result == 0;
 }
 
-/* ---- the temporary file ---- */
-
 static int create_temporary(struct mf_target *target)
 {
     int tries = 100;
 
     do {
         mf_temporary_name(&target->temporary, mf_target_name(target));
-        if (!target->is_new || learn_mode(target))
-            target->fd = create(target, MODE_KEPT);
+        if (!target->is_new || find_default_mode(target))
+            target->fd = create(target, MODE_PRIVATE);
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
     return target->fd;
 }
 
-/* No signal comes before it is known that there is something to take away. */
+/* Signals are held back until the file is in the list of those that
+ * mf_env_abandon removes. */
 static enum mf_status open_temporary(struct mf_target *target)
 {
     sigset_t before;
@@ -190,46 +217,68 @@ static enum mf_status open_temporary(struct mf_target *target)
     return mf_target_fail(target->env, target, MF_NO_OFFSET, "written");
 }
 
-/* Bytes that the file system still has for us; UINT64_MAX where it does not
- * say. What it keeps for root is root's. */
-static uint64_t room_left(int fd)
+/* ---- space ---- */
+
+/* Free bytes of the file system; UINT64_MAX where it does not report them.
+ * Blocks that are reserved for root count only for root. */
+static uint64_t free_space(int fd)
 {
     struct statvfs status;
-    uint64_t blocks, room;
+    uint64_t blocks, bytes;
     int result;
 
     MF_AGAIN(result, fstatvfs(fd, &status));
     if (result != 0 || status.f_blocks == 0)
         return UINT64_MAX;
     blocks = geteuid() == 0 ? status.f_bfree : status.f_bavail;
-    return mf_mul(blocks, status.f_frsize, &room) ? room : UINT64_MAX;
+    return mf_mul(blocks, status.f_frsize, &bytes) ? bytes : UINT64_MAX;
 }
 
-/* By asking: what is taken in vain is missed meanwhile by whoever else writes
- * there. */
-static enum mf_status check_room(const struct mf_target *target,
-                                 const char *what, uint64_t size)
+/* Asked before anything is allocated: a preallocation that fails has filled the
+ * disk for a moment, and other processes would fail to write. */
+static enum mf_status check_space(const struct mf_target *target, uint64_t size)
 {
-    uint64_t room = room_left(target->fd);
+    uint64_t space = free_space(target->fd);
 
-    if (size <= room)
+    if (size <= space)
         return MF_OK;
     return mf_fail(
         target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-        "%s'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64 " left",
-        what,
+        "'%s' needs %" PRIu64 " bytes, its file system has %" PRIu64
+        " available",
         mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
-        size, room);
+        size, space);
 }
 
-enum mf_status mf_target_check_more(const struct mf_target *target,
-                                    uint64_t size)
+enum mf_status mf_target_check_space(const struct mf_target *target,
+                                     uint64_t size)
 {
-    return target->stream ? MF_OK : check_room(target, "what goes with ", size);
+    uint64_t space = target->stream ? UINT64_MAX : free_space(target->fd);
+
+    if (size <= space)
+        return MF_OK;
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "the other output files need %" PRIu64
+        " bytes, the file system of '%s' has %" PRIu64 " available",
+        size,
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        space);
 }
 
-/* A full disk is found out now, not after an hour. */
-static enum mf_status take_room(struct mf_target *target)
+static enum mf_status fail_to_allocate(const struct mf_target *target)
+{
+    int error = errno;
+
+    return mf_fail(
+        target->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+        "cannot allocate %" PRIu64 " bytes for '%s': %s", target->size,
+        mf_quote((struct mf_str){ target->path, strlen(target->path) }).text,
+        strerror(error));
+}
+
+/* A full disk is found now, not after an hour of work. */
+static enum mf_status allocate(struct mf_target *target)
 {
     int result;
 
@@ -240,14 +289,13 @@ static enum mf_status take_room(struct mf_target *target)
     if (result == 0)
         return MF_OK;
     if (errno != EOPNOTSUPP && errno != ENOSYS)
-        return mf_target_fail(target->env, target, MF_NO_OFFSET,
-                              "given its size");
+        return fail_to_allocate(target);
 #endif
     MF_AGAIN(result, ftruncate(target->fd, (off_t)target->size));
-    return result == 0 ? MF_OK
-                       : mf_target_fail(target->env, target, MF_NO_OFFSET,
-                                        "given its size");
+    return result == 0 ? MF_OK : fail_to_allocate(target);
 }
+
+/* ---- opening ---- */
 
 static enum mf_status open_file(struct mf_target *target)
 {
@@ -258,8 +306,8 @@ static enum mf_status open_file(struct mf_target *target)
     if (status == MF_OK)
         status = open_temporary(target);
     if (status == MF_OK)
-        status = check_room(target, "", target->size);
-    return status == MF_OK ? take_room(target) : status;
+        status = check_space(target, target->size);
+    return status == MF_OK ? allocate(target) : status;
 }
 
 static bool is_stream(const struct stat *status)
@@ -268,23 +316,20 @@ static bool is_stream(const struct stat *status)
            S_ISBLK(status->st_mode);
 }
 
-/* For what stands there and may be replaced, or for nothing. */
-static enum mf_status open_real(struct mf_target *target)
+static enum mf_status open_path(struct mf_target *target)
 {
     if (strcmp(target->path, "-") == 0)
         return open_stream(target);
-    if (follow_links(target) != MF_OK || look(target) != MF_OK)
+    if (follow_links(target) != MF_OK || find_old(target) != MF_OK)
         return target->env->error.status;
-    /* Also what a shell calls /dev/fd/63: a link to a pipe that has no name of
-     * its own. */
+    /* Before the name is looked at: /dev/fd/63 is a link to a pipe that has
+     * none, and its target reads "pipe:[4711]". */
     if (!target->is_new && is_stream(&target->old))
-        return open_named_stream(target);
+        return open_stream_at_path(target);
     if (!*target->real)
-        return mf_target_refuse(target, "is no name of a file");
+        return mf_target_refuse(target, "is not a file name");
     if (!*mf_target_name(target))
-        return mf_target_refuse(
-            target, "is a folder's name: behind the last slash that "
-                    "of the file is missing");
+        return mf_target_refuse(target, "names a folder: add a file name");
     if (target->is_new)
         return open_file(target);
     if (!S_ISREG(target->old.st_mode)) {
@@ -293,7 +338,7 @@ static enum mf_status open_real(struct mf_target *target)
     }
     if (!target->replace) {
         target->env->error.exists = true;
-        return mf_target_refuse(target, "exists already");
+        return mf_target_refuse(target, "already exists");
     }
     return open_file(target);
 }
@@ -311,7 +356,7 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
     if (size > INT64_MAX)
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "%" PRIu64 " bytes are more than a file can have", size);
-    if (open_real(out) == MF_OK)
+    if (open_path(out) == MF_OK)
         return MF_OK;
     mf_target_abort(out);
     return env->error.status;

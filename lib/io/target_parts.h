@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * target_parts.h - what the parts of an output file share
+ * target_parts.h - what the three parts of an output file share
  *
- * target_open.c decides what may be written and makes room for it, target.c
- * moves bytes, target_commit.c gives the new file its name.
+ * target_open.c decides what may be written and reserves the space, target.c
+ * moves bytes, target_commit.c syncs the file and gives it its name.
  */
 #ifndef MF_LIB_TARGET_PARTS_H
 #define MF_LIB_TARGET_PARTS_H
@@ -11,27 +11,28 @@
 #include "lib/io/path.h"
 #include "lib/io/target.h"
 
-/* "'path' cannot be WHAT at OFFSET: errno".  An offset is one of the target;
- * MF_NO_OFFSET: none. */
+/* "'path' cannot be WHAT at OFFSET: errno's text".  The offset is one in the
+ * target, unlike that of struct mf_error; MF_NO_OFFSET leaves it out. */
 enum mf_status mf_target_fail(struct mf_env *env,
                               const struct mf_target *target, uint64_t offset,
                               const char *what);
 
-/* "'path' WHAT": where the system has nothing to say. */
+/* "'path' WHAT", for refusals of our own, which no errno explains. */
 enum mf_status mf_target_refuse(const struct mf_target *target,
                                 const char *what);
 
-/* Between two attempts to move bytes through a pipe: whether to go on. */
-enum mf_status mf_target_ask(struct mf_env *env,
-                             const struct mf_target *target);
+/* Called each time a signal interrupts a wait for a pipe: asks the program's
+ * progress function whether to go on. */
+enum mf_status mf_target_check_stop(struct mf_env *env,
+                                    const struct mf_target *target);
 
-/* The target's name in its folder. */
+/* The last part of the path, a name in target->folder. */
 static inline const char *mf_target_name(const struct mf_target *target)
 {
     return target->real + mf_folder_size(target->real);
 }
 
-/* Whether that is the file that was at the target's path when it was opened. */
+/* Whether that is the file that was at the path when the target was opened. */
 static inline bool mf_target_is_old(const struct mf_target *target,
                                     const struct stat *status)
 {

@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * temporary.h - files that are not whole yet, which a sudden end takes away
+ * temporary.h - files that are not whole yet, which an abrupt end removes
  */
 #ifndef MF_LIB_TEMPORARY_H
 #define MF_LIB_TEMPORARY_H
 
 #include "lib/base/heap.h"
 
-/* Not to be moved while it is listed. */
+/* Must not move while it is in the list. */
 struct mf_temporary {
     int folder;
-    char name[96];                     /* in the folder; "": there is none */
-    struct mf_temporary *_Atomic next; /* of the env's list */
+    char name[96];                     /* in the folder; "": no file has it */
+    struct mf_temporary *_Atomic next; /* in the env's list */
 };
 
-/* Another name each time, that begins with a dot and some of name. */
+/* Chooses a name: a dot, the start of `name`, the process and the time.
+ * Different at each call. */
 void mf_temporary_name(struct mf_temporary *temporary, const char *name);
 
-/* From here on mf_env_abandon takes it away.  A signal may come between any two
- * steps and finds the list whole. */
+/* Renames the file to `name` unless that exists (EEXIST).  False with errno
+ * set. */
+bool mf_temporary_rename_new(const struct mf_temporary *temporary,
+                             const char *name);
+
+/* From here on mf_env_abandon removes the file. */
 void mf_temporary_enlist(struct mf_env *env, struct mf_temporary *temporary);
 
-/* Also where it is not listed. */
+/* Does nothing where it is not in the list. */
 void mf_temporary_strike_off(struct mf_env *env,
                              const struct mf_temporary *temporary);
 

@@ -97,9 +97,9 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
         status =
             mf_target_open(outputs->env, output->path, output->draft.file_size,
                            replace, &output->target);
-        output->target.replaces = outputs->replaces;
+        output->target.expected = outputs->replaces;
         if (status == MF_OK && i == 0)
-            status = mf_target_check_more(
+            status = mf_target_check_space(
                 &output->target, bytes_of(outputs) - output->draft.file_size);
     }
     return status == MF_OK ? open_index(outputs, replace) : status;
