@@ -9,18 +9,12 @@
 #include <inttypes.h>
 
 #include "lib/model/format.h"
+#include "tests/image.h"
 #include "tests/with_env.h"
 
 /* ---- files made in memory ---- */
 
-struct image {
-    uint8_t at[8 * 1024 * 1024];
-    size_t size;
-};
-
-static struct image image;
-
-/* Where fields stand in the header. */
+/* Offsets of fields in the header. */
 enum {
     AT_FLAGS = 6,
     AT_COUNT = 8,
@@ -32,18 +26,6 @@ enum {
 };
 
 enum { LZ4 = 1, ZSTD = 2, ROW_MAJOR = 0x400 };
-
-static inline void put(const void *bytes, size_t size)
-{
-    assert_true(size <= sizeof(image.at) - image.size);
-    memcpy(image.at + image.size, bytes, size);
-    image.size += size;
-}
-
-static inline void put_number(uint64_t value, size_t size)
-{
-    put(&value, size);
-}
 
 static inline void put_text(const char *text)
 {
@@ -68,7 +50,7 @@ static inline void seal(void)
     set(AT_CHECKSUM, mf_crc32(crc, image.at + 44, 64 - 44), 4);
 }
 
-/* A header, and behind it the metadata: the index comes next. */
+/* A header and the metadata; the index comes next. */
 static inline void begin(unsigned flags, uint32_t count, const char *metadata)
 {
     memset(image.at, 0, 64);

@@ -91,6 +91,25 @@ static inline void begin_gguf(struct bytes *bytes, uint64_t tensors,
     add_number(bytes, keys, 8);
 }
 
+/* A tensor of f32 whose data begins at an offset. */
+static inline void add_tensor(struct bytes *bytes, const char *name,
+                              uint64_t offset, size_t rank, const uint64_t *dim)
+{
+    add_string(bytes, name);
+    add_number(bytes, rank, 4);
+    for (size_t i = 0; i < rank; i++)
+        add_number(bytes, dim[i], 8);
+    add_number(bytes, 0, 4);
+    add_number(bytes, offset, 8);
+}
+
+/* Zeros to the next multiple of 32. */
+static inline void add_padding(struct bytes *bytes)
+{
+    while (bytes->size % 32 != 0)
+        add_number(bytes, 0, 1);
+}
+
 /* gguf against the APR file, or against another GGUF file. */
 static inline void diff_gguf(struct list *list, bool with_json)
 {

@@ -103,6 +103,16 @@ static inline void write_text(FILE *file, const char *text)
     assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
 }
 
+/* A matrix of so many entries, which are written next. */
+static inline FILE *start_matrix(const char *path, uint32_t entries)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    write_number(file, entries);
+    return file;
+}
+
 static inline void write_entry(FILE *file, const char *name, uint32_t calls,
                                uint32_t count, float value)
 {

@@ -139,6 +139,18 @@ static inline struct mf_env *test_env(struct test_heap *heap)
     return mf_env_new(&options);
 }
 
+/* ---- a writer ---- */
+
+static inline struct mf_writer *start_writer(struct mf_env *own,
+                                             const char *format)
+{
+    struct mf_writer_options options = { .format = format };
+    struct mf_writer *writer;
+
+    assert_int_equal(mf_writer_new(own, &options, &writer), MF_OK);
+    return writer;
+}
+
 /* ---- looking at everything ---- */
 
 /* Tells a value to its end; the number of events, or 0 after an error. */

@@ -307,14 +307,18 @@ static void geometry_finds_what_is_wrong(void **state)
                                   { 0, 0, MF_TYPE_F32, { 8, 1 } } };
     const struct shape gap[] = { { 0, 0, MF_TYPE_F32, { 8, 1 } },
                                  { 64, 0, MF_TYPE_F32, { 8, 1 } } };
-    const struct shape one[][1] = {
-        { { 0, 0, MF_TYPE_F32, { big, 4 } } },
-        { { 0, 0, MF_TYPE_F32, { big, 1 } } },
-        { { 0, 0, MF_TYPE_Q8_0, { 16, 2 } } },
-        { { 0, 40, MF_TYPE_F32, { 8, 1 } } },
-        { { 8, 0, MF_TYPE_F32, { 8, 1 } } },
-        { { UINT64_MAX - 31, 0, MF_TYPE_F32, { 8, 1 } } },
-        { { 0, 0, MF_TYPE_F32, { 8, 2 } } },
+    const struct {
+        struct shape shape;
+        uint64_t data_size;
+        const char *rule;
+    } one[] = {
+        { { 0, 0, MF_TYPE_F32, { big, 4 } }, 64, "TENSOR-OVERFLOW" },
+        { { 0, 0, MF_TYPE_F32, { big, 1 } }, 64, "TENSOR-OVERFLOW" },
+        { { 0, 0, MF_TYPE_Q8_0, { 16, 2 } }, 64, "TENSOR-ROW" },
+        { { 0, 40, MF_TYPE_F32, { 8, 1 } }, 64, "TENSOR-SIZE" },
+        { { 8, 0, MF_TYPE_F32, { 8, 1 } }, 64, "TENSOR-ALIGNMENT" },
+        { { UINT64_MAX - 31, 0, MF_TYPE_F32, { 8, 1 } }, 64, "TENSOR-BOUNDS" },
+        { { 0, 0, MF_TYPE_F32, { 8, 2 } }, 32, "TENSOR-BOUNDS" },
     };
 
     (void)state;
@@ -325,20 +329,10 @@ static void geometry_finds_what_is_wrong(void **state)
                         "TENSOR-OVERLAP");
     assert_string_equal(check(gap, 2, 96, MF_LAYOUT_PADDED, NULL), "DATA-GAP");
     assert_string_equal(check(gap, 2, 96, MF_LAYOUT_FREE, NULL), "DATA-GAP");
-    assert_string_equal(check(one[0], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-OVERFLOW");
-    assert_string_equal(check(one[1], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-OVERFLOW");
-    assert_string_equal(check(one[2], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-ROW");
-    assert_string_equal(check(one[3], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-SIZE");
-    assert_string_equal(check(one[4], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-ALIGNMENT");
-    assert_string_equal(check(one[5], 1, 64, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-BOUNDS");
-    assert_string_equal(check(one[6], 1, 32, MF_LAYOUT_PADDED, NULL),
-                        "TENSOR-BOUNDS");
+    for (size_t i = 0; i < COUNT(one); i++)
+        assert_string_equal(
+            check(&one[i].shape, 1, one[i].data_size, MF_LAYOUT_PADDED, NULL),
+            one[i].rule);
 }
 
 static void unknown_types_take_the_room_to_their_neighbour(void **state)
@@ -359,19 +353,19 @@ static void unknown_types_take_the_room_to_their_neighbour(void **state)
 /* A million tensors in the worst order must not take a million squared. */
 static void any_order_is_sorted_quickly(void **state)
 {
-    enum { COUNT = 200000 };
+    enum { TENSORS = 200000 };
     static const uint64_t dim = 8;
-    struct mf_part part = { .data_end = 32 * (uint64_t)COUNT,
+    struct mf_part part = { .data_end = 32 * (uint64_t)TENSORS,
                             .alignment = 32,
-                            .count = COUNT };
+                            .count = TENSORS };
     struct mf_index index;
 
     (void)state;
     mf_index_init(&index, env);
-    for (uint64_t i = 0; i < COUNT; i++) {
+    for (uint64_t i = 0; i < TENSORS; i++) {
         struct mf_record record = { .name = "a",
                                     .name_size = 1,
-                                    .offset = i * 7919 % COUNT * 32,
+                                    .offset = i * 7919 % TENSORS * 32,
                                     .type = MF_TYPE_F32,
                                     .dim = &dim,
                                     .rank = 1 };
@@ -380,7 +374,7 @@ static void any_order_is_sorted_quickly(void **state)
     }
     assert_int_equal(mf_index_check(&index, &part, 1, MF_LAYOUT_PADDED), MF_OK);
     assert_int_equal(index.finding_count, 0);
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < TENSORS; i++)
         assert_int_equal(index.tensor[index.by_offset[i]].offset, 32 * i);
     mf_index_release(&index);
 }

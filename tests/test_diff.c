@@ -109,26 +109,15 @@ static void sides_are_alike(void **state)
 static void put_tensors(struct bytes *bytes)
 {
     begin_gguf(bytes, 2, 0);
-    add_string(bytes, "t");
-    add_number(bytes, 2, 4);
-    add_number(bytes, 2, 8);
-    add_number(bytes, 3, 8);
-    add_number(bytes, 0, 4);
-    add_number(bytes, 0, 8);
-    add_string(bytes, "u");
-    add_number(bytes, 1, 4);
-    add_number(bytes, 4, 8);
-    add_number(bytes, 0, 4);
-    add_number(bytes, 32, 8);
-    while (bytes->size % 32 != 0)
-        add_number(bytes, 0, 1);
+    add_tensor(bytes, "t", 0, 2, (const uint64_t[]){ 2, 3 });
+    add_tensor(bytes, "u", 32, 1, (const uint64_t[]){ 4 });
+    add_padding(bytes);
     for (uint8_t i = 0; i < 24; i++)
         add_number(bytes, i, 1);
     add_number(bytes, 0, 8);
     for (uint8_t i = 100; i < 116; i++)
         add_number(bytes, i, 1);
-    while (bytes->size % 32 != 0)
-        add_number(bytes, 0, 1);
+    add_padding(bytes);
 }
 
 /* The same numbers, "u" first, under a header with these entries. */

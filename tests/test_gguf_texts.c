@@ -3,30 +3,13 @@
  * test_gguf_texts.c - strings that opening leaves in the file are looked at by
  * mf_model_validate, in pieces
  */
+#include "tests/image.h"
 #include "tests/with_env.h"
 
 #define LONG 300000 /* more than two windows */
 
-static struct {
-    size_t size;
-    uint8_t at[2 * LONG];
-} image;
-
-static void put(const void *bytes, size_t size)
-{
-    assert_true(size <= sizeof(image.at) - image.size);
-    memcpy(image.at + image.size, bytes, size);
-    image.size += size;
-}
-
-static void put_number(uint64_t value, size_t size)
-{
-    for (; size-- > 0; value >>= 8)
-        put(&(uint8_t){ (uint8_t)value }, 1);
-}
-
 /* A version 3 file without tensors whose only value is of that type; the value
- * comes behind it. */
+ * comes next. */
 static void begin(uint32_t type)
 {
     image.size = 0;

@@ -32,6 +32,16 @@ static struct mf_imatrix *open_matrix(struct mf_env *env, const char *file)
     return imatrix;
 }
 
+/* The facts of a whole matrix. */
+static void check_matrix(const struct mf_imatrix *imatrix, size_t count,
+                         uint64_t chunks, const char *dataset)
+{
+    assert_int_equal(imatrix->count, count);
+    assert_int_equal(imatrix->chunks, chunks);
+    assert_int_equal(imatrix->dataset.size, strlen(dataset));
+    assert_memory_equal(imatrix->dataset.at, dataset, strlen(dataset));
+}
+
 static void check_values(const struct mf_imatrix *imatrix, const char *name,
                          const float *expected, size_t count)
 {
@@ -80,10 +90,7 @@ static void old_ones_are_read(void **state)
     (void)state;
     write_old(true);
     imatrix = open_matrix(env, path);
-    assert_int_equal(imatrix->count, 2);
-    assert_int_equal(imatrix->chunks, 10);
-    assert_int_equal(imatrix->dataset.size, 8);
-    assert_memory_equal(imatrix->dataset.at, "some.txt", 8);
+    check_matrix(imatrix, 2, 10, "some.txt");
     check_values(imatrix, "blk.0.attn_q.weight", third, 4);
     check_values(imatrix, "output.weight", five, 2);
     assert_int_equal(
@@ -205,10 +212,7 @@ static void new_ones_are_read(void **state)
     (void)state;
     write_new(sums, COUNT(sums), true);
     imatrix = open_matrix(env, path);
-    assert_int_equal(imatrix->count, 2);
-    assert_int_equal(imatrix->chunks, 9);
-    assert_int_equal(imatrix->dataset.size, 5);
-    assert_memory_equal(imatrix->dataset.at, "a.txt", 5);
+    check_matrix(imatrix, 2, 9, "a.txt");
     check_values(imatrix, "down.weight", down, 6);
     check_values(imatrix, "up.weight", up, 6);
     mf_imatrix_close(imatrix);
@@ -436,9 +440,7 @@ static void one_that_llama_quantize_has_read_is_read(void **state)
 
     (void)state;
     imatrix = open_matrix(env, file);
-    assert_int_equal(imatrix->count, 13);
-    assert_int_equal(imatrix->chunks, 10);
-    assert_memory_equal(imatrix->dataset.at, "synthetic.txt", 13);
+    check_matrix(imatrix, 13, 10, "synthetic.txt");
     for (size_t i = 0; i < imatrix->count; i++)
         assert_int_equal(
             mf_imatrix_read(imatrix, imatrix->entry[i].name, values,

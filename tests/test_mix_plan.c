@@ -96,7 +96,7 @@ static void what_is_set_stands_at_the_end(void **state)
 /* At most 127 bytes, and no half character. */
 static void long_texts_are_cut(void **state)
 {
-    FILE *file = fopen(matrix, "wb");
+    FILE *file;
     struct mf_quantize_options wishes = { .type = "Q8_0", .imatrix = matrix };
     const struct mf_entry *entry;
     struct plan plan;
@@ -105,7 +105,7 @@ static void long_texts_are_cut(void **state)
     (void)state;
     for (size_t i = 1; i < 201; i += 2)
         memcpy(text + i, "\xc3\xa4", 3);
-    write_number(file, 1);
+    file = start_matrix(matrix, 1);
     write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     write_number(file, 7);
     write_text(file, text);
@@ -120,8 +120,7 @@ static void long_texts_are_cut(void **state)
     drop_plan(&plan);
     text[0] = ' ';
     memmove(text + 1, text, 200);
-    file = fopen(matrix, "wb");
-    write_number(file, 1);
+    file = start_matrix(matrix, 1);
     write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     write_number(file, 0);
     write_text(file, text);
@@ -170,12 +169,12 @@ static void weights_are_those_of_what_changes(void **state)
 static void a_matrix_must_fit_its_tensor(void **state)
 {
     struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
-    FILE *file = fopen(matrix, "wb");
+    FILE *file;
     struct plan plan;
 
     (void)state;
     make_model("tied", model, NULL);
-    write_number(file, 2);
+    file = start_matrix(matrix, 2);
     write_entry(file, "token_embd.weight", 1, 4, 1);
     write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
     fclose(file);
@@ -183,8 +182,7 @@ static void a_matrix_must_fit_its_tensor(void **state)
     assert_null(planned(&plan, "token_embd.weight")->weights.at);
     assert_int_equal(plan.result.weighted, 1);
     drop_plan(&plan);
-    file = fopen(matrix, "wb");
-    write_number(file, 1);
+    file = start_matrix(matrix, 1);
     write_entry(file, "blk.0.ffn_up.weight", 1, 4, 1);
     fclose(file);
     refuse(&wishes, MF_ERR_ARGUMENT,
@@ -196,12 +194,12 @@ static void a_matrix_must_be_of_use(void **state)
 {
     struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
     static const char *const types[] = { "Q4_0", "Q8_0", "F16", "COPY" };
-    FILE *file = fopen(matrix, "wb");
+    FILE *file;
     struct plan plan;
 
     (void)state;
     make_model("tied", model, NULL);
-    write_number(file, 2);
+    file = start_matrix(matrix, 2);
     write_entry(file, "model.layers.0.mlp.up_proj.weight", 1, 256, 1);
     write_entry(file, "blk.99.ffn_up.weight", 1, 256, 1);
     fclose(file);
@@ -209,8 +207,7 @@ static void a_matrix_must_be_of_use(void **state)
         wishes.type = types[i];
         refuse(&wishes, MF_ERR_ARGUMENT, "none of the 2 entries");
     }
-    file = fopen(matrix, "wb");
-    write_number(file, 1);
+    file = start_matrix(matrix, 1);
     write_entry(file, "output_norm.weight", 1, 256, 1);
     fclose(file);
     wishes.type = "Q4_0";

@@ -7,34 +7,16 @@
  * dimension is changed, each part left out and each key taken away, and that
  * must be found.  A new row is tested before its author writes a test.
  */
-#include "tests/support.h"
+#include "tests/image.h"
 
 #include "lib/check/families.h"
 #include "lib/model/facts.h"
 
 /* ---- a model in memory ---- */
 
-static struct {
-    uint8_t at[1 << 17];
-    size_t size;
-} image;
-
-static void put(const void *bytes, size_t size)
-{
-    assert_true(size <= sizeof(image.at) - image.size);
-    memcpy(image.at + image.size, bytes, size);
-    image.size += size;
-}
-
-static void put_int(uint64_t value, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        put(&(uint8_t){ (uint8_t)(value >> (8 * i)) }, 1);
-}
-
 static void put_string(const char *text)
 {
-    put_int(strlen(text), 8);
+    put_number(strlen(text), 8);
     put(text, strlen(text));
 }
 
@@ -117,7 +99,7 @@ struct fault {
 static void put_keys(const char *architecture, int without)
 {
     put_string("general.architecture");
-    put_int(8, 4);
+    put_number(8, 4);
     put_string(architecture);
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
         char key[80];
@@ -125,8 +107,8 @@ static void put_keys(const char *architecture, int without)
         snprintf(key, sizeof(key), "%s.%s%s", architecture, keys[i].key,
                  without == keys[i].fact ? "?" : "");
         put_string(key);
-        put_int(keys[i].value > 0 ? 4 : 6, 4);
-        put_int(keys[i].value > 0 ? keys[i].value : 0x38000000, 4);
+        put_number(keys[i].value > 0 ? 4 : 6, 4);
+        put_number(keys[i].value > 0 ? keys[i].value : 0x38000000, 4);
     }
 }
 
@@ -150,16 +132,16 @@ static bool is_used(const struct mf_tensor_row *row, uint32_t traits)
 static void put_tensor(const struct mf_tensor_row *row,
                        const struct fault *fault)
 {
-    put_int(strlen(row->gguf), 8);
+    put_number(strlen(row->gguf), 8);
     for (const char *name = row->gguf; *name; name++)
         put(*name == '*' ? "0" : name, 1);
-    put_int(MF_SHAPE_RANK, 4);
+    put_number(MF_SHAPE_RANK, 4);
     for (size_t i = 0; i < MF_SHAPE_RANK; i++)
-        put_int(lengths[row->shape[i]] +
-                    (row == fault->row && i == fault->dimension),
-                8);
-    put_int(0, 4);
-    put_int(0, 8);
+        put_number(lengths[row->shape[i]] +
+                       (row == fault->row && i == fault->dimension),
+                   8);
+    put_number(0, 4);
+    put_number(0, 8);
 }
 
 static void make_model(const char *architecture, const struct mf_family *family,
@@ -171,8 +153,8 @@ static void make_model(const char *architecture, const struct mf_family *family,
     image.size = 0;
     put("GGUF\3\0\0\0", 8);
     count = image.size;
-    put_int(0, 8);
-    put_int(1 + sizeof(keys) / sizeof(*keys), 8);
+    put_number(0, 8);
+    put_number(1 + sizeof(keys) / sizeof(*keys), 8);
     put_keys(architecture, fault->fact);
     for (size_t i = 0; i < mf_tensor_row_count; i++)
         if (is_used(&mf_tensor_rows[i], family->traits) &&

@@ -129,17 +129,6 @@ static enum mf_status produce(void *user, size_t tensor, uint64_t offset,
     return MF_OK;
 }
 
-static struct mf_writer *start(struct mf_env *env, const char *format)
-{
-    struct mf_writer *writer;
-
-    assert_int_equal(
-        mf_writer_new(env, &(struct mf_writer_options){ .format = format },
-                      &writer),
-        MF_OK);
-    return writer;
-}
-
 /* ---- what was written ---- */
 
 static void check_tensors(const struct mf_model *model, const char *path)
@@ -212,7 +201,7 @@ static void every_format(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct mf_writer *writer = start(env, formats[i]);
+        struct mf_writer *writer = start_writer(env, formats[i]);
         char path[256], back[256];
         struct mf_model *model;
 
@@ -275,7 +264,7 @@ static void many_threads(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct mf_writer *writer = start(env, formats[i]);
+        struct mf_writer *writer = start_writer(env, formats[i]);
         const char *path = path_in(formats[i]);
         struct part part[PARTS];
         void *failed;
@@ -318,7 +307,7 @@ static void into_a_pipe(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct mf_writer *writer = start(env, formats[i]);
+        struct mf_writer *writer = start_writer(env, formats[i]);
         char path[256];
         pthread_t reader;
 
@@ -341,7 +330,7 @@ static void into_a_pipe(void **state)
 static void nothing_half(void **state)
 {
     struct mf_env *env = mf_env_new(NULL), *other = mf_env_new(NULL);
-    struct mf_writer *writer = start(env, "gguf");
+    struct mf_writer *writer = start_writer(env, "gguf");
     const char *path = path_in("half.gguf");
 
     (void)state;
@@ -375,10 +364,10 @@ static void what_is_refused(void **state)
         mf_writer_new(env, &(struct mf_writer_options){ .format = "zip" },
                       &writer),
         MF_ERR_ARGUMENT);
-    writer = start(env, "safetensors");
+    writer = start_writer(env, "safetensors");
     assert_int_equal(mf_writer_add(writer, &tensor, NULL), MF_ERR_UNSUPPORTED);
     mf_writer_free(writer);
-    writer = start(env, "gguf");
+    writer = start_writer(env, "gguf");
     assert_int_equal(mf_writer_add(writer, &tensor, NULL), MF_ERR_ARGUMENT);
     tensor.type = "f32";
     tensor.dim = (const uint64_t[]){ UINT64_MAX };

@@ -7,17 +7,6 @@
 
 #define SIZE 60 /* bytes of the only tensor */
 
-static struct mf_writer *new_writer(const char *format)
-{
-    struct mf_writer *writer;
-
-    assert_int_equal(
-        mf_writer_new(env, &(struct mf_writer_options){ .format = format },
-                      &writer),
-        MF_OK);
-    return writer;
-}
-
 static enum mf_status add(struct mf_writer *writer, const char *name)
 {
     return mf_writer_add(
@@ -39,7 +28,7 @@ static enum mf_status set(struct mf_writer *writer, const char *key)
 /* Open at scratch_path("o"), nothing given. */
 static struct mf_writer *open_writer(const char *format)
 {
-    struct mf_writer *writer = new_writer(format);
+    struct mf_writer *writer = start_writer(env, format);
 
     assert_int_equal(add(writer, "t"), MF_OK);
     assert_int_equal(mf_writer_open(writer, scratch_path("o")), MF_OK);
@@ -135,7 +124,7 @@ static void two_of_one_name(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct mf_writer *writer = new_writer(formats[i]);
+        struct mf_writer *writer = start_writer(env, formats[i]);
 
         assert_int_equal(add(writer, "a"), MF_OK);
         assert_int_equal(add(writer, "t"), MF_OK);
@@ -147,7 +136,7 @@ static void two_of_one_name(void **state)
                          MF_ERR_ARGUMENT);
         said("failed");
         mf_writer_free(writer);
-        writer = new_writer(formats[i]);
+        writer = start_writer(env, formats[i]);
         assert_int_equal(mf_writer_copy_metadata(writer, model), MF_OK);
         assert_int_equal(set(writer, "general.name"), MF_OK); /* instead */
         assert_int_equal(mf_writer_copy_metadata(writer, model), MF_OK);
@@ -165,7 +154,7 @@ static void two_of_one_name(void **state)
 static void before_and_after(void **state)
 {
     static const uint8_t bytes[SIZE];
-    struct mf_writer *writer = new_writer("gguf");
+    struct mf_writer *writer = start_writer(env, "gguf");
 
     (void)state;
     assert_int_equal(add(writer, "t"), MF_OK);
@@ -200,7 +189,7 @@ static void another_path(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
-        struct mf_writer *writer = new_writer(formats[i]);
+        struct mf_writer *writer = start_writer(env, formats[i]);
 
         save(scratch_path("old"), "old", 3);
         assert_int_equal(add(writer, "t"), MF_OK);
@@ -225,7 +214,7 @@ static void another_path(void **state)
 
 static void a_device_takes_bytes_in_order(void **state)
 {
-    struct mf_writer *writer = new_writer("gguf");
+    struct mf_writer *writer = start_writer(env, "gguf");
 
     (void)state;
     assert_int_equal(add(writer, "t"), MF_OK);
@@ -267,7 +256,7 @@ static void versions(void **state)
 
 static void nothing_where_something_must_be(void **state)
 {
-    struct mf_writer *writer = new_writer("gguf");
+    struct mf_writer *writer = start_writer(env, "gguf");
     struct mf_new_tensor tensor = { .name = { "t", 1 }, .rank = 1 };
     uint64_t dim = 4;
 
