@@ -6,6 +6,7 @@
 
 #include "lib/quantize/imatrix.h"
 #include "tests/mix.h"
+#include "tests/with_env.h"
 
 static const struct mf_imatrix_choice all;
 static char path[512];
@@ -23,7 +24,7 @@ static struct mf_str str(const char *text)
     return (struct mf_str){ text, strlen(text) };
 }
 
-static struct mf_imatrix *open_matrix(struct mf_env *env, const char *file)
+static struct mf_imatrix *open_matrix(const char *file)
 {
     struct mf_imatrix *imatrix;
 
@@ -82,14 +83,13 @@ static void old_ones_are_read(void **state)
 {
     static const float third[] = { 4.0f / 3, 4.0f / 3, 4.0f / 3, 4.0f / 3 };
     static const float five[] = { 5, 5 }; /* a count of 0 divides nothing */
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
     float value;
     bool found;
 
     (void)state;
     write_old(true);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     check_matrix(imatrix, 2, 10, "some.txt");
     check_values(imatrix, "blk.0.attn_q.weight", third, 4);
     check_values(imatrix, "output.weight", five, 2);
@@ -102,19 +102,17 @@ static void old_ones_are_read(void **state)
         MF_ERR_ARGUMENT);
     mf_imatrix_close(imatrix);
     write_old(false);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     assert_int_equal(imatrix->chunks, 0);
     assert_int_equal(imatrix->dataset.size, 0);
     check_values(imatrix, "output.weight", five, 2);
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 static void entries_are_chosen_by_their_names(void **state)
 {
     const char *parts[] = { "attn", "out" };
     struct mf_imatrix_choice choice = { .include = parts, .include_count = 1 };
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
 
     (void)state;
@@ -133,7 +131,6 @@ static void entries_are_chosen_by_their_names(void **state)
     assert_int_equal(imatrix->count, 1);
     assert_non_null(mf_imatrix_find(imatrix, str("output.weight")));
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 /* ---- new ones ---- */
@@ -167,7 +164,6 @@ static void write_new(const struct sums *sums, size_t count, bool keys)
         { .key = "imatrix.chunk_size", .type = MF_VALUE_U32, .number.u64 = 8 },
     };
     struct mf_writer_options options = { .format = "gguf", .replace = true };
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_writer *writer;
 
     assert_int_equal(mf_writer_new(env, &options, &writer), MF_OK);
@@ -187,7 +183,6 @@ static void write_new(const struct sums *sums, size_t count, bool keys)
                      MF_OK);
     assert_int_equal(mf_writer_commit(writer), MF_OK);
     mf_writer_free(writer);
-    mf_env_free(env);
 }
 
 static const float sixes[] = { 6, 12, 18, 24, 30, 36 };
@@ -206,22 +201,20 @@ static void new_ones_are_read(void **state)
      * much in each column. */
     static const float down[] = { 2, 4, 1, 1, 5, 6 };
     static const float up[] = { 2, 4, 6, 8, 10, 12 };
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
 
     (void)state;
     write_new(sums, COUNT(sums), true);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     check_matrix(imatrix, 2, 9, "a.txt");
     check_values(imatrix, "down.weight", down, 6);
     check_values(imatrix, "up.weight", up, 6);
     mf_imatrix_close(imatrix);
     write_new(sums, COUNT(sums), false);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     assert_int_equal(imatrix->chunks, 0);
     assert_int_equal(imatrix->dataset.size, 0);
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 /* More experts than counts are read at once. */
@@ -232,7 +225,6 @@ static void many_experts_are_read(void **state)
         { "w.in_sum2", "f32", 1, 200, values },
         { "w.counts", "f32", 1, 200, counts },
     };
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
     bool found;
 
@@ -242,27 +234,24 @@ static void many_experts_are_read(void **state)
         values[i] = (float)((i + 1) * (i + 2));
     }
     write_new(many, 2, true);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     assert_int_equal(mf_imatrix_read(imatrix, str("w"), got, 200, &found),
                      MF_OK);
     for (size_t i = 0; i < 200; i++)
         assert_true(got[i] == (float)(i + 2));
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 /* ---- what is none ---- */
 
 static void refuse(enum mf_status status, const char *message)
 {
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix = NULL;
 
     assert_int_equal(mf_imatrix_open(env, path, &all, &imatrix), status);
     assert_null(imatrix);
     if (!strstr(mf_env_error(env)->message, message))
         fail_msg("the message is: %s", mf_env_error(env)->message);
-    mf_env_free(env);
 }
 
 static void new_ones_that_do_not_fit_are_refused(void **state)
@@ -342,7 +331,6 @@ static void names_are_there_once(void **state)
 
 static void values_are_numbers(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
     FILE *file = fopen(path, "wb");
     float value[2];
@@ -352,13 +340,12 @@ static void values_are_numbers(void **state)
     write_number(file, 1);
     write_entry(file, "a.weight", 1, 2, INFINITY);
     fclose(file);
-    imatrix = open_matrix(env, path);
+    imatrix = open_matrix(path);
     assert_int_equal(
         mf_imatrix_read(imatrix, str("a.weight"), value, 2, &found),
         MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, "number 0 that"));
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 /* Opens what lies at path and reads all of it; true where it opened.  Nothing
@@ -366,21 +353,21 @@ static void values_are_numbers(void **state)
 static bool try(uint64_t fail_at)
 {
     struct test_heap heap = { .fail_at = fail_at };
-    struct mf_env *env = test_env(&heap);
+    struct mf_env *own = test_env(&heap);
     struct mf_imatrix *imatrix = NULL;
     float values[64];
     bool opened = false, found;
 
-    if (env) {
-        opened = mf_imatrix_open(env, path, &all, &imatrix) == MF_OK;
+    if (own) {
+        opened = mf_imatrix_open(own, path, &all, &imatrix) == MF_OK;
         for (size_t i = 0; opened && i < imatrix->count; i++)
             if (imatrix->entry[i].count <= COUNT(values))
                 mf_imatrix_read(imatrix, imatrix->entry[i].name, values,
                                 (size_t)imatrix->entry[i].count, &found);
         if (!opened)
-            assert_true(mf_env_error(env)->message[0] != 0);
+            assert_true(mf_env_error(own)->message[0] != 0);
         mf_imatrix_close(imatrix);
-        mf_env_free(env);
+        mf_env_free(own);
     }
     assert_int_equal(heap.live, 0);
     return opened;
@@ -433,13 +420,12 @@ static void whatever_stands_there_is_survived(void **state)
 static void one_that_llama_quantize_has_read_is_read(void **state)
 {
     const char *file = fixture_path("llama/llama-wide.imatrix.dat");
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_imatrix *imatrix;
     float values[512];
     bool found;
 
     (void)state;
-    imatrix = open_matrix(env, file);
+    imatrix = open_matrix(file);
     check_matrix(imatrix, 13, 10, "synthetic.txt");
     for (size_t i = 0; i < imatrix->count; i++)
         assert_int_equal(
@@ -447,22 +433,21 @@ static void one_that_llama_quantize_has_read_is_read(void **state)
                             (size_t)imatrix->entry[i].count, &found),
             MF_OK);
     mf_imatrix_close(imatrix);
-    mf_env_free(env);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(old_ones_are_read),
-        cmocka_unit_test(entries_are_chosen_by_their_names),
-        cmocka_unit_test(new_ones_are_read),
-        cmocka_unit_test(many_experts_are_read),
-        cmocka_unit_test(new_ones_that_do_not_fit_are_refused),
-        cmocka_unit_test(old_ones_that_lie_are_refused),
-        cmocka_unit_test(names_are_there_once),
-        cmocka_unit_test(values_are_numbers),
-        cmocka_unit_test(whatever_stands_there_is_survived),
-        cmocka_unit_test(one_that_llama_quantize_has_read_is_read),
+        WITH_ENV(old_ones_are_read),
+        WITH_ENV(entries_are_chosen_by_their_names),
+        WITH_ENV(new_ones_are_read),
+        WITH_ENV(many_experts_are_read),
+        WITH_ENV(new_ones_that_do_not_fit_are_refused),
+        WITH_ENV(old_ones_that_lie_are_refused),
+        WITH_ENV(names_are_there_once),
+        WITH_ENV(values_are_numbers),
+        WITH_ENV(whatever_stands_there_is_survived),
+        WITH_ENV(one_that_llama_quantize_has_read_is_read),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -7,6 +7,7 @@
 
 #include "lib/draft/draft.h"
 #include "tests/scratch.h"
+#include "tests/with_env.h"
 
 /* ---- numbers ---- */
 
@@ -170,7 +171,6 @@ static void sinks_write_what_they_count(void **state)
 {
     static struct mf_sink counter, sink;
     static struct written written;
-    struct mf_env *env = mf_env_new(NULL);
     const uint8_t start[] = { 0x12, 0x56, 0x34, 0xde, 0xbc, 0x9a, 0x78, 0xef,
                               0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01 };
 
@@ -188,13 +188,11 @@ static void sinks_write_what_they_count(void **state)
     assert_int_equal(written.bytes[counter.offset - 1], 7);
     assert_int_equal(written.bytes[counter.offset - 2], ' ');
     assert_true(written.calls <= counter.offset / sizeof(sink.buffer) + 1);
-    mf_env_free(env);
 }
 
 static void sinks_fail_once(void **state)
 {
     static struct mf_sink sink;
-    struct mf_env *env = mf_env_new(NULL);
     size_t calls = 0;
 
     (void)state;
@@ -204,7 +202,6 @@ static void sinks_fail_once(void **state)
     put_fields(&sink);
     assert_int_equal(mf_sink_finish(&sink), MF_ERR_OUTPUT);
     assert_int_equal(calls, 1);
-    mf_env_free(env);
 }
 
 static enum mf_status refuse_aloud(void *user, uint64_t offset,
@@ -219,7 +216,6 @@ static enum mf_status refuse_aloud(void *user, uint64_t offset,
 static void sinks_keep_the_first_error(void **state)
 {
     static struct mf_sink sink;
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     mf_sink_init(&sink, env);
@@ -232,14 +228,12 @@ static void sinks_keep_the_first_error(void **state)
     assert_int_equal(mf_sink_finish(&sink), MF_ERR_OUTPUT);
     assert_int_equal(mf_env_error(env)->status, MF_ERR_OUTPUT);
     assert_string_equal(mf_env_error(env)->message, "no room at 0");
-    mf_env_free(env);
 }
 
 static void big_endian_fields(void **state)
 {
     static struct mf_sink sink;
     static struct written written;
-    struct mf_env *env = mf_env_new(NULL);
     const uint8_t start[] = { 0x12, 0x34, 0x56, 0x78, 0x9a, 0xbc, 0xde, 0x01,
                               0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef };
 
@@ -251,7 +245,6 @@ static void big_endian_fields(void **state)
     put_fields(&sink);
     assert_int_equal(mf_sink_finish(&sink), MF_OK);
     assert_memory_equal(written.bytes, start, sizeof(start));
-    mf_env_free(env);
 }
 
 /* ---- drafts ---- */
@@ -271,8 +264,7 @@ static void add(struct mf_draft *draft, const char *name, uint32_t rank,
     tensor->size = size;
 }
 
-static enum mf_status plan_one(struct mf_env *env,
-                               const struct mf_format *format, const char *name,
+static enum mf_status plan_one(const struct mf_format *format, const char *name,
                                uint32_t rank, uint64_t size)
 {
     struct mf_draft draft;
@@ -295,7 +287,6 @@ static void names_and_ranks(void **state)
                  { &mf_format_apr, 256, 8 },
                  { &mf_format_safetensors, 1000, 9 } };
     static char name[1002];
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(most); i++) {
@@ -304,34 +295,30 @@ static void names_and_ranks(void **state)
 
         memset(name, 'n', sizeof(name));
         name[most[i].name] = 0;
-        assert_int_equal(plan_one(env, format, name, 1, 128), MF_OK);
+        assert_int_equal(plan_one(format, name, 1, 128), MF_OK);
         name[most[i].name] = 'n';
         name[most[i].name + 1] = 0;
-        assert_int_equal(plan_one(env, format, open ? "n" : name, 1, 128),
+        assert_int_equal(plan_one(format, open ? "n" : name, 1, 128),
                          open ? MF_OK : MF_ERR_UNSUPPORTED);
-        assert_int_equal(plan_one(env, format, "n", (uint32_t)most[i].rank, 0),
+        assert_int_equal(plan_one(format, "n", (uint32_t)most[i].rank, 0),
                          MF_OK);
         if (!open) {
             assert_int_equal(
-                plan_one(env, format, "n", (uint32_t)most[i].rank + 1, 0),
+                plan_one(format, "n", (uint32_t)most[i].rank + 1, 0),
                 MF_ERR_UNSUPPORTED);
-            assert_int_equal(plan_one(env, format, "", 1, 128),
-                             MF_ERR_UNSUPPORTED);
+            assert_int_equal(plan_one(format, "", 1, 128), MF_ERR_UNSUPPORTED);
         }
     }
-    assert_int_equal(
-        plan_one(env, &mf_format_safetensors, "__metadata__", 1, 128),
-        MF_ERR_UNSUPPORTED);
-    assert_int_equal(plan_one(env, &mf_format_safetensors, "\xff", 1, 128),
+    assert_int_equal(plan_one(&mf_format_safetensors, "__metadata__", 1, 128),
                      MF_ERR_UNSUPPORTED);
-    assert_int_equal(plan_one(env, &mf_format_apr, "\xff", 1, 128),
+    assert_int_equal(plan_one(&mf_format_safetensors, "\xff", 1, 128),
                      MF_ERR_UNSUPPORTED);
-    mf_env_free(env);
+    assert_int_equal(plan_one(&mf_format_apr, "\xff", 1, 128),
+                     MF_ERR_UNSUPPORTED);
 }
 
 static void offsets_are_planned(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_draft draft;
 
     (void)state;
@@ -346,7 +333,6 @@ static void offsets_are_planned(void **state)
     assert_int_equal(draft.data_offset % 64, 0);
     assert_int_equal(draft.file_size, draft.data_offset + draft.data_size);
     mf_draft_release(&draft);
-    mf_env_free(env);
 }
 
 /* Nearly 2^63 bytes, and more. */
@@ -356,16 +342,14 @@ static void sizes_that_overflow(void **state)
                                                        &mf_format_apr,
                                                        &mf_format_safetensors };
     static const uint64_t sizes[] = { INT64_MAX, UINT64_MAX, UINT64_MAX - 31 };
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
         for (size_t k = 0; k < COUNT(sizes); k++)
-            assert_int_equal(plan_one(env, formats[i], "t", 1, sizes[k]),
+            assert_int_equal(plan_one(formats[i], "t", 1, sizes[k]),
                              MF_ERR_LIMIT);
-        assert_int_equal(plan_one(env, formats[i], "t", 1, 1ULL << 62), MF_OK);
+        assert_int_equal(plan_one(formats[i], "t", 1, 1ULL << 62), MF_OK);
     }
-    mf_env_free(env);
 }
 
 static void versions_of_gguf(void **state)
@@ -376,7 +360,6 @@ static void versions_of_gguf(void **state)
     } rows[] = { { 0, false, true }, { 1, false, true },  { 2, false, true },
                  { 3, false, true }, { 4, false, false }, { 3, true, true },
                  { 2, true, false }, { 1, true, false } };
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
@@ -390,13 +373,11 @@ static void versions_of_gguf(void **state)
                          rows[i].writable ? MF_OK : MF_ERR_UNSUPPORTED);
         mf_draft_release(&draft);
     }
-    mf_env_free(env);
 }
 
 /* Version 1 counts with 32 bits. */
 static void dimensions_of_version_1(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_draft draft;
 
     (void)state;
@@ -405,7 +386,6 @@ static void dimensions_of_version_1(void **state)
     add(&draft, "t", 2, 128);
     assert_int_equal(mf_draft_plan(&draft), MF_ERR_UNSUPPORTED);
     mf_draft_release(&draft);
-    mf_env_free(env);
 }
 
 /* ---- values as JSON ---- */
@@ -429,14 +409,12 @@ static void is_json(const struct mf_entry *entry, const char *expected)
 {
     struct text text = { .size = 0 };
     struct mf_json_out json = { .write = append, .user = &text };
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_draft draft;
 
     mf_draft_init(&draft, env, &mf_format_apr);
     assert_int_equal(mf_entry_json(&draft, entry, &json, NULL), MF_OK);
     assert_string_equal(text.at, expected);
     mf_draft_release(&draft);
-    mf_env_free(env);
 }
 
 static void doubles_are_known_again(void **state)
@@ -490,19 +468,19 @@ static void elements_in_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_as_other_types),
-        cmocka_unit_test(words_as_numbers),
-        cmocka_unit_test(sinks_write_what_they_count),
-        cmocka_unit_test(sinks_fail_once),
-        cmocka_unit_test(sinks_keep_the_first_error),
-        cmocka_unit_test(big_endian_fields),
-        cmocka_unit_test(names_and_ranks),
-        cmocka_unit_test(offsets_are_planned),
-        cmocka_unit_test(sizes_that_overflow),
-        cmocka_unit_test(versions_of_gguf),
-        cmocka_unit_test(dimensions_of_version_1),
-        cmocka_unit_test(doubles_are_known_again),
-        cmocka_unit_test(elements_in_memory),
+        WITH_ENV(numbers_as_other_types),
+        WITH_ENV(words_as_numbers),
+        WITH_ENV(sinks_write_what_they_count),
+        WITH_ENV(sinks_fail_once),
+        WITH_ENV(sinks_keep_the_first_error),
+        WITH_ENV(big_endian_fields),
+        WITH_ENV(names_and_ranks),
+        WITH_ENV(offsets_are_planned),
+        WITH_ENV(sizes_that_overflow),
+        WITH_ENV(versions_of_gguf),
+        WITH_ENV(dimensions_of_version_1),
+        WITH_ENV(doubles_are_known_again),
+        WITH_ENV(elements_in_memory),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/support.h"
+#include "tests/with_env.h"
 
 static const char *const formats[] = { "gguf", "apr", "safetensors" };
 
@@ -179,7 +179,7 @@ static void check_values(struct mf_model *model)
     }
 }
 
-static void check_file(struct mf_env *env, const char *path)
+static void check_file(const char *path)
 {
     struct mf_finding finding;
     struct mf_model *model;
@@ -197,7 +197,6 @@ static void check_file(struct mf_env *env, const char *path)
 
 static void every_format(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
@@ -212,7 +211,7 @@ static void every_format(void **state)
         assert_int_equal(mf_writer_fill(writer, produce, NULL), MF_OK);
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
-        check_file(env, path);
+        check_file(path);
         assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
         if (strcmp(formats[i], "gguf") != 0) {
             assert_int_equal(mf_model_convert(model, back, NULL, NULL), MF_OK);
@@ -224,7 +223,6 @@ static void every_format(void **state)
         remove(path);
         remove(back);
     }
-    mf_env_free(env);
 }
 
 struct part { /* of all bytes, written by one thread */
@@ -238,7 +236,7 @@ enum { PARTS = 5, STEP = 1000 };
 static void *write_part(void *context)
 {
     struct part *part = context;
-    struct mf_env *env = mf_env_new(NULL);
+    struct mf_env *own = mf_env_new(NULL);
     size_t turn = 0;
     uint8_t bytes[STEP];
 
@@ -250,17 +248,16 @@ static void *write_part(void *context)
             if (turn % PARTS != part->number)
                 continue;
             produce(NULL, i, at, bytes, size);
-            if (mf_writer_write_at(part->writer, env, i, at, bytes, size) !=
+            if (mf_writer_write_at(part->writer, own, i, at, bytes, size) !=
                 MF_OK)
                 return part;
         }
-    mf_env_free(env);
+    mf_env_free(own);
     return NULL;
 }
 
 static void many_threads(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
@@ -282,10 +279,9 @@ static void many_threads(void **state)
         }
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
-        check_file(env, path);
+        check_file(path);
         remove(path);
     }
-    mf_env_free(env);
 }
 
 static void *read_pipe(void *path)
@@ -303,7 +299,6 @@ static void *read_pipe(void *path)
 
 static void into_a_pipe(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
 
     (void)state;
     for (size_t i = 0; i < COUNT(formats); i++) {
@@ -320,16 +315,15 @@ static void into_a_pipe(void **state)
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
         pthread_join(reader, NULL);
-        check_file(env, path_in("copy"));
+        check_file(path_in("copy"));
         remove(path_in("copy"));
         remove(path);
     }
-    mf_env_free(env);
 }
 
 static void nothing_half(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL), *other = mf_env_new(NULL);
+    struct mf_env *other = mf_env_new(NULL);
     struct mf_writer *writer = start_writer(env, "gguf");
     const char *path = path_in("half.gguf");
 
@@ -347,12 +341,10 @@ static void nothing_half(void **state)
     mf_writer_free(writer);
     assert_int_equal(files_there(), 0);
     mf_env_free(other);
-    mf_env_free(env);
 }
 
 static void what_is_refused(void **state)
 {
-    struct mf_env *env = mf_env_new(NULL);
     struct mf_writer *writer;
     struct mf_new_tensor tensor = { .name = { "t", 1 },
                                     .type = "q4_k",
@@ -375,7 +367,6 @@ static void what_is_refused(void **state)
     assert_int_equal(mf_writer_commit(writer), MF_ERR_ARGUMENT);
     assert_int_equal(mf_writer_push(writer, "x", 1), MF_ERR_ARGUMENT);
     mf_writer_free(writer);
-    mf_env_free(env);
 }
 
 /* Each allocation fails once, and from then on: nothing leaks, nothing stays.
@@ -388,14 +379,14 @@ static void every_allocation_fails(void **state)
 
         for (uint64_t k = 1; status != MF_OK; k++) {
             struct test_heap heap = { .fail_at = k, .fail_after = i % 2 };
-            struct mf_env *env = test_env(&heap);
+            struct mf_env *own = test_env(&heap);
             struct mf_writer *writer = NULL;
             const char *path = path_in("k");
 
-            if (!env)
+            if (!own)
                 continue;
             status =
-                mf_writer_new(env,
+                mf_writer_new(own,
                               &(struct mf_writer_options){
                                   .format = formats[i / 2], .replace = true },
                               &writer);
@@ -408,7 +399,7 @@ static void every_allocation_fails(void **state)
             if (status == MF_OK)
                 status = mf_writer_commit(writer);
             mf_writer_free(writer);
-            mf_env_free(env);
+            mf_env_free(own);
             assert_int_equal(heap.live, 0);
             assert_int_equal(files_there(), status == MF_OK);
             assert_true(k < 1000);
@@ -420,12 +411,9 @@ static void every_allocation_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format),
-        cmocka_unit_test(many_threads),
-        cmocka_unit_test(into_a_pipe),
-        cmocka_unit_test(nothing_half),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(every_allocation_fails),
+        WITH_ENV(every_format),    WITH_ENV(many_threads),
+        WITH_ENV(into_a_pipe),     WITH_ENV(nothing_half),
+        WITH_ENV(what_is_refused), WITH_ENV(every_allocation_fails),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
