@@ -319,7 +319,7 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")
 	@$(BUILD)/modelfile bench $(ARGS)
 
-metrics: ## lengths of functions and files; fails above 70 lines
+metrics: ## lengths of functions, files and lines; fails above their limits
 	@sh tests/metrics.sh
 
 mutants: ## changes code that RANGE=A..B touched (or FILES=) in one place at a time; lists what no test minds
