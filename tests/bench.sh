@@ -62,10 +62,7 @@ for helper in big timeit empty; do
 done
 tests=$(cd "$tests" && pwd)
 
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+. "$(dirname "$0")/lib-bench.sh"
 cd "$dir"
 
 # timeit splits commands at spaces; behind these links no path has any.

@@ -7,11 +7,9 @@ set -u
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 filled=$(realpath "${BUILD:-build}/tests/filled")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-bench-test.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/tmp"
 export TMPDIR="$dir/tmp"
 unset MODELFILE_LLAMA_QUANTIZE MODELFILE_GGUF_TOOLS

@@ -27,10 +27,7 @@ fi
 
 modelfile=$(realpath "${MODELFILE:-build/modelfile}")
 tests=$(realpath "${BUILD:-build}/tests")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+. "$(dirname "$0")/lib-bench.sh"
 cd "$dir"
 # timeit splits commands at spaces; behind these links no path has any.
 ln -s "$modelfile" modelfile

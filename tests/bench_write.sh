@@ -22,10 +22,7 @@ if [ "${1:-}" = -n ]; then
 fi
 modelfile=$(realpath "${MODELFILE:-build/modelfile}")
 tests=$(realpath "${BUILD:-build}/tests")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-bench.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+. "$(dirname "$0")/lib-bench.sh"
 cd "$dir"
 "$tests/filled" f16 "${SIZE:-1024}" model.gguf
 "$modelfile" split --quiet model.gguf part --max-tensors 3 >/dev/null

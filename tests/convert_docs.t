@@ -8,10 +8,9 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
 page=docs/convert.md
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-docs.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 
 # fields FILE MACRO...: the arguments of the file's rows of these macros, a row
 # a line, between tabs, without quotes.

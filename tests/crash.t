@@ -10,6 +10,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
 if [ -n "${QUICK:-}" ]; then
     skip "crashes at every moment" "the plain tests do this"
@@ -17,14 +18,9 @@ if [ -n "${QUICK:-}" ]; then
     exit
 fi
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-modelfile=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile")
-fixtures=$(cd "${FIXTURES:-fixtures}" && pwd)
 filled=$(cd "${BUILD:-build}/tests" && pwd)/filled
 faults=${CONFORMANCE:-../shared}/tools/fi/faults.sh
 [ ! -f "$faults" ] || faults=$(cd "$(dirname "$faults")" && pwd)/faults.sh
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-crash.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 mkdir out
 "$filled" f16 24 in.gguf >/dev/null

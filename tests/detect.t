@@ -8,11 +8,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
-
-fixtures=${FIXTURES:-fixtures}
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-detect.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+. tests/lib-run.sh
 
 # No leak is looked for: that needs ptrace, which strace has taken.
 traced() {
@@ -20,12 +16,12 @@ traced() {
 }
 
 # Every call on FILE by its name or by a descriptor, which -y names as well:
-#     7 openat(AT_FDCWD</top>, "fixtures/x.gguf"..., O_RDONLY) = 3</top/...>
+#     7 openat(AT_FDCWD</top>, ""..., O_RDONLY) = 3</top/fixtures/x.gguf>
 #     7 pread64(3</top/fixtures/x.gguf>, ""..., 64, 0) = 64
-# -s 0 leaves no path in quotes, so what was opened is told from the result.
+# -s 0 leaves no path in quotes, so the result says which file was opened.
 looks_short() {
     traced "$modelfile" detect "$1" || return 1
-    awk -v file="/$1>" '
+    awk -v file="<$1>" '
         !index($0, file) { next }
         { print }
         / open(at2?)?\(/ { opened++; next }

@@ -7,10 +7,8 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-diff.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 llama=fixtures/good-llama.gguf
 
 # expect CODE TEXT ARGUMENT...: exit code, and a part of what is printed.

@@ -5,10 +5,8 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-edit.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 chmod 755 "$dir"
 
 # A header of several pages, with room.

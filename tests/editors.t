@@ -7,12 +7,9 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-modelfile=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile")
 rounds=${ROUNDS:-40}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-editors.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/m"
 model=$dir/m/m.gguf
 

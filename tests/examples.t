@@ -8,10 +8,8 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-examples.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/run"
 cp -R fixtures "$dir/run/fixtures"
 for page in README.md docs/*.md; do

@@ -6,11 +6,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
-
-build=${BUILD:-build}
-modelfile=${MODELFILE:-$build/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-fixtures.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+. tests/lib-run.sh
 
 mkdir "$dir/made"
 check "the program that writes fixtures runs" "$build/fixtures/make" "$dir/made"

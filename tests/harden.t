@@ -10,11 +10,9 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
+. tests/lib-run.sh
 
-build=${BUILD:-build}
 cc=${CC:-cc}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-harden.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 program=$build/modelfile
 shared=$(find "$build" -maxdepth 1 -name 'libmodelfile.so*' -type f |
     head -n 1)

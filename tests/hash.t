@@ -7,10 +7,8 @@
 #                                    their functions to others to call
 set -u
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-hash.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 model=fixtures/good-llama.gguf
 
 # ---- what outsiders say

@@ -8,11 +8,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
-
-fixtures=${FIXTURES:-fixtures}
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-heap.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+. tests/lib-run.sh
 
 # run_number KEY: from the "run" object of the JSON that modelfile printed.
 run_number() {

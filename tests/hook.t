@@ -7,17 +7,15 @@
 #     their functions to others to call, and names that look like commands
 set -u
 . tests/tap.sh
+. tests/lib-run.sh
 
 if ! command -v git >/dev/null 2>&1; then
     skip "the pre-receive hook" "git is not installed"
     finish
 fi
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
 good=$PWD/fixtures/good-base.gguf
 bad=$PWD/fixtures/bad-overlap.gguf
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-hook.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 PATH=$(cd "$(dirname "$modelfile")" && pwd):$PATH
 export PATH
 # Nothing of the one who runs the test matters.

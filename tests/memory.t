@@ -9,11 +9,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
-
-fixtures=${FIXTURES:-fixtures}
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-memory.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+. tests/lib-run.sh
 
 # Not so under a sanitizer, which has terabytes of its own.
 if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then

@@ -5,11 +5,8 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
-fixtures=${FIXTURES:-fixtures}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-nonfinite.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 nan=$fixtures/bad-data-nan.gguf
 scale=$fixtures/bad-data-scale.gguf
 

@@ -8,12 +8,8 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-modelfile=$(cd "$(dirname "$modelfile")" && pwd)/${modelfile##*/}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-output.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-fixtures=$(cd "${FIXTURES:-fixtures}" && pwd)
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 cd "$dir" || exit 1
 name=decoder.layers.0.feed_forward.experts.gate.weight

@@ -5,15 +5,13 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 filled=$(realpath "${BUILD:-build}/tests/filled")
 golden=$(realpath fixtures/llama)
 # More of the same, of which golden is a sample: models and a list.
 more=${CONFORMANCE:-../shared}/golden/e2e
 listed=$(realpath -m "$more-2026/files.tsv")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-quantize.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 
 code_of() {
     code=0

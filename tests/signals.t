@@ -8,13 +8,10 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
 endless=$PWD/${BUILD:-build}/modelfile-endless
-modelfile=$PWD/${MODELFILE:-${BUILD:-build}/modelfile}
 filled=$PWD/${BUILD:-build}/tests/filled
-fixtures=$PWD/${FIXTURES:-fixtures}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-signals.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 mkdir "$dir/out" "$dir/tmp"
 export TMPDIR="$dir/tmp"
 # The leak checker would look while the program is at work.

@@ -5,13 +5,10 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
-fixtures=$(realpath "${FIXTURES:-fixtures}")
 model=$fixtures/llama/llama-small.gguf
 more=${CONFORMANCE:-../shared}/golden/e2e/llama-f16.gguf
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-split.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 
 # shards NAME ARGUMENT...: of the files that come the sums are those on standard
 # input, of files by llama-gguf-split v0.5.0.

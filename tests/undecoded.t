@@ -5,11 +5,10 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
+. tests/lib-run.sh
 
 MODELFILE=${BUILD:-build}/modelfile-undecoded
 export MODELFILE
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-undecoded.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 
 aborts() {
     code=0

@@ -5,10 +5,7 @@
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
-
-modelfile=${MODELFILE:-${BUILD:-build}/modelfile}
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-validate.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
+. tests/lib-run.sh
 
 # ---- verdicts
 
