@@ -3,8 +3,7 @@
 #
 # convert_docs.t - the tables of docs/convert.md are those of the program
 #
-# Each stands behind "<!-- FILE -->"; `UPDATE=1 tests/convert_docs.t` writes
-# them anew.
+# Each follows "<!-- FILE -->"; `UPDATE=1 tests/convert_docs.t` rewrites them.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -50,11 +49,11 @@ name_table() {
             return name == "" ? "" : "`" (block ? before : "") name "`"
         }
         BEGIN {
-            word["KEEP"] = "stay"
-            word["Q"] = "change places, by heads"
-            word["K"] = "change places, by heads for keys"
-            word["DROP"] = "left out"
-            word["LOSE"] = "left out with `--lossy`"
+            word["KEEP"] = "kept"
+            word["Q"] = "reordered, by heads"
+            word["K"] = "reordered, by heads for keys"
+            word["DROP"] = "dropped"
+            word["LOSE"] = "dropped with `--lossy`"
         }
         {
             gsub(/ \| /, ", ", $5)
