@@ -133,6 +133,7 @@ check_empty "only heap.c and malloc_count.c mention malloc and its kin" \
 check "heap.c does" calls "$heap" lib/base/heap.c
 
 # The core asks what a format can do, never which one it is.
+# shellcheck disable=SC2046 # file names have no spaces here
 formats_by_name() {
     code $(find lib cli -name '*.[ch]' ! -path 'lib/model/formats.c' \
         ! -path 'lib/model/format.h') |
