@@ -70,8 +70,9 @@ VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
               lib/modelfile.h)
 SONAME   := libmodelfile.so.0
 
-# A format is a folder; nothing else names it here.
-FORMATS  := gguf safetensors apr
+# The folders of formats, one for each that has rows.
+FORMATS  := $(sort $(shell sed -n 's/^FORMAT.\([a-z0-9_]*\),.*/\1/p' \
+              lib/model/formats.def))
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
 FUZZ_open    := $(FORMATS) json
 FUZZ_convert := convert
@@ -273,7 +274,7 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
     $$(call fuzz_command,$$*) $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(COMPILE) -DFORMAT=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
 
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -290,7 +291,7 @@ $(BUILD)/fuzz-%: tests/fuzz/$$(call fuzz_file,$$*).c $$(FUZZ_OBJ) \
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
 	$(Q)clang $(STD) $(FUZZ_FLAGS) -fsanitize=fuzzer,address,undefined \
-	    -DFORMAT=$* $^ -lz -lm -ldl -o $@
+	    -DTARGET=$* $^ -lz -lm -ldl -o $@
 
 fuzz: ## FUZZ_SECONDS=60 of libFuzzer for each target, or for those of FUZZ="gguf config"
 	@sh tests/install_deps.sh check

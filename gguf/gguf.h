@@ -47,20 +47,16 @@ enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
                           struct mf_part *part);
 /* What was met of the keys that the reader itself needs; begins as all zero. */
 struct gguf_special {
-    bool aligned;               /* general.alignment was met */
-    bool has_number, has_count; /* split.no and split.count are numbers */
-    uint64_t split_at;          /* where one of them stands */
-    bool split_noted;           /* that one of them is none */
+    bool aligned; /* general.alignment was met */
+    struct mf_split_keys split;
 };
 
 #define GGUF_ALIGNMENT 32 /* where general.alignment is missing */
 
-/* Looks at a metadatum that was just read; at the end, at all of them. */
+/* Looks at a metadata key that was just read. */
 enum mf_status gguf_take_special(struct mf_index *index, struct mf_part *part,
                                  const struct mf_meta *meta,
                                  struct gguf_special *special);
-void gguf_settle_split(struct mf_index *index, struct mf_part *part,
-                       const struct gguf_special *special);
 enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
                               struct mf_part *part, uint64_t count);
 enum mf_status gguf_read_tensors(struct mf_reader *reader,

@@ -317,6 +317,6 @@ enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
             gguf_take_special(index, part, walk.meta, &walk.special) != MF_OK)
             return reader->env->error.status;
     }
-    gguf_settle_split(index, part, &walk.special);
+    mf_split_finish(index, part, &walk.special.split);
     return MF_OK;
 }

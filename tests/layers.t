@@ -71,7 +71,10 @@ heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers" \
     edges cli 'lib/(modelfile|program)\.h|cli/[a-z0-9_/]*\.(h|def)'
-for folder in gguf apr safetensors; do
+formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
+    sort -u)
+check "the table of formats has rows" [ -n "$formats" ]
+for folder in $formats; do
     check_empty "$folder includes format.h, draft.h and its own" \
         edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
@@ -127,7 +130,7 @@ quant_system() {
 check_empty "lib/quant includes nothing of the system" quant_system
 # shellcheck disable=SC2046 # file names have no spaces here
 check_empty "only heap.c and malloc_count.c mention malloc and its kin" \
-    calls "$heap" $(find lib apr gguf safetensors cli -name '*.[ch]' \
+    calls "$heap" $(find lib cli $formats -name '*.[ch]' \
         ! -path lib/base/heap.c ! -path 'cli/malloc_count.[ch]')
 
 check "heap.c does" calls "$heap" lib/base/heap.c
@@ -135,9 +138,11 @@ check "heap.c does" calls "$heap" lib/base/heap.c
 # The core asks what a format can do, never which one it is.
 # shellcheck disable=SC2046 # file names have no spaces here
 formats_by_name() {
+    rows=$(sed -n 's/^FORMAT([a-z0-9_]*, *\([a-z0-9_]*\)).*/\1/p' \
+        lib/model/formats.def | paste -sd '|' -)
     code $(find lib cli -name '*.[ch]' ! -path 'lib/model/formats.c' \
         ! -path 'lib/model/format.h') |
-        grep -E '(^|[^A-Za-z0-9_])mf_format_(gguf|apr|safetensors)'
+        grep -E "(^|[^A-Za-z0-9_])mf_format_($rows)([^A-Za-z0-9_]|$)"
 }
 check_empty "only the table of formats names one" formats_by_name
 
@@ -192,8 +197,9 @@ refers_but_heap() {
 
 # Every global symbol of the library: "u|d ROOM SYMBOL OBJECT", used or defined.
 symbols() {
-    find "$build/lib" "$build/apr" "$build/gguf" "$build/safetensors" \
-        -name '*.o' | while read -r object; do
+    for folder in lib $formats; do
+        find "$build/$folder" -name '*.o'
+    done | while read -r object; do
         room=${object#"$build"/} room=${room#lib/} room=${room%%/*}
         "$nm" -g "$object" | awk -v room="$room" -v object="$object" '
             $(NF - 1) ~ /^[UTDBRVW]$/ && $NF ~ /^mf_/ {

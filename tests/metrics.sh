@@ -20,11 +20,15 @@ def_columns=170 # a row of a table, however wide, is one line
 lines=$(mktemp "${TMPDIR:-/tmp}/modelfile-metrics.XXXXXX")
 trap 'rm -f "$lines"' EXIT
 
+formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
+    sort -u)
+
 # One row for each function (f), file (l), line of comment or code (c), and
 # line that is too wide (w):
 #     f LENGTH FILE:LINE NAME / l LENGTH FILE / c COMMENTS LINES FILE
 #     w COLUMNS FILE:LINE LIMIT
-find lib apr gguf safetensors cli tests fixtures \
+# shellcheck disable=SC2086 # a word for each
+find lib $formats cli tests fixtures \
     \( -name '*.[ch]' -o -name '*.def' \) |
     LC_ALL=C sort | while read -r file; do
     case $file in
@@ -86,7 +90,7 @@ comments() {
     ' "$lines"
 }
 
-product='^(lib|apr|gguf|safetensors|cli)/'
+product="^(lib|cli|$(echo "$formats" | paste -sd '|' -))/"
 rest='^(tests|fixtures)/'
 printf '%-24s %6s %8s %8s %8s\n' "lines" count median 95% max
 distribution "functions" f "$product"

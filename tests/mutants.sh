@@ -39,8 +39,10 @@ die() {
 
 [ -n "${RANGE:-}${FILES:-}" ] || die "RANGE= or FILES= says what to change"
 if [ -n "${RANGE:-}" ]; then
+    # shellcheck disable=SC2046 # a word for each folder of a format
     touched=$(git diff --name-only --diff-filter=d "$RANGE" -- \
-        'lib/*.c' 'cli/*.c' 'gguf/*.c' 'safetensors/*.c' 'apr/*.c') ||
+        'lib/*.c' 'cli/*.c' $(sed -n 's|^FORMAT(\([a-z0-9_]*\),.*|\1/*.c|p' \
+            lib/model/formats.def | sort -u)) ||
         die "git does not know $RANGE"
     FILES=${FILES:-$touched}
 fi

@@ -17,6 +17,7 @@
 #include "lib/json/json.h"
 #include "lib/model/index.h"
 #include "lib/model/json_members.h"
+#include "lib/model/split_keys.h"
 #include "lib/model/values.h"
 #include "lib/model/vocabulary.h"
 
@@ -160,11 +161,10 @@ const struct mf_format *mf_format_with_values(enum mf_values_kind values);
  * are not listed. */
 const struct mf_format *mf_format_list_of(const struct mf_format *format);
 
-/* Rows of formats.c, each defined in its format's folder. */
-extern const struct mf_format mf_format_gguf;
-extern const struct mf_format mf_format_apr;
-extern const struct mf_format mf_format_apr_v1;
-extern const struct mf_format mf_format_safetensors;
-extern const struct mf_format mf_format_safetensors_index;
+/* The rows, each defined in its format's folder.  Only the table and these
+ * folders name them: all others ask a row what it can do. */
+#define FORMAT(folder, row) extern const struct mf_format mf_format_##row;
+#include "lib/model/formats.def"
+#undef FORMAT
 
 #endif

@@ -8,11 +8,11 @@
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
 
-/* A new format adds its line here. */
 const struct mf_format *const mf_formats[] = {
-    &mf_format_gguf,        &mf_format_apr,
-    &mf_format_apr_v1,      &mf_format_safetensors_index,
-    &mf_format_safetensors, NULL,
+#define FORMAT(folder, row) &mf_format_##row,
+#include "lib/model/formats.def"
+#undef FORMAT
+    NULL
 };
 
 const struct mf_format *mf_format_to_write(const char *name)

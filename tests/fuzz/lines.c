@@ -2,7 +2,7 @@
  *
  * lines.c - fuzz target: any bytes as a file of lines that a command reads
  *
- * -DFORMAT=manifest|baseline says which; all of what was read is looked at.
+ * -DTARGET=manifest|baseline says which; all of what was read is looked at.
  * -DREPLAY adds a main, see replay.h.
  *
  * Beside crashes and sanitizer reports it stops on something left on the heap.
@@ -17,8 +17,8 @@
 #include "cli/commands/validate/validate.h"
 #include "tests/fuzz/replay.h"
 
-#ifndef FORMAT
-#define FORMAT manifest
+#ifndef TARGET
+#define TARGET manifest
 #endif
 #define TEXT_OF(word) #word
 #define TEXT(word)    TEXT_OF(word)
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     put(data, size);
     mf_env_heap(run.env, &before);
-    if (strcmp(TEXT(FORMAT), "manifest") == 0)
+    if (strcmp(TEXT(TARGET), "manifest") == 0)
         read_manifest(&run);
     else
         read_baseline(&run);

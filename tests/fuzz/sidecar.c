@@ -2,7 +2,7 @@
  *
  * sidecar.c - fuzz target: any bytes as a file next to a model
  *
- * -DFORMAT=config|tokenizer|tokenizer_config|template|index|imatrix says which.
+ * -DTARGET=config|tokenizer|tokenizer_config|template|index|imatrix says which.
  * All but the last are put into a folder with a valid model, which is then
  * converted to GGUF, or opened by its index; an importance matrix is opened and
  * all of it read.  -DREPLAY adds a main, see replay.h.
@@ -19,8 +19,8 @@
 #include "lib/quantize/imatrix.h"
 #include "tests/fuzz/replay.h"
 
-#ifndef FORMAT
-#define FORMAT config
+#ifndef TARGET
+#define TARGET config
 #endif
 #define TEXT_OF(word) #word
 #define TEXT(word)    TEXT_OF(word)
@@ -36,7 +36,7 @@ static char folder[64];
 
 static bool input_is(const char *format)
 {
-    return strcmp(TEXT(FORMAT), format) == 0;
+    return strcmp(TEXT(TARGET), format) == 0;
 }
 
 static void stop(const char *what, const char *why)
