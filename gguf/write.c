@@ -319,7 +319,7 @@ static enum mf_status put_entry(const struct mf_draft *draft,
         mf_put_span(sink, source, span);
         return sink->status;
     }
-    status = mf_entry_tell(draft->env, entry, alone ? put_piece : put_event,
+    status = mf_entry_read(draft->env, entry, alone ? put_piece : put_event,
                            &telling);
     mf_release(draft->env, telling.held, telling.held_room);
     return status;

@@ -38,7 +38,7 @@ make_plan_in(struct mf_env *env, struct plan *plan, const char *path,
         (matrix && mf_imatrix_open(plan->env, matrix, &choice,
                                    &plan->imatrix) != MF_OK) ||
         mf_carry_metadata(&plan->draft, plan->model, &left_out) != MF_OK ||
-        mf_draft_take_tensors(&plan->draft, plan->model, NULL, 0,
+        mf_draft_list_tensors(&plan->draft, plan->model, NULL, 0,
                               plan->model->index.tensor_count) != MF_OK ||
         mf_mix_apply(drafts, 1, plan->model, wishes, plan->imatrix,
                      &plan->result) != MF_OK)

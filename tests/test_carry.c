@@ -244,24 +244,24 @@ static void told_types(void **state)
                                           "a:u33",    "a:",      "a:u32[",
                                           "a:json[]", "a:array", "a:[]",
                                           "a:U32",    "a:u32 ",  "a:null" };
-    struct mf_told told;
+    struct mf_typed_key typed;
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct mf_str key = { rows[i].key, strlen(rows[i].key) };
 
-        if (!mf_key_tells(key, &told))
+        if (!mf_typed_key_parse(key, &typed))
             fail_msg("%s tells nothing", rows[i].key);
-        assert_int_equal(told.name.size, strlen(rows[i].name));
-        assert_memory_equal(told.name.at, rows[i].name, told.name.size);
-        assert_int_equal(told.array, rows[i].array);
-        assert_int_equal(told.json, rows[i].json);
-        if (!told.json)
-            assert_int_equal(told.type, rows[i].type);
+        assert_int_equal(typed.name.size, strlen(rows[i].name));
+        assert_memory_equal(typed.name.at, rows[i].name, typed.name.size);
+        assert_int_equal(typed.array, rows[i].array);
+        assert_int_equal(typed.json, rows[i].json);
+        if (!typed.json)
+            assert_int_equal(typed.type, rows[i].type);
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-        if (mf_key_tells((struct mf_str){ others[i], strlen(others[i]) },
-                         &told))
+        if (mf_typed_key_parse((struct mf_str){ others[i], strlen(others[i]) },
+                               &typed))
             fail_msg("'%s' tells a type", others[i]);
 }
 

@@ -321,7 +321,7 @@ static void start_shard(struct mf_env *env, struct mf_draft *draft,
     if (first == 0)
         assert_int_equal(mf_carry_metadata(draft, from, &left_out), MF_OK);
     for (size_t i = count; i-- > 0;)
-        assert_int_equal(mf_draft_take_tensors(draft, from, NULL, first + i, 1),
+        assert_int_equal(mf_draft_list_tensors(draft, from, NULL, first + i, 1),
                          MF_OK);
 }
 

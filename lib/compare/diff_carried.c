@@ -90,7 +90,7 @@ static enum mf_status sum_up(const struct carried *carried, struct side *side)
                                                : entry->type };
 
         mf_digest_restart(carried->digest);
-        if (mf_entry_tell(draft->env, entry, add_event, &summing) != MF_OK)
+        if (mf_entry_read(draft->env, entry, add_event, &summing) != MF_OK)
             return draft->env->error.status;
         mf_digest_finish(carried->digest, side->sum[i]);
     }
@@ -106,7 +106,7 @@ static enum mf_status carry(const struct carried *carried, struct side *side)
     size_t count = side->model->index.meta_count;
 
     /* What the format leaves out is compared as it is in the file. */
-    if (mf_carry_facts(draft, side->model) != MF_OK)
+    if (mf_carry_as_gguf(draft, side->model) != MF_OK)
         return env->error.status;
     side->sum = mf_arena_take(&draft->arena,
                               (draft->entry_count + 1) * sizeof(*side->sum));
@@ -170,7 +170,7 @@ static bool counts(struct side *side, size_t i)
 
     return mf_names_find(&index->meta_names, index->meta[i].key) == i &&
            (side->entry[i] > 0 ||
-            !mf_carry_drops(&side->draft, side->model, i));
+            !mf_carry_omits(&side->draft, side->model, i));
 }
 
 static enum mf_status compare_one(struct carried *carried, size_t i)

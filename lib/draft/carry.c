@@ -78,10 +78,10 @@ static enum mf_status take_text(struct mf_entry *entry,
  * except that of a string, which is itself. */
 static enum mf_status restore(const struct mf_carry *carry,
                               const struct mf_meta *meta, size_t at,
-                              const struct mf_told *told,
+                              const struct mf_typed_key *typed,
                               struct mf_entry *entry)
 {
-    bool is_string = told->type == MF_VALUE_STRING && !told->array;
+    bool is_string = typed->type == MF_VALUE_STRING && !typed->array;
     bool fits = true;
 
     mf_clear_error(carry->draft->env);
@@ -91,13 +91,13 @@ static enum mf_status restore(const struct mf_carry *carry,
         fits = false;
     else if (carry->draft->env->error.status != MF_OK)
         return carry->draft->env->error.status;
-    if (!fits || !mf_entry_set_told(entry, told)) {
+    if (!fits || !mf_entry_set_type(entry, typed)) {
         mf_clear_error(carry->draft->env);
         return mf_fail(carry->draft->env, MF_ERR_UNSUPPORTED, meta->span.offset,
                        "'%s' holds another value than its key says",
                        mf_quote(meta->key).text);
     }
-    entry->key = mf_draft_text(carry->draft, told->name);
+    entry->key = mf_draft_text(carry->draft, typed->name);
     return entry->key.at ? MF_OK : carry->draft->env->error.status;
 }
 
@@ -126,14 +126,14 @@ static bool admits(const struct mf_carry *carry, const struct mf_entry *entry)
 static bool must_tell(const struct mf_carry *carry,
                       const struct mf_entry *entry, bool exact)
 {
-    struct mf_told told;
+    struct mf_typed_key typed;
 
     if (carry->from == carry->to || carry->to == MF_VALUES_TYPED)
         return false;
     if (carry->to == MF_VALUES_STRINGS ? entry->type != MF_VALUE_STRING
-                                       : !mf_entry_is_natural(entry))
+                                       : !mf_entry_is_plain_json(entry))
         return true;
-    if (!admits(carry, entry) || mf_key_tells(entry->key, &told))
+    if (!admits(carry, entry) || mf_typed_key_parse(entry->key, &typed))
         return true;
     if (carry->from == MF_VALUES_TYPED && carry->to == MF_VALUES_STRINGS &&
         mf_str_is(entry->key, FRAMEWORK_KEY))
@@ -209,16 +209,18 @@ static enum mf_status carry_one(const struct mf_carry *carry,
 {
     bool exact = carry->from == MF_VALUES_TYPED;
     const struct mf_carry_row *row = NULL;
-    struct mf_told told;
+    struct mf_typed_key typed;
 
-    if (carry->from == carry->to || exact || !mf_key_tells(meta->key, &told)) {
+    if (carry->from == carry->to || exact ||
+        !mf_typed_key_parse(meta->key, &typed)) {
         take_value(entry, carry, meta, at);
         entry->digits = carry->from == MF_VALUES_JSON && is_real(entry);
     } else {
-        if (restore(carry, meta, at, &told, entry) != MF_OK)
+        if (restore(carry, meta, at, &typed, entry) != MF_OK)
             return carry->draft->env->error.status;
-        entry->digits = told.json && is_real(entry);
-        exact = carry->from == MF_VALUES_JSON || !mf_told_may_be_json(&told);
+        entry->digits = typed.json && is_real(entry);
+        exact =
+            carry->from == MF_VALUES_JSON || !mf_typed_key_may_be_json(&typed);
     }
     if (is_dropped(carry, entry, exact)) {
         entry->key = (struct mf_str){ NULL, 0 };
@@ -229,7 +231,7 @@ static enum mf_status carry_one(const struct mf_carry *carry,
     if (row)
         return mf_carry_row_apply(carry, row, entry);
     if (must_tell(carry, entry, exact) &&
-        mf_entry_tell_type(carry->draft, entry) != MF_OK)
+        mf_entry_add_type(carry->draft, entry) != MF_OK)
         return carry->draft->env->error.status;
     return cannot_carry(carry, entry) ? refuse(carry, entry) : MF_OK;
 }
@@ -315,7 +317,7 @@ enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit)
         if (mf_carry_row_apply(&carry, row, &entry) != MF_OK)
             return draft->env->error.status;
     } else if (must_tell(&carry, &entry, true) &&
-               mf_entry_tell_type(draft, &entry) != MF_OK) {
+               mf_entry_add_type(draft, &entry) != MF_OK) {
         return draft->env->error.status;
     }
     edit->key = mf_draft_text(draft, entry.key).at;
@@ -371,16 +373,16 @@ static struct mf_carry carry_of(struct mf_draft *draft, struct mf_model *model)
     return carry;
 }
 
-bool mf_carry_drops(struct mf_draft *draft, struct mf_model *model, size_t at)
+bool mf_carry_omits(struct mf_draft *draft, struct mf_model *model, size_t at)
 {
     struct mf_carry carry = carry_of(draft, model);
     bool exact = carry.from == MF_VALUES_TYPED;
     struct mf_entry entry;
-    struct mf_told told;
+    struct mf_typed_key typed;
     struct mf_meta meta;
 
     if (!mf_meta_at(model, at, &meta) ||
-        (!exact && mf_key_tells(meta.key, &told)))
+        (!exact && mf_typed_key_parse(meta.key, &typed)))
         return false;
     take_value(&entry, &carry, &meta, at);
     return is_dropped(&carry, &entry, exact);
@@ -409,7 +411,7 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
     return status;
 }
 
-enum mf_status mf_carry_facts(struct mf_draft *draft, struct mf_model *model)
+enum mf_status mf_carry_as_gguf(struct mf_draft *draft, struct mf_model *model)
 {
     size_t unused;
 

@@ -18,14 +18,14 @@ enum mf_status mf_carry_metadata(struct mf_draft *draft, struct mf_model *model,
 /* The same for a draft of GGUF that is only looked at, never written: what
  * cannot be carried is left out.  Starts the draft; to be released in any
  * case. */
-enum mf_status mf_carry_facts(struct mf_draft *draft, struct mf_model *model);
+enum mf_status mf_carry_as_gguf(struct mf_draft *draft, struct mf_model *model);
 
 /* Whether a tensor has a type of blocks. */
 bool mf_has_blocks(const struct mf_index *index);
 
 /* Whether a metadatum is one of those that other formats do without, and make
  * anew where they need it. */
-bool mf_carry_drops(struct mf_draft *draft, struct mf_model *model, size_t at);
+bool mf_carry_omits(struct mf_draft *draft, struct mf_model *model, size_t at);
 
 /* Gives an edit of a typed format's metadatum the key that this has in the
  * draft. */
@@ -33,7 +33,7 @@ enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit);
 
 /* ---- typed_key.c: the type of a value in its key ---- */
 
-struct mf_told {
+struct mf_typed_key {
     struct mf_str name;
     enum mf_value_type type; /* of an array's elements, or of the value */
     bool array, json;
@@ -41,23 +41,24 @@ struct mf_told {
 
 /* What a reader of JSON takes such a value for, so that the key need not say
  * it. */
-bool mf_entry_is_natural(const struct mf_entry *entry);
+bool mf_entry_is_plain_json(const struct mf_entry *entry);
 
 /* Makes an entry's key tell its type: KEY:TYPE or KEY:TYPE[]; KEY:json for what
  * only JSON has. */
-enum mf_status mf_entry_tell_type(struct mf_draft *draft,
-                                  struct mf_entry *entry);
+enum mf_status mf_entry_add_type(struct mf_draft *draft,
+                                 struct mf_entry *entry);
 
 /* False where the key tells no type. */
-bool mf_key_tells(struct mf_str key, struct mf_told *out);
+bool mf_typed_key_parse(struct mf_str key, struct mf_typed_key *out);
 
 /* Gives the entry the type that its key tells; false where its value has
  * another. */
-bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told);
+bool mf_entry_set_type(struct mf_entry *entry,
+                       const struct mf_typed_key *typed);
 
 /* What JSON tells without a type: such a value in a safetensors file may come
  * from there. */
-bool mf_told_may_be_json(const struct mf_told *told);
+bool mf_typed_key_may_be_json(const struct mf_typed_key *typed);
 
 /* ---- draft_edits.c: what a program or a user wants of the metadata ---- */
 

@@ -16,8 +16,9 @@ struct mf_entry;
 
 /* Calls each for every event of a value; see mf_values_next. */
 typedef enum mf_status mf_each_event(void *user, const struct mf_value *value);
-typedef enum mf_status mf_tell(struct mf_env *env, const struct mf_entry *entry,
-                               mf_each_event *each, void *user);
+typedef enum mf_status mf_read_entry(struct mf_env *env,
+                                     const struct mf_entry *entry,
+                                     mf_each_event *each, void *user);
 
 struct mf_entry { /* a metadatum */
     struct mf_str key;
@@ -30,10 +31,10 @@ struct mf_entry { /* a metadatum */
     struct mf_model *from;
     size_t at;
     const void *elements;
-    mf_tell *tell;   /* for other places: elements says which */
-    bool typed_text; /* from is text: the value in JSON */
-    size_t origin;   /* 1 + the model's metadatum that it carries; 0: none */
-    bool digits;     /* an array whose digits alone say its type, in JSON */
+    mf_read_entry *read; /* for other places: elements says which */
+    bool typed_text;     /* from is text: the value in JSON */
+    size_t origin; /* 1 + the model's metadatum that it carries; 0: none */
+    bool digits;   /* an array whose digits alone say its type, in JSON */
 };
 
 /* How the rows of a tensor change places: those of each head are two halves in
@@ -153,7 +154,7 @@ mf_draft_in_order(const struct mf_draft *draft, size_t i)
 
 /* Calls each with the events of an entry's value, as mf_values_next gives
  * them. */
-mf_tell mf_entry_tell;
+mf_read_entry mf_entry_read;
 
 /* number, of one type, as another; false where that one cannot hold it. */
 bool mf_number_as(enum mf_value_type from, union mf_number number,

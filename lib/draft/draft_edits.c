@@ -18,7 +18,7 @@ static void set_value(struct mf_entry *entry, const struct mf_edit *edit)
         edit->type == MF_VALUE_STRING ? edit->text.size : edit->count;
     entry->elements = edit->elements;
     entry->from = NULL;
-    entry->tell = NULL;
+    entry->read = NULL;
     entry->typed_text = false;
 }
 
@@ -26,13 +26,13 @@ struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
                                      const char *name)
 {
     struct mf_entry *entry = mf_draft_find(draft, name);
-    struct mf_told told;
+    struct mf_typed_key typed;
 
     if (entry || draft->format->values == MF_VALUES_TYPED)
         return entry;
     for (size_t i = 0; i < draft->entry_count; i++)
-        if (mf_key_tells(draft->entry[i].key, &told) &&
-            mf_str_is(told.name, name))
+        if (mf_typed_key_parse(draft->entry[i].key, &typed) &&
+            mf_str_is(typed.name, name))
             return &draft->entry[i];
     return NULL;
 }
@@ -41,11 +41,12 @@ struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
 static bool says_type(const struct mf_edit *edit)
 {
     struct mf_str key = { edit->key, strlen(edit->key) };
-    struct mf_told told;
+    struct mf_typed_key typed;
     bool array = edit->type == MF_VALUE_ARRAY;
 
-    return mf_key_tells(key, &told) && !told.json && told.array == array &&
-           told.type == (array ? edit->of : edit->type);
+    return mf_typed_key_parse(key, &typed) && !typed.json &&
+           typed.array == array &&
+           typed.type == (array ? edit->of : edit->type);
 }
 
 /* Of the format's own keys everybody knows the type. */
@@ -58,13 +59,13 @@ static bool is_own(const struct mf_draft *draft, struct mf_str key)
 static bool must_say_type(const struct mf_draft *draft,
                           const struct mf_entry *entry)
 {
-    struct mf_told told;
-    bool misleads = mf_key_tells(entry->key, &told) && !told.json;
+    struct mf_typed_key typed;
+    bool misleads = mf_typed_key_parse(entry->key, &typed) && !typed.json;
 
     if (draft->format->values == MF_VALUES_STRINGS)
         return entry->type != MF_VALUE_STRING || misleads;
     return misleads ||
-           (!mf_entry_is_natural(entry) && !is_own(draft, entry->key));
+           (!mf_entry_is_plain_json(entry) && !is_own(draft, entry->key));
 }
 
 /* The entry that the edit sets, and the key that it is to have. */
@@ -81,7 +82,7 @@ static enum mf_status find_place(struct mf_draft *draft,
         return MF_OK;
     set_value(&said, edit);
     says = must_say_type(draft, &said);
-    if (mf_entry_tell_type(draft, &said) != MF_OK)
+    if (mf_entry_add_type(draft, &said) != MF_OK)
         return draft->env->error.status;
     *place = mf_draft_find(draft, said.key.at);
     if (says || *place)

@@ -163,11 +163,11 @@ static enum mf_status tell_from(struct mf_env *env,
     return status;
 }
 
-enum mf_status mf_entry_tell(struct mf_env *env, const struct mf_entry *entry,
+enum mf_status mf_entry_read(struct mf_env *env, const struct mf_entry *entry,
                              mf_each_event *each, void *user)
 {
-    if (entry->tell)
-        return entry->tell(env, entry, each, user);
+    if (entry->read)
+        return entry->read(env, entry, each, user);
     if (entry->from)
         return tell_from(env, entry, each, user);
     if (entry->type == MF_VALUE_ARRAY)
@@ -315,7 +315,7 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
         mf_put_span(sink, source, span);
         return sink->status;
     }
-    status = mf_entry_tell(draft->env, entry, json_event, &telling);
+    status = mf_entry_read(draft->env, entry, json_event, &telling);
     if (status == MF_OK && telling.broken && !draft->lossy)
         status = mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "'%s' holds text that is not UTF-8, which %s cannot "

@@ -10,7 +10,7 @@
 
 #include "lib/draft/carry.h"
 
-bool mf_entry_is_natural(const struct mf_entry *entry)
+bool mf_entry_is_plain_json(const struct mf_entry *entry)
 {
     bool array = entry->type == MF_VALUE_ARRAY;
     enum mf_value_type type = array ? entry->of : entry->type;
@@ -27,8 +27,7 @@ bool mf_entry_is_natural(const struct mf_entry *entry)
            type == MF_VALUE_U64 || type >= MF_VALUE_NULL;
 }
 
-enum mf_status mf_entry_tell_type(struct mf_draft *draft,
-                                  struct mf_entry *entry)
+enum mf_status mf_entry_add_type(struct mf_draft *draft, struct mf_entry *entry)
 {
     bool array = entry->type == MF_VALUE_ARRAY;
     enum mf_value_type type = array ? entry->of : entry->type;
@@ -47,7 +46,7 @@ enum mf_status mf_entry_tell_type(struct mf_draft *draft,
     return MF_OK;
 }
 
-bool mf_key_tells(struct mf_str key, struct mf_told *out)
+bool mf_typed_key_parse(struct mf_str key, struct mf_typed_key *out)
 {
     size_t colon = key.size;
 
@@ -55,7 +54,7 @@ bool mf_key_tells(struct mf_str key, struct mf_told *out)
         colon--;
     if (colon < 2)
         return false;
-    *out = (struct mf_told){ .name = { key.at, colon - 1 } };
+    *out = (struct mf_typed_key){ .name = { key.at, colon - 1 } };
     key = (struct mf_str){ key.at + colon, key.size - colon };
     out->array = key.size > 2 && memcmp(key.at + key.size - 2, "[]", 2) == 0;
     key.size -= out->array ? 2 : 0;
@@ -67,31 +66,31 @@ bool mf_key_tells(struct mf_str key, struct mf_told *out)
     return out->json;
 }
 
-bool mf_entry_set_told(struct mf_entry *entry, const struct mf_told *told)
+bool mf_entry_set_type(struct mf_entry *entry, const struct mf_typed_key *typed)
 {
     struct mf_value word = { .type = MF_VALUE_STRING, .text = entry->text };
-    bool is_float = told->type == MF_VALUE_F32 || told->type == MF_VALUE_F64;
+    bool is_float = typed->type == MF_VALUE_F32 || typed->type == MF_VALUE_F64;
 
-    if (told->json) /* what it is, it is */
+    if (typed->json) /* what it is, it is */
         return true;
-    if (told->array) {
-        entry->of = told->type;
+    if (typed->array) {
+        entry->of = typed->type;
         return entry->type == MF_VALUE_ARRAY;
     }
     if (entry->type == MF_VALUE_STRING && is_float) { /* "nan" */
-        entry->type = told->type;
+        entry->type = typed->type;
         entry->text = (struct mf_str){ NULL, 0 };
-        return !entry->from && mf_value_as(&word, told->type, &entry->number);
+        return !entry->from && mf_value_as(&word, typed->type, &entry->number);
     }
-    if (!mf_number_as(entry->type, entry->number, told->type, &entry->number))
+    if (!mf_number_as(entry->type, entry->number, typed->type, &entry->number))
         return false;
-    entry->type = told->type;
+    entry->type = typed->type;
     return true;
 }
 
-bool mf_told_may_be_json(const struct mf_told *told)
+bool mf_typed_key_may_be_json(const struct mf_typed_key *typed)
 {
-    return told->json || told->array || told->type == MF_VALUE_BOOL ||
-           told->type == MF_VALUE_U64 || told->type == MF_VALUE_I64 ||
-           told->type == MF_VALUE_F64;
+    return typed->json || typed->array || typed->type == MF_VALUE_BOOL ||
+           typed->type == MF_VALUE_U64 || typed->type == MF_VALUE_I64 ||
+           typed->type == MF_VALUE_F64;
 }

@@ -130,7 +130,7 @@ enum mf_status mf_renaming_init(struct mf_renaming *renaming,
         *left_out += result.left_out;
         renaming->made = result.tensors;
     } else {
-        status = mf_carry_facts(&facts, model);
+        status = mf_carry_as_gguf(&facts, model);
         if (status == MF_OK)
             status = read_facts(renaming, &facts, model, NULL);
         mf_draft_release(&facts);

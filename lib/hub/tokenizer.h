@@ -53,8 +53,8 @@ enum mf_status mf_tokenizer_read(struct mf_tokenizer *tokenizer);
 enum mf_status mf_tokenizer_check(struct mf_tokenizer *tokenizer);
 
 /* For struct mf_entry, whose elements is the tokenizer. */
-mf_tell mf_tokenizer_stream_tokens;
-mf_tell mf_tokenizer_stream_types;
-mf_tell mf_tokenizer_stream_merges;
+mf_read_entry mf_tokenizer_stream_tokens;
+mf_read_entry mf_tokenizer_stream_types;
+mf_read_entry mf_tokenizer_stream_merges;
 
 #endif

@@ -187,7 +187,7 @@ static enum mf_status add_text(struct mf_draft *draft, const char *key,
 static enum mf_status add_array(const struct mf_tokenizer *tokenizer,
                                 struct mf_draft *draft, const char *key,
                                 enum mf_value_type of, uint64_t count,
-                                mf_tell *tell)
+                                mf_read_entry *tell)
 {
     struct mf_entry *entry = add(draft, key, MF_VALUE_ARRAY);
 
@@ -195,7 +195,7 @@ static enum mf_status add_array(const struct mf_tokenizer *tokenizer,
         return draft->env->error.status;
     entry->of = of;
     entry->count = count;
-    entry->tell = tell;
+    entry->read = tell;
     entry->elements = tokenizer;
     return MF_OK;
 }

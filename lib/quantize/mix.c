@@ -311,7 +311,7 @@ static enum mf_status prepare_with_facts(struct mf_mix *mix,
 
     if (drafts[0]->format->values == MF_VALUES_TYPED)
         return prepare(mix, drafts, count, drafts[0], model, imatrix);
-    status = mf_carry_facts(&facts, model);
+    status = mf_carry_as_gguf(&facts, model);
     if (status == MF_OK)
         status = prepare(mix, drafts, count, &facts, model, imatrix);
     mf_draft_release(&facts);

@@ -70,7 +70,7 @@ enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
 
     /* To be stopped at the first item is no failure. */
     if (entry &&
-        mf_entry_tell(draft->env, entry, first_number, &first) != MF_OK &&
+        mf_entry_read(draft->env, entry, first_number, &first) != MF_OK &&
         draft->env->error.status != MF_OK)
         return draft->env->error.status;
     *number = first.u64;

@@ -160,7 +160,7 @@ static enum mf_status prune_list(const struct prune *prune,
                                 (size_t)prune->left * sizeof(*list.number));
     if (!list.number)
         return draft->env->error.status;
-    status = mf_entry_tell(draft->env, entry, take_number, &list);
+    status = mf_entry_read(draft->env, entry, take_number, &list);
     if (status != MF_OK)
         return status;
     entry->from = NULL;

@@ -77,7 +77,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
         first = model->part[number].first;
         count = model->part[number].count;
     }
-    if (mf_draft_take_tensors(draft, model, &work->outputs.renaming, first,
+    if (mf_draft_list_tensors(draft, model, &work->outputs.renaming, first,
                               count) != MF_OK)
         return model->env->error.status;
     if (draft->format->out->implied_ones)
@@ -135,7 +135,7 @@ static enum mf_status plan(struct quantizing *work, const char *path)
 {
     struct mf_model *model = work->model;
     const struct mf_format *format =
-        mf_format_for(model, path, work->how->format);
+        mf_output_format(model, path, work->how->format);
     bool split;
 
     if (!format)
@@ -254,7 +254,7 @@ static enum mf_status write_model(struct quantizing *work, bool report)
     size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
 
     if (work->how->dry_run)
-        return mf_outputs_spare_inputs(outputs);
+        return mf_outputs_guard_inputs(outputs);
     if (report) {
         outputs->deviation = mf_alloc(outputs->env, size);
         if (!outputs->deviation)
@@ -302,7 +302,7 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
 
     mf_clear_error(model->env);
     mf_outputs_init(&work.outputs, model);
-    work.outputs.sound = true;
+    work.outputs.finite_only = true;
     status = check_model(&work);
     if (status == MF_OK)
         status = open_imatrix(&work);

@@ -121,14 +121,14 @@ static enum mf_status write_outputs(struct mf_outputs *outputs,
 
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         if (!outputs->verbatim)
-            status = mf_output_head(&outputs->output[i]);
+            status = mf_output_write_header(&outputs->output[i]);
     if (status == MF_OK)
         status = mf_outputs_transfer(outputs, crew);
     if (status == MF_OK)
         status = unchanged(outputs->model);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         if (!outputs->verbatim)
-            status = mf_output_foot(&outputs->output[i], crew);
+            status = mf_output_write_footer(&outputs->output[i], crew);
     return status;
 }
 
@@ -188,16 +188,16 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     struct mf_crew crew = { 0 };
     uint64_t size = bytes_of(outputs);
     size_t least;
-    enum mf_status status = mf_outputs_spare_inputs(outputs);
+    enum mf_status status = mf_outputs_guard_inputs(outputs);
 
     if (status == MF_OK)
-        status = mf_outputs_need(outputs, &least);
+        status = mf_outputs_buffer_need(outputs, &least);
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, least);
     crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
         outputs->output->draft.format->out->has_crc)
-        status = mf_outputs_check_sums(outputs, &crew);
+        status = mf_outputs_check_footers(outputs, &crew);
     if (status == MF_OK)
         status = open_targets(outputs, replace);
     if (status == MF_OK && outputs->output->target.stream)
@@ -230,7 +230,7 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
         status = options->dry_run
-                     ? mf_outputs_spare_inputs(&outputs)
+                     ? mf_outputs_guard_inputs(&outputs)
                      : mf_outputs_write(&outputs, options->replace);
     if (status == MF_OK && options->delete_inputs && !options->dry_run)
         status = mf_outputs_delete_inputs(&outputs);

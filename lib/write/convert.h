@@ -38,8 +38,8 @@ struct mf_outputs {
     struct mf_arena arena;
     struct mf_output *output;
     size_t count;
-    bool verbatim; /* one file, byte for byte that of the model */
-    bool sound;    /* numbers that are infinite or NaN are refused */
+    bool verbatim;    /* one file, byte for byte that of the model */
+    bool finite_only; /* numbers that are infinite or NaN are refused */
     /* The model's own and only file, which an edit replaces; NULL: any but
      * those that are read. */
     const struct stat *replaces;
@@ -57,15 +57,15 @@ struct mf_outputs {
 };
 
 /* Lists tensors of the model, under other names where there is a renaming. */
-enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
+enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count);
 
 /* The format that a file is to have: that of a name, else (NULL) what the
  * path's suffix says, else the model's.  NULL after mf_fail. */
-const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
-                                      const char *name);
+const struct mf_format *mf_output_format(struct mf_model *model,
+                                         const char *path, const char *name);
 
 /* No files yet; then as many as that, with their paths and empty drafts. */
 void mf_outputs_init(struct mf_outputs *outputs, struct mf_model *model);
@@ -84,7 +84,8 @@ uint64_t mf_outputs_work(const struct mf_outputs *outputs);
 
 /* Bytes of buffer that a thread needs at least; fails where a tensor cannot
  * become what it is to be. */
-enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out);
+enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
+                                      size_t *out);
 
 /* The tensors' bytes into the open targets, on all threads. */
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
@@ -92,7 +93,7 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
 
 /* MF_ERR_OUTPUT where one of them is a file that is read, or two are links to
  * one file, in output_guard.c. */
-enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs);
+enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
 
 /* Removes what was read, once all is in its place: the model's files and the
  * list of them. */
@@ -103,11 +104,12 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);
 
 /* Before a file with a checksum becomes another one with a checksum: whether it
  * fits its bytes, so that damage stays known.  Reads them all. */
-enum mf_status mf_outputs_check_sums(const struct mf_outputs *outputs,
-                                     struct mf_crew *crew);
+enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
+                                        struct mf_crew *crew);
 
 /* Header, padding and checksum of one that is open. */
-enum mf_status mf_output_head(struct mf_output *output);
-enum mf_status mf_output_foot(struct mf_output *output, struct mf_crew *crew);
+enum mf_status mf_output_write_header(struct mf_output *output);
+enum mf_status mf_output_write_footer(struct mf_output *output,
+                                      struct mf_crew *crew);
 
 #endif

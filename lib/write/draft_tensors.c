@@ -170,7 +170,7 @@ static enum mf_status choose_type(struct mf_draft *draft,
                : check_size(draft, record);
 }
 
-enum mf_status mf_draft_take_tensors(struct mf_draft *draft,
+enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count)

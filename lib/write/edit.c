@@ -85,7 +85,7 @@ static enum mf_status keep_tensors(struct edit *edit)
     struct mf_draft *draft = &edit->draft;
     uint64_t start = edit->model->part[0].data_offset;
 
-    if (mf_draft_take_tensors(draft, edit->model, NULL, 0,
+    if (mf_draft_list_tensors(draft, edit->model, NULL, 0,
                               index->tensor_count) != MF_OK ||
         draft->format->out->check(draft) != MF_OK)
         return edit->env->error.status;

@@ -75,7 +75,7 @@ static enum mf_status list_tensor(struct mf_draft *draft,
     struct mf_draft_tensor *tensor;
     uint64_t elements;
 
-    if (mf_draft_take_tensors(draft, model, NULL, index, 1) != MF_OK)
+    if (mf_draft_list_tensors(draft, model, NULL, index, 1) != MF_OK)
         return draft->env->error.status;
     tensor = &draft->tensor[0];
     if (draft->format == &raw || tensor->type == MF_TYPE_UNKNOWN)

@@ -13,7 +13,7 @@ static enum mf_status write_head(void *user, uint64_t offset, const void *bytes,
                            size);
 }
 
-enum mf_status mf_output_head(struct mf_output *output)
+enum mf_status mf_output_write_header(struct mf_output *output)
 {
     struct mf_draft *draft = &output->draft;
     struct mf_sink sink;
@@ -110,8 +110,8 @@ static enum mf_status sum(struct mf_env *env, const struct mf_target *target,
     return status;
 }
 
-enum mf_status mf_outputs_check_sums(const struct mf_outputs *outputs,
-                                     struct mf_crew *crew)
+enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
+                                        struct mf_crew *crew)
 {
     struct mf_model *model = outputs->model;
     struct mf_env *env = outputs->env;
@@ -140,7 +140,8 @@ enum mf_status mf_outputs_check_sums(const struct mf_outputs *outputs,
     return MF_OK;
 }
 
-enum mf_status mf_output_foot(struct mf_output *output, struct mf_crew *crew)
+enum mf_status mf_output_write_footer(struct mf_output *output,
+                                      struct mf_crew *crew)
 {
     struct mf_target *target = &output->target;
     uint64_t end = output->draft.file_size - sizeof(uint32_t);

@@ -166,7 +166,7 @@ static enum mf_status check_links(const struct mf_outputs *outputs)
 
 /* ---- all of it ---- */
 
-enum mf_status mf_outputs_spare_inputs(const struct mf_outputs *outputs)
+enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
     struct mf_arena arena;

@@ -18,8 +18,8 @@ static const struct mf_format *format_by_suffix(const char *path)
     return NULL;
 }
 
-const struct mf_format *mf_format_for(struct mf_model *model, const char *path,
-                                      const char *name)
+const struct mf_format *mf_output_format(struct mf_model *model,
+                                         const char *path, const char *name)
 {
     const struct mf_format *format;
 
@@ -293,7 +293,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
     output->draft.dequantize = options->dequantize;
     if (take_type(outputs, &output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
-        mf_draft_take_tensors(&output->draft, outputs->model,
+        mf_draft_list_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
@@ -370,7 +370,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
 {
     struct mf_env *env = model->env;
     const struct mf_format *format =
-        mf_format_for(model, path, options->format);
+        mf_output_format(model, path, options->format);
     size_t first = 0, count;
 
     mf_outputs_init(out, model);
@@ -397,7 +397,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
         return env->error.status;
     /* Where readers take such numbers, and none is converted, they pass. */
-    out->sound =
+    out->finite_only =
         !options->allow_nonfinite &&
         (options->type || options->dequantize || !format->allows_nonfinite);
     out->verbatim = is_verbatim(model, format, options);

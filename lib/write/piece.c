@@ -147,13 +147,13 @@ static enum mf_status check_numbers(struct mf_worker *worker,
     struct fault fault = { .type = type, .of_all = true };
     uint64_t count;
 
-    if (!piece->sound) /* its type may be unknown, too */
+    if (!piece->scanner) /* its type may be unknown, too */
         return MF_OK;
     if (at == 0 && head > 0 && head <= size &&
-        mf_scan(piece->sound, MF_TYPE_F32, big_endian, bytes, head, &count) !=
+        mf_scan(piece->scanner, MF_TYPE_F32, big_endian, bytes, head, &count) !=
             MF_SCAN_CLEAN)
         return not_finite(worker, piece, &fault);
-    first = mf_scan(piece->sound, type, big_endian, bytes, size, &count);
+    first = mf_scan(piece->scanner, type, big_endian, bytes, size, &count);
     if (first == MF_SCAN_CLEAN)
         return MF_OK;
     fault.of_all = false;
@@ -169,9 +169,9 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     struct mf_target *target = &piece->output->target;
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
-    bool by_kernel = piece->source && !rows_move(piece) && !piece->sound &&
+    bool by_kernel = piece->source && !rows_move(piece) && !piece->scanner &&
                      piece->size >= BY_KERNEL;
-    size_t stride = piece->sound ? mf_scan_stride(type) : 1;
+    size_t stride = piece->scanner ? mf_scan_stride(type) : 1;
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
     for (uint64_t done = 0; done < piece->size; done += moved) {
@@ -240,7 +240,7 @@ static enum mf_status recode_piece(struct mf_worker *worker,
             worker,
             mf_numbers_size(recoding->from,
                             mf_recoding_numbers(recoding, first + done, some)));
-        if (piece->looked_at) {
+        if (piece->measured) {
             piece->largest = mf_recode_largest(recoding, worker->buffer, some,
                                                first + done, piece->largest);
             continue;
@@ -287,8 +287,8 @@ static bool is_copied(const struct mf_piece *piece)
  * them. */
 static bool looks_same(const struct mf_piece *a, const struct mf_piece *b)
 {
-    if (!a->sound || !b->sound)
-        return a->sound == b->sound;
+    if (!a->scanner || !b->scanner)
+        return a->scanner == b->scanner;
     return a->tensor->type == b->tensor->type &&
            mf_type_head((enum mf_type)a->tensor->type) == 0;
 }

@@ -19,9 +19,9 @@ struct mf_piece {
     uint64_t to;       /* in the target */
     struct mf_recoding recoding;
     struct mf_deviation deviation;
-    const struct mf_isa *sound; /* what looks for numbers that are infinite or
+    const struct mf_isa *scanner; /* what looks for numbers that are infinite or
                                    none, and are refused; NULL: they are not */
-    bool looked_at;             /* its numbers are not written, but compared: */
+    bool measured; /* its numbers are not written, but compared: */
     float largest;
 };
 

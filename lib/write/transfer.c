@@ -48,7 +48,7 @@ static enum mf_status run(struct transfer *transfer)
     for (size_t i = 0; i < count && status == MF_OK; i++) {
         const struct mf_piece *piece = &transfer->piece[i];
 
-        if (piece->looked_at)
+        if (piece->measured)
             transfer->largest = fmaxf(transfer->largest, piece->largest);
         else if (piece->recoding.check)
             mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
@@ -62,7 +62,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
     size_t in = 1, out = 1, most = PIECE;
-    size_t whole = piece.sound ? mf_scan_stride(piece.tensor->type) : 1;
+    size_t whole = piece.scanner ? mf_scan_stride(piece.tensor->type) : 1;
     uint64_t to = piece.to;
 
     most -= most % whole; /* blocks */
@@ -160,7 +160,7 @@ static enum mf_status write_scale(struct transfer *transfer,
     struct mf_piece look = *piece;
     float scale;
 
-    look.looked_at = true;
+    look.measured = true;
     if (run(transfer) != MF_OK)
         return env->error.status;
     transfer->largest = 0;
@@ -194,7 +194,7 @@ static const struct mf_isa *checked_by(const struct transfer *transfer,
                                        const struct mf_draft_tensor *tensor,
                                        const struct mf_record *record)
 {
-    if (!transfer->outputs->sound || tensor->from >= MF_TYPE_COUNT ||
+    if (!transfer->outputs->finite_only || tensor->from >= MF_TYPE_COUNT ||
         tensor->from == MF_TYPE_BOOL ||
         record->size % mf_scan_stride((enum mf_type)tensor->from) != 0)
         return NULL;
@@ -216,7 +216,7 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                                   output->draft.data_offset + tensor->offset };
     uint64_t in, out;
 
-    piece.sound = checked_by(transfer, tensor, record);
+    piece.scanner = checked_by(transfer, tensor, record);
     if (tensor->size == 0 && record->size == 0)
         return MF_OK; /* rows of no numbers: nothing to divide by */
     if (tensor->from == tensor->type)
@@ -309,7 +309,7 @@ static enum mf_status pass_tensor(struct transfer *transfer,
         .type = record->type,
         .size = record->size,
     };
-    own.sound = checked_by(transfer, tensor, record);
+    own.scanner = checked_by(transfer, tensor, record);
     if (pass_bytes(transfer, passing, record->offset, between) != MF_OK ||
         pass_bytes(transfer, passing, record->offset + record->size, own) !=
             MF_OK)
@@ -325,7 +325,8 @@ static enum mf_status pass_tensor(struct transfer *transfer,
 static enum mf_status transfer_file(struct transfer *transfer)
 {
     const struct mf_model *model = transfer->outputs->model;
-    size_t count = transfer->outputs->sound ? model->index.tensor_count : 0;
+    size_t count =
+        transfer->outputs->finite_only ? model->index.tensor_count : 0;
     struct passing passing = { .at = 0 };
     struct mf_piece rest = { 0 };
 
@@ -368,7 +369,8 @@ uint64_t mf_outputs_work(const struct mf_outputs *outputs)
     return work;
 }
 
-enum mf_status mf_outputs_need(const struct mf_outputs *outputs, size_t *out)
+enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
+                                      size_t *out)
 {
     const struct mf_isa *isa = mf_isa_choose(outputs->env);
 

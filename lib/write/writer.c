@@ -64,7 +64,7 @@ enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
         mf_target_open(writer->env, kept.at, draft->file_size, writer->replace,
                        &output->target) != MF_OK)
         return writer->env->error.status;
-    if (mf_output_head(output) != MF_OK) {
+    if (mf_output_write_header(output) != MF_OK) {
         mf_target_abort(&output->target);
         return writer->env->error.status;
     }
@@ -288,7 +288,7 @@ static enum mf_status finish(struct mf_writer *writer)
     if (status == MF_OK)
         status = mf_crew_init(&crew, writer->env, size, size, 0);
     if (status == MF_OK)
-        status = mf_output_foot(output, &crew);
+        status = mf_output_write_footer(output, &crew);
     mf_crew_release(&crew);
     if (status == MF_OK)
         status = mf_target_sync(&output->target);
