@@ -13,7 +13,7 @@ modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-docs.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 pages="README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md"
-plain=$(echo README.md CONTRIBUTING.md docs/*.md | sed 's|docs/adding.md||; s|docs/cli.md||')
+plain=$(echo README.md CONTRIBUTING.md fixtures/README.md docs/*.md | sed 's|docs/adding.md||')
 
 # prose PAGE: "LINE: text" outside of code and printed output.
 prose() {
@@ -25,7 +25,7 @@ prose() {
 too_wide() {
     for page in $plain; do
         prose "$page" | LC_ALL=C tr -d '\200-\277' |
-            grep -vE '^[0-9]+: *\||\]\(' |
+            LC_ALL=C grep -avE '^[0-9]+: *\||\]\(' |
             awk -v page="$page" '{ text = $0; sub(/^[0-9]+: /, "", text) }
                 length(text) > 100 { print page ":" $0 }'
     done
