@@ -1,123 +1,108 @@
 /* SPDX-License-Identifier: MIT
  *
- * args.c - the command line: options from tables, and what was meant instead
+ * args.c - options from tables, and parsing the command line
  */
+#include "cli/args.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
+
+struct options shared_options;
 
 const struct option common_options[] = {
-    { "--json", OPTION_FLAG, NULL, 0, offsetof(struct options, json),
-      "one JSON document on standard output" },
-    { "--quiet", OPTION_FLAG, NULL, 0, offsetof(struct options, quiet),
-      "no closing line, no automatic progress" },
-    { "--stats", OPTION_FLAG, NULL, 0, offsetof(struct options, stats),
-      "the closing line as a table" },
-    { "--color", OPTION_CHOICE, "auto|always|never", COLOUR_AUTO,
-      offsetof(struct options, colour), "bold headings (also: NO_COLOR)" },
-    { "--no-sandbox", OPTION_FLAG, NULL, 0,
-      offsetof(struct options, no_sandbox),
-      "do not give up rights first (docs/security.md)" },
-    { "--help", OPTION_FLAG, NULL, 0, offsetof(struct options, help),
-      "what this command does" },
+    OPTION_FLAG("--json", shared_options.json,
+                "print one JSON document to standard output"),
+    OPTION_FLAG("--quiet", shared_options.quiet,
+                "print no closing line and no progress"),
+    OPTION_FLAG("--stats", shared_options.stats,
+                "print the closing line as a table"),
+    OPTION_CHOICE("--color", "auto|always|never", COLOUR_AUTO,
+                  shared_options.colour,
+                  "print headings in bold; auto: unless NO_COLOR is set"),
+    OPTION_FLAG("--no-sandbox", shared_options.no_sandbox,
+                "keep all rights of the process (docs/security.md)"),
+    OPTION_FLAG("--help", shared_options.help, "show this help"),
     { 0 },
 };
 
-/* ---- the nearest word ---- */
+/* ---- names of options ---- */
 
-#define WORD_MAX 64
+/* An argument taken apart: "--top=3", "-t=4", "-t4". */
+struct argument {
+    const char *name; /* the long one, not terminated */
+    size_t size;      /* of the name */
+    const char *value;
+};
 
-/* Costs of a change; one of case costs nothing.  Marks are left out and put in
- * so often (q4km, --dryrun) that they count half. */
-#define LETTER 2
-#define MARK   1
+static const struct short_name {
+    const char *letter, *name;
+    bool number; /* its value can follow at once, as in -t4 */
+} short_names[] = {
+    { "-h", "--help", false },
+    { "-q", "--quiet", false },
+    { "-t", "--threads", true },
+};
+#define SHORT_NAMES (sizeof(short_names) / sizeof(*short_names))
 
-static size_t least(size_t a, size_t b)
+const char *option_letter(const struct option *option)
 {
-    return a < b ? a : b;
+    for (size_t i = 0; i < SHORT_NAMES; i++)
+        if (strcmp(short_names[i].name, option->name) == 0)
+            return short_names[i].letter;
+    return NULL;
 }
 
-static size_t cost_of(char letter)
+static struct argument split(const char *text)
 {
-    return letter == '_' || letter == '-' ? MARK : LETTER;
-}
+    size_t size = strcspn(text, "=");
+    const char *value = text[size] ? text + size + 1 : NULL;
 
-static bool same(char a, char b)
-{
-    return tolower((unsigned char)a) == tolower((unsigned char)b);
-}
+    for (size_t i = 0; i < SHORT_NAMES; i++) {
+        const struct short_name *each = &short_names[i];
+        /* Only a number: "-threads" is a mistake. */
+        bool attached = each->number && isdigit((unsigned char)text[2]);
 
-/* What it costs to insert, delete and replace letters, or to swap them with
- * their neighbour. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[3][WORD_MAX + 1], wide = strlen(b);
-
-    row[0][0] = 0;
-    for (size_t j = 1; j <= wide; j++)
-        row[0][j] = row[0][j - 1] + cost_of(b[j - 1]);
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t *now = row[i % 3], *last = row[(i - 1) % 3];
-        const size_t *before = row[(i + 1) % 3];
-
-        now[0] = last[0] + cost_of(a[i - 1]);
-        for (size_t j = 1; j <= wide; j++) {
-            size_t replace =
-                last[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : LETTER);
-
-            now[j] = least(replace, least(last[j] + cost_of(a[i - 1]),
-                                          now[j - 1] + cost_of(b[j - 1])));
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
-                same(a[i - 2], b[j - 1]))
-                now[j] = least(now[j], before[j - 2] + LETTER);
-        }
+        if (strncmp(text, each->letter, 2) == 0 && (size == 2 || attached))
+            return (struct argument){ each->name, strlen(each->name),
+                                      attached ? text + 2 : value };
     }
-    return row[strlen(a) % 3][wide];
+    return (struct argument){ text, size, value };
 }
 
-/* The word is how the candidate begins, and more than a letter of it. */
-static bool begins(const char *word, const char *candidate)
+static const struct option *find(const struct option *table,
+                                 const struct argument *argument)
 {
-    size_t size = strlen(word);
-
-    return size > 1 + strspn(word, "-") &&
-           strncasecmp(word, candidate, size) == 0;
+    for (; table && table->name; table++)
+        if (strlen(table->name) == argument->size &&
+            memcmp(table->name, argument->name, argument->size) == 0)
+            return table;
+    return NULL;
 }
 
-struct args_hint args_hint(const char *word, const char *(*next)(void *state),
-                           void *state)
+bool args_takes_next(const struct option *table, const char *text)
 {
-    /* One letter may be wrong, and one more of each four: --jsno, --totls. */
-    size_t best = LETTER * (1 + strlen(word) / 4) + 1;
-    struct args_hint hint = { "" };
-    const char *candidate;
+    struct argument argument = split(text);
+    const struct option *option = find(table, &argument);
 
-    if (strlen(word) > WORD_MAX)
-        return hint;
-    while ((candidate = next(state)) != NULL) {
-        size_t far;
-
-        if (strlen(candidate) > WORD_MAX)
-            continue;
-        far = distance(word, candidate);
-        if (begins(word, candidate))
-            far = least(far, LETTER);
-        if (far < best) {
-            best = far;
-            snprintf(hint.text, sizeof(hint.text), "; did you mean '%s'?",
-                     candidate);
-        }
-    }
-    return hint;
+    return option && option->kind != KIND_FLAG && !argument.value;
 }
 
-/* ---- options ---- */
+/* No option begins with a digit: -1 is a number. */
+bool args_is_option(const char *argument)
+{
+    return argument[0] == '-' && argument[1] != 0 &&
+           !isdigit((unsigned char)argument[1]) && strcmp(argument, "--") != 0;
+}
+
+/* ---- unknown options ---- */
 
 struct each_option {
     const struct option *own, *common;
@@ -127,82 +112,72 @@ static const char *next_option(void *state)
 {
     struct each_option *each = state;
 
-    while (each->own && each->own->name)
-        if (*each->own++->name == '-')
-            return each->own[-1].name;
+    if (each->own && each->own->name)
+        return each->own++->name;
     return each->common->name ? each->common++->name : NULL;
 }
 
-/* "-t" and "-t=4" as "--threads", and so on; else the argument itself. */
-static const char *long_name(const char *argument, size_t *size)
-{
-    static const struct {
-        const char *letter, *name;
-    } letters[] = {
-        { "-h", "--help" },
-        { "-q", "--quiet" },
-        { "-t", "--threads" },
-    };
-
-    for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
-        if (*size == 2 && memcmp(letters[i].letter, argument, 2) == 0) {
-            *size = strlen(letters[i].name);
-            return letters[i].name;
-        }
-    return argument;
-}
-
-static const struct option *find_option(const struct option *options,
-                                        const char *name, size_t size)
-{
-    name = long_name(name, &size);
-    for (; options && options->name; options++)
-        if (strlen(options->name) == size &&
-            memcmp(options->name, name, size) == 0)
-            return options;
-    return NULL;
-}
-
-/* -f, whose user may mean the first option of that letter. */
-static struct args_hint hint_for_letter(const struct run *run, char letter)
+/* For -f: the first option of that letter. */
+static struct nearest nearest_letter(const struct run *run, char letter)
 {
     struct each_option each = { run->command->options, common_options };
-    struct args_hint hint = { "" };
+    struct nearest nearest = { "" };
     const char *name;
 
-    while (!*hint.text && (name = next_option(&each)) != NULL)
+    while (!*nearest.hint && (name = next_option(&each)) != NULL)
         if (name[strspn(name, "-")] == letter)
-            snprintf(hint.text, sizeof(hint.text), "; did you mean '%s'?",
+            snprintf(nearest.hint, sizeof(nearest.hint), "; did you mean '%s'?",
                      name);
-    return hint;
+    return nearest;
 }
 
-static bool unknown_option(struct run *run, const char *argument, size_t size)
+static void unknown_option(struct run *run, const char *argument)
 {
-    struct each_option each = { run->command->options, common_options };
-    struct args_hint hint = { "" };
-    char name[WORD_MAX + 1];
+    const struct command *command = run->command;
+    struct each_option each = { command->options, common_options };
+    size_t size = strcspn(argument, "=");
+    struct nearest nearest = { "" };
+    char name[64];
 
     if (size < sizeof(name)) {
         memcpy(name, argument, size);
         name[size] = 0;
-        hint = size == 2 ? hint_for_letter(run, name[1])
-                         : args_hint(name, next_option, &each);
+        nearest = size == 2 ? nearest_letter(run, name[1])
+                            : nearest_word(name, next_option, &each);
     }
-    if (*hint.text)
-        report_usage(run, "there is no option '%s'%s", name, hint.text);
+    if (*nearest.hint)
+        report_usage(run, "unknown option '%s'%s", name, nearest.hint);
     else
-        report_usage(run,
-                     "there is no option '%.60s'; see: modelfile help %s%s%s",
-                     argument, run->command->name,
-                     *run->command->sub ? " " : "", run->command->sub);
-    return false;
+        report_usage(run, "unknown option '%.60s'; see: modelfile help %s%s%s",
+                     argument, command->name, *command->sub ? " " : "",
+                     command->sub);
+}
+
+/* ---- values ---- */
+
+struct option_value option_value(const struct option *option)
+{
+    struct option_value value = { "" };
+    const char *name;
+    size_t size = 0;
+
+    if (option->kind != KIND_FORMAT) {
+        snprintf(value.text, sizeof(value.text), "%s",
+                 option->value ? option->value : "");
+        return value;
+    }
+    for (size_t i = 0; size < sizeof(value.text) &&
+                       (name = formats_name(option->first, i)) != NULL;
+         i++)
+        size += (size_t)snprintf(value.text + size, sizeof(value.text) - size,
+                                 "%s%s", i > 0 ? "|" : "", name);
+    return value;
 }
 
 struct each_choice {
     const char *rest; /* NULL at the end */
-    unsigned number;  /* of the next one */
-    char word[WORD_MAX + 1];
+    unsigned number;  /* of words so far */
+    char word[64];
 };
 
 static const char *next_choice(void *state)
@@ -220,25 +195,30 @@ static const char *next_choice(void *state)
 }
 
 static bool set_choice(struct run *run, const struct option *option,
-                       const char *value, void *place)
+                       const char *value)
 {
-    struct each_choice each = { option->choices, option->first, "" };
+    struct option_value words = option_value(option);
+    struct each_choice each = { .rest = words.text };
     const char *word;
 
     while ((word = next_choice(&each)) != NULL)
         if (strcasecmp(word, value) == 0) {
-            *(unsigned *)place = each.number - 1;
+            if (option->kind == KIND_FORMAT)
+                *option->set.text =
+                    formats_name(option->first, each.number - 1);
+            else
+                *option->set.choice = option->first + each.number - 1;
             return true;
         }
-    each.rest = option->choices;
-    report_usage(run, "'%s' cannot be '%.60s'; it is one of %s%s", option->name,
-                 value, option->choices,
-                 args_hint(value, next_choice, &each).text);
+    each.rest = words.text;
+    report_usage(run, "invalid value '%.60s' for '%s': not one of %s%s", value,
+                 option->name, words.text,
+                 nearest_word(value, next_choice, &each).hint);
     return false;
 }
 
 static bool set_count(struct run *run, const struct option *option,
-                      const char *value, void *place)
+                      const char *value)
 {
     unsigned long long number;
     char *end;
@@ -246,34 +226,18 @@ static bool set_count(struct run *run, const struct option *option,
     errno = 0;
     number = strtoull(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || number == 0) {
-        report_usage(run, "'%s' cannot be '%.60s'; it is a number from 1 on",
-                     option->name, value);
+        report_usage(run,
+                     "invalid value '%.60s' for '%s': not a number from 1 up",
+                     value, option->name);
         return false;
     }
-    *(uint64_t *)place = number;
-    return true;
-}
-
-static bool set_number(struct run *run, const struct option *option,
-                       const char *value, void *place)
-{
-    long long number;
-    char *end;
-
-    errno = 0;
-    number = strtoll(value, &end, 10);
-    if (end == value || *end || errno) {
-        report_usage(run, "'%s' cannot be '%.60s'; it is a number",
-                     option->name, value);
-        return false;
-    }
-    *(uint64_t *)place = number > 0 ? (uint64_t)number : 0;
+    *option->set.number = number;
     return true;
 }
 
 /* 64M, 1.5G, 2GiB, 4096: a thousand or 1024 to the power of its letter. */
 static bool set_size(struct run *run, const struct option *option,
-                     const char *value, void *place)
+                     const char *value)
 {
     static const char letters[] = "kMGT";
     char *end;
@@ -289,132 +253,120 @@ static bool set_size(struct run *run, const struct option *option,
     if (*value < '0' || *value > '9' || *end || !(number >= 1) ||
         number >= 0x1p63) {
         report_usage(run,
-                     "'%s' cannot be '%.60s'; it is a size such as 64M, "
+                     "invalid value '%.60s' for '%s': not a size such as 64M, "
                      "1.5G or 2GiB",
-                     option->name, value);
+                     value, option->name);
         return false;
     }
-    *(uint64_t *)place = (uint64_t)number;
+    *option->set.number = (uint64_t)number;
     return true;
 }
 
 static bool add_text(struct run *run, const struct option *option,
-                     const char *value, void *place)
+                     const char *value)
 {
-    struct text_list *list = place;
+    struct text_list *list = option->set.list;
 
     if (list->count == LIST_MAX) {
-        report_usage(run, "'%s' is given more than %d times", option->name,
-                     LIST_MAX);
+        report_usage(run, "too many '%s': at most %d", option->name, LIST_MAX);
         return false;
     }
     list->at[list->count++] = value;
     return true;
 }
 
-/* value: what follows "=", or NULL.  *used says whether the next argument was
- * taken as the value. */
-static bool set_option(struct run *run, const struct option *option,
-                       const char *value, const char *next, bool *used)
+static bool set_value(struct run *run, const struct option *option,
+                      const char *value)
 {
-    void *place = (char *)&run->options + option->place;
+    switch (option->kind) {
+    case KIND_CHOICE:
+    case KIND_FORMAT:
+        return set_choice(run, option, value);
+    case KIND_COUNT:
+        return set_count(run, option, value);
+    case KIND_SIZE:
+        return set_size(run, option, value);
+    case KIND_LIST:
+        return add_text(run, option, value);
+    default:
+        *option->set.text = value;
+        return true;
+    }
+}
 
-    if (option->kind == OPTION_FLAG && value) {
-        report_usage(run, "'%s' takes no value", option->name);
+/* ---- the command line ---- */
+
+/* next: the argument after it, or NULL; *used says whether that was the value.
+ */
+static bool parse_option(struct run *run, const char *text, const char *next,
+                         bool *used)
+{
+    struct argument argument = split(text);
+    const struct option *option = find(common_options, &argument);
+
+    if (!option)
+        option = find(run->command->options, &argument);
+    if (!option) {
+        unknown_option(run, text);
         return false;
     }
-    if (option->kind == OPTION_FLAG) {
-        *(bool *)place = true;
-        return true;
-    }
-    *used = !value;
-    value = value ? value : next;
-    if (!value) {
-        report_usage(run, "'%s' wants a value: %s", option->name,
-                     option->choices);
+    if (option->kind == KIND_FLAG && argument.value) {
+        report_usage(run, "option '%s' takes no value", option->name);
         return false;
     }
-    if (option->kind == OPTION_TEXT) {
-        *(const char **)place = value;
+    if (option->kind == KIND_FLAG) {
+        *option->set.flag = true;
         return true;
     }
-    if (option->kind == OPTION_LIST)
-        return add_text(run, option, value, place);
-    if (option->kind == OPTION_SIZE)
-        return set_size(run, option, value, place);
-    if (option->kind == OPTION_AT_ALL)
-        return set_number(run, option, value, place);
-    return option->kind == OPTION_CHOICE ? set_choice(run, option, value, place)
-                                         : set_count(run, option, value, place);
+    *used = !argument.value;
+    if (*used && !next) {
+        report_usage(run, "option '%s' requires a value: %s", option->name,
+                     option_value(option).text);
+        return false;
+    }
+    return set_value(run, option, *used ? next : argument.value);
 }
 
-static bool take_option(struct run *run, const char *argument, const char *next,
-                        bool *used)
+/* The name of the first operand that is missing, in "IN [OUT] TYPE": words in
+ * brackets are optional. */
+static const char *missing_operand(const struct run *run)
 {
-    size_t size = strcspn(argument, "=");
-    const char *value = argument[size] ? argument + size + 1 : NULL;
-    const struct option *option;
+    const char *word = run->command->operands, *missing = word;
+    size_t required = 0;
 
-    option = find_option(common_options, argument, size);
-    if (!option)
-        option = find_option(run->command->options, argument, size);
-    if (!option)
-        return unknown_option(run, argument, size);
-    return set_option(run, option, value, next, used);
+    for (; *word && required <= run->operand_count;
+         word += strcspn(word, " "), word += *word == ' ')
+        if (*word != '[') {
+            missing = word;
+            required++;
+        }
+    return missing;
 }
 
-/* The operand that no command but one has, and that stands for an option. */
-static bool take_last(struct run *run)
-{
-    const struct option *option = run->command->options;
-    bool used;
-
-    while (option && option->name && option->name[0] == '-')
-        option++;
-    if (!option || !option->name || run->operand_count < run->command->most)
-        return true;
-    return set_option(run, option, run->operand[--run->operand_count], NULL,
-                      &used);
-}
-
-/* No option begins with a digit: -1 is a number. */
-bool args_is_option(const char *argument)
-{
-    return argument[0] == '-' && argument[1] != 0 &&
-           !(argument[1] >= '0' && argument[1] <= '9') &&
-           strcmp(argument, "--") != 0;
-}
-
-bool args_takes_next(const char *argument)
-{
-    size_t size = strlen(argument);
-    const struct option *option = find_option(common_options, argument, size);
-
-    for (const struct command *each = commands; !option && each->name; each++)
-        option = find_option(each->options, argument, size);
-    return option && option->kind != OPTION_FLAG;
-}
-
-/* Most often a pattern of the shell's that stands for several files. */
-static void too_many(struct run *run)
+void args_missing(struct run *run)
 {
     const struct command *command = run->command;
-    const char *more = run->operand[command->most];
+    const char *missing = missing_operand(run);
 
-    if (strstr(command->operands, "[PATTERN]") &&
-        access(run->operand[1], F_OK) == 0)
-        names_is_file(
-            run, strcmp(command->name, "meta") == 0 ? NAMED_KEY : NAMED_TENSOR,
-            run->operand[1]);
-    else
+    report_usage(run, "missing argument %.*s; usage: modelfile %s%s%s %s",
+                 (int)strcspn(missing, " ."), missing, command->name,
+                 *command->sub ? " " : "", command->sub, command->operands);
+}
+
+static bool count_operands(struct run *run)
+{
+    const struct command *command = run->command;
+
+    if (run->operand_count < command->operands_min)
+        args_missing(run);
+    else if (run->operand_count > command->operands_max)
         report_usage(run,
-                     "'%.200s' is one argument too many; usage: modelfile "
-                     "%s%s%s %s%s",
-                     more, command->name, *command->sub ? " " : "",
-                     command->sub, command->operands,
-                     command->execute == command_merge
-                         ? " (FIRST stands for all shards)"
-                         : "");
+                     "unexpected argument '%.200s'; usage: modelfile %s%s%s %s",
+                     run->operand[command->operands_max], command->name,
+                     *command->sub ? " " : "", command->sub, command->operands);
+    else
+        return true;
+    return false;
 }
 
 bool args_parse(struct run *run, int count, char **arguments)
@@ -430,23 +382,15 @@ bool args_parse(struct run *run, int count, char **arguments)
         } else if (options_over || !args_is_option(argument)) {
             run->operand[run->operand_count++] = argument;
         } else {
-            if (!take_option(run, argument,
-                             i + 1 < count ? arguments[i + 1] : NULL, &used))
+            if (!parse_option(run, argument,
+                              i + 1 < count ? arguments[i + 1] : NULL, &used))
                 return false;
             i += used;
         }
     }
-    if (run->options.help)
+    if (run->options->help)
         return true;
-    if (run->command->execute == command_quantize)
-        quantize_operands(run);
-    if (run->operand_count < run->command->least)
-        report_usage(run, "something is missing; usage: modelfile %s%s%s %s",
-                     run->command->name, *run->command->sub ? " " : "",
-                     run->command->sub, run->command->operands);
-    else if (run->operand_count > run->command->most)
-        too_many(run);
-    else if (run->operand_count > run->command->least)
-        return take_last(run);
-    return run->code == EXIT_DONE;
+    if (run->command->check_operands && !run->command->check_operands(run))
+        return false;
+    return count_operands(run);
 }

@@ -1,46 +1,69 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - modelfile help and modelfile version
+ * help.c - help made from the rows of commands and options
  */
+#include "cli/help.h"
+
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/help.h"
+#include "cli/answer.h"
+#include "cli/json.h"
 
-/* Where the explanation of an option or command begins. */
-#define OPTION_COLUMN  29
-#define COMMAND_COLUMN 31
+#define OPTION_COLUMN  29 /* where the explanation of an option begins */
+#define COMMAND_COLUMN 31 /* where that of a command begins */
+
+static const struct exit_meaning {
+    int code;
+    const char *meaning; /* NULL ends the list */
+} exit_meanings[] = {
+    { EXIT_DONE, "success" },
+    { EXIT_NO, "invalid or different: see the help of the command" },
+    { EXIT_USAGE, "the command line is wrong" },
+    { EXIT_INPUT, "an input cannot be read" },
+    { EXIT_OUTPUT, "an output cannot be written" },
+    { EXIT_MEMORY, "out of memory, or --max-memory was reached" },
+    { EXIT_SIGNAL + SIGHUP, "ended by SIGHUP" },
+    { EXIT_SIGNAL + SIGINT, "ended by SIGINT (Ctrl-C)" },
+    { EXIT_SIGNAL + SIGTERM, "ended by SIGTERM" },
+    { 0 },
+};
+
+/* ---- text ---- */
 
 static const char *space_before(const struct command *command)
 {
     return *command->sub ? " " : "";
 }
 
-/* A line of two columns; the second goes on below itself. */
+/* A row of two columns; the second is wrapped. */
 static void row(struct run *run, const char *first, size_t column,
                 const char *second)
 {
-    size_t taken = strlen(first);
+    size_t width = strlen(first);
 
     out_text(&run->out, first);
-    if (taken >= column) {
+    if (width >= column) {
         out_text(&run->out, "\n");
-        taken = 0;
+        width = 0;
     }
-    out_spaces(&run->out, column - taken);
+    out_spaces(&run->out, column - width);
     out_wrapped(&run->out, second, column);
 }
 
-static void option_lines(struct run *run, const struct option *option)
+static void option_rows(struct run *run, const struct option *option)
 {
-    char first[100];
+    char first[200];
 
     for (; option && option->name; option++) {
+        const char *letter = option_letter(option);
+
         if (!option->help)
             continue;
-        snprintf(first, sizeof(first), "  %s%s%s", option->name,
-                 option->choices ? " " : "",
-                 option->choices ? option->choices : "");
+        snprintf(first, sizeof(first), "  %s%s%s%s%s", letter ? letter : "",
+                 letter ? ", " : "", option->name, option->value ? " " : "",
+                 option_value(option).text);
         row(run, first, OPTION_COLUMN, option->help);
     }
 }
@@ -57,28 +80,11 @@ static void example_lines(struct run *run, const char *examples)
     }
 }
 
-/* The words that TYPE may be. */
-static void mix_lines(struct run *run)
-{
-    char words[1024] = "";
-    struct mf_mix_info mix;
-    size_t size = 0;
-
-    out_text(&run->out, "\nTYPE is a mix of llama-quantize:\n  ");
-    for (size_t i = 0; mf_mix_at(i, &mix); i++)
-        if (mix.available && size + strlen(mix.name) + 2 < sizeof(words))
-            size += (size_t)snprintf(words + size, sizeof(words) - size, "%s%s",
-                                     size > 0 ? " " : "", mix.name);
-    out_wrapped(&run->out, words, 2);
-    out_text(&run->out, "or the type of all tensors, such as mxfp4, nvfp4, "
-                        "apr_q4, apr_q8\n");
-}
-
 void help_command(struct run *run, const struct command *command)
 {
     struct out *out = &run->out;
 
-    if (run->options.json) {
+    if (run->options->json) {
         help_json(run, command->name, command->sub);
         return;
     }
@@ -87,190 +93,143 @@ void help_command(struct run *run, const struct command *command)
     example_lines(run, command->examples);
     out_format(out, "\nusage: modelfile %s%s%s %s\n", command->name,
                space_before(command), command->sub, command->operands);
-    if (command->execute == command_quantize)
-        mix_lines(run);
+    if (command->more_help)
+        command->more_help(run);
+    if (command->exit_no)
+        out_format(out, "exit code 1: %s\n", command->exit_no);
     out_text(out, "\noptions:\n");
-    option_lines(run, command->options);
-    option_lines(run, common_options);
+    option_rows(run, command->options);
+    option_rows(run, common_options);
 }
 
-static void help_all(struct run *run)
+void help_list(struct run *run)
 {
     const struct exit_meaning *exit = exit_meanings;
     struct out *out = &run->out;
     char first[100];
 
-    out_text(
-        out,
-        "modelfile - look into, check, convert and quantize model files\n\n"
-        "  modelfile info model.gguf\n"
-        "  modelfile tensors model.safetensors --top 10\n"
-        "  modelfile meta get model.apr architecture\n\n"
-        "commands:\n");
-    for (const struct command *command = commands; command->name; command++) {
+    out_text(out,
+             "modelfile - inspect, check, convert and quantize model files\n\n"
+             "  modelfile info model.gguf\n"
+             "  modelfile tensors model.safetensors --top 10\n"
+             "  modelfile meta get model.apr architecture\n\n"
+             "commands:\n");
+    for (size_t i = 0; run->commands[i]; i++) {
+        const struct command *command = run->commands[i];
+
         snprintf(first, sizeof(first), "  %s%s%s %s", command->name,
                  space_before(command), command->sub, command->operands);
         row(run, first, COMMAND_COLUMN, command->summary);
     }
     out_text(out, "\noptions of every command:\n");
-    option_lines(run, common_options);
-    out_text(out, "\n'-' is standard input where that is a file.\n\n"
-                  "exit codes:\n");
+    option_rows(run, common_options);
+    out_text(out, "\nFILE can be '-' for standard input, if that is "
+                  "seekable.\n\nexit codes:\n");
     for (; exit->meaning; exit++) {
         snprintf(first, sizeof(first), "  %d", exit->code);
         row(run, first, 7, exit->meaning);
     }
 }
 
-void command_help(struct run *run)
+/* ---- JSON ---- */
+
+/* The parts of a text that the character separates. */
+static void parts_json(struct run *run, const char *key, const char *text,
+                       char separator)
 {
-    const struct command *command;
+    const char separators[] = { separator, 0 };
 
-    if (run->operand_count == 0) {
-        if (run->options.json)
-            help_json(run, NULL, NULL);
-        else
-            help_all(run);
-        return;
-    }
-    command = command_find(run->operand[0],
-                           run->operand_count > 1 ? run->operand[1] : NULL);
-    if (!command) {
-        report_usage(run, "there is no command '%.60s'; see: modelfile help",
-                     run->operand[0]);
-        return;
-    }
-    if (run->options.json) {
-        help_json(run, command->name,
-                  run->operand_count > 1 ? command->sub : NULL);
-        return;
-    }
-    /* `help meta` tells of all that begin with it. */
-    if (run->operand_count > 1) {
-        help_command(run, command);
-        return;
-    }
-    for (bool first = true;
-         command->name && strcmp(command->name, run->operand[0]) == 0;
-         command++, first = false) {
-        if (!first)
-            out_text(&run->out, "\n");
-        help_command(run, command);
-    }
-}
-
-/* ---- version ---- */
-
-/* Of several dialects of a format the one with the shortest suffix stands for
- * all: an index lists files of it. */
-static bool stands_for_format(size_t index, const struct mf_format_info *format)
-{
-    size_t size = strlen(format->suffix);
-    struct mf_format_info other;
-
-    for (size_t i = 0; mf_format_at(i, &other); i++)
-        if (strcmp(other.name, format->name) == 0 &&
-            (strlen(other.suffix) < size ||
-             (i < index && strlen(other.suffix) == size)))
-            return false;
-    return true;
-}
-
-static void suffixes_json(struct run *run, const char *name)
-{
-    struct mf_format_info format;
-    const char *last = "";
-
-    mf_json_key(&run->json, "suffixes");
+    mf_json_key(&run->json, key);
     mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_format_at(i, &format); i++) {
-        if (strcmp(format.name, name) != 0 || strcmp(format.suffix, last) == 0)
-            continue; /* dialects may share one */
-        last = format.suffix;
-        mf_json_string(&run->json, last, strlen(last));
+    while (*text) {
+        size_t size = strcspn(text, separators);
+
+        mf_json_string(&run->json, text, size);
+        text += size + (text[size] != 0);
     }
     mf_json_end(&run->json, ']');
 }
 
-static void formats_json(struct run *run)
+static void option_json(struct run *run, const struct option *option,
+                        const char *help)
 {
-    struct mf_format_info format;
+    static const char *const kinds[] = {
+        [KIND_FLAG] = "flag",     [KIND_CHOICE] = "choice",
+        [KIND_FORMAT] = "choice", [KIND_COUNT] = "number",
+        [KIND_SIZE] = "size",     [KIND_TEXT] = "text",
+        [KIND_LIST] = "text"
+    };
 
-    mf_json_key(&run->json, "formats");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_format_at(i, &format); i++) {
-        if (!stands_for_format(i, &format))
-            continue;
-        mf_json_begin(&run->json, '{');
-        json_text(run, "name", format.name);
-        json_text(run, "suffix", format.suffix);
-        suffixes_json(run, format.name);
-        json_text(run, "description", format.description);
-        mf_json_end(&run->json, '}');
-    }
-    mf_json_end(&run->json, ']');
-}
-
-static void types_json(struct run *run)
-{
-    struct mf_format_info format;
-    struct mf_type_info type;
-
-    mf_json_key(&run->json, "types");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_type_at(i, &type); i++) {
-        mf_json_begin(&run->json, '{');
-        json_text(run, "name", type.name);
-        json_number(run, "block", type.block);
-        json_number(run, "bytes", type.size);
-        for (size_t k = 0; mf_format_at(k, &format); k++)
-            if (stands_for_format(k, &format))
-                json_bool(run, format.name, mf_type_in(type.name, format.name));
-        mf_json_end(&run->json, '}');
-    }
-    mf_json_end(&run->json, ']');
-}
-
-static const char *compiler(void)
-{
-#if defined(__clang__)
-    return "clang " __clang_version__;
-#elif defined(__GNUC__)
-    return "gcc " __VERSION__;
-#else
-    return "unknown";
-#endif
-}
-
-/* This run's own, which is any run's. */
-static void sandbox_json(struct run *run)
-{
-    const struct sandbox *sandbox = &run->sandbox;
-
-    mf_json_key(&run->json, "sandbox");
     mf_json_begin(&run->json, '{');
-    json_number(run, "landlock", sandbox->landlock);
-    json_bool(run, "seccomp", sandbox->seccomp);
-    mf_json_key(&run->json, "off");
-    if (sandbox->off)
-        mf_json_string(&run->json, sandbox->off, strlen(sandbox->off));
-    else
-        mf_json_null(&run->json);
+    json_text(run, "name", option->name);
+    json_text(run, "kind", kinds[option->kind]);
+    if (option->kind == KIND_CHOICE || option->kind == KIND_FORMAT)
+        parts_json(run, "choices", option_value(option).text, '|');
+    else if (option->value)
+        json_text(run, "value", option->value);
+    json_bool(run, "repeatable", option->kind == KIND_LIST);
+    json_text(run, "help", help);
     mf_json_end(&run->json, '}');
 }
 
-void command_version(struct run *run)
+/* A second name of an option has the help of the first. */
+static void options_json(struct run *run, const struct option *option)
 {
-    if (!run->options.json) {
-        out_format(&run->out, "modelfile %s\n", mf_version());
-        return;
+    const char *help = "";
+
+    mf_json_key(&run->json, "options");
+    mf_json_begin(&run->json, '[');
+    for (; option && option->name; option++) {
+        help = option->help ? option->help : help;
+        if (option->name[0] == '-')
+            option_json(run, option, help);
     }
-    report_begin(run);
-    json_text(run, "version", mf_version());
-    json_text(run, "compiler", compiler());
-    sandbox_json(run);
-    formats_json(run);
-    types_json(run);
-    report_end(run);
-    out_text(&run->out, "\n");
+    mf_json_end(&run->json, ']');
+}
+
+static void command_json(struct run *run, const struct command *command)
+{
+    mf_json_begin(&run->json, '{');
+    json_text(run, "name", command->name);
+    mf_json_key(&run->json, "sub_command");
+    if (*command->sub)
+        mf_json_string(&run->json, command->sub, strlen(command->sub));
+    else
+        mf_json_null(&run->json);
+    json_text(run, "operands", command->operands);
+    json_number(run, "operands_least", command->operands_min);
+    mf_json_key(&run->json, "operands_most");
+    if (command->operands_max == SIZE_MAX)
+        mf_json_null(&run->json);
+    else
+        mf_json_u64(&run->json, command->operands_max);
+    json_text(run, "summary", command->summary);
+    parts_json(run, "examples", command->examples, '\n');
+    options_json(run, command->options);
+    mf_json_end(&run->json, '}');
+}
+
+void help_json(struct run *run, const char *name, const char *sub)
+{
+    const struct exit_meaning *exit = exit_meanings;
+
+    answer_begin(run);
+    mf_json_key(&run->json, "commands");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; run->commands[i]; i++)
+        if ((!name || strcmp(name, run->commands[i]->name) == 0) &&
+            (!sub || strcmp(sub, run->commands[i]->sub) == 0))
+            command_json(run, run->commands[i]);
+    mf_json_end(&run->json, ']');
+    options_json(run, common_options);
+    mf_json_key(&run->json, "exit_codes");
+    mf_json_begin(&run->json, '[');
+    for (; exit->meaning; exit++) {
+        mf_json_begin(&run->json, '{');
+        json_number(run, "code", (uint64_t)exit->code);
+        json_text(run, "meaning", exit->meaning);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+    answer_finish(run);
 }

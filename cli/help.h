@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.h - what help.c and help_json.c share
+ * help.h - help made from the rows of commands and options
  */
 #ifndef MF_CLI_HELP_H
 #define MF_CLI_HELP_H
 
-#include <signal.h>
-
 #include "cli/cli.h"
 
-struct exit_meaning {
-    int code;
-    const char *meaning; /* NULL ends a list */
-};
-extern const struct exit_meaning exit_meanings[];
+/* All about one command, for `help COMMAND` and `COMMAND --help`. */
+void help_command(struct run *run, const struct command *command);
 
-/* The commands of that name, and sub-command; NULL for all. */
+/* The list of commands. */
+void help_list(struct run *run);
+
+/* In JSON: the commands of that name and sub-command; NULL for all. */
 void help_json(struct run *run, const char *name, const char *sub);
 
 #endif

@@ -1,42 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.c - what operands name: files, folders, globs, standard output
+ * inputs.c - the files that operands name: files, folders and globs
+ *
+ * A folder stands for all models below it, each with its shards; a symbolic
+ * link to a folder is not followed, since it may lead back to where we came
+ * from.  The shell expands globs for most users; we do for those who quote
+ * them, unless a file of that very name exists.  With more than one file, or
+ * anything that could be more than one, --json prints an array.
  */
+#include "cli/inputs.h"
+
 #include <glob.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/cli.h"
+#include "cli/answer.h"
+#include "cli/json.h"
+#include "cli/report.h"
 
 const char *inputs_path(const char *operand)
 {
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
-}
-
-bool output_is_stdout(const char *operand)
-{
-    static const char *const names[] = { "-", "/dev/stdout", "/dev/fd/1",
-                                         "/proc/self/fd/1" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(operand, names[i]) == 0)
-            return true;
-    return false;
-}
-
-const char *output_path(const char *operand)
-{
-    return output_is_stdout(operand) ? "-" : operand;
-}
-
-bool output_fits(struct run *run, const char *operand)
-{
-    if (!output_is_stdout(operand) || !run->options.json ||
-        run->options.dry_run)
-        return true;
-    report_usage(run, "what is written and --json cannot both go to standard "
-                      "output");
-    return false;
 }
 
 static bool is_folder(const char *path)
@@ -46,8 +30,7 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-/* A pattern that the shell has not put names for; a file of that very name is
- * no pattern. */
+/* A pattern that the shell has not expanded. */
 static bool is_glob(const char *operand)
 {
     struct stat status;
@@ -57,19 +40,19 @@ static bool is_glob(const char *operand)
 
 struct each {
     struct run *run;
-    void (*show)(struct run *run, const char *path, enum mf_shards shards);
+    inputs_show *show;
     void (*fail)(struct run *run, const char *path);
-    bool files;   /* folders are not looked into */
-    size_t shown; /* or failed */
+    bool files;   /* folders are passed to show */
+    size_t shown; /* calls of show and fail */
 };
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
 {
     struct run *run = each->run;
 
-    report_begin(run);
+    answer_begin(run);
     each->show(run, path, shards);
-    report_end(run);
+    answer_end(run);
     each->shown++;
 }
 
@@ -84,16 +67,16 @@ static void fail_one(struct each *each, const char *path)
 {
     struct run *run = each->run;
 
-    report_begin(run);
+    answer_begin(run);
     each->fail(run, path);
-    report_end(run);
+    answer_end(run);
     each->shown++;
 }
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
 
 /* Its models, then those of the folders in it. */
-static void show_all_of(struct each *each, const char *folder)
+static void show_below(struct each *each, const char *folder)
 {
     struct mf_env *env = each->run->env;
 
@@ -102,16 +85,15 @@ static void show_all_of(struct each *each, const char *folder)
         fail_one(each, folder);
 }
 
-/* A link may lead back to where we come from. */
 static enum mf_status show_tree(void *user, const char *folder, bool link)
 {
     struct each *each = user;
 
     if (link)
         report_remark(each->run, folder,
-                      "a symbolic link to a folder, which is not followed");
+                      "skipped: a symbolic link to a folder");
     else
-        show_all_of(each, folder);
+        show_below(each, folder);
     return MF_OK;
 }
 
@@ -120,9 +102,9 @@ static void show_folder(struct each *each, const char *folder)
     size_t before = each->shown;
     struct mf_model *model;
 
-    show_all_of(each, folder);
+    show_below(each, folder);
     if (each->shown == before &&
-        /* which says that there is none, in the library's words */
+        /* fails with the library's message about a folder without models */
         mf_model_open(each->run->env, folder, NULL, &model) != MF_OK)
         fail_one(each, folder);
 }
@@ -140,7 +122,7 @@ static void show_glob(struct each *each, const char *pattern)
     glob_t found;
 
     if (glob(pattern, 0, NULL, &found) != 0) {
-        show_one(each, pattern, MF_SHARDS_AUTO); /* says that it is missing */
+        show_one(each, pattern, MF_SHARDS_AUTO); /* reports it missing */
         return;
     }
     for (size_t i = 0; i < found.gl_pathc; i++)
@@ -155,22 +137,20 @@ static void show_operands(struct each *each)
 
     for (size_t i = 0; i < run->operand_count; i++)
         many = many || is_folder(run->operand[i]) || is_glob(run->operand[i]);
-    if (run->options.json && many)
+    if (run->options->json && many)
         mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < run->operand_count; i++)
         if (is_glob(run->operand[i]))
             show_glob(each, run->operand[i]);
         else
             show_operand(each, run->operand[i]);
-    if (run->options.json && many)
+    if (run->options->json && many)
         mf_json_end(&run->json, ']');
-    if (run->options.json)
+    if (run->options->json)
         out_text(&run->out, "\n");
 }
 
-void inputs_each(struct run *run,
-                 void (*show)(struct run *run, const char *path,
-                              enum mf_shards shards),
+void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path))
 {
     struct each each = { .run = run, .show = show, .fail = fail };
@@ -178,9 +158,7 @@ void inputs_each(struct run *run,
     show_operands(&each);
 }
 
-void inputs_files(struct run *run,
-                  void (*show)(struct run *run, const char *path,
-                               enum mf_shards shards))
+void inputs_files(struct run *run, inputs_show *show)
 {
     struct each each = { .run = run, .show = show, .files = true };
 
@@ -192,10 +170,10 @@ static enum mf_status try_open(struct run *run, const char *path,
                                struct mf_model **out)
 {
     struct mf_open_options options = { .metadata_only = metadata_only,
-                                       .shards = run->options.one_file
+                                       .shards = run->options->one_file
                                                      ? MF_SHARDS_ALONE
                                                      : shards,
-                                       .findings_max = run->findings_kept };
+                                       .findings_max = run->findings_max };
     enum mf_status status =
         mf_model_open(run->env, inputs_path(path), &options, out);
 
@@ -222,32 +200,27 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 }
 
 static void show_model(struct run *run, enum mf_shards shards,
-                       bool metadata_only,
-                       void (*show)(struct run *run, struct mf_model *model))
+                       bool metadata_only, inputs_show_model *show)
 {
     struct mf_model *model;
 
-    report_begin(run);
+    answer_begin(run);
     model = inputs_open(run, run->operand[0], shards, metadata_only);
     if (model) {
-        if (run->options.json)
+        if (run->options->json)
             json_str(run, "file", str_of(run->operand[0]));
         show(run, model);
         mf_model_close(model);
     }
-    report_end(run);
-    if (run->options.json)
-        out_text(&run->out, "\n");
+    answer_finish(run);
 }
 
-void inputs_one(struct run *run, bool metadata_only,
-                void (*show)(struct run *run, struct mf_model *model))
+void inputs_one(struct run *run, bool metadata_only, inputs_show_model *show)
 {
     show_model(run, MF_SHARDS_AUTO, metadata_only, show);
 }
 
-void inputs_whole(struct run *run,
-                  void (*show)(struct run *run, struct mf_model *model))
+void inputs_whole(struct run *run, inputs_show_model *show)
 {
     show_model(run, MF_SHARDS_BY_NAME, false, show);
 }
@@ -255,11 +228,9 @@ void inputs_whole(struct run *run,
 bool inputs_editable(struct run *run, const char *operand)
 {
     if (strcmp(operand, "-") == 0)
-        report_usage(run, "standard input cannot be changed: name the file");
+        report_usage(run, "cannot edit standard input: name the file");
     else if (is_folder(operand))
-        report_usage(run,
-                     "'%.200s' is a folder: name the file that is to be "
-                     "changed",
+        report_usage(run, "cannot edit folder '%.200s': name the file",
                      operand);
     else
         return true;

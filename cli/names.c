@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.c - which tensors or keys an operand names, and what it may mean where
- * it names none
+ * names.c - tensors and metadata keys that operands name
  */
+#include "cli/names.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
 
 /* All of a model, one by one. */
 struct each_name {
@@ -31,7 +33,7 @@ static const char *next_name(void *state)
 }
 
 static const char *const words[] = {
-    [NAMED_TENSOR] = "tensor", [NAMED_KEY] = "key"
+    [NAMED_TENSOR] = "tensor", [NAMED_KEY] = "metadata key"
 };
 
 bool names_match(const char *pattern, struct mf_str name)
@@ -44,11 +46,11 @@ void names_missing(struct run *run, const struct mf_model *model,
 {
     struct each_name each = { model, named, 0 };
 
-    report_usage(run, "%.200s: there is no %s '%.200s'%s", run->operand[0],
-                 words[named], name, args_hint(name, next_name, &each).text);
+    report_usage(run, "%.200s: no %s '%.200s'%s", run->operand[0], words[named],
+                 name, nearest_word(name, next_name, &each).hint);
 }
 
-/* A part of a name, which * would make a pattern of all of it. */
+/* Some name contains the pattern: '*' around it is missing. */
 static bool is_part(const struct mf_model *model, enum named named,
                     const char *pattern)
 {
@@ -61,12 +63,22 @@ static bool is_part(const struct mf_model *model, enum named named,
     return false;
 }
 
-void names_is_file(struct run *run, enum named named, const char *pattern)
+static void pattern_is_file(struct run *run, enum named named,
+                            const char *pattern)
 {
     report_usage(run,
-                 "'%.200s' is a file, and the second operand is a pattern for "
-                 "names of %ss: list one file at a time",
+                 "'%.200s' is a file, but the second argument is a pattern "
+                 "for %ss: list one file at a time",
                  pattern, words[named]);
+}
+
+bool names_one_file(struct run *run, enum named named)
+{
+    if (run->operand_count <= run->command->operands_max ||
+        access(run->operand[1], F_OK) != 0)
+        return true;
+    pattern_is_file(run, named, run->operand[1]);
+    return false;
 }
 
 void names_unmatched(struct run *run, const struct mf_model *model,
@@ -75,7 +87,7 @@ void names_unmatched(struct run *run, const struct mf_model *model,
     struct each_name each = { model, named, 0 };
 
     if (access(pattern, F_OK) == 0)
-        names_is_file(run, named, pattern);
+        pattern_is_file(run, named, pattern);
     else if (is_part(model, named, pattern))
         report_usage(run,
                      "%.200s: no %s matches '%.100s'; did you mean '*%.100s*'?",
@@ -83,5 +95,5 @@ void names_unmatched(struct run *run, const struct mf_model *model,
     else
         report_usage(run, "%.200s: no %s matches '%.200s'%s", run->operand[0],
                      words[named], pattern,
-                     args_hint(pattern, next_name, &each).text);
+                     nearest_word(pattern, next_name, &each).hint);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * out.c - standard output: buffered, counted, and told when nobody listens
+ * out.c - standard output: buffered, and aware of a reader that went away
  */
-#include "cli/cli.h"
+#include "cli/out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static void consider(struct out *out)
     if (errno == EPIPE)
         out->closed = true;
     else if (errno == EINTR)
-        out->stopped = progress_signal() != 0;
+        out->stopped = out->is_stopped && out->is_stopped();
     else
         out->error = errno;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * out.h - standard output: buffered, counted, and told when nobody listens
+ * out.h - standard output: buffered, and aware of a reader that went away
  *
- * No stdio: starting it costs an allocation, and it would hide the error of a
- * full disk until the program has gone.
+ * stdio is not used: its first write allocates a buffer, and an error such as
+ * a full disk would show only at exit.
  */
 #ifndef MF_CLI_OUT_H
 #define MF_CLI_OUT_H
@@ -16,34 +16,35 @@
 
 struct out {
     int fd;
-    bool closed;   /* the reader went away: the rest is not for anyone */
-    bool stopped;  /* a signal came while we waited for it */
+    bool closed;   /* the reader went away: nothing more is written */
+    bool stopped;  /* a signal came while we waited for the reader */
     int error;     /* errno of a write that failed, else 0 */
-    bool terminal; /* fd is one */
+    bool terminal; /* fd is a terminal */
     bool colour;
-    unsigned columns;           /* of the terminal; 0: as wide as need be */
-    void (*before)(void *user); /* something is written; may be NULL */
+    unsigned columns;           /* of the terminal; 0: no limit */
+    void (*before)(void *user); /* called before a write; may be NULL */
     void *user;
+    bool (*is_stopped)(void); /* a signal came; may be NULL */
     size_t filled;
-    size_t cell; /* where an open cell begins; OUT_BUFFER: none is open */
+    size_t cell; /* where the open cell begins; OUT_BUFFER: no cell is open */
     char buffer[OUT_BUFFER];
 };
 
-/* Where standard input, output or error is closed, no file that is opened later
- * may take its number and get what is meant for it.  Before anything is opened;
- * false where that cannot be had. */
+/* Opens /dev/null for each of standard input, output and error that is closed,
+ * so that no file opened later gets its number, and our output.  Call it before
+ * anything is opened; false if /dev/null cannot be opened. */
 bool out_hold_standard(void);
 
 void out_init(struct out *out, int fd);
 
-/* TERM is dumb, or says nothing: it gets no escape sequences. */
+/* TERM is "dumb" or not set: no escape sequences. */
 bool out_is_dumb(void);
 
-/* Of a terminal; one that does not say has 80.  0: this is none. */
+/* Columns of a terminal, 80 if it does not report them; 0: not a terminal. */
 unsigned out_terminal_columns(int fd);
 void out_flush(struct out *out);
 
-/* For more than there is room for. */
+/* For more than the buffer has room for. */
 void out_bytes_slow(struct out *out, const char *at, size_t size);
 
 /* Inline: a listing of 20,000 tensors calls these half a million times. */
@@ -67,35 +68,35 @@ void out_format(struct out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void out_spaces(struct out *out, size_t count);
 
-/* The text and a newline, broken between words where it would pass the line;
- * what follows starts in the column where the text does.  An empty line in it
- * stays one. */
+/* The text and a newline, wrapped between words; further lines are indented to
+ * column.  Empty lines are kept. */
 void out_wrapped(struct out *out, const char *text, size_t column);
 
-/* Columns of the terminal, else of an ordinary one. */
+/* Columns of the terminal; 80 if there is no terminal. */
 size_t out_columns(const struct out *out);
 
-/* Bold where colour is wanted. */
+/* Bold if colour is on. */
 void out_bold(struct out *out, const char *text);
 
-/* Text from a file: what a terminal must not see is escaped.  keep: characters
- * that go through all the same ("\n\t" or ""). */
+/* Text from a file, with control characters, invalid UTF-8 and the like escaped
+ * so that it cannot drive the terminal.  keep: characters that pass ("\n\t" or
+ * ""). */
 void out_escaped(struct out *out, struct mf_str text, const char *keep);
 
-/* Columns that out_escaped takes for it. */
+/* Columns that out_escaped takes for the text. */
 size_t out_width(struct mf_str text);
 
-/* Escaped text in a column of that width, spaces behind it; a longer one is
- * cut in the middle where cut is set, else overflows. */
+/* Escaped text, padded with spaces to the width.  Longer text is shortened in
+ * the middle if cut is set, else it overflows. */
 void out_column(struct out *out, struct mf_str text, size_t width, bool cut);
 
-/* What is written between the two, already escaped and of one line, loses its
- * end where it takes more than width columns (at least 1).  What is too long
- * for the buffer stays whole. */
+/* Output between the two, escaped and of one line, is cut to width columns (at
+ * least 1) by an ellipsis at its end.  Output larger than the buffer is not
+ * cut. */
 void out_cell_begin(struct out *out);
 void out_cell_end(struct out *out, size_t width);
 
-/* A number with separators of thousands, right-aligned. */
+/* A number with thousands separators, right-aligned. */
 void out_number(struct out *out, uint64_t number, size_t width);
 
 struct mf_str str_of(const char *text);
@@ -106,8 +107,8 @@ struct number_text {
 };
 struct number_text number_text(uint64_t number);
 
-/* Digits of number without separators, at out; returns how many.  20 bytes are
- * enough, nothing is terminated. */
+/* Writes the digits of number to out, at most 20 and not terminated; returns
+ * how many. */
 size_t put_decimal(char *out, uint64_t number);
 
 /* 0x1f80, right-aligned. */

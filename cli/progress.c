@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * progress.c - how far long work is, and what ends it early
+ * progress.c - the progress line, and ending on a signal
  *
- * A signal sets a flag: the library is told at its next question, takes away
- * what it has begun to write, and comes back with an error.  Where it does not
- * ask in time, as by a mistake or while it reads a long header, a timer ends
- * the program.
+ * A signal can come at any moment, and a target file may be half written.  The
+ * handler itself can do little: it may not allocate, take locks or print with
+ * stdio.  So there are two ways to end:
+ *
+ *   1. The handler sets stopped_by.  The library asks progress_update every
+ *      20 ms or so; that returns false, the library removes the temporary file
+ *      and returns MF_ERR_STOPPED, and the command ends as after any error.
+ *   2. In case nobody asks for DEADLINE_NS - a slow disk, a long header, a loop
+ *      that forgot to ask - a timer fires SIGALRM.  Its handler unlinks the
+ *      temporary files from the list that the env keeps for this
+ *      (mf_env_abandon) and ends the process.
+ *
+ * A second signal changes nothing, so an impatient Ctrl-C cannot leave files
+ * behind.
  */
+#include "cli/progress.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -15,24 +27,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-
-/* What a signal's end may take. */
+/* How long the library may take to end by itself. */
 #define DEADLINE_NS 80000000
 
 static volatile sig_atomic_t stopped_by;
 static struct run *running;
-static void (*volatile last_act)(void);
+static void (*volatile at_end)(void);
 static timer_t deadline;
 static bool has_deadline;
 
-static void say(const char *text)
+static void put(const char *text)
 {
     if (write(STDERR_FILENO, text, strlen(text)) < 0)
-        return; /* nobody is left to be told */
+        return; /* there is no way left to report it */
 }
 
-/* A second signal neither hastens the end nor puts it off. */
 static void stop(int number)
 {
     const struct itimerspec soon = { .it_value.tv_nsec = DEADLINE_NS };
@@ -46,21 +55,21 @@ static void stop(int number)
     errno = kept;
 }
 
-/* Everything here may be called by a signal handler. */
+/* Calls only what a signal handler may call. */
 static void end_now(int number)
 {
     (void)number;
     mf_env_abandon(running->env);
-    if (last_act)
-        last_act();
+    if (at_end)
+        at_end();
     progress_clear(running);
-    say("modelfile: interrupted\n");
+    put("modelfile: interrupted\n");
     _exit(EXIT_SIGNAL + stopped_by);
 }
 
 void progress_at_end(void (*act)(void))
 {
-    last_act = act;
+    at_end = act;
 }
 
 static void prepare_deadline(struct run *run)
@@ -88,11 +97,11 @@ void progress_catch_signals(struct run *run)
     struct sigaction action = { .sa_handler = stop };
 
     prepare_deadline(run);
-    sigfillset(&action.sa_mask); /* of several the first one counts */
+    sigfillset(&action.sa_mask); /* of several, the first one counts */
     for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
         struct sigaction old;
 
-        /* nohup and a shell's background jobs have some ignored: they stay. */
+        /* nohup and background jobs of a shell ignore some: keep that. */
         if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }
@@ -107,7 +116,7 @@ static double seconds_between(const struct timespec *from,
            (double)(to->tv_nsec - from->tv_nsec) / 1e9;
 }
 
-/* One line, written at once. */
+/* Collects a line, so that it is written at once. */
 static struct out line;
 
 static void write_piece(void *user, const char *at, size_t size)
@@ -148,10 +157,10 @@ static struct number_text left_text(double seconds)
     return text;
 }
 
-/* The longest that is printed before the tensor: the name has the rest. */
+/* Where the name of the tensor begins; it gets the rest of the line. */
 #define NAME_COLUMN 40
 
-/* Columns that it takes. */
+/* Returns the columns of the line. */
 static size_t show_text(const struct mf_progress *progress, double seconds,
                         size_t columns)
 {
@@ -174,8 +183,8 @@ static size_t show_text(const struct mf_progress *progress, double seconds,
     return (size_t)size + width;
 }
 
-/* What stood on the line before is written over with spaces: no terminal is too
- * dumb for that. */
+/* The rest of a longer line before is overwritten with spaces, which works on
+ * any terminal. */
 static void show(struct run *run, const struct mf_progress *progress,
                  double seconds)
 {
@@ -184,41 +193,41 @@ static void show(struct run *run, const struct mf_progress *progress,
     line.fd = STDERR_FILENO;
     line.closed = false;
     line.error = 0;
-    if (run->options.progress == PROGRESS_JSON) {
+    if (run->options->progress == PROGRESS_JSON) {
         show_json(progress, seconds);
     } else {
         out_text(&line, columns > 0 ? "\r" : "");
         width = show_text(progress, seconds, columns);
         if (columns == 0)
             out_text(&line, "\n");
-        else if (width < run->progress_width)
-            out_spaces(&line, run->progress_width - width);
-        run->progress_width = columns > 0 ? width : 0;
+        else if (width < run->progress.width)
+            out_spaces(&line, run->progress.width - width);
+        run->progress.width = columns > 0 ? width : 0;
     }
     out_flush(&line);
 }
 
 static bool is_shown(const struct run *run)
 {
-    return run->options.progress >= PROGRESS_ALWAYS ||
-           (run->options.progress == PROGRESS_AUTO && !run->options.quiet &&
+    return run->options->progress >= PROGRESS_ALWAYS ||
+           (run->options->progress == PROGRESS_AUTO && !run->options->quiet &&
             out_terminal_columns(STDERR_FILENO) > 0 && !out_is_dumb());
 }
 
-/* Of work that begins; another file's begins at 0 again. */
+/* Work begins; that on another file starts again at 0. */
 static bool is_new(const struct run *run, const struct mf_progress *progress)
 {
-    return progress->done < run->progress_done ||
-           (run->progress_at.tv_sec == run->started.tv_sec &&
-            run->progress_at.tv_nsec == run->started.tv_nsec);
+    return progress->done < run->progress.done ||
+           (run->progress.shown.tv_sec == run->started.tv_sec &&
+            run->progress.shown.tv_nsec == run->started.tv_nsec);
 }
 
-bool progress_tell(void *user, const struct mf_progress *progress)
+bool progress_update(void *user, const struct mf_progress *progress)
 {
-    /* Ten times a second, a log's lines each second; not at all for what is
-     * done by then. */
+    /* Ten times a second on a terminal, once a second in a log.  Work that is
+     * done before that shows nothing. */
     struct run *run = user;
-    double pause = run->options.progress == PROGRESS_ALWAYS &&
+    double pause = run->options->progress == PROGRESS_ALWAYS &&
                            out_terminal_columns(STDERR_FILENO) == 0
                        ? 1
                        : 0.1;
@@ -230,27 +239,27 @@ bool progress_tell(void *user, const struct mf_progress *progress)
         return true;
     clock_gettime(CLOCK_MONOTONIC, &now);
     if (is_new(run, progress))
-        run->progress_begun = run->progress_at = now;
-    run->progress_done = progress->done;
-    if (seconds_between(&run->progress_at, &now) < pause)
+        run->progress.begun = run->progress.shown = now;
+    run->progress.done = progress->done;
+    if (seconds_between(&run->progress.shown, &now) < pause)
         return true;
-    run->progress_at = now;
+    run->progress.shown = now;
     if (is_shown(run))
-        show(run, progress, seconds_between(&run->progress_begun, &now));
+        show(run, progress, seconds_between(&run->progress.begun, &now));
     return true;
 }
 
 void progress_clear(struct run *run)
 {
     static const char spaces[] = "                                        ";
-    size_t left = run->progress_width;
+    size_t left = run->progress.width;
 
     if (left == 0)
         return;
-    say("\r");
+    put("\r");
     for (; left >= sizeof(spaces); left -= sizeof(spaces) - 1)
-        say(spaces);
-    say(spaces + sizeof(spaces) - 1 - left);
-    say("\r");
-    run->progress_width = 0;
+        put(spaces);
+    put(spaces + sizeof(spaces) - 1 - left);
+    put("\r");
+    run->progress.width = 0;
 }

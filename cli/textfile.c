@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * textfile.c - a whole file of text: a manifest, an earlier report
+ * textfile.c - a whole text file in memory: a manifest, an earlier report
  */
+#include "cli/textfile.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/inputs.h"
+#include "cli/report.h"
 
-/* Much more than a million tensors or findings take. */
+/* Far above the size of a manifest of a million tensors. */
 #define SIZE_LIMIT ((size_t)256 * 1024 * 1024)
 
-/* Twice the room; false with errno set: of ENOMEM run->env says more. */
+/* Doubles the room; false with errno set, and with ENOMEM an error of run->env.
+ */
 static bool grow(struct run *run, struct textfile *file, size_t *room)
 {
     size_t more = *room ? *room * 2 : 64 * 1024;
@@ -58,7 +62,7 @@ bool textfile_read(struct run *run, const char *path, const char *what,
     if (!done && fd >= 0 && errno == ENOMEM)
         report_memory(run, path);
     else if (!done)
-        report_input(run, path, "%s cannot be read: %s", what, strerror(errno));
+        report_input(run, path, "cannot read %s: %s", what, strerror(errno));
     if (fd >= 0)
         close(fd);
     if (room > 0)

@@ -2,11 +2,13 @@
  *
  * totals.c - tensors added up by type
  */
+#include "cli/totals.h"
+
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/json.h"
 
-/* Sums of a damaged file may pass 2^64; they stop there. */
+/* Sizes of a damaged file may add up to more than 2^64; the sum stops there. */
 static void add(uint64_t *sum, uint64_t more)
 {
     *sum = more > UINT64_MAX - *sum ? UINT64_MAX : *sum + more;
@@ -29,7 +31,7 @@ static struct total *find_row(struct totals *totals, const char *type)
         return &totals->row[TOTALS_MAX - 1];
     if (i == totals->count) {
         totals->count++;
-        /* A file that claims more types than there are gets them in one. */
+        /* Only a damaged file has more types than there are. */
         if (i == TOTALS_MAX - 1)
             type = "others";
         memcpy(totals->row[i].type, type, strlen(type) + 1);
@@ -80,7 +82,7 @@ void totals_show(struct run *run, const struct totals *totals)
 {
     struct out *out = &run->out;
 
-    if (run->options.json) {
+    if (run->options->json) {
         show_json(run, totals);
         return;
     }

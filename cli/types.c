@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * types.c - quantization types on the command line: known, or which is meant
+ * types.c - quantization types and tensor types on the command line
  */
+#include "cli/types.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "cli/cli.h"
+#include "cli/report.h"
 
 /* Mixes first, then types of tensors. */
 struct each_type {
     size_t mix, type;
-    bool tensors; /* only what a tensor can be */
+    bool tensors; /* only types of tensors */
 };
 
 static const char *next_type(void *state)
@@ -28,27 +30,28 @@ static const char *next_type(void *state)
     return NULL;
 }
 
-bool types_quantize_known(struct run *run, const char *name)
+bool types_check_mix(struct run *run, const char *name)
 {
     struct each_type each = { 0 };
-    struct args_hint hint;
+    struct nearest nearest;
 
     if (mf_mix_name(name))
         return true;
-    hint = args_hint(name, next_type, &each);
+    nearest = nearest_word(name, next_type, &each);
     report_usage(run, "unknown quantization type '%.60s'%s", name,
-                 *hint.text ? hint.text : "; see: modelfile help quantize");
+                 *nearest.hint ? nearest.hint
+                               : "; see: modelfile help quantize");
     return false;
 }
 
-struct args_hint types_hint(const char *name)
+struct nearest types_nearest(const char *name)
 {
     struct each_type each = { .tensors = true };
 
-    return args_hint(name, next_type, &each);
+    return nearest_word(name, next_type, &each);
 }
 
-bool types_tensor_known(struct run *run, const char *option, const char *name)
+bool types_check_tensor(struct run *run, const char *option, const char *name)
 {
     struct each_type each = { .tensors = true };
     const char *type;
@@ -57,7 +60,7 @@ bool types_tensor_known(struct run *run, const char *option, const char *name)
         if (strcasecmp(type, name) == 0)
             return true;
     report_usage(run, "'%s': unknown tensor type '%.60s'%s", option, name,
-                 types_hint(name).text);
+                 types_nearest(name).hint);
     return false;
 }
 
@@ -65,5 +68,5 @@ bool types_is_near(const char *word)
 {
     struct each_type each = { 0 };
 
-    return !strpbrk(word, "./") && *args_hint(word, next_type, &each).text;
+    return !strpbrk(word, "./") && *nearest_word(word, next_type, &each).hint;
 }

@@ -1,38 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * value.c - a metadatum as text or JSON, shortened or whole
+ * value.c - a metadata value as text or JSON
  *
- * Read event by event: a vocabulary of any size is shown in bounded memory,
- * and shortened, only its first elements are read.
+ * A value is read event by event, so that a vocabulary of any size is printed
+ * in bounded memory; when it is shortened, only its first elements are read.
+ * The printer keeps what is open at each depth, and skips what is left out.
  */
+#include "cli/value.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/report.h"
 
 #define ELEMENTS_SHOWN   8
 #define CHARACTERS_SHOWN 60
-#define DEPTH_MAX        72 /* the library refuses deeper nesting before */
+#define DEPTH_MAX        72 /* the library's limit is lower */
 
-struct teller {
+struct printer {
     struct run *run;
     bool json, full;
     unsigned depth;
-    bool object[DEPTH_MAX];    /* what is open at that depth */
-    uint64_t told[DEPTH_MAX];  /* its elements or members so far */
-    uint64_t count[DEPTH_MAX]; /* how many there are; 0: not known */
-    unsigned skip;             /* open arrays and objects that are left out */
-    bool drop;                 /* the value of a key that was left out */
-    bool within;               /* a string, of which a piece was told */
-    size_t shown;              /* characters of it */
-    bool cut;                  /* something was left out */
+    bool object[DEPTH_MAX];      /* what is open at that depth */
+    uint64_t printed[DEPTH_MAX]; /* its elements or members so far */
+    uint64_t count[DEPTH_MAX];   /* how many there are; 0: unknown */
+    unsigned skip;               /* depth in something that is left out */
+    bool drop;                   /* leave out the value of the last key, too */
+    bool within;                 /* a string whose first piece was printed */
+    size_t shown;                /* characters of it */
+    bool cut;                    /* something was left out */
 };
 
 /* ---- numbers ---- */
 
-/* The fewest digits that give the number again. */
+/* The fewest digits that read back as the same number. */
 static void number_shortest(struct out *out, double value, bool is_float)
 {
     char text[40] = "";
@@ -112,18 +116,18 @@ static void scalar_json(struct mf_json_out *json, const struct mf_value *value)
 
 /* ---- strings ---- */
 
-static void piece_json(struct teller *teller, const struct mf_value *value)
+static void piece_json(struct printer *printer, const struct mf_value *value)
 {
-    struct mf_json_out *json = &teller->run->json;
+    struct mf_json_out *json = &printer->run->json;
 
-    if (!teller->within)
+    if (!printer->within)
         mf_json_open_string(json);
     mf_json_piece(json, value->text.at, value->text.size);
     if (!value->more)
         mf_json_close_string(json, value->event == MF_EVENT_KEY);
 }
 
-/* The start of text that has at most so many characters. */
+/* The first so many characters of text. */
 static struct mf_str front(struct mf_str text, size_t characters)
 {
     size_t at = 0;
@@ -136,185 +140,187 @@ static struct mf_str front(struct mf_str text, size_t characters)
     return (struct mf_str){ text.at, at };
 }
 
-static void piece_text(struct teller *teller, const struct mf_value *value)
+static void piece_text(struct printer *printer, const struct mf_value *value)
 {
-    struct out *out = &teller->run->out;
+    struct out *out = &printer->run->out;
     struct mf_str shown = value->text;
 
-    if (!teller->within) {
+    if (!printer->within) {
         out_text(out, "\"");
-        teller->shown = 0;
+        printer->shown = 0;
     }
-    if (!teller->full) {
-        shown = front(shown, CHARACTERS_SHOWN - teller->shown);
-        teller->shown += shown.size;
-        if (teller->shown > CHARACTERS_SHOWN)
-            teller->shown = CHARACTERS_SHOWN;
+    if (!printer->full) {
+        shown = front(shown, CHARACTERS_SHOWN - printer->shown);
+        printer->shown += shown.size;
+        if (printer->shown > CHARACTERS_SHOWN)
+            printer->shown = CHARACTERS_SHOWN;
     }
     out_escaped(out, shown, "");
-    if (shown.size < value->text.size && !teller->cut)
+    if (shown.size < value->text.size && !printer->cut)
         out_text(out, "…");
-    teller->cut = teller->cut || shown.size < value->text.size;
+    printer->cut = printer->cut || shown.size < value->text.size;
     if (!value->more) {
         out_text(out, value->event == MF_EVENT_KEY ? "\": " : "\"");
-        teller->cut = false;
+        printer->cut = false;
     }
 }
 
 /* ---- events ---- */
 
-/* A new element or member begins; false where it is left out. */
-static bool counts(struct teller *teller)
+/* A new element or member begins; false if it is left out. */
+static bool next_item(struct printer *printer)
 {
-    uint64_t number = teller->depth > 0 ? teller->told[teller->depth]++ : 0;
+    uint64_t number =
+        printer->depth > 0 ? printer->printed[printer->depth]++ : 0;
 
-    if (!teller->full && number >= ELEMENTS_SHOWN)
+    if (!printer->full && number >= ELEMENTS_SHOWN)
         return false;
-    if (number > 0 && !teller->json)
-        out_text(&teller->run->out, ", ");
+    if (number > 0 && !printer->json)
+        out_text(&printer->run->out, ", ");
     return true;
 }
 
-static void begin(struct teller *teller, const struct mf_value *value)
+static void begin(struct printer *printer, const struct mf_value *value)
 {
     bool object = value->type == MF_VALUE_OBJECT;
 
-    if (teller->json)
-        mf_json_begin(&teller->run->json, object ? '{' : '[');
+    if (printer->json)
+        mf_json_begin(&printer->run->json, object ? '{' : '[');
     else
-        out_text(&teller->run->out, object ? "{" : "[");
-    if (teller->depth + 1 < DEPTH_MAX)
-        teller->depth++;
-    teller->object[teller->depth] = object;
-    teller->told[teller->depth] = 0;
-    teller->count[teller->depth] = value->count;
+        out_text(&printer->run->out, object ? "{" : "[");
+    if (printer->depth + 1 < DEPTH_MAX)
+        printer->depth++;
+    printer->object[printer->depth] = object;
+    printer->printed[printer->depth] = 0;
+    printer->count[printer->depth] = value->count;
 }
 
-static void end(struct teller *teller)
+static void end(struct printer *printer)
 {
-    bool object = teller->object[teller->depth];
-    uint64_t told = teller->told[teller->depth];
-    uint64_t count = teller->count[teller->depth];
+    bool object = printer->object[printer->depth];
+    uint64_t printed = printer->printed[printer->depth];
+    uint64_t count = printer->count[printer->depth];
 
-    count = count > told ? count : told;
-    teller->depth--;
-    if (teller->json) {
-        mf_json_end(&teller->run->json, object ? '}' : ']');
+    count = count > printed ? count : printed;
+    printer->depth--;
+    if (printer->json) {
+        mf_json_end(&printer->run->json, object ? '}' : ']');
         return;
     }
-    if (!teller->full && count > ELEMENTS_SHOWN)
-        out_format(&teller->run->out, ", ... %s in all", number_text(count).at);
-    out_text(&teller->run->out, object ? "}" : "]");
+    if (!printer->full && count > ELEMENTS_SHOWN)
+        out_format(&printer->run->out, ", ... %s in all",
+                   number_text(count).at);
+    out_text(&printer->run->out, object ? "}" : "]");
 }
 
-static void item(struct teller *teller, const struct mf_value *value)
+static void item(struct printer *printer, const struct mf_value *value)
 {
     if (value->event == MF_EVENT_KEY || value->type == MF_VALUE_STRING) {
-        if (teller->json)
-            piece_json(teller, value);
+        if (printer->json)
+            piece_json(printer, value);
         else
-            piece_text(teller, value);
-        teller->within = value->more;
-    } else if (teller->json) {
-        scalar_json(&teller->run->json, value);
+            piece_text(printer, value);
+        printer->within = value->more;
+    } else if (printer->json) {
+        scalar_json(&printer->run->json, value);
     } else {
-        scalar_text(&teller->run->out, value);
+        scalar_text(&printer->run->out, value);
     }
 }
 
-/* What is left out is read past; true where value is a part of it. */
-static bool left_out(struct teller *teller, const struct mf_value *value)
+/* Whether value is part of something that is left out. */
+static bool left_out(struct printer *printer, const struct mf_value *value)
 {
-    bool in_object = teller->object[teller->depth];
+    bool in_object = printer->object[printer->depth];
 
-    if (teller->skip > 0) {
-        teller->skip += value->event == MF_EVENT_BEGIN;
-        teller->skip -= value->event == MF_EVENT_END;
+    if (printer->skip > 0) {
+        printer->skip += value->event == MF_EVENT_BEGIN;
+        printer->skip -= value->event == MF_EVENT_END;
         return true;
     }
-    if (teller->within || value->event == MF_EVENT_END)
+    if (printer->within || value->event == MF_EVENT_END)
         return false;
-    if (!teller->drop &&
-        (value->event == MF_EVENT_KEY || !in_object || teller->depth == 0))
-        teller->drop = !counts(teller);
-    if (!teller->drop)
+    if (!printer->drop &&
+        (value->event == MF_EVENT_KEY || !in_object || printer->depth == 0))
+        printer->drop = !next_item(printer);
+    if (!printer->drop)
         return false;
     if (value->event == MF_EVENT_BEGIN)
-        teller->skip = 1;
+        printer->skip = 1;
     /* A key is dropped with its value, a string with its last piece. */
-    teller->drop = value->event == MF_EVENT_KEY || value->more;
+    printer->drop = value->event == MF_EVENT_KEY || value->more;
     return true;
 }
 
-/* The outermost array has no more that is shown: no need to read on. */
-static bool enough(const struct teller *teller)
+/* The outermost array has nothing more to print: reading can stop. */
+static bool is_done(const struct printer *printer)
 {
-    return !teller->full && teller->depth == 1 && teller->skip == 0 &&
-           !teller->within &&
-           (teller->told[1] > ELEMENTS_SHOWN ||
-            (teller->told[1] == ELEMENTS_SHOWN && !teller->object[1] &&
-             teller->count[1] > ELEMENTS_SHOWN));
+    return !printer->full && printer->depth == 1 && printer->skip == 0 &&
+           !printer->within &&
+           (printer->printed[1] > ELEMENTS_SHOWN ||
+            (printer->printed[1] == ELEMENTS_SHOWN && !printer->object[1] &&
+             printer->count[1] > ELEMENTS_SHOWN));
 }
 
-static void tell(struct teller *teller, const struct mf_value *value)
+static void print_event(struct printer *printer, const struct mf_value *value)
 {
-    if (left_out(teller, value))
+    if (left_out(printer, value))
         return;
     if (value->event == MF_EVENT_BEGIN)
-        begin(teller, value);
+        begin(printer, value);
     else if (value->event == MF_EVENT_END)
-        end(teller);
+        end(printer);
     else
-        item(teller, value);
+        item(printer, value);
 }
 
-/* From the file.  Where that fails in the middle, everything that is open is
- * closed, so that JSON stays well-formed. */
-static void walk(struct teller *teller, struct mf_model *model, size_t index)
+/* Reads the value from the file.  If that fails in the middle, what is open is
+ * closed so that JSON stays well-formed. */
+static void walk(struct printer *printer, struct mf_model *model, size_t index)
 {
     struct mf_values *values;
     struct mf_value value;
 
     if (mf_values_open(model, index, &values) != MF_OK) {
-        report_failure(teller->run, "metadata");
+        report_failure(printer->run, "metadata");
         return;
     }
-    while (!enough(teller)) {
+    while (!is_done(printer)) {
         if (mf_values_next(values, &value) != MF_OK) {
             value.event = MF_EVENT_DONE;
-            report_worse(teller->run, EXIT_INPUT);
+            report_code(printer->run, EXIT_INPUT);
         }
         if (value.event == MF_EVENT_DONE)
             break;
-        tell(teller, &value);
+        print_event(printer, &value);
     }
-    while (teller->depth > 0)
-        end(teller);
+    while (printer->depth > 0)
+        end(printer);
     mf_values_close(values);
 }
 
-/* A number or a short string was kept when the model was opened. */
-static bool is_kept(const struct mf_meta *meta)
+/* Numbers and short strings are in memory since the model was opened. */
+static bool in_memory(const struct mf_meta *meta)
 {
     return meta->type != MF_VALUE_ARRAY && meta->type != MF_VALUE_OBJECT &&
            (meta->type != MF_VALUE_STRING || meta->text.at);
 }
 
-static void tell_meta(struct teller *teller, struct mf_model *model,
-                      size_t index)
+static void print_meta(struct printer *printer, struct mf_model *model,
+                       size_t index)
 {
     struct mf_value value = { .event = MF_EVENT_ITEM };
     struct mf_meta meta;
 
     mf_meta_at(model, index, &meta);
-    if (!is_kept(&meta)) {
-        walk(teller, model, index);
+    if (!in_memory(&meta)) {
+        walk(printer, model, index);
         return;
     }
     value.type = meta.type;
     value.number = meta.number;
     value.text = meta.text;
-    item(teller, &value);
+    item(printer, &value);
 }
 
 /* ---- for the commands ---- */
@@ -322,9 +328,9 @@ static void tell_meta(struct teller *teller, struct mf_model *model,
 void value_text(struct run *run, struct mf_model *model, size_t index,
                 bool full)
 {
-    struct teller teller = { .run = run, .full = full };
+    struct printer printer = { .run = run, .full = full };
 
-    tell_meta(&teller, model, index);
+    print_meta(&printer, model, index);
 }
 
 void value_plain(struct run *run, struct mf_model *model, size_t index,
@@ -351,15 +357,15 @@ void value_plain(struct run *run, struct mf_model *model, size_t index,
 
 void value_json_whole(struct run *run, struct mf_model *model, size_t index)
 {
-    struct teller teller = { .run = run, .json = true, .full = true };
+    struct printer printer = { .run = run, .json = true, .full = true };
 
-    tell_meta(&teller, model, index);
+    print_meta(&printer, model, index);
 }
 
 void value_json(struct run *run, struct mf_model *model, size_t index,
                 bool full)
 {
-    struct teller teller = { .run = run, .json = true, .full = full };
+    struct printer printer = { .run = run, .json = true, .full = full };
     struct mf_meta meta;
 
     mf_meta_at(model, index, &meta);
@@ -369,7 +375,19 @@ void value_json(struct run *run, struct mf_model *model, size_t index,
     if (meta.type == MF_VALUE_ARRAY || meta.type == MF_VALUE_OBJECT)
         json_number(run, "count", meta.count);
     mf_json_key(&run->json, "value");
-    tell_meta(&teller, model, index);
+    print_meta(&printer, model, index);
     if (!full && (meta.type == MF_VALUE_ARRAY || meta.type == MF_VALUE_OBJECT))
         json_bool(run, "truncated", meta.count > ELEMENTS_SHOWN);
+}
+
+void value_entry_json(struct run *run, struct mf_model *model, size_t index,
+                      bool full)
+{
+    struct mf_meta meta;
+
+    mf_meta_at(model, index, &meta);
+    mf_json_begin(&run->json, '{');
+    json_str(run, "key", meta.key);
+    value_json(run, model, index, full);
+    mf_json_end(&run->json, '}');
 }

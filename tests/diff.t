@@ -39,11 +39,11 @@ byte=$(echo $((size - 1 - offset)) | sed ':a; s/\([0-9]\)\([0-9]\{3\}\)\($\|,\)/
 check "a model is the same as itself" \
     expect 0 "are the same: 29 keys and 21 tensors" "$llama" "$llama"
 check "a flipped byte is found where it is" \
-    expect 1 "tensor '$name' is different: data from byte $byte on" \
+    expect 1 "tensor '$name' differs: data, first at byte $byte" \
     "$llama" "$dir/flipped.gguf"
-check "and nothing else" expect 1 "0 keys and 1 tensor differ" \
+check "and nothing else" expect 1 "differ in 0 keys and 1 tensor" \
     "$llama" "$dir/flipped.gguf"
-check "by any number of threads" expect 1 "data from byte $byte on" \
+check "by any number of threads" expect 1 "data, first at byte $byte" \
     --threads 3 "$llama" "$dir/flipped.gguf"
 check "--no-data does not look" expect 0 "data not read" --no-data \
     "$llama" "$dir/flipped.gguf"
@@ -54,7 +54,7 @@ check "which says so where they are the same" expect 0 '"same":true' --json \
 
 sed 's/Tiny Llama/Tiny Lhama/' "$llama" >"$dir/renamed.gguf"
 check "within a format, metadata count" \
-    expect 1 "1 key and 0 tensors differ" "$llama" "$dir/renamed.gguf"
+    expect 1 "differ in 1 key and 0 tensors" "$llama" "$dir/renamed.gguf"
 
 # The tensors of good-base.gguf (4 x 2 at 160, 6 at 192) as safetensors, which
 # lists dimensions the other way round, with metadata of its own.
@@ -74,16 +74,16 @@ safetensors() {
 }
 safetensors other.safetensors other
 check "another container of the same tensors is the same" \
-    expect 0 "are the same: 1 key (not counted) and 0 tensors differ" \
+    expect 0 "are the same but for 1 key (not counted)" \
     "$gguf" "$dir/other.safetensors"
 check "its metadata are shown" expect 0 \
-    "key 'general.architecture' is different: \"tiny\" | \"other\"" \
+    "key 'general.architecture' differs: \"tiny\" | \"other\"" \
     "$gguf" "$dir/other.safetensors"
 check "and count with --strict-metadata" \
-    expect 1 "1 key and 0 tensors differ" --strict-metadata "$gguf" \
+    expect 1 "differ in 1 key and 0 tensors" --strict-metadata "$gguf" \
     "$dir/other.safetensors"
 safetensors third.safetensors third
-check "they count within a format" expect 1 "1 key and 0 tensors differ" \
+check "they count within a format" expect 1 "differ in 1 key and 0 tensors" \
     "$dir/other.safetensors" "$dir/third.safetensors"
 
 # Keys and types of a format's own are told apart only where they differ.
@@ -104,7 +104,7 @@ case $modelfile in /*) ;; *) modelfile=$PWD/$modelfile ;; esac
 check "a converted model is the same, metadata and all" converted
 renamed() {
     "$modelfile" meta set --quiet "$dir/c.apr" num_layers=3 >"$dir/out" &&
-        expect 1 "key 'llama.block_count' is different: u32 2 | u64 3" \
+        expect 1 "key 'llama.block_count' differs: u32 2 | u64 3" \
             --strict-metadata "$dir/c.gguf" "$dir/c.apr"
 }
 check "a key that has another name there is found" renamed
@@ -114,7 +114,7 @@ check "a file that is not there is exit code 3" \
 check "so is a damaged tensor, with the file's name" \
     expect 3 "bad-overlap.gguf': tensor" "$gguf" fixtures/bad-overlap.gguf
 check "an option that is not there is exit code 2" \
-    expect 2 "no option" --value "$gguf" "$gguf"
+    expect 2 "unknown option" --value "$gguf" "$gguf"
 
 # ---- the numbers ----
 
@@ -135,24 +135,24 @@ floats odd F16 8 '\0\74\0\300\1\176\0\174'
 floats bool BOOL 4 '\0\1\1\0'
 
 check "numbers of different types are compared" expect 1 \
-    "tensor 't' is off by at most 3, relatively 0.25; RMSE 1.60078, cosine 0.781685699, zero in A alone: 1" \
+    "tensor 't': max error 3, relative 0.25; RMSE 1.60078, cosine 0.781685699, zero in A alone: 1" \
     --values "$dir/four.safetensors" "$dir/half.safetensors"
 check "the line that says so stands behind the difference" \
-    [ "$(sed -n 1p "$dir/out")" = "tensor 't' is different: type f32 | f16" ]
+    [ "$(sed -n 1p "$dir/out")" = "tensor 't' differs: type f32 | f16" ]
 check "in JSON, too" expect 1 \
     '"values":{"finite":4,"max_abs":3,"max_rel":0.25,"rmse":1.6007810593582121,"cosine":0.7816856' \
     --values --json "$dir/four.safetensors" "$dir/half.safetensors"
 check "what is none on one side is counted" expect 1 \
-    "relatively 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
+    "relative 0; RMSE 0, cosine 1, NaN in B alone: 1, Inf in B alone: 1" \
     --values "$dir/four.safetensors" "$dir/odd.safetensors"
 check "numbers of no type that is decoded are not" expect 1 \
-    "tensor 't' has values that are not compared: '$dir/bool.safetensors': tensor 't': decoding bool is not supported" \
+    "tensor 't': values not compared: '$dir/bool.safetensors': tensor 't': decoding bool is not supported" \
     --values "$dir/four.safetensors" "$dir/bool.safetensors"
 check "equal tensors have no such line" expect 0 "are the same" --values \
     "$dir/four.safetensors" "$dir/four.safetensors"
 check "nothing of it is printed" \
     [ "$(wc -l <"$dir/out")" -eq 1 ]
-check "--no-data is at odds with it" expect 2 "does not go with '--no-data'" \
+check "--no-data is at odds with it" expect 2 "'--values' and '--no-data' cannot both be given" \
     --values --no-data "$llama" "$llama"
 
 # Of blocks that became floats nothing is lost, and not much of floats that
@@ -161,7 +161,7 @@ check "--no-data is at odds with it" expect 2 "does not go with '--no-data'" \
 "$modelfile" dequantize --quiet --type bf16 "$llama" "$dir/halves.gguf" >"$dir/log"
 worst() {
     "$modelfile" diff --quiet --values "$1" "$2" |
-        sed -n 's/.*is off by .* relatively \([^;]*\);.*/\1/p' | sort -g | tail -n 1
+        sed -n 's/.*: max error .* relative \([^;]*\);.*/\1/p' | sort -g | tail -n 1
 }
 check "dequantized blocks are what they were" \
     [ "$(worst "$llama" "$dir/floats.gguf")" = 0 ]

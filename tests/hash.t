@@ -116,7 +116,7 @@ check "a tensor that is missing is found" \
     check_with 1 "tensor 'input.weight' is missing" "$model"
 manifest '$ s/:..../:0000/'
 check "a wrong digest of the whole is found" \
-    check_with 1 "xxh3 of the whole does not match" "$model"
+    check_with 1 "xxh3 of the model does not match" "$model"
 manifest '/^model/! d'
 check "a manifest of the whole alone will do" check_with 0 matches "$model"
 manifest 's/$/\r/; s/:\(.*\)  /:\U\1  /'
@@ -133,7 +133,7 @@ done
 check "of several models the one of that name is taken" \
     check_with 0 "2 tensors, xxh3 matches" fixtures/good-base.gguf
 check "where there is none, the answer is no" \
-    check_with 1 "no xxh3 of a model with this name" "$dir/flipped.gguf"
+    check_with 1 "no xxh3 digest for this model" "$dir/flipped.gguf"
 "$modelfile" hash --quiet fixtures/good-sharded >"$dir/manifest"
 check "the container does not matter" \
     check_with 0 "3 tensors, xxh3 matches" fixtures/good-folder
@@ -185,20 +185,20 @@ malformed() {
 digest=0123456789abcdef
 check "an empty manifest is refused" malformed "# nothing\n\n" "is empty"
 check "a line of something else is" malformed \
-    "xxh3:$digest  a\nhello\n" "line 2 of the manifest does not begin"
+    "xxh3:$digest  a\nhello\n" "line 2 of the manifest is not a line of a modelfile"
 check "a digest that is too short is" malformed \
-    "xxh3:${digest%f}  a\n" "line 1 of the manifest has a digest of another"
+    "xxh3:${digest%f}  a\n" "line 1 of the manifest has a digest of the wrong length"
 check "one that is not hexadecimal is" malformed \
     "xxh3:${digest%f}g  a\n" "line 1 of the manifest has a digest that is not"
 check "a line without a name is" malformed \
-    "xxh3:$digest" "line 1 of the manifest has no two spaces"
+    "xxh3:$digest" "line 1 of the manifest does not have two spaces"
 check "an escape that is none is" malformed \
-    'xxh3:0123456789abcdef  a\\q\n' "line 1 of the manifest has a backslash"
+    'xxh3:0123456789abcdef  a\\q\n' "line 1 of the manifest has an invalid escape"
 check "half an escape is" malformed \
-    'xxh3:0123456789abcdef  a\\x1' "line 1 of the manifest has a backslash"
+    'xxh3:0123456789abcdef  a\\x1' "line 1 of the manifest has an invalid escape"
 check "a manifest that is cut off is" malformed \
-    "xxh3:$digest  a\n" "its last line, 1, is not that of a model"
-check "one that is not there is" expect 3 "the manifest cannot be read" \
+    "xxh3:$digest  a\n" "truncated: its last line, 1, is not about a model"
+check "one that is not there is" expect 3 "cannot read the manifest" \
     hash --check "$dir/nothing" "$model"
 echo "model xxh3:$digest  x" >"$dir/one"
 check "a digest that it has not is" expect 3 "has no xxh64 digests" \
@@ -245,9 +245,9 @@ else
 fi
 check "xxh64 if no digest is given" expect 0 "xxh64     be1279f20c993c48  fix" \
     hash --format llama-gguf-hash fixtures/good-names.gguf
-check "but no digest that it has not" expect 2 "has no xxh3" \
+check "but no digest that it has not" expect 2 "does not support xxh3" \
     hash --format llama-gguf-hash --algo xxh3 fixtures/good-names.gguf
-check "nor JSON" expect 2 "a text of its own" \
+check "nor JSON" expect 2 "cannot be given with" \
     hash --format llama-gguf-hash --json fixtures/good-names.gguf
 
 llama() {
@@ -282,17 +282,17 @@ llama_changed() {
 check "another digest of a tensor is found" llama_changed 1 \
     "tensor 'b.weight' is different" 's/124dbdd6422abe8d/124dbdd6422abe8e/'
 check "another digest of the whole is found" llama_changed 1 \
-    "xxh64 of the whole does not match" 's/b2877c54cc04ee4d/b2877c54cc04ee4c/'
+    "xxh64 of the model does not match" 's/b2877c54cc04ee4d/b2877c54cc04ee4c/'
 check "a tensor that is gone is found" llama_changed 1 \
     "tensor 'c.weight' is missing" 's/:b.weight/:c.weight/'
 check "without tensors (--no-layer) the whole is checked" llama_changed 0 \
     matches '/:/d'
-check "that finds a difference, too" llama_changed 1 "of the whole" \
+check "that finds a difference, too" llama_changed 1 "of the model does not match" \
     '/:/d; s/b2877c54cc04ee4d/b2877c54cc04ee4c/'
 check "lines about another file are refused" llama_changed 3 \
-    "line 2 of the manifest is not about the file" '2 s/names/numbers/'
+    "line 2 of the manifest is about another file" '2 s/names/numbers/'
 check "one that is cut off is refused" llama_changed 3 \
-    "line 1 of the manifest is not about the file" '$ d; 11 d; 10 d'
+    "line 1 of the manifest is about another file" '$ d; 11 d; 10 d'
 
 # `llama-gguf-hash --uuid` has printed it.
 echo "uuid      fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  models/names.gguf" \
@@ -302,12 +302,12 @@ uuid() {
         fixtures/good-names.gguf &&
         expect 0 '"expected":"fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475","match":true' \
             hash --json --check "$dir/uuid" fixtures/good-names.gguf &&
-        expect 1 "uuid of the whole does not match" hash --check "$dir/uuid" \
+        expect 1 "uuid of the model does not match" hash --check "$dir/uuid" \
             fixtures/good-base.gguf &&
         expect 1 '"model":"c5ed0c84-5838-57fc-b5d8-5dad3a30584b"' \
             hash --json --check "$dir/uuid" fixtures/good-base.gguf || return
     sed 's/475/476/' "$dir/uuid" >"$dir/manifest"
-    check_with 1 "uuid of the whole does not match" fixtures/good-names.gguf
+    check_with 1 "uuid of the model does not match" fixtures/good-names.gguf
 }
 # Where there are tensors' digests, too, they are what is checked.
 uuid_is_last() {
@@ -316,13 +316,13 @@ uuid_is_last() {
 }
 check "any other digest is taken before a uuid" uuid_is_last
 check "a uuid of another length is refused" malformed \
-    "uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c47  a\n" "has a uuid that is none"
+    "uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c47  a\n" "has an invalid uuid"
 check "so is one without dashes" malformed \
-    "uuid  fc6ef2dd0d0f5058aa0b3b10ea92f097c475  a\n" "has a uuid that is none"
+    "uuid  fc6ef2dd0d0f5058aa0b3b10ea92f097c475  a\n" "has an invalid uuid"
 check "and one of a tensor" malformed \
     "uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  a:b
 uuid  fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  a\n" \
-    "line 1 of the manifest has a uuid of a tensor"
+    "line 1 of the manifest has a uuid for a tensor"
 
 # ---- manifests of sha256sum
 
@@ -338,7 +338,7 @@ sums() {
         "${1}" fixtures/good-names.gguf | cut -d ' ' -f 1), the manifest has $(
         "${1}" fixtures/good-base.gguf | cut -d ' ' -f 1)" \
         "$dir/good-base.gguf" &&
-        check_with 1 "no $algo of a file with this name" \
+        check_with 1 "no $algo digest for this file" \
             fixtures/good-names.gguf
 }
 sums_json() {
@@ -396,24 +396,24 @@ fi
 # sums_refused TOOL TEXT
 sums_refused() {
     $1 "$model" >"$dir/manifest" || return
-    check_with 3 "line 1 of the manifest has a digest of $2: " "$model"
+    check_with 3 "line 1 of the manifest has a digest of $2, which is not supported" "$model"
 }
 for tool in md5sum sha224sum sha384sum sha512sum; do
     check "a manifest of $tool is refused by name" sums_refused $tool $tool
     check "with tags, too" sums_refused "$tool --tag" $tool
 done
-check "so is one that nobody knows" sums_refused "b2sum --tag" "another program"
+check "so is one that nobody knows" sums_refused "b2sum --tag" "an unknown kind"
 check "a sum without a name is" malformed \
     "a9993e364706816aba3e25717850c26c9cd0d89d  \n" "line 1 of the manifest has no name"
 check "one with one space is" malformed \
-    "a9993e364706816aba3e25717850c26c9cd0d89d a\n" "has no two spaces"
+    "a9993e364706816aba3e25717850c26c9cd0d89d a\n" "does not have two spaces"
 check "a tag without a digest is" malformed \
-    "SHA1 (a) = \n" "line 1 of the manifest has a digest of another length"
+    "SHA1 (a) = \n" "line 1 of the manifest has a digest of the wrong length"
 check "a tag without a name is" malformed \
-    "SHA1 (" "has no ') = ' and digest"
+    "SHA1 (" "has no ') = DIGEST'"
 check "a sum among lines of tensors is" malformed \
     "xxh3:$digest  a\na9993e364706816aba3e25717850c26c9cd0d89d  a\n" \
-    "line 2 of the manifest is of another kind"
+    "line 2 of the manifest is of another form"
 
 # ---- what is twice
 

@@ -69,8 +69,28 @@ heap="$heap|posix_memalign|strdup|strndup|asprintf|vasprintf|getline|getdelim"
 heap="$heap|open_memstream|qsort|qsort_r|scandir"
 
 
-check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers" \
-    edges cli 'lib/(modelfile|program)\.h|cli/[a-z0-9_/]*\.(h|def)'
+# A command is a file or a folder of cli/commands; cli/ is what they share.
+# command_of FILE: "diff", "hash"; "" for a shared one.
+command_of() {
+    case $1 in
+    */cli/commands/* | cli/commands/*)
+        name=${1##*cli/commands/} name=${name%%/*}
+        echo "${name%.[cho]}"
+        ;;
+    esac
+}
+
+# Includes that make a circle, or a command know another one.
+program_edges() {
+    find cli -name '*.[ch]' | LC_ALL=C sort | while read -r file; do
+        name=$(command_of "$file")
+        sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file" |
+            grep -Ev "^(lib/(modelfile|program)\\.h|cli/[a-z0-9_]*\\.(h|def)\
+${name:+|cli/commands/$name/[a-z0-9_]*\\.h})$" | sed "s|^|$file includes |"
+    done
+}
+check_empty "cli includes lib/modelfile.h, lib/program.h and its own headers, \
+a command no other's" program_edges
 formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
     sort -u)
 check "the table of formats has rows" [ -n "$formats" ]
@@ -240,8 +260,41 @@ speech="$speech|stdout|stderr|exit|_exit|_Exit|quick_exit|abort|raise|kill"
 check "the library is built" "$nm" "$library"
 check_empty "only heap.o refers to malloc and its kin" refers_but_heap
 check "heap.o does" refers "$heap" "$library"
+# "USER OWNER" for each object of the program that refers to a symbol of
+# another: the list of commands may refer to all of them.
+program_uses() {
+    { find cli -name '*.c'; echo cli/commands/validate/rules_text.c; } |
+        sed "s|^|$build/|; s|c\$|o|" | xargs "$nm" -A -g | awk '
+        { object = $1; sub(/:[0-9a-f]*$/, "", object) }
+        $(NF - 1) ~ /^[TDBRVC]$/ { home[$NF] = object }
+        $(NF - 1) == "U" { use[++count] = object " " $NF }
+        END {
+            for (i = 1; i <= count; i++) {
+                split(use[i], at, " ")
+                if (home[at[2]]) print at[1], home[at[2]]
+            }
+        }' | LC_ALL=C sort -u
+}
+program_arrows() {
+    program_uses | grep -v '/commands\.o ' | while read -r user owner; do
+        name=$(command_of "$owner")
+        [ -z "$name" ] || [ "$name" = "$(command_of "$user")" ] ||
+            echo "$user refers to $owner"
+    done
+}
+program_seen() {
+    program_uses | grep -q '/commands\.o .*/cli/commands/info\.o$'
+}
+# tsort puts users before owners, and names the members of each circle.
+program_circles() {
+    program_uses | tsort 2>&1 >/dev/null
+}
+
 check "symbols of rooms can be seen" symbols_seen
 check_empty "no room refers to one that it may not use" arrows
+check "the list of commands is seen" program_seen
+check_empty "no file of the program refers to another's command" program_arrows
+check_empty "there is no circle between its files" program_circles
 check_empty "the library does not map files" refers 'mmap' "$library"
 check_empty "the library does not print, exit or abort" \
     refers "$speech" "$library"

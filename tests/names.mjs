@@ -553,7 +553,7 @@ check("layers that predict more tokens are left out, and that is said", () => {
         made("mtp.fc.weight", [8, 8])];
     const from = hfFolder("mtp", predicting, [...LEAST, ...extra]);
     const { code, said } = convert(from, at("mtp.gguf"), "--names", "gguf");
-    same([code, /4 tensors left out/.test(said)], [0, true], said);
+    same([code, /4 tensors dropped/.test(said)], [0, true], said);
     same(contents(at("mtp.gguf")), llamaContents(LEAST, 2, 1), "tensors");
     same(metadata(at("mtp.gguf"))["llama.block_count"], ["u32", 1], "layers");
     converted(hfFolder("mtp", predicting, LEAST), at("mtp.gguf"), "--names",
@@ -980,7 +980,7 @@ check("--lossy leaves a tokenizer out that is not certain", () => {
     const from = hfFolder("uncertain", LLAMA, LEAST, "[]");
     const { code, said } = convert(from, at("lossy.gguf"), "--names", "gguf",
         "--lossy");
-    same([code, /1 metadata left out/.test(said)], [0, true], said);
+    same([code, /1 metadata key dropped/.test(said)], [0, true], said);
     const keys = Object.keys(metadata(at("lossy.gguf")));
     same(keys.filter((key) => key.startsWith("tokenizer.")), [], "keys");
     same(keys.includes("llama.block_count"), true, "the other metadata");
@@ -1104,7 +1104,7 @@ check("what stands nowhere else is left out only when asked", () => {
         refusal.said)], [3, true], refusal.said);
     const lossy = convert(at("freqs.safetensors"), at("lost.safetensors"),
         "--names", "hf", "--lossy");
-    same([lossy.code, /1 tensor left out/.test(lossy.said)], [0, true],
+    same([lossy.code, /1 tensor dropped/.test(lossy.said)], [0, true],
         lossy.said);
     same(Object.keys(contents(at("lost.safetensors"))).sort(),
         LEAST.map(({ name }) => name).sort(), "tensors");

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * detect.c - modelfile detect: which format is this
+ * detect.c - modelfile detect: format, version and byte order
  */
 #include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/report.h"
 
 static void show_json(struct run *run, const char *path,
                       const struct mf_detection *found)
@@ -22,19 +26,6 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "size", found->size);
     json_bool(run, "supported", found->supported);
     json_text(run, "note", found->note);
-}
-
-void dialect_text(struct out *out, const char *variant, uint32_t version,
-                  uint32_t minor, enum mf_byte_order order)
-{
-    if (*variant)
-        out_format(out, " %s", variant);
-    if (version > 0)
-        out_format(out, ", version %u", version);
-    if (minor > 0)
-        out_format(out, ".%u", minor);
-    if (order == MF_BIG_ENDIAN)
-        out_text(out, ", big-endian");
 }
 
 static void show_text(struct run *run, const char *path,
@@ -63,13 +54,25 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
         return;
     }
     run->size += found.size;
-    if (run->options.json)
+    if (run->options->json)
         show_json(run, path, &found);
     else
         show_text(run, path, &found);
 }
 
-void command_detect(struct run *run)
+static void detect(struct run *run)
 {
     inputs_each(run, show, report_failure);
 }
+
+const struct command command_detect = {
+    .name = "detect",
+    .sub = "",
+    .operands = "FILE...",
+    .operands_min = 1,
+    .operands_max = SIZE_MAX,
+    .summary = "show the format, version and byte order",
+    .examples = "modelfile detect model.gguf\n"
+                "modelfile detect --json downloads/*\n",
+    .execute = detect,
+};

@@ -1,23 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * diff.c - modelfile diff: what differs between two models
+ * diff.c - modelfile diff: compare two models
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/value.h"
 
-const struct option diff_options[] = {
-    { "--no-data", OPTION_FLAG, NULL, 0, offsetof(struct options, no_data),
-      "headers only; tensor data is not read" },
-    { "--values", OPTION_FLAG, NULL, 0, offsetof(struct options, values),
-      "decodes tensors that differ and says how far apart they are" },
-    { "--strict-metadata", OPTION_FLAG, NULL, 0,
-      offsetof(struct options, strict_metadata),
-      "metadata count between models of different formats, too" },
-    OPTIONS_LONG,
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "these files only, without the other shards of their models" },
+static struct {
+    bool no_data, values, strict_metadata;
+} options;
+
+static const struct option table[] = {
+    OPTION_FLAG("--no-data", options.no_data,
+                "compare headers only; do not read tensor data"),
+    OPTION_FLAG("--values", options.values,
+                "decode tensors that differ and measure the difference"),
+    OPTION_FLAG("--strict-metadata", options.strict_metadata,
+                "count differences of metadata between formats, too"),
+    OPTIONS_WORK,
+    OPTION_FLAG("--one-file", shared_options.one_file,
+                "read these files only, not the other shards of their models"),
     { 0 },
 };
 
@@ -27,8 +36,8 @@ struct diff {
     struct run *run;
     struct mf_model *model[SIDES];
     const char *path[SIDES];
-    size_t keys, tensors; /* that differ */
-    bool tensors_begun;   /* JSON is in the list of tensors */
+    size_t keys, tensors; /* number of differences */
+    bool tensors_begun;   /* the JSON array "tensors" is open */
 };
 
 static const struct word {
@@ -40,13 +49,13 @@ static const struct word {
     { MF_DIFFERS_DATA, "data" },
 };
 
-/* Where the difference is to be found on that side; SIZE_MAX: not there. */
+/* The index on that side; SIZE_MAX if it is missing there. */
 static size_t index_of(const struct mf_difference *difference, int side)
 {
     return side == A ? difference->a : difference->b;
 }
 
-/* The side that has it; of both, A. */
+/* The side that has it; A if both do. */
 static int side_of(const struct mf_difference *difference)
 {
     return difference->what & MF_ONLY_B ? B : A;
@@ -54,7 +63,7 @@ static int side_of(const struct mf_difference *difference)
 
 /* ---- text ---- */
 
-/* "tensor 'NAME' is " and, where that is so, "only in FILE: " */
+/* "tensor 'NAME' differs: " or "tensor 'NAME' is only in FILE: " */
 static void begin_line(struct diff *diff, const char *kind, struct mf_str name,
                        const struct mf_difference *difference)
 {
@@ -63,17 +72,16 @@ static void begin_line(struct diff *diff, const char *kind, struct mf_str name,
     out_text(out, kind);
     out_text(out, " '");
     out_escaped(out, name, "");
-    out_text(out, "' is ");
     if (difference->what & (MF_ONLY_A | MF_ONLY_B)) {
-        out_text(out, "only in ");
+        out_text(out, "' is only in ");
         out_escaped(out, str_of(diff->path[side_of(difference)]), "");
         out_text(out, ": ");
     } else {
-        out_text(out, "different: ");
+        out_text(out, "' differs: ");
     }
 }
 
-/* Its type, where that is not the other's, and its value. */
+/* The value, after its type if the other side has another one. */
 static void value_of(struct diff *diff, int side, size_t index,
                      const char *other_type)
 {
@@ -101,21 +109,21 @@ static void meta_text(struct diff *diff, const struct mf_difference *difference)
         out_text(out, " | ");
         value_of(diff, B, difference->b, type_text(&a).at);
         if (a.type == MF_VALUE_ARRAY && b.type == MF_VALUE_ARRAY)
-            out_format(out, ", from element %" PRIu64 " on", difference->first);
+            out_format(out, ", first at element %" PRIu64, difference->first);
     } else {
         value_of(diff, side, index_of(difference, side), NULL);
     }
     out_text(out, "\n");
 }
 
-/* ", NaN in A alone: 3", where there are any */
+/* ", NaN in A alone: 3" */
 static void odd_text(struct out *out, uint64_t count, const char *what)
 {
     if (count > 0)
         out_format(out, ", %s alone: %s", what, number_text(count).at);
 }
 
-/* A line of its own: how far apart the numbers are. */
+/* A second line: how far apart the values are. */
 static void values_text(struct diff *diff, struct mf_str name,
                         const struct mf_difference *difference)
 {
@@ -127,13 +135,10 @@ static void values_text(struct diff *diff, struct mf_str name,
     out_text(out, "tensor '");
     out_escaped(out, name, "");
     if (!values) {
-        out_format(out, "' has values that are not compared: %s\n",
-                   difference->no_values);
+        out_format(out, "': values not compared: %s\n", difference->no_values);
         return;
     }
-    out_format(out,
-               "' is off by at most %.6g, relatively %.6g; RMSE %.6g, cosine "
-               "%.9g",
+    out_format(out, "': max error %.6g, relative %.6g; RMSE %.6g, cosine %.9g",
                values->max_absolute, values->max_relative, values->rmse,
                values->cosine);
     odd_text(out, values->from_zero, "zero in A");
@@ -169,7 +174,7 @@ static void tensor_text(struct diff *diff,
         between = ", ";
     }
     if (difference->what & MF_DIFFERS_DATA && a.data.size == b.data.size)
-        out_format(out, "%sdata from byte %s on", between,
+        out_format(out, "%sdata, first at byte %s", between,
                    number_text(difference->first).at);
     else if (difference->what & MF_DIFFERS_DATA)
         out_format(out, "%s bytes | %s bytes", number_text(a.data.size).at,
@@ -279,7 +284,7 @@ static void found(void *user, const struct mf_difference *difference)
     struct diff *diff = user;
 
     *(difference->is_tensor ? &diff->tensors : &diff->keys) += 1;
-    if (diff->run->options.json)
+    if (diff->run->options->json)
         difference_json(diff, difference);
     else if (difference->is_tensor)
         tensor_text(diff, difference);
@@ -287,11 +292,12 @@ static void found(void *user, const struct mf_difference *difference)
         meta_text(diff, difference);
 }
 
-/* Formats call the same thing by different keys: between them, metadata are
- * shown and do not count unless asked to. */
+/* Formats have different keys for the same thing: between two formats,
+ * differences of metadata are printed but do not make the models different,
+ * unless --strict-metadata is given. */
 static bool keys_count(const struct diff *diff)
 {
-    return diff->run->options.strict_metadata ||
+    return options.strict_metadata ||
            strcmp(mf_model_info(diff->model[A])->format,
                   mf_model_info(diff->model[B])->format) == 0;
 }
@@ -305,73 +311,95 @@ static void verdict_text(const struct diff *diff, bool same)
 {
     const struct mf_model_info *info = mf_model_info(diff->model[A]);
     struct out *out = &diff->run->out;
-    bool equal = diff->keys + diff->tensors == 0;
 
     out_escaped(out, str_of(diff->path[A]), "");
     out_text(out, " and ");
     out_escaped(out, str_of(diff->path[B]), "");
-    out_text(out, same ? " are the same: " : " are different: ");
-    counted(out, equal ? info->metadata_count : diff->keys, "key");
-    out_text(out, equal || keys_count(diff) ? " and " : " (not counted) and ");
-    counted(out, equal ? info->tensor_count : diff->tensors, "tensor");
-    out_text(out, equal ? "" : " differ");
-    out_line(out, diff->run->options.no_data ? ", data not read" : "");
+    if (same && diff->keys == 0) {
+        out_text(out, " are the same: ");
+        counted(out, info->metadata_count, "key");
+        out_text(out, " and ");
+        counted(out, info->tensor_count, "tensor");
+    } else {
+        out_text(out, same ? " are the same but for " : " differ in ");
+        counted(out, diff->keys, "key");
+        out_text(out, keys_count(diff) ? "" : " (not counted)");
+        if (!same) {
+            out_text(out, " and ");
+            counted(out, diff->tensors, "tensor");
+        }
+    }
+    out_line(out, options.no_data ? ", data not read" : "");
 }
 
 static void compare(struct diff *diff)
 {
     struct run *run = diff->run;
-    struct mf_diff_options options = { .no_data = run->options.no_data,
-                                       .values = run->options.values };
+    struct mf_diff_options how = { .no_data = options.no_data,
+                                   .values = options.values };
     enum mf_status status;
     bool same;
 
-    if (run->options.json) {
+    if (run->options->json) {
         mf_json_key(&run->json, "metadata");
         mf_json_begin(&run->json, '[');
     }
-    status =
-        mf_model_diff(diff->model[A], diff->model[B], &options, found, diff);
+    status = mf_model_diff(diff->model[A], diff->model[B], &how, found, diff);
     same = diff->tensors == 0 && (diff->keys == 0 || !keys_count(diff));
-    if (run->options.json) {
+    if (run->options->json) {
         begin_tensors(diff);
         mf_json_end(&run->json, ']');
     }
     if (status != MF_OK) {
-        report_failure(run, NULL); /* the message says which */
+        report_failure(run, NULL); /* the message has the file */
         return;
     }
     if (!same)
-        report_worse(run, EXIT_NO);
-    if (run->options.json)
+        report_code(run, EXIT_NO);
+    if (run->options->json)
         json_bool(run, "same", same);
     else
         verdict_text(diff, same);
 }
 
-void command_diff(struct run *run)
+static void diff_models(struct run *run)
 {
     struct diff diff = { .run = run };
     bool open = true;
 
-    if (run->options.values && run->options.no_data) {
-        report_usage(run, "'--values' does not go with '--no-data'");
+    if (options.values && options.no_data) {
+        report_usage(run, "'--values' and '--no-data' cannot both be given");
         return;
     }
-    report_begin(run);
+    answer_begin(run);
     for (int side = A; side < SIDES && open; side++) {
         diff.path[side] = run->operand[side];
         diff.model[side] =
             inputs_open(run, diff.path[side], MF_SHARDS_AUTO, false);
         open = diff.model[side] != NULL;
-        if (open && run->options.json)
+        if (open && run->options->json)
             json_str(run, side == A ? "a" : "b", str_of(diff.path[side]));
     }
     if (open)
         compare(&diff);
     for (int side = A; side < SIDES; side++)
         mf_model_close(diff.model[side]);
-    report_end(run);
-    if (run->options.json)
-        out_text(&run->out, "\n");
+    answer_finish(run);
 }
+
+const struct command command_diff = {
+    .name = "diff",
+    .sub = "",
+    .operands = "A B",
+    .operands_min = 2,
+    .operands_max = 2,
+    .summary = "compare two models",
+    .examples = "modelfile diff base.gguf tuned.gguf\n"
+                "modelfile diff model.safetensors model.gguf\n"
+                "modelfile diff --no-data old/ new/           headers only\n"
+                "modelfile diff --values model.gguf model-q8_0.gguf\n"
+                "modelfile diff --json a.gguf b.gguf\n",
+    .exit_no = "the models differ",
+    .options = table,
+    .execute = diff_models,
+};

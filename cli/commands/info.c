@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c - modelfile info: what is this model, on one screen
+ * info.c - modelfile info: a summary of a model, on one screen
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/totals.h"
+#include "cli/value.h"
 
-/* Findings that a screen has room for; --json gives all that were kept. */
+/* More would not fit a screen; --json has all of them. */
 #define FINDINGS_SHOWN 5
 #define SHARDS_SHOWN   4
 
-const struct option info_options[] = {
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "this file only, without the other shards of its model" },
+static const struct option table[] = {
+    OPTION_ONE_FILE,
     { 0 },
 };
 
-/* Of a model that has any. */
+/* Of a model that has parameters. */
 static double bits_per_weight(const struct mf_model_info *info)
 {
     return 8 * (double)info->data_size / (double)info->parameters;
@@ -39,8 +44,8 @@ static const char *byte_order(const struct mf_model_info *info)
     return info->byte_order == MF_BIG_ENDIAN ? "big" : "little";
 }
 
-/* A Hugging Face model says in its config.json what others have in the file.
- * One that cannot be read is no reason to show nothing. */
+/* A Hugging Face model has in config.json what others have in their metadata.
+ * If that file cannot be read, the rest is shown all the same. */
 static void read_config(struct run *run, struct mf_model *model,
                         const char *path, struct mf_config_facts *config)
 {
@@ -77,7 +82,7 @@ static void fact_json(struct run *run, struct mf_model *model,
         config_fact_json(run, &config->fact[fact]);
     else if (fact == MF_FACT_VOCAB_SIZE && meta.type == MF_VALUE_ARRAY)
         mf_json_u64(&run->json, meta.count);
-    else if (meta.type == MF_VALUE_STRING) /* a file type was a number */
+    else if (meta.type == MF_VALUE_STRING) /* a file type, by name */
         mf_json_string(&run->json, meta.text.at, meta.text.size);
     else
         value_json_whole(run, model, at);
@@ -165,7 +170,7 @@ static void label(struct run *run, const char *name)
     out_cell_begin(&run->out);
 }
 
-/* A value's line ends; on a terminal it fits. */
+/* Ends the line of a value, cut to the terminal. */
 static void end_value(struct run *run)
 {
     struct out *out = &run->out;
@@ -247,7 +252,7 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
     out_text(out, "\n");
 }
 
-/* On a terminal that is too narrow the path gives way. */
+/* On a narrow terminal the path is shortened. */
 static void shard_text(struct out *out, const struct mf_shard *shard)
 {
     struct mf_str path = str_of(shard->path);
@@ -349,9 +354,9 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     if (!model)
         return;
     read_config(run, model, path, &config);
-    if (!first && !run->options.json)
+    if (!first && !run->options->json)
         out_text(&run->out, "\n");
-    if (run->options.json) {
+    if (run->options->json) {
         json_str(run, "file", str_of(path));
         show_json(run, model, &config);
     } else {
@@ -360,7 +365,21 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     mf_model_close(model);
 }
 
-void command_info(struct run *run)
+static void info(struct run *run)
 {
     inputs_each(run, show, report_failure);
 }
+
+const struct command command_info = {
+    .name = "info",
+    .sub = "",
+    .operands = "FILE...",
+    .operands_min = 1,
+    .operands_max = SIZE_MAX,
+    .summary = "show a summary of a model",
+    .examples = "modelfile info model.gguf\n"
+                "modelfile info models/            every model in a folder\n"
+                "modelfile info --json a.gguf b.safetensors\n",
+    .options = table,
+    .execute = info,
+};

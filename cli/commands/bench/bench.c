@@ -1,157 +1,82 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench.c - modelfile bench: how fast this machine is at the library's work
+ * bench.c - modelfile bench: measure the speed of codecs and operations
  */
 #include "cli/commands/bench/bench.h"
 
-#define ROUNDS_MAX 1000
-#define SIZE_MOST  ((uint64_t)1 << 40)
+#include "cli/answer.h"
+#include "cli/cost.h"
+#include "cli/inputs.h"
+#include "cli/report.h"
+#include "cli/types.h"
 
-const struct option bench_options[] = {
-    { "--type", OPTION_LIST, "TYPE", 0, offsetof(struct options, types),
-      "kernels of which; all if not given; may be repeated" },
-    { "--isa", OPTION_TEXT, "NAME", 0, offsetof(struct options, isa),
-      "kernels of one instruction set: portable, avx2, avx512" },
-    { "--threads", OPTION_COUNT, "N", 0, offsetof(struct options, threads),
-      "and kernels on one, too; one per processor if not given" },
-    { "--rounds", OPTION_COUNT, "N", 0, offsetof(struct options, rounds),
-      "how often each is measured; 7 if not given" },
-    { "--size", OPTION_SIZE, "SIZE", 0, offsetof(struct options, floats),
-      "of the kernels' floats; 64MiB if not given" },
-    { "--quantize", OPTION_LIST, "TYPE", 0, offsetof(struct options, mixes),
-      "MODEL to it; Q8_0, Q6_K and Q4_K_M if not given" },
-    { "--csv", OPTION_FLAG, NULL, 0, offsetof(struct options, csv),
-      "lines of comma-separated values instead of tables" },
+#define ROUNDS_MAX 1000
+#define SIZE_LIMIT ((uint64_t)1 << 40)
+
+static const struct option table[] = {
+    OPTION_LIST("--type", "TYPE", bench_options.types,
+                "measure codecs of this type only; can be repeated"),
+    OPTION_TEXT("--isa", "NAME", bench_options.isa,
+                "measure one instruction set: portable, avx2, avx512"),
+    OPTION_COUNT("--threads", "N", shared_options.threads,
+                 "measure with N threads and with one; default: one per "
+                 "processor"),
+    OPTION_COUNT("--rounds", "N", bench_options.rounds,
+                 "measure each N times (default 7)"),
+    OPTION_SIZE("--size", bench_options.size,
+                "size of the float data for codecs (default 64MiB)"),
+    OPTION_LIST("--quantize", "TYPE", bench_options.mixes,
+                "quantize MODEL to TYPE (default Q8_0, Q6_K and Q4_K_M); can "
+                "be repeated"),
+    OPTION_FLAG("--csv", bench_options.csv,
+                "print comma-separated values instead of tables"),
     { 0 },
 };
 
-/* ---- what its parts share ---- */
-
-uint64_t bench_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static bool go_on(void *user, const struct mf_progress *progress)
-{
-    (void)user;
-    (void)progress;
-    return progress_signal() == 0;
-}
-
-struct mf_env *bench_env(struct run *run, size_t threads)
-{
-    struct mf_options options = { .threads = (unsigned)threads,
-                                  .progress = go_on };
-    struct mf_env *env = mf_env_new(&options);
-
-    if (!env)
-        report_start(run);
-    return env;
-}
-
-void bench_env_free(struct run *run, struct mf_env *env)
-{
-    struct mf_io_stats io;
-
-    if (!env)
-        return;
-    mf_env_io(env, &io);
-    run->elsewhere.bytes_read += io.bytes_read;
-    run->elsewhere.bytes_written += io.bytes_written;
-    mf_env_free(env);
-}
-
-void bench_failure(struct run *run, struct mf_env *env, const char *file)
-{
-    struct mf_env *kept = run->env;
-
-    run->env = env;
-    report_failure(run, file);
-    run->env = kept;
-}
-
-/* Shell's method, with Knuth's gaps: no memory, and there are some thousands
- * of numbers at most. */
-void bench_sort(double *number, size_t count)
-{
-    size_t gap = 1;
-
-    while (gap < count / 3)
-        gap = 3 * gap + 1;
-    for (; gap > 0; gap /= 3)
-        for (size_t i = gap; i < count; i++) {
-            double moving = number[i];
-            size_t j = i;
-
-            for (; j >= gap && number[j - gap] > moving; j -= gap)
-                number[j] = number[j - gap];
-            number[j] = moving;
-        }
-}
-
-double bench_percentile(const double *sorted, size_t count, unsigned percent)
-{
-    return count > 0 ? sorted[(count * percent + 99) / 100 - 1] : 0;
-}
-
-void bench_times(struct bench_row *row, double *times, size_t count)
-{
-    bench_sort(times, count);
-    row->operations = count;
-    row->p50 = bench_percentile(times, count, 50);
-    row->p95 = bench_percentile(times, count, 95);
-    row->p99 = bench_percentile(times, count, 99);
-}
-
-/* ---- the command ---- */
-
 static bool kernels_are_known(struct run *run)
 {
-    const struct text_list *types = &run->options.types;
+    const struct text_list *types = &bench_options.types;
     struct mf_kernel kernel;
 
     for (size_t i = 0; i < types->count; i++)
         if (!mf_kernel_find(types->at[i], NULL, &kernel)) {
             report_usage(run,
-                         "'--type' cannot be '%.60s'; it is a type that can "
-                         "be decoded, such as q4_k%s",
-                         types->at[i], types_hint(types->at[i]).text);
+                         "invalid value '%.60s' for '--type': not a type that "
+                         "can be decoded%s",
+                         types->at[i], types_nearest(types->at[i]).hint);
             return false;
         }
-    if (!run->options.isa || mf_kernel_find("f32", run->options.isa, &kernel))
+    if (!bench_options.isa || mf_kernel_find("f32", bench_options.isa, &kernel))
         return true;
-    report_usage(run, "'--isa' cannot be '%.60s'; no such one runs here",
-                 run->options.isa);
+    report_usage(run,
+                 "instruction set '%.60s' is not supported by this processor",
+                 bench_options.isa);
     return false;
 }
 
 static bool mixes_are_known(struct run *run)
 {
-    const struct text_list *mixes = &run->options.mixes;
+    const struct text_list *mixes = &bench_options.mixes;
 
     for (size_t i = 0; i < mixes->count; i++)
-        if (!types_quantize_known(run, mixes->at[i]))
+        if (!types_check_mix(run, mixes->at[i]))
             return false;
     return true;
 }
 
 static bool is_usable(struct run *run)
 {
-    const struct options *options = &run->options;
+    const struct bench_options *options = &bench_options;
 
-    if (options->json && options->csv)
+    if (run->options->json && options->csv)
         report_usage(run, "'--json' and '--csv' cannot both be given");
     else if (options->rounds > ROUNDS_MAX)
-        report_usage(run, "'--rounds' cannot be more than %d", ROUNDS_MAX);
-    else if (options->floats > SIZE_MOST)
-        report_usage(run, "'--size' cannot be more than %s",
-                     size_text(SIZE_MOST).at);
+        report_usage(run, "'--rounds' is too large: at most %d", ROUNDS_MAX);
+    else if (options->size > SIZE_LIMIT)
+        report_usage(run, "'--size' is too large: at most %s",
+                     size_text(SIZE_LIMIT).at);
     else if (run->operand_count == 0 && options->mixes.count > 0)
-        report_usage(run, "'--quantize' what? MODEL is missing");
+        report_usage(run, "'--quantize' requires the argument MODEL");
     else
         return kernels_are_known(run) && mixes_are_known(run);
     return false;
@@ -159,9 +84,9 @@ static bool is_usable(struct run *run)
 
 static void measure_model(struct run *run, struct mf_model *model)
 {
-    if (run->options.csv)
+    if (bench_options.csv)
         bench_csv_heading(run);
-    if (run->options.types.count > 0)
+    if (bench_options.types.count > 0)
         bench_kernels(run);
     if (run->code == EXIT_DONE)
         bench_model(run, model);
@@ -169,22 +94,20 @@ static void measure_model(struct run *run, struct mf_model *model)
 
 static void measure_kernels(struct run *run)
 {
-    report_begin(run);
-    if (run->options.csv)
+    answer_begin(run);
+    if (bench_options.csv)
         bench_csv_heading(run);
     bench_kernels(run);
-    report_end(run);
-    if (run->options.json)
-        out_text(&run->out, "\n");
+    answer_finish(run);
     out_flush(&run->out);
-    /* Of a run that looks at no file nobody else tells the cost. */
+    /* main prints the closing line only after a file was read. */
     if (run->code == EXIT_DONE && !run->out.closed)
-        report_close(run);
+        cost_close(run);
 }
 
-void command_bench(struct run *run)
+static void bench(struct run *run)
 {
-    struct options *options = &run->options;
+    struct bench_options *options = &bench_options;
 
     if (!is_usable(run))
         return;
@@ -197,3 +120,20 @@ void command_bench(struct run *run)
     else
         measure_kernels(run);
 }
+
+const struct command command_bench = {
+    .name = "bench",
+    .sub = "",
+    .operands = "[MODEL]",
+    .operands_max = 1,
+    .summary = "measure the speed of codecs and operations",
+    .examples = "modelfile bench --type q4_k --type q8_0\n"
+                "modelfile bench --csv >results.csv     every type and "
+                "instruction set\n"
+                "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
+                "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench "
+                "model.gguf\n",
+    .options = table,
+    .execute = bench,
+    .writes = bench_allow_writes,
+};

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * kernels.c - every type on every instruction set, beside memset and
- * memcpy
+ * kernels.c - every type on every instruction set, and memset and memcpy
  *
- * An operation is a batch: BATCH_ROWS rows of COLUMNS numbers.  A round is as
- * many of them as fill BENCH_ROUND, shared between the threads, one after the
- * other through buffers that no cache holds; where a round ends the next one
- * goes on.
+ * An operation is a batch: BATCH_ROWS rows of COLUMNS numbers.  A round has as
+ * many batches as take BENCH_ROUND, shared between the threads.  Batches walk
+ * through buffers larger than any cache, and a round continues where the last
+ * one ended, so that data come from memory as they do from a file.
  */
 #include "cli/commands/bench/bench.h"
+#include "cli/report.h"
 
 #define COLUMNS       ((size_t)4096) /* the width of a model of 7B */
 #define BATCH_ROWS    ((size_t)4)
 #define BATCH         (BATCH_ROWS * COLUMNS)
-#define ROUND_MOST    8192
-#define NOISE_BATCHES ((size_t)16) /* of numbers; then they come again */
+#define ROUND_MAX     8192
+#define NOISE_BATCHES ((size_t)16) /* of numbers, then they repeat */
 #define LINE          ((size_t)64)
 #define DEFAULT_SIZE  ((uint64_t)64 * 1024 * 1024)
 
@@ -47,7 +47,7 @@ struct bench {
     size_t batches;
     float *floats, *weights;
     uint8_t *blocks;
-    struct stretch *stretch; /* ROUND_MOST */
+    struct stretch *stretch; /* ROUND_MAX */
     size_t position;         /* the next batch */
     uint8_t *memory;         /* of all these */
     size_t memory_size;
@@ -124,17 +124,17 @@ static size_t count_for(double taken, size_t batches, size_t threads)
 {
     double count = BENCH_ROUND / taken * (double)batches;
 
-    if (count > ROUND_MOST)
-        return ROUND_MOST;
+    if (count > ROUND_MAX)
+        return ROUND_MAX;
     return count > (double)threads ? (size_t)count : threads;
 }
 
-/* False where it came to an end before. */
+/* False after a report. */
 static bool measure(struct round *round, struct team *team,
                     struct bench_row *row)
 {
     struct bench *bench = round->bench;
-    size_t rounds = (size_t)bench->run->options.rounds;
+    size_t rounds = (size_t)bench_options.rounds;
     size_t count = 4 * team->threads, used = 0, size;
     double taken = run_round(round, team, count), *times, *rates;
 
@@ -162,8 +162,8 @@ static bool measure(struct round *round, struct team *team,
     return taken > 0;
 }
 
-static bool tell(struct bench *bench, const struct mf_kernel *kernel,
-                 enum work work, struct team *team)
+static bool measure_row(struct bench *bench, const struct mf_kernel *kernel,
+                        enum work work, struct team *team)
 {
     struct round round = { bench, kernel, work };
     struct bench_row row = { .work = work_names[work],
@@ -178,14 +178,14 @@ static bool tell(struct bench *bench, const struct mf_kernel *kernel,
         row.share = row.rate / team->rate[SET];
     else if (work >= ENCODE)
         row.share = row.rate / team->rate[COPY];
-    bench_tell(bench->run, BENCH_KERNELS, &row);
+    bench_print(bench->run, BENCH_KERNELS, &row);
     return true;
 }
 
-/* ---- what they work on ---- */
+/* ---- data ---- */
 
-/* Sums of four evenly spread numbers: sensible ones, so that no codec meets its
- * odd cases all the time. */
+/* Sums of four uniform numbers: nearly normal, like weights, so that no codec
+ * spends its time in special cases. */
 static void make_noise(struct bench *bench)
 {
     uint32_t noise = 1;
@@ -227,11 +227,11 @@ static void fill_blocks(struct bench *bench, const struct mf_kernel *kernel)
         memcpy(bench->blocks + i * size, bench->blocks, size);
 }
 
-/* ---- all of them ---- */
+/* ---- all kernels ---- */
 
-static bool is_wanted(const struct run *run, const char *type)
+static bool is_wanted(const char *type)
 {
-    const struct text_list *types = &run->options.types;
+    const struct text_list *types = &bench_options.types;
 
     for (size_t i = 0; i < types->count; i++)
         if (strcmp(types->at[i], type) == 0)
@@ -241,10 +241,9 @@ static bool is_wanted(const struct run *run, const char *type)
 
 /* The kernel of the set with that index; false past the last.  One that is not
  * wanted has no type. */
-static bool kernel_at(const struct run *run, const char *type, size_t index,
-                      struct mf_kernel *out)
+static bool kernel_at(const char *type, size_t index, struct mf_kernel *out)
 {
-    const char *isa = mf_isa_at(index), *only = run->options.isa;
+    const char *isa = mf_isa_at(index), *only = bench_options.isa;
 
     out->type = NULL;
     if (isa && (!only || strcmp(only, isa) == 0))
@@ -256,10 +255,10 @@ static bool measure_work(struct bench *bench, const char *type, enum work work)
 {
     struct mf_kernel kernel;
 
-    for (size_t i = 0; kernel_at(bench->run, type, i, &kernel); i++)
+    for (size_t i = 0; kernel_at(type, i, &kernel); i++)
         for (size_t j = 0; kernel.type && j < bench->team_count; j++)
             if ((work == DECODE || kernel.encode) &&
-                !tell(bench, &kernel, work, &bench->team[j]))
+                !measure_row(bench, &kernel, work, &bench->team[j]))
                 return false;
     return true;
 }
@@ -270,12 +269,11 @@ static bool measure_all(struct bench *bench)
     struct mf_kernel kernel;
 
     for (size_t j = 0; j < bench->team_count; j++)
-        if (!tell(bench, &plain, SET, &bench->team[j]) ||
-            !tell(bench, &plain, COPY, &bench->team[j]))
+        if (!measure_row(bench, &plain, SET, &bench->team[j]) ||
+            !measure_row(bench, &plain, COPY, &bench->team[j]))
             return false;
     for (size_t i = 0; mf_type_at(i, &type); i++) {
-        if (!is_wanted(bench->run, type.name) ||
-            !mf_kernel_find(type.name, NULL, &kernel))
+        if (!is_wanted(type.name) || !mf_kernel_find(type.name, NULL, &kernel))
             continue;
         fill_floats(bench);
         if (!measure_work(bench, type.name, ENCODE) ||
@@ -291,15 +289,14 @@ static bool measure_all(struct bench *bench)
 /* ---- memory ---- */
 
 /* Bytes of the longest row of a type that is wanted. */
-static size_t longest_row(const struct run *run)
+static size_t longest_row(void)
 {
     size_t longest = row_size(&plain);
     struct mf_type_info type;
     struct mf_kernel kernel;
 
     for (size_t i = 0; mf_type_at(i, &type); i++)
-        if (is_wanted(run, type.name) &&
-            mf_kernel_find(type.name, NULL, &kernel) &&
+        if (is_wanted(type.name) && mf_kernel_find(type.name, NULL, &kernel) &&
             row_size(&kernel) > longest)
             longest = row_size(&kernel);
     return longest;
@@ -342,18 +339,18 @@ static void *carve(uint8_t **at, size_t size)
     return part;
 }
 
-static bool take_memory(struct bench *bench)
+static bool allocate(struct bench *bench)
 {
-    uint64_t wanted = bench->run->options.floats;
+    uint64_t wanted = bench_options.size;
     size_t threads = bench->team[bench->team_count - 1].threads;
     size_t floats, blocks;
     uint8_t *at;
 
     bench->batches = batches_for(wanted > 0 ? wanted : DEFAULT_SIZE, threads);
     floats = bench->batches * BATCH * sizeof(float);
-    blocks = bench->batches * BATCH_ROWS * longest_row(bench->run);
+    blocks = bench->batches * BATCH_ROWS * longest_row();
     bench->memory_size = floats + blocks + COLUMNS * sizeof(float) +
-                         ROUND_MOST * sizeof(*bench->stretch) + 4 * LINE;
+                         ROUND_MAX * sizeof(*bench->stretch) + 4 * LINE;
     bench->memory = mf_env_resize(bench->run->env, NULL, 0, bench->memory_size);
     if (!bench->memory) {
         report_failure(bench->run, NULL);
@@ -364,7 +361,7 @@ static bool take_memory(struct bench *bench)
     at = bench->memory + (LINE - (uintptr_t)bench->memory % LINE);
     bench->floats = carve(&at, floats);
     bench->weights = carve(&at, COLUMNS * sizeof(float));
-    bench->stretch = carve(&at, ROUND_MOST * sizeof(*bench->stretch));
+    bench->stretch = carve(&at, ROUND_MAX * sizeof(*bench->stretch));
     bench->blocks = carve(&at, blocks);
     fill_floats(bench);
     return true;
@@ -383,7 +380,7 @@ void bench_kernels(struct run *run)
     struct bench bench = { .run = run };
 
     bench_begin(run, BENCH_KERNELS);
-    if (make_teams(&bench) && take_memory(&bench))
+    if (make_teams(&bench) && allocate(&bench))
         measure_all(&bench);
     release(&bench);
     bench_end(run);

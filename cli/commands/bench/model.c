@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.c - opening a model, writing it anew, and with smaller weights
+ * model.c - opening, converting and quantizing a model
  *
- * Every operation has an env of its own, begins with opening the model and ends
- * when it is closed.
+ * Every operation has an env of its own, and includes opening and closing the
+ * model.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,13 +13,10 @@
 #include <unistd.h>
 
 #include "cli/commands/bench/bench.h"
-
-bool bench_goes_on(const struct run *run, size_t runs, uint64_t started)
-{
-    return runs < run->options.rounds ||
-           (bench_now() - started < run->options.rounds * BENCH_ROUND &&
-            runs < BENCH_RUNS);
-}
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/progress.h"
+#include "cli/report.h"
 
 /* ---- a folder below $TMPDIR ---- */
 
@@ -30,8 +27,8 @@ static const char *temporary(void)
     return path && *path ? path : "/tmp";
 }
 
-/* Other programs may want what ours does without. */
-void writes_bench(struct run *run)
+/* A peer may need rights that we do without, and would inherit our sandbox. */
+void bench_allow_writes(struct run *run)
 {
     if (run->operand_count > 0 && bench_has_peers())
         run->sandbox.off = "other programs are run";
@@ -57,7 +54,7 @@ static bool make_folder(struct run *run, struct bench_folder *folder)
     return true;
 }
 
-/* Whatever peers have left in it, too. */
+/* With whatever peers have left in it. */
 static void remove_folder(struct run *run, const struct bench_folder *folder)
 {
     DIR *open = opendir(folder->path);
@@ -71,12 +68,12 @@ static void remove_folder(struct run *run, const struct bench_folder *folder)
         report_output(run, folder->path, strerror(errno));
 }
 
-/* ---- ended at once ---- */
+/* ---- ended by a signal ---- */
 
 static struct bench_folder folder;
-static struct mf_env *volatile working; /* an operation's */
+static struct mf_env *volatile working; /* of the current operation */
 
-static void leave_nothing(void)
+static void remove_all(void)
 {
     mf_env_abandon(working);
     bench_end_peer();
@@ -89,7 +86,7 @@ static void leave_nothing(void)
 
 struct operation {
     const char *work, *mix;
-    uint64_t bytes; /* that it treats; 0: none are moved */
+    uint64_t bytes; /* of tensors; 0: it only opens the model */
 };
 
 static enum mf_status write_model(const struct operation *operation,
@@ -103,7 +100,7 @@ static enum mf_status write_model(const struct operation *operation,
     if (!operation->mix)
         return mf_model_convert(model, path, &how, NULL);
     if (strcmp(format, "safetensors") == 0)
-        how.format = "gguf"; /* which can carry every type */
+        how.format = "gguf"; /* safetensors cannot hold quantized types */
     return mf_model_quantize(model, path, &what, &how, NULL);
 }
 
@@ -122,45 +119,45 @@ static enum mf_status operate(const struct operation *operation,
     return status;
 }
 
-/* In JSON an element of its own takes the error. */
-static void say_failure(struct run *run, struct mf_env *env,
-                        const struct operation *operation)
+/* In JSON the error is an element of its own. */
+static void report_operation(struct run *run, struct mf_env *env,
+                             const struct operation *operation)
 {
-    if (run->options.json) {
+    if (run->options->json) {
         mf_json_begin(&run->json, '{');
         json_text(run, "work", operation->work);
         if (operation->mix)
             json_text(run, "type", operation->mix);
     }
     bench_failure(run, env, run->operand[0]);
-    if (run->options.json)
+    if (run->options->json)
         mf_json_end(&run->json, '}');
 }
 
-/* Nanotimes; below 0 after a sentence. */
+/* Nanoseconds; below 0 after a report. */
 static double time_one(struct run *run, const struct operation *operation,
                        const char *out, struct bench_row *row)
 {
     struct mf_env *env = bench_env(run, row->threads);
     struct mf_heap_stats before, after;
-    double taken = -1;
+    double elapsed = -1;
     uint64_t start;
 
     if (!env)
-        return taken;
+        return elapsed;
     working = env;
     mf_env_heap(env, &before);
     start = bench_now();
     if (operate(operation, env, inputs_path(run->operand[0]), out) == MF_OK)
-        taken = (double)(bench_now() - start);
+        elapsed = (double)(bench_now() - start);
     else
-        say_failure(run, env, operation);
+        report_operation(run, env, operation);
     mf_env_heap(env, &after);
     row->allocations = after.allocations - before.allocations;
     row->peak = after.peak;
     working = NULL;
     bench_env_free(run, env);
-    return taken;
+    return elapsed;
 }
 
 static void time_operation(struct run *run, const struct operation *operation,
@@ -173,14 +170,14 @@ static void time_operation(struct run *run, const struct operation *operation,
     uint64_t started = bench_now();
     size_t runs = 0;
 
-    for (; bench_goes_on(run, runs, started); runs++) {
+    for (; bench_goes_on(runs, started); runs++) {
         times[runs] = time_one(run, operation, out, &row);
         if (times[runs] < 0)
             return;
     }
     bench_times(&row, times, runs);
     row.rate = (double)operation->bytes / row.p50;
-    bench_tell(run, BENCH_MODEL, &row);
+    bench_print(run, BENCH_MODEL, &row);
 }
 
 /* ---- all of them ---- */
@@ -188,7 +185,7 @@ static void time_operation(struct run *run, const struct operation *operation,
 static void time_all(struct run *run, uint64_t bytes, const char *out,
                      double *times)
 {
-    const struct text_list *mixes = &run->options.mixes;
+    const struct text_list *mixes = &bench_options.mixes;
     struct operation operation = { .work = "open" };
 
     bench_begin(run, BENCH_MODEL);
@@ -205,7 +202,7 @@ static void time_all(struct run *run, uint64_t bytes, const char *out,
 
 void bench_model(struct run *run, struct mf_model *model)
 {
-    size_t runs = (size_t)run->options.rounds;
+    size_t runs = (size_t)bench_options.rounds;
     size_t room = runs > BENCH_RUNS ? runs : BENCH_RUNS;
     size_t size = 2 * room * sizeof(double);
     double *times = mf_env_resize(run->env, NULL, 0, size);
@@ -215,14 +212,14 @@ void bench_model(struct run *run, struct mf_model *model)
         return;
     }
     if (make_folder(run, &folder)) {
-        progress_at_end(leave_nothing);
+        progress_at_end(remove_all);
         time_all(run, mf_model_info(model)->file_size, folder.ours, times);
         if (progress_signal() == 0)
             bench_peers(run, &folder, times, room);
         remove_folder(run, &folder);
         progress_at_end(NULL);
     }
-    if (progress_signal() != 0) /* whoever was at work when it came */
-        report_worse(run, EXIT_SIGNAL + progress_signal());
+    if (progress_signal() != 0) /* in our work or a peer's */
+        report_code(run, EXIT_SIGNAL + progress_signal());
     mf_env_resize(run->env, times, size, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers.c - this program and others, run by turns on the same model
+ * peers.c - this program and others, run in turns on the same model
  *
  * Whole processes on both sides, from their start to their end.
  */
@@ -15,12 +15,14 @@
 #include <unistd.h>
 
 #include "cli/commands/bench/bench.h"
+#include "cli/inputs.h"
+#include "cli/progress.h"
 
 extern char **environ;
 
 #define WORDS_MAX 12
 
-struct contestant {
+struct program {
     const char *name;
     const char *words[WORDS_MAX]; /* ends with NULL */
     const char *out;              /* what it writes; NULL: nothing */
@@ -36,7 +38,8 @@ static void wake(int number)
     (void)number;
 }
 
-/* A signal may come at any moment: it is let in only while we wait. */
+/* Signals are blocked except in sigsuspend, so that none is missed between a
+ * check and the wait. */
 struct guard {
     sigset_t before;
     struct sigaction child;
@@ -81,13 +84,13 @@ void bench_end_peer(void)
 /* A signal to us ends the child as well. */
 static int wait_for(pid_t child, const struct guard *guard)
 {
-    int status = 0, told = 0;
+    int status = 0, sent = 0;
     pid_t ended;
 
     while ((ended = waitpid(child, &status, WNOHANG)) == 0) {
-        if (progress_signal() != told) {
-            told = progress_signal();
-            kill(child, told);
+        if (progress_signal() != sent) {
+            sent = progress_signal();
+            kill(child, sent);
         } else {
             sigsuspend(&guard->before);
         }
@@ -95,8 +98,8 @@ static int wait_for(pid_t child, const struct guard *guard)
     return ended == child ? status : 127 << 8;
 }
 
-/* What we ignore or hold back must not be so in the child. */
-static int start(const struct contestant *one, const struct guard *guard,
+/* The child gets none of the signals that we ignore or block. */
+static int start(const struct program *one, const struct guard *guard,
                  pid_t *child)
 {
     posix_spawn_file_actions_t files;
@@ -124,8 +127,8 @@ static int start(const struct contestant *one, const struct guard *guard,
     return error;
 }
 
-/* One run; a failure stays with the contestant. */
-static void run_once(struct contestant *one)
+/* One run; a failure is kept in one->failed. */
+static void run_once(struct program *one)
 {
     struct guard guard;
     uint64_t started;
@@ -193,38 +196,39 @@ static bool same_bytes(const char *a, const char *b)
 
 /* ---- two of them ---- */
 
-static void tell(struct run *run, struct contestant *one, struct bench_row *row)
+static void print_row(struct run *run, struct program *one,
+                      struct bench_row *row)
 {
     row->program = one->name;
     if (one->failed[0])
         row->failed = one->failed;
     else
         bench_times(row, one->times, one->runs);
-    bench_tell(run, BENCH_PEERS, row);
+    bench_print(run, BENCH_PEERS, row);
 }
 
-/* Who begins changes from turn to turn; who fails has no further one. */
+/* They take turns in beginning; a program that fails is not run again. */
 static void compete(struct run *run, const char *work, const char *mix,
-                    struct contestant *ours, struct contestant *theirs)
+                    struct program *ours, struct program *theirs)
 {
     struct bench_row row = { .work = work,
                              .type = mix,
                              .threads = mf_env_threads(run->env) };
-    struct contestant *pair[2] = { ours, theirs };
+    struct program *pair[2] = { ours, theirs };
     uint64_t started = bench_now();
     double median;
 
     for (size_t turn = 0;
-         progress_signal() == 0 && bench_goes_on(run, turn, started); turn++)
+         progress_signal() == 0 && bench_goes_on(turn, started); turn++)
         for (size_t i = 0; i < 2; i++) {
-            struct contestant *one = pair[(turn + i) % 2];
+            struct program *one = pair[(turn + i) % 2];
 
             if (!one->failed[0] && progress_signal() == 0)
                 run_once(one);
         }
     if (progress_signal() != 0)
         return;
-    tell(run, ours, &row);
+    print_row(run, ours, &row);
     median = row.p50;
     row =
         (struct bench_row){ .work = work, .type = mix, .threads = row.threads };
@@ -235,7 +239,7 @@ static void compete(struct run *run, const char *work, const char *mix,
             row.bytes =
                 same_bytes(ours->out, theirs->out) ? "same" : "different";
     }
-    tell(run, theirs, &row);
+    print_row(run, theirs, &row);
 }
 
 static void compare_quantize(struct run *run, const char *peer, const char *mix,
@@ -244,17 +248,17 @@ static void compare_quantize(struct run *run, const char *peer, const char *mix,
 {
     const char *model = inputs_path(run->operand[0]);
     char threads[24] = "";
-    struct contestant ours = { "modelfile",
-                               { "/proc/self/exe", "quantize", "--quiet",
-                                 "--allow-requantize", "--to=gguf", "--threads",
-                                 threads, model, folder->ours, mix },
-                               .out = folder->ours,
-                               .times = times };
-    struct contestant theirs = { "llama-quantize",
-                                 { peer, "--allow-requantize", model,
-                                   folder->theirs, mix, threads },
-                                 .out = folder->theirs,
-                                 .times = times + room };
+    struct program ours = { "modelfile",
+                            { "/proc/self/exe", "quantize", "--quiet",
+                              "--allow-requantize", "--to=gguf", "--threads",
+                              threads, model, folder->ours, mix },
+                            .out = folder->ours,
+                            .times = times };
+    struct program theirs = { "llama-quantize",
+                              { peer, "--allow-requantize", model,
+                                folder->theirs, mix, threads },
+                              .out = folder->theirs,
+                              .times = times + room };
 
     threads[put_decimal(threads, mf_env_threads(run->env))] = 0;
     compete(run, "quantize", mix, &ours, &theirs);
@@ -264,13 +268,13 @@ static void compare_show(struct run *run, const char *peer, double *times,
                          size_t room)
 {
     const char *model = inputs_path(run->operand[0]);
-    struct contestant ours = { "modelfile",
-                               { "/proc/self/exe", "tensors", "info", "--quiet",
-                                 model },
-                               .times = times };
-    struct contestant theirs = { "gguf-tools",
-                                 { peer, "show", model },
-                                 .times = times + room };
+    struct program ours = { "modelfile",
+                            { "/proc/self/exe", "tensors", "info", "--quiet",
+                              model },
+                            .times = times };
+    struct program theirs = { "gguf-tools",
+                              { peer, "show", model },
+                              .times = times + room };
 
     compete(run, "show", NULL, &ours, &theirs);
 }
@@ -293,7 +297,7 @@ void bench_peers(struct run *run, const struct bench_folder *folder,
 {
     const char *show = setting("MODELFILE_GGUF_TOOLS");
     const char *quantize = setting("MODELFILE_LLAMA_QUANTIZE");
-    const struct text_list *mixes = &run->options.mixes;
+    const struct text_list *mixes = &bench_options.mixes;
 
     if (!show && !quantize)
         return;

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * tables.c - figures of modelfile bench as tables, JSON or CSV
+ * tables.c - results of modelfile bench as tables, JSON or CSV
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands/bench/bench.h"
+#include "cli/json.h"
 
 /* ---- tables ---- */
 
 static const char *const names[] = { "kernels", "model", "peers" };
 
+/* At most 80 columns each. */
 static const char *const headings[] = {
-    "type         work            isa       threads     GB/s   share"
-    "      p50 us      p95 us      p99 us",
-    "work      type       threads    runs      p50 ms      p95 ms      p99 ms"
-    "     GB/s  allocations    peak heap",
-    "work      type       program           runs      p50 ms      p95 ms"
-    "      p99 ms    ratio  bytes",
+    "type     work            isa      thr    GB/s  share   p50 us   p95 us"
+    "   p99 us",
+    "work     type     thr  runs   p50 ms   p95 ms   p99 ms   GB/s allocs"
+    "  peak heap",
+    "work     type     program         runs   p50 ms   p95 ms   p99 ms"
+    "  ratio bytes",
 };
 
 static void column(struct run *run, const char *text, size_t width)
@@ -26,55 +29,63 @@ static void column(struct run *run, const char *text, size_t width)
     out_text(&run->out, " ");
 }
 
+/* Three digits after the point as long as the column has room for them. */
+static void time_text(struct run *run, double time)
+{
+    out_format(&run->out, " %8.*f", time < 1e4 ? 3 : time < 1e6 ? 1 : 0, time);
+}
+
 static void times_text(struct run *run, const struct bench_row *row,
                        double unit)
 {
-    out_format(&run->out, " %11.3f %11.3f %11.3f", row->p50 / unit,
-               row->p95 / unit, row->p99 / unit);
+    time_text(run, row->p50 / unit);
+    time_text(run, row->p95 / unit);
+    time_text(run, row->p99 / unit);
 }
 
 static void kernel_text(struct run *run, const struct bench_row *row)
 {
-    column(run, row->type, 12);
+    column(run, row->type, 8);
     column(run, row->work, 15);
-    column(run, row->isa, 9);
-    out_format(&run->out, "%7zu %8.2f", row->threads, row->rate);
+    column(run, row->isa, 8);
+    out_format(&run->out, "%3zu %7.2f", row->threads, row->rate);
     if (row->share > 0)
-        out_format(&run->out, " %5.0f %%", 100 * row->share);
+        out_format(&run->out, " %4.0f %%", 100 * row->share);
     else
-        out_text(&run->out, "        ");
+        out_spaces(&run->out, 7);
     times_text(run, row, 1e3);
 }
 
 static void model_text(struct run *run, const struct bench_row *row)
 {
-    column(run, row->work, 9);
-    column(run, row->type, 10);
-    out_format(&run->out, "%7zu %7zu", row->threads, row->operations);
+    column(run, row->work, 8);
+    column(run, row->type, 8);
+    out_format(&run->out, "%3zu %5zu", row->threads, row->operations);
     times_text(run, row, 1e6);
     if (row->rate > 0)
-        out_format(&run->out, " %8.2f", row->rate);
+        out_format(&run->out, " %6.2f", row->rate);
     else
-        out_spaces(&run->out, 9);
-    out_format(&run->out, " %12" PRIu64 " %12s", row->allocations,
+        out_spaces(&run->out, 7);
+    out_format(&run->out, " %6" PRIu64 " %10s", row->allocations,
                size_text(row->peak).at);
 }
 
 static void peer_text(struct run *run, const struct bench_row *row)
 {
-    column(run, row->work, 9);
-    column(run, row->type, 10);
+    column(run, row->work, 8);
+    column(run, row->type, 8);
     column(run, row->program, 14);
     if (row->failed) {
         out_format(&run->out, "failed: %s", row->failed);
         return;
     }
-    out_format(&run->out, "%7zu", row->operations);
+    out_format(&run->out, "%5zu", row->operations);
     times_text(run, row, 1e6);
     if (row->ratio > 0)
-        out_format(&run->out, " %8.2f", row->ratio);
+        out_format(&run->out, " %6.2f", row->ratio);
     if (row->bytes)
-        out_format(&run->out, "  %s", row->bytes);
+        out_text(&run->out,
+                 strcmp(row->bytes, "same") == 0 ? " same" : " differ");
 }
 
 static void row_text(struct run *run, enum bench_table table,
@@ -87,7 +98,7 @@ static void row_text(struct run *run, enum bench_table table,
     else
         peer_text(run, row);
     out_text(&run->out, "\n");
-    out_flush(&run->out); /* it may be long until the next one */
+    out_flush(&run->out); /* the next one may take long */
 }
 
 /* ---- JSON ---- */
@@ -130,7 +141,7 @@ static void row_json(struct run *run, const struct bench_row *row)
 
 /* ---- CSV ---- */
 
-/* Quoted where it must be, as RFC 4180 says. */
+/* Quoted if RFC 4180 requires it. */
 static void text_csv(struct run *run, const char *text)
 {
     struct out *out = &run->out;
@@ -186,24 +197,24 @@ static void row_csv(struct run *run, const struct bench_row *row)
     out_flush(out);
 }
 
-/* ---- whichever it is ---- */
+/* ---- whichever form ---- */
 
 void bench_begin(struct run *run, enum bench_table table)
 {
-    if (run->options.json) {
+    if (run->options->json) {
         mf_json_key(&run->json, names[table]);
         mf_json_begin(&run->json, '[');
-    } else if (!run->options.csv) {
+    } else if (!bench_options.csv) {
         out_line(&run->out, headings[table]);
     }
 }
 
-void bench_tell(struct run *run, enum bench_table table,
-                const struct bench_row *row)
+void bench_print(struct run *run, enum bench_table table,
+                 const struct bench_row *row)
 {
-    if (run->options.json)
+    if (run->options->json)
         row_json(run, row);
-    else if (run->options.csv)
+    else if (bench_options.csv)
         row_csv(run, row);
     else
         row_text(run, table, row);
@@ -211,6 +222,6 @@ void bench_tell(struct run *run, enum bench_table table,
 
 void bench_end(struct run *run)
 {
-    if (run->options.json)
+    if (run->options->json)
         mf_json_end(&run->json, ']');
 }

@@ -1,41 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
  * check.c - modelfile hash --check: models against a manifest
+ *
+ * A manifest may list several models under names from another folder, and
+ * digests of several kinds.  First the kind is chosen, the strongest unless
+ * --algo is given; then for each file its entries, by name, or the only ones
+ * that there are.
  */
 #include "cli/commands/hash/hash.h"
 
 #include <string.h>
 #include <strings.h>
 
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
 #define NO_TENSOR SIZE_MAX
 #define UUID_SIZE 16
 
 static struct manifest manifest;
-static struct mf_digest_info kind; /* of its digests, the one to check */
-static unsigned chosen;            /* that of its entries */
+static struct mf_digest_info kind; /* of the digests to check */
+static unsigned chosen;            /* the same, as entries have it */
 
-/* What the manifest says of one model, and what its file says. */
+/* One model, and its entries. */
 struct check {
     struct run *run;
     const char *path;
     struct mf_model *model;
     struct digests digests;
-    struct entry *entry; /* of this model, those of other kinds among them */
+    struct entry *entry; /* of this model, of all kinds */
     size_t count;
     const struct entry *whole; /* of the whole model */
-    bool has_tensors;          /* there are entries of tensors, too */
-    bool *named;               /* of each tensor: there is one */
+    bool has_tensors;          /* there are entries of tensors */
+    bool *named;               /* for each tensor: it has an entry */
     size_t different, missing, extra;
-    size_t contradicted; /* line that says otherwise of the model; 0: none */
+    size_t contradicted; /* line with other digests of the model; or 0 */
 };
 
 /* ---- which entries ---- */
 
-/* The kind that was asked for, else the strongest that the manifest has, which
- * a UUID is not, as it says nothing of tensors; false after report_input. */
-static bool choose_kind(struct run *run)
+/* The wanted kind, else the strongest in the manifest; a UUID is the weakest,
+ * as it covers no tensor.  False after report_input. */
+static bool choose_kind(struct run *run, const char *path, unsigned wanted)
 {
-    unsigned wanted = run->options.algo;
     bool found = false;
 
     for (size_t i = 0; i < manifest.count; i++) {
@@ -51,22 +59,20 @@ static bool choose_kind(struct run *run)
     if (found)
         return chosen == KIND_UUID || mf_digest_at(chosen, &kind);
     if (wanted > 0 && mf_digest_at(wanted - 1, &kind))
-        report_input(run, run->options.check, "the manifest has no %s digests",
-                     kind.name);
+        report_input(run, path, "the manifest has no %s digests", kind.name);
     else
-        report_input(run, run->options.check,
-                     "the manifest has no digests but uuid, which is not known "
-                     "here");
+        report_input(run, path,
+                     "the manifest has only digests of an unsupported kind");
     return false;
 }
 
-static bool concerns(const struct entry *entry)
+static bool is_chosen(const struct entry *entry)
 {
     return entry->kind == chosen;
 }
 
-/* The entries from the one behind the last model's to this model's. */
-static void take_entries(struct check *check, size_t whole)
+/* Sets the entries of the model whose last entry is number whole. */
+static void set_entries(struct check *check, size_t whole)
 {
     size_t first = whole;
 
@@ -83,7 +89,7 @@ static bool same_text(struct mf_str a, struct mf_str b)
     return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
 }
 
-/* Without the folders before it. */
+/* Without the folders in front. */
 static struct mf_str last_part(struct mf_str path)
 {
     size_t before = path.size;
@@ -93,9 +99,9 @@ static struct mf_str last_part(struct mf_str path)
     return (struct mf_str){ path.at + before, path.size - before };
 }
 
-/* 2: an entry has the name of this file; 1: at least its last part, which is
- * for a list of files that was made in another folder; 0: neither. */
-static int fit(const struct entry *entry, const char *path)
+/* 2: the entry has the name of this file; 1: the same last part, in a list that
+ * may have been made in another folder; 0: neither. */
+static int match_name(const struct entry *entry, const char *path)
 {
     if (same_text(entry->name, str_of(path)))
         return 2;
@@ -103,8 +109,7 @@ static int fit(const struct entry *entry, const char *path)
            same_text(last_part(entry->name), last_part(str_of(path)));
 }
 
-/* One line says what the other does; two of files that both fit may have
- * different names. */
+/* Equal digests; in lists of files the names may differ in their folders. */
 static bool same_entry(const struct entry *a, const struct entry *b)
 {
     size_t digits = strcspn(a->hex, " \n");
@@ -115,24 +120,23 @@ static bool same_entry(const struct entry *a, const struct entry *b)
            strncasecmp(a->hex, b->hex, digits) == 0;
 }
 
-/* The entries up to whole say of the model what its entries do.  In a manifest
- * of llama-gguf-hash those of tensors are the same ones. */
+/* The entries that end with number whole are the same as those of the model. In
+ * a manifest of llama-gguf-hash tensors have one entry each. */
 static bool same_entries(const struct check *check, size_t whole)
 {
     struct check other = { .run = check->run };
 
     if (manifest.form != MANIFEST_OWN)
         return same_entry(check->whole, &manifest.entry[whole]);
-    take_entries(&other, whole);
+    set_entries(&other, whole);
     for (size_t i = 0; i < check->count && check->count == other.count; i++)
         if (!same_entry(&check->entry[i], &other.entry[i]))
             return false;
     return check->count == other.count;
 }
 
-/* The only model of the manifest, whatever it is called, or the one with the
- * name of this file; false where there is none, or where two are not the same.
- */
+/* The entries of the file: those with its name, or those of the only model in
+ * the manifest.  False if there are none, or if two lists contradict. */
 static bool choose_entries(struct check *check)
 {
     size_t models = 0;
@@ -140,27 +144,27 @@ static bool choose_entries(struct check *check)
     int best = 1;
 
     for (size_t i = 0; i < manifest.count && best < 2; i++)
-        if (manifest.entry[i].whole && concerns(&manifest.entry[i]) &&
-            fit(&manifest.entry[i], check->path) == 2)
+        if (manifest.entry[i].whole && is_chosen(&manifest.entry[i]) &&
+            match_name(&manifest.entry[i], check->path) == 2)
             best = 2;
     for (size_t i = 0; i < manifest.count; i++) {
         const struct entry *entry = &manifest.entry[i];
-        bool fits = fit(entry, check->path) == best;
+        bool fits = match_name(entry, check->path) == best;
 
-        if (!entry->whole || !concerns(entry))
+        if (!entry->whole || !is_chosen(entry))
             continue;
         if (named && fits && !same_entries(check, i)) {
             check->contradicted = entry->line;
             return false;
         }
         if (models++ == 0 || (fits && !named))
-            take_entries(check, i);
+            set_entries(check, i);
         named = named || fits;
     }
     return named || models == 1;
 }
 
-/* Finds the tensors that entries name. */
+/* Finds the tensors of the entries. */
 static void find_tensors(struct check *check)
 {
     struct mf_tensor tensor;
@@ -169,7 +173,7 @@ static void find_tensors(struct check *check)
         struct entry *entry = &check->entry[i];
 
         entry->tensor = NO_TENSOR;
-        if (entry->whole || !concerns(entry))
+        if (entry->whole || !is_chosen(entry))
             continue;
         check->has_tensors = true;
         if (mf_tensor_find(check->model, entry->name.at, entry->name.size,
@@ -180,7 +184,7 @@ static void find_tensors(struct check *check)
 
 /* ---- comparing ---- */
 
-/* As manifests have it: a UUID has dashes. */
+/* As in manifests: a UUID has dashes. */
 static struct hex_text digest_text(const uint8_t *digest)
 {
     struct hex_text text = hex_text(digest, kind.size);
@@ -204,8 +208,8 @@ static bool is_digest(const struct entry *entry, const uint8_t *digest)
     return strncasecmp(expected.at, digest_text(digest).at, expected.size) == 0;
 }
 
-/* Of a model; false after report_failure. */
-static bool take_whole(struct check *check)
+/* The digest of the model; false after report_failure. */
+static bool compute_whole(struct check *check)
 {
     struct digests *digests = &check->digests;
     enum mf_status status;
@@ -222,18 +226,19 @@ static bool take_whole(struct check *check)
     return status == MF_OK;
 }
 
-/* All the digests that the entries ask for; false after report_failure. */
-static bool take_digests(struct check *check)
+/* Every digest that the entries have; false after report_failure. */
+static bool compute_digests(struct check *check)
 {
     if ((check->has_tensors || manifest.form == MANIFEST_OWN) &&
-        !digests_take(check->run, check->path, check->model, &check->digests))
+        !digests_compute(check->run, check->path, check->model,
+                         &check->digests))
         return false;
-    return take_whole(check);
+    return compute_whole(check);
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
-/* "FILE: ", and of a tensor "tensor 'NAME' ". */
+/* "FILE: ", and with a name "tensor 'NAME' ". */
 static void begin_line(const struct check *check, const struct mf_str *name)
 {
     struct out *out = &check->run->out;
@@ -247,8 +252,8 @@ static void begin_line(const struct check *check, const struct mf_str *name)
     }
 }
 
-static void tell_digests(struct run *run, const uint8_t *digest,
-                         const struct entry *entry)
+static void print_digests(struct run *run, const uint8_t *digest,
+                          const struct entry *entry)
 {
     struct mf_str expected = expected_text(entry);
 
@@ -256,19 +261,19 @@ static void tell_digests(struct run *run, const uint8_t *digest,
                (int)expected.size, expected.at);
 }
 
-/* A tensor that is "different", with its digest and what that should be, or
- * "missing" or "extra", without (NULL). */
-static void tell(const struct check *check, const char *problem,
-                 struct mf_str name, const uint8_t *digest,
-                 const struct entry *entry)
+/* A tensor that is "different", with its digest and the expected one, or
+ * "missing" or "extra", without. */
+static void print_tensor(const struct check *check, const char *problem,
+                         struct mf_str name, const uint8_t *digest,
+                         const struct entry *entry)
 {
     struct run *run = check->run;
 
-    if (!run->options.json) {
+    if (!run->options->json) {
         begin_line(check, &name);
         out_format(&run->out, "is %s%s", problem, digest ? ": " : "\n");
         if (digest)
-            tell_digests(run, digest, entry);
+            print_digests(run, digest, entry);
         return;
     }
     mf_json_begin(&run->json, '{');
@@ -289,25 +294,25 @@ static void compare_tensors(struct check *check)
         const struct entry *entry = &check->entry[i];
         const uint8_t *digest;
 
-        if (entry->whole || !concerns(entry))
+        if (entry->whole || !is_chosen(entry))
             continue;
         if (entry->tensor == NO_TENSOR) {
             check->missing++;
-            tell(check, "missing", entry->name, NULL, NULL);
+            print_tensor(check, "missing", entry->name, NULL, NULL);
             continue;
         }
         digest = digests_at(&check->digests, entry->tensor);
         if (!is_digest(entry, digest)) {
             check->different++;
-            tell(check, "different", entry->name, digest, entry);
+            print_tensor(check, "different", entry->name, digest, entry);
         }
     }
-    /* A manifest of the whole alone leaves no tensor out. */
+    /* In a manifest of whole models no tensor is extra. */
     for (size_t i = 0;
          check->has_tensors && mf_tensor_at(check->model, i, &tensor); i++)
         if (!check->named[i]) {
             check->extra++;
-            tell(check, "extra", tensor.name, NULL, NULL);
+            print_tensor(check, "extra", tensor.name, NULL, NULL);
         }
 }
 
@@ -326,7 +331,7 @@ static void show_verdict(const struct check *check, bool match)
                    tensors, tensors == 1 ? "" : "s", check->different,
                    check->missing, check->extra);
     else
-        out_format(out, "%zu tensor%s, %s of the whole does not match\n",
+        out_format(out, "%zu tensor%s, %s of the model does not match\n",
                    tensors, tensors == 1 ? "" : "s", algo);
 }
 
@@ -335,7 +340,7 @@ static void compare(struct check *check)
     struct run *run = check->run;
     bool match;
 
-    if (run->options.json) {
+    if (run->options->json) {
         json_text(run, "algo", check->digests.info.name);
         mf_json_key(&run->json, "tensors");
         mf_json_begin(&run->json, '[');
@@ -344,8 +349,8 @@ static void compare(struct check *check)
     match = check->different + check->missing + check->extra == 0 &&
             is_digest(check->whole, check->digests.model);
     if (!match)
-        report_worse(run, EXIT_NO);
-    if (!run->options.json) {
+        report_code(run, EXIT_NO);
+    if (!run->options->json) {
         show_verdict(check, match);
         return;
     }
@@ -369,7 +374,7 @@ static void check_model(struct check *check)
     }
     memset(check->named, 0, size);
     find_tensors(check);
-    if (take_digests(check))
+    if (compute_digests(check))
         compare(check);
     digests_release(run, check->model, &check->digests);
     mf_env_resize(run->env, check->named, size, 0);
@@ -381,7 +386,7 @@ static bool find_entries(struct check *check)
     struct run *run = check->run;
     bool files = manifest.form == MANIFEST_SUMS;
 
-    if (run->options.json)
+    if (run->options->json)
         json_str(run, "file", str_of(check->path));
     if (choose_entries(check))
         return true;
@@ -390,23 +395,23 @@ static bool find_entries(struct check *check)
                   "%s: lines %zu and %zu of the manifest%s contradict each "
                   "other",
                   check->path, check->whole->line, check->contradicted,
-                  files ? "" : ", and what stands before them,");
+                  files ? "" : ", or those before them,");
     else
-        report_no(run, "%s: the manifest has no %s of a %s with this name",
+        report_no(run, "%s: the manifest has no %s digest for this %s",
                   check->path, kind.name, files ? "file" : "model");
-    if (run->options.json)
+    if (run->options->json)
         json_bool(run, "match", false);
     return false;
 }
 
-/* All bytes of a file, which need not be a model. */
+/* The digest of all bytes of a file, which may not be a model. */
 static void show_file(struct run *run, const char *path, enum mf_shards shards)
 {
     struct check check = { .run = run, .path = path };
     uint8_t digest[MF_DIGEST_MAX];
     bool match;
 
-    (void)shards; /* a shard is a file of its own */
+    (void)shards;
     if (!find_entries(&check))
         return;
     if (mf_file_hash(run->env, inputs_path(path), kind.kind, digest) != MF_OK) {
@@ -415,8 +420,8 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
     }
     match = is_digest(check.whole, digest);
     if (!match)
-        report_worse(run, EXIT_NO);
-    if (run->options.json) {
+        report_code(run, EXIT_NO);
+    if (run->options->json) {
         json_text(run, "algo", kind.name);
         json_text(run, "digest", digest_text(digest).at);
         json_str(run, "expected", expected_text(check.whole));
@@ -427,7 +432,7 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
     out_format(&run->out, "%s of the file %s", kind.name,
                match ? "matches\n" : "is different: ");
     if (!match)
-        tell_digests(run, digest, check.whole);
+        print_digests(run, digest, check.whole);
 }
 
 static void show(struct run *run, const char *path, enum mf_shards shards)
@@ -442,12 +447,12 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     mf_model_close(check.model);
 }
 
-void hash_check(struct run *run)
+void hash_check(struct run *run, const char *path, unsigned algo)
 {
-    if (!manifest_read(run, run->options.check, &manifest))
+    if (!manifest_read(run, path, &manifest))
         return;
-    if (!choose_kind(run))
-        ; /* which was reported */
+    if (!choose_kind(run, path, algo))
+        ; /* reported */
     else if (manifest.form == MANIFEST_SUMS)
         inputs_files(run, show_file);
     else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hash.h - digests of a model, and manifests that say what they should be
+ * hash.h - digests of a model, and manifests of them
  */
 #ifndef MF_CLI_HASH_H
 #define MF_CLI_HASH_H
@@ -8,11 +8,14 @@
 #include <limits.h>
 
 #include "cli/cli.h"
+#include "cli/textfile.h"
 
 #define KIND_DEFAULT MF_XXH3_64
-#define KIND_UUID    UINT_MAX /* of an entry: that of llama-gguf-hash */
+#define KIND_UUID    UINT_MAX /* llama-gguf-hash's uuid of a whole model */
 
-/* Digits of a digest, terminated. */
+/* ---- digests.c ---- */
+
+/* Hexadecimal digits of a digest. */
 struct hex_text {
     char at[2 * MF_DIGEST_MAX + 1];
 };
@@ -21,13 +24,13 @@ struct hex_text hex_text(const uint8_t *digest, size_t size);
 /* Digests of a model's tensors, and of all together. */
 struct digests {
     struct mf_digest_info info;
-    uint8_t *tensor; /* one after the other; NULL: not asked for */
+    uint8_t *tensor; /* one after the other; NULL: not computed */
     uint8_t model[MF_DIGEST_MAX];
 };
 
-/* Of all tensors; false after report_failure. */
-bool digests_take(struct run *run, const char *path, struct mf_model *model,
-                  struct digests *digests);
+/* Computes those of all tensors; false after report_failure. */
+bool digests_compute(struct run *run, const char *path, struct mf_model *model,
+                     struct digests *digests);
 void digests_release(struct run *run, const struct mf_model *model,
                      struct digests *digests);
 
@@ -40,22 +43,22 @@ static inline const uint8_t *digests_at(const struct digests *digests,
 /* ---- manifest.c ---- */
 
 struct entry {          /* a line of a manifest */
-    struct mf_str name; /* of the tensor; of the file where whole is set */
-    const char *hex;    /* as many digits as the kind has, in any case */
+    struct mf_str name; /* of the tensor; of the file if whole is set */
+    const char *hex;    /* the digest, in upper or lower case */
     unsigned kind;      /* enum mf_digest_kind or KIND_UUID */
-    bool whole;         /* of all the file's tensors together, or its bytes */
+    bool whole;         /* of all tensors together, or all bytes of the file */
     size_t line;
-    size_t tensor; /* for whoever looks it up */
+    size_t tensor; /* set by check.c */
 };
 
-/* Whose form the lines of a manifest have. */
+/* Which program's manifest it is. */
 enum manifest_form {
     MANIFEST_OWN,
-    MANIFEST_LLAMA, /* llama-gguf-hash: about one file */
-    MANIFEST_SUMS   /* sha1sum, sha256sum: of files, whatever is in them */
+    MANIFEST_LLAMA, /* llama-gguf-hash: of one file */
+    MANIFEST_SUMS   /* sha1sum, sha256sum: of any files */
 };
 
-/* The entries of a file end with one that is whole. */
+/* The entries of each model end with one that is whole. */
 struct manifest {
     struct textfile file;
     struct entry *entry;
@@ -69,6 +72,13 @@ void manifest_release(struct run *run, struct manifest *manifest);
 
 /* ---- check.c ---- */
 
-void hash_check(struct run *run);
+/* --check: compares the models with the manifest.  algo: 1 + enum
+ * mf_digest_kind, or 0 for the strongest that the manifest has. */
+void hash_check(struct run *run, const char *path, unsigned algo);
+
+/* ---- duplicates.c ---- */
+
+/* --duplicates: lists tensors with equal bytes. */
+void hash_duplicates(struct run *run);
 
 #endif

@@ -3,10 +3,10 @@
  * manifest.c - reading manifests: ours, llama-gguf-hash's and sha256sum's
  *
  *     xxh3:2d06800538d394c2  NAME            of a tensor
- *     model xxh3:99aa06d3014798d8  FILE      behind all of its tensors
+ *     model xxh3:99aa06d3014798d8  FILE      after all of its tensors
  *
  *     xxh64     f66e9cd66a4396a0  FILE:NAME  of a tensor
- *     xxh64     5a54d3aad816f302  FILE       behind all of its tensors
+ *     xxh64     5a54d3aad816f302  FILE       after all of its tensors
  *     uuid      fc6ef2dd-d0f5-58aa-b3b1-ea92f097c475  FILE
  *
  *     e3b0c44298fc1c149afbf4c8996fb924...  FILE      of all of its bytes
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "cli/commands/hash/hash.h"
+#include "cli/report.h"
 
 static const char model_word[] = "model ";
 
@@ -32,7 +33,7 @@ static int hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The value of count digits; -1 where they are not all there. */
+/* The value of count digits; -1 if there are fewer. */
 static long hex_number(const char *at, const char *end, int count)
 {
     long number = 0;
@@ -68,8 +69,8 @@ static char *put_code(char *out, long code)
     return out;
 }
 
-/* Takes the escapes of mf_model_hash out of a name, in its place, which they
- * never need more of; false where something else follows a backslash. */
+/* Undoes the escapes of mf_model_hash in place: a name never gets longer. False
+ * on an unknown escape. */
 static bool unescape(struct mf_str *name, char *text)
 {
     static const char letters[] = "\\ntr", meant[] = "\\\n\t\r";
@@ -108,7 +109,7 @@ static bool unescape(struct mf_str *name, char *text)
     return true;
 }
 
-/* The kind that a word names; its size 0 where it is "uuid". */
+/* The digest of that name; "uuid" is found with size 0. */
 static bool find_kind(const char *word, size_t size, struct mf_digest_info *out)
 {
     for (size_t i = 0; mf_digest_at(i, out); i++)
@@ -140,26 +141,26 @@ static bool is_uuid(const char *at, size_t size)
 
 /* ---- a line of sha256sum's ---- */
 
-#define NOT_KNOWN(tool)                                                        \
-    "has a digest of " tool ": of such manifests those of sha1sum and "        \
-    "sha256sum can be checked"
+#define UNSUPPORTED(tool)                                                      \
+    "has a digest of " tool ", which is not supported: use sha1sum or "        \
+    "sha256sum"
 
 static const struct sum {
     const char *tag;
     size_t digits;
     enum mf_digest_kind kind;
-    const char *wrong; /* NULL: nothing */
+    const char *wrong; /* why it cannot be checked; NULL: it can */
 } sums[] = {
     { "SHA256", 64, MF_SHA256, NULL },
     { "SHA1", 40, MF_SHA1, NULL },
-    { "MD5", 32, 0, NOT_KNOWN("md5sum") },
-    { "SHA224", 56, 0, NOT_KNOWN("sha224sum") },
-    { "SHA384", 96, 0, NOT_KNOWN("sha384sum") },
-    { "SHA512", 128, 0, NOT_KNOWN("sha512sum") },
-    { NULL, 0, 0, NOT_KNOWN("another program") },
+    { "MD5", 32, 0, UNSUPPORTED("md5sum") },
+    { "SHA224", 56, 0, UNSUPPORTED("sha224sum") },
+    { "SHA384", 96, 0, UNSUPPORTED("sha384sum") },
+    { "SHA512", 128, 0, UNSUPPORTED("sha512sum") },
+    { NULL, 0, 0, UNSUPPORTED("an unknown kind") },
 };
 
-/* The row of a digest with a tag before it, or (NULL) of so many digits. */
+/* The row of a digest with that tag, or (NULL) with so many digits. */
 static const struct sum *find_sum(const char *tag, size_t digits)
 {
     const struct sum *sum = sums;
@@ -171,7 +172,7 @@ static const struct sum *find_sum(const char *tag, size_t digits)
     return sum;
 }
 
-/* Digits or "TAG (" come first; neither is a line of the other forms. */
+/* It begins with digits or "TAG (", as no line of the other forms does. */
 static bool is_sum(const char *at)
 {
     size_t word;
@@ -182,7 +183,7 @@ static bool is_sum(const char *at)
            (hex_run(at) == word || at[word + 1] == '(');
 }
 
-/* What is wrong with it, as for parse_line. */
+/* Like parse_line. */
 static const char *parse_sum(char *at, char *end, struct entry *entry)
 {
     bool escaped = *at == '\\', tagged;
@@ -200,12 +201,12 @@ static const char *parse_sum(char *at, char *end, struct entry *entry)
             digits++;
         name_end = end - digits;
         if (name_end - name < 4 || memcmp(name_end - 4, ") = ", 4) != 0)
-            return "has no ') = ' and digest behind the name";
+            return "has no ') = DIGEST' after the name";
         entry->hex = name_end;
         name_end -= 4;
     } else {
         if (at[digits + 1] != ' ' && at[digits + 1] != '*')
-            return "has no two spaces behind its digest";
+            return "does not have two spaces after its digest";
         name = at + digits + 2;
         entry->hex = at;
     }
@@ -213,20 +214,20 @@ static const char *parse_sum(char *at, char *end, struct entry *entry)
     if (sum->wrong)
         return sum->wrong;
     if (sum->digits != digits)
-        return "has a digest of another length than its kind has";
+        return "has a digest of the wrong length";
     if (name == name_end)
         return "has no name";
     entry->kind = (unsigned)sum->kind;
     entry->whole = true;
     entry->name = (struct mf_str){ name, (size_t)(name_end - name) };
     if (escaped && !unescape(&entry->name, name))
-        return "has a backslash in its name that means nothing";
+        return "has an invalid escape in its name";
     return NULL;
 }
 
 /* ---- a line of the others ---- */
 
-/* What is wrong with a line (from at to end); NULL where nothing is. */
+/* Parses the line from at to end; returns what is wrong with it, or NULL. */
 static const char *parse_line(char *at, char *end, enum manifest_form *form,
                               struct entry *entry)
 {
@@ -243,37 +244,39 @@ static const char *parse_line(char *at, char *end, enum manifest_form *form,
     }
     size = strcspn(at, ": \n");
     if (!find_kind(at, size, &kind))
-        return "does not begin with the name of a digest";
+        return "is not a line of a modelfile, llama-gguf-hash or sha256sum "
+               "manifest";
     entry->kind = kind.size > 0 ? (unsigned)kind.kind : KIND_UUID;
     foreign = at[size] == ' ' && !entry->whole;
     *form = foreign ? MANIFEST_LLAMA : MANIFEST_OWN;
     if (!foreign && (at[size] != ':' || kind.size == 0))
-        return "does not begin with the name of a digest";
+        return "is not a line of a modelfile, llama-gguf-hash or sha256sum "
+               "manifest";
     at += size + 1;
     if (foreign)
         at += strspn(at, " ");
     entry->hex = at;
     size = strcspn(at, " \n");
     if (kind.size == 0 && !is_uuid(at, size))
-        return "has a uuid that is none";
+        return "has an invalid uuid";
     for (size_t i = 0; kind.size > 0 && i < size; i++)
         if (hex_digit(at[i]) < 0)
             return "has a digest that is not hexadecimal";
     if (kind.size > 0 && size != 2 * kind.size)
-        return "has a digest of another length than its kind has";
+        return "has a digest of the wrong length";
     at += size;
     if (strncmp(at, "  ", 2) != 0)
-        return "has no two spaces behind its digest";
+        return "does not have two spaces after its digest";
     entry->name = (struct mf_str){ at + 2, (size_t)(end - (at + 2)) };
     if (!foreign && !unescape(&entry->name, at + 2))
-        return "has a backslash in its name that means nothing";
+        return "has an invalid escape in its name";
     return NULL;
 }
 
 /* ---- all lines ---- */
 
-/* Entries without the carriage returns of another system, empty lines and
- * comments.  False after report_input. */
+/* One entry per line, except for empty lines and comments.  Lines may end with
+ * CRLF.  False after report_input. */
 static bool parse_lines(struct run *run, const char *path,
                         struct manifest *manifest)
 {
@@ -288,10 +291,10 @@ static bool parse_lines(struct run *run, const char *path,
 
         end -= end > at && end[-1] == '\r';
         if (end > at && *at != '#') {
-            *end = '\n'; /* where every search stops */
+            *end = '\n'; /* every search stops there */
             wrong = parse_line(at, end, &form, &entry);
             if (!wrong && manifest->count > 0 && form != manifest->form)
-                wrong = "is of another kind than the lines before";
+                wrong = "is of another form than the lines before";
             if (wrong) {
                 report_input(run, path, "line %zu of the manifest %s", line,
                              wrong);
@@ -305,8 +308,8 @@ static bool parse_lines(struct run *run, const char *path,
     return true;
 }
 
-/* llama-gguf-hash ends with lines that name the file; before them the tensors'
- * names stand behind that name and a colon. */
+/* llama-gguf-hash writes FILE:NAME for tensors and ends with lines for FILE,
+ * which show where the names begin. */
 static bool split_names(struct run *run, const char *path,
                         struct manifest *manifest)
 {
@@ -321,15 +324,15 @@ static bool split_names(struct run *run, const char *path,
         entry->whole = begins && name->size == file.size;
         if (!begins || (!entry->whole && name->at[file.size] != ':')) {
             report_input(run, path,
-                         "line %zu of the manifest is not about the file that "
-                         "its last line names",
+                         "line %zu of the manifest is about another file than "
+                         "its last line",
                          entry->line);
             return false;
         }
         if (!entry->whole && entry->kind == KIND_UUID) {
             report_input(
                 run, path,
-                "line %zu of the manifest has a uuid of a tensor: only "
+                "line %zu of the manifest has a uuid for a tensor; only "
                 "files have one",
                 entry->line);
             return false;
@@ -355,8 +358,8 @@ static bool parse(struct run *run, const char *path, struct manifest *manifest)
     if (manifest->entry[manifest->count - 1].whole)
         return true;
     report_input(run, path,
-                 "the manifest is cut off: its last line, %zu, is "
-                 "not that of a model",
+                 "the manifest is truncated: its last line, %zu, is not about "
+                 "a model",
                  manifest->entry[manifest->count - 1].line);
     return false;
 }

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * edit_value.c - values that stand in arguments, as KEY:TYPE=VALUE
+ * edit_value.c - edits from arguments: KEY=VALUE, KEY:TYPE=VALUE
+ *
+ * Without a type, a value gets the type of the value that it replaces; a new
+ * key gets the type that the value looks like.
  */
 #include "cli/commands/meta/edit_value.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/report.h"
 
 /* ---- types ---- */
 
@@ -40,44 +47,44 @@ static bool set_type(struct mf_edit *edit, const char *name)
     return true;
 }
 
-bool meta_named(const struct editing *editing, const char *key,
-                struct mf_meta *out, const char **type)
+bool edit_value_find(const struct editing *editing, const char *key,
+                     struct mf_meta *out, const char **type)
 {
-    bool tells = strcmp(editing->format, "gguf") != 0;
+    bool typed_keys = strcmp(editing->format, "gguf") != 0;
     size_t size = strlen(key);
-    struct mf_edit told;
+    struct mf_edit ignored;
 
     *type = "";
     if (mf_meta_find(editing->model, key, size, out, NULL))
         return true;
-    for (size_t i = 0; tells && mf_meta_at(editing->model, i, out); i++) {
+    for (size_t i = 0; typed_keys && mf_meta_at(editing->model, i, out); i++) {
         if (out->key.size <= size || memcmp(out->key.at, key, size) != 0 ||
             out->key.at[size] != ':')
             continue;
         *type = out->key.at + size + 1;
-        if (set_type(&told, *type) || strcmp(*type, "json") == 0)
+        if (set_type(&ignored, *type) || strcmp(*type, "json") == 0)
             return true;
     }
     return false;
 }
 
-/* Takes ":TYPE" off the key; *said false where it has none.  What stands behind
- * a colon is a type, unless the file has just this key. */
+/* Cuts ":TYPE" off the key; *given says whether there was one.  What follows a
+ * colon is a type, unless the file has a key of exactly this name. */
 static bool cut_type(struct editing *editing, char *key, struct mf_edit *edit,
-                     bool *said)
+                     bool *given)
 {
     char *colon = strrchr(key, ':');
 
-    *said = colon && set_type(edit, colon + 1);
-    if (*said)
+    *given = colon && set_type(edit, colon + 1);
+    if (*given)
         *colon = 0;
-    if (*said || !colon ||
+    if (*given || !colon ||
         mf_meta_find(editing->model, key, strlen(key), &(struct mf_meta){ 0 },
                      NULL))
         return true;
     report_usage(editing->run,
-                 "'%.60s' is no type; a new key with a colon in it has its "
-                 "type behind it, as in '%.60s:string'",
+                 "unknown type '%.60s'; a new key that contains a colon "
+                 "requires its type, as in '%.60s:string'",
                  colon + 1, key);
     return false;
 }
@@ -90,7 +97,7 @@ static bool is_integer(const char *value)
     return *value && strspn(value, "0123456789") == strlen(value);
 }
 
-/* Zeros in front mean nothing: only 0x is another base. */
+/* Decimal or 0x; a leading 0 does not mean octal. */
 static bool parse_unsigned(const char *value, unsigned bits, uint64_t *out)
 {
     bool hex = value[0] == '0' && (value[1] == 'x' || value[1] == 'X');
@@ -113,7 +120,7 @@ static bool parse_signed(const char *value, unsigned bits, int64_t *out)
                            *out < INT64_C(1) << (bits - 1)));
 }
 
-/* Too large a number is none; too small a one is the nearest there is. */
+/* A number too large for the type is an error; one too small is rounded. */
 static bool parse_float(const char *value, enum mf_value_type type, double *out)
 {
     char *end;
@@ -154,7 +161,7 @@ static bool parse_number(const char *value, enum mf_value_type type,
     }
 }
 
-/* ---- what a value without a type is ---- */
+/* ---- types of values without one ---- */
 
 static bool is_float(const char *value)
 {
@@ -164,14 +171,14 @@ static bool is_float(const char *value)
     return *value && !*end && strspn(value, "+-.0123456789") > 0;
 }
 
-static enum mf_value_type type_seen(const struct editing *editing,
+static enum mf_value_type type_like(const struct editing *editing,
                                     const char *value)
 {
     bool json = strcmp(editing->format, "gguf") != 0;
     double number;
 
     if (strcmp(editing->format, "safetensors") == 0)
-        return MF_VALUE_STRING; /* there all are strings */
+        return MF_VALUE_STRING; /* it has no other type */
     if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
         return MF_VALUE_BOOL;
     if (is_integer(value) && *value == '-')
@@ -185,16 +192,16 @@ static enum mf_value_type type_seen(const struct editing *editing,
     return MF_VALUE_STRING;
 }
 
-/* That of what stands there, else what it looks like. */
+/* The type of the value that is replaced, else what the value looks like. */
 static bool guess_type(const struct editing *editing, struct mf_edit *edit,
                        const char *value)
 {
     struct mf_meta meta;
     const char *type;
 
-    edit->type = type_seen(editing, value);
-    if (!meta_named(editing, edit->key, &meta, &type) || set_type(edit, type) ||
-        meta.type > MF_VALUE_F64)
+    edit->type = type_like(editing, value);
+    if (!edit_value_find(editing, edit->key, &meta, &type) ||
+        set_type(edit, type) || meta.type > MF_VALUE_F64)
         return true;
     edit->type = meta.type;
     edit->of = meta.of;
@@ -202,23 +209,52 @@ static bool guess_type(const struct editing *editing, struct mf_edit *edit,
         (meta.of <= MF_VALUE_F64 && meta.of != MF_VALUE_ARRAY))
         return true;
     report_usage(editing->run,
-                 "'%.60s' holds an array of type %s, which cannot be said "
-                 "here: say another type",
+                 "'%.60s' is an array of %s, which cannot be given as an "
+                 "argument: give it another type",
                  edit->key, mf_value_type_name(meta.of));
     return false;
 }
 
 /* ---- values ---- */
 
+/* " (0 to 255)", for integers of less than 64 bits */
+struct range_text {
+    char at[64];
+};
+
+static struct range_text range_text(enum mf_value_type type)
+{
+    static const struct {
+        enum mf_value_type type;
+        unsigned bits;
+        bool negative;
+    } ranges[] = {
+        { MF_VALUE_U8, 8, false },   { MF_VALUE_U16, 16, false },
+        { MF_VALUE_U32, 32, false }, { MF_VALUE_I8, 8, true },
+        { MF_VALUE_I16, 16, true },  { MF_VALUE_I32, 32, true },
+    };
+    struct range_text text = { "" };
+
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+        int64_t span = INT64_C(1) << ranges[i].bits;
+
+        if (ranges[i].type == type)
+            snprintf(text.at, sizeof(text.at), " (%" PRId64 " to %" PRId64 ")",
+                     ranges[i].negative ? -span / 2 : 0,
+                     ranges[i].negative ? span / 2 - 1 : span - 1);
+    }
+    return text;
+}
+
 static bool bad_value(struct editing *editing, const struct mf_edit *edit,
                       const char *value, enum mf_value_type type)
 {
-    report_usage(editing->run, "'%.60s' cannot be '%.60s': that is no %s",
-                 edit->key, value, mf_value_type_name(type));
+    report_usage(editing->run, "'%.60s': invalid %s '%.60s'%s", edit->key,
+                 mf_value_type_name(type), value, range_text(type).at);
     return false;
 }
 
-/* value is terminated; a NUL within is no part of a number. */
+/* value is terminated; with a NUL inside it is not a number. */
 static bool set_number(struct editing *editing, const struct mf_edit *edit,
                        struct mf_str value, enum mf_value_type type,
                        union mf_number *out)
@@ -228,7 +264,7 @@ static bool set_number(struct editing *editing, const struct mf_edit *edit,
            bad_value(editing, edit, value.at, type);
 }
 
-/* A character behind a backslash that is no separator. */
+/* A backslash and the character that it escapes. */
 static bool is_escaped(const char *at, const char *end, char separator)
 {
     return separator == ',' && *at == '\\' && end - at > 1 &&
@@ -248,8 +284,8 @@ static size_t count_parts(struct mf_str list, char separator)
     return count;
 }
 
-/* The part at *rest, made plain and terminated in its place; *rest is then
- * behind its separator. */
+/* The part at *rest, unescaped and terminated in place; moves *rest past its
+ * separator. */
 static struct mf_str next_part(char **rest, const char *end, char separator)
 {
     char *from = *rest, *to = from;
@@ -265,7 +301,7 @@ static struct mf_str next_part(char **rest, const char *end, char separator)
     return part;
 }
 
-/* The elements stand in the first size bytes of the text that is held. */
+/* The elements of an array: the first size bytes of held->text, split. */
 static bool set_elements(struct editing *editing, struct mf_edit *edit,
                          struct held *held, size_t size, char separator)
 {
@@ -277,7 +313,7 @@ static bool set_elements(struct editing *editing, struct mf_edit *edit,
     char *rest = held->text.text;
 
     edit->count = count;
-    edit->elements = held->text.text; /* not NULL where there are none */
+    edit->elements = held->text.text; /* not NULL if there are no elements */
     if (count == 0)
         return true;
     held->elements_size = count * each;
@@ -300,8 +336,8 @@ static bool set_elements(struct editing *editing, struct mf_edit *edit,
     return true;
 }
 
-/* A copy that can be cut. */
-static bool hold_text(struct editing *editing, struct held *held,
+/* A copy that can be split. */
+static bool copy_text(struct editing *editing, struct held *held,
                       struct mf_str value)
 {
     held->text.text = mf_env_resize(editing->run->env, NULL, 0, value.size + 1);
@@ -315,8 +351,8 @@ static bool hold_text(struct editing *editing, struct held *held,
     return true;
 }
 
-/* Without its last line end, which the room of the terminator takes. */
-static struct mf_str cut_line_end(struct textfile *file)
+/* The text without its last newline. */
+static struct mf_str trim(struct textfile *file)
 {
     struct mf_str text = { file->text, file->size };
 
@@ -325,7 +361,7 @@ static struct mf_str cut_line_end(struct textfile *file)
     return text;
 }
 
-/* "@file" is what the file holds, "@@x" is "@x". */
+/* "@FILE" is the content of the file, "@@x" is "@x". */
 static bool set_value(struct editing *editing, struct mf_edit *edit,
                       struct held *held, const char *argument)
 {
@@ -336,19 +372,19 @@ static bool set_value(struct editing *editing, struct mf_edit *edit,
         !textfile_read(editing->run, value.at, "the value", &held->text))
         return false;
     if (file)
-        value = cut_line_end(&held->text);
+        value = trim(&held->text);
     if (edit->type == MF_VALUE_STRING) {
         edit->text = value;
         return true;
     }
     if (edit->type != MF_VALUE_ARRAY)
         return set_number(editing, edit, value, edit->type, &edit->number);
-    if (!file && !hold_text(editing, held, value))
+    if (!file && !copy_text(editing, held, value))
         return false;
     return set_elements(editing, edit, held, value.size, file ? '\n' : ',');
 }
 
-void meta_value_release(struct editing *editing, struct held *held)
+void edit_value_release(struct editing *editing, struct held *held)
 {
     textfile_release(editing->run, &held->text);
     if (held->elements)
@@ -358,25 +394,24 @@ void meta_value_release(struct editing *editing, struct held *held)
 
 /* ---- arguments ---- */
 
-bool meta_value_take(struct editing *editing, char *argument,
-                     struct mf_edit *edit, struct held *held)
+bool edit_value_parse(struct editing *editing, char *argument,
+                      struct mf_edit *edit, struct held *held)
 {
     char *equals = strchr(argument, '=');
-    bool said;
+    bool given;
 
     *edit = (struct mf_edit){ .key = argument };
     if (!equals) {
-        report_usage(editing->run, "'%.60s' is no KEY=VALUE", argument);
+        report_usage(editing->run, "'%.60s': expected KEY=VALUE", argument);
         return false;
     }
     *equals = 0;
-    if (!cut_type(editing, argument, edit, &said))
+    if (!cut_type(editing, argument, edit, &given))
         return false;
     if (!*argument) {
-        report_usage(editing->run, "there is no key before '=%.60s'",
-                     equals + 1);
+        report_usage(editing->run, "missing key before '=%.60s'", equals + 1);
         return false;
     }
-    return (said || guess_type(editing, edit, equals + 1)) &&
+    return (given || guess_type(editing, edit, equals + 1)) &&
            set_value(editing, edit, held, equals + 1);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * edit_value.h - values that stand in arguments, as KEY:TYPE=VALUE
+ * edit_value.h - edits from arguments: KEY=VALUE, KEY:TYPE=VALUE
  */
-#ifndef CLI_META_VALUE_H
-#define CLI_META_VALUE_H
+#ifndef MF_CLI_META_EDIT_VALUE_H
+#define MF_CLI_META_EDIT_VALUE_H
 
 #include "cli/cli.h"
+#include "cli/textfile.h"
 
-/* What an edit takes from the heap until it is done. */
+/* Memory that an edit points to. */
 struct held {
-    struct textfile text; /* of a file, or a list being cut */
+    struct textfile text; /* of a file, or a copy of a list to be split */
     void *elements;
     size_t elements_size;
 };
@@ -17,20 +18,20 @@ struct held {
 struct editing {
     struct run *run;
     const char *path, *format;
-    struct mf_model *model; /* as it was; NULL once it is closed */
+    struct mf_model *model; /* before the edits */
     struct mf_edit *edit;
-    struct held *held;
+    struct held *held; /* one for each edit */
     size_t count;
 };
 
-/* The metadatum of that key, or, where the format's keys tell types, that of
- * KEY:TYPE.  *type: what stands behind the colon, or "". */
-bool meta_named(const struct editing *editing, const char *key,
-                struct mf_meta *out, const char **type);
+/* Finds the value of a key.  In formats whose keys include a type, KEY also
+ * finds KEY:TYPE; *type is then the part after the colon, else "". */
+bool edit_value_find(const struct editing *editing, const char *key,
+                     struct mf_meta *out, const char **type);
 
-/* Takes KEY=VALUE or KEY:TYPE=VALUE apart; false after a report. */
-bool meta_value_take(struct editing *editing, char *argument,
-                     struct mf_edit *edit, struct held *held);
-void meta_value_release(struct editing *editing, struct held *held);
+/* Parses KEY=VALUE or KEY:TYPE=VALUE, in place; false after a report. */
+bool edit_value_parse(struct editing *editing, char *argument,
+                      struct mf_edit *edit, struct held *held);
+void edit_value_release(struct editing *editing, struct held *held);
 
 #endif

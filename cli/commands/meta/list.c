@@ -1,50 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - modelfile meta list and meta get
+ * list.c - modelfile meta list: list metadata
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/names.h"
+#include "cli/report.h"
+#include "cli/value.h"
 
-const struct option meta_options[] = {
-    { "--full", OPTION_FLAG, NULL, 0, offsetof(struct options, full),
-      "arrays and strings whole" },
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "this file only, not the first shard of its model" },
+static struct {
+    bool full;
+} options;
+
+static const struct option table[] = {
+    OPTION_FLAG("--full", options.full, "print arrays and strings in full"),
+    OPTION_FLAG("--one-file", shared_options.one_file,
+                "this file only, not the first shard of its model"),
     { 0 },
 };
-
-struct type_text type_text(const struct mf_meta *meta)
-{
-    struct type_text text;
-
-    if (meta->type == MF_VALUE_ARRAY)
-        snprintf(text.at, sizeof(text.at), "%s[%" PRIu64 "]",
-                 mf_value_type_name(meta->of), meta->count);
-    else
-        snprintf(text.at, sizeof(text.at), "%s",
-                 mf_value_type_name(meta->type));
-    return text;
-}
 
 static bool matches(const struct run *run, const struct mf_meta *meta)
 {
     return names_match(run->operand_count < 2 ? NULL : run->operand[1],
                        meta->key);
 }
-
-static void entry_json(struct run *run, struct mf_model *model,
-                       const struct mf_meta *meta, size_t index)
-{
-    mf_json_begin(&run->json, '{');
-    json_str(run, "key", meta->key);
-    value_json(run, model, index, run->options.full);
-    mf_json_end(&run->json, '}');
-}
-
-/* ---- list ---- */
 
 static void list_json(struct run *run, struct mf_model *model)
 {
@@ -55,33 +38,31 @@ static void list_json(struct run *run, struct mf_model *model)
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
         if (matches(run, &meta))
-            entry_json(run, model, &meta, i);
+            value_entry_json(run, model, i, options.full);
     mf_json_end(&run->json, ']');
 }
 
-/* On a terminal the value gets what the columns before it leave. */
+/* On a terminal the value is cut to the rest of the line. */
 static void value_column(struct run *run, struct mf_model *model, size_t index,
                          size_t before)
 {
-    bool full = run->options.full;
-
     out_cell_begin(&run->out);
-    value_text(run, model, index, full);
-    if (!full && run->out.columns > before)
+    value_text(run, model, index, options.full);
+    if (!options.full && run->out.columns > before)
         out_cell_end(&run->out, run->out.columns - before);
 }
 
 static void list_text(struct run *run, struct mf_model *model)
 {
-    size_t key = 0, type = 0, wide;
+    size_t key = 0, type = 0, width;
     struct mf_meta meta;
 
     for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
         if (matches(run, &meta)) {
-            wide = out_width(meta.key);
-            key = wide > key && wide <= 60 ? wide : key;
-            wide = strlen(type_text(&meta).at);
-            type = wide > type ? wide : type;
+            width = out_width(meta.key);
+            key = width > key && width <= 60 ? width : key;
+            width = strlen(type_text(&meta).at);
+            type = width > type ? width : type;
         }
     for (size_t i = 0; mf_meta_at(model, i, &meta); i++) {
         if (!matches(run, &meta))
@@ -90,8 +71,8 @@ static void list_text(struct run *run, struct mf_model *model)
         out_text(&run->out, "  ");
         out_column(&run->out, str_of(type_text(&meta).at), type, false);
         out_text(&run->out, "  ");
-        wide = out_width(meta.key);
-        value_column(run, model, i, (wide > key ? wide : key) + type + 4);
+        width = out_width(meta.key);
+        value_column(run, model, i, (width > key ? width : key) + type + 4);
         out_text(&run->out, "\n");
     }
 }
@@ -105,40 +86,33 @@ static void show_list(struct run *run, struct mf_model *model)
         i++;
     if (run->operand_count > 1 && i == mf_model_info(model)->metadata_count)
         names_unmatched(run, model, NAMED_KEY, run->operand[1]);
-    else if (run->options.json)
+    else if (run->options->json)
         list_json(run, model);
     else
         list_text(run, model);
 }
 
-void command_meta_list(struct run *run)
+static bool check_operands(struct run *run)
+{
+    return names_one_file(run, NAMED_KEY);
+}
+
+static void meta_list(struct run *run)
 {
     inputs_one(run, true, show_list);
 }
 
-/* ---- get ---- */
-
-static void show_get(struct run *run, struct mf_model *model)
-{
-    const char *key = run->operand[1];
-    struct mf_meta meta;
-    size_t at;
-
-    if (!mf_meta_find(model, key, strlen(key), &meta, &at)) {
-        names_missing(run, model, NAMED_KEY, key);
-    } else if (run->options.json) {
-        json_text(run, "format", mf_model_info(model)->format);
-        mf_json_key(&run->json, "metadata");
-        mf_json_begin(&run->json, '[');
-        entry_json(run, model, &meta, at);
-        mf_json_end(&run->json, ']');
-    } else {
-        value_plain(run, model, at, run->options.full);
-        out_text(&run->out, "\n");
-    }
-}
-
-void command_meta_get(struct run *run)
-{
-    inputs_one(run, true, show_get);
-}
+const struct command command_meta_list = {
+    .name = "meta",
+    .sub = "list",
+    .operands = "FILE [PATTERN]",
+    .operands_min = 1,
+    .operands_max = 2,
+    .summary = "list metadata: key, type, value",
+    .examples = "modelfile meta list model.gguf\n"
+                "modelfile meta model.gguf 'tokenizer.*'\n"
+                "modelfile meta list model.apr --json --full\n",
+    .options = table,
+    .execute = meta_list,
+    .check_operands = check_operands,
+};

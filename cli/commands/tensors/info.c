@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * info.c - modelfile tensors info: what tensors are there, and where
+ * info.c - modelfile tensors info: list tensors
  */
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/describe.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/names.h"
+#include "cli/report.h"
+#include "cli/totals.h"
 
-const struct option tensors_options[] = {
-    { "--sort", OPTION_CHOICE, "size|name|offset", SORT_SIZE,
-      offsetof(struct options, sort),
-      "another order than the file's; size: largest first" },
-    { "--top", OPTION_COUNT, "N", 0, offsetof(struct options, top),
-      "only the first N; the largest where --sort is not given" },
-    { "--totals", OPTION_FLAG, NULL, 0, offsetof(struct options, totals),
-      "only the sums for each type" },
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "this file only, without the other shards of its model" },
+enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
+
+static struct {
+    unsigned sort; /* enum sort */
+    uint64_t top;  /* 0: all */
+    bool totals;
+} options;
+
+static const struct option table[] = {
+    OPTION_CHOICE("--sort", "size|name|offset", SORT_SIZE, options.sort,
+                  "sort the list; size: largest first"),
+    OPTION_COUNT("--top", "N", options.top,
+                 "list only the first N; without --sort the N largest"),
+    OPTION_FLAG("--totals", options.totals, "print only the sums by type"),
+    OPTION_ONE_FILE,
     { 0 },
 };
 
@@ -27,7 +38,7 @@ struct choice {
     const char *pattern; /* NULL: all */
     bool by_offset;
     uint32_t *sorted; /* NULL: not sorted */
-    size_t count;     /* of them */
+    size_t count;     /* of sorted */
     uint64_t limit;
 };
 
@@ -76,23 +87,6 @@ static bool next(const struct choice *choice, size_t *at,
 
 /* ---- text ---- */
 
-struct shape_text shape_text(const struct mf_tensor *tensor)
-{
-    struct shape_text text;
-    char *at = text.at;
-
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        memcpy(at, " x ...", sizeof(" x ..."));
-        /* 64 dimensions are allowed, and do not fit. */
-        if (text.at + sizeof(text.at) - at < 32)
-            return text;
-        at += i > 0 ? strlen(" x ") : 0;
-        at += put_decimal(at, tensor->dim[i]);
-    }
-    memcpy(at, tensor->rank > 0 ? "" : "scalar", tensor->rank > 0 ? 1 : 7);
-    return text;
-}
-
 struct widths {
     size_t name, type, shape, offset, bytes;
     size_t shard; /* 0: the model is one file */
@@ -107,7 +101,7 @@ static size_t digits(uint64_t number)
     return count;
 }
 
-/* Of shape_text, without writing it. */
+/* Columns of shape_text, without formatting it. */
 static size_t shape_width(const struct mf_tensor *tensor)
 {
     size_t width = tensor->rank > 0 ? 0 : strlen("scalar");
@@ -124,7 +118,7 @@ static void widen(size_t *width, size_t to)
     *width = to > *width ? to : *width;
 }
 
-/* Of out_hex and out_number. */
+/* Columns of out_hex and out_number. */
 static size_t hex_width(uint64_t number)
 {
     size_t width = strlen("0x0");
@@ -141,9 +135,9 @@ static size_t number_width(uint64_t number)
     return width + (width - 1) / 3;
 }
 
-/* What columns and totals need to know before the first line. */
-static void survey(const struct choice *choice, struct widths *widths,
-                   struct totals *totals)
+/* Columns and totals, before the first line is printed. */
+static void measure(const struct choice *choice, struct widths *widths,
+                    struct totals *totals)
 {
     struct mf_tensor tensor;
     size_t at = 0;
@@ -158,7 +152,7 @@ static void survey(const struct choice *choice, struct widths *widths,
     }
 }
 
-/* On a terminal a long name gives way, to 8 columns if need be. */
+/* On a narrow terminal names are shortened, to 8 columns if need be. */
 static void narrow(struct widths *widths, size_t columns)
 {
     size_t rest = widths->type + widths->shape + widths->shard +
@@ -226,15 +220,6 @@ static void list_text(struct run *run, const struct choice *choice,
 
 /* ---- JSON ---- */
 
-void shape_json(struct run *run, const struct mf_tensor *tensor)
-{
-    mf_json_key(&run->json, "shape");
-    mf_json_begin(&run->json, '[');
-    for (uint32_t i = 0; i < tensor->rank; i++)
-        mf_json_u64(&run->json, tensor->dim[i]);
-    mf_json_end(&run->json, ']');
-}
-
 static void tensor_json(struct run *run, const struct mf_tensor *tensor)
 {
     mf_json_begin(&run->json, '{');
@@ -269,24 +254,23 @@ static void list_json(struct run *run, const struct choice *choice)
 static void list(struct run *run, const struct choice *choice,
                  const struct widths *widths, const struct totals *totals)
 {
-    if (run->options.json)
+    if (run->options->json)
         json_text(run, "format", mf_model_info(choice->model)->format);
-    if (!run->options.totals && run->options.json)
+    if (!options.totals && run->options->json)
         list_json(run, choice);
-    else if (!run->options.totals)
+    else if (!options.totals)
         list_text(run, choice, *widths);
     totals_show(run, totals);
 }
 
 static void show(struct run *run, struct mf_model *model)
 {
-    const struct options *options = &run->options;
-    enum sort by = (enum sort)options->sort;
+    enum sort by = (enum sort)options.sort;
     struct choice choice = {
         .model = model,
         .pattern = run->operand_count > 1 ? run->operand[1] : NULL,
         .by_offset = by == SORT_OFFSET,
-        .limit = options->top > 0 ? options->top : UINT64_MAX
+        .limit = options.top > 0 ? options.top : UINT64_MAX
     };
     struct widths widths = {
         strlen("name"),
@@ -298,13 +282,13 @@ static void show(struct run *run, struct mf_model *model)
     };
     struct totals totals = { 0 };
 
-    if (by == SORT_FILE && options->top > 0)
+    if (by == SORT_FILE && options.top > 0)
         by = SORT_SIZE;
     if ((by == SORT_SIZE || by == SORT_NAME) && !sort(run, &choice, by)) {
         report_failure(run, run->operand[0]);
         return;
     }
-    survey(&choice, &widths, &totals);
+    measure(&choice, &widths, &totals);
     if (choice.pattern && totals.all.tensors == 0)
         names_unmatched(run, model, NAMED_TENSOR, choice.pattern);
     else
@@ -313,7 +297,28 @@ static void show(struct run *run, struct mf_model *model)
                   choice.sorted ? sorted_size(&choice) : 0, 0);
 }
 
-void command_tensors_info(struct run *run)
+static bool check_operands(struct run *run)
+{
+    return names_one_file(run, NAMED_TENSOR);
+}
+
+static void tensors_info(struct run *run)
 {
     inputs_one(run, false, show);
 }
+
+const struct command command_tensors_info = {
+    .name = "tensors",
+    .sub = "info",
+    .operands = "FILE [PATTERN]",
+    .operands_min = 1,
+    .operands_max = 2,
+    .summary = "list tensors: name, type, shape, offset, bytes",
+    .examples = "modelfile tensors info model.gguf\n"
+                "modelfile tensors model.gguf 'blk.0.*'\n"
+                "modelfile tensors model.gguf --top 10\n"
+                "modelfile tensors model.gguf --totals --json\n",
+    .options = table,
+    .execute = tensors_info,
+    .check_operands = check_operands,
+};

@@ -1,32 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * stats.c - modelfile tensors stats and export: the numbers themselves
+ * stats.c - modelfile tensors stats: min, max, mean and more of each tensor
  */
 #include <inttypes.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/names.h"
+#include "cli/report.h"
 
-const struct option tensors_stats_options[] = {
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "this file only, without the other shards of its model" },
-    OPTIONS_LONG,
+static const struct option table[] = {
+    OPTION_ONE_FILE,
+    OPTIONS_WORK,
     { 0 },
 };
 
-const struct option tensors_export_options[] = {
-    { "--raw", OPTION_FLAG, NULL, 0, offsetof(struct options, raw),
-      "the tensor's bytes alone, as they are" },
-    { "--force", OPTION_FLAG, NULL, 0, offsetof(struct options, force),
-      "replaces a file that stands there" },
-    OPTIONS_LONG,
-    { 0 },
-};
-
-/* ---- stats ---- */
-
-/* Columns of a line with all of it.  Where a terminal has less, the name has a
- * line of its own, and the numbers are shorter. */
+/* Columns of a full line.  On a narrower terminal the name gets a line of its
+ * own, and the numbers fewer digits. */
 #define STATS_COLUMNS 139
 
 static bool is_narrow(const struct run *run)
@@ -84,7 +76,7 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
 
 static void stats_head(struct run *run)
 {
-    if (run->options.json) {
+    if (run->options->json) {
         mf_json_key(&run->json, "tensors");
         mf_json_begin(&run->json, '[');
         return;
@@ -110,9 +102,9 @@ static void show_stats(struct run *run, const struct mf_model *model,
     stats_head(run);
     for (size_t i = 0; i < count; i++) {
         mf_tensor_at(model, index[i], &tensor);
-        (run->options.json ? stats_json : stats_text)(run, &tensor, &stats[i]);
+        (run->options->json ? stats_json : stats_text)(run, &tensor, &stats[i]);
     }
-    if (run->options.json)
+    if (run->options->json)
         mf_json_end(&run->json, ']');
 }
 
@@ -153,43 +145,26 @@ static void stats(struct run *run, struct mf_model *model)
         mf_env_resize(run->env, index, most * sizeof(*index), 0);
 }
 
-void command_tensors_stats(struct run *run)
+static bool check_operands(struct run *run)
+{
+    return names_one_file(run, NAMED_TENSOR);
+}
+
+static void tensors_stats(struct run *run)
 {
     inputs_one(run, false, stats);
 }
 
-/* ---- export ---- */
-
-static void export_tensor(struct run *run, struct mf_model *model)
-{
-    const char *name = run->operand[1], *path = output_path(run->operand[2]);
-    struct mf_export_options options = { .raw = run->options.raw,
-                                         .replace = run->options.force };
-    struct mf_tensor tensor;
-    size_t index;
-
-    if (!mf_tensor_find(model, name, strlen(name), &tensor, &index)) {
-        names_missing(run, model, NAMED_TENSOR, name);
-        return;
-    }
-    if (mf_tensor_export(model, index, path, &options) != MF_OK) {
-        report_failure(run, run->operand[0]);
-        return;
-    }
-    report_done(run, path, "was written");
-    if (run->options.json) {
-        json_str(run, "tensor", tensor.name);
-        json_str(run, "output", str_of(path));
-    }
-}
-
-void writes_export(struct run *run)
-{
-    sandbox_allow_file(&run->sandbox, output_path(run->operand[2]));
-}
-
-void command_tensors_export(struct run *run)
-{
-    if (output_fits(run, run->operand[2]))
-        inputs_one(run, false, export_tensor);
-}
+const struct command command_tensors_stats = {
+    .name = "tensors",
+    .sub = "stats",
+    .operands = "FILE [PATTERN]",
+    .operands_min = 1,
+    .operands_max = 2,
+    .summary = "show min, max, mean and more of each tensor",
+    .examples = "modelfile tensors stats model.gguf\n"
+                "modelfile tensors stats model.gguf 'blk.0.*' --json\n",
+    .options = table,
+    .execute = tensors_stats,
+    .check_operands = check_operands,
+};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * baseline.c - findings that are known and accepted: the text report of an
- * earlier run
+ * baseline.c - findings that are accepted: the text report of an earlier run
  *
- * Lines are compared as they were printed, so a path is never taken apart.
- * They are found by a hash without a secret: whoever could make them collide
- * wrote the baseline.
+ * Lines are compared as printed, so that paths need no parsing: a finding is
+ * formatted as the report would, and looked up.  The hash has no secret seed:
+ * only the author of the baseline could make lines collide.
  */
 #include <string.h>
 
 #include "cli/commands/validate/validate.h"
+#include "cli/report.h"
 
 /* ---- lines of a report ---- */
 
-/* Whether text goes on with a rule and its place: "TENSOR-ROW at 0x40: ". */
+/* Whether text begins with a rule and an offset: "TENSOR-ROW at 0x40: ". */
 static bool is_rule(const char *text)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
@@ -43,14 +43,15 @@ static bool is_finding(const char *line)
     return false;
 }
 
-/* What else a report says of a file. */
+/* Other lines of a report. */
 static bool is_remark(const char *line)
 {
     return strstr(line, ", header checked, data ") ||
-           strstr(line, UNSHOWN_WORDS) || strstr(line, MISSING_WORDS);
+           strstr(line, UNSHOWN_WORDS) || strstr(line, MISSING_WORDS) ||
+           strstr(line, ": file ends "); /* of version 0.1 */
 }
 
-/* ---- finding one ---- */
+/* ---- the hash table ---- */
 
 /* FNV-1a of 64 bits. */
 static uint64_t hash(const char *at, size_t size)
@@ -62,7 +63,7 @@ static uint64_t hash(const char *at, size_t size)
     return sum;
 }
 
-/* Where a line is, or the empty slot where it would be. */
+/* The slot of a line, or the empty slot for it. */
 static uint32_t *find(const struct baseline *baseline, const char *line,
                       size_t size)
 {
@@ -82,8 +83,8 @@ static uint32_t *find(const struct baseline *baseline, const char *line,
 
 /* ---- reading ---- */
 
-/* Ends the line that begins at text, whatever system it comes from; returns
- * what follows.  *whole: there was no NUL in it. */
+/* Terminates the line at text, without its LF or CRLF; returns the next line.
+ * *whole: it contains no NUL. */
 static char *end_line(char *text, const char *end, bool *whole)
 {
     char *stop = memchr(text, '\n', (size_t)(end - text));
@@ -97,8 +98,8 @@ static char *end_line(char *text, const char *end, bool *whole)
     return next;
 }
 
-static bool take_lines(struct run *run, const char *path,
-                       struct baseline *baseline)
+static bool add_lines(struct run *run, const char *path,
+                      struct baseline *baseline)
 {
     const struct textfile *file = &baseline->file;
     const char *end = file->text + file->size;
@@ -112,8 +113,8 @@ static bool take_lines(struct run *run, const char *path,
                 (uint32_t)(line - file->text) + 1;
         } else if (!whole || (*line && *line != '#' && !is_remark(line))) {
             report_usage(run,
-                         "'--baseline' wants the text report of an earlier "
-                         "run: line %zu of '%.200s' is none of such a report",
+                         "'--baseline' requires a text report: line %zu of "
+                         "'%.200s' is not a line of one",
                          number, path);
             return false;
         }
@@ -121,7 +122,7 @@ static bool take_lines(struct run *run, const char *path,
     return true;
 }
 
-/* Slots for all lines, at most half of them in use. */
+/* At most half of the slots are used. */
 static bool make_slots(struct run *run, struct baseline *baseline)
 {
     const struct textfile *file = &baseline->file;
@@ -147,7 +148,7 @@ bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
         return false;
     if (!make_slots(run, baseline)) {
         report_failure(run, path);
-    } else if (take_lines(run, path, baseline)) {
+    } else if (add_lines(run, path, baseline)) {
         return true;
     }
     baseline_release(run, baseline);
@@ -159,16 +160,16 @@ void baseline_release(struct run *run, struct baseline *baseline)
     textfile_release(run, &baseline->file);
     mf_env_resize(run->env, baseline->slot,
                   baseline->slot_count * sizeof(*baseline->slot), 0);
-    gather_release(run, &baseline->key);
+    buffer_release(run, &baseline->key);
     *baseline = (struct baseline){ 0 };
 }
 
-/* ---- asking ---- */
+/* ---- look-up ---- */
 
-struct key { /* of a finding: its line as it is printed */
+struct key { /* the line of a finding as it is printed */
     struct run *run;
-    struct gathered *text;
-    bool whole; /* no memory was refused */
+    struct buffer *text;
+    bool whole; /* memory was not exhausted */
 };
 
 static void add(void *user, const char *text)
@@ -181,10 +182,11 @@ static void add(void *user, const char *text)
         size_t clean = mf_text_clean(text, left);
 
         if (clean > 0) {
-            key->whole = gather(key->run, key->text, text, clean);
+            key->whole = buffer_add(key->run, key->text, text, clean);
         } else {
             clean = mf_text_escape(text, left, escape);
-            key->whole = gather(key->run, key->text, escape, strlen(escape));
+            key->whole =
+                buffer_add(key->run, key->text, escape, strlen(escape));
         }
         text += clean;
         left -= clean;

@@ -9,8 +9,8 @@
 
 #include "cli/commands/validate/validate.h"
 
-/* Text within an attribute or an element.  It is clean for a terminal by now,
- * or becomes so here, which leaves no character that XML forbids. */
+/* Text in an attribute or an element.  Escaping it as for a terminal leaves no
+ * character that XML forbids. */
 static void put(void *user, const char *text)
 {
     struct run *run = user;
@@ -72,14 +72,14 @@ static void finding_case(struct run *run, const struct verdict *verdict,
     out_format(&run->out, "</%s>\n    </testcase>\n", element);
 }
 
-/* A suite does not pass because its errors are not shown. */
+/* Errors that are not shown fail the suite, too. */
 static void unshown_case(struct run *run, const struct verdict *verdict)
 {
     bool failed = verdict->unshown.of[MF_ERROR] > 0;
 
     open_case(run, verdict->path, "not shown");
-    out_text(&run->out, failed ? "      <failure message=\"there are errors "
-                                 "that are not shown\" type=\"not shown\">"
+    out_text(&run->out, failed ? "      <failure message=\"some errors "
+                                 "are not shown\" type=\"not shown\">"
                                : "      <system-out>");
     unshown_line(verdict, put, run);
     out_text(&run->out, failed ? "</failure>\n" : "</system-out>\n");

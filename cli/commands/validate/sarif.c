@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * sarif.c - findings as SARIF 2.1.0, which code hosts show beside the files
+ * sarif.c - findings as SARIF 2.1.0, which code hosts show next to the files
  *
  * https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
  */
 #include <string.h>
 
 #include "cli/commands/validate/validate.h"
+#include "cli/json.h"
 
 static void text_object(struct run *run, const char *key, const char *text)
 {
@@ -63,8 +64,8 @@ static void begin(struct run *run)
     mf_json_begin(json, '[');
 }
 
-/* A path as a URI reference: what RFC 3986 does not let through is written as
- * %XX, and a first part with a colon must not look like a scheme. */
+/* A path as a URI reference: characters that RFC 3986 reserves become %XX, so
+ * also a colon, which would look like the end of a scheme. */
 static void uri(struct run *run, const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -111,57 +112,59 @@ static void location(struct run *run, const char *path, uint64_t offset)
     mf_json_end(json, ']');
 }
 
-/* ---- what is not about a model ---- */
+/* ---- notifications ---- */
 
-/* Files that could not be read, and what is not shown, are told in the
- * invocation, which comes last.  Until then each is here as three texts with
- * their NULs: level, path, sentence. */
-static struct gathered told_later;
+/* Files that cannot be read, and findings that are not shown, belong to the
+ * invocation, which comes last.  Until then each is kept as three strings with
+ * their NULs: level, path, message. */
+static struct buffer pending;
 
-struct later {
+struct notification {
     struct run *run;
     size_t before;
-    bool whole; /* no memory was refused */
+    bool whole; /* memory was not exhausted */
 };
 
 static void add(void *user, const char *text)
 {
-    struct later *later = user;
+    struct notification *notification = user;
 
-    later->whole =
-        later->whole && gather(later->run, &told_later, text, strlen(text));
+    notification->whole =
+        notification->whole &&
+        buffer_add(notification->run, &pending, text, strlen(text));
 }
 
-static void add_end(struct later *later)
+static void add_end(struct notification *notification)
 {
-    later->whole = later->whole && gather(later->run, &told_later, "", 1);
+    notification->whole =
+        notification->whole && buffer_add(notification->run, &pending, "", 1);
 }
 
-static struct later begin_later(struct run *run, const char *level,
-                                const char *path)
+static struct notification
+begin_notification(struct run *run, const char *level, const char *path)
 {
-    struct later later = { run, told_later.size, true };
+    struct notification notification = { run, pending.size, true };
 
-    add(&later, level);
-    add_end(&later);
-    add(&later, path);
-    add_end(&later);
-    return later;
+    add(&notification, level);
+    add_end(&notification);
+    add(&notification, path);
+    add_end(&notification);
+    return notification;
 }
 
-/* A half is of no use; the exit code and standard error tell as well. */
-static void end_later(struct later *later)
+/* Out of memory it is dropped; standard error and the exit code have it. */
+static void end_notification(struct notification *notification)
 {
-    add_end(later);
-    if (!later->whole)
-        told_later.size = later->before;
+    add_end(notification);
+    if (!notification->whole)
+        pending.size = notification->before;
 }
 
 static void notifications(struct run *run)
 {
     struct mf_json_out *json = &run->json;
-    const char *at = told_later.at;
-    const char *end = at ? at + told_later.size : NULL;
+    const char *at = pending.at;
+    const char *end = at ? at + pending.size : NULL;
 
     mf_json_key(json, "toolExecutionNotifications");
     mf_json_begin(json, '[');
@@ -182,12 +185,12 @@ static void notifications(struct run *run)
 static void file(struct run *run, const struct verdict *verdict)
 {
     struct mf_json_out *json = &run->json;
-    struct later later;
+    struct notification notification;
 
     if (verdict->refused) {
-        later = begin_later(run, "error", verdict->path);
-        finding_line(&verdict->result[0], add, &later);
-        end_later(&later);
+        notification = begin_notification(run, "error", verdict->path);
+        finding_line(&verdict->result[0], add, &notification);
+        end_notification(&notification);
         return;
     }
     for (size_t i = 0; i < verdict->count; i++) {
@@ -201,9 +204,9 @@ static void file(struct run *run, const struct verdict *verdict)
         mf_json_end(json, '}');
     }
     if (tally_sum(&verdict->unshown) > 0) {
-        later = begin_later(run, "warning", verdict->path);
-        unshown_line(verdict, add, &later);
-        end_later(&later);
+        notification = begin_notification(run, "warning", verdict->path);
+        unshown_line(verdict, add, &notification);
+        end_notification(&notification);
     }
 }
 
@@ -223,7 +226,7 @@ static void end(struct run *run)
     mf_json_end(json, ']');
     mf_json_end(json, '}');
     out_text(&run->out, "\n");
-    gather_release(run, &told_later);
+    buffer_release(run, &pending);
 }
 
 const struct report_form report_sarif = { begin, file, end };

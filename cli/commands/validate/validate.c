@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - modelfile validate: may this file be shipped
+ * validate.c - modelfile validate: check files against all rules
  */
 #include "cli/commands/validate/validate.h"
 
@@ -8,27 +8,36 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cli/answer.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/nearest.h"
+#include "cli/report.h"
+
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 
-const struct option validate_options[] = {
-    { "--format", OPTION_CHOICE, "text|json|sarif|junit", FORM_TEXT,
-      offsetof(struct options, form), "how to report" },
-    { "--data", OPTION_FLAG, NULL, 0, offsetof(struct options, data),
-      "reads all tensor data, too" },
-    { "--strict", OPTION_FLAG, NULL, 0, offsetof(struct options, strict),
-      "warnings are errors" },
-    { "--baseline", OPTION_TEXT, "FILE", 0, offsetof(struct options, baseline),
-      "leaves out what FILE, an earlier text report, has" },
-    { "--max-findings", OPTION_COUNT, "N", 0,
-      offsetof(struct options, max_findings),
-      "shows at most N of each file, 1000 if not given; all are counted" },
-    { "--one-file", OPTION_FLAG, NULL, 0, offsetof(struct options, one_file),
-      "this file only, without the other shards of its model" },
-    { "--rules", OPTION_FLAG, NULL, 0, offsetof(struct options, rules),
-      "lists all rules" },
-    { "--explain", OPTION_TEXT, "ID", 0, offsetof(struct options, explain),
-      "says what a rule means and what to do" },
-    OPTIONS_LONG,
+static struct {
+    unsigned form; /* enum form */
+    bool data, rules;
+    const char *baseline, *explain;
+    struct verdict_options verdict;
+} options;
+
+static const struct option table[] = {
+    OPTION_CHOICE("--format", "text|json|sarif|junit", FORM_TEXT, options.form,
+                  "form of the report"),
+    OPTION_FLAG("--data", options.data, "read all tensor data, too"),
+    OPTION_FLAG("--strict", options.verdict.strict, "treat warnings as errors"),
+    OPTION_TEXT("--baseline", "FILE", options.baseline,
+                "ignore findings listed in FILE, an earlier text report"),
+    OPTION_COUNT("--max-findings", "N", options.verdict.max_findings,
+                 "show at most N findings of each file (default 1000); all "
+                 "are counted"),
+    OPTION_ONE_FILE,
+    OPTION_FLAG("--rules", options.rules, "list all rules"),
+    OPTION_TEXT("--explain", "ID", options.explain,
+                "explain a rule and what to do about it"),
+    OPTIONS_WORK,
     { 0 },
 };
 
@@ -47,7 +56,7 @@ static void show_text(struct run *run, const struct verdict *verdict)
     const size_t *found = verdict->found.of;
 
     if (verdict->refused)
-        return; /* standard error has it */
+        return; /* it is on standard error */
     missing_line(verdict, put_escaped, out);
     out_text(out, verdict->missing > 0 ? "\n" : "");
     for (size_t i = 0; i < verdict->count; i++) {
@@ -102,7 +111,7 @@ static void show_json(struct run *run, const struct verdict *verdict)
     struct mf_json_out *json = &run->json;
 
     if (verdict->refused)
-        return; /* an object "error" has it */
+        return; /* it is the member "error" */
     json_str(run, "file", str_of(verdict->path));
     json_bool(run, "valid", verdict->found.of[MF_ERROR] == 0);
     json_text(run, "level", verdict->data ? "data" : "header");
@@ -121,18 +130,18 @@ static void show_json(struct run *run, const struct verdict *verdict)
 }
 
 static const struct report_form report_text = { NULL, show_text, NULL };
-static const struct report_form report_as_json = { NULL, show_json, NULL };
+static const struct report_form report_json = { NULL, show_json, NULL };
 
-static const struct report_form *form_of(const struct run *run)
+static const struct report_form *form_of(void)
 {
     static const struct report_form *const forms[] = {
         [FORM_TEXT] = &report_text,
-        [FORM_JSON] = &report_as_json,
+        [FORM_JSON] = &report_json,
         [FORM_SARIF] = &report_sarif,
         [FORM_JUNIT] = &report_junit,
     };
 
-    return forms[run->options.form];
+    return forms[options.form];
 }
 
 /* ---- rules ---- */
@@ -148,7 +157,7 @@ static void rules_json(struct run *run)
 {
     struct mf_rule_info rule;
 
-    report_begin(run);
+    answer_begin(run);
     mf_json_key(&run->json, "rules");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_rule_at(i, &rule); i++) {
@@ -157,7 +166,7 @@ static void rules_json(struct run *run)
         mf_json_end(&run->json, '}');
     }
     mf_json_end(&run->json, ']');
-    report_end(run);
+    answer_end(run);
     out_text(&run->out, "\n");
 }
 
@@ -172,7 +181,7 @@ static void list_rules(struct run *run)
         if (run->out.columns > 0)
             out_wrapped(&run->out, rule.meaning, 29);
         else
-            out_line(&run->out, rule.meaning); /* a line for each, to scripts */
+            out_line(&run->out, rule.meaning); /* one line each, for scripts */
     }
 }
 
@@ -188,11 +197,11 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
 {
     const char *text = rule_text(rule->id);
 
-    if (run->options.json) {
-        report_begin(run);
+    if (run->options->json) {
+        answer_begin(run);
         rule_json(run, rule);
         json_text(run, "text", text);
-        report_end(run);
+        answer_end(run);
         out_text(&run->out, "\n");
         return;
     }
@@ -203,7 +212,7 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
 static void explain(struct run *run, const char *id)
 {
     struct mf_rule_info rule;
-    struct args_hint hint;
+    struct nearest nearest;
     size_t index = 0;
 
     for (size_t i = 0; mf_rule_at(i, &rule); i++)
@@ -211,26 +220,26 @@ static void explain(struct run *run, const char *id)
             explain_rule(run, &rule);
             return;
         }
-    hint = args_hint(id, next_rule, &index);
-    report_usage(run, "there is no rule '%.60s'%s", id,
-                 *hint.text ? hint.text : "; see: modelfile validate --rules");
+    nearest = nearest_word(id, next_rule, &index);
+    report_usage(run, "unknown rule '%.60s'%s", id,
+                 *nearest.hint ? nearest.hint
+                               : "; see: modelfile validate --rules");
 }
 
 /* ---- the command ---- */
 
-/* model NULL: the error of the env is the verdict. */
-static void judge(struct run *run, const char *path,
-                  const struct mf_model *model)
+/* model NULL: reports the error of the env. */
+static void show_verdict(struct run *run, const char *path,
+                         const struct mf_model *model)
 {
-    struct verdict verdict = { .path = path,
-                               .data = model && run->options.data };
+    struct verdict verdict = { .path = path, .data = model && options.data };
 
-    verdict_make(run, model, &baseline, &verdict);
+    verdict_make(run, model, &options.verdict, &baseline, &verdict);
     if (verdict.refused)
         report_failure(run, path);
     else if (verdict.found.of[MF_ERROR] > 0)
-        report_worse(run, EXIT_NO);
-    form_of(run)->file(run, &verdict);
+        report_code(run, EXIT_NO);
+    form_of()->file(run, &verdict);
     verdict_release(run, &verdict);
 }
 
@@ -240,68 +249,81 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
-        status = run->options.data ? mf_model_validate_data(model)
-                                   : mf_model_validate(model);
-    judge(run, path, status == MF_OK ? model : NULL);
+        status = options.data ? mf_model_validate_data(model)
+                              : mf_model_validate(model);
+    show_verdict(run, path, status == MF_OK ? model : NULL);
     mf_model_close(model);
 }
 
 static void show_failure(struct run *run, const char *path)
 {
-    judge(run, path, NULL);
+    show_verdict(run, path, NULL);
 }
 
-/* Each finding that the baseline accepts leaves room for another one. */
-static size_t findings_to_keep(const struct run *run)
+/* As many as are shown, after the baseline has removed some. */
+static size_t findings_to_keep(void)
 {
-    size_t most = verdict_limit(run);
+    size_t limit = verdict_limit(&options.verdict);
 
-    if (most < MF_FINDINGS_MAX)
-        most = MF_FINDINGS_MAX;
-    return baseline.line_count < SIZE_MAX - most ? most + baseline.line_count
-                                                 : SIZE_MAX;
+    if (limit < MF_FINDINGS_MAX)
+        limit = MF_FINDINGS_MAX;
+    return baseline.line_count < SIZE_MAX - limit ? limit + baseline.line_count
+                                                  : SIZE_MAX;
 }
 
-/* --rules and --explain look at no file. */
-static void tell_rules(struct run *run)
+/* --rules and --explain, which read no file. */
+static void show_rules(struct run *run)
 {
-    const struct options *options = &run->options;
-    const char *option = options->rules ? "--rules" : "--explain";
+    const char *option = options.rules ? "--rules" : "--explain";
 
     if (run->operand_count > 0)
-        report_usage(run, "'%s' looks at no file, and '%.200s' is given",
-                     option, run->operand[0]);
-    else if (options->rules && options->explain)
-        report_usage(run, "'--rules' and '--explain' do not go together");
-    else if (options->rules)
-        (options->json ? rules_json : list_rules)(run);
+        report_usage(run, "unexpected argument '%.200s': '%s' takes no file",
+                     run->operand[0], option);
+    else if (options.rules && options.explain)
+        report_usage(run, "'--rules' and '--explain' cannot both be given");
+    else if (options.rules)
+        (run->options->json ? rules_json : list_rules)(run);
     else
-        explain(run, options->explain);
+        explain(run, options.explain);
 }
 
-void command_validate(struct run *run)
+static void validate(struct run *run)
 {
-    const struct options *options = &run->options;
+    const char *path = options.baseline;
 
-    if (options->json)
-        run->options.form = FORM_JSON;
-    run->options.json = options->form == FORM_JSON;
-    if (options->rules || options->explain) {
-        tell_rules(run);
+    if (run->options->json)
+        options.form = FORM_JSON;
+    run->options->json = options.form == FORM_JSON;
+    if (options.rules || options.explain) {
+        show_rules(run);
         return;
     }
     if (run->operand_count == 0) {
-        report_usage(run, "something is missing; usage: modelfile validate "
-                          "FILE...");
+        args_missing(run);
         return;
     }
-    if (options->baseline && !baseline_read(run, options->baseline, &baseline))
+    if (path && !baseline_read(run, path, &baseline))
         return;
-    run->findings_kept = findings_to_keep(run);
-    if (form_of(run)->begin)
-        form_of(run)->begin(run);
+    run->findings_max = findings_to_keep();
+    if (form_of()->begin)
+        form_of()->begin(run);
     inputs_each(run, show, show_failure);
-    if (form_of(run)->end)
-        form_of(run)->end(run);
+    if (form_of()->end)
+        form_of()->end(run);
     baseline_release(run, &baseline);
 }
+
+const struct command command_validate = {
+    .name = "validate",
+    .sub = "",
+    .operands = "FILE...",
+    .operands_max = SIZE_MAX,
+    .summary = "check files against all rules",
+    .examples = "modelfile validate model.gguf\n"
+                "modelfile validate --data --strict models/\n"
+                "modelfile validate --format sarif *.gguf >findings.sarif\n"
+                "modelfile validate --explain TENSOR-OVERLAP\n",
+    .exit_no = "errors were found",
+    .options = table,
+    .execute = validate,
+};

@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: MIT
  *
  * validate.h - the verdict on a file, and the forms in which it is reported
+ *
+ * verdict.c makes one struct verdict of each file from the findings of the
+ * library, without those that the baseline accepts; a report form prints it.
  */
 #ifndef MF_CLI_VALIDATE_H
 #define MF_CLI_VALIDATE_H
 
+#include "cli/buffer.h"
 #include "cli/cli.h"
+#include "cli/textfile.h"
 
-/* The shard of a finding in a file that could not be read on: it never got a
+struct verdict_options {
+    bool strict;           /* warnings are errors */
+    uint64_t max_findings; /* to show of each file; 0: the default */
+};
+
+/* The shard of a finding in a file that could not be parsed: it never got a
  * number. */
 #define NO_SHARD UINT32_MAX
 
-struct gathered { /* text that grows */
-    char *at;     /* not terminated */
-    size_t size, room;
-};
-
-/* False after an error of the env. */
-bool gather(struct run *run, struct gathered *text, const char *at,
-            size_t size);
-void gather_release(struct run *run, struct gathered *text);
-
 struct result {
     struct mf_finding finding;
-    const char *path; /* the file in which its offset lies; without an offset
-                         what was asked about */
+    const char *path; /* the file that the offset is in; without an offset
+                         the operand */
 };
 
-/* Of each severity. */
+/* Findings by severity. */
 struct tally {
     size_t of[MF_ERROR + 1];
 };
 
 struct verdict {
     const char *path;
-    struct result *result; /* worst first; known ones left out */
+    struct result *result; /* worst first, without accepted ones */
     size_t count, room;
-    struct tally found;   /* without known ones; --strict regarded */
-    struct tally unshown; /* of these, by --max-findings */
-    size_t accepted;      /* left out, for the baseline has them */
+    struct tally found;   /* all findings but accepted ones, after --strict */
+    struct tally unshown; /* those of them that --max-findings hides */
+    size_t accepted;      /* in the baseline */
     uint64_t tensors;
-    uint64_t missing; /* bytes that the file ends before its last tensor; 0: it
-                         has all, or has other errors */
-    const char *missing_path; /* the file, or the first that does */
-    bool data;                /* was read */
-    const char *refused;      /* "io": the bytes could not be had, and result[0]
-                                 says why; else NULL */
-    struct result only;       /* of what could not be opened */
-    struct gathered beside;
+    uint64_t missing; /* bytes between the end of the file and that of its last
+                         tensor; 0: not truncated, or other errors as well */
+    const char *missing_path; /* the truncated file */
+    bool data;                /* tensor data was read */
+    const char *refused;      /* "io": the file cannot be read, and result[0]
+                                 is the error; else NULL */
+    struct result only;       /* result, if the file cannot be opened */
+    struct buffer shard_path;
 };
 
 /* A form of report: begin once, file for each, end once. */
@@ -61,51 +61,52 @@ extern const struct report_form report_sarif, report_junit;
 
 /* ---- verdict.c ---- */
 
-struct baseline;
+struct baseline {
+    struct textfile file;
+    uint32_t *slot; /* hash table: 1 + where the line of a finding begins */
+    size_t slot_count, line_count;
+    struct buffer key;
+};
 
-/* Of what was found in a model; NULL: the env's error is the verdict. */
+/* The verdict on a model; NULL: on the env's error. */
 void verdict_make(struct run *run, const struct mf_model *model,
+                  const struct verdict_options *options,
                   struct baseline *baseline, struct verdict *verdict);
 void verdict_release(struct run *run, struct verdict *verdict);
 
-/* How many findings of a file are shown. */
-size_t verdict_limit(const struct run *run);
+/* How many findings of each file are shown. */
+size_t verdict_limit(const struct verdict_options *options);
+
+/* ---- lines.c ---- */
 
 size_t tally_sum(const struct tally *tally);
 
-/* The line in which text reports a finding, piece by piece: parts of it must
- * be escaped yet. */
+/* The line of a finding in a text report, in pieces that put has to escape. */
 typedef void put_text(void *user, const char *text);
 void finding_line(const struct result *result, put_text *put, void *user);
 
-/* The line that says that a file was cut off. */
-#define MISSING_WORDS ": file ends "
+/* The line about a truncated file. */
+#define MISSING_WORDS ": file is truncated: "
 void missing_line(const struct verdict *verdict, put_text *put, void *user);
 
-/* Likewise what says that findings are not shown; nothing where all are. */
+/* The line about findings that are not shown; nothing if all are. */
 #define UNSHOWN_WORDS ": not shown: "
 void unshown_line(const struct verdict *verdict, put_text *put, void *user);
 
 /* ---- baseline.c ---- */
-
-struct baseline {
-    struct textfile file;
-    uint32_t *slot; /* where in it a line of a finding begins, and 1 */
-    size_t slot_count, line_count;
-    struct gathered key;
-};
 
 /* False after report_failure or report_usage. */
 bool baseline_read(struct run *run, const char *path,
                    struct baseline *baseline);
 void baseline_release(struct run *run, struct baseline *baseline);
 
-/* Whether a line has this rule, file, place and message.  The severity may be
- * another one: --strict makes it so. */
+/* Whether the baseline has a line with this rule, file, offset and message. The
+ * severity may differ: --strict changes it. */
 bool baseline_has(struct run *run, struct baseline *baseline,
                   const struct result *result);
 
-/* The paragraph of docs/rules.md for a rule; NULL where there is none. */
+/* The paragraph of docs/rules.md for a rule, or NULL; made by rules_text.awk.
+ */
 const char *rule_text(const char *id);
 
 #endif

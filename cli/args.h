@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * args.h - options as tables, and parsing the command line
+ *
+ * A table of options points at the variables that it sets, so the command that
+ * owns the variables reads them without a look-up:
+ *
+ *     static struct {
+ *         bool raw;
+ *         uint64_t top;
+ *     } options;
+ *
+ *     static const struct option table[] = {
+ *         OPTION_FLAG("--raw", options.raw, "write the bytes as they are"),
+ *         OPTION_COUNT("--top", "N", options.top, "list the N largest"),
+ *         OPTIONS_WORK,
+ *         { 0 },
+ *     };
+ *
+ * The macros take the variable itself: the compiler checks its type.
+ */
+#ifndef MF_CLI_ARGS_H
+#define MF_CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/formats.h"
+
+struct run;
+
+/* Enough for a command line typed by hand; a script that passes more gets an
+ * error. */
+#define LIST_MAX 64
+
+struct text_list {
+    const char *at[LIST_MAX];
+    size_t count;
+};
+
+enum option_kind {
+    KIND_FLAG,   /* sets a bool to true */
+    KIND_CHOICE, /* one of several words: sets an unsigned to first + index */
+    KIND_FORMAT, /* the name of a format that can be written */
+    KIND_COUNT,  /* a number from 1 up */
+    KIND_SIZE,   /* bytes, as in 64M or 1.5GiB */
+    KIND_TEXT,   /* any text */
+    KIND_LIST    /* any text; can be given several times */
+};
+
+struct option {
+    const char *name; /* "--sort"; NULL ends a table */
+    enum option_kind kind;
+    const char *value; /* what help calls the value; for a choice its words,
+                          as in "size|name|offset"; NULL for a flag */
+    unsigned first;    /* for a choice, what its first word sets; for a format,
+                          enum formats */
+    union {
+        bool *flag;
+        unsigned *choice;
+        uint64_t *number; /* 0: not given */
+        const char **text;
+        struct text_list *list;
+    } set;
+    const char *help; /* NULL: another name of the option above */
+};
+
+#define OPTION_FLAG(name, variable, help)                                      \
+    {                                                                          \
+        name, KIND_FLAG, NULL, 0, { .flag = &(variable) }, help                \
+    }
+#define OPTION_CHOICE(name, words, first, variable, help)                      \
+    {                                                                          \
+        name, KIND_CHOICE, words, first, { .choice = &(variable) }, help       \
+    }
+#define OPTION_FORMAT(name, which, variable, help)                             \
+    {                                                                          \
+        name, KIND_FORMAT, "FORMAT", which, { .text = &(variable) }, help      \
+    }
+#define OPTION_COUNT(name, value, variable, help)                              \
+    {                                                                          \
+        name, KIND_COUNT, value, 0, { .number = &(variable) }, help            \
+    }
+#define OPTION_SIZE(name, variable, help)                                      \
+    {                                                                          \
+        name, KIND_SIZE, "SIZE", 0, { .number = &(variable) }, help            \
+    }
+#define OPTION_TEXT(name, value, variable, help)                               \
+    {                                                                          \
+        name, KIND_TEXT, value, 0, { .text = &(variable) }, help               \
+    }
+#define OPTION_LIST(name, value, variable, help)                               \
+    {                                                                          \
+        name, KIND_LIST, value, 0, { .list = &(variable) }, help               \
+    }
+
+/* ---- options that several commands have ---- */
+
+enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
+
+/* All zero is the default. */
+struct options {
+    bool json, quiet, stats, help, no_sandbox; /* every command */
+    unsigned colour;                           /* enum colour; likewise */
+    uint64_t threads;                          /* 0: one per processor */
+    uint64_t max_memory;                       /* bytes; 0: no limit */
+    unsigned progress;                         /* enum progress */
+    bool force, dry_run;
+    bool one_file;
+};
+extern struct options shared_options; /* run->options points here */
+
+/* Every command has these. */
+extern const struct option common_options[];
+
+/* For a command whose work takes long. */
+#define OPTIONS_WORK                                                           \
+    OPTION_COUNT("--threads", "N", shared_options.threads,                     \
+                 "number of threads (default: one per processor)"),            \
+        OPTION_SIZE("--max-memory", shared_options.max_memory,                 \
+                    "limit of the heap; exit code 5 if it is reached"),        \
+        OPTION_CHOICE("--progress", "auto|never|always|json", PROGRESS_AUTO,   \
+                      shared_options.progress,                                 \
+                      "show progress on standard error; auto: on a terminal")
+
+/* For a command that writes files. */
+#define OPTION_FORCE                                                           \
+    OPTION_FLAG("--force", shared_options.force, "overwrite existing files")
+#define OPTIONS_WRITE                                                          \
+    OPTION_FORCE,                                                              \
+        OPTION_FLAG("--dry-run", shared_options.dry_run,                       \
+                    "show what would be written, and its exact size"),         \
+        OPTIONS_WORK
+
+/* For a command that reads models. */
+#define OPTION_ONE_FILE                                                        \
+    OPTION_FLAG("--one-file", shared_options.one_file,                         \
+                "read this file only, not the other shards of its model")
+
+/* ---- parsing ---- */
+
+/* Sets the options of run->command and moves the operands to the front of
+ * run->operand. */
+bool args_parse(struct run *run, int count, char **arguments);
+
+/* report_usage: names the first operand that is missing. */
+void args_missing(struct run *run);
+
+/* What the value of an option can be: "size|name|offset", "SIZE"; "" for a
+ * flag. */
+struct option_value {
+    char text[128];
+};
+struct option_value option_value(const struct option *option);
+
+/* The one-letter name of an option, as in "-q"; NULL if it has none. */
+const char *option_letter(const struct option *option);
+
+/* Whether the argument is an option: "-" is a file, "--" ends the options. */
+bool args_is_option(const char *argument);
+
+/* Whether the argument names an option of the table whose value is the next
+ * argument. */
+bool args_takes_next(const struct option *table, const char *argument);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * split.c - modelfile split: split a model into shards
+ */
+#include "cli/commands/convert/write.h"
+#include "cli/report.h"
+
+static struct {
+    uint64_t max_size, max_tensors;
+    bool empty_first;
+} options;
+
+/* The names are llama-gguf-split's. */
+static const struct option table[] = {
+    OPTION_SIZE("--max-size", options.max_size,
+                "at most SIZE of tensors in each file (5G, 500M)"),
+    OPTION_COUNT("--max-tensors", "N", options.max_tensors,
+                 "at most N tensors in each file"),
+    OPTION_FLAG("--no-tensor-first-split", options.empty_first,
+                "no tensors in the first file, only metadata (GGUF)"),
+    OPTIONS_WRITE,
+    { 0 },
+};
+
+static void split(struct run *run)
+{
+    const struct mf_convert_options how = {
+        .shard_size = options.max_size,
+        .shard_tensors = options.max_tensors,
+        .empty_first = options.empty_first,
+        .allow_nonfinite = true, /* bytes are moved, not changed */
+    };
+
+    if (options.max_size == 0 && options.max_tensors == 0)
+        report_usage(run, "missing option: --max-size SIZE or --max-tensors N");
+    else
+        write_model(run, &how);
+}
+
+const struct command command_split = {
+    .name = "split",
+    .sub = "",
+    .operands = "IN PREFIX",
+    .operands_min = 2,
+    .operands_max = 2,
+    .summary = "split a model into shards",
+    .examples = "modelfile split model.gguf model --max-size 4G\n"
+                "modelfile split model.safetensors model --max-tensors 100\n",
+    .options = table,
+    .execute = split,
+    .writes = write_allow_out,
+};

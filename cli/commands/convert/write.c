@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * write.c - writing the model IN as OUT: convert, dequantize, split, merge
+ */
+#include "cli/commands/convert/write.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/formats.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/output.h"
+#include "cli/report.h"
+
+#define LETTERS                                                                \
+    "abcdefghijklmnopqrstuvwxyz"                                               \
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define LETTERS_AND_DIGITS LETTERS "0123456789"
+
+/* Tensor names of most models in Hugging Face's transformers begin with it. */
+#define HUB_PREFIX "model.layers."
+
+/* What the command asked for, until write_model returns. */
+static const struct mf_convert_options *how;
+
+/* ---- output ---- */
+
+/* A tensor is never split. */
+static void warn_of_large(struct run *run, const struct mf_model *model)
+{
+    uint64_t limit = how->shard_size;
+    struct mf_tensor tensor;
+    char text[256];
+
+    for (size_t i = 0; limit > 0 && mf_tensor_at(model, i, &tensor); i++) {
+        if (tensor.data.size <= limit)
+            continue;
+        snprintf(text, sizeof(text),
+                 "warning: tensor '%.*s' of %s exceeds the size of a shard and "
+                 "gets a file of its own",
+                 (int)(tensor.name.size < 100 ? tensor.name.size : 100),
+                 tensor.name.at, size_text(tensor.data.size).at);
+        report_remark(run, run->operand[0], text);
+    }
+}
+
+static bool is_sharded(void)
+{
+    return how->shard_size > 0 || how->shard_tensors > 0;
+}
+
+static const char *file_name(const char *path,
+                             const struct mf_convert_result *result, size_t i)
+{
+    static char name[PATH_MAX + 64];
+
+    return is_sharded() && mf_shard_path(path, result->format, i,
+                                         result->file_count, name, sizeof(name))
+               ? name
+               : path;
+}
+
+static void show_text(struct run *run, const char *path,
+                      const struct mf_convert_result *result)
+{
+    struct out *out = &run->out;
+
+    for (size_t i = 0; is_sharded() && i < result->file_count; i++) {
+        out_escaped(out, str_of(file_name(path, result, i)), "");
+        out_line(out, "");
+    }
+    out_escaped(out, str_of(path), "");
+    out_format(out, ": %s, ", result->format);
+    out_text(out, size_text(result->file_size).at);
+    if (result->file_count > 1)
+        out_format(out, " in %zu files", result->file_count);
+    if (result->left_out > 0)
+        out_format(out, ", %zu metadata key%s dropped", result->left_out,
+                   result->left_out == 1 ? "" : "s");
+    if (result->tensors_left_out > 0)
+        out_format(out, ", %zu tensor%s dropped", result->tensors_left_out,
+                   result->tensors_left_out == 1 ? "" : "s");
+    out_line(out, run->options->dry_run ? " (nothing was written)" : "");
+}
+
+static void files_json(struct run *run, const char *path,
+                       const struct mf_convert_result *result)
+{
+    mf_json_key(&run->json, "files");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < result->file_count; i++) {
+        const char *name = file_name(path, result, i);
+
+        mf_json_string(&run->json, name, strlen(name));
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void show_json(struct run *run, const char *path,
+                      const struct mf_convert_result *result)
+{
+    json_str(run, "output", str_of(path));
+    json_text(run, "format", result->format);
+    json_number(run, "file_count", result->file_count);
+    files_json(run, path, result);
+    json_number(run, "file_bytes", result->file_size);
+    json_number(run, "left_out", result->left_out);
+    json_number(run, "tensors_left_out", result->tensors_left_out);
+    json_bool(run, "written", !run->options->dry_run);
+}
+
+/* ---- suffixes and names ---- */
+
+static bool ends(const char *path, const char *suffix)
+{
+    size_t size = strlen(path), tail = strlen(suffix);
+
+    return size > tail && strcmp(path + size - tail, suffix) == 0;
+}
+
+/* ".gguf, .apr, .safetensors" */
+struct suffixes {
+    char text[128];
+};
+
+static struct suffixes suffixes(void)
+{
+    struct suffixes all = { "" };
+    struct mf_format_info format;
+    size_t size = 0;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (format.can_write && formats_is_main(i, &format) &&
+            size < sizeof(all.text))
+            size +=
+                (size_t)snprintf(all.text + size, sizeof(all.text) - size,
+                                 "%s%s", size > 0 ? ", " : "", format.suffix);
+    return all;
+}
+
+/* A name such as x.zip is a mistake; without a suffix, or with one like ".1",
+ * the format of IN is kept. */
+bool write_suffix_is_known(struct run *run)
+{
+    const char *path = run->operand[1], *dot = strrchr(path, '.');
+    struct mf_format_info format;
+
+    if (!dot || dot[1 + strspn(dot + 1, LETTERS_AND_DIGITS)] != 0 ||
+        strpbrk(dot, LETTERS) == NULL)
+        return true;
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (ends(path, format.suffix))
+            return true;
+    report_usage(run,
+                 "unknown suffix '%.20s' of '%.200s'; use %s or --to FORMAT",
+                 dot, path, suffixes().text);
+    return false;
+}
+
+/* Whose tensor names readers of a format expect. */
+static enum mf_naming naming_of(const char *name)
+{
+    struct mf_format_info format;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (strcmp(format.name, name) == 0 && formats_is_main(i, &format))
+            return format.naming;
+    return MF_NAMING_KEEP;
+}
+
+static enum mf_naming naming_of_out(const char *path)
+{
+    struct mf_format_info format;
+
+    if (how->format)
+        return naming_of(how->format);
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (ends(path, format.suffix))
+            return format.naming;
+    return MF_NAMING_KEEP;
+}
+
+/* llama.cpp cannot load tensors under Hugging Face's names, and no later step
+ * renames them. */
+static void remark_names(struct run *run, const struct mf_model *model,
+                         const char *path)
+{
+    struct mf_tensor tensor;
+    bool hub = false;
+
+    if (how->names != MF_NAMING_KEEP || naming_of_out(path) != MF_NAMING_GGUF ||
+        naming_of(mf_model_info(model)->format) != MF_NAMING_HF)
+        return;
+    for (size_t i = 0; !hub && mf_tensor_at(model, i, &tensor); i++)
+        hub = strncmp(tensor.name.at, HUB_PREFIX, strlen(HUB_PREFIX)) == 0;
+    if (hub)
+        report_remark(run, run->operand[0],
+                      "tensors keep their Hugging Face names, which llama.cpp "
+                      "does not load; --names gguf renames them");
+}
+
+/* ---- writing ---- */
+
+static void failed(struct run *run)
+{
+    const char *rule = mf_env_error(run->env)->rule;
+
+    report_failure(run, run->operand[0]);
+    if (strcmp(rule, "DATA-NOT-FINITE") == 0 || strcmp(rule, "DATA-SCALE") == 0)
+        report_remark(run, run->operand[0],
+                      "--allow-nonfinite writes such values as they are");
+}
+
+static void write_out(struct run *run, struct mf_model *model)
+{
+    const char *path = output_path(run->operand[1]);
+    struct mf_convert_result result;
+
+    remark_names(run, model, path);
+    warn_of_large(run, model);
+    if (mf_model_convert(model, path, how, &result) != MF_OK) {
+        failed(run);
+        return;
+    }
+    report_done(run, path,
+                result.file_count > 1 ? "was written, in several files"
+                                      : "was written");
+    if (run->options->json)
+        show_json(run, path, &result);
+    else if (run->options->dry_run || !output_is_stdout(path))
+        show_text(run, path, &result);
+}
+
+void write_model(struct run *run, const struct mf_convert_options *options)
+{
+    struct mf_convert_options all = *options;
+
+    all.replace = run->options->force;
+    all.dry_run = run->options->dry_run;
+    how = &all;
+    if (output_is_stdout(run->operand[1]) && is_sharded())
+        report_usage(run, "several files cannot go to standard output");
+    else if (output_fits(run, run->operand[1]))
+        inputs_whole(run, write_out);
+    how = NULL;
+}
+
+void write_allow_out(struct run *run)
+{
+    sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
+}

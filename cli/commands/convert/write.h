@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * write.h - writing the model IN as OUT: convert, dequantize, split, merge
+ */
+#ifndef MF_CLI_CONVERT_WRITE_H
+#define MF_CLI_CONVERT_WRITE_H
+
+#include "cli/cli.h"
+
+/* Options of several of these commands. */
+#define OPTION_TO(variable)                                                    \
+    OPTION_FORMAT("--to", FORMATS_WRITABLE, variable,                          \
+                  "format of OUT; default: by its suffix")
+#define OPTION_LOSSY(variable)                                                 \
+    OPTION_FLAG("--lossy", variable,                                           \
+                "drop metadata that the format cannot hold")
+#define OPTION_NONFINITE(variable)                                             \
+    OPTION_FLAG("--allow-nonfinite", variable,                                 \
+                "write NaN and infinite values instead of refusing them")
+
+/* Writes the model, --force and --dry-run regarded.  The operands are IN and
+ * OUT. */
+void write_model(struct run *run, const struct mf_convert_options *how);
+
+/* False after report_usage if OUT has a suffix that no format has. */
+bool write_suffix_is_known(struct run *run);
+
+/* For struct command: OUT will be written. */
+void write_allow_out(struct run *run);
+
+#endif

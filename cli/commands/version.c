@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * version.c - modelfile version
+ */
+#include <string.h>
+
+#include "cli/answer.h"
+#include "cli/cli.h"
+#include "cli/formats.h"
+#include "cli/json.h"
+
+static void suffixes_json(struct run *run, const char *name)
+{
+    struct mf_format_info format;
+    const char *last = "";
+
+    mf_json_key(&run->json, "suffixes");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        if (strcmp(format.name, name) != 0 || strcmp(format.suffix, last) == 0)
+            continue; /* dialects may share one */
+        last = format.suffix;
+        mf_json_string(&run->json, last, strlen(last));
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void formats_json(struct run *run)
+{
+    struct mf_format_info format;
+
+    mf_json_key(&run->json, "formats");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        if (!formats_is_main(i, &format))
+            continue;
+        mf_json_begin(&run->json, '{');
+        json_text(run, "name", format.name);
+        json_text(run, "suffix", format.suffix);
+        suffixes_json(run, format.name);
+        json_text(run, "description", format.description);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void types_json(struct run *run)
+{
+    struct mf_format_info format;
+    struct mf_type_info type;
+
+    mf_json_key(&run->json, "types");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; mf_type_at(i, &type); i++) {
+        mf_json_begin(&run->json, '{');
+        json_text(run, "name", type.name);
+        json_number(run, "block", type.block);
+        json_number(run, "bytes", type.size);
+        for (size_t k = 0; mf_format_at(k, &format); k++)
+            if (formats_is_main(k, &format))
+                json_bool(run, format.name, mf_type_in(type.name, format.name));
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static const char *compiler(void)
+{
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#elif defined(__GNUC__)
+    return "gcc " __VERSION__;
+#else
+    return "unknown";
+#endif
+}
+
+/* What is in force in this run, as in any other. */
+static void sandbox_json(struct run *run)
+{
+    const struct sandbox *sandbox = &run->sandbox;
+
+    mf_json_key(&run->json, "sandbox");
+    mf_json_begin(&run->json, '{');
+    json_number(run, "landlock", sandbox->landlock);
+    json_bool(run, "seccomp", sandbox->seccomp);
+    mf_json_key(&run->json, "off");
+    if (sandbox->off)
+        mf_json_string(&run->json, sandbox->off, strlen(sandbox->off));
+    else
+        mf_json_null(&run->json);
+    mf_json_end(&run->json, '}');
+}
+
+static void version(struct run *run)
+{
+    if (!run->options->json) {
+        out_format(&run->out, "modelfile %s\n", mf_version());
+        return;
+    }
+    answer_begin(run);
+    json_text(run, "version", mf_version());
+    json_text(run, "compiler", compiler());
+    sandbox_json(run);
+    formats_json(run);
+    types_json(run);
+    answer_finish(run);
+}
+
+const struct command command_version = {
+    .name = "version",
+    .sub = "",
+    .operands = "",
+    .summary = "show the version, formats and tensor types",
+    .examples = "modelfile version --json\n",
+    .execute = version,
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cost.c - what a run cost: heap, bytes read and written, time
+ */
+#include "cli/cost.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/json.h"
+#include "cli/malloc_count.h"
+#include "cli/progress.h"
+#include "cli/say.h"
+
+struct cost {
+    uint64_t peak, allocations, resident, read, written;
+    double seconds;
+};
+
+static struct cost cost_of(const struct run *run)
+{
+    struct mf_heap_stats library = { 0 };
+    struct process_heap process;
+    struct mf_io_stats io = { 0 };
+    struct timespec now;
+    struct rusage usage;
+    struct cost cost;
+
+    if (run->env) { /* NULL if the command line is wrong */
+        mf_env_heap(run->env, &library);
+        mf_env_io(run->env, &io);
+    }
+    getrusage(RUSAGE_SELF, &usage);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    cost.peak = library.peak;
+    cost.allocations = library.allocations;
+    if (process_heap(&process)) {
+        cost.peak = process.peak;
+        cost.allocations = process.allocations;
+    }
+    cost.resident = (uint64_t)usage.ru_maxrss * 1024;
+    cost.read = io.bytes_read + run->other_io.bytes_read;
+    cost.written = io.bytes_written + run->other_io.bytes_written;
+    cost.seconds = (double)(now.tv_sec - run->started.tv_sec) +
+                   (double)(now.tv_nsec - run->started.tv_nsec) / 1e9;
+    return cost;
+}
+
+void cost_json(struct run *run)
+{
+    struct mf_json_out *json = &run->json;
+    struct cost cost = cost_of(run);
+
+    mf_json_key(json, "run");
+    mf_json_begin(json, '{');
+    json_number(run, "peak_heap_bytes", cost.peak);
+    json_number(run, "heap_allocations", cost.allocations);
+    json_number(run, "peak_rss_bytes", cost.resident);
+    json_number(run, "bytes_read", cost.read);
+    json_number(run, "bytes_written", cost.written);
+    mf_json_key(json, "seconds");
+    mf_json_f64(json, cost.seconds);
+    mf_json_end(json, '}');
+}
+
+static struct number_text time_text(double seconds)
+{
+    struct number_text text;
+
+    if (seconds < 1)
+        snprintf(text.at, sizeof(text.at), "%.1f ms", seconds * 1000);
+    else if (seconds >= 100)
+        snprintf(text.at, sizeof(text.at), "%.0f s", seconds);
+    else
+        snprintf(text.at, sizeof(text.at), "%.2f s", seconds);
+    return text;
+}
+
+/* What is left out, one after the other, until the line fits the terminal. */
+enum { WITHOUT_ALLOCATIONS = 1, WITHOUT_SIZE };
+
+static void close_text(const struct run *run, const struct cost *cost,
+                       int without, char *text, size_t size)
+{
+    char allocations[48] = "", read[80] = "", wrote[48] = "";
+
+    if (without < WITHOUT_ALLOCATIONS)
+        snprintf(allocations, sizeof(allocations),
+                 " (%" PRIu64 " allocation%s)", cost->allocations,
+                 cost->allocations == 1 ? "" : "s");
+    if (run->size > 0 && without < WITHOUT_SIZE)
+        snprintf(read, sizeof(read), " · read %s of %s",
+                 size_text(cost->read).at, size_text(run->size).at);
+    else if (run->size > 0 || cost->read > 0)
+        snprintf(read, sizeof(read), " · read %s", size_text(cost->read).at);
+    if (cost->written > 0)
+        snprintf(wrote, sizeof(wrote), " · wrote %s",
+                 size_text(cost->written).at);
+    snprintf(text, size, "peak heap %s%s%s%s · %s", size_text(cost->peak).at,
+             allocations, read, wrote, time_text(cost->seconds).at);
+}
+
+static void close_line(struct run *run, const struct cost *cost)
+{
+    unsigned columns = out_terminal_columns(STDERR_FILENO);
+    int without = 0;
+    char text[256];
+
+    do
+        close_text(run, cost, without, text, sizeof(text));
+    while (columns > 0 && out_width(str_of(text)) > columns &&
+           ++without <= WITHOUT_SIZE);
+    say(run, "%s\n", text);
+}
+
+static void close_table(struct run *run, const struct cost *cost)
+{
+    say(run,
+        "peak heap             %15s bytes\n"
+        "heap allocations      %15s\n"
+        "peak resident memory  %15s bytes\n"
+        "read                  %15s bytes\n"
+        "size of the files     %15s bytes\n"
+        "written               %15s bytes\n"
+        "time                  %15s\n",
+        number_text(cost->peak).at, number_text(cost->allocations).at,
+        number_text(cost->resident).at, number_text(cost->read).at,
+        number_text(run->size).at, number_text(cost->written).at,
+        time_text(cost->seconds).at);
+}
+
+void cost_close(struct run *run)
+{
+    struct cost cost = cost_of(run);
+
+    progress_clear(run);
+    if (run->options->stats)
+        close_table(run, &cost);
+    else if (!run->options->quiet && !run->options->json)
+        close_line(run, &cost);
+}

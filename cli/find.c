@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * find.c - which command the command line names
+ *
+ * Options may come before the command, so the first word that is not an option
+ * has to be found before the options of its command are known.
+ */
+#include "cli/find.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/nearest.h"
+#include "cli/report.h"
+
+const struct command *find_command(const struct command *const *list,
+                                   const char *name, const char *sub)
+{
+    const struct command *first = NULL;
+
+    for (; *list; list++)
+        if (strcmp((*list)->name, name) == 0) {
+            if (sub && strcmp((*list)->sub, sub) == 0)
+                return *list;
+            first = first ? first : *list;
+        }
+    return first;
+}
+
+static bool file_exists(const char *path)
+{
+    struct stat status;
+
+    return strcmp(path, "-") == 0 || stat(path, &status) == 0;
+}
+
+/* ---- mistyped words ---- */
+
+static const char *next_name(void *state)
+{
+    const struct command *const **list = state;
+
+    return **list ? (*(*list)++)->name : NULL;
+}
+
+static void unknown_command(struct run *run, const char *name)
+{
+    const struct command *const *list = run->commands;
+    struct nearest nearest = nearest_word(name, next_name, &list);
+
+    if (args_is_option(name)) {
+        report_usage(run, "no command is given; see: modelfile help");
+        return;
+    }
+    report_usage(run, "there is no command%s '%.60s'%s",
+                 strpbrk(name, "./") ? " and no file" : "", name,
+                 *nearest.hint ? nearest.hint : "; see: modelfile help");
+}
+
+struct each_sub {
+    const struct command *const *list;
+    const char *name;
+};
+
+static const char *next_sub(void *state)
+{
+    struct each_sub *each = state;
+
+    while (*each->list) {
+        const struct command *command = *each->list++;
+
+        if (strcmp(command->name, each->name) == 0)
+            return command->sub;
+    }
+    return NULL;
+}
+
+/* The word after `tensors` or `meta` is a sub-command or a file; false after
+ * report_usage if it looks like a mistyped sub-command. */
+static bool is_sub_or_file(struct run *run, const char *word, const char *next)
+{
+    const struct command *command = run->command;
+    struct each_sub each = { run->commands, command->name };
+    struct nearest nearest = nearest_word(word, next_sub, &each);
+
+    if (!*command->sub || !*word || file_exists(word) ||
+        strcmp(find_command(run->commands, command->name, word)->sub, word) ==
+            0 ||
+        (!*nearest.hint && !(next && file_exists(next))))
+        return true;
+    report_usage(run, "there is no command '%s %.60s'%s%s", command->name, word,
+                 *nearest.hint ? nearest.hint : "; see: modelfile help ",
+                 *nearest.hint ? "" : command->name);
+    return false;
+}
+
+/* ---- words among options ---- */
+
+/* --version and --help are what people try first. */
+static const char *command_name(const char *word)
+{
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        return "version";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return "help";
+    return word;
+}
+
+/* Whether the argument after this option is its value.  The command is not
+ * known yet: options of one name are of one kind in all commands. */
+static bool takes_next(const struct run *run, const char *argument)
+{
+    bool takes = args_takes_next(common_options, argument);
+
+    for (size_t i = 0; !takes && run->commands[i]; i++)
+        takes = args_takes_next(run->commands[i]->options, argument);
+    return takes;
+}
+
+/* Moves the first word from index at on that is neither an option nor the value
+ * of one to at; the others keep their order.  False if there is none. */
+static bool word_first(const struct run *run, int at, int count,
+                       char **arguments)
+{
+    char *word;
+    int i = at;
+
+    while (i < count && args_is_option(arguments[i]) &&
+           (at > 0 || command_name(arguments[i]) == arguments[i]))
+        i += takes_next(run, arguments[i]) ? 2 : 1;
+    if (i >= count || strcmp(arguments[i], "--") == 0)
+        return false;
+    word = arguments[i];
+    memmove(arguments + at + 1, arguments + at,
+            (size_t)(i - at) * sizeof(*arguments));
+    arguments[at] = word;
+    return true;
+}
+
+int find_in_arguments(struct run *run, int count, char **arguments)
+{
+    const char *name = "help", *sub = "";
+    int words = 0;
+
+    if (word_first(run, 0, count, arguments) || count > 0)
+        name = command_name(arguments[words++]);
+    if (word_first(run, 1, count, arguments))
+        sub = arguments[1];
+    run->command = find_command(run->commands, name, sub);
+    if (!run->command && file_exists(name)) {
+        run->command = find_command(run->commands, "info", NULL);
+        words = 0; /* modelfile model.gguf */
+    }
+    if (!run->command) {
+        unknown_command(run, name);
+        return -1;
+    }
+    if (!is_sub_or_file(run, sub, count > 2 ? arguments[2] : NULL))
+        return -1;
+    return words + (*run->command->sub && strcmp(run->command->sub, sub) == 0);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output.h - the operand OUT: a file, or standard output
+ */
+#ifndef MF_CLI_OUTPUT_H
+#define MF_CLI_OUTPUT_H
+
+#include "cli/cli.h"
+
+/* What the library is to write to: "-" for every name of standard output, even
+ * if that is a regular file. */
+const char *output_path(const char *operand);
+bool output_is_stdout(const char *operand);
+
+/* False after report_usage if both the file and JSON would go to standard
+ * output. */
+bool output_fits(struct run *run, const char *operand);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.h - errors, remarks and the exit code
+ *
+ * Each function prints one line "modelfile: ..." to standard error and raises
+ * run->code.  With --json it also writes a member "error" into the object that
+ * is open, or an object of its own if none is.
+ */
+#ifndef MF_CLI_REPORT_H
+#define MF_CLI_REPORT_H
+
+#include "cli/cli.h"
+
+/* ---- errors ---- */
+
+/* The command line is wrong. */
+void report_usage(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The library failed: the error of run->env.  file may be NULL. */
+void report_failure(struct run *run, const char *file);
+
+/* mf_env_new failed. */
+void report_no_env(struct run *run);
+
+/* The model is invalid, the files differ: exit code 1. */
+void report_no(struct run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* An input that is not a model (a manifest, a baseline) cannot be read. */
+void report_input(struct run *run, const char *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* mf_env_resize failed while reading such a file. */
+void report_memory(struct run *run, const char *file);
+
+/* An output that the library does not write cannot be written.  In JSON a
+ * member of the object that is open. */
+void report_output(struct run *run, const char *file, const char *why);
+
+/* A standard stream is closed and /dev/null cannot replace it. */
+void report_no_null(struct run *run);
+
+/* A signal came while writing to standard output. */
+void report_stopped(struct run *run);
+
+/* Standard output cannot be written: why, and what was done before. */
+void report_lost(struct run *run);
+
+/* ---- no errors ---- */
+
+/* A remark about a file. */
+void report_remark(struct run *run, const char *path, const char *text);
+
+/* For mf_options.pending_edit; user is the run. */
+void report_pending_edit(void *user, const struct mf_pending_edit *edit);
+
+/* A file was written or changed ("was written"); report_lost repeats it.  Does
+ * nothing with --dry-run. */
+void report_done(struct run *run, const char *path, const char *what);
+
+/* Raises run->code without a word. */
+void report_code(struct run *run, int code);
+
+#endif

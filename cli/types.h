@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * types.h - quantization types and tensor types on the command line
+ */
+#ifndef MF_CLI_TYPES_H
+#define MF_CLI_TYPES_H
+
+#include "cli/cli.h"
+#include "cli/nearest.h"
+
+/* False after report_usage with the nearest name: the TYPE of quantize, and a
+ * tensor's type given to an option. */
+bool types_check_mix(struct run *run, const char *name);
+bool types_check_tensor(struct run *run, const char *option, const char *name);
+
+struct nearest types_nearest(const char *name); /* of tensor types */
+
+/* The word is a mistyped TYPE rather than a file name. */
+bool types_is_near(const char *word);
+
+#endif
