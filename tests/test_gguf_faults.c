@@ -115,20 +115,22 @@ static const struct refusal refusals[] = {
     { "bad-key-past-end.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x44,
       "a metadata key claims 18446744073709551615 bytes, 180 are left" },
     { "bad-magic-fugg.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
-      "this is gguf-reversed," },
+      "unsupported format gguf-reversed:" },
     { "bad-rank-huge.gguf", "FILE-RANK", MF_ERR_LIMIT, 0x74,
       "tensor 'b.weight' has 536870912 dimensions, at most 64 are read" },
     { "bad-split-foreign-00001-of-00002.gguf", "SHARD-FOREIGN", MF_ERR_CORRUPT, MF_NO_OFFSET,
-      "shard 'bad-split-foreign-00002-of-00002.gguf': does not belong here: "
-      "it says that it is shard 2 of 3, shard 2 of 2 was expected" },
+      "shard 'bad-split-foreign-00002-of-00002.gguf': expected shard "
+      "2 of 2, but this file is shard 2 of 3" },
     { "bad-split-missing-00001-of-00002.gguf", "SHARD-MISSING", MF_ERR_CORRUPT, MF_NO_OFFSET,
       "shard 'bad-split-missing-00002-of-00002.gguf': cannot be opened" },
     { "bad-split-order-00001-of-00002.gguf", "SHARD-FOREIGN", MF_ERR_CORRUPT, 0x4,
-      "shard 'bad-split-order-00002-of-00002.gguf': this is big-endian of "
-      "version 3, the shards before it are little-endian of version 3" },
+      "shard 'bad-split-order-00002-of-00002.gguf': this shard is "
+      "big-endian, version 3, but the previous ones are little-endian, "
+      "version 3" },
     { "bad-split-order-00002-of-00002.gguf", "SHARD-FOREIGN", MF_ERR_CORRUPT, 0x4,
-      "shard 'bad-split-order-00002-of-00002.gguf': this is big-endian of "
-      "version 3, the shards before it are little-endian of version 3" },
+      "shard 'bad-split-order-00002-of-00002.gguf': this shard is "
+      "big-endian, version 3, but the previous ones are little-endian, "
+      "version 3" },
     { "bad-string-past-end.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x62,
       "the string of 'tiny.value' claims 18446744073709551615 bytes, 158 "
       "bytes are left" },
@@ -139,15 +141,15 @@ static const struct refusal refusals[] = {
     { "bad-value-type-13.gguf", "FILE-VALUE-TYPE", MF_ERR_CORRUPT, 0x56,
       "'tiny.value' is of type 13, the last is 12" },
     { "bad-version-0.gguf", "FILE-VERSION", MF_ERR_UNSUPPORTED, 0x4,
-      "gguf version 0, this reads 1 to 3" },
+      "gguf version 0 is not supported: this reads 1 to 3" },
     { "bad-version-4.gguf", "FILE-VERSION", MF_ERR_UNSUPPORTED, 0x4,
-      "gguf version 4, this reads 1 to 3" },
+      "gguf version 4 is not supported: this reads 1 to 3" },
     { "unsupported-html.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
-      "this is html," },
+      "unsupported format html:" },
     { "unsupported-lfs-pointer.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
-      "this is git-lfs-pointer," },
+      "unsupported format git-lfs-pointer:" },
     { "unsupported-zip.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
-      "this is zip," },
+      "unsupported format zip:" },
     /* clang-format on */
 };
 

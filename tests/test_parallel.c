@@ -326,8 +326,8 @@ static void checksum_in_pieces(void **state)
     expect_findings("");
     image.at[crc_at - 1000000] ^= 1;
     snprintf(expected, sizeof(expected),
-             "APR-FOOTER %zu the footer's checksum is %08x, the file's bytes "
-             "give %08x\n",
+             "APR-FOOTER %zu checksum mismatch: the footer has %08x, the "
+             "file's bytes give %08x\n",
              crc_at, *(uint32_t *)(void *)(image.at + crc_at),
              mf_crc32(0, image.at, crc_at));
     expect_findings(expected);
@@ -349,11 +349,11 @@ static void numbers_in_pieces(void **state)
     memset(image.at + crc_at - ELEMENTS * 4 - 64, 0, ELEMENTS * 4 + 64);
     set_crc(crc_at);
     snprintf(expected, sizeof(expected),
-             "DATA-NOT-FINITE %zu tensor 'a' has 4 elements that are infinite "
-             "or no number, the first at element 0\n"
-             "DATA-NOT-FINITE %zu tensor 'b' has 1 elements that are infinite "
-             "or no number, the first at element 299998\n"
-             "DATA-ZERO %zu tensor 'e' holds nothing but zeros\n",
+             "DATA-NOT-FINITE %zu tensor 'a' has 4 NaN or infinite elements, "
+             "the first at element 0\n"
+             "DATA-NOT-FINITE %zu tensor 'b' has 1 NaN or infinite element, "
+             "the first at element 299998\n"
+             "DATA-ZERO %zu tensor 'e' is all zeros\n",
              data, second + 4 * 299998, data + 4 * (second - data));
     expect_findings(expected);
 }

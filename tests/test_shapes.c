@@ -298,10 +298,10 @@ static void check_expert(const char *name, const char *wanted)
 static void lengths_of_experts_are_guessed(void **state)
 {
     (void)state;
-    check_expert("llama", "ffn_up_exps.weight' is 96 x 43 x 8, the metadata "
-                          "asks for 96 x 50 x 8");
-    check_expert("qwen2moe", "ffn_up_exps.weight' is 96 x 43 x 8, the "
-                             "metadata asks for 96 x 10 x 8");
+    check_expert("llama", "ffn_up_exps.weight' is 96 x 43 x 8, but the "
+                          "metadata implies 96 x 50 x 8");
+    check_expert("qwen2moe", "ffn_up_exps.weight' is 96 x 43 x 8, but the "
+                             "metadata implies 96 x 10 x 8");
 }
 
 /* ---- the table itself ---- */
@@ -333,21 +333,21 @@ static void the_faults_of_fixtures(void **state)
 {
     static const char *const expected[][2] = {
         { "bad-moe-experts.gguf",
-          "tensor 'blk.0.ffn_up_exps.weight' is 8 x 4 x 2, the metadata asks "
-          "for 8 x 4 x 3" },
-        { "bad-moe-key.gguf", "the metadata does not say expert_used_count" },
+          "tensor 'blk.0.ffn_up_exps.weight' is 8 x 4 x 2, but the metadata "
+          "implies 8 x 4 x 3" },
+        { "bad-moe-key.gguf", "missing key 'qwen3moe.expert_used_count'" },
         { "bad-moe-router.gguf",
-          "there is no tensor 'blk.0.ffn_gate_inp.weight' (or "
+          "missing tensor 'blk.0.ffn_gate_inp.weight' (or "
           "'model.layers.0.mlp.gate.weight')" },
         { "bad-fused-qkv.gguf",
-          "tensor 'blk.0.attn_qkv.weight' is 8 x 24, the metadata asks for "
-          "8 x 16" },
+          "tensor 'blk.0.attn_qkv.weight' is 8 x 24, but the metadata "
+          "implies 8 x 16" },
         { "bad-uneven.gguf",
-          "tensor 'blk.1.ffn_gate.weight' is 8 x 4, the metadata asks for "
-          "8 x 6" },
+          "tensor 'blk.1.ffn_gate.weight' is 8 x 4, but the metadata "
+          "implies 8 x 6" },
         { "bad-shapes.apr",
-          "tensor 'model.layers.0.self_attn.k_proj.weight' is 8 x 8, the "
-          "metadata asks for 4 x 8" },
+          "tensor 'model.layers.0.self_attn.k_proj.weight' is 8 x 8, but "
+          "the metadata implies 4 x 8" },
     };
     struct mf_env *env = mf_env_new(NULL);
 

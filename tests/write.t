@@ -294,7 +294,7 @@ st_index() {
         says "'a.safetensors.index.json' and 'other.safetensors.index.json'" &&
         echo "{" >a.safetensors.index.json &&
         ends 3 merge --force m-00002-of-000003.safetensors o.safetensors &&
-        says "'a.safetensors.index.json' beside it, which may list it" &&
+        says "cannot read 'a.safetensors.index.json', which may list this file" &&
         same_tensors o.safetensors
 }
 check "a shard of safetensors stands for all that its index lists" st_index
@@ -325,13 +325,13 @@ clean
 no_part_of() {
     for command in convert merge "split --max-tensors 9" dequantize; do
         # shellcheck disable=SC2086 # an option of its own
-        ends 3 $command "$1" o.gguf && says "this is shard $2 of 3" || return
+        ends 3 $command "$1" o.gguf && says "this is only shard $2 of 3" || return
         # shellcheck disable=SC2086
         ends 3 $command --force "$1" o.gguf && says "its name does not" || return
     done
-    ends 3 quantize "$1" o.gguf q8_0 && says "this is shard $2 of 3" &&
+    ends 3 quantize "$1" o.gguf q8_0 && says "this is only shard $2 of 3" &&
         ends 3 quantize --keep-split --imatrix missing "$1" o.gguf q8_0 &&
-        says "this is shard $2 of 3" && ends 3 quantize --dry-run "$1" o.gguf \
+        says "this is only shard $2 of 3" && ends 3 quantize --dry-run "$1" o.gguf \
             copy && [ ! -e o.gguf ] || return
     for command in info tensors "tensors stats" validate hash meta detect; do
         # shellcheck disable=SC2086

@@ -28,10 +28,10 @@ static bool may_be_array(int fact)
            fact == MF_FACT_FEED_FORWARD_LENGTH;
 }
 
-static void note_no_number(struct mf_index *index, const struct mf_meta *meta)
+static void note_type(struct mf_index *index, const struct mf_meta *meta)
 {
     mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_MODEL_KEY,
-                  meta->span.offset, "'%s' is of type %s, a number is needed",
+                  meta->span.offset, "'%s' is of type %s; expected a number",
                   mf_quote(meta->key).text, mf_value_type_name(meta->type));
 }
 
@@ -45,7 +45,7 @@ static void check_number(struct mf_index *index, int fact,
 
     if (meta->type == MF_VALUE_ARRAY) {
         if (!may_be_array(fact))
-            note_no_number(index, meta);
+            note_type(index, meta);
         return;
     }
     if (meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64 ||
@@ -53,30 +53,29 @@ static void check_number(struct mf_index *index, int fact,
         return;
     if (!mf_meta_unsigned(meta, &value))
         mf_index_note(index, meta->shard, MF_WARNING, rule, meta->span.offset,
-                      "'%s' is %" PRId64 ", it must be above 0",
+                      "'%s' is %" PRId64 "; it must be greater than 0",
                       mf_quote(meta->key).text, meta->number.i64);
     else if (value == 0)
         mf_index_note(index, meta->shard, MF_WARNING, rule, meta->span.offset,
-                      "'%s' is 0, it must be above 0",
+                      "'%s' is 0; it must be greater than 0",
                       mf_quote(meta->key).text);
 }
 
 static void check_keys(struct mf_model *model, const struct mf_family *family)
 {
     struct mf_meta meta;
-    struct mf_str key;
 
     for (int fact = 0; fact < MF_DETAIL_COUNT; fact++) {
         if (!(family->keys >> fact & 1) || !has_key(model->format, fact))
             continue;
         if (mf_model_detail(model, fact, &meta, NULL))
             check_number(&model->index, fact, &meta);
-        else if (mf_model_detail_key(model, fact, &key, &meta))
-            note_no_number(&model->index, &meta);
+        else if (mf_model_detail_any(model, fact, &meta))
+            note_type(&model->index, &meta);
         else
             mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_KEY,
-                          MF_NO_OFFSET, "the metadata does not say %s",
-                          mf_quote(key).text);
+                          MF_NO_OFFSET, "missing key '%s'",
+                          mf_detail_key(model, fact).text);
     }
 }
 
@@ -91,7 +90,7 @@ static void check_arrays(struct mf_model *model,
             meta.type == MF_VALUE_ARRAY && meta.count != lengths->blocks)
             mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                           meta.span.offset,
-                          "'%s' has %" PRIu64 " numbers, the block count "
+                          "'%s' has %" PRIu64 " values, but the block count "
                           "is %" PRIu64,
                           mf_quote(meta.key).text, meta.count, lengths->blocks);
 }
@@ -112,9 +111,8 @@ static void check_block_count(struct mf_model *model,
     if (lengths->blocks > MF_BLOCKS_MAX)
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                       block_count_at(model),
-                      "the metadata says %" PRIu64
-                      " blocks, more than any model has",
-                      lengths->blocks);
+                      "block count %" PRIu64 " is too large (at most %d)",
+                      lengths->blocks, MF_BLOCKS_MAX);
 }
 
 static void check_heads(struct mf_model *model,
@@ -127,24 +125,28 @@ static void check_heads(struct mf_model *model,
     if (!mf_model_fact(model, MF_FACT_HEAD_COUNT, &meta, NULL) ||
         meta.type == MF_VALUE_ARRAY)
         return;
-    if (heads == 0 || (heads_kv > 0 && heads % heads_kv != 0))
+    if (heads == 0)
+        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
+                      meta.span.offset, "head_count is 0");
+    else if (heads_kv > 0 && heads % heads_kv != 0)
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       meta.span.offset,
-                      "%" PRIu64 " heads and %" PRIu64
-                      " of keys and values do not fit each other",
+                      "head_count %" PRIu64
+                      " is not a multiple of head_count_kv %" PRIu64,
                       heads, heads_kv);
     else if (mf_model_fact(model, MF_FACT_HEAD_COUNT_KV, &length, NULL) &&
              length.type != MF_VALUE_ARRAY && heads_kv == 0)
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       length.span.offset,
-                      "%" PRIu64 " heads and none of keys and values", heads);
+                      "head_count is %" PRIu64 ", but head_count_kv is 0",
+                      heads);
     else if (!mf_model_fact(model, MF_FACT_KEY_LENGTH, &length, NULL) &&
              embedding % heads != 0)
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_HEADS,
                       meta.span.offset,
-                      "%" PRIu64 " heads do not divide an embedding of "
-                      "%" PRIu64,
-                      heads, embedding);
+                      "embedding_length %" PRIu64
+                      " is not a multiple of head_count %" PRIu64,
+                      embedding, heads);
 }
 
 /* ---- tensors ---- */
@@ -169,8 +171,8 @@ static void check_blocks(struct mf_model *model,
         return;
     mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
                   block_count_at(model),
-                  "the metadata says %" PRIu64 " blocks, names of tensors say "
-                  "%" PRIu64,
+                  "the metadata has block count %" PRIu64
+                  ", but tensor names imply %" PRIu64,
                   blocks, seen);
 }
 
@@ -181,10 +183,9 @@ static void note_unknown(struct mf_model *model, const struct mf_meta *name,
 {
     mf_index_note(&model->index, 0, MF_NOTE, MF_RULE_MODEL_UNKNOWN,
                   name->span.offset,
-                  known ? "there are no tensors of architecture '%s': generic "
+                  known ? "no tensor of architecture '%s' found: generic "
                           "checks only"
-                        : "architecture '%s' is not known here: generic "
-                          "checks only",
+                        : "unknown architecture '%s': generic checks only",
                   mf_quote(name->text).text);
 }
 
@@ -251,7 +252,9 @@ void mf_architecture_check(struct mf_model *model)
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         names_none(model->format, &name)) {
         mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
-                      MF_NO_OFFSET, "the metadata names no architecture");
+                      MF_NO_OFFSET,
+                      "no architecture in the metadata (key '%s')",
+                      model->format->facts[0].key);
         return;
     }
     family = mf_family_of(name.text);

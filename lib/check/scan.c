@@ -147,12 +147,13 @@ struct mf_scan_kind mf_scan_kind(enum mf_type type)
 {
     if (type == MF_TYPE_BOOL)
         return (struct mf_scan_kind){ MF_RULE_DATA_BOOL, "element",
-                                      "elements that are neither 0 nor 1" };
+                                      "element other than 0 and 1",
+                                      "elements other than 0 and 1" };
     if (mf_types[type].block > 1)
-        return (struct mf_scan_kind){
-            MF_RULE_DATA_SCALE, "block",
-            "blocks with scales that are infinite or no number"
-        };
+        return (struct mf_scan_kind){ MF_RULE_DATA_SCALE, "block",
+                                      "block with a NaN or infinite scale",
+                                      "blocks with NaN or infinite scales" };
     return (struct mf_scan_kind){ MF_RULE_DATA_NOT_FINITE, "element",
-                                  "elements that are infinite or no number" };
+                                  "NaN or infinite element",
+                                  "NaN or infinite elements" };
 }

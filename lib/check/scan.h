@@ -21,11 +21,11 @@ size_t mf_scan_stride(enum mf_type type);
 size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count);
 
-/* What it is that mf_scan finds in a type, for a message: "3 <what>, the first
- * at <unit> 7". */
+/* What mf_scan finds in a type, for a message: "1 <one>, the first at <unit> 7"
+ * or "3 <many>, the first at <unit> 7". */
 struct mf_scan_kind {
     enum mf_rule rule;
-    const char *unit, *what;
+    const char *unit, *one, *many;
 };
 struct mf_scan_kind mf_scan_kind(enum mf_type type);
 

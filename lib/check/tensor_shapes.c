@@ -155,7 +155,7 @@ static void check_shape(struct mf_model *model, const struct mf_record *record,
         return;
     mf_index_note_of(&model->index, record, MF_WARNING, MF_RULE_MODEL_SHAPE,
                      record->entry,
-                     "tensor '%s' is %s, the metadata asks for %s",
+                     "tensor '%s' is %s, but the metadata implies %s",
                      mf_record_name(record).text,
                      shape_text(has, MF_SHAPE_RANK + 1, fastest_first).text,
                      shape_text(wants, MF_SHAPE_RANK, fastest_first).text);
@@ -258,17 +258,17 @@ static void note_missing(struct mf_index *index,
     char more[48] = "";
 
     if (count > 1)
-        snprintf(more, sizeof(more), ", nor in %" PRIu64 " other block%s",
+        snprintf(more, sizeof(more), ", also in %" PRIu64 " other block%s",
                  count - 1, count == 2 ? "" : "s");
     if (row->hf)
         mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
-                      "there is no tensor '%s' (or '%s')%s",
+                      "missing tensor '%s' (or '%s')%s",
                       row_name(row->gguf, block).text,
                       row_name(row->hf, block).text, more);
     else
         mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_TENSOR, MF_NO_OFFSET,
-                      "there is no tensor '%s'%s",
-                      row_name(row->gguf, block).text, more);
+                      "missing tensor '%s'%s", row_name(row->gguf, block).text,
+                      more);
 }
 
 /* One finding for a row, however many blocks lack it. */

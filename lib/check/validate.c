@@ -22,10 +22,10 @@ static void check_finite(struct mf_index *index, const struct mf_meta *rows,
 
         if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
             !isfinite(meta->number.f64))
-            mf_index_note(
-                index, meta->shard, MF_WARNING, MF_RULE_META_NOT_FINITE,
-                meta->span.offset, "'%s' is %s", mf_quote(meta->key).text,
-                isnan(meta->number.f64) ? "not a number" : "infinite");
+            mf_index_note(index, meta->shard, MF_WARNING,
+                          MF_RULE_META_NOT_FINITE, meta->span.offset,
+                          "'%s' is %s", mf_quote(meta->key).text,
+                          isnan(meta->number.f64) ? "NaN" : "infinite");
     }
 }
 
@@ -86,7 +86,7 @@ static void note_behind(struct mf_index *index, uint32_t shard,
         plain[i] = bytes[i] >= ' ' && bytes[i] <= '~' ? (char)bytes[i] : '.';
     }
     mf_index_note(index, shard, MF_WARNING, MF_RULE_DATA_GAP, span.offset,
-                  "%" PRIu64 " bytes before the file's end belong to no "
+                  "%" PRIu64 " bytes at the end of the file belong to no "
                   "tensor; they begin with%s (%s)",
                   span.size, text, plain);
 }
@@ -137,7 +137,7 @@ static void check_names(struct mf_model *model)
             continue;
         mf_index_note(index, (uint32_t)i, MF_WARNING, MF_RULE_FILE_NAME,
                       MF_NO_OFFSET,
-                      "'%s' has the suffix of %s, and is a %s file",
+                      "'%s' has the suffix of %s, but is a %s file",
                       mf_quote((struct mf_str){ name, strlen(name) }).text,
                       claimed, model->format->name);
     }
@@ -164,7 +164,7 @@ enum mf_status mf_model_validate(struct mf_model *model)
         model->format->validate(index, model->part, model->file_count);
     if (model->info.has_tensors && index->tensor_count == 0)
         mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
-                      "there are no tensors: a vocabulary, or metadata alone");
+                      "no tensors: a vocabulary, or metadata only");
     else
         mf_architecture_check(model);
     mf_model_count_findings(model);

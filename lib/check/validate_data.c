@@ -118,18 +118,18 @@ static void report_tensor(const struct look *look)
     if (found->bad_scale)
         mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,
                          record->offset,
-                         "the scale of tensor '%s' is infinite or no number",
+                         "the scale of tensor '%s' is NaN or infinite",
                          mf_record_name(record).text);
     if (found->count > 0)
-        mf_index_note_of(index, record, severity, kind.rule,
-                         record->offset + found->first * mf_scan_stride(type),
-                         "tensor '%s' has %" PRIu64
-                         " %s, the first at %s %" PRIu64,
-                         mf_record_name(record).text, found->count, kind.what,
-                         kind.unit, found->first);
+        mf_index_note_of(
+            index, record, severity, kind.rule,
+            record->offset + found->first * mf_scan_stride(type),
+            "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
+            mf_record_name(record).text, found->count,
+            found->count == 1 ? kind.one : kind.many, kind.unit, found->first);
     if (!found->any)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
-                         record->offset, "tensor '%s' holds nothing but zeros",
+                         record->offset, "tensor '%s' is all zeros",
                          mf_record_name(record).text);
 }
 
@@ -162,13 +162,14 @@ static void take_padding(struct look *look, const struct piece *piece)
         mf_index_note_of(
             look->index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
             found->offset,
-            "the %zu bytes of padding behind tensor '%s' are not all zero",
+            "the %zu bytes of padding after tensor '%s' are not all zeros",
             found->size, mf_record_name(piece->record).text);
     else
-        mf_index_note(look->index, piece->shard, MF_WARNING,
-                      MF_RULE_DATA_PADDING, found->offset,
-                      "the %zu bytes of padding in the header are not all zero",
-                      found->size);
+        mf_index_note(
+            look->index, piece->shard, MF_WARNING, MF_RULE_DATA_PADDING,
+            found->offset,
+            "the %zu bytes of padding in the header are not all zeros",
+            found->size);
 }
 
 static void take(struct look *look, const struct piece *piece)
@@ -185,7 +186,7 @@ static void take(struct look *look, const struct piece *piece)
         mf_index_note(look->index, piece->shard, MF_ERROR,
                       look->model->part[piece->shard].footer_rule,
                       piece->offset,
-                      "the footer's checksum is %08" PRIx32
+                      "checksum mismatch: the footer has %08" PRIx32
                       ", the file's bytes give %08" PRIx32,
                       piece->crc, look->crc);
 }

@@ -166,8 +166,8 @@ enum mf_status mf_reader_check(struct mf_reader *reader, const char *what)
     if (reader->limit < reader->source->size)
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT,
                          mf_reader_offset(reader),
-                         "%s runs past offset %" PRIu64 ", where its section "
-                         "ends",
+                         "%s extends past offset %" PRIu64 ", the end of its "
+                         "section",
                          what, reader->limit);
     return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED,
                      mf_reader_offset(reader),

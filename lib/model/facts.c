@@ -2,6 +2,7 @@
  *
  * facts.c - what people ask of a model, wherever its format keeps it
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/model/facts.h"
@@ -93,26 +94,35 @@ static bool find_key(const struct mf_model *model, const char *key,
     return mf_meta_find(model, full, size, out, at);
 }
 
-bool mf_model_detail_key(const struct mf_model *model, int fact,
-                         struct mf_str *key, struct mf_meta *out)
+bool mf_model_detail_any(const struct mf_model *model, int fact,
+                         struct mf_meta *out)
 {
     const struct mf_fact_row *row = model->format->facts;
-    const char *first = NULL;
 
-    for (; row && row->key; row++) {
-        if (row->fact != fact)
-            continue;
-        if (find_key(model, row->key, out, NULL)) {
-            *key = out->key;
+    for (; row && row->key; row++)
+        if (row->fact == fact && find_key(model, row->key, out, NULL))
             return true;
-        }
-        first = first ? first : row->key;
-    }
-    /* Without the architecture: that says MODEL-ARCHITECTURE. */
-    first = first ? first : mf_detail_name(fact);
-    first = *first == '*' ? first + strlen("*.") : first;
-    *key = (struct mf_str){ first, strlen(first) };
     return false;
+}
+
+struct mf_key_text mf_detail_key(const struct mf_model *model, int fact)
+{
+    const struct mf_fact_row *row = model->format->facts;
+    struct mf_key_text out;
+    struct mf_meta architecture;
+
+    while (row && row->key && row->fact != fact)
+        row++;
+    if (!row || !row->key)
+        snprintf(out.text, sizeof(out.text), "%s", mf_detail_name(fact));
+    else if (*row->key != '*')
+        snprintf(out.text, sizeof(out.text), "%s", row->key);
+    else if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &architecture, NULL))
+        snprintf(out.text, sizeof(out.text), "%s%s",
+                 mf_quote(architecture.text).text, row->key + 1);
+    else
+        snprintf(out.text, sizeof(out.text), "%s", row->key + strlen("*."));
+    return out;
 }
 
 /* A file type that is a number becomes the name of the mix. */

@@ -15,10 +15,15 @@ bool mf_model_detail(const struct mf_model *model, int fact,
 /* The name of an enum mf_fact or enum mf_detail, as GGUF spells it. */
 const char *mf_detail_name(int fact);
 
-/* The key that has the fact in this file, and its value of whatever type.
- * False if the file has no such key: *key is then the one that it should
- * have. */
-bool mf_model_detail_key(const struct mf_model *model, int fact,
-                         struct mf_str *key, struct mf_meta *out);
+/* The same, whatever the type of the value. */
+bool mf_model_detail_any(const struct mf_model *model, int fact,
+                         struct mf_meta *out);
+
+/* The key that should have the fact in a file of this format and
+ * architecture, for a message. */
+struct mf_key_text {
+    char text[200];
+};
+struct mf_key_text mf_detail_key(const struct mf_model *model, int fact);
 
 #endif

@@ -41,7 +41,7 @@ static enum mf_status list_names(struct mf_env *env,
     format = mf_format_detect(env, &head, &kind);
     if (!format || !format->list)
         return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
-                       "is no list of shards");
+                       "not a list of shards");
     status = mf_reader_init(&reader, env, source, head.at, head.size);
     if (status == MF_OK)
         status = format->list(&reader, names);
@@ -65,7 +65,7 @@ static enum mf_status blame(struct mf_env *env, const char *index)
 
     mf_clear_error(env);
     return mf_fail(env, error.status, MF_NO_OFFSET,
-                   "'%s' beside it, which may list it: %s",
+                   "cannot read '%s', which may list this file: %s",
                    mf_quote((struct mf_str){ name, strlen(name) }).text,
                    error.message);
 }
@@ -99,8 +99,7 @@ static enum mf_status two_of_them(struct mf_env *env, const char *a,
     const char *second = mf_base_name(turned ? a : b);
 
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "two lists beside it have it, '%s' and '%s': name the one "
-                   "that is meant",
+                   "listed by both '%s' and '%s': open the one you mean",
                    mf_quote((struct mf_str){ first, strlen(first) }).text,
                    mf_quote((struct mf_str){ second, strlen(second) }).text);
 }

@@ -88,7 +88,7 @@ static enum mf_status consider(struct listing *listing, const char *folder,
     found = fstatat(fd, name, &status, 0) == 0;
     if (!found && listing->folders && errno != ENOENT && errno != ELOOP)
         return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
-                       "cannot look at '%s' in the folder: %s",
+                       "cannot access '%s' in the folder: %s",
                        mf_quote((struct mf_str){ name, strlen(name) }).text,
                        strerror(errno));
     if ((found && S_ISDIR(status.st_mode)) != listing->folders)

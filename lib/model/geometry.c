@@ -54,27 +54,26 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
     if (!mf_elements(record->dim, record->rank, &elements)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
-            "the shape of tensor '%s', %s in %s, has more than "
-            "2^63 elements",
+            "tensor '%s' (%s, %s) has more than 2^63 elements",
             mf_record_name(record).text, shape_of(record).text, type->name);
         return false;
     }
     if (layout == MF_LAYOUT_PADDED && !whole_rows(record)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_ROW, record->entry,
-            "tensor '%s' has rows of %" PRIu64
-            " elements, %s needs a multiple of %u",
+            "tensor '%s': the row length %" PRIu64
+            " is not a multiple of %u, the block size of %s",
             mf_record_name(record).text, record->rank > 0 ? record->dim[0] : 1,
-            type->name, type->block);
+            type->block, type->name);
         return false;
     }
     if (!mf_type_size((enum mf_type)record->type, elements, out)) {
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
                          record->entry,
-                         "the %" PRIu64 " elements of tensor '%s', %s in %s, "
-                         "are no whole number of bytes, or more than 2^63",
-                         elements, mf_record_name(record).text,
-                         shape_of(record).text, type->name);
+                         "tensor '%s' (%s, %s): %" PRIu64 " elements do not "
+                         "fill whole bytes, or need more than 2^63",
+                         mf_record_name(record).text, shape_of(record).text,
+                         type->name, elements);
         return false;
     }
     return true;
@@ -95,8 +94,8 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
     if (record->flags & MF_RECORD_SIZED && record->size != expected) {
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_SIZE,
                          record->entry,
-                         "tensor '%s' takes %" PRIu64 " bytes, its shape in %s "
-                         "asks for %" PRIu64,
+                         "tensor '%s' has %" PRIu64 " bytes, but its shape and "
+                         "type %s imply %" PRIu64,
                          mf_record_name(record).text, record->size,
                          mf_types[record->type].name, expected);
         damage(record);
@@ -114,9 +113,9 @@ static void settle_offset(struct mf_index *index, const struct mf_part *part,
     if (!mf_add(part->data_offset, relative, &record->offset)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->entry,
-            "tensor '%s': the data's start %" PRIu64 " + offset %" PRIu64
-            " pass 2^64",
-            mf_record_name(record).text, part->data_offset, relative);
+            "tensor '%s': offset %" PRIu64
+            " is out of range (the data starts at %" PRIu64 ")",
+            mf_record_name(record).text, relative, part->data_offset);
         record->offset = UINT64_MAX;
         damage(record);
         return;
@@ -126,8 +125,8 @@ static void settle_offset(struct mf_index *index, const struct mf_part *part,
 
         mf_index_note_of(index, record, strict ? MF_ERROR : MF_WARNING,
                          MF_RULE_TENSOR_ALIGNMENT, record->entry,
-                         "tensor '%s' starts at offset %" PRIu64
-                         " of the data, no multiple of %" PRIu64,
+                         "tensor '%s': offset %" PRIu64
+                         " is not a multiple of the alignment %" PRIu64,
                          mf_record_name(record).text, relative,
                          part->alignment);
         if (strict)
@@ -153,8 +152,8 @@ static void check_bounds(struct mf_index *index, struct mf_record *record,
         return;
     mf_index_note_of(
         index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->offset,
-        "tensor '%s': offset %" PRIu64 " + size %" PRIu64
-        " pass the data's end %" PRIu64,
+        "tensor '%s' extends past the end of the data (offset %" PRIu64
+        ", size %" PRIu64 ", data ends at %" PRIu64 ")",
         mf_record_name(record).text, record->offset, record->size, end);
     damage(record);
 }
@@ -270,7 +269,7 @@ static void settle_end(struct mf_index *index, struct mf_part *part,
         part->behind = (struct mf_span){ from, size };
     else if (layout == MF_LAYOUT_TILED)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_DATA_GAP, from,
-                      "%" PRIu64 " bytes before the file's end belong to no "
+                      "%" PRIu64 " bytes at the end of the file belong to no "
                       "tensor",
                       size);
 }
@@ -305,7 +304,7 @@ static void check_empty(struct mf_index *index, struct mf_record *record,
         return;
     mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERLAP,
                      record->offset,
-                     "the empty tensor '%s' lies within the bytes of another",
+                     "empty tensor '%s' is within the data of another tensor",
                      mf_record_name(record).text);
     damage(record);
 }

@@ -42,8 +42,8 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
         return MF_OK;
     if (count >= most)
         return mf_refuse(env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
-                         "the file has more than %zu entries of a kind, the "
-                         "most that are read",
+                         "the file has more than %zu entries of one kind, "
+                         "which is the limit",
                          most);
     if (wanted < least)
         wanted = least;
@@ -87,8 +87,8 @@ enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
 
     if (claimed > MF_TENSORS_MAX - index->tensor_count)
         return mf_refuse(index->env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
-                         "the file claims %" PRIu64 " tensors, at most %" PRIu64
-                         " are read",
+                         "the file claims %" PRIu64 " tensors; the limit is "
+                         "%" PRIu64,
                          claimed, MF_TENSORS_MAX);
     if (seen == 0 || more == 0)
         return MF_OK;
@@ -244,18 +244,18 @@ void mf_index_note_duplicate(struct mf_index *index,
                              const struct mf_meta *first,
                              const struct mf_meta *second)
 {
-    bool lies = first->type == MF_VALUE_ARRAY ||
-                first->type == MF_VALUE_OBJECT ||
-                (first->type == MF_VALUE_STRING && !first->text.at);
+    bool in_file = first->type == MF_VALUE_ARRAY ||
+                   first->type == MF_VALUE_OBJECT ||
+                   (first->type == MF_VALUE_STRING && !first->text.at);
 
     mf_index_note(index, second->shard, MF_ERROR, MF_RULE_META_DUPLICATE,
                   second->span.offset,
-                  "key '%s' stands twice, with %s at %#" PRIx64 " and %#" PRIx64
-                  "; the first one counts",
+                  "duplicate key '%s' (%s, at %#" PRIx64 " and %#" PRIx64
+                  "); the first one is used",
                   mf_quote(second->key).text,
-                  mf_meta_same(first, second)           ? "the same value"
-                  : lies && first->type == second->type ? "values"
-                                                        : "different values",
+                  mf_meta_same(first, second)              ? "same value"
+                  : in_file && first->type == second->type ? "values"
+                                                           : "different values",
                   first->span.offset, second->span.offset);
 }
 
@@ -267,9 +267,8 @@ static void note_repeated_tensor(struct mf_index *index, size_t first,
     tensor[second].flags |= MF_TENSOR_DAMAGED;
     mf_index_note_of(index, &tensor[second], MF_ERROR, MF_RULE_TENSOR_DUPLICATE,
                      tensor[second].entry,
-                     "tensor '%s' stands twice, at %#" PRIx64
-                     " of shard %u and "
-                     "%#" PRIx64 " of shard %u",
+                     "duplicate tensor '%s', at %#" PRIx64 " of shard %u and "
+                     "at %#" PRIx64 " of shard %u",
                      mf_record_name(&tensor[second]).text, tensor[first].entry,
                      tensor[first].shard + 1u, tensor[second].entry,
                      tensor[second].shard + 1u);

@@ -52,7 +52,7 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
             return mf_shard_add_context(model->env, shard);
         if (model->format->list) {
             mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
-                      "is itself a list of shards");
+                      "this is a list of shards, not a shard");
             return mf_shard_add_context(model->env, shard);
         }
     }

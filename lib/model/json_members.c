@@ -36,7 +36,7 @@ static enum mf_status make_room(struct walk *walk)
     if (walk->count >= MF_META_MAX)
         return mf_refuse(walk->env, MF_RULE_FILE_LIMIT, walk->json.token_offset,
                          "'%s' has more than %" PRIu64
-                         " keys, the most that are read",
+                         " keys, which is the limit",
                          mf_quote(walk->meta->key).text, MF_META_MAX);
     row = mf_env_resize(walk->env, walk->row, walk->room * sizeof(*row),
                         room * sizeof(*row));
@@ -104,7 +104,7 @@ static void close_object(struct walk *walk, size_t first)
         if (a->hash == b->hash)
             mf_index_note(walk->index, walk->meta->shard, MF_ERROR,
                           MF_RULE_META_DUPLICATE, b->offset,
-                          "an object in '%s' has a key twice, at %#" PRIx64
+                          "duplicate key in an object in '%s', at %#" PRIx64
                           " and %#" PRIx64,
                           mf_quote(walk->meta->key).text, a->offset, b->offset);
     }

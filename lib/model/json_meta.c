@@ -146,7 +146,7 @@ enum mf_status mf_json_read_meta(struct mf_json *json, enum mf_json_token first,
 static enum mf_status too_long(struct mf_json *json)
 {
     return mf_refuse(json->reader->env, MF_RULE_FILE_LIMIT, json->token_offset,
-                     "a key has more than %d bytes, the most that are read",
+                     "a key has more than %d bytes, which is the limit",
                      MF_NAME_MAX);
 }
 

@@ -124,7 +124,7 @@ static void take(const struct mf_place *place, const struct mf_source *source,
 
     if (fstatat(place->folder, out->name, &journal, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno != ENOENT)
-            out->reason = "cannot be looked at";
+            out->reason = "cannot be accessed";
         else
             out->state = MF_PENDING_NONE;
         return;
@@ -140,7 +140,7 @@ static void take(const struct mf_place *place, const struct mf_source *source,
                                       : "cannot be opened";
     else if (fstat(out->journal.fd, &journal) != 0 ||
              fstat(source->fd, &file) != 0)
-        out->reason = "cannot be looked at";
+        out->reason = "cannot be accessed";
     else
         out->reason = refuse_kind(&journal);
     if (out->journal.fd < 0 || out->reason)
@@ -309,7 +309,7 @@ static enum mf_status in_the_way(struct mf_env *env,
 {
     return mf_fail(
         env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-        "an edit may have been cut short: '%s' %s and is not applied",
+        "an edit may have been interrupted: '%s' %s and is not applied",
         mf_quote((struct mf_str){ pending->name, strlen(pending->name) }).text,
         pending->reason);
 }

@@ -89,7 +89,7 @@ enum mf_status mf_shards_check_metadata(struct mf_model *model)
             continue;
         mf_index_note(index, later->shard, MF_WARNING, MF_RULE_SHARD_METADATA,
                       later->span.offset,
-                      "'%s' has another value than in the first shard",
+                      "the value of '%s' differs from the first shard's",
                       mf_quote(later->key).text);
     }
     return status;

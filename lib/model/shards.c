@@ -88,25 +88,23 @@ static enum mf_status accept_kind(struct mf_model *model,
         return env->error.status;
     if (!kind->supported && format && strcmp(kind->format, format->name) == 0)
         return mf_refuse(env, MF_RULE_FILE_VERSION, 4,
-                         "%s version %" PRIu32 ", %s", kind->format,
-                         kind->version, kind->note);
+                         "%s version %" PRIu32 " is not supported: %s",
+                         kind->format, kind->version, kind->note);
     if (!kind->supported)
         return mf_refuse(env, MF_RULE_FILE_FOREIGN, 0,
-                         "this is %s, not a model "
-                         "that can be read here: %s",
-                         kind->format, kind->note);
+                         "unsupported format %s: %s", kind->format, kind->note);
     if (!model->format) {
         model->format = format;
         model->index.kind = *kind;
     } else if (model->format != format) {
         return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 0,
-                         "this is a %s file, the other shards are %s",
+                         "this shard is a %s file, but the others are %s",
                          kind->format, model->format->name);
     } else if (kind->byte_order != model->index.kind.byte_order ||
                kind->version != model->index.kind.version) {
         return mf_refuse(env, MF_RULE_SHARD_FOREIGN, 4,
-                         "this is %s of version %" PRIu32 ", the shards "
-                         "before it are %s of version %" PRIu32,
+                         "this shard is %s, version %" PRIu32 ", but the "
+                         "previous ones are %s, version %" PRIu32,
                          byte_order_name(kind->byte_order), kind->version,
                          byte_order_name(model->index.kind.byte_order),
                          model->index.kind.version);

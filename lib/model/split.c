@@ -90,13 +90,12 @@ static enum mf_status check_place(struct mf_model *model, size_t i,
     if (!part->is_split)
         return mf_refuse(
             model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
-            "does not belong here: it does not say that it is part "
-            "of a split model, shard %zu of %u was expected",
-            i + 1, count);
+            "expected shard %zu of %u, but this file is not a shard", i + 1,
+            count);
     return mf_refuse(model->env, MF_RULE_SHARD_FOREIGN, MF_NO_OFFSET,
-                     "does not belong here: it says that it is shard %" PRIu64
-                     " of %" PRIu64 ", shard %zu of %u was expected",
-                     part->split_number + 1, part->split_count, i + 1, count);
+                     "expected shard %zu of %u, but this file is shard "
+                     "%" PRIu64 " of %" PRIu64,
+                     i + 1, count, part->split_number + 1, part->split_count);
 }
 
 /* Opens every shard of the pattern in order.  split: each must say itself
@@ -132,15 +131,15 @@ static void check_split_total(struct mf_model *model)
             continue;
         mf_index_note(&model->index, (uint32_t)i, MF_ERROR,
                       MF_RULE_SHARD_TENSORS, model->part[i].split_at,
-                      "split.tensors.count is %" PRIu64
-                      ", the first shard says %" PRIu64,
+                      "split.tensors.count is %" PRIu64 ", but %" PRIu64
+                      " in the first shard",
                       model->part[i].split_tensors, first->split_tensors);
     }
     if (first->split_tensors == model->index.tensor_count)
         return;
     mf_index_note(&model->index, 0, MF_ERROR, MF_RULE_SHARD_TENSORS,
                   first->split_at,
-                  "the shards hold %zu tensors, split.tensors.count says "
+                  "the shards have %zu tensors, but split.tensors.count is "
                   "%" PRIu64,
                   model->index.tensor_count, first->split_tensors);
 }
@@ -157,9 +156,9 @@ enum mf_status mf_model_open_split(struct mf_model *model, const char *path)
         model->incomplete = true;
         mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_SHARD_NAME,
                       MF_NO_OFFSET,
-                      "the file says that it is shard %" PRIu64 " of %" PRIu64
+                      "this is shard %" PRIu64 " of %" PRIu64
                       ", but its name does not end in -%05" PRIu64
-                      "-of-%05" PRIu64 ": the others cannot be found",
+                      "-of-%05" PRIu64 ": the other shards cannot be found",
                       part->split_number + 1, part->split_count,
                       part->split_number + 1, part->split_count);
         return MF_OK;
@@ -177,9 +176,9 @@ enum mf_status mf_model_require_complete(const struct mf_model *model)
     if (!model->incomplete)
         return MF_OK;
     return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this is shard %" PRIu64 " of %" PRIu64
-                   ", and its name does not say where the others are: it does "
-                   "not end in -%05" PRIu64 "-of-%05" PRIu64,
+                   "this is only shard %" PRIu64 " of %" PRIu64
+                   ": the others cannot be found, because its name does not "
+                   "end in -%05" PRIu64 "-of-%05" PRIu64,
                    number, count, number, count);
 }
 

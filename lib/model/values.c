@@ -41,7 +41,7 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
     mf_clear_error(env);
     if (!mf_meta_at(model, index, &meta))
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "there is no metadatum number %zu, the model has %zu",
+                       "invalid metadata index %zu: the model has %zu keys",
                        index, model->index.meta_count);
     values = mf_alloc(env, sizeof(*values));
     if (!values)
