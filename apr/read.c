@@ -120,9 +120,9 @@ static void set_room(struct mf_part *part, const struct apr_header *header,
 {
     uint64_t metadata_end = header->metadata.offset + header->metadata.size;
 
-    part->room[0] =
+    part->padding[0] =
         (struct mf_span){ metadata_end, header->index_offset - metadata_end };
-    part->room[1] =
+    part->padding[1] =
         (struct mf_span){ index_end, header->data_offset - index_end };
 }
 

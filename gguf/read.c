@@ -30,7 +30,7 @@ static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
                          " behind offset %" PRIu64,
                          part->alignment, end);
     if (part->data_offset <= reader->source->size)
-        part->room[0] = (struct mf_span){ end, part->data_offset - end };
+        part->padding[0] = (struct mf_span){ end, part->data_offset - end };
     return MF_OK;
 }
 

@@ -52,13 +52,13 @@ static enum mf_status revisit(struct mf_model *model)
     const struct mf_index *index = &model->index;
     enum mf_status status = revisit_rows(model, index->meta, index->meta_count);
 
-    for (size_t i = 0, next; i < index->later_count && status == MF_OK;
+    for (size_t i = 0, next; i < index->later_meta_count && status == MF_OK;
          i = next) {
         next = i + 1;
-        while (next < index->later_count &&
-               index->later[next].shard == index->later[i].shard)
+        while (next < index->later_meta_count &&
+               index->later_meta[next].shard == index->later_meta[i].shard)
             next++;
-        status = revisit_rows(model, index->later + i, next - i);
+        status = revisit_rows(model, index->later_meta + i, next - i);
     }
     return status;
 }
@@ -98,7 +98,7 @@ static enum mf_status check_behind(struct mf_model *model)
 
     for (size_t i = 0; i < model->file_count; i++) {
         const struct mf_part *part = &model->part[i];
-        struct mf_span span = part->behind;
+        struct mf_span span = part->trailing;
         size_t size = span.size < LOOK ? (size_t)span.size : LOOK;
 
         if (size == 0)
@@ -154,7 +154,7 @@ enum mf_status mf_model_validate(struct mf_model *model)
         return MF_OK;
     model->validated = true;
     check_finite(index, index->meta, index->meta_count);
-    check_finite(index, index->later, index->later_count);
+    check_finite(index, index->later_meta, index->later_meta_count);
     if (mf_shards_check_metadata(model) != MF_OK)
         return model->env->error.status;
     check_names(model);

@@ -309,7 +309,7 @@ static enum mf_status cut_footer(struct look *look, uint32_t shard)
     return cut(look, span, 1, &like);
 }
 
-#define ROOMS (sizeof(((struct mf_part *)0)->room) / sizeof(struct mf_span))
+#define ROOMS (sizeof(((struct mf_part *)0)->padding) / sizeof(struct mf_span))
 
 /* What the header leaves free before the data. */
 static enum mf_status cut_room(struct look *look, uint32_t shard,
@@ -329,7 +329,7 @@ static enum mf_status cut_shard(struct look *look, uint32_t shard)
 
     look->summed = 0;
     for (size_t i = 0; i < ROOMS && status == MF_OK; i++)
-        status = cut_room(look, shard, part->room[i]);
+        status = cut_room(look, shard, part->padding[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
         status =
             cut_tensor(look, mf_record_by_offset(look->index, part->first + i));

@@ -1,30 +1,50 @@
 /* SPDX-License-Identifier: MIT
  *
- * geometry.c - sizes and places of tensors, checked once for all formats
+ * geometry.c - sizes and offsets of tensors, checked once for all formats
  *
- * Looks at the tensors shard by shard, after all headers were read.  No byte of
- * tensor data is needed for any of this.
+ * A format's parser has filled in what the header says of each tensor: type,
+ * shape, an offset within the data section and, in some formats, a size.  Here
+ * that becomes an absolute span of the file, or a finding, in five steps:
+ *
+ *   check_size      the size, from type and shape; compared with a stated one
+ *   make_absolute   the offset in the file; alignment
+ *   order_by_offset tensors in the order of their data
+ *   infer_sizes     tensors of an unknown type get the space up to the next one
+ *   check_shard     bounds, then overlaps and gaps in one walk
+ *
+ * The difficulty is that one wrong tensor must not cause findings about sound
+ * ones.  A tensor with a wrong size or offset is marked damaged; its extent is
+ * unknown, so it is left out of what follows, and a shard that has one gets no
+ * findings about gaps: any gap may be the damaged tensor's.  An overlap is
+ * reported against the tensor that reaches furthest so far, not only against
+ * the previous one, and damages both: neither is known to be right.
+ *
+ * Numbers come from the file and may be anything.  Sums and products go through
+ * mf_add and mf_mul; offset + size is used only after in_bounds() is true.
+ *
+ * Tensor data is never read.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "lib/base/sort.h"
 #include "lib/model/index.h"
 
-static void damage(struct mf_record *record)
+static void mark_damaged(struct mf_record *record)
 {
     record->flags |= MF_TENSOR_DAMAGED;
 }
 
-/* ---- each tensor for itself ---- */
+/* ---- each tensor by itself ---- */
 
-static bool whole_rows(const struct mf_record *record)
+static bool has_whole_rows(const struct mf_record *record)
 {
     uint32_t block = mf_types[record->type].block;
 
     return block == 1 || (record->rank > 0 && record->dim[0] % block == 0);
 }
 
-/* "4096 x 32 x 0", of which a message has room for eight. */
+/* "4096 x 32 x 2": up to eight dimensions, in a message. */
 struct shape_text {
     char text[200];
 };
@@ -44,13 +64,15 @@ static struct shape_text shape_of(const struct mf_record *record)
     return out;
 }
 
-/* Bytes that the shape asks for; false (with a finding) where it cannot be. */
+/* *out: the bytes that type and shape imply; false, with a finding, if they
+ * imply none. */
 static bool expected_size(struct mf_index *index, struct mf_record *record,
                           enum mf_layout layout, uint64_t *out)
 {
     const struct mf_type_row *type = &mf_types[record->type];
     uint64_t elements;
 
+    assert(record->type < MF_TYPE_UNKNOWN);
     if (!mf_elements(record->dim, record->rank, &elements)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
@@ -58,7 +80,7 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
             mf_record_name(record).text, shape_of(record).text, type->name);
         return false;
     }
-    if (layout == MF_LAYOUT_PADDED && !whole_rows(record)) {
+    if (layout == MF_LAYOUT_PADDED && !has_whole_rows(record)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_ROW, record->entry,
             "tensor '%s': the row length %" PRIu64
@@ -79,8 +101,8 @@ static bool expected_size(struct mf_index *index, struct mf_record *record,
     return true;
 }
 
-static void settle_size(struct mf_index *index, struct mf_record *record,
-                        enum mf_layout layout)
+static void check_size(struct mf_index *index, struct mf_record *record,
+                       enum mf_layout layout)
 {
     uint64_t expected;
 
@@ -88,7 +110,7 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
         record->flags & MF_RECORD_SIZE_CHECKED)
         return;
     if (!expected_size(index, record, layout, &expected)) {
-        damage(record);
+        mark_damaged(record);
         return;
     }
     if (record->flags & MF_RECORD_SIZED && record->size != expected) {
@@ -98,14 +120,14 @@ static void settle_size(struct mf_index *index, struct mf_record *record,
                          "type %s imply %" PRIu64,
                          mf_record_name(record).text, record->size,
                          mf_types[record->type].name, expected);
-        damage(record);
+        mark_damaged(record);
         return;
     }
     record->size = expected;
 }
 
-/* Makes the offset absolute; false (with a finding) where it has no place. */
-static void settle_offset(struct mf_index *index, const struct mf_part *part,
+/* Turns the offset within the data section into one in the file. */
+static void make_absolute(struct mf_index *index, const struct mf_part *part,
                           struct mf_record *record, enum mf_layout layout)
 {
     uint64_t relative = record->offset;
@@ -117,7 +139,7 @@ static void settle_offset(struct mf_index *index, const struct mf_part *part,
             " is out of range (the data starts at %" PRIu64 ")",
             mf_record_name(record).text, relative, part->data_offset);
         record->offset = UINT64_MAX;
-        damage(record);
+        mark_damaged(record);
         return;
     }
     if (part->alignment > 1 && relative % part->alignment != 0) {
@@ -130,12 +152,12 @@ static void settle_offset(struct mf_index *index, const struct mf_part *part,
                          mf_record_name(record).text, relative,
                          part->alignment);
         if (strict)
-            damage(record);
+            mark_damaged(record);
     }
 }
 
-/* An empty tensor needs no bytes, but still a place: one byte behind the data
- * at most, or in a padded layout anywhere. */
+/* An empty tensor needs no bytes, but must not start after the data's end,
+ * except in a padded layout, where writers give it any offset. */
 static bool in_bounds(const struct mf_record *record, uint64_t end,
                       enum mf_layout layout)
 {
@@ -155,12 +177,12 @@ static void check_bounds(struct mf_index *index, struct mf_record *record,
         "tensor '%s' extends past the end of the data (offset %" PRIu64
         ", size %" PRIu64 ", data ends at %" PRIu64 ")",
         mf_record_name(record).text, record->offset, record->size, end);
-    damage(record);
+    mark_damaged(record);
 }
 
-/* ---- all of them in the order of their data ---- */
+/* ---- all tensors, in the order of their data ---- */
 
-static bool before(const void *table, uint32_t a, uint32_t b)
+static bool is_before(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_index *index = table;
     const struct mf_record *left = &index->tensor[a];
@@ -168,7 +190,7 @@ static bool before(const void *table, uint32_t a, uint32_t b)
 
     if (left->offset != right->offset)
         return left->offset < right->offset;
-    /* An empty tensor stands before the one that shares its offset. */
+    /* An empty tensor comes before the one that shares its offset. */
     if ((left->size == 0) != (right->size == 0))
         return left->size == 0;
     return a < b;
@@ -177,14 +199,14 @@ static bool before(const void *table, uint32_t a, uint32_t b)
 static bool is_sorted(const struct mf_index *index, const struct mf_part *part)
 {
     for (size_t i = 1; i < part->count; i++)
-        if (before(index, (uint32_t)(part->first + i),
-                   (uint32_t)(part->first + i - 1)))
+        if (is_before(index, (uint32_t)(part->first + i),
+                      (uint32_t)(part->first + i - 1)))
             return false;
     return true;
 }
 
-/* Sets by_offset unless every shard's table is in the order of its data, as
- * nearly all are. */
+/* Sets index->by_offset, unless the tables of all shards are in the order of
+ * their data already, as in nearly all files. */
 static enum mf_status order_by_offset(struct mf_index *index,
                                       const struct mf_part *parts,
                                       size_t part_count)
@@ -202,12 +224,12 @@ static enum mf_status order_by_offset(struct mf_index *index,
     for (size_t i = 0; i < index->tensor_count; i++)
         order[i] = (uint32_t)i;
     for (size_t i = 0; i < part_count; i++)
-        mf_sort(order + parts[i].first, parts[i].count, before, index);
+        mf_sort(order + parts[i].first, parts[i].count, is_before, index);
     index->by_offset = order;
     return MF_OK;
 }
 
-/* A type that nobody here knows takes the room up to its neighbour. */
+/* The size of a tensor of unknown type: up to the next tensor. */
 static void infer_size(struct mf_record *record, uint64_t next_offset)
 {
     if (record->type != MF_TYPE_UNKNOWN || record->flags & MF_RECORD_SIZED ||
@@ -218,6 +240,9 @@ static void infer_size(struct mf_record *record, uint64_t next_offset)
     record->flags |= MF_TENSOR_SIZE_INFERRED;
 }
 
+/* Backwards, because the next tensor with a larger offset is needed: `here` is
+ * the offset of the previous tensor in this walk, `next` the smallest offset
+ * above it.  Tensors that share an offset share their `next`. */
 static void infer_sizes(struct mf_index *index, const struct mf_part *part)
 {
     uint64_t next = part->data_end, here = next;
@@ -243,11 +268,11 @@ static void note_overlap(struct mf_index *index, struct mf_record *first,
         index, second, MF_ERROR, MF_RULE_TENSOR_OVERLAP, second->offset,
         "tensor '%s' overlaps '%s' by %" PRIu64 " bytes",
         mf_record_name(second).text, mf_record_name(first).text, shared);
-    damage(first);
-    damage(second);
+    mark_damaged(first);
+    mark_damaged(second);
 }
 
-/* Bytes between one tensor and the next that belong to neither. */
+/* Bytes between two tensors that belong to neither. */
 static void note_gap(struct mf_index *index, enum mf_layout layout,
                      uint64_t from, const struct mf_record *next)
 {
@@ -258,15 +283,15 @@ static void note_gap(struct mf_index *index, enum mf_layout layout,
                      next->offset - from, mf_record_name(next).text);
 }
 
-/* The same behind the last tensor.  Where zeros may stand, somebody must look:
- * see mf_model_validate. */
-static void settle_end(struct mf_index *index, struct mf_part *part,
-                       enum mf_layout layout, uint64_t from)
+/* Bytes after the last tensor.  Padded layouts allow zeros there; the bytes
+ * have to be read to tell, which mf_model_validate does. */
+static void check_end(struct mf_index *index, struct mf_part *part,
+                      enum mf_layout layout, uint64_t from)
 {
     uint64_t size = part->data_end - from;
 
     if (layout == MF_LAYOUT_PADDED)
-        part->behind = (struct mf_span){ from, size };
+        part->trailing = (struct mf_span){ from, size };
     else if (layout == MF_LAYOUT_TILED)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_DATA_GAP, from,
                       "%" PRIu64 " bytes at the end of the file belong to no "
@@ -274,8 +299,8 @@ static void settle_end(struct mf_index *index, struct mf_part *part,
                       size);
 }
 
-/* Where the data may go on after a tensor that ends at end. */
-static uint64_t next_place(const struct mf_part *part, enum mf_layout layout,
+/* Where the next tensor may start after one that ends at end. */
+static uint64_t next_start(const struct mf_part *part, enum mf_layout layout,
                            uint64_t end)
 {
     uint64_t padded;
@@ -296,7 +321,7 @@ static bool any_damaged(const struct mf_index *index,
     return false;
 }
 
-/* An empty tensor within another's bytes breaks end-to-end order. */
+/* In a tiled layout an empty tensor may not be within another's data. */
 static void check_empty(struct mf_index *index, struct mf_record *record,
                         uint64_t covered)
 {
@@ -306,17 +331,18 @@ static void check_empty(struct mf_index *index, struct mf_record *record,
                      record->offset,
                      "empty tensor '%s' is within the data of another tensor",
                      mf_record_name(record).text);
-    damage(record);
+    mark_damaged(record);
 }
 
-/* Walks the tensors by offset; `covered` is the first byte that none of those
- * passed claims, `place` the same after padding.  A damaged tensor has no
- * known extent, so gaps beside one are not worth a word. */
+/* Walks the tensors by offset.  `covered` is the end of all data seen so far,
+ * `start` the same after padding: a tensor that begins before `covered`
+ * overlaps `last`, the one that reaches that far; one that begins after `start`
+ * leaves a gap. */
 static void check_order(struct mf_index *index, struct mf_part *part,
                         enum mf_layout layout)
 {
-    uint64_t covered = part->data_offset, place = covered;
-    bool gaps_count = !any_damaged(index, part);
+    uint64_t covered = part->data_offset, start = covered;
+    bool report_gaps = !any_damaged(index, part);
     struct mf_record *last = NULL;
 
     for (size_t i = part->first; i < part->first + part->count; i++) {
@@ -329,20 +355,20 @@ static void check_order(struct mf_index *index, struct mf_part *part,
             continue;
         if (last && record->offset < covered)
             note_overlap(index, last, covered, record);
-        else if (record->offset > place && gaps_count)
-            note_gap(index, layout, place, record);
+        else if (record->offset > start && report_gaps)
+            note_gap(index, layout, start, record);
         if (end > covered) {
             covered = end;
             last = record;
         }
-        place = next_place(part, layout, covered);
+        start = next_start(part, layout, covered);
     }
-    if (place < part->data_end && gaps_count)
-        settle_end(index, part, layout, place);
+    if (start < part->data_end && report_gaps)
+        check_end(index, part, layout, start);
 }
 
-static void check_part(struct mf_index *index, struct mf_part *part,
-                       enum mf_layout layout)
+static void check_shard(struct mf_index *index, struct mf_part *part,
+                        enum mf_layout layout)
 {
     infer_sizes(index, part);
     for (size_t i = part->first; i < part->first + part->count; i++)
@@ -356,12 +382,12 @@ enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
     for (size_t p = 0; p < part_count; p++)
         for (size_t i = parts[p].first; i < parts[p].first + parts[p].count;
              i++) {
-            settle_size(index, &index->tensor[i], layout);
-            settle_offset(index, &parts[p], &index->tensor[i], layout);
+            check_size(index, &index->tensor[i], layout);
+            make_absolute(index, &parts[p], &index->tensor[i], layout);
         }
     if (order_by_offset(index, parts, part_count) != MF_OK)
         return index->env->error.status;
     for (size_t p = 0; p < part_count; p++)
-        check_part(index, &parts[p], layout);
+        check_shard(index, &parts[p], layout);
     return index->status;
 }

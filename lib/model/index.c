@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * index.c - metadata and tensors of a model, as its formats fill them in
+ * index.c - the tables of a model: metadata, tensors, findings
  */
 #include "lib/model/index.h"
 
@@ -21,7 +21,8 @@ void mf_index_release(struct mf_index *index)
     struct mf_env *env = index->env;
 
     mf_release(env, index->meta, index->meta_room * sizeof(*index->meta));
-    mf_release(env, index->later, index->later_room * sizeof(*index->later));
+    mf_release(env, index->later_meta,
+               index->later_meta_room * sizeof(*index->later_meta));
     mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));
@@ -29,24 +30,24 @@ void mf_index_release(struct mf_index *index)
     mf_index_init(index, env);
 }
 
-/* Makes room for one more row of row_size bytes; the table gets at least
- * `least` rows and grows by MF_TRUST, but never past `most`. */
+/* Makes room for one more row of row_size bytes; the table gets at least `min`
+ * rows and grows by MF_TRUST, but never past `max`. */
 static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
-                                size_t *room, size_t row_size, size_t least,
-                                size_t most)
+                                size_t *room, size_t row_size, size_t min,
+                                size_t max)
 {
-    size_t wanted = count > most / MF_TRUST ? most : count * MF_TRUST;
+    size_t wanted = count > max / MF_TRUST ? max : count * MF_TRUST;
     void *moved;
 
     if (count < *room)
         return MF_OK;
-    if (count >= most)
+    if (count >= max)
         return mf_refuse(env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
                          "the file has more than %zu entries of one kind, "
                          "which is the limit",
-                         most);
-    if (wanted < least)
-        wanted = least;
+                         max);
+    if (wanted < min)
+        wanted = min;
     moved = mf_env_resize(env, *table, *room * row_size, wanted * row_size);
     if (!moved)
         return env->error.status;
@@ -59,16 +60,16 @@ struct mf_meta *mf_index_add_meta(struct mf_index *index,
                                   const struct mf_part *part)
 {
     bool first = part->shard == 0;
-    size_t *count = first ? &index->meta_count : &index->later_count;
-    size_t *room = first ? &index->meta_room : &index->later_room;
-    void *table = first ? index->meta : index->later;
+    size_t *count = first ? &index->meta_count : &index->later_meta_count;
+    size_t *room = first ? &index->meta_room : &index->later_meta_room;
+    void *table = first ? index->meta : index->later_meta;
     struct mf_meta *meta;
 
-    /* 64 keys are more than most models have; shards have 3. */
+    /* Most models have fewer than 64 keys, later shards 3. */
     if (make_room(index->env, &table, *count, room, sizeof(*meta),
                   first ? 64 : 8, MF_META_MAX) != MF_OK)
         return NULL;
-    *(first ? &index->meta : &index->later) = table;
+    *(first ? &index->meta : &index->later_meta) = table;
     meta = (struct mf_meta *)table + (*count)++;
     *meta = (struct mf_meta){ .shard = part->shard };
     return meta;
@@ -103,16 +104,16 @@ enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
         index->tensor_room = room;
     }
     /* Each name ends with a NUL, and dims after it start on a multiple of 8.
-     * When not all entries were seen, names may be a little longer later on
-     * (blk.9 becomes blk.10): one byte in eight more. */
+     * If only some entries were seen, later names may be a little longer
+     * (blk.9, blk.10): an eighth more. */
     text = name_bytes + seen * 8 + dims * sizeof(uint64_t);
     if (more > seen)
         text = text / seen * more + (text / seen * more) / 8 + more;
     return mf_arena_reserve(&index->arena, (size_t)text);
 }
 
-/* As many as are claimed is enough. */
-static size_t most_tensors(const struct mf_index *index)
+/* The table never needs more rows than the headers claim. */
+static size_t max_tensors(const struct mf_index *index)
 {
     return index->tensor_claimed > index->tensor_count &&
                    index->tensor_claimed < MF_TENSORS_MAX
@@ -128,7 +129,7 @@ enum mf_status mf_index_add(struct mf_index *index,
     assert(index->tensor_count == 0 ||
            record->shard >= index->tensor[index->tensor_count - 1].shard);
     if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
-                  sizeof(*record), 16, most_tensors(index)) != MF_OK)
+                  sizeof(*record), 16, max_tensors(index)) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
     index->tensor[index->tensor_count++] = *record;
@@ -146,9 +147,9 @@ struct mf_quoted mf_record_name(const struct mf_record *record)
     return mf_quote((struct mf_str){ record->name, record->name_size });
 }
 
-/* The sentence, in the arena; NULL where memory ran out. */
-static const char *sentence(struct mf_index *index, const char *format,
-                            va_list arguments)
+/* The message, in the arena; NULL if memory ran out. */
+static const char *keep_message(struct mf_index *index, const char *format,
+                                va_list arguments)
 {
     char text[sizeof(index->env->error.message)];
     size_t size;
@@ -162,15 +163,15 @@ static const char *sentence(struct mf_index *index, const char *format,
     return kept;
 }
 
-static void keep(struct mf_index *index, struct mf_finding finding,
-                 const char *format, va_list arguments)
+static void add_finding(struct mf_index *index, struct mf_finding finding,
+                        const char *format, va_list arguments)
 {
     void *table = index->finding;
 
     index->count_of[finding.severity]++;
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
-    finding.message = sentence(index, format, arguments);
+    finding.message = keep_message(index, format, arguments);
     if (!finding.message || make_room(index->env, &table, index->finding_count,
                                       &index->finding_room, sizeof(finding), 8,
                                       index->findings_max) != MF_OK) {
@@ -192,7 +193,7 @@ void mf_index_note(struct mf_index *index, uint32_t shard,
     va_list arguments;
 
     va_start(arguments, format);
-    keep(index, finding, format, arguments);
+    add_finding(index, finding, format, arguments);
     va_end(arguments);
 }
 
@@ -209,7 +210,7 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
     va_list arguments;
 
     va_start(arguments, format);
-    keep(index, finding, format, arguments);
+    add_finding(index, finding, format, arguments);
     va_end(arguments);
 }
 
@@ -226,8 +227,6 @@ static struct mf_str tensor_name(const void *table, size_t row)
     return (struct mf_str){ record->name, record->name_size };
 }
 
-/* Arrays and long strings, which lie in the file, are never known to be the
- * same. */
 bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b)
 {
     if (a->type != b->type || a->count != b->count)
@@ -259,8 +258,8 @@ void mf_index_note_duplicate(struct mf_index *index,
                   first->span.offset, second->span.offset);
 }
 
-static void note_repeated_tensor(struct mf_index *index, size_t first,
-                                 size_t second)
+static void note_duplicate_tensor(struct mf_index *index, size_t first,
+                                  size_t second)
 {
     struct mf_record *tensor = index->tensor;
 
@@ -299,11 +298,11 @@ enum mf_status mf_index_build_names(struct mf_index *index)
                                     &index->meta[i]);
     for (size_t i = 0; i < index->tensor_count; i++)
         if ((first = mf_names_add(&index->tensor_names, i)) != MF_NOT_FOUND)
-            note_repeated_tensor(index, first, i);
+            note_duplicate_tensor(index, first, i);
     return index->status;
 }
 
-/* ---- metadata once it has been read ---- */
+/* ---- metadata ---- */
 
 const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key)

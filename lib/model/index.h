@@ -25,48 +25,50 @@
 #define MF_TEXT_KEPT   1024  /* longer strings stay in the file */
 #define MF_NESTING_MAX 64    /* arrays within arrays */
 
-enum mf_record_flag { /* beside enum mf_tensor_flag */
-                      MF_RECORD_SIZED =
-                          16, /* the file states the size; check it */
-                      MF_RECORD_SIZE_CHECKED =
-                          32 /* the format has checked the size itself */
+/* Bits of mf_record.flags, in addition to enum mf_tensor_flag. */
+enum mf_record_flag {
+    MF_RECORD_SIZED = 16,       /* the file states the size; check it */
+    MF_RECORD_SIZE_CHECKED = 32 /* the format has checked the size already */
 };
 
-struct mf_record {    /* one tensor */
+/* One tensor. */
+struct mf_record {
     const char *name; /* terminated; in the arena */
     const uint64_t *dim;
-    uint64_t offset; /* from the data's start; absolute after
-                        mf_index_check */
-    uint64_t size;   /* filled in by mf_index_check unless MF_RECORD_SIZED */
-    uint64_t entry;  /* where the header speaks of it */
+    uint64_t offset; /* in the data section; in the file after mf_index_check */
+    uint64_t size;   /* set by mf_index_check unless MF_RECORD_SIZED */
+    uint64_t entry;  /* offset of its description in the header */
     uint32_t name_size, type_id;
     uint16_t type, shard;
     uint8_t rank, flags;
 };
 
-struct mf_part {              /* one shard */
+/* One shard, as its header describes it. */
+struct mf_part {
     uint32_t shard;           /* its number, from 0 on */
     uint64_t data_offset;     /* tensor offsets count from here */
-    uint64_t data_end;        /* no tensor reaches past this */
-    uint64_t alignment;       /* of tensor offsets; 1: none */
-    size_t first, count;      /* its tensors */
-    bool is_split;            /* the file says that it is number of of */
+    uint64_t data_end;        /* no tensor extends past this */
+    uint64_t alignment;       /* of tensor offsets; 1: any offset */
+    size_t first, count;      /* its tensors in the index */
+    bool is_split;            /* split_number and split_count are set */
     bool has_footer;          /* the file's last 4 bytes are its CRC-32 */
-    enum mf_rule footer_rule; /* broken where they are another one */
-    struct mf_span room[2];   /* padding before the data, in the order of the
-                                 file, which should be zeros; size 0: none */
-    struct mf_span
-        behind;    /* what follows the last tensor's padding, where
-                      mf_model_validate has to look at it; size 0: none */
-    uint32_t mode; /* what else the format's header says; its business */
+    enum mf_rule footer_rule; /* of a finding that they are not */
+    /* Padding before the data, which should be zeros, in file order; size 0
+     * where there is less. */
+    struct mf_span padding[2];
+    /* Bytes after the last tensor and its padding that mf_model_validate has to
+     * look at; size 0: no bytes. */
+    struct mf_span trailing;
+    uint32_t mode; /* for the format's own use */
     uint64_t split_number, split_count, split_tensors;
-    uint64_t split_at; /* where it says split_tensors; MF_NO_OFFSET: nowhere */
+    uint64_t split_at; /* offset of split_tensors; MF_NO_OFFSET: not stated */
 };
 
-/* How a format lays tensor data out: what mf_index_check holds it against. */
+/* How a format lays tensor data out, which mf_index_check checks. */
 enum mf_layout {
-    MF_LAYOUT_PADDED, /* each on the next multiple of the alignment; rows are
-                         whole blocks; the first dimension is contiguous */
+    MF_LAYOUT_PADDED, /* each tensor starts on the next multiple of the
+                         alignment; a row is whole blocks; the first dimension
+                         is contiguous */
     MF_LAYOUT_TILED,  /* end to end from data_offset to data_end */
     MF_LAYOUT_FREE    /* anywhere without overlap */
 };
@@ -78,20 +80,19 @@ struct mf_index {
     size_t meta_count, meta_room;
     struct mf_record *tensor;
     size_t tensor_count, tensor_room;
-    uint64_t tensor_claimed; /* by all shards so far */
-    uint32_t *by_offset;     /* NULL: the order of the table */
+    uint64_t tensor_claimed; /* by the headers of all shards so far */
+    uint32_t *by_offset;     /* NULL: as in the table */
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
     size_t finding_count, finding_room, findings_max;
     size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
-    /* metadata of later shards: only checked */
-    struct mf_meta *later;
-    size_t later_count, later_room;
-    bool metadata_only; /* the caller wants no tensors */
-    /* what the format says of the file (from the first shard) */
-    struct mf_detection kind;
-    bool reversed; /* dimensions the other way round than the format's */
-    enum mf_status status; /* of the first finding that found no memory */
+    /* of all shards but the first: checked, never shown */
+    struct mf_meta *later_meta;
+    size_t later_meta_count, later_meta_room;
+    bool metadata_only;       /* the caller wants no tensors */
+    struct mf_detection kind; /* of the first shard */
+    bool reversed; /* dimensions are in the opposite order of the format's */
+    enum mf_status status; /* not MF_OK: a finding could not be stored */
 };
 
 /* The tensors in the order of their data, shard by shard. */
@@ -120,9 +121,9 @@ static inline struct mf_record mf_record_begin(const struct mf_part *part,
     return (struct mf_record){ .shard = (uint16_t)part->shard, .entry = entry };
 }
 
-/* The file claims `claimed` tensors; `seen` of them, whose names take
- * name_bytes and whose shapes have dims numbers in all, stood in the window.
- * Takes room for as many as that is good for. */
+/* Reserves memory for tensors.  The header claims `claimed` of them; `seen`
+ * have been found in the reader's window, with names of name_bytes bytes and
+ * shapes of dims dimensions in total. */
 enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
                                 uint64_t seen, uint64_t name_bytes,
                                 uint64_t dims);
@@ -132,8 +133,7 @@ enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
 enum mf_status mf_index_add(struct mf_index *index,
                             const struct mf_record *record);
 
-/* rank numbers in the arena; NULL after mf_fail.  rank 0 gives a pointer that
- * is not NULL. */
+/* Room for rank dimensions, in the arena; NULL after mf_fail, and only then. */
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 
 /* Adds a finding about the shard of that number; offset is in its file.  Out
@@ -151,35 +151,36 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
 /* The name of a record for a message. */
 struct mf_quoted mf_record_name(const struct mf_record *record);
 
-/* ---- for model.c ---- */
+/* ---- once all shards have been parsed ---- */
 
-/* Geometry of the tensors of every shard, in geometry.c: sizes, bounds,
- * alignment, order, overlap.  Offsets become absolute. */
+/* In geometry.c: checks sizes, bounds, alignment, order and overlap of the
+ * tensors of every shard, and makes their offsets absolute. */
 enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
                               size_t part_count, enum mf_layout layout);
 
-/* True where both are certainly the same value. */
+/* True if both are certainly the same value; arrays and long strings, which
+ * are still in the file, never are. */
 bool mf_meta_same(const struct mf_meta *a, const struct mf_meta *b);
 
-/* Of one shard, the same key twice. */
+/* Adds the finding that two rows of one shard have the same key. */
 void mf_index_note_duplicate(struct mf_index *index,
                              const struct mf_meta *first,
                              const struct mf_meta *second);
 
-/* Name tables; repeated names are found here. */
+/* Builds the tables that find rows by name, and reports duplicates. */
 enum mf_status mf_index_build_names(struct mf_index *index);
 
-/* ---- metadata once it has been read ---- */
+/* ---- metadata ---- */
 
-/* The metadatum of that key; NULL where there is none.  After all shards were
- * read. */
+/* The row of that key, after mf_index_build_names; NULL if it is missing. */
 const struct mf_meta *mf_index_meta(const struct mf_index *index,
                                     const char *key);
 
-/* A metadatum that is an integer. */
+/* Whether the value is an integer of any type. */
 bool mf_meta_is_integer(const struct mf_meta *meta);
 
-/* A metadatum that is an integer from 0 on; false otherwise, also for NULL. */
+/* *out: the value of an integer that is not negative; false for any other value
+ * and for NULL. */
 bool mf_meta_unsigned(const struct mf_meta *meta, uint64_t *out);
 
 #endif

@@ -43,18 +43,19 @@ static bool same_key(const struct mf_meta *a, const struct mf_meta *b)
 
 static enum mf_status check_repeats(struct mf_index *index)
 {
-    size_t count = index->later_count;
+    size_t count = index->later_meta_count;
     uint32_t *row = mf_alloc(index->env, count * sizeof(*row));
 
     if (!row)
         return index->env->error.status;
     for (size_t i = 0; i < count; i++)
         row[i] = (uint32_t)i;
-    mf_sort(row, count, earlier, index->later);
+    mf_sort(row, count, earlier, index->later_meta);
     for (size_t i = 1; i < count; i++)
-        if (same_key(&index->later[row[i - 1]], &index->later[row[i]]))
-            mf_index_note_duplicate(index, &index->later[row[i - 1]],
-                                    &index->later[row[i]]);
+        if (same_key(&index->later_meta[row[i - 1]],
+                     &index->later_meta[row[i]]))
+            mf_index_note_duplicate(index, &index->later_meta[row[i - 1]],
+                                    &index->later_meta[row[i]]);
     mf_release(index->env, row, count * sizeof(*row));
     return MF_OK;
 }
@@ -78,10 +79,10 @@ enum mf_status mf_shards_check_metadata(struct mf_model *model)
     struct mf_index *index = &model->index;
     enum mf_status status = MF_OK;
 
-    if (index->later_count > 1)
+    if (index->later_meta_count > 1)
         status = check_repeats(index);
-    for (size_t i = 0; i < index->later_count && status == MF_OK; i++) {
-        const struct mf_meta *later = &index->later[i];
+    for (size_t i = 0; i < index->later_meta_count && status == MF_OK; i++) {
+        const struct mf_meta *later = &index->later_meta[i];
         size_t first = mf_names_find(&index->meta_names, later->key);
 
         if (is_own(later->key) || first == MF_NOT_FOUND ||
