@@ -7,6 +7,7 @@ set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 . tests/lib-run.sh
+. tests/lib-verdicts.sh
 
 mkdir "$dir/made"
 check "the program that writes fixtures runs" "$build/fixtures/make" "$dir/made"
@@ -18,11 +19,6 @@ check "it writes every committed byte, and nothing else" \
 # Faults in what `info` does not read, such as the tensor data.
 unread=" bad-metadata-field.apr bad-footer.apr bad-members-duplicate.apr \
 bad-shard.apr bad-scale.apr bad-data-nan.gguf bad-data-scale.gguf "
-
-# number KEY: of the first object in $dir/out.
-number() {
-    grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
-}
 
 # judge FILE VERDICT: as fixtures/README.md explains the verdicts.
 judge() {
@@ -45,8 +41,6 @@ judge() {
     return 1
 }
 
-sed -n 's/^| `\([^`]*\)` | \([a-z]*\) |.*/\1 \2/p' fixtures/README.md \
-    >"$dir/verdicts"
 while read -r file verdict; do
     check "$file: $verdict" judge "$file" "$verdict"
 done <"$dir/verdicts"

@@ -6,6 +6,7 @@ set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
 . tests/lib-run.sh
+. tests/lib-verdicts.sh
 
 # ---- verdicts
 
@@ -14,10 +15,6 @@ in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
 bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
 bad-scale.apr "
-
-number() {
-    grep -o "\"$1\":[0-9]*" "$dir/out" | head -n 1 | cut -d: -f2
-}
 
 judge() {
     code=0
@@ -39,8 +36,6 @@ judge() {
     return 1
 }
 
-sed -n 's/^| `\([^`]*\)` | \([a-z]*\) |.*/\1 \2/p' fixtures/README.md \
-    >"$dir/verdicts"
 while read -r file verdict; do
     check "$file: $verdict" judge "$file" "$verdict"
     check "$file with --data: $verdict" judge "$file" "$verdict" --data
