@@ -184,7 +184,7 @@ static inline void save_journal(const struct pair *pair,
     assert_int_equal(chmod(pair->journal_path, 0600), 0);
 }
 
-static inline bool holds(const struct pair *pair, const uint8_t *bytes)
+static inline bool has_bytes(const struct pair *pair, const uint8_t *bytes)
 {
     size_t size;
     uint8_t *now = load(pair->path, &size);
@@ -194,7 +194,7 @@ static inline bool holds(const struct pair *pair, const uint8_t *bytes)
     return same;
 }
 
-static inline bool journal_is_there(const struct pair *pair)
+static inline bool has_journal(const struct pair *pair)
 {
     struct stat status;
 
@@ -239,7 +239,7 @@ static inline enum mf_status read_name(const uint8_t *bytes, char *name,
             snprintf(name, size, "%.*s", (int)meta.text.size, meta.text.at);
         mf_model_close(model);
     }
-    if (!holds(&pair, bytes))
+    if (!has_bytes(&pair, bytes))
         fail_msg("%s was changed by a reader", pair.path);
     return status;
 }
@@ -254,7 +254,7 @@ static inline void must_ignore(const uint8_t *bytes, const char *reason)
         !strstr(notice_reason, reason))
         fail_msg("%zu notices: use %d, reason '%s', not '%s'", notice_count,
                  (int)notice_use, notice_reason, reason);
-    assert_true(journal_is_there(&pair));
+    assert_true(has_journal(&pair));
 }
 
 static inline void must_not_recover(const uint8_t *bytes, bool force,
@@ -265,9 +265,9 @@ static inline void must_not_recover(const uint8_t *bytes, bool force,
     if (mf_file_recover(env, pair.path, &options, NULL) != MF_ERR_OUTPUT ||
         !strstr(mf_env_error(env)->message, reason))
         fail_msg("'%s', not '%s'", mf_env_error(env)->message, reason);
-    if (!holds(&pair, bytes))
+    if (!has_bytes(&pair, bytes))
         fail_msg("%s was changed", pair.path);
-    assert_true(journal_is_there(&pair));
+    assert_true(has_journal(&pair));
 }
 
 static inline void must_recover(bool force, enum mf_recovery found,
@@ -280,9 +280,9 @@ static inline void must_recover(bool force, enum mf_recovery found,
         fail_msg("%s", mf_env_error(env)->message);
     assert_int_equal(result.found, found);
     assert_int_equal(result.changed > 0, found == MF_RECOVERY_FINISHED);
-    if (!holds(&pair, bytes))
+    if (!has_bytes(&pair, bytes))
         fail_msg("%s has other bytes", pair.path);
-    assert_false(journal_is_there(&pair));
+    assert_false(has_journal(&pair));
 }
 
 #endif

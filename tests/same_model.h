@@ -47,7 +47,8 @@ static inline void same_bytes(const struct mf_model *a,
     fclose(file[1]);
 }
 
-/* Elements behind each other stay so, whichever way a format counts. */
+/* Elements that are neighbours stay neighbours, whichever dimension a format
+ * counts first. */
 static inline bool same_shape(const struct mf_model *a,
                               const struct mf_tensor *of_a,
                               const struct mf_model *b,
@@ -90,7 +91,7 @@ static inline bool has_rule(const struct mf_model *model, const char *rule)
     return find_rule(model, rule, &finding);
 }
 
-/* What the model did not have to have before: its format did not ask. */
+/* What only the new format requires. */
 static inline bool is_of_gguf_alone(const char *rule)
 {
     static const char *const rules[] = { "MODEL-ARCHITECTURE", "MODEL-KEY",

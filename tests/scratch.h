@@ -181,7 +181,7 @@ static inline void gguf_save(struct image *image, const char *path)
 
 /* ---- safetensors ---- */
 
-/* A header, as JSON, and so many bytes of ones behind it. */
+/* A header, as JSON, and so many bytes of ones after it. */
 static inline void safetensors_save(const char *header, size_t data,
                                     const char *path)
 {

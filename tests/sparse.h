@@ -3,7 +3,7 @@
  * sparse.h - a file of a real header and a hole where the tensor data would be
  *
  * Bytes are put one after the other, numbers little-endian.  Nothing here
- * reports a failure until out_close(), which tells of the first one.
+ * reports a failure until out_close(), which reports the first one.
  */
 #ifndef TESTS_SPARSE_H
 #define TESTS_SPARSE_H

@@ -99,12 +99,12 @@ each_fixture(const char *prefix,
     return count;
 }
 
-/* ---- a heap that can be told to fail ---- */
+/* ---- a heap that fails on request ---- */
 
 struct test_heap {
     size_t live;
     uint64_t calls;
-    uint64_t fail_at; /* the call that fails, from 1 on; 0: none */
+    uint64_t fail_at; /* the call that fails, from 1 on; 0: no call */
     bool fail_after;  /* and all that follow it */
 };
 
@@ -203,7 +203,7 @@ static inline void walk_data(struct mf_model *model)
     free(same);
 }
 
-/* Reads all that a model tells: what a listing command would touch. */
+/* Reads everything that a listing command would touch. */
 static inline void walk_model(struct mf_model *model)
 {
     const struct mf_model_info *info = mf_model_info(model);
@@ -243,7 +243,7 @@ static inline void walk_model(struct mf_model *model)
                     strlen(finding.message));
 }
 
-/* The first finding with that rule; false where there is none. */
+/* The first finding of that rule; false if there is no such finding. */
 static inline bool find_rule(const struct mf_model *model, const char *rule,
                              struct mf_finding *out)
 {

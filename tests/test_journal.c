@@ -75,8 +75,8 @@ static void next_edit(void **state)
     edit_name(pair.path, "another");
     assert_int_equal(notice_count, 1);
     assert_int_equal(notice_use, MF_PENDING_FINISHED);
-    assert_true(holds(&after, after.new));
-    assert_false(journal_is_there(&pair));
+    assert_true(has_bytes(&after, after.new));
+    assert_false(has_journal(&pair));
     free(after.new);
     free_pair(&pair);
 }
@@ -206,7 +206,7 @@ static void foreign(void **state)
     read_name(pair.new, name, sizeof(name));
     assert_non_null(strstr(name, "something else"));
     edit_name(pair.path, "third");
-    assert_false(journal_is_there(&pair));
+    assert_false(has_journal(&pair));
     leave(pair.new);
     must_recover(false, MF_RECOVERY_FOREIGN, pair.new);
     free_pair(&pair);
@@ -260,16 +260,16 @@ static void every_allocation_fails(void **state)
         status = mf_model_open(own, pair.path, NULL, &model);
         if (status == MF_OK)
             mf_model_close(model);
-        assert_true(holds(&pair, pair.torn));
+        assert_true(has_bytes(&pair, pair.torn));
         if (mf_file_recover(own, pair.path, NULL, NULL) != MF_OK)
             status = mf_env_error(own)->status;
         assert_true(status == MF_OK || status == MF_ERR_MEMORY);
-        if (!journal_is_there(&pair)) {
-            assert_true(holds(&pair, pair.new));
+        if (!has_journal(&pair)) {
+            assert_true(has_bytes(&pair, pair.new));
             save_journal(&pair, &journal);
             save(pair.path, pair.torn, pair.size);
         }
-        assert_true(holds(&pair, pair.torn));
+        assert_true(has_bytes(&pair, pair.torn));
         mf_env_free(own);
         assert_int_equal(heap.live, 0);
         assert_true(k < 1000);

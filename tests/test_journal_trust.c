@@ -12,8 +12,8 @@ static void must_not_edit(const uint8_t *bytes, const char *reason)
     assert_int_equal(mf_file_edit(env, pair.path, &edit, 1, NULL, NULL),
                      MF_ERR_OUTPUT);
     assert_non_null(strstr(mf_env_error(env)->message, reason));
-    assert_true(holds(&pair, bytes));
-    assert_true(journal_is_there(&pair));
+    assert_true(has_bytes(&pair, bytes));
+    assert_true(has_journal(&pair));
 }
 
 static void modes(void **state)
