@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# bench.sh - what opening and listing a big model costs, beside other programs
+# bench.sh - what opening and listing a big model costs, compared to other programs
 #
 #     tests/bench.sh [-n RUNS] [--json] [KIND...]
 #
@@ -65,7 +65,7 @@ tests=$(cd "$tests" && pwd)
 . "$(dirname "$0")/lib-bench.sh"
 cd "$dir"
 
-# timeit splits commands at spaces; behind these links no path has any.
+# timeit splits commands at spaces; paths by these links have no spaces.
 ln -s "$modelfile" modelfile
 ln -s "$tests/empty" empty
 [ -z "$gguf_tools" ] || ln -s "$gguf_tools" gguf-tools
@@ -127,8 +127,8 @@ done >rows.txt
 #   of_tools  time over that of gguf-tools, which maps the file and prints
 #   of_init   time over that of ggml, which keeps every string and compares
 #             each tensor name with all before it
-#   read      bytes: the header (that of safetensors twice: it tells no count),
-#             and at most 256 KiB that lie behind it
+#   read      bytes: the header (that of safetensors twice: it has no count),
+#             and at most 256 KiB after it
 #   heap      bytes: must not grow with the vocabulary
 #   each      heap bytes per tensor: a record of fixed size, and its name
 cat >targets.awk <<'AWK'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# bench.t - modelfile bench: rows for all that was asked for, figures that agree
-# with each other, peers that fail, and nothing left behind
+# bench.t - modelfile bench: a row for each item, figures that agree with each
+# other, peers that fail, and no files left over
 set -u
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call

@@ -29,7 +29,7 @@ modelfile=$(realpath "${MODELFILE:-build/modelfile}")
 tests=$(realpath "${BUILD:-build}/tests")
 . "$(dirname "$0")/lib-bench.sh"
 cd "$dir"
-# timeit splits commands at spaces; behind these links no path has any.
+# timeit splits commands at spaces; paths by these links have no spaces.
 ln -s "$modelfile" modelfile
 ln -s "$tests/reading" reading
 

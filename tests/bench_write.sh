@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# bench_write.sh - how fast a model is written anew, beside cp and sync
+# bench_write.sh - how fast a model is rewritten, compared to cp and sync
 #
 #     tests/bench_write.sh [-n RUNS]
 #

@@ -4,7 +4,7 @@
  *
  *     big KIND OUT
  *
- * The headers are valid and as long as those of real models; the data behind
+ * The headers are valid and as long as those of real models; the data after
  * them is a hole in the file, so that five terabytes take a few megabytes of
  * disk.  A kind always gives the same bytes.  Prints what was written:
  *
@@ -254,7 +254,7 @@ static void write_many_gguf(struct out *out)
     pad(out, GGUF_ALIGNMENT, '\0');
 }
 
-/* The size of the JSON stands before it and is filled in at the end. */
+/* The size of the JSON precedes it and is filled in at the end. */
 static void write_many_safetensors(struct out *out)
 {
     const uint64_t size = 2 * MANY_COLUMNS * MANY_ROWS;

@@ -239,7 +239,7 @@ inputs_fail() {
 
 # cut_edits FAULT LEAST: at each call of each kind.  A reader sees the old file or
 # the new one and changes nothing; meta recover leaves that one, byte for byte,
-# with nothing beside it.  At least so often it is the old one.
+# without another file.  At least LEAST times it is the old one.
 cut_edits() {
     cuts=0
     for call in openat pwrite64 fsync renameat2 unlinkat close; do

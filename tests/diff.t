@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# diff.t - what counts as different, and the exit code that tells it
+# diff.t - what counts as different, and the exit code that says so
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
@@ -86,7 +86,7 @@ safetensors third.safetensors third
 check "they count within a format" expect 1 "differ in 1 key and 0 tensors" \
     "$dir/other.safetensors" "$dir/third.safetensors"
 
-# Keys and types of a format's own are told apart only where they differ.
+# A format's own keys and types are distinguished only where they differ.
 converted() {
     "$modelfile" dequantize --quiet --type f16 fixtures/good-llama.gguf \
         "$dir/c.gguf" >"$dir/out" || return 1

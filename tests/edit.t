@@ -33,7 +33,7 @@ code_of() {
 
 # ---- values
 
-# The type is what stands there, what the key says, or what it looks like.
+# The type is that of the old value, what the key says, or what it looks like.
 typed() {
     fresh
     "$modelfile" meta set --quiet "$model" general.name=7 a.flag=true a.n=7 \
@@ -74,7 +74,8 @@ from_file() {
 }
 check "@FILE is what a file holds, of an array a line each" from_file
 
-# Zeros in front are no other base; what a float cannot hold a double may.
+# Leading zeros do not mean another base; what overflows a float may be a
+# double.
 numbers() {
     fresh
     "$modelfile" meta set --quiet "$model" llama.context_length=010 a.n=08 \
@@ -85,7 +86,7 @@ numbers() {
 }
 check "numbers are decimal, and are held or refused" numbers
 
-# Text goes on behind a NUL; a number does not.
+# Text goes on after a NUL; a number does not.
 with_nul() {
     fresh
     printf 'a\0b\nc\0d\n' >"$dir/text"
@@ -224,7 +225,7 @@ other_formats() {
 check "APR (its checksums, too) and safetensors are edited in place" \
     other_formats
 
-# What key:TYPE means where the format's keys tell types; a key stands once.
+# What key:TYPE means where the format's keys name types; no key is duplicate.
 entry() {
     "$modelfile" meta list --json "$1" "$2" 2>/dev/null |
         grep -o '"key":.*' | sed 's/\],"run".*//; s/,"truncated":[a-z]*//'
@@ -309,7 +310,7 @@ honest() {
     esac
 }
 
-# Afterwards there is the old file or the new one, with nothing beside it.
+# Afterwards there is the old file or the new one, without another file.
 whole() {
     "$modelfile" meta recover --quiet "$model" >"$dir/out" 2>&1 &&
         { cmp -s "$model" "$base" || cmp -s "$model" "$dir/new"; } &&
@@ -418,7 +419,8 @@ recovers() {
 check "half an edit is read as a whole one, and meta recover finishes it" \
     recovers
 
-# Until it is finished the half is there, with its journal, or it is told.
+# Until it is finished, half of it is there, with its journal, or an error says
+# so.
 honest_recovery() {
     [ $code -eq 0 ] || [ $code -eq 137 ] || [ -e "$model.modelfile-edit" ] ||
         grep -q "the edit was made" "$dir/said"

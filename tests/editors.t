@@ -72,7 +72,7 @@ four() {
     last=0 last_three=0
     for round in $(seq "$rounds"); do
         three=$round
-        # That does not fit: the file is written anew.
+        # That does not fit: the file is rewritten.
         [ $((round % 3)) -ne 0 ] || three=$round$long
         writer 1 "a.one=$round" &
         writer 2 "a.two=$round" &

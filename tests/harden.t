@@ -3,8 +3,8 @@
 #
 # harden.t - what was built has the guards that the compiler and linker offer
 #
-# readelf and nm tell of the files in BUILD.  A guard that the compiler does not
-# know is skipped, visibly: the same question is put to it here as by make.
+# readelf and nm look at the files in BUILD.  A guard that the compiler does not
+# know is reported as skipped: this script asks it as make does.
 #
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# heap.t - the peak heap that modelfile tells is the one that valgrind sees
+# heap.t - the peak heap that modelfile reports is the one that valgrind sees
 #
 # Each command runs twice: as it is, and under valgrind's DHAT, which counts
 # the mallocs of the same process from outside.  Both must name one number.
@@ -20,7 +20,7 @@ dhat_number() {
     sed -n "s/^==[0-9]*== $1: *\([0-9,]*\) bytes.*/\1/p" "$dir/dhat" | tr -d ,
 }
 
-# A fault found in the file is no fault of the heap: only the numbers count.
+# The exit code does not matter here: only the numbers do.
 same_peak() {
     "$modelfile" "$@" --json >"$dir/out" 2>"$dir/err"
     told=$(run_number peak_heap_bytes)
@@ -40,7 +40,7 @@ if ! command -v valgrind >/dev/null 2>&1; then
     exit 0
 fi
 check "the program is built" [ -x "$modelfile" ]
-# Not so under a sanitizer; where it counts, it stands on glibc's second names.
+# A build with sanitizers does not count; one that counts wraps glibc's malloc.
 if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then
     skip "peak heap" "this build leaves malloc alone"
     finish

@@ -25,7 +25,7 @@ done
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-hostile.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
-# run.sh makes its sparse files beside itself, where we may not write.
+# run.sh makes its sparse files in its own folder, where we may not write.
 cp -R "$hostile" "$dir/files" && chmod -R u+w "$dir/files" || exit 1
 program=$(cd "$(dirname "$modelfile")" && pwd)/$(basename "$modelfile")
 

@@ -46,7 +46,7 @@ want_library() { # FILE PACKAGE
     wanted="$wanted $2"
 }
 
-# The compiler that make will use ("cc" unless told otherwise).
+# The compiler that make will use ("cc" by default).
 compiler=${CC:-cc}
 
 has_headers() { # HEADER...
@@ -59,8 +59,8 @@ need_header() { # HEADER PACKAGE
     has_headers stddef.h stdint.h stdarg.h setjmp.h "$1" || need "$2"
 }
 
-# Without a compiler there is no telling which headers it finds: then all of
-# them are asked for, and apt-get knows better which are there already.
+# Without a compiler it is unknown which headers it finds: then all of them are
+# requested, and apt-get skips those that are installed.
 need_for_build() {
     has_command "${compiler%% *}" || need gcc
     need_command ar binutils
@@ -117,7 +117,7 @@ esac
 
 [ -n "$missing$wanted" ] || exit 0
 
-# What cannot be installed is no reason to stop where only tests want it.
+# A missing package stops the script only if the build needs it.
 give_up() { # WORDS...
     echo "install_deps.sh: $*" >&2
     [ -z "$missing" ] || exit 1

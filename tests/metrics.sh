@@ -80,7 +80,7 @@ distribution() {
             }'
 }
 
-# comments NAME SUFFIX: the share of lines with comment (also beside code) among lines
+# comments NAME SUFFIX: the share of lines with comment (also next to code) among lines
 # that are not blank.
 comments() {
     awk -v name="$1" -v suffix="$2" '

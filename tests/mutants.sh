@@ -9,11 +9,11 @@
 # RANGE: the lines that these commits touched, in their C files.  FILES: these
 # files, or, with RANGE, these of them.  One operator or constant is changed at
 # a time (mutants.awk).  Tests that run the line decide, the fastest first; gcov
-# tells which do.  Settings:
+# knows which do.  Settings:
 #
 #     TESTS=                the tests; unset: all fast ones
 #     MUTANTS_MAX=200       of more changes some are chosen, spread evenly
-#     MUTANTS_SECONDS=1200  then the rest is left out, and how much is told
+#     MUTANTS_SECONDS=1200  then the rest is left out, and its size reported
 #     MUTANTS_TEST=30       seconds; slower tests are left out
 #
 # All is done in a copy of the tree.  gcc only.  A line of the output is
@@ -21,7 +21,7 @@
 #     survived: FILE:LINE:COLUMN: OLD -> NEW  CODE
 #
 # What makes the same object code is not listed.  The exit code says nothing of
-# survivors: some changes change nothing that matters, and a reader must tell.
+# survivors: some changes change nothing that matters, and a reader must decide.
 set -u
 
 max=${MUTANTS_MAX:-200}

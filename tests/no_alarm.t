@@ -4,7 +4,7 @@
 # no_alarm.t - `validate` has nothing to say against files that real programs
 # have written
 #
-# Small ones stand in fixtures/llama; the folders models and golden/e2e of
+# Small ones are in fixtures/llama; the folders models and golden/e2e of
 # CONFORMANCE (../shared) have more.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder

@@ -100,13 +100,13 @@ fresh() {
     old=$(cksum <m.gguf)
 }
 
-# Whether something stands here that fresh() did not put here.
+# Whether there is something here that fresh() did not put here.
 something_new() {
     [ "$(cksum <m.gguf)" != "$old" ] ||
         [ -n "$(find . -name 'o.*' -o -name 'o-*' -o -name 'ggml-*')" ]
 }
 
-# A sentence, not only the name of a file: nothing ends behind a colon.
+# A sentence, not only the name of a file: no line ends with a colon.
 says_why() {
     grep -q '^modelfile: .*[a-z)'"'"'0-9]' err && ! grep -q ': *$' err && return
     echo "modelfile $*: no sentence in:"
@@ -159,7 +159,7 @@ cat commands refused >all
 check "a full device for standard output" lost ">/dev/full" <all
 check "no standard output" lost ">&-" <all
 
-# Words that nobody wants to read are no failure.
+# If nobody reads standard error, that is not a failure.
 unread() {
     mkfifo pipe
     while read -r line; do
@@ -187,7 +187,7 @@ check "a reader of text that went away" unread
 
 # ---- the other two
 
-# The same answer, whether anyone can be told the rest or not.
+# The same answer, whether the rest of the output can be written or not.
 others() {
     while read -r line; do
         # shellcheck disable=SC2086 # words
@@ -214,7 +214,7 @@ sound() {
     esac
 }
 
-# What is opened later may not stand where words go.
+# A file opened later must not get the number of a closed standard stream.
 numbers() {
     for closed in "<&-" ">&-" "2>&-" "<&- >&-" "<&- 2>&-" ">&- 2>&-" \
         "<&- >&- 2>&-"; do

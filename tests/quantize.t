@@ -187,7 +187,7 @@ check "--override-kv: an integer is u32" \
 mkdir "$dir/in"
 cp "$dir/ones.gguf" "$dir/in/m.gguf"
 
-# Nothing but the one file that is named, beside IN.
+# Nothing but the one file that is named, next to IN.
 named() {
     name=$1
     shift
@@ -376,7 +376,7 @@ from_hf_rows() {
 }
 check "rows that change places, too" from_hf_rows
 
-# ---- numbers that are none
+# ---- NaN and infinite values
 
 # no_number TYPE WORD FILE: nothing is written, and what is wrong is said.
 no_number() {
@@ -391,7 +391,7 @@ for type in COPY F16; do
         fixtures/bad-data-scale.gguf
 done
 
-# 10^6 as the number behind the first 1000 of t0.weight.
+# 10^6 as the number after the first 1000 of t0.weight.
 "$filled" f32 1 "$dir/large.gguf"
 at=$("$modelfile" tensors info --quiet "$dir/large.gguf" |
     awk '$1 == "t0.weight" { print $(NF - 1) }')
@@ -417,7 +417,7 @@ check "a model joined of shards: as one that never was in parts" from_joined
 
 as_the_tool() {
     rm -f "$dir/o.gguf"
-    # The matrix's path stands in the file as it was given.
+    # The file contains the matrix's path as it was given.
     # shellcheck disable=SC2086 # options are words
     (cd "$golden" && "$modelfile" quantize --quiet "$source.gguf" \
         "$dir/o.gguf" "$type" $options) >"$dir/out" 2>"$dir/err" || return 1
@@ -448,7 +448,7 @@ as_all() {
 }
 as_all "$golden/files.tsv"
 
-# Weighted by a matrix, too; its path stands in the file as it was given.
+# Weighted by a matrix, too; the file contains its path as it was given.
 while IFS='	' read -r source type sum; do
     options="--imatrix $source.imatrix.dat"
     [ "$source" = source ] ||

@@ -15,12 +15,12 @@
 # of its own.  Exit code 1 on any failure, or where nothing was tested.
 set -eu
 
-# Where the output of test $1 is kept; "of" so that ./x is no hidden file.
+# Where the output of test $1 is kept; "of" so that ./x is not a hidden file.
 kept_path() {
     echo "$TAP_LOG/of_$(echo "$1" | tr / _)"
 }
 
-# One test, for prove: its output cleaned, kept beside, and its exit code.
+# One test, for prove: its output cleaned, a copy of it, and its exit code.
 run_one() {
     kept=$(kept_path "$1")
     status=0

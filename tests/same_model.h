@@ -103,7 +103,7 @@ static inline bool is_of_gguf_alone(const char *rule)
     return false;
 }
 
-/* Numbers for each layer have no key in APR: they tell their type, and no rule
+/* Numbers for each layer have no key in APR: they name their type, and no rule
  * of models finds them. */
 static inline bool is_of_apr_alone(const char *path, const char *rule)
 {

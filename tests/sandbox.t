@@ -22,7 +22,7 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-sandbox.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 model=$fixtures/good-llama.gguf
 
-# member NAME [ARGUMENT...]: of the sandbox that `version --json` tells of.
+# member NAME [ARGUMENT...]: of the sandbox that `version --json` reports.
 member() {
     name=$1
     shift

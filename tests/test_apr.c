@@ -9,7 +9,7 @@
 
 /* ---- who wears the magic ---- */
 
-static void relatives_are_told_apart(void **state)
+static void relatives_are_distinguished(void **state)
 {
     static const struct {
         const char *name, *format, *variant;
@@ -235,8 +235,8 @@ static void only_the_bytes_that_are_wanted(void **state)
     assert_true(each_fixture("good-", check_reads) > 0);
 }
 
-/* What metadata alone can tell does not depend on the rest being read. */
-static void metadata_only_tells_the_same(void **state)
+/* The metadata are the same whether the rest of the file is read or not. */
+static void metadata_only_reads_the_same(void **state)
 {
     static const char *const names[] = { "good-metadata.apr",
                                          "good-realizar-q4k.apr",
@@ -264,13 +264,13 @@ static void metadata_only_tells_the_same(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(relatives_are_told_apart),
+        WITH_ENV(relatives_are_distinguished),
         WITH_ENV(model_info),
         WITH_ENV(every_tensor_of_every_kind),
         WITH_ENV(the_order_of_the_data_is_known),
         WITH_ENV(dialects_say_so),
         WITH_ENV(only_the_bytes_that_are_wanted),
-        WITH_ENV(metadata_only_tells_the_same),
+        WITH_ENV(metadata_only_reads_the_same),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -108,7 +108,7 @@ static const struct refusal refusals[] = {
     /* clang-format on */
 };
 
-/* These faults stand in what opening passes over. */
+/* Opening does not check for these faults. */
 static const char *const silent[] = {
     "bad-metadata-field.apr",
     "good-realizar-q4k.apr",

@@ -42,7 +42,8 @@ static void known_keys_have_types(void **state)
     "{\"architecture\":\"\",\"quantization\":{" fields "}}"
 #define SHARDING(fields) "{\"architecture\":\"\",\"sharding\":{" fields "}}"
 
-/* As aprender's structs have them: what is no Option must be there. */
+/* As aprender's structs have them: a field that is not an Option is required.
+ */
 static void known_objects_have_fields(void **state)
 {
     static const struct {

@@ -121,10 +121,10 @@ static void every_metadatum_of_version_1(void **state)
     }
 }
 
-/* A value as its events tell it: a dot before each key, a space behind each
- * item. */
-static void told(struct mf_model *model, const char *key, char *out,
-                 size_t size)
+/* A value as text made from its events: a dot before each key, a space after
+ * each item. */
+static void print_events(struct mf_model *model, const char *key, char *out,
+                         size_t size)
 {
     struct mf_values *values;
     struct mf_value value;
@@ -164,7 +164,7 @@ static void told(struct mf_model *model, const char *key, char *out,
     mf_values_close(values);
 }
 
-static void values_are_told_event_by_event(void **state)
+static void values_are_read_event_by_event(void **state)
 {
     static const struct {
         const char *name, *key, *events;
@@ -188,7 +188,7 @@ static void values_are_told_event_by_event(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct mf_model *model = open_fixture(rows[i].name);
 
-        told(model, rows[i].key, events, sizeof(events));
+        print_events(model, rows[i].key, events, sizeof(events));
         assert_string_equal(events, rows[i].events);
         mf_model_close(model);
     }
@@ -230,7 +230,7 @@ static void facts_from_what_else_there_is(void **state)
     struct mf_meta fact;
 
     (void)state;
-    /* A vocabulary is as good as its size; a null is no answer. */
+    /* A vocabulary gives its size as well; null does not count. */
     assert_true(mf_model_fact(model, MF_FACT_VOCAB_SIZE, &fact, NULL));
     assert_string_equal(fact.key.at, "tokenizer.vocabulary");
     assert_int_equal(fact.count, 400);
@@ -256,7 +256,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(every_metadatum),
         WITH_ENV(every_metadatum_of_version_1),
-        WITH_ENV(values_are_told_event_by_event),
+        WITH_ENV(values_are_read_event_by_event),
         WITH_ENV(facts_under_both_writers_names),
         WITH_ENV(facts_from_what_else_there_is),
     };

@@ -302,7 +302,7 @@ static void what_may_follow_the_data(void **state)
 
 /* Offsets in the header of a compressed file are those of the file it becomes,
  * which may lie past its own end. */
-static void compression_is_looked_for_first(void **state)
+static void compression_is_checked_first(void **state)
 {
     static const struct change rows[] = {
         { "plain", AT_DATA, 192, 8, MF_OK, "APR-FLAGS " },
@@ -338,7 +338,7 @@ int main(void)
         WITH_ENV(sections_have_an_order),
         WITH_ENV(metadata_come_first),
         WITH_ENV(what_may_follow_the_data),
-        WITH_ENV(compression_is_looked_for_first),
+        WITH_ENV(compression_is_checked_first),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -291,8 +291,8 @@ static void types_of_elements(void **state)
     }
 }
 
-/* Longer than is kept, and than the window through which it is told. */
-static void a_long_string_is_told_in_pieces(void **state)
+/* Longer than what is kept in memory, and than the reading window. */
+static void a_long_string_is_read_in_pieces(void **state)
 {
     enum { LENGTH = 60000 };
     static char metadata[LENGTH + 6] = "\x81\xa1v\xda\xea\x60";
@@ -508,7 +508,7 @@ int main(void)
         WITH_ENV(every_head),
         WITH_ENV(every_head_cut_short),
         WITH_ENV(types_of_elements),
-        WITH_ENV(a_long_string_is_told_in_pieces),
+        WITH_ENV(a_long_string_is_read_in_pieces),
         WITH_ENV(metadata_that_is_refused),
         WITH_ENV(nesting_has_a_limit),
         WITH_ENV(fields_of_the_header),

@@ -130,7 +130,7 @@ static void text_of_any_length(void **state)
     goes_and_comes_back();
 }
 
-/* Keys that look as if they told a type; keys that APR has for another. */
+/* Keys that seem to name a type; keys that APR uses for something else. */
 static void keys_that_mislead(void **state)
 {
     static const char *const rows[] = { "name", "license", "model_type",
@@ -226,7 +226,7 @@ static void keys_by_format(void **state)
     has("a.safetensors", "a.array:i16[]", MF_VALUE_STRING);
 }
 
-static void told_types(void **state)
+static void named_types(void **state)
 {
     static const struct {
         const char *key, *name;
@@ -402,7 +402,7 @@ int main(void)
         cmocka_unit_test(keys_that_mislead),
         cmocka_unit_test(rows_of_the_table),
         cmocka_unit_test(keys_by_format),
-        cmocka_unit_test(told_types),
+        cmocka_unit_test(named_types),
         cmocka_unit_test(two_values_of_one_key),
         cmocka_unit_test(values_unlike_their_keys),
         cmocka_unit_test(keys_that_do_not_fit),

@@ -25,7 +25,7 @@ static void convert(const char *from, const char *to)
     must_convert(env, scratch_path(from), scratch_path(to), &usual);
 }
 
-/* The metadatum's type and an array's; -1 where there is none. */
+/* The types of a value and of an array's elements; -1 without such a key. */
 static int type_in(const char *file, const char *key, int *of)
 {
     struct mf_model *model;
@@ -96,7 +96,7 @@ static void all_of_it_returns_from_strings(void **state)
     expect_same_metadata(from, scratch_path("b.apr"));
 }
 
-/* An array whose digits alone tell its type, as a tokenizer's scores do. */
+/* An array whose type only its digits show, as that of a tokenizer's scores. */
 static void arrays_of_digits(void **state)
 {
     static const char *const keys[] = { "x", "y", "tokenizer.scores" };
@@ -114,7 +114,7 @@ static void arrays_of_digits(void **state)
         assert_int_equal(type_in("a.apr", keys[i], &of), MF_VALUE_ARRAY);
         assert_int_equal(of, i == 1 ? MF_VALUE_I64 : MF_VALUE_F64);
     }
-    /* What GGUF calls so is told, and stays told. */
+    /* GGUF names the type, and it is kept from then on. */
     assert_int_equal(type_in("a.apr", "z:f64[]", &of), MF_VALUE_ARRAY);
 
     convert("a.apr", "a.gguf");
@@ -129,7 +129,7 @@ static void arrays_of_digits(void **state)
     assert_int_equal(of, MF_VALUE_F32);
 }
 
-/* What APR must say and strings need not is not left behind. */
+/* Keys that only APR requires do not get into safetensors. */
 static void strings_return_from_apr(void **state)
 {
     static const char *const metadata[] = {

@@ -118,8 +118,8 @@ static void there_and_back(const char *name, const uint8_t *bytes, size_t size)
     const char *back = scratch_path("back.gguf");
 
     (void)bytes, (void)size;
-    /* Of a version that is not written anew, with a scalar that gets a
-     * dimension, with a name that is too long, with zeros behind its data: see
+    /* Of a version that is not written again, with a scalar that gets a
+     * dimension, with a name that is too long, with zeros after its data: see
      * the loop above. */
     if (!has_suffix(name, ".gguf") || strstr(name, "-split-") ||
         strstr(name, "-v1") || strstr(name, "-v2") || strstr(name, "rank-0") ||

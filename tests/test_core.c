@@ -230,7 +230,7 @@ static struct mf_str number_name(const void *table, size_t row)
     return (struct mf_str){ names[row], strlen(names[row]) };
 }
 
-static void names_are_found_and_repeats_told(void **state)
+static void names_are_found_and_duplicates_reported(void **state)
 {
     static char table[1000][8];
     struct mf_names names = { .name_at = number_name, .table = table };
@@ -258,8 +258,8 @@ struct shape {
     uint64_t dim[2];
 };
 
-/* Checks tensors in data of so many bytes; the rule of the only finding, ""
- * where there is none, "several" where there are more. */
+/* Checks tensors in data of so many bytes; the rule of the only finding, "" if
+ * nothing was found, "several" if there are more. */
 static const char *check(const struct shape *shapes, size_t count,
                          uint64_t data_size, enum mf_layout layout,
                          uint64_t *last_size)
@@ -424,7 +424,7 @@ int main(void)
         WITH_ENV(reader_takes_fields_in_both_byte_orders),
         WITH_ENV(reader_never_passes_its_limit),
         WITH_ENV(skipping_reads_nothing),
-        WITH_ENV(names_are_found_and_repeats_told),
+        WITH_ENV(names_are_found_and_duplicates_reported),
         WITH_ENV(geometry_finds_what_is_wrong),
         WITH_ENV(unknown_types_take_the_room_to_their_neighbour),
         WITH_ENV(any_order_is_sorted_quickly),

@@ -239,7 +239,7 @@ static void allocations_are_constant(void **state)
                              promised[f].allocations);
 }
 
-/* Window and a few tables beside 160 bytes for each tensor and its name. */
+/* The window, a few tables, and 160 bytes for each tensor and its name. */
 static void heap_per_tensor(void **state)
 {
     static const char *const formats[] = { "gguf", "safetensors", "apr" };

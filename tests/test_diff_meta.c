@@ -91,7 +91,7 @@ static void width_counts_within_a_format(void **state)
     assert_int_equal(list.count, 1);
 }
 
-/* Longer than what is kept, told in other pieces by each format. */
+/* Longer than what is kept in memory; each format reads other pieces. */
 static void long_texts_are_compared_whole(void **state)
 {
     enum { CHARACTERS = 9000 };
@@ -122,7 +122,7 @@ static void long_texts_are_compared_whole(void **state)
     }
 }
 
-static void first_element_is_told(void **state)
+static void first_element_is_reported(void **state)
 {
     static const struct {
         const char *json;
@@ -157,7 +157,7 @@ static void first_element_is_told(void **state)
 }
 
 /* Two numbers with and without a sign: 0 is the last that may be equal. */
-static void first_element_with_a_sign_is_told(void **state)
+static void first_element_with_a_sign_is_reported(void **state)
 {
     struct list list;
 
@@ -178,7 +178,7 @@ static void first_element_with_a_sign_is_told(void **state)
     expect(&list, 0, MF_DIFFERS_DATA, 0, 0, 0);
 }
 
-static void keys_of_one_side_are_told(void **state)
+static void keys_of_one_side_are_reported(void **state)
 {
     struct list list;
 
@@ -198,9 +198,9 @@ int main(void)
         WITH_ENV(numbers_compare_by_value_between_formats),
         WITH_ENV(width_counts_within_a_format),
         WITH_ENV(long_texts_are_compared_whole),
-        WITH_ENV(first_element_is_told),
-        WITH_ENV(first_element_with_a_sign_is_told),
-        WITH_ENV(keys_of_one_side_are_told),
+        WITH_ENV(first_element_is_reported),
+        WITH_ENV(first_element_with_a_sign_is_reported),
+        WITH_ENV(keys_of_one_side_are_reported),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -344,7 +344,7 @@ static void no_cosine_is_above_1(void **state)
     assert_true(errors.max_relative > 5.9 && errors.max_relative < 6.1);
 }
 
-static void numbers_that_are_none(void **state)
+static void nan_and_infinite_numbers(void **state)
 {
     const float a[] = { NAN, 1, INFINITY, INFINITY, -INFINITY, 2, NAN, NAN };
     const float b[] = { NAN, NAN, INFINITY, -INFINITY, 5, 2, 0, INFINITY };
@@ -565,7 +565,7 @@ int main(void)
         WITH_FILES(containers_are_compared),
         WITH_FILES(known_numbers),
         WITH_FILES(no_cosine_is_above_1),
-        WITH_FILES(numbers_that_are_none),
+        WITH_FILES(nan_and_infinite_numbers),
         WITH_FILES(zeros_have_no_angle),
         WITH_FILES(no_number_of_threads_shows),
         WITH_FILES(every_allocation_failed),

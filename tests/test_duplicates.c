@@ -31,7 +31,7 @@ static void equal_tensors_are_found(void **state)
 }
 
 /* XXH3 adds lo * hi to a lane for each 8 bytes, the halves of which are theirs
- * xor 8 of the secret's; and the bytes themselves to the lane beside it.  Where
+ * xor 8 of the secret's; and the bytes themselves to the lane next to it. Where
  * lo is 0 nothing is multiplied, and what is added to the high half of one may
  * be taken from that of the next. */
 static void make_a_collision(uint8_t *a, uint8_t *b, size_t size)
@@ -77,7 +77,7 @@ static void equal_digests_do_not_suffice(void **state)
     mf_env_free(env);
 }
 
-static void first_difference_is_told(void **state)
+static void first_difference_is_reported(void **state)
 {
     static const size_t places[] = { 0,       1,        4095,          524287,
                                      1 << 24, 20 * MIB, 40 * MIB + 31, 0 };
@@ -157,7 +157,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(equal_tensors_are_found, make, unmake),
         cmocka_unit_test_setup_teardown(equal_digests_do_not_suffice, make,
                                         unmake),
-        cmocka_unit_test_setup_teardown(first_difference_is_told, make, unmake),
+        cmocka_unit_test_setup_teardown(first_difference_is_reported, make,
+                                        unmake),
         cmocka_unit_test(slices_cover_everything),
     };
 

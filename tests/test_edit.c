@@ -136,7 +136,7 @@ static void alignments(void **state)
 {
     (void)state;
     memset(long_text, 'x', sizeof(long_text) - 1);
-    /* 4 stands for no key. */
+    /* 4: without a key. */
     for (uint64_t from = 4; from <= 4096; from *= 2)
         for (uint64_t to = 4; to <= 4096; to *= 2) {
             bool comes_or_goes = from == 4 || to == 4 || from == to;
@@ -224,8 +224,8 @@ static void must_not_edit(const char *path, struct mf_edit edit,
     free(now);
 }
 
-/* In place and anew: nothing is written that mf_model_validate calls an error.
- */
+/* Whether a file is edited in place or rewritten, mf_model_validate finds no
+ * error in it. */
 static void no_edit_makes_an_error(void **state)
 {
     const char *gguf = scratch_path("aligned.gguf");
@@ -313,7 +313,7 @@ static void every_allocation_fails(void **state)
     }
 }
 
-/* A checksum that does not fit tells of damage: it is not made to fit. */
+/* A wrong checksum is a sign of damage: an edit must not correct it. */
 static void damage_stays_known(void **state)
 {
     struct mf_convert_options roomy = { .reserve = 100 };

@@ -278,7 +278,7 @@ static enum mf_status try(operation *what, const char *name,
     if (status != MF_OK && status != MF_ERR_UNSUPPORTED &&
         (status != MF_ERR_LIMIT || way.limit == 0))
         fail_msg("%s: %s", doing, mf_env_error(env)->message);
-    /* A loop that could not go on is a mistake even where it is told. */
+    /* A loop that could not go on is a mistake even if it is reported. */
     assert_null(strstr(mf_env_error(env)->message, "no progress"));
     mf_env_free(env);
     return status;
@@ -452,7 +452,7 @@ static void *refuse_much(void *user, void *block, size_t old_size,
     return NULL;
 }
 
-/* Sizes whose sum over all threads is no number any more. */
+/* Sizes whose sum over all threads overflows. */
 static void buffers_beyond_all_numbers(void **state)
 {
     (void)state;

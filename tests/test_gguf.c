@@ -89,7 +89,7 @@ static void facts_of_a_llama(void **state)
     mf_model_close(model);
 }
 
-static void facts_that_a_file_does_not_tell(void **state)
+static void facts_that_a_file_does_not_have(void **state)
 {
     struct mf_model *model = open_fixture("good-base.gguf");
     struct mf_meta meta;
@@ -182,7 +182,7 @@ static void metadata_only_stops_before_tensors(void **state)
     mf_model_close(model);
 }
 
-/* A split model's metadata stand in its first shard, whichever is named. */
+/* A split model's metadata are in its first shard, whichever is named. */
 static void metadata_only_reads_the_first_shard(void **state)
 {
     const struct mf_open_options options = { .metadata_only = true };
@@ -200,7 +200,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_ENV(versions_and_byte_orders),
         WITH_ENV(facts_of_a_llama),
-        WITH_ENV(facts_that_a_file_does_not_tell),
+        WITH_ENV(facts_that_a_file_does_not_have),
         WITH_ENV(split_models_open_from_any_shard),
         WITH_ENV(shards_that_do_not_fit_are_named),
         WITH_ENV(metadata_only_stops_before_tensors),

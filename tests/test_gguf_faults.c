@@ -196,7 +196,7 @@ static const char *const silent[] = {
 
 static const struct faults all = FAULTS_OF(".gguf");
 
-/* The third of three bools is 255; made 2, it is no better, and 1 is fine. */
+/* The third of three bools is 255, which is an error; so is 2, but not 1. */
 static void bools_are_0_or_1(void **state)
 {
     const size_t third = 0x69;

@@ -62,7 +62,7 @@ static size_t found(struct mf_finding *last)
     return count;
 }
 
-static void a_character_may_stand_across_windows(void **state)
+static void a_character_may_span_two_windows(void **state)
 {
     struct mf_finding finding;
 
@@ -94,7 +94,7 @@ static void a_bad_byte_is_found_anywhere(void **state)
         }
 }
 
-static void an_array_tells_the_first_and_how_many(void **state)
+static void an_array_reports_the_first_and_the_count(void **state)
 {
     struct mf_finding finding;
     size_t start;
@@ -124,9 +124,9 @@ static void an_array_tells_the_first_and_how_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(a_character_may_stand_across_windows),
+        WITH_ENV(a_character_may_span_two_windows),
         WITH_ENV(a_bad_byte_is_found_anywhere),
-        WITH_ENV(an_array_tells_the_first_and_how_many),
+        WITH_ENV(an_array_reports_the_first_and_the_count),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -83,7 +83,7 @@ static void add_event(struct line *line, const struct mf_value *value)
     }
 }
 
-/* Metadatum number at as its events tell it: "[i32*2: 1 -1]". */
+/* Value number `at` as text made from its events: "[i32*2: 1 -1]". */
 static void add_events(struct line *line, struct mf_model *model, size_t at)
 {
     struct mf_values *values;
@@ -99,23 +99,24 @@ static void add_events(struct line *line, struct mf_model *model, size_t at)
     mf_values_close(values);
 }
 
-/* Numbers as they are kept, arrays as they are told; both ways must agree on
- * what there is. */
+/* Numbers from memory, arrays event by event; both must agree on the type and
+ * the value. */
 static void check_meta(struct mf_model *model, size_t at, const char *expected)
 {
-    struct line line = { .size = 0 }, told = { .size = 0 };
+    struct line line = { .size = 0 }, events = { .size = 0 };
     struct mf_meta meta;
 
     assert_true(mf_meta_at(model, at, &meta));
     add(&line, "%s %s ", meta.key.at, mf_value_type_name(meta.type));
     if (meta.type == MF_VALUE_ARRAY) {
-        add(&told, "[%s*%" PRIu64 ":", mf_value_type_name(meta.of), meta.count);
+        add(&events, "[%s*%" PRIu64 ":", mf_value_type_name(meta.of),
+            meta.count);
         add_events(&line, model, at);
-        assert_non_null(strstr(line.text, told.text));
+        assert_non_null(strstr(line.text, events.text));
     } else {
-        add_events(&told, model, at);
+        add_events(&events, model, at);
         add_number(&line, meta.type, meta.number);
-        assert_string_equal(strrchr(told.text, ' '), strrchr(line.text, ' '));
+        assert_string_equal(strrchr(events.text, ' '), strrchr(line.text, ' '));
     }
     assert_string_equal(line.text, expected);
 }
@@ -178,12 +179,12 @@ static void numbers_that_are_not_finite(void **state)
 
 /* ---- arrays ---- */
 
-struct told {
+struct expected {
     const char *name, *lines[15];
 };
 
-/* The metadata behind the architecture are these lines, and no more. */
-static void check_told(const struct told *row)
+/* The metadata after the architecture are these lines, and no more. */
+static void check_lines(const struct expected *row)
 {
     struct mf_model *model = open_fixture(row->name);
     size_t count = 0;
@@ -197,7 +198,7 @@ static void check_told(const struct told *row)
 static void arrays_of_every_type(void **state)
 {
     (void)state;
-    check_told(&(struct told){
+    check_lines(&(struct expected){
         "good-arrays.gguf",
         { "array.u8 array [u8*3: 0 255 0]", "array.i8 array [i8*3: -128 127 0]",
           "array.u16 array [u16*3: 0 65535 0]",
@@ -218,7 +219,7 @@ static void arrays_of_every_type(void **state)
 static void arrays_of_arrays(void **state)
 {
     (void)state;
-    check_told(&(struct told){
+    check_lines(&(struct expected){
         "good-array-nested.gguf",
         { "nested.i32 array [array*3:[i32*2: 1 2][i32*1: 3][i32*0:]]",
           "nested.mixed array [array*2:[string*2: 'a' 'b'][bool*1: true]]",
@@ -226,7 +227,7 @@ static void arrays_of_arrays(void **state)
 }
 
 /* A file with so many arrays, each within the one before, around 13 bytes of
- * zeros; returns where the type of the innermost one's elements stands. */
+ * zeros; returns the offset of the type of the innermost one's elements. */
 static size_t put_nested(struct image *image, size_t arrays)
 {
     gguf_start(image);
@@ -262,7 +263,7 @@ static void nesting_has_a_limit(void **state)
                      MF_OK);
     assert_int_equal(mf_model_validate_data(model), MF_OK);
     assert_int_equal(walk_value(model, 0), 2 * MF_NESTING_MAX + 13);
-    /* Changed meanwhile, it is nested more deeply: what is told ends there. */
+    /* Changed meanwhile, it is nested too deeply: reading it ends there. */
     image.bytes[innermost] = MF_VALUE_ARRAY;
     assert_int_equal(mf_values_open(model, 0, &values), MF_OK);
     for (size_t i = 0; i < MF_NESTING_MAX; i++) {
@@ -281,13 +282,13 @@ static void values_of_every_version(void **state)
     const char *words = "tiny.words array [string*2: 'one' 'two']";
 
     (void)state;
-    check_told(&(struct told){ "good-v1.gguf", { words } });
-    check_told(&(struct told){ "good-v2.gguf", { words } });
-    check_told(&(struct told){ "good-big-endian.gguf",
-                               { "general.quantization_version u32 2", words,
-                                 "tiny.u16 u16 4660",
-                                 "tiny.f64 f64 0.10000000000000001",
-                                 "tiny.numbers array [i32*2: 258 -1]" } });
+    check_lines(&(struct expected){ "good-v1.gguf", { words } });
+    check_lines(&(struct expected){ "good-v2.gguf", { words } });
+    check_lines(&(struct expected){ "good-big-endian.gguf",
+                                    { "general.quantization_version u32 2",
+                                      words, "tiny.u16 u16 4660",
+                                      "tiny.f64 f64 0.10000000000000001",
+                                      "tiny.numbers array [i32*2: 258 -1]" } });
 }
 
 /* ---- strings ---- */
@@ -342,7 +343,7 @@ static void check_text(struct mf_model *model, const char *key,
     free(text);
 }
 
-/* Strings up to 1024 bytes are kept; all of them can be told. */
+/* Strings up to 1024 bytes are kept in memory; all of them can be read. */
 static void strings_of_every_length(void **state)
 {
     struct mf_model *model = open_fixture("good-strings.gguf");

@@ -323,7 +323,7 @@ static void damaged_tensors_are_refused(void **state)
     mf_env_free(env);
 }
 
-/* With the heap failing as told; true when it no longer got there. */
+/* With a heap that fails at that call; true if there were fewer calls. */
 static bool try_failing(uint64_t call, bool after, bool sha256)
 {
     struct test_heap heap = { .fail_at = call, .fail_after = after };

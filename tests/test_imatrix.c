@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_imatrix.c - importance matrices are read, and what is none is refused
+ * test_imatrix.c - importance matrices are read, and broken ones are refused
  */
 #include <math.h>
 
@@ -59,7 +59,7 @@ static void check_values(const struct mf_imatrix *imatrix, const char *name,
 
 /* ---- old ones ---- */
 
-/* Two entries, and with tail what later versions wrote behind them; returns the
+/* Two entries, and with tail what later versions wrote after them; returns the
  * bytes before that. */
 static size_t write_old(bool tail)
 {
@@ -242,7 +242,7 @@ static void many_experts_are_read(void **state)
     mf_imatrix_close(imatrix);
 }
 
-/* ---- what is none ---- */
+/* ---- files that are refused ---- */
 
 static void refuse(enum mf_status status, const char *message)
 {
@@ -401,7 +401,7 @@ static void sweep(const uint8_t *bytes, size_t size, size_t whole)
 }
 
 /* Every prefix, every flipped byte, every failed allocation. */
-static void whatever_stands_there_is_survived(void **state)
+static void any_input_is_survived(void **state)
 {
     size_t whole = write_old(true), size;
     uint8_t *bytes = load(path, &size);
@@ -446,7 +446,7 @@ int main(void)
         WITH_ENV(old_ones_that_lie_are_refused),
         WITH_ENV(names_are_there_once),
         WITH_ENV(values_are_numbers),
-        WITH_ENV(whatever_stands_there_is_survived),
+        WITH_ENV(any_input_is_survived),
         WITH_ENV(one_that_llama_quantize_has_read_is_read),
     };
 

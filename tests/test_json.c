@@ -72,7 +72,7 @@ static void check(const struct document *document)
     for (size_t row = 0; row < sizeof(table) / sizeof(*table); row++)          \
     check(&(table)[row])
 
-static void structure_is_told_token_by_token(void **state)
+static void structure_is_read_token_by_token(void **state)
 {
     static const struct document table[] = {
         GOOD("[]", "[ ] ."),
@@ -266,7 +266,7 @@ static void broken_strings_are_refused(void **state)
     CHECK_ALL(table);
 }
 
-/* Every byte stands once at each place. */
+/* Every byte at every place. */
 static void every_byte_has_its_place(void **state)
 {
     static char plain[128]; /* ASCII that stands for itself in a string */
@@ -331,7 +331,7 @@ static void every_prefix_is_refused_at_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(structure_is_told_token_by_token),
+        WITH_ENV(structure_is_read_token_by_token),
         WITH_ENV(strings_are_unescaped),
         WITH_ENV(broken_structure_is_refused),
         WITH_ENV(broken_words_and_numbers_are_refused),

@@ -18,7 +18,7 @@ static double from_bits(uint64_t bits)
     return value;
 }
 
-/* The mantissa of written digits as a whole number, without zeros behind, and
+/* The mantissa of written digits as a whole number, without trailing zeros, and
  * how many digits it has. */
 static size_t mantissa(const char *text)
 {
@@ -128,8 +128,8 @@ static void doubles_that_json_lacks_are_strings(void **state)
     assert_string_equal(page.text, "[\"nan\",\"nan\",\"inf\",\"-inf\"]");
 }
 
-/* A locale with a decimal comma in the scratch folder; false where there is no
- * localedef.  It is told all characters, too: few systems have their lists. */
+/* A locale with a decimal comma in the scratch folder; false without localedef.
+ * It is given the list of characters, too: few systems have it. */
 static bool make_locale(void)
 {
     char command[2048];

@@ -9,8 +9,8 @@
 
 /* ---- looking over ---- */
 
-/* A value as an element of [1, value ,2]: what is told of it, and that the
- * tokenizer stands right behind it. */
+/* A value as an element of [1, value ,2]: its facts, after which the tokenizer
+ * must be at its end. */
 static struct mf_meta look_at(const char *value, size_t window)
 {
     static char text[8192];
@@ -29,7 +29,7 @@ static struct mf_meta look_at(const char *value, size_t window)
     return meta;
 }
 
-#define NONE 0 /* what `of` is where there are no elements to speak of */
+#define NONE 0 /* `of` for a value without elements */
 
 static void values_are_counted_and_typed(void **state)
 {
@@ -227,7 +227,7 @@ static enum mf_status read_both(const char *text, size_t size)
     return mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta);
 }
 
-/* Whichever allocation fails, that is told and nothing stays behind. */
+/* Whichever allocation fails, the error says so and nothing leaks. */
 static void a_full_heap_is_an_error(void **state)
 {
     static char text[20064];

@@ -9,7 +9,7 @@
 
 /* ---- structure ---- */
 
-static void commas_stand_between_and_nowhere_else(void **state)
+static void commas_are_between_and_nowhere_else(void **state)
 {
     struct mf_json_out json = new_page();
 
@@ -198,7 +198,7 @@ static void quotes_take_no_more_time_than_letters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(commas_stand_between_and_nowhere_else),
+        WITH_ENV(commas_are_between_and_nowhere_else),
         WITH_ENV(integers_are_written_whole),
         WITH_ENV(what_a_terminal_minds_is_escaped),
         WITH_ENV(keys_are_escaped_like_strings),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_json_values.c - JSON values told event by event
+ * test_json_values.c - JSON values read event by event
  */
 #include <inttypes.h>
 
@@ -19,7 +19,7 @@ static int values_teardown(void **state)
     cmocka_unit_test_setup_teardown(test, document_setup, values_teardown)
 
 /* The next event as text; false at the end. */
-static bool tell(char *out, size_t room)
+static bool next_event(char *out, size_t room)
 {
     static const char *const events[] = { "item", "key", "begin", "end",
                                           "done" };
@@ -57,7 +57,7 @@ static void begin_values(const char *text, size_t size, size_t window)
         MF_OK);
 }
 
-static void nested_values_are_told_in_order(void **state)
+static void nested_values_are_read_in_order(void **state)
 {
     static const char text[] =
         " {\"a\":[1,-2,3.50,true,null,\"s\\n\"],\"\":{},\"b\":[[]]} ";
@@ -76,7 +76,8 @@ static void nested_values_are_told_in_order(void **state)
     for (size_t window = MF_JSON_LOOK; window < 64; window++) {
         begin_values(text, sizeof(text) - 1, window);
         for (size_t i = 0; i < COUNT(events); i++) {
-            assert_int_equal(tell(event, sizeof(event)), i + 1 < COUNT(events));
+            assert_int_equal(next_event(event, sizeof(event)),
+                             i + 1 < COUNT(events));
             assert_string_equal(event, events[i]);
         }
         assert_true(values.done);
@@ -98,20 +99,20 @@ static void single_values_are_one_event(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         begin_values(rows[i].text, strlen(rows[i].text), MF_JSON_LOOK);
-        assert_true(tell(event, sizeof(event)));
+        assert_true(next_event(event, sizeof(event)));
         assert_string_equal(event, rows[i].event);
-        assert_false(tell(event, sizeof(event)));
+        assert_false(next_event(event, sizeof(event)));
         mf_reader_release(&values.reader);
     }
     begin_values("[[1,2],[3]]", 11, MF_JSON_LOOK);
-    tell(event, sizeof(event));
+    next_event(event, sizeof(event));
     assert_string_equal(event, "begin array 2 array");
     mf_reader_release(&values.reader);
 }
 
 /* Keys and strings longer than the buffer of values come in pieces, whole
  * characters each. */
-static void long_text_is_told_in_pieces(void **state)
+static void long_text_is_read_in_pieces(void **state)
 {
     const size_t count = 5000;
     char *text = malloc(4 * count + 64), *to = text;
@@ -148,8 +149,8 @@ static void long_text_is_told_in_pieces(void **state)
     free(text);
 }
 
-/* A file can change after it was opened.  Its error is told once, then the
- * value is over. */
+/* A file can change after it was opened.  Its error is reported once, then
+ * the value ends. */
 static void broken_values_end(void **state)
 {
     static const char *const texts[] = { "[1,}", "[\"a\\x\"]", "{\"a\" 1}",
@@ -176,9 +177,9 @@ static void broken_values_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_VALUES(nested_values_are_told_in_order),
+        WITH_VALUES(nested_values_are_read_in_order),
         WITH_VALUES(single_values_are_one_event),
-        WITH_VALUES(long_text_is_told_in_pieces),
+        WITH_VALUES(long_text_is_read_in_pieces),
         WITH_VALUES(broken_values_end),
     };
 

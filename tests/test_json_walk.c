@@ -173,8 +173,8 @@ static void passing_over_broken_values_is_an_error(void **state)
     }
 }
 
-/* A token's offset is its first byte; the reader stands right behind it. */
-static void tokens_know_where_they_stand(void **state)
+/* A token's offset is its first byte; the reader is at its end. */
+static void tokens_know_their_offsets(void **state)
 {
     static const struct {
         enum mf_json_token token;
@@ -293,9 +293,9 @@ static uint64_t failing_size(const struct mf_source *from)
     return from->size;
 }
 
-/* Wherever the disk gives up, that is what is told: never a verdict on the
- * text that could not be seen. */
-static void read_errors_are_told_as_such(void **state)
+/* Wherever a read fails, the error says so: it is never a verdict on text that
+ * could not be read. */
+static void read_errors_are_reported_as_such(void **state)
 {
     static const char text[] =
         "{\"a\\u00e9\\ud83d\\ude00\xe2\x82\xac\":[true, "
@@ -328,10 +328,10 @@ int main(void)
         WITH_DOCUMENT(long_strings_are_whole),
         WITH_DOCUMENT(values_are_passed_over_to_their_end),
         WITH_DOCUMENT(passing_over_broken_values_is_an_error),
-        WITH_DOCUMENT(tokens_know_where_they_stand),
+        WITH_DOCUMENT(tokens_know_their_offsets),
         WITH_DOCUMENT(depth_is_bounded),
         WITH_DOCUMENT(numbers_are_bounded),
-        WITH_DOCUMENT(read_errors_are_told_as_such),
+        WITH_DOCUMENT(read_errors_are_reported_as_such),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

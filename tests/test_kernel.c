@@ -70,7 +70,7 @@ static void what_is_not_there_is_not_found(void **state)
 }
 
 /* Blocks end where the header says: exactly that many bytes are written. */
-static void rows_have_the_size_that_is_said(void **state)
+static void rows_have_the_size_of_their_table(void **state)
 {
     static float row[COLUMNS];
     static uint8_t zeros[COLUMNS * 8 + 8], ones[COLUMNS * 8 + 8];
@@ -196,7 +196,7 @@ int main(void)
         cmocka_unit_test(every_codec_is_found),
         cmocka_unit_test(without_a_name_the_best_set_is_found),
         cmocka_unit_test(what_is_not_there_is_not_found),
-        cmocka_unit_test(rows_have_the_size_that_is_said),
+        cmocka_unit_test(rows_have_the_size_of_their_table),
         cmocka_unit_test(tasks_are_shared),
         cmocka_unit_test(tasks_run_at_once),
         cmocka_unit_test(progress_ends_it),

@@ -36,7 +36,7 @@ static int remember(void **state)
     return process_heap(&before) ? 0 : -1;
 }
 
-/* What is live beside what was there when the test began. */
+/* What is live in addition to what was when the test began. */
 static void assert_live(size_t size, uint64_t allocations)
 {
     struct process_heap now;

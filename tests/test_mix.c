@@ -193,7 +193,7 @@ static void mixes_have_names_and_numbers(void **state)
     }
 }
 
-/* They stand in the names of its files. */
+/* The names of its files contain them. */
 static void names_are_those_of_llama_quantize(void **state)
 {
     static const char *const names[][2] = {

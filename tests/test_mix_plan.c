@@ -52,7 +52,7 @@ static void check_keys(const struct plan *plan, size_t first,
     }
 }
 
-static void what_is_set_stands_at_the_end(void **state)
+static void new_keys_are_at_the_end(void **state)
 {
     static const char *const keys[] = {
         "llama.context_length", /* the model's, but for what is set */
@@ -398,7 +398,7 @@ static void a_heap_that_fails_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_set_stands_at_the_end),
+        cmocka_unit_test(new_keys_are_at_the_end),
         cmocka_unit_test(long_texts_are_cut),
         cmocka_unit_test(weights_are_those_of_what_changes),
         cmocka_unit_test(a_matrix_must_fit_its_tensor),

@@ -11,7 +11,7 @@
 
 static char folder[64], output[96];
 
-/* ---- the files beside the model ---- */
+/* ---- sidecars ---- */
 
 static const char *path_in(const char *name)
 {
@@ -85,7 +85,7 @@ static enum mf_status convert(struct mf_env *env, const char *path,
     return status;
 }
 
-/* Whatever a file beside the model holds: done, or an error fit to print. */
+/* Whatever a sidecar contains: success, or an error that can be printed. */
 static enum mf_status try(bool dry_run)
 {
     struct test_heap heap = { 0 };
@@ -146,7 +146,7 @@ static void tokenizer_config_flipped(void **state)
 
 /* ---- allocations ---- */
 
-/* One try with the heap failing as told; true when it no longer got there. */
+/* With a heap that fails at that call; true if there were fewer calls. */
 static bool try_failing(uint64_t call, bool after)
 {
     struct test_heap heap = { .fail_at = call, .fail_after = after };
@@ -167,7 +167,7 @@ static bool try_failing(uint64_t call, bool after)
     return heap.calls < call;
 }
 
-/* Chat templates with names, beside one without. */
+/* Chat templates with names, and one without. */
 static void name_templates(void)
 {
     static const char text[] =
@@ -196,7 +196,7 @@ static void every_allocation_failed(void **state)
 
 /* ---- what has no folder ---- */
 
-static void memory_has_none(void **state)
+static void a_model_in_memory_has_no_sidecars(void **state)
 {
     const struct mf_convert_options options = { .names = MF_NAMING_GGUF };
     struct mf_env *env = mf_env_new(NULL);
@@ -225,7 +225,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_failed, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(memory_has_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_model_in_memory_has_no_sidecars,
+                                        set_up, tear_down),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -2,8 +2,8 @@
  *
  * test_nonfinite.c - NaN and infinite values that are written only on request
  *
- * Loops over all fixtures: whatever convert and dequantize write without being
- * told to allow such values, validate --data finds none in.
+ * Loops over all fixtures: in what convert and dequantize write when such
+ * values are not allowed, validate --data finds none.
  */
 #include "tests/scratch.h"
 
@@ -11,7 +11,7 @@ static struct mf_env *env;
 
 static const char *const formats[] = { "gguf", "apr", "safetensors" };
 
-/* How a model is written anew. */
+/* How a model is rewritten. */
 static const struct way {
     const char *type;
     bool dequantize;

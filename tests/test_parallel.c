@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_parallel.c - what threads do together does not tell how many they were
+ * test_parallel.c - results do not depend on the number of threads
  */
 #include <math.h>
 #include <signal.h>
@@ -372,7 +372,7 @@ static void no_difference(void *user, const struct mf_difference *difference)
     fail_msg("what %u", difference->what);
 }
 
-static void long_work_tells_how_far_it_is(void **state)
+static void long_work_reports_progress(void **state)
 {
     size_t crc_at = put_model();
     struct mf_progress told;
@@ -484,7 +484,7 @@ int main(void)
         cmocka_unit_test(small_work_takes_little),
         cmocka_unit_test(turns_come_in_order),
         cmocka_unit_test(one_large_tensor),
-        cmocka_unit_test(long_work_tells_how_far_it_is),
+        cmocka_unit_test(long_work_reports_progress),
         cmocka_unit_test(a_stopped_look_has_found_nothing),
         WITH_ENV(checksum_in_pieces),
         WITH_ENV(numbers_in_pieces),

@@ -132,7 +132,7 @@ static void a_name_may_hold_anything(void **state)
         mf_pattern_found(&pattern, (struct mf_str){ name, sizeof(name) }));
 }
 
-/* ---- what is none ---- */
+/* ---- patterns that are refused ---- */
 
 static void refuse(const char *text, const char *message)
 {
@@ -143,7 +143,7 @@ static void refuse(const char *text, const char *message)
         fail_msg("'%s': %s", text, mf_env_error(env)->message);
 }
 
-static void what_is_none_is_refused(void **state)
+static void broken_patterns_are_refused(void **state)
 {
     static const struct refusal {
         const char *text, *message;
@@ -205,7 +205,7 @@ int main(void)
         WITH_ENV(they_know_the_words_of_ecmascript),
         WITH_ENV(capital_letters_are_small_ones),
         WITH_ENV(a_name_may_hold_anything),
-        WITH_ENV(what_is_none_is_refused),
+        WITH_ENV(broken_patterns_are_refused),
         WITH_ENV(nothing_breaks_them),
     };
 

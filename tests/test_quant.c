@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_quant.c - every codec: the same bytes on every instruction set, no byte
- * beside its buffers, nothing undefined whatever the input
+ * outside its buffers, nothing undefined whatever the input
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 
@@ -201,7 +201,7 @@ static void codecs_stay_in_their_buffers(void **state)
     munmap(out.map, 3 * GUARDED);
 }
 
-/* ---- what is no number ---- */
+/* ---- NaN and infinity ---- */
 
 /* Types whose scales show that a block held a NaN or an infinity. */
 static const enum mf_type shown[] = {

@@ -4,7 +4,7 @@
  *
  * A folder of golden vectors holds manifest.tsv and a folder for each set of
  * input: input.f32, imat.f32 (weights), TYPE.bin (input encoded), .deq.f32
- * (that decoded).  A few rows stand in fixtures/quant; all of them in the
+ * (that decoded).  A few rows are in fixtures/quant; all of them in the
  * folder golden/quant of CONFORMANCE (../shared), if it is there.
  */
 #include <math.h>
@@ -154,7 +154,7 @@ static void check_job(const struct job *job)
         decoded_rows[type]++;
 }
 
-/* "=set/type.bin" stands for a file that another row has, too. */
+/* "=set/type.bin" is a file that another row has, too. */
 static void drop_equals(char *name)
 {
     if (*name == '=')

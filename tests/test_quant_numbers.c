@@ -66,8 +66,8 @@ static const struct small {
     enum mf_type type;
     int below, bias; /* bits below the exponent; bias of exponents */
     int infinite;    /* the code of infinity, or -1 */
-    int none;        /* the first code that is no number */
-    int none_count;
+    int first_nan;   /* the first code of NaN */
+    int nan_count;
 } smalls[] = {
     { MF_TYPE_F8_E4M3, 3, 7, -1, 0x7f, 1 },
     { MF_TYPE_F8_E5M2, 2, 15, 0x7c, 0x7d, 3 },
@@ -75,12 +75,12 @@ static const struct small {
     { MF_TYPE_F8_E5M2FNUZ, 2, 16, -1, 0x80, 1 },
 };
 
-static bool small_is_none(const struct small *small, int code)
+static bool small_is_nan(const struct small *small, int code)
 {
-    int positive = small->none == 0x80 ? code : code & 0x7f;
+    int positive = small->first_nan == 0x80 ? code : code & 0x7f;
 
-    return positive >= small->none &&
-           positive < small->none + small->none_count;
+    return positive >= small->first_nan &&
+           positive < small->first_nan + small->nan_count;
 }
 
 static float small_by_definition(const struct small *small, int code)
@@ -106,7 +106,7 @@ static void every_float_of_eight_bits(void **state)
             uint8_t byte = (uint8_t)code;
 
             mf_codec_of(mf_isas, smalls[i].type)->decode(&byte, &got, 1);
-            if (small_is_none(&smalls[i], code)
+            if (small_is_nan(&smalls[i], code)
                     ? !isnan(got)
                     : mf_float_bits(got) != mf_float_bits(expected))
                 fail_msg("%s: %d is %a, not %a", mf_types[smalls[i].type].name,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_quantize_apr.c - APR's own types, of tensors whose rows are no blocks
+ * test_quantize_apr.c - APR's own types, for tensors whose rows are not whole
+ * blocks
  *
  * A codec takes a tensor whole; quantize takes it in pieces, on several
  * threads.  Both must come to the same bytes, and back to the same floats.
@@ -29,7 +30,7 @@ static size_t count_of(size_t tensor)
     return (size_t)(tensors[tensor].dim[0] * tensors[tensor].dim[1]);
 }
 
-/* The largest magnitude stands near the end; there is a zero. */
+/* The largest magnitude is near the end; there is a zero. */
 static float *make_numbers(size_t tensor)
 {
     size_t count = count_of(tensor);
@@ -88,7 +89,7 @@ static int remove_source(void **state)
     return remove_scratch(state);
 }
 
-/* What stands in the file for the tensor of that name. */
+/* The bytes of the tensor of that name. */
 static uint8_t *stored(const char *path, const char *name, size_t *size)
 {
     struct mf_env *env = mf_env_new(NULL);

@@ -308,7 +308,7 @@ static void check_text(const struct mf_model *model, const char *key,
     assert_string_equal(meta.text.at, expected);
 }
 
-/* The string's 200 turns of four characters, told in pieces. */
+/* The string's 200 times four characters, read in pieces. */
 static void check_long_string(struct mf_model *model, size_t index)
 {
     static const char turn[] = "\u00e4\u20ac\U0001f600x";

@@ -131,9 +131,9 @@ static void long_names_and_long_lists(void **state)
     free(index);
 }
 
-/* Each allocation fails once: the index beside a shard is found, or the error
- * says why not, and nothing stays. */
-static void memory_fails_while_an_index_is_looked_for(void **state)
+/* Each allocation fails once: the index next to a shard is found, or the error
+ * says why not, and nothing leaks. */
+static void memory_fails_while_an_index_is_searched(void **state)
 {
     static const char shard[] = "good-sharded/model-00002-of-00002.safetensors";
     struct mf_open_options by_name = { .shards = MF_SHARDS_BY_NAME };
@@ -167,7 +167,7 @@ int main(void)
         WITH_ENV(an_index_lists_its_shards_in_order),
         WITH_ENV(an_index_cannot_lead_elsewhere),
         WITH_ENV(long_names_and_long_lists),
-        WITH_ENV(memory_fails_while_an_index_is_looked_for),
+        WITH_ENV(memory_fails_while_an_index_is_searched),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -86,7 +86,7 @@ static void every_form_means_the_same(void **state)
     }
 }
 
-/* One description behind a first tensor, where it is read the quick way; the
+/* One description after a first tensor, where it is read the quick way; the
  * status of opening such a file, and its first finding's rule. */
 static const char *rule;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_scan.c - bad numbers are found wherever they stand, in every type
+ * test_scan.c - NaN and infinite values are found at any place, in every type
  *
  * Held against a reading of each number on its own, by the positions that the
  * specifications of the types give.
@@ -191,7 +191,7 @@ static void every_byte_of_the_types_of_one(void **state)
         }
 }
 
-static void zeros_are_told_from_anything_else(void **state)
+static void zeros_are_distinguished_from_anything_else(void **state)
 {
     uint8_t bytes[100] = { 0 };
 
@@ -214,7 +214,7 @@ int main(void)
         cmocka_unit_test(every_bit_pattern_of_a_half),
         cmocka_unit_test(lanes_agree),
         cmocka_unit_test(every_byte_of_the_types_of_one),
-        cmocka_unit_test(zeros_are_told_from_anything_else),
+        cmocka_unit_test(zeros_are_distinguished_from_anything_else),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

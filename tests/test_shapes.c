@@ -244,7 +244,7 @@ static void has_each_length(const char *name, const struct mf_family *family)
     }
 }
 
-static void each_dimension_is_looked_at(void **state)
+static void each_dimension_is_checked(void **state)
 {
     (void)state;
     each_architecture(has_each_length);
@@ -286,7 +286,7 @@ static void each_key_is_missed(void **state)
     each_architecture(has_each_key);
 }
 
-/* Where the length of an expert is not told, it is the forward length, or what
+/* Without a key for the length of an expert, it is the forward length, or what
  * each of the experts in use gets of it: 50 and 10 here. */
 static void check_expert(const char *name, const char *wanted)
 {
@@ -319,7 +319,7 @@ static void names_fit_their_patterns(void **state)
     }
 }
 
-static void architectures_stand_once(void **state)
+static void architectures_are_listed_once(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++)
@@ -371,12 +371,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_models_have_no_fault),
-        cmocka_unit_test(each_dimension_is_looked_at),
+        cmocka_unit_test(each_dimension_is_checked),
         cmocka_unit_test(each_part_is_missed),
         cmocka_unit_test(each_key_is_missed),
         cmocka_unit_test(lengths_of_experts_are_guessed),
         cmocka_unit_test(names_fit_their_patterns),
-        cmocka_unit_test(architectures_stand_once),
+        cmocka_unit_test(architectures_are_listed_once),
         cmocka_unit_test(the_faults_of_fixtures),
     };
 

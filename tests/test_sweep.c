@@ -96,7 +96,7 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
     free(copy);
 }
 
-/* One try with the heap failing as told; true when it no longer got there. */
+/* With a heap that fails at that call; true if there were fewer calls. */
 static bool try_failing(const uint8_t *bytes, size_t size, uint64_t call,
                         bool after)
 {

@@ -139,7 +139,7 @@ static void what_is_forgotten_leaves_nothing(void **state)
 }
 
 /* A program has its own words for what to do: it learns which error it is. */
-static void one_that_exists_is_told_apart(void **state)
+static void one_that_exists_is_noticed(void **state)
 {
     struct mf_target target;
 
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(takes_its_name_last),
         cmocka_unit_test(is_nobody_elses_before_it_is_whole),
         cmocka_unit_test(what_is_forgotten_leaves_nothing),
-        cmocka_unit_test(one_that_exists_is_told_apart),
+        cmocka_unit_test(one_that_exists_is_noticed),
         cmocka_unit_test(what_comes_meanwhile_stays),
         cmocka_unit_test(what_is_abandoned_leaves_nothing),
         cmocka_unit_test(bytes_stay_within_the_size),

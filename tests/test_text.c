@@ -342,7 +342,7 @@ static void long_text_is_cut_where_it_fits(void **state)
 
 /* Of what both know: another version of Unicode has other characters.  The C
  * library gives letters without a form of their own (Cf) no width; those are
- * escaped, or stand for themselves as terminals show them. */
+ * escaped, or printed as they are as terminals show them. */
 static void widths_are_those_of_the_c_library(void **state)
 {
     size_t compared = 0, differ = 0;

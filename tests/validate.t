@@ -56,7 +56,7 @@ sed -n 's,^fixtures/\(.*\): \([a-z]*\) \([A-Z0-9-]*\)\( at 0x[0-9a-f]*\)\{0\,1\}
     "$dir/all" >"$dir/findings"
 awk '{ print $3 }' "$dir/findings" | sort -u >"$dir/met"
 
-# UPDATE=1 writes tests/golden/findings anew, to be read before it is committed.
+# UPDATE=1 writes tests/golden/findings again; read it before it is committed.
 [ -z "${UPDATE:-}" ] || cp "$dir/findings" tests/golden/findings
 check "the complete findings of all fixtures, and where" \
     diff tests/golden/findings "$dir/findings"

@@ -228,7 +228,7 @@ own_shards() {
 check "OUT is a shard of IN" own_shards
 clean
 
-# The list of the shards, the files beside them, and a matrix.
+# The list of the shards, the sidecars, and a matrix.
 read_as_well() {
     cp -R "$fixtures/good-hf-llama" hf && chmod -R u+w hf &&
         spares hf/config.json convert hf hf/config.json --to gguf &&
@@ -725,8 +725,8 @@ clean
 
 # ---- file systems
 
-# apart COMMAND: what it mounts goes with it.  In a chroot / is no mount whose
-# propagation could be set, and it need not be.
+# apart COMMAND: what it mounts is gone when it ends.  In a chroot / is not a
+# mount whose propagation could be set, and it need not be.
 private=
 unshare -m true 2>/dev/null || private="--propagation unchanged"
 apart() {

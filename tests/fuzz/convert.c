@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.c - fuzz target: whatever opens without an error is written anew
+ * convert.c - fuzz target: whatever opens without an error can be rewritten
  *
  * In each format, by wishes that the bytes choose; nothing reaches a disk.
  * Beside crashes and sanitizer reports it stops on a broken promise: a header
@@ -127,7 +127,7 @@ static void write_away(struct mf_model *model,
     wishes.dry_run = false;
     mf_env_io(model->env, &before);
     if (mf_model_convert(model, "/dev/null", &wishes, &result) != MF_OK)
-        return; /* a type that cannot be had is seen late */
+        return; /* a type that cannot be decoded is noticed late */
     mf_env_io(model->env, &after);
     if (result.file_size != planned.file_size ||
         after.bytes_written - before.bytes_written != result.file_size)

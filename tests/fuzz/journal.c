@@ -2,12 +2,12 @@
  *
  * journal.c - fuzz target: any bytes as the journal of an edit
  *
- * It lies beside a sound model, which is opened, and then recovered.  -DREPLAY
+ * It lies next to a sound model, which is opened, and then recovered.  -DREPLAY
  * adds a main, see replay.h.
  *
- * Beside crashes and sanitizer reports it stops on a broken promise: opening
- * changes a byte of the model, recovering changes its size or its tensors, or
- * something is left on the heap.
+ * Apart from crashes and sanitizer reports it stops on a broken promise:
+ * opening changes a byte of the model, recovering changes its size or its
+ * tensors, or something is left on the heap.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -73,8 +73,8 @@ static void make_folder(void)
     fclose(file);
 }
 
-/* Mutated bytes would nearly always fail the checksum and hide what lies
- * behind: three of four inputs get a right one. */
+/* Mutated bytes would nearly always fail the checksum and hide what
+ * follows: three of four inputs get a right one. */
 static void mend_checksum(struct mf_env *env, uint8_t *bytes, size_t size)
 {
     struct mf_digest *digest;
