@@ -8,10 +8,8 @@ set -u
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call
 . tests/tap.sh
+. tests/lib-run.sh
 
-modelfile=$(realpath "${MODELFILE:-${BUILD:-build}/modelfile}")
-dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-docs.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
 pages="README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md"
 plain=$(echo README.md CONTRIBUTING.md fixtures/README.md docs/*.md | sed 's|docs/adding.md||')
 
