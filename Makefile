@@ -100,7 +100,7 @@ HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BU
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
-              tests/*.[ch] tests/fuzz/*.[ch] fixtures/*.[ch])
+              tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its
 # archive is linked in where there is one.
@@ -212,6 +212,27 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
 
+# The command with one more format: its folder, and its line in the table.  The
+# table of the archive is not linked, since this one defines its symbols.
+TOY      := $(BUILD)/toy
+TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
+            $(TOY)/lib/model/formats.o
+$(TOY_OBJ): private CFLAGS += -iquote $(TOY)
+
+$(TOY)/lib/model/formats.def: lib/model/formats.def
+	@mkdir -p $(@D)
+	@{ cat $<; echo 'FORMAT(tests/toy, toy)'; } >$@
+
+$(TOY_OBJ): | $(TOY)/lib/model/formats.def
+
+$(TOY)/lib/model/formats.o: lib/model/formats.c $(TOY)/lib/model/formats.def
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+$(BUILD)/modelfile-toy: $(CLI_OBJ) $(TOY_OBJ) $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(PIE) $^ $(LIBS) -o $@
+
 # Reads and writes of the library go by way of the test.
 $(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
     $(BUILD)/libmodelfile.a
@@ -236,7 +257,7 @@ test: ## installs what is missing, builds, and runs every test
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(BUILD)/modelfile-toy $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
@@ -370,4 +391,4 @@ help: ## this list
 # Objects of tests are kept for the next build.
 .SECONDARY:
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(FUZZ_OBJ:.o=.d) $(UNIT:%=%.d) $(HELPERS:%=%.d) $(TOY_OBJ:.o=.d)

@@ -94,7 +94,7 @@ a command no other's" program_edges
 formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
     sort -u)
 check "the table of formats has rows" [ -n "$formats" ]
-for folder in $formats; do
+for folder in $formats tests/toy; do
     check_empty "$folder includes format.h, draft.h and its own" \
         edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
 done
