@@ -12,7 +12,7 @@
 set -eu
 
 function_lines=60
-file_lines=505 # of the product; the public header is a manual, and is longer
+file_lines=500 # of the product; the public header is a manual, and is longer
 manual=lib/modelfile.h
 code_columns=80
 def_columns=170 # a row of a table, however wide, is one line

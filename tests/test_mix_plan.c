@@ -166,25 +166,36 @@ static void weights_are_those_of_what_changes(void **state)
     refuse(&wishes, MF_ERR_ARGUMENT, "IQ2_XXS needs an importance matrix");
 }
 
+struct weights {
+    const char *tensor;
+    uint32_t count;
+};
+
+/* A matrix with a weight of 1 for each column of these tensors. */
+static void save_matrix(const struct weights *weights, uint32_t count)
+{
+    FILE *file = start_matrix(matrix, count);
+
+    for (uint32_t i = 0; i < count; i++)
+        write_entry(file, weights[i].tensor, 1, weights[i].count, 1);
+    fclose(file);
+}
+
 static void a_matrix_must_fit_its_tensor(void **state)
 {
     struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
-    FILE *file;
     struct plan plan;
 
     (void)state;
     make_model("tied", model, NULL);
-    file = start_matrix(matrix, 2);
-    write_entry(file, "token_embd.weight", 1, 4, 1);
-    write_entry(file, "blk.0.ffn_up.weight", 1, 256, 1);
-    fclose(file);
+    save_matrix((const struct weights[]){ { "token_embd.weight", 4 },
+                                          { "blk.0.ffn_up.weight", 256 } },
+                2);
     assert_int_equal(make_plan(&plan, model, &wishes), MF_OK);
     assert_null(planned(&plan, "token_embd.weight")->weights.at);
     assert_int_equal(plan.result.weighted, 1);
     drop_plan(&plan);
-    file = start_matrix(matrix, 1);
-    write_entry(file, "blk.0.ffn_up.weight", 1, 4, 1);
-    fclose(file);
+    save_matrix((const struct weights[]){ { "blk.0.ffn_up.weight", 4 } }, 1);
     refuse(&wishes, MF_ERR_ARGUMENT,
            "has 4 numbers for tensor 'blk.0.ffn_up.weight', which has 256");
 }
@@ -194,22 +205,19 @@ static void a_matrix_must_be_of_use(void **state)
 {
     struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
     static const char *const types[] = { "Q4_0", "Q8_0", "F16", "COPY" };
-    FILE *file;
     struct plan plan;
 
     (void)state;
     make_model("tied", model, NULL);
-    file = start_matrix(matrix, 2);
-    write_entry(file, "model.layers.0.mlp.up_proj.weight", 1, 256, 1);
-    write_entry(file, "blk.99.ffn_up.weight", 1, 256, 1);
-    fclose(file);
+    save_matrix(
+        (const struct weights[]){ { "model.layers.0.mlp.up_proj.weight", 256 },
+                                  { "blk.99.ffn_up.weight", 256 } },
+        2);
     for (size_t i = 0; i < COUNT(types); i++) {
         wishes.type = types[i];
         refuse(&wishes, MF_ERR_ARGUMENT, "none of the 2 entries");
     }
-    file = start_matrix(matrix, 1);
-    write_entry(file, "output_norm.weight", 1, 256, 1);
-    fclose(file);
+    save_matrix((const struct weights[]){ { "output_norm.weight", 256 } }, 1);
     wishes.type = "Q4_0";
     refuse(&wishes, MF_ERR_ARGUMENT, "none of the 1 entries");
     wishes.type = "COPY"; /* nothing is quantized, and the name fits */
