@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# words.t - messages, comments, names and docs keep to plain English
+#
+# Each phrase below was once all over this tree and has a plainer form, which a
+# reader of any country knows.  Names count as text: in mf_x_told, the word
+# 'told' is found.  A phrase is also found where a line ends within it.
+#
+# shellcheck disable=SC1091 # tests run in the top folder
+set -u
+. tests/tap.sh
+. tests/lib-run.sh
+
+# PHRASE: what to write instead.
+cat >"$dir/phrases" <<'END'
+in vain: needlessly; or say what happens
+must be had: is required
+no such one: unknown, not supported
+one too many: unexpected
+END
+
+# FILE: a part of the line.  Uses that a native engineer would write so.
+cat >"$dir/allowed" <<'END'
+END
+
+find README.md CHANGELOG.md CONTRIBUTING.md docs lib cli gguf apr safetensors \
+    -name '*.[ch]' -o -name '*.def' -o -name '*.md' | LC_ALL=C sort >"$dir/files"
+
+# uses PHRASE: "FILE:LINE: text" of each.
+uses() {
+    # shellcheck disable=SC2046 # no name has a space
+    awk -v phrase="$1" -v allowed="$dir/allowed" '
+        # Lower case; anything that is no letter separates words.
+        function words(text) {
+            text = tolower(text)
+            gsub(/[^a-z]+/, " ", text)
+            return " " text " "
+        }
+        function is_allowed(    i) {
+            for (i = 0; i < count; i++)
+                if (file[i] == FILENAME && index($0, part[i]))
+                    return 1
+            return 0
+        }
+        BEGIN {
+            while ((getline line <allowed) > 0) {
+                at = index(line, ": ")
+                file[count] = substr(line, 1, at - 1)
+                part[count++] = substr(line, at + 2)
+            }
+            wanted = " " phrase " "
+        }
+        FNR == 1 { before = "" }
+        {
+            now = words($0)
+            joined = before now
+            gsub(/ +/, " ", joined)
+            if (!is_allowed() && (index(now, wanted) ||
+                (index(joined, wanted) && !index(before, wanted))))
+                print FILENAME ":" FNR ": " $0
+            before = now
+        }' $(cat "$dir/files")
+}
+
+check "there are files to search" [ "$(wc -l <"$dir/files")" -gt 300 ]
+while IFS=: read -r phrase instead; do
+    check_empty "'$phrase' is not used; instead:$instead" uses "$phrase"
+done <"$dir/phrases"
+
+finish
