@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * find_index.c - the index.json that speaks for a shard
+ * find_index.c - the index.json that lists a file
  *
- * Shards of safetensors do not say what they are a part of, and their names
- * follow no rule that holds everywhere (model-00001-of-000163.safetensors).  So
- * every index of the folder is asked whether it lists the file.
+ * A shard of safetensors does not say which model it belongs to, and names do
+ * not follow one rule everywhere (model-00001-of-000163.safetensors).  So every
+ * index.json in the folder is read and searched for the file's name.  One that
+ * cannot be read is an error, because it might list the file.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -57,8 +58,8 @@ static bool has_name(const struct mf_shard_names *names, struct mf_str name)
     return false;
 }
 
-/* An index that cannot be read might list the file. */
-static enum mf_status blame(struct mf_env *env, const char *index)
+/* Puts the name of the index in front of the error message. */
+static enum mf_status add_context(struct mf_env *env, const char *index)
 {
     struct mf_error error = env->error;
     const char *name = mf_base_name(index);
@@ -70,9 +71,9 @@ static enum mf_status blame(struct mf_env *env, const char *index)
                    error.message);
 }
 
-/* *lists: the index names the file. */
-static enum mf_status ask(struct mf_env *env, const char *index,
-                          struct mf_str file, bool *lists)
+/* *lists: whether the index lists the file. */
+static enum mf_status read_index(struct mf_env *env, const char *index,
+                                 struct mf_str file, bool *lists)
 {
     struct mf_arena arena;
     struct mf_shard_names names = { .arena = &arena };
@@ -80,23 +81,24 @@ static enum mf_status ask(struct mf_env *env, const char *index,
     enum mf_status status = mf_source_open_file(env, index, &source, NULL);
 
     if (status != MF_OK)
-        return blame(env, index);
+        return add_context(env, index);
     mf_arena_init(&arena, env);
     status = list_names(env, &source, &names);
     *lists = status == MF_OK && has_name(&names, file);
     mf_release(env, names.name, names.room * sizeof(*names.name));
     mf_arena_release(&arena);
     mf_source_close(&source);
-    return status == MF_OK ? MF_OK : blame(env, index);
+    return status == MF_OK ? MF_OK : add_context(env, index);
 }
 
-/* Two that list the file may mean two models. */
-static enum mf_status two_of_them(struct mf_env *env, const char *a,
-                                  const char *b)
+/* Two lists with the same file may be two models; the message names them in
+ * alphabetical order, whatever order the folder has. */
+static enum mf_status ambiguous(struct mf_env *env, const char *a,
+                                const char *b)
 {
-    bool turned = strcmp(a, b) > 0;
-    const char *first = mf_base_name(turned ? b : a);
-    const char *second = mf_base_name(turned ? a : b);
+    bool swapped = strcmp(a, b) > 0;
+    const char *first = mf_base_name(swapped ? b : a);
+    const char *second = mf_base_name(swapped ? a : b);
 
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                    "listed by both '%s' and '%s': open the one you mean",
@@ -104,20 +106,21 @@ static enum mf_status two_of_them(struct mf_env *env, const char *a,
                    mf_quote((struct mf_str){ second, strlen(second) }).text);
 }
 
-/* *out: the index that lists the file, be it this one. */
-static enum mf_status consider(struct mf_model *model, const char *path,
-                               const char *name, const char **out)
+/* Looks at one index; *out becomes its path if it lists the file. */
+static enum mf_status try_index(struct mf_model *model, const char *path,
+                                const char *name, const char **out)
 {
     const char *file = mf_base_name(path);
     const char *index = mf_path_sibling(&model->paths, path,
                                         (struct mf_str){ name, strlen(name) });
     bool lists = false;
 
-    if (!index || ask(model->env, index, (struct mf_str){ file, strlen(file) },
-                      &lists) != MF_OK)
+    if (!index ||
+        read_index(model->env, index, (struct mf_str){ file, strlen(file) },
+                   &lists) != MF_OK)
         return model->env->error.status;
     if (lists && *out)
-        return two_of_them(model->env, *out, index);
+        return ambiguous(model->env, *out, index);
     *out = lists ? index : *out;
     return MF_OK;
 }
@@ -131,7 +134,7 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
     struct dirent *entry;
 
     *out = NULL;
-    if (!stream) { /* what cannot be listed shows no index */
+    if (!stream) { /* a folder that cannot be listed has no index for us */
         if (folder >= 0)
             close(folder);
         return MF_OK;
@@ -139,7 +142,7 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
     errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
         if (is_index_name(entry->d_name))
-            status = consider(model, path, entry->d_name, out);
+            status = try_index(model, path, entry->d_name, out);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * folder.c - the models that a folder holds
+ * folder.c - the models in a folder
  *
- * Looks at names only: which of the files are models, and which belong
- * together.  Opening them tells whether that is so.
+ * Only names are looked at: which files are models, by their suffix, and which
+ * are shards of one.  No file is opened.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ struct listing {
     struct entry *entry;
     size_t count, room;
     uint32_t *order;
-    bool folders; /* are wanted, not models */
+    bool folders; /* list subfolders, not models */
 };
 
 static bool is_model_name(const char *name)
@@ -75,9 +75,9 @@ static enum mf_status add_entry(struct listing *listing, const char *folder,
     return MF_OK;
 }
 
-/* A folder that has a model's name is a folder.  A model that leads nowhere
- * stays: opening it says why. */
-static enum mf_status consider(struct listing *listing, const char *folder,
+/* Adds the name if it is of the kind that is listed.  A broken symbolic link
+ * counts as a model, so that opening it reports the error. */
+static enum mf_status try_name(struct listing *listing, const char *folder,
                                int fd, const char *name)
 {
     struct stat status, itself;
@@ -110,7 +110,7 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
                        "cannot open the folder: %s", strerror(errno));
     errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
-        status = consider(listing, folder, dirfd(stream), entry->d_name);
+        status = try_name(listing, folder, dirfd(stream), entry->d_name);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
@@ -127,7 +127,7 @@ static bool by_name(const void *table, uint32_t a, uint32_t b)
     return strcmp(entry[a].name, entry[b].name) < 0;
 }
 
-/* Fills in the order of the entries, by name. */
+/* Sets listing->order, by name. */
 static enum mf_status sort_entries(struct listing *listing)
 {
     listing->order =
@@ -142,7 +142,7 @@ static enum mf_status sort_entries(struct listing *listing)
 
 /* ---- which files are one model ---- */
 
-/* True where b is a shard of the same model as shard a. */
+/* True if a and b are the names of two shards of one model. */
 static bool same_model(const char *a, const char *b)
 {
     struct mf_shard_name left, right;
@@ -153,7 +153,7 @@ static bool same_model(const char *a, const char *b)
            strcmp(left.suffix, right.suffix) == 0;
 }
 
-/* True where the folder has a file PREFIX and suffix. */
+/* True if the folder has a file of that prefix and suffix. */
 static bool has_name(const struct listing *listing, struct mf_str prefix,
                      const char *suffix)
 {
@@ -168,9 +168,9 @@ static bool has_name(const struct listing *listing, struct mf_str prefix,
     return false;
 }
 
-/* True where a list of shards in the folder covers this file:
+/* True if a list of shards in the folder covers this file:
  * model.safetensors.index.json for model-00001-of-00002.safetensors, and for a
- * lone model.safetensors too. */
+ * single model.safetensors too. */
 static bool has_index(const struct listing *listing, const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++) {
@@ -190,19 +190,20 @@ static bool has_index(const struct listing *listing, const char *name)
 }
 
 static enum mf_status
-tell(const struct listing *listing,
-     enum mf_status (*found)(void *, const char *, enum mf_shards), void *user)
+report_models(const struct listing *listing,
+              enum mf_status (*found)(void *, const char *, enum mf_shards),
+              void *user)
 {
     enum mf_status status = MF_OK;
-    const char *before = NULL;
+    const char *previous = NULL;
 
     for (size_t i = 0; i < listing->count && status == MF_OK; i++) {
         const struct entry *entry = &listing->entry[listing->order[i]];
-        bool again = before && same_model(before, entry->name);
+        bool again = previous && same_model(previous, entry->name);
         struct mf_shard_name shard;
 
-        before = entry->name;
-        /* Sorted by name, shards of a model stand one behind the other. */
+        previous = entry->name;
+        /* Sorted by name, the shards of a model are adjacent. */
         if (again || has_index(listing, entry->name))
             continue;
         status =
@@ -213,7 +214,7 @@ tell(const struct listing *listing,
     return status;
 }
 
-/* Reads the folder, names in order; release whatever it returns. */
+/* Reads the folder and sorts its names; call release() even if it fails. */
 static enum mf_status list(struct listing *listing, const char *folder)
 {
     enum mf_status status;
@@ -245,7 +246,7 @@ enum mf_status mf_folder_list(struct mf_env *env, const char *folder,
     enum mf_status status = list(&listing, folder);
 
     if (status == MF_OK)
-        status = tell(&listing, found, user);
+        status = report_models(&listing, found, user);
     release(&listing);
     return status;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * index_json.c - models whose files stand in a list:
- * model.safetensors.index.json
+ * index_json.c - models whose files are listed: model.safetensors.index.json
+ *
+ * The list is read twice: once for the names of the files, and once all of
+ * them are open, to compare which tensor it has in which file with what the
+ * files have.  Keeping the first reading would need memory for every tensor
+ * name in the list, whatever a hostile list claims.
  */
 #include <string.h>
 
@@ -59,8 +63,6 @@ static enum mf_status open_listed(struct mf_model *model, const char *path,
     return MF_OK;
 }
 
-/* Reads the list, opens what it names, and reads it again to hold it against
- * what was found: only then is there a table to look names up in. */
 static enum mf_status list_and_open(struct mf_model *model,
                                     const struct mf_format *format,
                                     const struct mf_source *source,
@@ -87,7 +89,6 @@ static enum mf_status list_and_open(struct mf_model *model,
     return status;
 }
 
-/* path is open as the only file and lists others. */
 enum mf_status mf_model_open_listed(struct mf_model *model, const char *path)
 {
     const struct mf_format *format = model->format;

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * open_path.c - from a path to the files of a model: itself, its other
- * shards, what it lists, or the one model of a folder
+ * open_path.c - from a path to the files of a model
+ *
+ * A path can mean four things, tried in this order:
+ *
+ *   a folder        the one model in it
+ *   a list          model.safetensors.index.json: the files it lists
+ *   a marked shard  GGUF's split.no and split.count: all shards, by their
+ *                   numbered names
+ *   any other file  that file.  A shard of safetensors looks like a whole
+ *                   model, so whoever writes whole models passes
+ *                   MF_SHARDS_BY_NAME: then the shards of the list that names
+ *                   this file, or those that its name counts
+ *
+ * The first file has to be opened to know which.  If it turns out to be one of
+ * several, it is closed and all are opened again in order, so that shard 1 is
+ * always the first in the index and its metadata the model's.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,18 +28,19 @@
 #include "lib/model/shards.h"
 #include "lib/model/split.h"
 
-/* How sure a name is that of the model, where others lie beside it: adapters,
- * the publisher's own consolidated.safetensors, what was made of it earlier.
- * transformers and llama.cpp's converter go by these names, too. */
+/* How likely a name is the model's when a folder has several: others may be
+ * adapters, the publisher's own consolidated.safetensors, or files made from
+ * the model.  transformers and llama.cpp's converter prefer the same names. */
 enum rank { OTHER, MODEL_FILE, MODEL, MODEL_INDEX };
 
 static enum rank rank_of(const char *name)
 {
     static const char stem[] = "model";
-    const char *rest = name + strlen(stem);
+    const char *rest;
 
     if (strncmp(name, stem, strlen(stem)) != 0)
         return OTHER;
+    rest = name + strlen(stem);
     for (size_t i = 0; mf_formats[i]; i++) {
         const struct mf_format *list = mf_format_list_of(mf_formats[i]);
 
@@ -39,55 +54,56 @@ static enum rank rank_of(const char *name)
     return OTHER;
 }
 
-struct only_model { /* what a folder's listing found */
+/* The models of a folder, so far. */
+struct candidates {
     struct mf_model *model;
     const char *path; /* the first one of the highest rank */
     enum mf_shards shards;
     enum rank rank;
-    size_t equal;    /* of that rank */
-    size_t count;    /* of all */
-    size_t named;    /* in: */
+    size_t equal;    /* how many have that rank */
+    size_t count;    /* of any rank */
+    size_t named;    /* how many are in names */
     char names[200]; /* "'a.gguf', 'b.gguf'" */
 };
 
-static void add_name(struct only_model *only, const char *name)
+static void add_name(struct candidates *found, const char *name)
 {
     struct mf_str text = { name, strlen(name) };
-    size_t used = strlen(only->names), room = sizeof(only->names) - used;
+    size_t used = strlen(found->names), room = sizeof(found->names) - used;
     int size;
 
-    if (only->named < only->count)
-        return; /* one did not fit */
-    size = snprintf(only->names + used, room, "%s'%s'", used > 0 ? ", " : "",
+    if (found->named < found->count)
+        return; /* an earlier name did not fit */
+    size = snprintf(found->names + used, room, "%s'%s'", used > 0 ? ", " : "",
                     mf_quote(text).text);
     if (size > 0 && (size_t)size < room)
-        only->named++;
+        found->named++;
     else
-        only->names[used] = 0;
+        found->names[used] = 0;
 }
 
-static enum mf_status count_model(void *user, const char *path,
-                                  enum mf_shards shards)
+static enum mf_status add_candidate(void *user, const char *path,
+                                    enum mf_shards shards)
 {
-    struct only_model *only = user;
+    struct candidates *found = user;
     enum rank rank = rank_of(mf_base_name(path));
     size_t size = strlen(path);
     char *copy;
 
-    add_name(only, mf_base_name(path));
-    only->count++;
-    if (only->path && rank <= only->rank) {
-        only->equal += rank == only->rank;
+    add_name(found, mf_base_name(path));
+    found->count++;
+    if (found->path && rank <= found->rank) {
+        found->equal += rank == found->rank;
         return MF_OK;
     }
-    copy = mf_arena_text(&only->model->paths, size);
+    copy = mf_arena_text(&found->model->paths, size);
     if (!copy)
-        return only->model->env->error.status;
+        return found->model->env->error.status;
     memcpy(copy, path, size);
-    only->path = copy;
-    only->shards = shards;
-    only->rank = rank;
-    only->equal = 1;
+    found->path = copy;
+    found->shards = shards;
+    found->rank = rank;
+    found->equal = 1;
     return MF_OK;
 }
 
@@ -103,21 +119,22 @@ static enum mf_status no_model(struct mf_env *env)
 
 static enum mf_status open_folder(struct mf_model *model, const char *path)
 {
-    struct only_model only = { .model = model };
+    struct candidates found = { .model = model };
     char more[40] = "";
 
     mf_clear_error(model->env);
-    if (mf_folder_list(model->env, path, count_model, &only) != MF_OK)
+    if (mf_folder_list(model->env, path, add_candidate, &found) != MF_OK)
         return model->env->error.status;
-    if (only.count == 0)
+    if (found.count == 0)
         return no_model(model->env);
-    if (only.count == 1 || (only.equal == 1 && only.rank > OTHER))
-        return mf_model_open_path(model, only.path, only.shards);
-    if (only.named < only.count)
-        snprintf(more, sizeof(more), " and %zu more", only.count - only.named);
+    if (found.count == 1 || (found.equal == 1 && found.rank > OTHER))
+        return mf_model_open_path(model, found.path, found.shards);
+    if (found.named < found.count)
+        snprintf(more, sizeof(more), " and %zu more",
+                 found.count - found.named);
     return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this folder holds %zu models: %s%s; name one of them",
-                   only.count, only.names, more);
+                   "this folder has %zu models: %s%s; choose one of them",
+                   found.count, found.names, more);
 }
 
 enum mf_status mf_model_open_path(struct mf_model *model, const char *path,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shard_meta.c - the metadata of later shards held against the first one's
+ * shard_meta.c - metadata of later shards, compared with the first one's
  *
- * Readers take them from the first shard.  What a later one says beside its
- * own number must not be something else.
+ * Readers use the metadata of the first shard.  A later one may repeat a key of
+ * it, but with the same value.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "lib/model/model.h"
 #include "lib/model/shard_meta.h"
 
-/* Each shard has its own; they were looked at when it was opened. */
-static bool is_own(struct mf_str key)
+/* Keys that differ from shard to shard; opening has checked them. */
+static bool is_per_shard(struct mf_str key)
 {
     static const char head[] = "split.";
 
@@ -41,7 +41,7 @@ static bool same_key(const struct mf_meta *a, const struct mf_meta *b)
     return a->shard == b->shard && mf_str_same(a->key, b->key);
 }
 
-static enum mf_status check_repeats(struct mf_index *index)
+static enum mf_status check_duplicates(struct mf_index *index)
 {
     size_t count = index->later_meta_count;
     uint32_t *row = mf_alloc(index->env, count * sizeof(*row));
@@ -60,7 +60,7 @@ static enum mf_status check_repeats(struct mf_index *index)
     return MF_OK;
 }
 
-/* Long values are left alone, if they are of one type and length. */
+/* Values that are still in the file count as equal if type and length are. */
 static bool contradicts(const struct mf_meta *first,
                         const struct mf_meta *later)
 {
@@ -80,12 +80,12 @@ enum mf_status mf_shards_check_metadata(struct mf_model *model)
     enum mf_status status = MF_OK;
 
     if (index->later_meta_count > 1)
-        status = check_repeats(index);
+        status = check_duplicates(index);
     for (size_t i = 0; i < index->later_meta_count && status == MF_OK; i++) {
         const struct mf_meta *later = &index->later_meta[i];
         size_t first = mf_names_find(&index->meta_names, later->key);
 
-        if (is_own(later->key) || first == MF_NOT_FOUND ||
+        if (is_per_shard(later->key) || first == MF_NOT_FOUND ||
             !contradicts(&index->meta[first], later))
             continue;
         mf_index_note(index, later->shard, MF_WARNING, MF_RULE_SHARD_METADATA,

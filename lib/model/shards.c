@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * shards.c - adding one file more to a model
+ * shards.c - adding one file to a model that is being opened
+ *
+ * Each file goes the same way, first or fifth: its head is read and the format
+ * detected, the format and version are compared with those of the first file,
+ * and the format's parser adds its rows to the index.  Which files those are
+ * is decided in open_path.c and by what it calls: a model's own path, numbered
+ * names (split.c), a list (index_json.c).
+ *
+ * Two things are easy to get wrong.  The model owns a source from the moment
+ * it is given to mf_model_add_source, so that every error path closes it
+ * exactly once, in mf_model_close.  And an error in a shard that the user did
+ * not name must say which file it is about: mf_shard_add_context does that,
+ * and turns "cannot be opened" into SHARD-MISSING if it is the model that is at
+ * fault, not the system.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,8 +25,8 @@
 #include "lib/model/pending.h"
 #include "lib/model/shards.h"
 
-/* A model that names a shard which is not there, or is no file, is itself at
- * fault; not so where the system will not let us see. */
+/* The model is at fault if it names a shard that does not exist or is not a
+ * file; the system is if we may not look. */
 static bool is_missing(const char *path, const struct mf_error *error)
 {
     struct stat status;
@@ -25,7 +38,6 @@ static bool is_missing(const char *path, const struct mf_error *error)
     return !S_ISREG(status.st_mode);
 }
 
-/* An error while reading a shard that the user did not name says which. */
 enum mf_status mf_shard_add_context(struct mf_env *env, const char *path)
 {
     struct mf_error error = env->error;
@@ -77,10 +89,11 @@ static const char *byte_order_name(enum mf_byte_order order)
     return order == MF_BIG_ENDIAN ? "big-endian" : "little-endian";
 }
 
-/* What detection said of this file, held against the first one's. */
-static enum mf_status accept_kind(struct mf_model *model,
-                                  const struct mf_format *format,
-                                  const struct mf_detection *kind)
+/* Compares what was detected with the files before this one; sets the model's
+ * format if it is the first. */
+static enum mf_status check_kind(struct mf_model *model,
+                                 const struct mf_format *format,
+                                 const struct mf_detection *kind)
 {
     struct mf_env *env = model->env;
 
@@ -112,7 +125,7 @@ static enum mf_status accept_kind(struct mf_model *model,
     return MF_OK;
 }
 
-/* Runs the format's parser over the newest file. */
+/* Runs the format's parser over the file that was added last. */
 static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
 {
     struct mf_index *index = &model->index;
@@ -160,7 +173,7 @@ enum mf_status mf_model_add_source(struct mf_model *model,
     if (mf_head_read(model->env, source, bytes, &head) != MF_OK)
         return model->env->error.status;
     format = mf_format_detect(model->env, &head, &kind);
-    if (accept_kind(model, format, &kind) != MF_OK)
+    if (check_kind(model, format, &kind) != MF_OK)
         return model->env->error.status;
     return model->format->parse ? parse(model, &head) : MF_OK;
 }

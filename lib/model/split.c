@@ -23,7 +23,6 @@ static bool five_digits(const char *at, unsigned *out)
     return true;
 }
 
-/* Splits the last component of path; false where it is not of that pattern. */
 bool mf_shard_name_match(const char *path, struct mf_shard_name *out)
 {
     const char *name = mf_base_name(path), *dot = strrchr(name, '.');
@@ -42,8 +41,8 @@ bool mf_shard_name_match(const char *path, struct mf_shard_name *out)
            out->number <= out->count;
 }
 
-/* Closes all files and empties the index, to read the shards in their order
- * after one of them has told how many there are. */
+/* Closes all files and empties the index, to read the shards in order once one
+ * of them has shown how many there are. */
 static void start_over(struct mf_model *model)
 {
     bool metadata_only = model->index.metadata_only;
@@ -57,7 +56,7 @@ static void start_over(struct mf_model *model)
     model->format = NULL;
 }
 
-/* The path of shard number (from 1 on) beside path. */
+/* The path of shard `number`, from 1 on, in the folder of path. */
 static const char *shard_path(struct mf_model *model, const char *path,
                               const struct mf_shard_name *pattern,
                               unsigned number)
@@ -79,9 +78,9 @@ static const char *shard_path(struct mf_model *model, const char *path,
         (struct mf_str){ name, pattern->prefix_size + size + suffix });
 }
 
-/* Shard i must say itself that it is number i of count. */
-static enum mf_status check_place(struct mf_model *model, size_t i,
-                                  unsigned count)
+/* The header of shard i must say that it is number i of count. */
+static enum mf_status check_number(struct mf_model *model, size_t i,
+                                   unsigned count)
 {
     const struct mf_part *part = &model->part[i];
 
@@ -98,13 +97,13 @@ static enum mf_status check_place(struct mf_model *model, size_t i,
                      i + 1, count, part->split_number + 1, part->split_count);
 }
 
-/* Opens every shard of the pattern in order.  split: each must say itself
- * which one it is. */
+/* Opens every shard of the pattern in order.  split: the header of each must
+ * have its number. */
 static enum mf_status open_pattern(struct mf_model *model, const char *path,
                                    const struct mf_shard_name *pattern,
                                    bool split)
 {
-    /* Metadata stand in the first shard. */
+    /* Metadata is the first shard's. */
     unsigned count = model->index.metadata_only ? 1 : pattern->count;
 
     start_over(model);
@@ -114,7 +113,7 @@ static enum mf_status open_pattern(struct mf_model *model, const char *path,
         if (!shard)
             return model->env->error.status;
         if (mf_model_add_file(model, shard) != MF_OK ||
-            (split && check_place(model, i, pattern->count) != MF_OK))
+            (split && check_number(model, i, pattern->count) != MF_OK))
             return mf_shard_add_context(model->env, shard);
     }
     return MF_OK;
@@ -144,7 +143,6 @@ static void check_split_total(struct mf_model *model)
                   model->index.tensor_count, first->split_tensors);
 }
 
-/* path is open as the only file and says that it is a shard. */
 enum mf_status mf_model_open_split(struct mf_model *model, const char *path)
 {
     const struct mf_part *part = &model->part[0];
