@@ -1,57 +1,77 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate_data.c - one look at the bytes of every tensor, without decoding
+ * validate_data.c - every byte of tensor data read once, without decoding
+ *
+ * A shard is cut into pieces in the order of the file: of tensors, of padding,
+ * and, where the file ends with a checksum, of all that lies between.  Threads
+ * scan the pieces; the results are then merged in file order by the calling
+ * thread, so that findings do not depend on the number of threads.
+ *
+ * What is hard here:
+ * - A tensor may be many pieces, and its findings count over all of them.  A
+ *   piece is a multiple of the scan's stride, so that no block is cut in two.
+ * - A checksum covers the whole file, but CRC-32 is computed per piece, in
+ *   threads.  mf_crc32_join makes one of them, if the pieces cover each byte
+ *   exactly once in order.  crc_end is the end of what they cover so far: a
+ *   span that starts there counts, cut_other fills what lies between, and a
+ *   span that was covered already (tensors may overlap in a damaged file) is
+ *   scanned but not counted again.
+ * - Memory is bounded: at most PIECES_MAX pieces are pending, then they are
+ *   scanned and merged, and cutting goes on.
+ * - If the user stops, or a read fails, the findings so far are removed: half
+ *   a scan must not look like a whole one.
  */
+#include <assert.h>
+
 #include "lib/base/parallel.h"
 #include "lib/check/scan.h"
 #include "lib/model/model.h"
 
-/* What is read and looked at as one, by one thread. */
+/* What a piece is read for. */
 enum kind {
     PIECE_TENSOR,
-    PIECE_PADDING, /* between tensors: zeros */
-    PIECE_OTHER,   /* only for the checksum of the file */
-    PIECE_FOOTER   /* the checksum */
+    PIECE_PADDING, /* should be zeros */
+    PIECE_OTHER,   /* only for the file's checksum */
+    PIECE_FOOTER   /* the checksum itself */
 };
 
+/* What one thread reads and scans at once. */
 struct piece {
-    const struct mf_record *record; /* whose, or before the padding */
-    uint64_t offset, done;          /* in the file; in the tensor */
+    const struct mf_record *record; /* the tensor, or the one before padding */
+    uint64_t offset, done;          /* in the file; in its span */
     size_t size;
     uint32_t shard;
     enum kind kind;
-    bool last;   /* of its tensor */
-    bool summed; /* part of the checksum */
-    /* what was found */
-    bool any;              /* a byte is not zero */
+    bool last;   /* of its span */
+    bool in_crc; /* part of the checksum */
+    /* results */
+    bool nonzero;          /* a byte is not zero */
     bool bad_scale;        /* of the whole tensor */
     uint32_t crc;          /* of a footer: what it says */
-    uint64_t count, first; /* numbers that are none; in strides */
+    uint64_t count, first; /* bad values; the first one, in strides */
 };
 
-/* Pieces are made in the order of the file, some at a time; threads look at
- * them, and what they find is taken in again in the order of the file. */
-#define PIECES 1024
+#define PIECES_MAX 1024
 
-#define FOOTER sizeof(uint32_t) /* bytes of a checksum behind everything */
+#define FOOTER_SIZE sizeof(uint32_t) /* CRC-32 at the end of a file */
 
-struct look {
+struct scanner {
     struct mf_model *model;
     struct mf_index *index;
     const struct mf_isa *isa;
     struct mf_crew crew;
     struct piece *piece;
     size_t piece_count, piece_room;
-    /* while pieces are made */
-    uint64_t summed; /* of this shard's bytes, from the first on */
-    /* while pieces are taken in */
-    struct piece tensor; /* what was found in the pieces of one so far */
+    /* while cutting */
+    uint64_t crc_end; /* the shard's bytes up to here are in pieces */
+    /* while merging */
+    struct piece tensor; /* results of one tensor's pieces so far */
     uint32_t crc;        /* of the shard so far */
 };
 
 /* ---- one piece, in a thread ---- */
 
-/* The scale of apr_q8 stands once, before the whole tensor. */
+/* apr_q8 has one scale, before the whole tensor. */
 static size_t head_size(const struct piece *piece)
 {
     size_t head = mf_type_head((enum mf_type)piece->record->type);
@@ -59,43 +79,43 @@ static size_t head_size(const struct piece *piece)
     return piece->done == 0 && piece->size >= head ? head : 0;
 }
 
-static void look_at_tensor(const struct look *look, const uint8_t *bytes,
-                           struct piece *piece)
+static void scan_tensor(const struct scanner *scanner, const uint8_t *bytes,
+                        struct piece *piece)
 {
-    bool big_endian = look->index->kind.byte_order == MF_BIG_ENDIAN;
+    bool big_endian = scanner->index->kind.byte_order == MF_BIG_ENDIAN;
     enum mf_type type = (enum mf_type)piece->record->type;
     size_t head = head_size(piece), first;
     uint64_t count = 0;
 
-    piece->any = mf_scan_any(bytes, piece->size);
+    piece->nonzero = mf_scan_any(bytes, piece->size);
     piece->bad_scale =
-        head > 0 && mf_scan(look->isa, MF_TYPE_F32, big_endian, bytes, head,
+        head > 0 && mf_scan(scanner->isa, MF_TYPE_F32, big_endian, bytes, head,
                             &count) != MF_SCAN_CLEAN;
-    first = mf_scan(look->isa, type, big_endian, bytes, piece->size, &count);
+    first = mf_scan(scanner->isa, type, big_endian, bytes, piece->size, &count);
     piece->first = piece->done / mf_scan_stride(type);
     if (first != MF_SCAN_CLEAN)
         piece->first += first;
     piece->count = count;
 }
 
-static enum mf_status look_at(struct mf_worker *worker, void *context,
-                              size_t task)
+static enum mf_status scan_piece(struct mf_worker *worker, void *context,
+                                 size_t task)
 {
-    const struct look *look = context;
-    struct piece *piece = &look->piece[task];
+    const struct scanner *scanner = context;
+    struct piece *piece = &scanner->piece[task];
     uint8_t *bytes = mf_worker_room(worker, piece->offset);
 
-    if (mf_source_read(&worker->env, &look->model->file[piece->shard].source,
+    if (mf_source_read(&worker->env, &scanner->model->file[piece->shard].source,
                        piece->offset, bytes, piece->size) != MF_OK)
         return worker->env.error.status;
-    if (piece->summed)
+    if (piece->in_crc)
         piece->crc = mf_crc32(0, bytes, piece->size);
     if (piece->kind == PIECE_TENSOR)
         mf_worker_at(worker, piece->record->name);
     if (piece->kind == PIECE_TENSOR)
-        look_at_tensor(look, bytes, piece);
+        scan_tensor(scanner, bytes, piece);
     else if (piece->kind == PIECE_PADDING)
-        piece->any = mf_scan_any(bytes, piece->size);
+        piece->nonzero = mf_scan_any(bytes, piece->size);
     else if (piece->kind == PIECE_FOOTER)
         piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
                      (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -103,17 +123,17 @@ static enum mf_status look_at(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* ---- what was found ---- */
+/* ---- merging results, in file order ---- */
 
-static void report_tensor(const struct look *look)
+static void report_tensor(const struct scanner *scanner)
 {
-    const struct piece *found = &look->tensor;
+    const struct piece *found = &scanner->tensor;
     const struct mf_record *record = found->record;
-    struct mf_index *index = look->index;
+    struct mf_index *index = scanner->index;
     enum mf_type type = (enum mf_type)record->type;
     struct mf_scan_kind kind = mf_scan_kind(type);
     enum mf_severity severity =
-        look->model->format->allows_nonfinite ? MF_WARNING : MF_ERROR;
+        scanner->model->format->allows_nonfinite ? MF_WARNING : MF_ERROR;
 
     if (found->bad_scale)
         mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,
@@ -127,131 +147,134 @@ static void report_tensor(const struct look *look)
             "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
             mf_record_name(record).text, found->count,
             found->count == 1 ? kind.one : kind.many, kind.unit, found->first);
-    if (!found->any)
+    if (!found->nonzero)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
                          record->offset, "tensor '%s' is all zeros",
                          mf_record_name(record).text);
 }
 
-static void take_tensor(struct look *look, const struct piece *piece)
+static void merge_tensor(struct scanner *scanner, const struct piece *piece)
 {
-    struct piece *found = &look->tensor;
+    struct piece *found = &scanner->tensor;
 
+    assert(piece->done == 0 || found->record == piece->record);
     if (piece->done == 0)
         *found = (struct piece){ .record = piece->record };
     if (found->count == 0)
         found->first = piece->first;
     found->count += piece->count;
-    found->any = found->any || piece->any;
+    found->nonzero = found->nonzero || piece->nonzero;
     found->bad_scale = found->bad_scale || piece->bad_scale;
     if (piece->last)
-        report_tensor(look);
+        report_tensor(scanner);
 }
 
-static void take_padding(struct look *look, const struct piece *piece)
+static void merge_padding(struct scanner *scanner, const struct piece *piece)
 {
-    struct piece *found = &look->tensor;
+    struct piece *found = &scanner->tensor;
 
     if (piece->done == 0)
         *found = *piece;
-    found->any = found->any || piece->any;
+    found->nonzero = found->nonzero || piece->nonzero;
     found->size = (size_t)piece->done + piece->size;
-    if (!piece->last || !found->any)
+    if (!piece->last || !found->nonzero)
         return;
     if (piece->record)
         mf_index_note_of(
-            look->index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
+            scanner->index, piece->record, MF_WARNING, MF_RULE_DATA_PADDING,
             found->offset,
             "the %zu bytes of padding after tensor '%s' are not all zeros",
             found->size, mf_record_name(piece->record).text);
     else
         mf_index_note(
-            look->index, piece->shard, MF_WARNING, MF_RULE_DATA_PADDING,
+            scanner->index, piece->shard, MF_WARNING, MF_RULE_DATA_PADDING,
             found->offset,
             "the %zu bytes of padding in the header are not all zeros",
             found->size);
 }
 
-static void take(struct look *look, const struct piece *piece)
+static void merge_piece(struct scanner *scanner, const struct piece *piece)
 {
     if (piece->offset == 0)
-        look->crc = 0;
-    if (piece->summed)
-        look->crc = mf_crc32_join(look->crc, piece->crc, piece->size);
+        scanner->crc = 0;
+    if (piece->in_crc)
+        scanner->crc = mf_crc32_join(scanner->crc, piece->crc, piece->size);
     if (piece->kind == PIECE_TENSOR)
-        take_tensor(look, piece);
+        merge_tensor(scanner, piece);
     else if (piece->kind == PIECE_PADDING)
-        take_padding(look, piece);
-    else if (piece->kind == PIECE_FOOTER && piece->crc != look->crc)
-        mf_index_note(look->index, piece->shard, MF_ERROR,
-                      look->model->part[piece->shard].footer_rule,
+        merge_padding(scanner, piece);
+    else if (piece->kind == PIECE_FOOTER && piece->crc != scanner->crc)
+        mf_index_note(scanner->index, piece->shard, MF_ERROR,
+                      scanner->model->part[piece->shard].footer_rule,
                       piece->offset,
                       "checksum mismatch: the footer has %08" PRIx32
                       ", the file's bytes give %08" PRIx32,
-                      piece->crc, look->crc);
+                      piece->crc, scanner->crc);
 }
 
-static enum mf_status look_and_take(struct look *look)
+static enum mf_status scan_and_merge(struct scanner *scanner)
 {
     enum mf_status status =
-        mf_crew_run(&look->crew, look_at, look, look->piece_count);
+        mf_crew_run(&scanner->crew, scan_piece, scanner, scanner->piece_count);
 
-    for (size_t i = 0; i < look->piece_count && status == MF_OK; i++)
-        take(look, &look->piece[i]);
-    look->piece_count = 0;
+    for (size_t i = 0; i < scanner->piece_count && status == MF_OK; i++)
+        merge_piece(scanner, &scanner->piece[i]);
+    scanner->piece_count = 0;
     return status;
 }
 
-/* ---- pieces of a file ---- */
+/* ---- cutting a file into pieces ---- */
 
-/* Cuts span (its kind and the rest as in *like) into pieces of at most a
- * buffer, each a multiple of stride. */
-static enum mf_status cut(struct look *look, struct mf_span span, size_t stride,
-                          const struct piece *like)
+/* Cuts span into pieces that are otherwise like *like: each a multiple of
+ * stride and at most a buffer. */
+static enum mf_status cut_span(struct scanner *scanner, struct mf_span span,
+                               size_t stride, const struct piece *like)
 {
-    size_t most = look->crew.buffer_size - look->crew.buffer_size % stride;
-    bool has_footer = look->model->part[like->shard].has_footer;
-    bool summed =
-        has_footer && like->kind != PIECE_FOOTER && span.offset == look->summed;
+    size_t max = scanner->crew.buffer_size - scanner->crew.buffer_size % stride;
+    bool has_footer = scanner->model->part[like->shard].has_footer;
+    bool in_crc = has_footer && like->kind != PIECE_FOOTER &&
+                  span.offset == scanner->crc_end;
 
-    if (summed)
-        look->summed += span.size;
+    assert(stride > 0 && stride <= scanner->crew.buffer_size);
+    assert(like->shard < scanner->model->file_count);
+    if (in_crc)
+        scanner->crc_end += span.size;
     for (uint64_t done = 0; done < span.size;) {
         uint64_t left = span.size - done;
         struct piece *piece;
 
-        if (look->piece_count == look->piece_room &&
-            look_and_take(look) != MF_OK)
-            return look->model->env->error.status;
-        piece = &look->piece[look->piece_count];
+        if (scanner->piece_count == scanner->piece_room &&
+            scan_and_merge(scanner) != MF_OK)
+            return scanner->model->env->error.status;
+        piece = &scanner->piece[scanner->piece_count];
         *piece = *like;
         piece->offset = span.offset + done;
         piece->done = done;
-        piece->size = mf_next_part(look->model->env, left, most);
-        piece->summed = summed;
+        piece->size = mf_next_part(scanner->model->env, left, max);
+        piece->in_crc = in_crc;
         if (piece->size == 0)
-            return look->model->env->error.status;
-        look->piece_count++;
+            return scanner->model->env->error.status;
+        scanner->piece_count++;
         done += piece->size;
         piece->last = done == span.size;
     }
     return MF_OK;
 }
 
-/* Up to offset, whatever lies there, where the shard has a checksum. */
-static enum mf_status cut_rest(struct look *look, uint32_t shard,
-                               uint64_t offset)
+/* In a shard with a checksum: the bytes up to offset that no piece has yet. */
+static enum mf_status cut_other(struct scanner *scanner, uint32_t shard,
+                                uint64_t offset)
 {
     struct piece like = { .kind = PIECE_OTHER, .shard = shard };
-    struct mf_span span = { .offset = look->summed };
+    struct mf_span span = { .offset = scanner->crc_end };
 
-    if (!look->model->part[shard].has_footer || offset <= look->summed)
+    if (!scanner->model->part[shard].has_footer || offset <= scanner->crc_end)
         return MF_OK;
-    span.size = offset - look->summed;
-    return cut(look, span, 1, &like);
+    span.size = offset - scanner->crc_end;
+    return cut_span(scanner, span, 1, &like);
 }
 
-static enum mf_status cut_tensor(struct look *look,
+static enum mf_status cut_tensor(struct scanner *scanner,
                                  const struct mf_record *record)
 {
     struct piece like = { .kind = PIECE_TENSOR,
@@ -264,88 +287,88 @@ static enum mf_status cut_tensor(struct look *look,
         return MF_OK;
     stride = mf_scan_stride((enum mf_type)record->type);
     if (record->size % stride != 0)
-        return MF_OK; /* a size of its own: no block can be told */
-    if (cut_rest(look, record->shard, record->offset) != MF_OK)
-        return look->model->env->error.status;
-    return cut(look, span, stride, &like);
+        return MF_OK; /* where its blocks are is unknown */
+    if (cut_other(scanner, record->shard, record->offset) != MF_OK)
+        return scanner->model->env->error.status;
+    return cut_span(scanner, span, stride, &like);
 }
 
-/* Padding up to the alignment; what is longer is a gap, and told as such.  In a
- * tiled layout nothing lies between, and a footer is no padding. */
-static enum mf_status cut_padding(struct look *look, size_t at,
+/* Padding up to the alignment; bytes after that are a gap, which geometry.c
+ * reports.  A tiled layout has no padding; a footer is not padding. */
+static enum mf_status cut_padding(struct scanner *scanner, size_t at,
                                   const struct mf_part *part)
 {
-    const struct mf_record *record = mf_record_by_offset(look->index, at);
+    const struct mf_record *record = mf_record_by_offset(scanner->index, at);
     uint64_t end = record->offset + record->size, padded;
     bool last = at + 1 == part->first + part->count;
-    uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER : 0)
-                         : mf_record_by_offset(look->index, at + 1)->offset;
+    uint64_t next = last ? part->data_end - (part->has_footer ? FOOTER_SIZE : 0)
+                         : mf_record_by_offset(scanner->index, at + 1)->offset;
     struct piece like = { .kind = PIECE_PADDING,
                           .record = record,
                           .shard = record->shard };
     struct mf_span span = { .offset = end };
 
-    if (look->model->format->layout == MF_LAYOUT_TILED ||
+    if (scanner->model->format->layout == MF_LAYOUT_TILED ||
         record->flags & MF_TENSOR_DAMAGED || next <= end ||
         !mf_align_up(end - part->data_offset, part->alignment, &padded))
         return MF_OK;
     padded += part->data_offset;
     span.size = (next < padded ? next : padded) - end;
-    if (cut_rest(look, record->shard, end) != MF_OK)
-        return look->model->env->error.status;
-    return cut(look, span, 1, &like);
+    if (cut_other(scanner, record->shard, end) != MF_OK)
+        return scanner->model->env->error.status;
+    return cut_span(scanner, span, 1, &like);
 }
 
-static enum mf_status cut_footer(struct look *look, uint32_t shard)
+static enum mf_status cut_footer(struct scanner *scanner, uint32_t shard)
 {
     struct piece like = { .kind = PIECE_FOOTER, .shard = shard };
-    struct mf_span span = { .size = FOOTER };
+    struct mf_span span = { .size = FOOTER_SIZE };
 
-    if (!look->model->part[shard].has_footer)
+    if (!scanner->model->part[shard].has_footer)
         return MF_OK;
-    span.offset = look->model->file[shard].source.size - span.size;
-    if (cut_rest(look, shard, span.offset) != MF_OK)
-        return look->model->env->error.status;
-    return cut(look, span, 1, &like);
+    span.offset = scanner->model->file[shard].source.size - span.size;
+    if (cut_other(scanner, shard, span.offset) != MF_OK)
+        return scanner->model->env->error.status;
+    return cut_span(scanner, span, 1, &like);
 }
 
-#define ROOMS (sizeof(((struct mf_part *)0)->padding) / sizeof(struct mf_span))
+#define PADDING_COUNT                                                          \
+    (sizeof(((struct mf_part *)0)->padding) / sizeof(struct mf_span))
 
-/* What the header leaves free before the data. */
-static enum mf_status cut_room(struct look *look, uint32_t shard,
-                               struct mf_span span)
+/* Padding between parts of the header. */
+static enum mf_status cut_header_padding(struct scanner *scanner,
+                                         uint32_t shard, struct mf_span span)
 {
     struct piece like = { .kind = PIECE_PADDING, .shard = shard };
 
-    if (cut_rest(look, shard, span.offset) != MF_OK)
-        return look->model->env->error.status;
-    return cut(look, span, 1, &like);
+    if (cut_other(scanner, shard, span.offset) != MF_OK)
+        return scanner->model->env->error.status;
+    return cut_span(scanner, span, 1, &like);
 }
 
-static enum mf_status cut_shard(struct look *look, uint32_t shard)
+static enum mf_status cut_shard(struct scanner *scanner, uint32_t shard)
 {
-    const struct mf_part *part = &look->model->part[shard];
+    const struct mf_part *part = &scanner->model->part[shard];
     enum mf_status status = MF_OK;
 
-    look->summed = 0;
-    for (size_t i = 0; i < ROOMS && status == MF_OK; i++)
-        status = cut_room(look, shard, part->padding[i]);
+    scanner->crc_end = 0;
+    for (size_t i = 0; i < PADDING_COUNT && status == MF_OK; i++)
+        status = cut_header_padding(scanner, shard, part->padding[i]);
     for (size_t i = 0; i < part->count && status == MF_OK; i++) {
-        status =
-            cut_tensor(look, mf_record_by_offset(look->index, part->first + i));
+        status = cut_tensor(
+            scanner, mf_record_by_offset(scanner->index, part->first + i));
         if (status == MF_OK)
-            status = cut_padding(look, part->first + i, part);
+            status = cut_padding(scanner, part->first + i, part);
     }
-    return status == MF_OK ? cut_footer(look, shard) : status;
+    return status == MF_OK ? cut_footer(scanner, shard) : status;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole model ---- */
 
-/* Room for the pieces and buffers for the threads, as much as this model is
- * good for. */
-static enum mf_status prepare(struct look *look)
+/* Reserves pieces, and buffers for the threads, as many as this model needs. */
+static enum mf_status prepare(struct scanner *scanner)
 {
-    const struct mf_index *index = look->index;
+    const struct mf_index *index = scanner->index;
     uint64_t work = 0, largest = 0, pieces;
 
     for (size_t i = 0; i < index->tensor_count; i++) {
@@ -356,32 +379,33 @@ static enum mf_status prepare(struct look *look)
             largest = record->size > largest ? record->size : largest;
         }
     }
-    for (size_t i = 0; i < look->model->file_count; i++)
-        if (look->model->part[i].has_footer)
-            largest = look->model->file[i].source.size;
-    if (mf_crew_init(&look->crew, look->model->env, work, largest, 0) != MF_OK)
-        return look->model->env->error.status;
+    for (size_t i = 0; i < scanner->model->file_count; i++)
+        if (scanner->model->part[i].has_footer)
+            largest = scanner->model->file[i].source.size;
+    if (mf_crew_init(&scanner->crew, scanner->model->env, work, largest, 0) !=
+        MF_OK)
+        return scanner->model->env->error.status;
     /* A tensor, its padding and what lies before each; the header's padding
      * and the footer. */
-    pieces = work / look->crew.buffer_size + 4 * index->tensor_count +
-             (2 * ROOMS + 2) * look->model->file_count + 1;
-    look->piece_room = pieces < PIECES ? (size_t)pieces : PIECES;
-    look->piece =
-        mf_alloc(look->model->env, look->piece_room * sizeof(*look->piece));
-    return look->piece ? MF_OK : look->model->env->error.status;
+    pieces = work / scanner->crew.buffer_size + 4 * index->tensor_count +
+             (2 * PADDING_COUNT + 2) * scanner->model->file_count + 1;
+    scanner->piece_room = pieces < PIECES_MAX ? (size_t)pieces : PIECES_MAX;
+    scanner->piece = mf_alloc(scanner->model->env,
+                              scanner->piece_room * sizeof(*scanner->piece));
+    return scanner->piece ? MF_OK : scanner->model->env->error.status;
 }
 
-static void release(struct look *look)
+static void release(struct scanner *scanner)
 {
-    mf_release(look->model->env, look->piece,
-               look->piece_room * sizeof(*look->piece));
-    mf_crew_release(&look->crew);
+    mf_release(scanner->model->env, scanner->piece,
+               scanner->piece_room * sizeof(*scanner->piece));
+    mf_crew_release(&scanner->crew);
 }
 
-/* Where a look ends before it has seen all, it has found nothing: the next one
- * will find it again. */
-static void forget_findings(struct mf_index *index,
-                            const struct mf_index *before)
+/* After a scan that did not reach the end; the next one will find them again.
+ */
+static void restore_findings(struct mf_index *index,
+                             const struct mf_index *before)
 {
     index->finding_count = before->finding_count;
     memcpy(index->count_of, before->count_of, sizeof(index->count_of));
@@ -391,26 +415,26 @@ enum mf_status mf_model_validate_data(struct mf_model *model)
 {
     MF_NEED(NULL, model);
 
-    struct look look = { .model = model, .index = &model->index };
+    struct scanner scanner = { .model = model, .index = &model->index };
     enum mf_status status = mf_model_validate(model);
     const struct mf_index before = model->index;
 
     if (status != MF_OK || model->data_validated)
         return status;
-    look.isa = mf_isa_choose(model->env);
-    if (!look.isa)
+    scanner.isa = mf_isa_choose(model->env);
+    if (!scanner.isa)
         return model->env->error.status;
-    status = prepare(&look);
+    status = prepare(&scanner);
     for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
-        status = cut_shard(&look, (uint32_t)i);
+        status = cut_shard(&scanner, (uint32_t)i);
     if (status == MF_OK)
-        status = look_and_take(&look);
-    release(&look);
+        status = scan_and_merge(&scanner);
+    release(&scanner);
     if (status != MF_OK) {
-        forget_findings(look.index, &before);
+        restore_findings(scanner.index, &before);
         return status;
     }
     model->data_validated = true;
     mf_model_count_findings(model);
-    return look.index->status;
+    return scanner.index->status;
 }
