@@ -11,7 +11,7 @@ set -u
 . tests/lib-run.sh
 
 pages="README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md"
-plain=$(echo README.md CONTRIBUTING.md fixtures/README.md docs/*.md | sed 's|docs/adding.md||')
+plain=$(echo README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md | sed 's|docs/adding.md||')
 
 # prose PAGE: "LINE: text" outside of code and printed output.
 prose() {
