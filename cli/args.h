@@ -137,7 +137,7 @@ extern const struct option common_options[];
 /* For a command that reads models. */
 #define OPTION_ONE_FILE                                                        \
     OPTION_FLAG("--one-file", shared_options.one_file,                         \
-                "read this file only, not the other shards of its model")
+                "this file only, not the other shards of its model")
 
 /* ---- parsing ---- */
 

@@ -49,11 +49,11 @@ static void unknown_command(struct run *run, const char *name)
     struct nearest nearest = nearest_word(name, next_name, &list);
 
     if (args_is_option(name)) {
-        report_usage(run, "no command is given; see: modelfile help");
+        report_usage(run, "missing command; see: modelfile help");
         return;
     }
-    report_usage(run, "there is no command%s '%.60s'%s",
-                 strpbrk(name, "./") ? " and no file" : "", name,
+    report_usage(run, "unknown command%s '%.60s'%s",
+                 strpbrk(name, "./") ? " or file" : "", name,
                  *nearest.hint ? nearest.hint : "; see: modelfile help");
 }
 
@@ -88,7 +88,7 @@ static bool is_sub_or_file(struct run *run, const char *word, const char *next)
             0 ||
         (!*nearest.hint && !(next && file_exists(next))))
         return true;
-    report_usage(run, "there is no command '%s %.60s'%s%s", command->name, word,
+    report_usage(run, "unknown command '%s %.60s'%s%s", command->name, word,
                  *nearest.hint ? nearest.hint : "; see: modelfile help ",
                  *nearest.hint ? "" : command->name);
     return false;

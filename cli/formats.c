@@ -19,7 +19,7 @@ bool formats_is_main(size_t row, const struct mf_format_info *format)
     return true;
 }
 
-/* q8_0 stands for all quantized types. */
+/* A format that has q8_0 has quantized types. */
 const char *formats_name(enum formats which, size_t index)
 {
     struct mf_format_info format;

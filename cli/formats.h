@@ -17,7 +17,7 @@ enum formats {
 const char *formats_name(enum formats which, size_t index);
 
 /* A format has several rows in the library, one for each dialect.  True for the
- * row that stands for all of them: the one with the shortest suffix. */
+ * main row: the one with the shortest suffix. */
 bool formats_is_main(size_t row, const struct mf_format_info *format);
 
 #endif

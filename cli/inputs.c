@@ -2,7 +2,7 @@
  *
  * inputs.c - the files that operands name: files, folders and globs
  *
- * A folder stands for all models below it, each with its shards; a symbolic
+ * A folder means all models below it, each with its shards; a symbolic
  * link to a folder is not followed, since it may lead back to where we came
  * from.  The shell expands globs for most users; we do for those who quote
  * them, unless a file of that very name exists.  With more than one file, or

@@ -2,27 +2,28 @@
  *
  * malloc_count.c - counts every malloc of the process, the C library's too
  *
- * The program's malloc takes the place of the C library's, counts, and hands
- * on to it by its second name, __libc_malloc, which glibc exports for this.
- * (dlsym would find the same function, after a symbol search at every start.)
+ * The program defines malloc and its relatives itself.  They count, and call
+ * glibc's functions by their second names (__libc_malloc), which glibc exports
+ * for this.  dlsym would find the same functions, but costs a symbol search at
+ * every start.
  *
- * "Bytes" are bytes asked for, as in valgrind's DHAT, so that its "At t-gmax"
- * can be held against our peak (tests/heap.t does).  Three things follow:
+ * "Bytes" are requested bytes, as in valgrind's DHAT, so that its "At t-gmax"
+ * can be compared with our peak (tests/heap.t does).  Therefore:
  *
- *   - A block carries its size in front of it, because free() is not told;
- *     that header is not counted, nor is what glibc puts around it.
- *   - realloc counts as one change by the difference, although both blocks
- *     may exist for a moment while glibc moves the bytes.
+ *   - A header in front of each block keeps its size, because free() does not
+ *     get it.  The header is not counted, nor is glibc's own overhead.
+ *   - realloc counts as one change by the difference, although both blocks may
+ *     exist for a moment while glibc copies.
  *   - malloc(0) counts one byte.
  *
- * valgrind replaces the functions below by its own, here as in libc: under it
- * process_heap() sees next to nothing, and the comparison takes two runs.
- * The dynamic loader's first few blocks come from its own memory before any
- * malloc can be called; neither of the two counts those.
+ * valgrind replaces these functions by its own as it does libc's: under it
+ * process_heap() sees next to nothing, and the comparison needs two runs.  The
+ * dynamic loader's first blocks come from its own memory before malloc can be
+ * called; neither counts them.
  */
 #include "cli/malloc_count.h"
 
-#include <malloc.h> /* memalign and others; also tells which C library */
+#include <malloc.h> /* memalign and others; and defines __GLIBC__ */
 #include <stdlib.h>
 
 #if defined(__has_feature)
@@ -48,10 +49,10 @@ bool process_heap(struct process_heap *out)
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* Room for small blocks comes from the system a MiB at a time instead of 132
- * KiB: most runs ask for it once.  Before the first malloc of them all, which
- * is that of a constructor without a number.  Where the system has less, as
- * under ulimit -d, it comes as needed. */
+/* glibc gets memory for small blocks from the system a MiB at a time instead of
+ * 132 KiB, so most runs ask once.  101 is before every other constructor, whose
+ * malloc may be the first.  If the system has less, as under ulimit -d, glibc
+ * asks for what it needs. */
 #define ROOM_AT_ONCE  (1024 * 1024)
 
 __attribute__((constructor(101))) static void ask_for_room(void)
@@ -59,7 +60,7 @@ __attribute__((constructor(101))) static void ask_for_room(void)
     mallopt(M_TOP_PAD, ROOM_AT_ONCE);
 }
 
-/* False where that has been done. */
+/* False if that was done before. */
 static bool ask_for_less(void)
 {
     static atomic_flag asked = ATOMIC_FLAG_INIT;
@@ -67,9 +68,9 @@ static bool ask_for_less(void)
     return !atomic_flag_test_and_set(&asked) && mallopt(M_TOP_PAD, 0) == 1;
 }
 
-/* Seen by the C library although the program hides its symbols, and never
+/* Visible to the C library although the program hides its symbols, and never
  * inlined into each other: valgrind replaces most of them but not all, and a
- * block of its making must not meet the inside of a function of ours. */
+ * block of valgrind's must not reach the body of one of ours. */
 #define REPLACES_LIBC __attribute__((visibility("default"), noinline))
 
 /* glibc has no header for these names. */
@@ -79,18 +80,18 @@ void *__libc_realloc(void *start, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *start);
 
-/* Stands right in front of every block. */
+/* In front of every block. */
 struct header {
     size_t size;   /* counted for this block */
     size_t offset; /* of the block from the start of what glibc gave */
 };
 
-/* malloc's blocks must stay aligned for any type, header or not. */
+/* Blocks must stay aligned for any type. */
 #define HEADER_SIZE   sizeof(struct header)
 _Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
                "the header would put every block off its alignment");
 
-/* Relaxed order everywhere: these are numbers, they guard no other data. */
+/* Relaxed order: these counters guard no other data. */
 static atomic_size_t heap_live, heap_peak;
 static atomic_uint_fast64_t heap_allocations;
 
@@ -104,7 +105,7 @@ static void *start_of(void *block)
     return (char *)block - header_of(block)->offset;
 }
 
-/* What glibc gives, if need be without room for more. */
+/* Calls glibc, and again without the extra memory if that fails. */
 #define TAKE(start, call)                                                      \
     do                                                                         \
         (start) = (call);                                                      \
@@ -119,7 +120,7 @@ static void count(size_t old_size, size_t new_size)
         added;
     size_t peak = atomic_load_explicit(&heap_peak, memory_order_relaxed);
 
-    /* A failed exchange brings the peak that another thread has set. */
+    /* A failed exchange loads the peak that another thread has set. */
     while (live > peak && !atomic_compare_exchange_weak_explicit(
                               &heap_peak, &peak, live, memory_order_relaxed,
                               memory_order_relaxed))
@@ -127,7 +128,7 @@ static void count(size_t old_size, size_t new_size)
     atomic_fetch_add_explicit(&heap_allocations, 1, memory_order_relaxed);
 }
 
-/* Turns what glibc gave (it set errno where that is NULL) into a block. */
+/* Makes a block of what glibc returned; NULL, with errno set, stays NULL. */
 static void *make_block(void *start, size_t offset, size_t old_size,
                         size_t size)
 {
@@ -143,8 +144,8 @@ static void *make_block(void *start, size_t offset, size_t old_size,
     return block;
 }
 
-/* True where glibc can be asked for size bytes and extra ones: the answer to
- * more than PTRDIFF_MAX is always no, and then the sum cannot wrap. */
+/* Whether size + extra is a possible request: glibc refuses more than
+ * PTRDIFF_MAX, and below that the sum cannot wrap. */
 static bool fits(size_t size, size_t extra)
 {
     if (extra <= PTRDIFF_MAX && size <= PTRDIFF_MAX - extra)
@@ -185,8 +186,8 @@ REPLACES_LIBC void free(void *block)
     __libc_free(start_of(block));
 }
 
-/* An aligned block keeps its distance from the start, so that its bytes are
- * where they were; its alignment may be lost, as with any realloc. */
+/* An aligned block keeps its offset from the start, so that its bytes move with
+ * it; its alignment may be lost, as with any realloc. */
 REPLACES_LIBC void *realloc(void *block, size_t size)
 {
     size_t old_size, offset;
@@ -215,8 +216,8 @@ REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
     return realloc(block, size);
 }
 
-/* A whole alignment in front has room for the header, and what follows is as
- * aligned as the start. */
+/* The header gets one alignment in front, so that the block is as aligned as
+ * the start. */
 static void *aligned_block(size_t alignment, size_t size)
 {
     void *start;
@@ -248,7 +249,7 @@ REPLACES_LIBC void *aligned_alloc(size_t alignment, size_t size)
     return memalign(alignment, size);
 }
 
-/* The only one that returns its error, and leaves errno alone. */
+/* It returns its error and leaves errno alone. */
 REPLACES_LIBC int posix_memalign(void **out, size_t alignment, size_t size)
 {
     int kept = errno;
@@ -269,7 +270,7 @@ static size_t page_size(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Nobody should call these two, but a block of theirs may reach free(). */
+/* Obsolete, but their blocks may reach our free(). */
 REPLACES_LIBC void *valloc(size_t size)
 {
     return memalign(page_size(), size);

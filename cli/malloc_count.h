@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 struct process_heap {
-    size_t live, peak;    /* bytes asked for, now and at most */
-    uint64_t allocations; /* successful calls that gave or moved a block */
+    size_t live, peak;    /* requested bytes, now and at most */
+    uint64_t allocations; /* successful calls that made or moved a block */
 };
 
-/* Counted since the program started, the C library's own blocks included.
- * False (out untouched) where this build leaves malloc alone: under a
- * sanitizer, with a C library that is not glibc, or by -DMF_NO_MALLOC_COUNT. */
+/* Since the start of the program, including the C library's own blocks.  False,
+ * with out unchanged, in builds that do not replace malloc: with a sanitizer,
+ * without glibc, or with -DMF_NO_MALLOC_COUNT. */
 bool process_heap(struct process_heap *out);
 
 #endif

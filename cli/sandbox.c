@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * sandbox.c - what the program gives up before it reads a stranger's file
+ * sandbox.c - rights that the program gives up before it reads a file
  *
- * Landlock says where may be written; seccomp takes away calls that have
- * nothing to do with files.  Reading is free: which files belong to a model is
- * known only when it is read.
+ * Landlock limits where files can be written; seccomp refuses system calls that
+ * reading models never needs.  Each covers what the other cannot: Landlock
+ * knows paths but not chmod or kill, seccomp sees numbers but no paths.
+ *
+ * Reading is not limited, because the files of a model (its shards, a
+ * config.json, the target of a link into a download cache) are known only after
+ * the first one was read.  seccomp refuses calls from a list instead of
+ * allowing some: the C library, OpenMP and the kernel add calls with every
+ * version, and a missing one would break the program on a system that we never
+ * tested.
  */
 #if defined(__linux__)
 #define _GNU_SOURCE /* O_PATH, syscall */
@@ -15,10 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where it is not wanted ---- */
+/* ---- builds without a sandbox ---- */
 
-/* Of the runtimes of sanitizers and of coverage, which write files and look at
- * the process from within: there where the program is built with them. */
+/* Functions of the runtimes of sanitizers and coverage: not NULL in a program
+ * that is built with them. */
 extern void __asan_init(void) __attribute__((weak));
 extern void __msan_init(void) __attribute__((weak));
 extern void __tsan_init(void) __attribute__((weak));
@@ -51,18 +58,18 @@ static const char *off_by_itself(void)
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- Landlock: where may be written ---- */
+/* ---- Landlock: where files can be written ---- */
 
-/* As in the kernel's documentation of Landlock.  Its header is not everywhere,
- * and where it is often older than the kernel.  The numbers of the calls are
- * the same on all processors. */
+/* From the kernel's documentation of Landlock.  <linux/landlock.h> is often
+ * missing, or older than the kernel.  The numbers of the calls are the same on
+ * all processors. */
 enum landlock_call {
     LANDLOCK_CREATE_RULESET = 444,
     LANDLOCK_ADD_RULE,
     LANDLOCK_RESTRICT_SELF
 };
 
-#define CREATE_RULESET_VERSION 1 /* asks for the kernel's version */
+#define CREATE_RULESET_VERSION 1 /* returns the kernel's version */
 #define RULE_PATH_BENEATH      1
 
 struct ruleset {
@@ -131,8 +138,8 @@ void sandbox_begin(struct sandbox *sandbox, const char *off)
         (int)syscall(LANDLOCK_CREATE_RULESET, &ruleset, sizeof(ruleset), 0);
 }
 
-/* What is not there, or cannot be named in a rule (a pipe without a name, which
- * needs none), is told of by whoever opens it. */
+/* A path that cannot be opened gets no rule: opening it for writing will report
+ * the error.  Nor does an unnamed pipe, which needs none. */
 static void allow(const struct sandbox *sandbox, const char *path,
                   uint64_t rights)
 {
@@ -169,8 +176,8 @@ static void allow_folder_of(const struct sandbox *sandbox, const char *path)
     allow(sandbox, folder, RIGHTS_NAMES);
 }
 
-/* Puts where the link at path leads into its place; false where it is none, or
- * leads to a name that is too long. */
+/* Replaces path, a symbolic link, by its target; false if it is not a link or
+ * the target is too long. */
 static bool follow(char path[PATH_MAX])
 {
     char link[PATH_MAX];
@@ -203,7 +210,8 @@ void sandbox_allow_file(struct sandbox *sandbox, const char *path)
     }
     strcpy(at, path);
     allow_folder_of(sandbox, at);
-    /* A link that somebody put into a folder for all may not be followed. */
+    /* EACCES: a link in a folder such as /tmp that the kernel does not follow.
+     */
     for (int i = 0; i < LINKS_MAX; i++) {
         if ((stat(at, &status) != 0 && errno == EACCES) || !follow(at))
             return;
@@ -223,7 +231,7 @@ static bool enter_landlock(const struct sandbox *sandbox)
            syscall(LANDLOCK_RESTRICT_SELF, sandbox->rules, 0) == 0;
 }
 
-/* ---- seccomp: calls that the program has no use for ---- */
+/* ---- seccomp: refused system calls ---- */
 
 #if defined(__x86_64__)
 #define PROCESSOR AUDIT_ARCH_X86_64
@@ -246,7 +254,7 @@ static bool enter_landlock(const struct sandbox *sandbox)
 #include <sys/ioctl.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the lower half of an argument lies elsewhere"
+#error "the filter reads the low half of an argument first"
 #endif
 
 struct filter {
@@ -271,8 +279,8 @@ static void add_answer(struct filter *filter, uint32_t answer)
     add(filter, BPF_RET | BPF_K, answer);
 }
 
-/* Passes over so many steps where the loaded number is (BPF_JEQ) value, or from
- * it on (BPF_JGE); over otherwise many where not. */
+/* Skips that many steps if the loaded number is equal to value (BPF_JEQ) or at
+ * least value (BPF_JGE), else `otherwise` many. */
 static void add_jump(struct filter *filter, unsigned test, uint32_t value,
                      uint8_t steps, uint8_t otherwise)
 {
@@ -287,8 +295,9 @@ static void add_refusal(struct filter *filter, uint32_t value)
     add_answer(filter, SECCOMP_RET_ERRNO | EPERM);
 }
 
-/* By halves: the kernel asks the filter about each call there is when it takes
- * it, and one by one that would last longer than all else here. */
+/* A binary search.  When a filter is installed, the kernel runs it for every
+ * call number to cache the answers; a linear search took longer than the rest
+ * of the start. */
 static void add_calls(struct filter *filter, const uint32_t *call, size_t count)
 {
     size_t half = count / 2;
@@ -329,7 +338,7 @@ static void make_filter(struct filter *filter)
     size_t count = sizeof(refused) / sizeof(*refused);
 
     sort(refused, count);
-    /* Other processors' calls that a kernel takes, too, have other numbers. */
+    /* Calls of another architecture (i386 on x86_64) have other numbers. */
     add_load(filter, offsetof(struct seccomp_data, arch));
     add_jump(filter, BPF_JEQ, PROCESSOR, 1, 0);
     add_answer(filter, SECCOMP_RET_ERRNO | EPERM);
@@ -338,8 +347,8 @@ static void make_filter(struct filter *filter)
     add_jump(filter, BPF_JGE, 0x40000000, 0, 1); /* those of x32 */
     add_answer(filter, SECCOMP_RET_ERRNO | EPERM);
 #endif
-    /* What types on the terminal as if the user had.  The kernel looks at the
-     * lower half of that argument alone. */
+    /* ioctls that inject input into the terminal.  The kernel uses only the low
+     * half of the request. */
     add_jump(filter, BPF_JEQ, SYS_ioctl, 0, 6);
     add_load(filter, offsetof(struct seccomp_data, args[1]));
     add_refusal(filter, TIOCSTI);
@@ -352,7 +361,7 @@ static bool enter_seccomp(void)
 {
     struct filter filter = { .count = 0 };
     struct sock_fprog program = { .filter = filter.step };
-    /* Else kernels before 5.16 slow the program down. */
+    /* Without it, kernels before 5.16 also turn on slow mitigations. */
     unsigned flag = SECCOMP_FILTER_FLAG_SPEC_ALLOW;
 
     make_filter(&filter);
@@ -372,7 +381,7 @@ static bool enter_seccomp(void)
 
 void sandbox_enter(struct sandbox *sandbox)
 {
-    /* Both ask that no program run later can have more rights. */
+    /* Landlock and seccomp both require no_new_privs. */
     bool wanted = !sandbox->off && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 
     if (!wanted || !enter_landlock(sandbox))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * sandbox.h - what the program gives up before it reads a stranger's file
+ * sandbox.h - rights that the program gives up before it reads a file
  *
- * From sandbox_enter on no file can be written but in the folders that were
- * allowed before, and no program run, no connection made: whatever the bytes of
- * a file may bring the program to do.  A refused call fails with EACCES or
- * EPERM; nothing is killed.  Only Linux has this, and not every kernel: what
- * there is not is done without.
+ * After sandbox_enter the process can write only to the folders allowed before,
+ * cannot run another program and cannot open a connection, even if a crafted
+ * file takes control of it.  A refused call fails with EACCES or EPERM; nothing
+ * is killed.  This needs Linux; on an older kernel, the parts that it lacks are
+ * left out silently.
  */
 #ifndef MF_CLI_SANDBOX_H
 #define MF_CLI_SANDBOX_H
@@ -14,26 +14,28 @@
 #include <stdbool.h>
 
 struct sandbox {
-    const char *off;   /* why it is not wanted; NULL: it is */
-    unsigned landlock; /* the kernel's version of it; 0: not in force */
+    const char *off;   /* why there is no sandbox; NULL: there is one */
+    unsigned landlock; /* version of Landlock in force; 0: not in force */
     bool seccomp;      /* in force */
-    int rules;         /* while they are gathered; -1: none */
+    int rules;         /* file descriptor of the ruleset being made, or -1 */
 };
 
-/* Begins; off: a reason not to, or NULL.  There are others: a build with
- * sanitizers or for coverage, and valgrind, which do all that on their own. */
+/* off: why no sandbox is wanted, or NULL.  Builds with sanitizers or coverage,
+ * and valgrind, get none either: their runtimes write files and look into the
+ * process. */
 void sandbox_begin(struct sandbox *sandbox, const char *off);
 
-/* The file at path may be written, replaced and removed, and so may others in
- * its folder, for it is made under another name first; the same where a link at
- * path leads.  A device or a pipe may be written. */
+/* Allows writing, replacing and removing the file at path and, since it is
+ * written under a temporary name first, any file in its folder; for a symbolic
+ * link also in the folder that it leads to.  Of a device or a pipe, writing
+ * only. */
 void sandbox_allow_file(struct sandbox *sandbox, const char *path);
 
-/* Files and folders in a folder may be made, written and removed. */
+/* Allows making, writing and removing files and folders in a folder. */
 void sandbox_allow_folder(struct sandbox *sandbox, const char *path);
 
-/* From now on.  Before any thread is started: it holds for this one and for
- * those that it starts. */
+/* Call it before any thread is started: only this thread and those that it
+ * starts are restricted. */
 void sandbox_enter(struct sandbox *sandbox);
 
 #endif

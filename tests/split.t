@@ -71,9 +71,9 @@ check "the files are listed" listed
 large() {
     "$modelfile" split --quiet --max-size 2k "$model" "$dir/w" >"$dir/out" \
         2>"$dir/err" &&
-        grep -q "warning: tensor 'blk.0.ffn_up.weight' of .* is larger" "$dir/err"
+        grep -q "warning: tensor 'blk.0.ffn_up.weight' of .* exceeds" "$dir/err"
 }
-check "a tensor larger than a file is to be gets a warning" large
+check "a tensor larger than a shard gets a warning" large
 small() {
     "$modelfile" split --quiet --max-size 2M "$model" "$dir/v" >"$dir/out" \
         2>"$dir/err" && [ ! -s "$dir/err" ]

@@ -26,7 +26,7 @@ static const struct option table[] = {
                 "count differences of metadata between formats, too"),
     OPTIONS_WORK,
     OPTION_FLAG("--one-file", shared_options.one_file,
-                "read these files only, not the other shards of their models"),
+                "these files only, not the other shards of their models"),
     { 0 },
 };
 

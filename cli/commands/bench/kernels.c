@@ -213,8 +213,8 @@ static void fill_floats(struct bench *bench)
         bench->weights[i] = bench->floats[i] * bench->floats[i];
 }
 
-/* Blocks to decode: those of one row again and again.  Where there is no
- * encoder any bytes do. */
+/* Blocks to decode: copies of one encoded row, or of any bytes for a type
+ * without an encoder. */
 static void fill_blocks(struct bench *bench, const struct mf_kernel *kernel)
 {
     size_t size = row_size(kernel);

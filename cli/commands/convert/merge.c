@@ -24,7 +24,7 @@ static bool check_operands(struct run *run)
         return true;
     report_usage(run,
                  "unexpected argument '%.200s'; usage: modelfile merge FIRST "
-                 "OUT (FIRST is one shard and stands for all)",
+                 "OUT (FIRST is any one of the shards)",
                  run->operand[2]);
     return false;
 }

@@ -53,7 +53,7 @@ static size_t sorted_size(const struct choice *choice)
            sizeof(*choice->sorted);
 }
 
-/* False where there is no memory for it. */
+/* False after an error of the env. */
 static bool sort(struct run *run, struct choice *choice, enum sort by)
 {
     struct mf_tensor tensor;
