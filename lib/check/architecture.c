@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * architecture.c - what a model of its architecture needs
+ * architecture.c - a model compared with the table of its architecture
+ *
+ * Findings are warnings: a table cannot be certain about a model that was
+ * designed yesterday.  Nothing is reported for a file whose metadata or tensors
+ * do not show what it is.
  */
 #include "lib/check/check.h"
 
@@ -12,7 +16,7 @@
 
 /* ---- metadata ---- */
 
-/* Whether the format has a key for the fact at all. */
+/* Whether the format has a key for the fact. */
 static bool has_key(const struct mf_format *format, int fact)
 {
     for (const struct mf_fact_row *row = format->facts; row && row->key; row++)
@@ -21,7 +25,7 @@ static bool has_key(const struct mf_format *format, int fact)
     return false;
 }
 
-/* Numbers that may differ from block to block. */
+/* Values that may differ from block to block. */
 static bool may_be_array(int fact)
 {
     return fact == MF_FACT_HEAD_COUNT || fact == MF_FACT_HEAD_COUNT_KV ||
@@ -35,7 +39,7 @@ static void note_type(struct mf_index *index, const struct mf_meta *meta)
                   mf_quote(meta->key).text, mf_value_type_name(meta->type));
 }
 
-/* There is a value of the right type; of a length or count it must be one. */
+/* The value has the right type; a length or count must be positive. */
 static void check_number(struct mf_index *index, int fact,
                          const struct mf_meta *meta)
 {
@@ -79,7 +83,7 @@ static void check_keys(struct mf_model *model, const struct mf_family *family)
     }
 }
 
-/* Readers want as many numbers as there are blocks. */
+/* Readers require one value per block. */
 static void check_arrays(struct mf_model *model,
                          const struct mf_lengths *lengths)
 {
@@ -95,7 +99,7 @@ static void check_arrays(struct mf_model *model,
                           mf_quote(meta.key).text, meta.count, lengths->blocks);
 }
 
-/* Where the metadata says how many blocks there are. */
+/* The offset of the block count in the file. */
 static uint64_t block_count_at(const struct mf_model *model)
 {
     struct mf_meta meta;
@@ -151,7 +155,7 @@ static void check_heads(struct mf_model *model,
 
 /* ---- tensors ---- */
 
-/* A shard alone, or a file with the metadata alone, lacks tensors by design. */
+/* A single shard, or a file opened for its metadata, lacks tensors. */
 static bool is_whole(const struct mf_model *model)
 {
     const struct mf_part *part = &model->part[0];
@@ -160,8 +164,7 @@ static bool is_whole(const struct mf_model *model)
            (!part->is_split || part->split_count == model->file_count);
 }
 
-/* Blocks that predict further tokens may be counted or not, and be there or
- * not. */
+/* Blocks for speculative decoding may be counted or not, and present or not. */
 static void check_blocks(struct mf_model *model,
                          const struct mf_lengths *lengths, uint64_t seen)
 {
@@ -176,7 +179,7 @@ static void check_blocks(struct mf_model *model,
                   blocks, seen);
 }
 
-/* ---- all of it ---- */
+/* ---- the whole model ---- */
 
 static void note_unknown(struct mf_model *model, const struct mf_meta *name,
                          bool known)
@@ -189,7 +192,7 @@ static void note_unknown(struct mf_model *model, const struct mf_meta *name,
                   mf_quote(name->text).text);
 }
 
-/* A name that is known, and a file that may hold something of its own. */
+/* The architecture is known; the file may still be something else. */
 static enum mf_status check_known(struct mf_model *model,
                                   const struct mf_family *family,
                                   struct mf_lengths *lengths,
@@ -218,7 +221,7 @@ static enum mf_status check_known(struct mf_model *model,
     return MF_OK;
 }
 
-/* Adapters, importance matrices and projectors are GGUF, too. */
+/* Adapters, importance matrices and projectors are GGUF files, too. */
 static bool is_model(const struct mf_index *index)
 {
     const struct mf_meta *type = mf_index_meta(index, "general.type");
@@ -228,10 +231,9 @@ static bool is_model(const struct mf_index *index)
             memcmp(type->text.at, "model", type->text.size) == 0);
 }
 
-/* Where nothing is known, APR's model_type is empty, but must be there: only
- * the key that is meant for the name must have one. */
-static bool names_none(const struct mf_format *format,
-                       const struct mf_meta *name)
+/* In APR the key model_type is required but may be empty; only an empty value
+ * of the format's own key for the architecture counts as missing. */
+static bool is_empty(const struct mf_format *format, const struct mf_meta *name)
 {
     const char *key = format->facts[0].key;
 
@@ -246,11 +248,11 @@ void mf_architecture_check(struct mf_model *model)
     struct mf_meta name;
     enum mf_status status;
 
-    /* Only of formats whose metadata is no matter of taste. */
+    /* Formats without a key for it leave the choice of keys to the writer. */
     if (!has_key(model->format, MF_FACT_BLOCK_COUNT) || !is_model(index))
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
-        names_none(model->format, &name)) {
+        is_empty(model->format, &name)) {
         mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
                       MF_NO_OFFSET,
                       "no architecture in the metadata (key '%s')",

@@ -6,22 +6,22 @@
 
 #include <string.h>
 
-/* What a family may do otherwise than others. */
+/* Traits: how families differ. */
 enum {
-    ALL = 1 << 0,          /* what holds for all */
+    ALL = 1 << 0,          /* every family */
     FUSED = 1 << 1,        /* attn_qkv is the usual name */
-    WIDE_NORMS = 1 << 2,   /* norms of queries and keys span all heads */
-    GRID_NORMS = 1 << 3,   /* and here each head has one of its own */
-    DOUBLE_UP = 1 << 4,    /* ffn_up is the gate, too */
-    HALF = 1 << 5,         /* the forward length counts gate and up */
-    EXPERTS = 1 << 6,      /* in all blocks or in all but the first */
-    ENCODER = 1 << 7,      /* norms stand behind what they belong to */
+    WIDE_NORMS = 1 << 2,   /* query and key norms span all heads */
+    GRID_NORMS = 1 << 3,   /* and here each head has its own */
+    DOUBLE_UP = 1 << 4,    /* ffn_up includes the gate */
+    HALF = 1 << 5,         /* feed_forward_length counts gate and up */
+    EXPERTS = 1 << 6,      /* in all blocks, or all but the first */
+    ENCODER = 1 << 7,      /* norms come after attention and feed-forward */
     STATE_SPACES = 1 << 8, /* as in the first Mamba */
-    COMPRESSED = 1 << 9,   /* queries, keys and values are made of less */
+    COMPRESSED = 1 << 9,   /* queries, keys and values are decompressed */
     CODER = 1 << 10,       /* blocks of an encoder and of a decoder */
 };
 
-/* Parts, and usual sums of them. */
+/* Parts, and common sets of them. */
 enum {
     TOKENS = 1 << 0,
     TOKEN_NORM = 1 << 1,
@@ -46,8 +46,8 @@ enum {
     DOWN = 1 << 20,
     UP_BIAS = 1 << 21,
     DOWN_BIAS = 1 << 22,
-    ROUTER = 1 << 23, /* what needs none fills it, too */
-    MIXER = 1 << 24,  /* in the place of attention */
+    ROUTER = 1 << 23, /* tensors without experts fill it, too */
+    MIXER = 1 << 24,  /* instead of attention */
     MIXER_OUT = 1 << 25,
     SINKS = 1 << 26,
 
@@ -65,7 +65,7 @@ enum {
 const uint32_t mf_parts_once =
     TOKENS | TOKEN_NORM | POSITIONS | LAST_NORM | LAST_BIAS;
 
-/* Keys, and usual sums of them. */
+/* Keys, and common sets of them. */
 #define KEY_OF(fact) (UINT64_C(1) << (fact))
 #define BASE                                                                   \
     (KEY_OF(MF_FACT_CONTEXT_LENGTH) | KEY_OF(MF_FACT_EMBEDDING_LENGTH) |       \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * lengths.h - the lengths that shapes of tensors are made of
+ * lengths.h - the lengths that tensor shapes are made of
  *
- * A length is what the metadata says, or follows from it.  0: not known, and
- * then nothing is held against it.
+ * A length is a value of the metadata or computed from some.  0: unknown, which
+ * matches any dimension.
  */
 #ifndef MF_LIB_LENGTHS_H
 #define MF_LIB_LENGTHS_H
@@ -12,7 +12,7 @@
 
 /* Columns of lib/check/architecture.def, which explains them. */
 enum mf_length {
-    MF_LENGTH_ANY, /* never known */
+    MF_LENGTH_ANY, /* always unknown */
     MF_LENGTH_ONE,
     MF_LENGTH_EMBED,
     MF_LENGTH_VOCAB,
@@ -49,31 +49,31 @@ enum mf_length {
     MF_LENGTH_COUNT
 };
 
-/* More than any model has, and more than a reader may reserve room for. */
+/* No model has more blocks, and no more memory is reserved for any. */
 #define MF_BLOCKS_MAX 65536
 
-/* A fact that is one number for all blocks, or one for each. */
+/* A number for all blocks, or one for each. */
 struct mf_by_block {
-    uint64_t all;         /* 0: not known, or each its own */
-    const uint64_t *each; /* NULL: the same for all */
+    uint64_t all;         /* 0: unknown, or see each */
+    const uint64_t *each; /* one per block; NULL: see all */
 };
 
 struct mf_lengths {
-    uint64_t blocks;    /* as many as the metadata says */
-    uint64_t predicted; /* of these, at the end, for speculation only */
+    uint64_t blocks;    /* the block count in the metadata */
+    uint64_t predicted; /* the last of these, for speculative decoding */
     uint64_t key, value;
     struct mf_by_block heads, heads_kv, feed;
-    uint64_t experts_used, expert; /* expert: forward length of one */
-    bool has_expert;
-    uint64_t block; /* that of[] is for */
+    uint64_t experts_used, expert; /* expert: feed-forward length of one */
+    bool has_expert;               /* the metadata has it */
+    uint64_t block;                /* the one that of[] is for */
     uint64_t of[MF_LENGTH_COUNT];
 };
 
-/* What the metadata says.  Numbers of each block lie in the index's arena. */
+/* Reads the metadata.  Values per block are kept in the index's arena. */
 enum mf_status mf_lengths_init(struct mf_model *model,
                                struct mf_lengths *lengths);
 
-/* Makes of[] that of a block; 0 does for what is in none. */
+/* Sets of[] to the lengths of a block; 0 for tensors outside blocks. */
 void mf_lengths_set_block(struct mf_lengths *lengths, uint64_t block);
 
 #endif

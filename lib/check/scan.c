@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - looking through the bytes of tensors, whatever their type
+ * scan.c - finding NaN and infinite values in the bytes of a tensor
  *
- * Loops without a branch and an exit (scan_lane.h) say whether there is
- * anything; only then is it looked for block by block.
+ * A loop without branches (scan_lane.h) counts bad values in the whole buffer.
+ * Nearly always there are none; otherwise a slow loop goes through it block by
+ * block to find where.
  */
 #include "lib/check/scan.h"
 
@@ -14,7 +15,7 @@
 
 static const struct scan {
     struct mf_bits bits;
-    bool others; /* not they are bad but all other numbers */
+    bool others; /* values that do not match bits are the bad ones */
     uint8_t width;
     uint16_t stride, first, second;
 } scans[MF_TYPE_COUNT] = {
@@ -27,11 +28,11 @@ static const struct scan {
 #undef SCAN
 };
 
-/* iq1_m has its scale in pieces: the high four bits of four words at 48. */
+/* The scale of iq1_m is in the high four bits of four words at 48. */
 #define IQ1_M_BLOCK 56
 #define IQ1_M_SCALE 48
 
-/* nvfp4: four scales of E4M3 without a sign, in which 0x7f is no number. */
+/* nvfp4: four scales of E4M3 without a sign, in which 0x7f is NaN. */
 #define NVFP4_BLOCK 36
 
 size_t mf_scan_stride(enum mf_type type)
@@ -47,7 +48,7 @@ bool mf_scan_any(const uint8_t *bytes, size_t size)
 {
     uint64_t word;
 
-    /* Most tensors answer with their first bytes. */
+    /* Nearly all tensors have a nonzero byte among their first. */
     for (; size >= sizeof(word); size -= sizeof(word), bytes += sizeof(word)) {
         memcpy(&word, bytes, sizeof(word));
         if (word != 0)
@@ -82,7 +83,7 @@ static bool bad_nvfp4(const uint8_t *block)
     return false;
 }
 
-/* In a big-endian file the bits stand in the other bytes. */
+/* In a big-endian file the bits are in the opposite bytes. */
 static struct mf_bits bits_of(const struct scan *scan, bool big_endian)
 {
     unsigned shift = 64u - 8u * scan->width;
@@ -93,8 +94,7 @@ static struct mf_bits bits_of(const struct scan *scan, bool big_endian)
                              __builtin_bswap64(scan->bits.value) >> shift };
 }
 
-/* Whether a number is bad, of those at `at` and at the same place in each block
- * behind it. */
+/* Whether any value is bad, at `at` or at the same place of the next blocks. */
 static bool bad_at(const struct mf_isa *isa, const struct scan *scan,
                    struct mf_bits bits, const uint8_t *at, size_t blocks)
 {
@@ -131,8 +131,8 @@ size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
     *count = 0;
     if (scan->width == 0 && stride == 1)
         return MF_SCAN_CLEAN; /* integers */
-    /* Quick, for there is hardly ever a bad one; iq1_m and nvfp4, which have
-     * no width, get a look at each block. */
+    /* The fast loop; iq1_m and nvfp4, which have no width, are checked block by
+     * block. */
     if (scan->width > 0 && !any_bad(isa, scan, bits, bytes, size / stride))
         return MF_SCAN_CLEAN;
     for (size_t i = 0; i < size / stride; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.h - looking through the bytes of tensors, whatever their type
+ * scan.h - finding NaN and infinite values in the bytes of a tensor
  */
 #ifndef MF_LIB_SCAN_H
 #define MF_LIB_SCAN_H
@@ -10,14 +10,13 @@
 
 #define MF_SCAN_CLEAN SIZE_MAX
 
-/* Bytes after which the numbers that are looked at repeat: a buffer holds a
- * multiple of it.  1 for types without such numbers. */
+/* The distance in bytes from one value that is checked to the next; what is
+ * scanned must be a multiple of it.  1 for types that have no such values. */
 size_t mf_scan_stride(enum mf_type type);
 
-/* The index, in strides, of the first number in size bytes (a multiple of the
- * stride) that is bad: infinite, not a number, or a bool other than 0 and 1;
- * MF_SCAN_CLEAN where there is none.
- * *count gets how many there are. */
+/* The index, in strides, of the first bad value in size bytes, a multiple of
+ * the stride: NaN, infinite, or a bool other than 0 and 1.  MF_SCAN_CLEAN if
+ * there is no bad value.  *count: how many there are. */
 size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count);
 
@@ -29,7 +28,7 @@ struct mf_scan_kind {
 };
 struct mf_scan_kind mf_scan_kind(enum mf_type type);
 
-/* True where a byte is not zero. */
+/* True if any byte is not zero. */
 bool mf_scan_any(const uint8_t *bytes, size_t size);
 
 #endif

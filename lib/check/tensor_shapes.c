@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tensor_shapes.c - the tensors of a model held against the table of its family
+ * tensor_shapes.c - the tensors of a model, compared with its family's table
+ *
+ * A tensor is found in the table by its name with "*" for each number:
+ * "blk.7.attn_q.weight" becomes "blk.*.attn_q.weight", and 7 is its block.  The
+ * row says which lengths its dimensions are and which parts of a block it
+ * provides: attn_qkv alone provides QUERY, KEY and VALUE.
+ *
+ * Shapes are compared tensor by tensor.  The lengths of a block may differ from
+ * those of the next, so they are computed again when the block number changes;
+ * tensors come nearly always block by block.  Which parts are missing is known
+ * only after all tensors: each block has one bit per part, and one finding
+ * reports a missing part for all blocks that lack it.
+ *
+ * A block count is a claim, too: bits are kept for no more blocks than there
+ * are tensors.
  */
 #include "lib/check/tensor_shapes.h"
 
@@ -21,9 +35,9 @@ static struct mf_str entry_name(const void *rows, size_t entry)
     return (struct mf_str){ name, strlen(name) };
 }
 
-/* Of rows that have the same name, the first that holds for the family. */
-static enum mf_status name_rows(struct mf_names *names, struct mf_arena *arena,
-                                const struct mf_family *family)
+/* Adds the rows that apply to the family; of rows with one name the first. */
+static enum mf_status add_rows(struct mf_names *names, struct mf_arena *arena,
+                               const struct mf_family *family)
 {
     const struct mf_tensor_row *row = mf_tensor_rows;
 
@@ -47,12 +61,12 @@ static enum mf_status name_rows(struct mf_names *names, struct mf_arena *arena,
 
 struct pattern {
     char text[PATTERN_MAX];
-    struct mf_str name; /* with "*" in the place of each number */
+    struct mf_str name; /* with "*" for each number */
     bool has_block;
     uint64_t block; /* the first number */
 };
 
-/* The digits from `at` on, where they are all of a name between dots. */
+/* The count of digits from `at` on, if they are a whole part between dots. */
 static size_t digits_at(struct mf_str name, size_t at)
 {
     size_t end = at;
@@ -64,8 +78,8 @@ static size_t digits_at(struct mf_str name, size_t at)
     return end == name.size || name.at[end] != '.' ? 0 : end - at;
 }
 
-/* False for a name that is longer than any in the table, or has a number of
- * more digits than any model has blocks or experts. */
+/* False for a name that cannot be in the table: too long, or with a number of
+ * more than nine digits. */
 static bool make_pattern(struct mf_str name, struct pattern *out)
 {
     size_t size = 0, at = 0;
@@ -93,18 +107,17 @@ static bool make_pattern(struct mf_str name, struct pattern *out)
 
 /* ---- shapes ---- */
 
-/* Dimension i, counted from the contiguous one; those that a tensor has not
- * are 1. */
-static uint64_t dim_of(const struct mf_record *record, bool fastest_first,
-                       unsigned i)
+/* Dimension i, counted from the contiguous one; 1 past the tensor's rank. */
+static uint64_t dimension(const struct mf_record *record, bool fastest_first,
+                          unsigned i)
 {
     if (i >= record->rank)
         return 1;
     return record->dim[fastest_first ? i : record->rank - 1u - i];
 }
 
-/* "32 x 64", in the order of the file.  ANY stands for a length that is not
- * known, and dimensions of 1 at the end are left out. */
+/* "32 x 64", in the order of the file: "?" for an unknown length, without the
+ * dimensions of 1 at the end. */
 struct shape_text {
     char text[112];
 };
@@ -137,18 +150,18 @@ static void check_shape(struct mf_model *model, const struct mf_record *record,
                         const struct mf_lengths *lengths)
 {
     const bool fastest_first = model->info.fastest_first;
-    uint64_t has[MF_SHAPE_RANK + 1], wants[MF_SHAPE_RANK];
+    uint64_t has[MF_SHAPE_RANK + 1], expected[MF_SHAPE_RANK];
     bool same = true;
 
     has[MF_SHAPE_RANK] = 1;
     for (unsigned i = 0; i < MF_SHAPE_RANK; i++) {
-        has[i] = dim_of(record, fastest_first, i);
-        wants[i] = lengths->of[row->shape[i]];
-        same = same && (wants[i] == 0 || wants[i] == has[i]);
+        has[i] = dimension(record, fastest_first, i);
+        expected[i] = lengths->of[row->shape[i]];
+        same = same && (expected[i] == 0 || expected[i] == has[i]);
     }
-    /* What is beyond the table's dimensions becomes one. */
+    /* Dimensions beyond the table's are multiplied into one. */
     for (unsigned i = MF_SHAPE_RANK; i < record->rank; i++)
-        if (!mf_mul(has[MF_SHAPE_RANK], dim_of(record, fastest_first, i),
+        if (!mf_mul(has[MF_SHAPE_RANK], dimension(record, fastest_first, i),
                     &has[MF_SHAPE_RANK]))
             has[MF_SHAPE_RANK] = UINT64_MAX;
     if (same && has[MF_SHAPE_RANK] == 1)
@@ -158,12 +171,12 @@ static void check_shape(struct mf_model *model, const struct mf_record *record,
                      "tensor '%s' is %s, but the metadata implies %s",
                      mf_record_name(record).text,
                      shape_text(has, MF_SHAPE_RANK + 1, fastest_first).text,
-                     shape_text(wants, MF_SHAPE_RANK, fastest_first).text);
+                     shape_text(expected, MF_SHAPE_RANK, fastest_first).text);
 }
 
-static void look_at(struct mf_model *model, const struct mf_record *record,
-                    const struct mf_names *names, struct mf_lengths *lengths,
-                    struct mf_shapes *out)
+static void check_tensor(struct mf_model *model, const struct mf_record *record,
+                         const struct mf_names *names,
+                         struct mf_lengths *lengths, struct mf_shapes *out)
 {
     const struct mf_tensor_row *row;
     struct pattern pattern;
@@ -198,9 +211,9 @@ enum mf_status mf_shapes_check(struct mf_model *model,
     struct mf_names names;
 
     *out = (struct mf_shapes){ .any = false };
-    if (name_rows(&names, &index->arena, family) != MF_OK)
+    if (add_rows(&names, &index->arena, family) != MF_OK)
         return index->env->error.status;
-    /* A model has a tensor in each block: a count alone reserves nothing. */
+    /* Every block has a tensor: a count alone must not reserve memory. */
     if (lengths->blocks > 0 && lengths->blocks <= MF_BLOCKS_MAX &&
         lengths->blocks <= index->tensor_count) {
         size_t size = (size_t)lengths->blocks * sizeof(*out->filled);
@@ -211,13 +224,13 @@ enum mf_status mf_shapes_check(struct mf_model *model,
         memset(out->filled, 0, size);
     }
     for (size_t i = 0; i < index->tensor_count; i++)
-        look_at(model, &index->tensor[i], &names, lengths, out);
+        check_tensor(model, &index->tensor[i], &names, lengths, out);
     return MF_OK;
 }
 
 /* ---- what is missing ---- */
 
-/* The name with the first number for its first "*", and 0 for another. */
+/* The row's name with number for its first "*" and 0 for a second one. */
 struct row_name {
     char text[PATTERN_MAX + 24];
 };
@@ -240,7 +253,8 @@ static struct row_name row_name(const char *name, uint64_t number)
     return out;
 }
 
-/* The row whose name a report gives for some of the missing parts. */
+/* The first row that would provide one of the missing parts: its name goes into
+ * the report. */
 static const struct mf_tensor_row *row_for(const struct mf_family *family,
                                            uint32_t missing)
 {
@@ -271,7 +285,7 @@ static void note_missing(struct mf_index *index,
                       more);
 }
 
-/* One finding for a row, however many blocks lack it. */
+/* One finding per row, however many blocks lack it. */
 static void check_row(struct mf_index *index, const struct mf_tensor_row *row,
                       uint32_t missing, const uint32_t *filled, uint64_t blocks)
 {
@@ -298,8 +312,8 @@ void mf_shapes_check_parts(struct mf_model *model,
 
     for (; (row = row_for(family, missing)) != NULL; missing &= ~row->fills)
         note_missing(index, row, 0, 1);
-    /* Blocks that only predict further tokens may be left out or have other
-     * tensors; whole blocks at the end that are not there are reported. */
+    /* Blocks for speculative decoding may be missing or have other tensors.
+     * Blocks missing at the end are reported by MODEL-BLOCKS. */
     blocks -= lengths->predicted < blocks ? lengths->predicted : blocks;
     if (blocks > shapes->blocks_seen)
         blocks = shapes->blocks_seen;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - everything that a header can tell of a model, once it is open
+ * validate.c - checks of header values against each other
  *
- * Opening has found what is wrong with single fields and with the geometry.
- * Here they are held against each other.
+ * Opening the model has checked single fields and tensor geometry.  What is
+ * checked here needs all of the header, or other files' headers, or bytes that
+ * opening passed over.
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static void check_finite(struct mf_index *index, const struct mf_meta *rows,
     }
 }
 
-/* The rows of one shard again. */
+/* Lets the format read the metadata rows of one shard again. */
 static enum mf_status revisit_rows(struct mf_model *model,
                                    const struct mf_meta *rows, size_t count)
 {
@@ -63,9 +64,9 @@ static enum mf_status revisit(struct mf_model *model)
     return status;
 }
 
-/* ---- behind the data ---- */
+/* ---- after the data ---- */
 
-#define LOOK 4096 /* bytes that are worth a look: no writer pads to more */
+#define PADDING_MAX 4096 /* no writer pads to more */
 
 static bool all_zero(const uint8_t *bytes, size_t size)
 {
@@ -75,8 +76,8 @@ static bool all_zero(const uint8_t *bytes, size_t size)
     return true;
 }
 
-static void note_behind(struct mf_index *index, uint32_t shard,
-                        struct mf_span span, const uint8_t *bytes)
+static void note_trailing(struct mf_index *index, uint32_t shard,
+                          struct mf_span span, const uint8_t *bytes)
 {
     char text[8 * 3 + 1] = "", plain[8 + 1] = "";
     size_t size = span.size < 8 ? (size_t)span.size : 8;
@@ -91,15 +92,15 @@ static void note_behind(struct mf_index *index, uint32_t shard,
                   span.size, text, plain);
 }
 
-/* Zeros up to the alignment are padding, of whoever added it. */
-static enum mf_status check_behind(struct mf_model *model)
+/* Zeros up to the alignment are padding; anything else is a gap. */
+static enum mf_status check_trailing(struct mf_model *model)
 {
-    uint8_t bytes[LOOK];
+    uint8_t bytes[PADDING_MAX];
 
     for (size_t i = 0; i < model->file_count; i++) {
         const struct mf_part *part = &model->part[i];
         struct mf_span span = part->trailing;
-        size_t size = span.size < LOOK ? (size_t)span.size : LOOK;
+        size_t size = span.size < PADDING_MAX ? (size_t)span.size : PADDING_MAX;
 
         if (size == 0)
             continue;
@@ -108,15 +109,14 @@ static enum mf_status check_behind(struct mf_model *model)
             return model->env->error.status;
         if (span.size > part->alignment || size < span.size ||
             !all_zero(bytes, size))
-            note_behind(&model->index, part->shard, span, bytes);
+            note_trailing(&model->index, part->shard, span, bytes);
     }
     return MF_OK;
 }
 
 /* ---- the name ---- */
 
-/* The format that a name claims; NULL: none.  An index lists files of its
- * format. */
+/* The format of the suffix of a name; NULL if it is no format's. */
 static const char *format_of_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
@@ -158,7 +158,7 @@ enum mf_status mf_model_validate(struct mf_model *model)
     if (mf_shards_check_metadata(model) != MF_OK)
         return model->env->error.status;
     check_names(model);
-    if (check_behind(model) != MF_OK || revisit(model) != MF_OK)
+    if (check_trailing(model) != MF_OK || revisit(model) != MF_OK)
         return model->env->error.status;
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);
