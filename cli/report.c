@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/advice.h"
 #include "cli/answer.h"
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -52,27 +53,39 @@ void report_code(struct run *run, int code)
 
 /* ---- errors ---- */
 
+static void text_or_null(struct run *run, const char *key, const char *text)
+{
+    mf_json_key(&run->json, key);
+    if (text && *text)
+        mf_json_string(&run->json, text, strlen(text));
+    else
+        mf_json_null(&run->json);
+}
+
+struct failure {
+    const char *status, *file, *message;
+    uint64_t offset;
+    const char *rule, *advice; /* "" or NULL: none */
+};
+
 /* The member "error" of an object that is open. */
-static void error_json(struct run *run, int code, const char *status,
-                       const char *file, uint64_t offset, const char *message)
+static void error_json(struct run *run, int code, struct failure failure)
 {
     struct mf_json_out *json = &run->json;
 
     mf_json_key(json, "error");
     mf_json_begin(json, '{');
     json_number(run, "code", (uint64_t)code);
-    json_text(run, "status", status);
-    json_text(run, "message", message);
-    mf_json_key(json, "file");
-    if (file)
-        mf_json_string(json, file, strlen(file));
-    else
-        mf_json_null(json);
+    json_text(run, "status", failure.status);
+    json_text(run, "message", failure.message);
+    text_or_null(run, "file", failure.file);
     mf_json_key(json, "offset");
-    if (offset == MF_NO_OFFSET)
+    if (failure.offset == MF_NO_OFFSET)
         mf_json_null(json);
     else
-        mf_json_u64(json, offset);
+        mf_json_u64(json, failure.offset);
+    text_or_null(run, "rule", failure.rule);
+    text_or_null(run, "advice", failure.advice);
     mf_json_end(json, '}');
 }
 
@@ -80,14 +93,19 @@ static void error_json(struct run *run, int code, const char *status,
 static void error_object(struct run *run, int code, const char *status,
                          const char *file, const char *message)
 {
+    struct failure failure = { .status = status,
+                               .file = file,
+                               .message = message,
+                               .offset = MF_NO_OFFSET };
+
     if (!run->options->json)
         return;
     if (run->answering) {
-        error_json(run, code, status, file, MF_NO_OFFSET, message);
+        error_json(run, code, failure);
         return;
     }
     answer_begin(run);
-    error_json(run, code, status, file, MF_NO_OFFSET, message);
+    error_json(run, code, failure);
     answer_finish(run);
 }
 
@@ -182,10 +200,11 @@ static int code_of(const struct run *run, const struct mf_error *error)
 void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
+    const char *advice = advice_for(run, error);
     int code = code_of(run, error);
-    char place[32] = "", message[sizeof(error->message) + 64];
+    char place[32] = "";
 
-    if (error->in_imatrix)
+    if (error->file == MF_ERROR_IN_IMATRIX)
         file = run->imatrix;
     report_code(run, code);
     if (error->offset != MF_NO_OFFSET)
@@ -193,14 +212,14 @@ void report_failure(struct run *run, const char *file)
     /* What was printed before comes first on a terminal, too. */
     if (!run->options->json)
         out_flush(&run->out);
-    snprintf(message, sizeof(message), "%s%s", error->message,
-             error->exists ? ": choose another name, or --force to replace it"
-                           : "");
-    say(run, "modelfile: %s%s%s%s\n", file ? shown(file).text : "",
-        file ? ": " : "", place, message);
+    say(run, "modelfile: %s%s%s%s%s%s\n", file ? shown(file).text : "",
+        file ? ": " : "", place, error->message, advice ? "; " : "",
+        advice ? advice : "");
     if (run->options->json)
-        error_json(run, code, mf_status_name(error->status), file,
-                   error->offset, message);
+        error_json(run, code,
+                   (struct failure){ mf_status_name(error->status), file,
+                                     error->message, error->offset, error->rule,
+                                     advice });
 }
 
 void report_memory(struct run *run, const char *file)
@@ -234,8 +253,9 @@ void report_output(struct run *run, const char *file, const char *why)
         out_flush(&run->out);
     say(run, "modelfile: %s: %s\n", shown(file).text, why);
     if (run->options->json)
-        error_json(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file,
-                   MF_NO_OFFSET, why);
+        error_json(run, EXIT_OUTPUT,
+                   (struct failure){ mf_status_name(MF_ERR_OUTPUT), file, why,
+                                     MF_NO_OFFSET, NULL, NULL });
 }
 
 void report_done(struct run *run, const char *path, const char *what)

@@ -97,23 +97,38 @@ enum mf_status {
 
 #define MF_NO_OFFSET UINT64_MAX
 
-/* message: one sentence without a full stop, printable UTF-8 (bytes of a file
- * are escaped in it), naming the value found and the bound it broke.
- * offset: where in the file, or MF_NO_OFFSET.
- * shard: the name of the file beside the one that was opened in which offset
- * lies, terminated; "" where it is that one itself.
- * in_imatrix: all this is about the importance matrix, not about the model.
- * exists: a file stands where one is to be written, and replace was not set. */
+/* Which of several files an error is about. */
+enum mf_error_file {
+    MF_ERROR_IN_MODEL,  /* the one that was named to the call */
+    MF_ERROR_IN_SHARD,  /* another file of the same model */
+    MF_ERROR_IN_IMATRIX /* the importance matrix */
+};
+
+/* The message is for people: it names the value found and the bound it broke,
+ * and no option of any program.  The rule is for programs: with it they find
+ * out what happened, and which advice of their own goes with it. */
 struct mf_error {
     enum mf_status status;
-    uint64_t offset;
-    char message[320];
-    const char *rule; /* "FILE-COUNT": one of mf_rule_at where the bytes are at
-                         fault, else "" */
-    char shard[256];
-    bool in_imatrix;
-    bool exists;
+    uint64_t offset;   /* in that file, or MF_NO_OFFSET */
+    char message[320]; /* one sentence without a full stop, printable UTF-8;
+                          other bytes of a file are escaped in it */
+    const char *rule;  /* "FILE-COUNT", an id of mf_rule_at: the file breaks it;
+                          "OUTPUT-EXISTS", of mf_reason_at: the request was
+                          refused for it; else "" */
+    enum mf_error_file file;
+    char
+        shard[256]; /* MF_ERROR_IN_SHARD: its name, without a folder; else "" */
 };
+
+struct mf_reason_info {
+    const char *id;        /* "OUTPUT-EXISTS" */
+    enum mf_status status; /* of such an error */
+    const char *meaning;   /* in a line */
+};
+
+/* All reasons for which a request is refused and a caller can ask for something
+ * else, index from 0 until false. */
+MF_API bool mf_reason_at(size_t index, struct mf_reason_info *out);
 
 /* "corrupt" for MF_ERR_CORRUPT and so on; never NULL. */
 MF_API const char *mf_status_name(enum mf_status status);

@@ -166,6 +166,37 @@ formats_by_name() {
 }
 check_empty "only the table of formats names one" formats_by_name
 
+# A message of the library is read in other programs, too: which option or
+# command helps is for cli/advice.def to say.
+speaks_for_program() {
+    # shellcheck disable=SC2046 # file names have no spaces here
+    code $(find lib apr gguf safetensors -name '*.[ch]' -o -name '*.def') |
+        grep -v '#.*include' |
+        grep -E '"[^"]*(^|[^a-z-])--[a-z]|"--[a-z]|"[^"]*modelfile [a-z]'
+}
+check_empty "no message of the library names an option or a command" \
+    speaks_for_program
+
+# advice_keys: ids in cli/advice.def that no reason and no rule has.
+advice_keys() {
+    sed -n 's/^ADVICE("\([^"]*\)".*/\1/p' cli/advice.def | sort -u |
+        while read -r key; do
+            grep -q "\"$key\"," lib/base/reasons.def lib/base/rules.def ||
+                echo "$key"
+        done
+}
+check_empty "cli/advice.def has keys of reasons.def and rules.def" advice_keys
+
+# ids FILE: the ids of a table of rules or reasons.
+ids() {
+    sed -n 's/^[A-Z]*([A-Z0-9_]*, *"\([^"]*\)",.*/\1/p' "$1"
+}
+ids_of_both() {
+    { ids lib/base/rules.def; ids lib/base/reasons.def; } | sort | uniq -d
+}
+check "reasons have ids" [ "$(ids lib/base/reasons.def | wc -l)" -ge 10 ]
+check_empty "no reason has the id of a rule" ids_of_both
+
 # The tables of docs/ARCHITECTURE.md: "| `lib/io` | `source.h`, `reader.h` | ...".
 # Each folder has a row, each header that a row names is in its folder, and rooms
 # come in the order of the matrix.

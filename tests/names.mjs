@@ -974,7 +974,7 @@ const BAD_TEMPLATES = {
 for (const [name, template] of Object.entries(BAD_TEMPLATES))
     refused(`chat templates: ${name}`, hfFolder("uncertain", LLAMA, LEAST,
         undefined, { ...BOS, chat_template: template }),
-    /(chat_template|duplicate chat template).* --lossy leaves/, ...GGUF);
+    /(chat_template|duplicate chat template).* --lossy drops/, ...GGUF);
 
 check("--lossy leaves a tokenizer out that is not certain", () => {
     const from = hfFolder("uncertain", LLAMA, LEAST, "[]");

@@ -160,10 +160,10 @@ static void weights_are_those_of_what_changes(void **state)
     refuse(&wishes, MF_ERR_ARGUMENT, "not both");
     wishes.exclude_count = 0;
     down = "nothing";
-    refuse(&wishes, MF_ERR_ARGUMENT, "is left to use");
+    refuse(&wishes, MF_ERR_ARGUMENT, "entry of the importance matrix is left");
     wishes.imatrix = NULL;
     wishes.include_count = 0;
-    refuse(&wishes, MF_ERR_ARGUMENT, "IQ2_XXS needs an importance matrix");
+    refuse(&wishes, MF_ERR_ARGUMENT, "IQ2_XXS requires an importance matrix");
 }
 
 struct weights {

@@ -394,6 +394,11 @@ static void null_mf_model_quantize(void)
                             &dry, NULL));
 }
 
+static void null_mf_reason_at(void)
+{
+    assert_false(mf_reason_at(0, NULL));
+}
+
 static void null_mf_rule_at(void)
 {
     assert_false(mf_rule_at(0, NULL));
@@ -657,6 +662,7 @@ static const struct {
     { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_pattern_check", null_mf_pattern_check },
     { "mf_model_quantize", null_mf_model_quantize },
+    { "mf_reason_at", null_mf_reason_at },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },

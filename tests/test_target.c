@@ -147,10 +147,10 @@ static void one_that_exists_is_noticed(void **state)
     save(scratch_path("o"), "old", 3);
     assert_int_equal(mf_target_open(env, scratch_path("o"), 3, false, &target),
                      MF_ERR_OUTPUT);
-    assert_true(mf_env_error(env)->exists);
+    assert_string_equal(mf_env_error(env)->rule, "OUTPUT-EXISTS");
     assert_null(strstr(mf_env_error(env)->message, "--"));
     mf_clear_error(env);
-    assert_false(mf_env_error(env)->exists);
+    assert_string_equal(mf_env_error(env)->rule, "");
     assert_int_equal(empty_scratch(), 1);
 }
 

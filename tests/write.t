@@ -100,7 +100,7 @@ places() {
     old o.gguf
     mkdir folder
     ln -s loop.gguf loop.gguf
-    ends 4 convert "$model" o.gguf && says "already exists.*--force" &&
+    ends 4 convert "$model" o.gguf && says "already exists; use --force" &&
         still_old o.gguf &&
         ends 4 convert "$model" folder && says "folder\|irectory" &&
         ends 4 convert --force "$model" folder &&

@@ -60,6 +60,20 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
     return status;
 }
 
+enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
+                          uint64_t offset, const char *format, ...)
+{
+    va_list arguments;
+
+    if (env->error.status != MF_OK)
+        return env->error.status;
+    va_start(arguments, format);
+    note(env, mf_reasons[reason].status, mf_reasons[reason].id, offset, format,
+         arguments);
+    va_end(arguments);
+    return env->error.status;
+}
+
 enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
                          const char *format, ...)
 {
@@ -81,8 +95,7 @@ void mf_clear_error(struct mf_env *env)
     env->error.message[0] = 0;
     env->error.shard[0] = 0;
     env->error.rule = "";
-    env->error.in_imatrix = false;
-    env->error.exists = false;
+    env->error.file = MF_ERROR_IN_MODEL;
 }
 
 enum mf_status mf_missing(struct mf_env *env, const char *argument)

@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
+#include "lib/base/reasons.h"
 #include "lib/base/rules.h"
 
 #if defined(__GNUC__)
@@ -30,6 +31,12 @@ enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
  * that they break tells the status. */
 enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
                          const char *format, ...) MF_PRINTF(4, 5);
+
+/* The same where the caller asked for what cannot be done: the reason gives the
+ * status. */
+enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
+                          uint64_t offset, const char *format, ...)
+    MF_PRINTF(4, 5);
 
 /* A public call starts without an error. */
 void mf_clear_error(struct mf_env *env);

@@ -113,9 +113,10 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
     assert(heap->live >= old_size);
     if (new_size > old_size && heap->limit &&
         (others > heap->limit || new_size > heap->limit - others)) {
-        mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                "%zu bytes are needed beside %zu, more than the limit of %zu",
-                new_size, others, heap->limit);
+        mf_decline(env, MF_REASON_HEAP_LIMIT, MF_NO_OFFSET,
+                   "%zu bytes are needed in addition to %zu, more than the "
+                   "limit of %zu",
+                   new_size, others, heap->limit);
         return NULL;
     }
     moved =

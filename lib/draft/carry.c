@@ -187,12 +187,11 @@ static enum mf_status refuse(const struct mf_carry *carry,
 {
     bool array = entry->type == MF_VALUE_ARRAY;
 
-    return mf_fail(carry->draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "%s cannot carry the metadatum '%s', %s%s: unset it, or "
-                   "leave out such values with --lossy",
-                   carry->draft->format->name, mf_quote(entry->key).text,
-                   array ? "an array of type " : "of type ",
-                   mf_value_type_name(array ? entry->of : entry->type));
+    return mf_decline(carry->draft->env, MF_REASON_NOT_LOSSLESS, MF_NO_OFFSET,
+                      "%s cannot carry metadata key '%s', %s%s",
+                      carry->draft->format->name, mf_quote(entry->key).text,
+                      array ? "an array of type " : "of type ",
+                      mf_value_type_name(array ? entry->of : entry->type));
 }
 
 /* Numbers that GGUF types and JSON does not: "[1,-2]", "[0.5]". */
@@ -245,10 +244,10 @@ static enum mf_status add_name(const struct mf_carry *carry,
 
     if (mf_names_add(names, last) == MF_NOT_FOUND)
         return MF_OK;
-    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "there would be two values of '%s' in %s: unset one, or "
-                   "leave out the second with --lossy",
-                   mf_quote(draft->entry[last].key).text, draft->format->name);
+    return mf_decline(draft->env, MF_REASON_NOT_LOSSLESS, MF_NO_OFFSET,
+                      "metadata key '%s' would be duplicate in %s",
+                      mf_quote(draft->entry[last].key).text,
+                      draft->format->name);
 }
 
 static enum mf_status carry_all(struct mf_carry *carry, size_t *left_out)

@@ -284,17 +284,16 @@ static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
     struct mf_draft *draft = hub->draft;
     struct mf_env *env = hub->env;
     size_t before = draft->entry_count;
-    struct mf_error error;
 
     if (mf_tokenizer_add(draft, hub->model, &hub->config) == MF_OK)
         return MF_OK;
-    error = env->error;
-    if (error.status == MF_ERR_MEMORY)
-        return error.status;
-    mf_clear_error(env);
+    if (env->error.status == MF_ERR_MEMORY)
+        return env->error.status;
+    if (!draft->lossy && env->error.status != MF_ERR_LIMIT)
+        env->error.rule = mf_reasons[MF_REASON_NOT_LOSSLESS].id;
     if (!draft->lossy)
-        return mf_fail(env, error.status, error.offset,
-                       "%s; --lossy leaves the tokenizer out", error.message);
+        return env->error.status;
+    mf_clear_error(env);
     draft->entry_count = before;
     ++*left_out;
     return MF_OK;

@@ -177,19 +177,20 @@ static enum mf_status set_rows(const struct mf_renaming *renaming,
     uint64_t row_size;
 
     if (heads == 0)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "missing %s in the metadata: the order of rows of "
-                       "tensor '%s' depends on it",
-                       keys ? "head_count_kv" : "head_count",
-                       mf_quote(tensor->name).text);
+        return mf_decline(draft->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                          "missing %s in the metadata: the order of rows of "
+                          "tensor '%s' depends on it",
+                          keys ? "head_count_kv" : "head_count",
+                          mf_quote(tensor->name).text);
     if (tensor->rank < 1 || tensor->rank > 2 || tensor->size == 0 ||
         tensor->from == MF_TYPE_UNKNOWN || columns % type->block != 0 ||
         !mf_mul(columns / type->block, type->bytes, &row_size) ||
         rows % heads != 0 || rows / heads % 2 != 0)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "cannot reorder the %" PRIu64 " rows of tensor '%s': "
-                       "%" PRIu64 " heads of an even number of rows expected",
-                       rows, mf_quote(tensor->name).text, heads);
+        return mf_decline(draft->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                          "cannot reorder the %" PRIu64 " rows of tensor '%s': "
+                          "%" PRIu64
+                          " heads of an even number of rows expected",
+                          rows, mf_quote(tensor->name).text, heads);
     tensor->rows = (struct mf_rows){ .size = row_size,
                                      .half = rows / heads / 2,
                                      .apart = renaming->to == MF_NAMING_HF };

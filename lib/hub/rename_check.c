@@ -139,20 +139,20 @@ static enum mf_status unknown_name(const struct mf_renaming *renaming,
                                    const struct mf_model *model,
                                    const struct mf_record *record)
 {
-    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "unknown tensor '%s': not a %s name of this architecture",
-                   mf_record_name(record).text,
-                   renaming->to == MF_NAMING_GGUF ? "Hugging Face"
-                                                  : "llama.cpp");
+    return mf_decline(model->env, MF_REASON_NAMES_UNKNOWN, record->entry,
+                      "unknown tensor '%s': not a %s name of this architecture",
+                      mf_record_name(record).text,
+                      renaming->to == MF_NAMING_GGUF ? "Hugging Face"
+                                                     : "llama.cpp");
 }
 
 static enum mf_status would_lose(const struct mf_model *model,
                                  const struct mf_record *record)
 {
-    return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "tensor '%s' has no Hugging Face name: config.json "
-                   "describes its values there; --lossy drops it",
-                   mf_record_name(record).text);
+    return mf_decline(model->env, MF_REASON_NOT_LOSSLESS, record->entry,
+                      "tensor '%s' has no Hugging Face name: config.json "
+                      "describes its values there",
+                      mf_record_name(record).text);
 }
 
 /* How many of the model's names are known on that side. */

@@ -89,10 +89,10 @@ enum mf_status mf_hub_class_unknown(struct mf_env *env, struct mf_str name)
     for (size_t i = 0; i < CLASS_COUNT && used < sizeof(known); i++)
         used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
                                  i > 0 ? ", " : "", classes[i].type);
-    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "renaming tensors of architecture '%s' is not supported; "
-                   "supported are %s",
-                   mf_quote(name).text, known);
+    return mf_decline(env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                      "renaming tensors of architecture '%s' is not supported; "
+                      "supported are %s",
+                      mf_quote(name).text, known);
 }
 
 /* ---- names ---- */

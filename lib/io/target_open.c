@@ -336,10 +336,12 @@ static enum mf_status open_path(struct mf_target *target)
         errno = S_ISDIR(target->old.st_mode) ? EISDIR : EINVAL;
         return mf_target_fail(target->env, target, MF_NO_OFFSET, "written");
     }
-    if (!target->replace) {
-        target->env->error.exists = true;
-        return mf_target_refuse(target, "already exists");
-    }
+    if (!target->replace)
+        return mf_decline(
+            target->env, MF_REASON_OUTPUT_EXISTS, MF_NO_OFFSET,
+            "'%s' already exists",
+            mf_quote((struct mf_str){ target->path, strlen(target->path) })
+                .text);
     return open_file(target);
 }
 

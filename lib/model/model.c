@@ -154,8 +154,9 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
     status = kept.name ? mf_model_add_source(model, &kept, kept.name)
                        : env->error.status;
     if (status == MF_OK && !model->format->parse)
-        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                         "this is only a list of shards, which need a folder");
+        status =
+            mf_decline(env, MF_REASON_SHARD_LIST_ALONE, MF_NO_OFFSET,
+                       "this is only a list of shards, which need a folder");
     return settle(model, status, out);
 }
 

@@ -307,8 +307,8 @@ enum mf_status mf_pending_open_file(struct mf_env *env, const char *path,
 static enum mf_status in_the_way(struct mf_env *env,
                                  const struct mf_pending *pending)
 {
-    return mf_fail(
-        env, MF_ERR_OUTPUT, MF_NO_OFFSET,
+    return mf_decline(
+        env, MF_REASON_JOURNAL_UNTRUSTED, MF_NO_OFFSET,
         "an edit may have been interrupted: '%s' %s and is not applied",
         mf_quote((struct mf_str){ pending->name, strlen(pending->name) }).text,
         pending->reason);

@@ -173,11 +173,11 @@ enum mf_status mf_model_require_complete(const struct mf_model *model)
 
     if (!model->incomplete)
         return MF_OK;
-    return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this is only shard %" PRIu64 " of %" PRIu64
-                   ": the others cannot be found, because its name does not "
-                   "end in -%05" PRIu64 "-of-%05" PRIu64,
-                   number, count, number, count);
+    return mf_decline(model->env, MF_REASON_SHARD_STRAY, MF_NO_OFFSET,
+                      "this is only shard %" PRIu64 " of %" PRIu64
+                      ": the others cannot be found, because its name does not "
+                      "end in -%05" PRIu64 "-of-%05" PRIu64,
+                      number, count, number, count);
 }
 
 enum mf_status mf_model_open_numbered(struct mf_model *model, const char *path)

@@ -115,7 +115,8 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
 /* What went wrong in this file is none of the model's faults. */
 static enum mf_status blame(struct mf_env *env, enum mf_status status)
 {
-    env->error.in_imatrix = status != MF_OK;
+    if (status != MF_OK)
+        env->error.file = MF_ERROR_IN_IMATRIX;
     return status;
 }
 
@@ -127,9 +128,10 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
     enum mf_status status;
 
     if (choice->include_count > 0 && choice->exclude_count > 0)
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "entries of an importance matrix are either chosen or "
-                       "left out, not both");
+        return mf_decline(
+            env, MF_REASON_IMATRIX_ENTRIES, MF_NO_OFFSET,
+            "entries of an importance matrix are either included or "
+            "excluded, not both");
     imatrix = mf_alloc(env, sizeof(*imatrix));
     if (!imatrix)
         return env->error.status;
@@ -137,9 +139,10 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
     mf_arena_init(&imatrix->arena, env);
     status = open_either(imatrix, path, choice);
     if (status == MF_OK && imatrix->count == 0)
-        status = mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                         "no entry of the importance matrix is left to use: "
-                         "none has a name that is asked for");
+        status =
+            mf_decline(env, MF_REASON_IMATRIX_ENTRIES, MF_NO_OFFSET,
+                       "no entry of the importance matrix is left: no name "
+                       "matches");
     if (status == MF_OK)
         status = build_names(imatrix);
     if (status == MF_OK)
@@ -214,10 +217,11 @@ static enum mf_status read_entry(const struct mf_imatrix *imatrix,
                                  struct mf_str name, float *out, size_t count)
 {
     if (entry->count != count)
-        return mf_fail(imatrix->env, MF_ERR_ARGUMENT, entry->offset,
-                       "the importance matrix has %" PRIu64
-                       " numbers for tensor '%s', not %zu",
-                       entry->count, mf_quote(name).text, count);
+        return mf_decline(imatrix->env, MF_REASON_IMATRIX_MISMATCH,
+                          entry->offset,
+                          "the importance matrix has %" PRIu64
+                          " numbers for tensor '%s', not %zu",
+                          entry->count, mf_quote(name).text, count);
     if (mf_source_read(imatrix->env, &imatrix->source, entry->offset, out,
                        count * sizeof(*out)) != MF_OK ||
         divide(imatrix, entry, out) != MF_OK)

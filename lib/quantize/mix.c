@@ -143,10 +143,11 @@ static enum mf_status check_source(const struct mf_mix *mix,
                        mf_quote(tensor->name).text, name);
     if (mix->options->allow_requantize)
         return MF_OK;
-    return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "tensor '%s' is %s already: quantizing it again loses more "
-                   "than quantizing the original would, and must be allowed",
-                   mf_quote(tensor->name).text, name);
+    return mf_decline(
+        mix->env, MF_REASON_ALREADY_QUANTIZED, MF_NO_OFFSET,
+        "tensor '%s' is %s already: quantizing it again loses more "
+        "than quantizing the original",
+        mf_quote(tensor->name).text, name);
 }
 
 /* Rows of the model's tensor that the matrix has a number for: one for each
@@ -172,10 +173,10 @@ static enum mf_status check_weights(const struct mf_draft *draft,
     tensor->weights.at = NULL;
     if (mf_mix_is_embedding(tensor->name))
         return MF_OK; /* the matrix has it for what the embedding is tied to */
-    return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "the importance matrix has %" PRIu64
-                   " numbers for tensor '%s', which has %" PRIu64 " columns",
-                   entry->count, mf_quote(tensor->name).text, count);
+    return mf_decline(draft->env, MF_REASON_IMATRIX_MISMATCH, MF_NO_OFFSET,
+                      "the importance matrix has %" PRIu64
+                      " numbers for tensor '%s', which has %" PRIu64 " columns",
+                      entry->count, mf_quote(tensor->name).text, count);
 }
 
 static enum mf_status change(const struct mf_mix *mix,
@@ -189,10 +190,11 @@ static enum mf_status change(const struct mf_mix *mix,
         check_weights(draft, tensor, imatrix) != MF_OK)
         return mix->env->error.status;
     if (mf_mix_needs_weights(mix, tensor->name, type) && !tensor->weights.at)
-        return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "tensor '%s' would be %s, which is garbage without an "
-                       "importance matrix for it",
-                       mf_quote(tensor->name).text, mf_types[type].name);
+        return mf_decline(
+            mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
+            "tensor '%s' would be %s, which is useless without an "
+            "importance matrix for it",
+            mf_quote(tensor->name).text, mf_types[type].name);
     tensor->type = type;
     tensor->type_id = draft->format->type_id(type);
     if (mf_elements(tensor->dim, tensor->rank, &elements) &&
@@ -248,12 +250,12 @@ static enum mf_status check_use(struct mf_env *env,
     if (!imatrix ||
         (found > 0 && (result->weighted > 0 || result->changed == 0)))
         return MF_OK;
-    mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-            "weighted 0 of %zu tensors: none of the %zu entries of the "
-            "importance matrix is for a tensor that is quantized; it may be "
-            "that of another model",
-            result->changed, imatrix->count);
-    env->error.in_imatrix = true;
+    mf_decline(env, MF_REASON_IMATRIX_MISMATCH, MF_NO_OFFSET,
+               "weighted 0 of %zu tensors: none of the %zu entries of the "
+               "importance matrix is for a tensor that is quantized; it may be "
+               "that of another model",
+               result->changed, imatrix->count);
+    env->error.file = MF_ERROR_IN_IMATRIX;
     return env->error.status;
 }
 

@@ -248,9 +248,8 @@ enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix)
 {
     if (mix->row == MF_NOT_FOUND || !mixes[mix->row].imatrix || has_imatrix)
         return MF_OK;
-    return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "%s needs an importance matrix: without one it is garbage",
-                   mixes[mix->row].name);
+    return mf_decline(mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
+                      "%s requires an importance matrix", mixes[mix->row].name);
 }
 
 uint32_t mf_mix_file_type(enum mf_type type)

@@ -29,10 +29,10 @@ static enum mf_status check_model(const struct quantizing *work)
     if (mf_model_require_complete(work->model) != MF_OK)
         return work->model->env->error.status;
     if (info->error_count > 0)
-        return mf_fail(work->model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "the model has %zu error%s and is not quantized; "
-                       "modelfile validate tells which",
-                       info->error_count, info->error_count == 1 ? "" : "s");
+        return mf_decline(work->model->env, MF_REASON_INPUT_INVALID,
+                          MF_NO_OFFSET,
+                          "the model has %zu error%s and is not quantized",
+                          info->error_count, info->error_count == 1 ? "" : "s");
     if (info->byte_order == MF_BIG_ENDIAN)
         return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the model is big-endian: its numbers are not "
@@ -100,12 +100,12 @@ static enum mf_status plan_output(struct quantizing *work,
                 ? MF_NO_TYPE_ID
                 : draft->format->type_id((enum mf_type)tensor->type);
         if (tensor->type_id == MF_NO_TYPE_ID)
-            return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "%s cannot carry tensor '%s' as %s",
-                           draft->format->name, mf_quote(tensor->name).text,
-                           tensor->type == MF_TYPE_UNKNOWN
-                               ? "it is"
-                               : mf_types[tensor->type].name);
+            return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED,
+                              MF_NO_OFFSET, "%s cannot carry tensor '%s' as %s",
+                              draft->format->name, mf_quote(tensor->name).text,
+                              tensor->type == MF_TYPE_UNKNOWN
+                                  ? "it is"
+                                  : mf_types[tensor->type].name);
     }
     return mf_draft_plan(draft);
 }
@@ -175,9 +175,11 @@ static enum mf_status open_imatrix(struct quantizing *work)
     if (!options->imatrix)
         return options->include_count + options->exclude_count == 0
                    ? MF_OK
-                   : mf_fail(work->model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                             "entries of an importance matrix are chosen, and "
-                             "there is no matrix");
+                   : mf_decline(
+                         work->model->env, MF_REASON_IMATRIX_ENTRIES,
+                         MF_NO_OFFSET,
+                         "entries of an importance matrix are chosen, but "
+                         "there is no matrix");
     if (mf_imatrix_open(work->model->env, options->imatrix, &choice,
                         &work->imatrix) != MF_OK)
         return work->model->env->error.status;

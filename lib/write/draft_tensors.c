@@ -10,9 +10,9 @@ static enum mf_status no_such_type(const struct mf_draft *draft,
                                    const struct mf_record *record,
                                    const char *type)
 {
-    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "%s cannot carry tensor '%s', which is %s",
-                   draft->format->name, mf_record_name(record).text, type);
+    return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED, record->entry,
+                      "%s cannot carry tensor '%s', which is %s",
+                      draft->format->name, mf_record_name(record).text, type);
 }
 
 /* APR has tensors whose bytes are not those that their shape asks for: rows

@@ -278,11 +278,10 @@ static enum mf_status check(const struct edit *edit)
                        "%s %s cannot be written", model->format->name,
                        model->format->variant);
     if (!can_be_mended(model))
-        return mf_fail(edit->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "the file has %zu error%s and is not edited; modelfile "
-                       "validate tells which",
-                       model->info.error_count,
-                       model->info.error_count == 1 ? "" : "s");
+        return mf_decline(edit->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
+                          "the file has %zu error%s and is not edited",
+                          model->info.error_count,
+                          model->info.error_count == 1 ? "" : "s");
     if (model->part[0].is_split && model->part[0].split_number > 0)
         return mf_fail(edit->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "the metadata of a split model stand in its first file, "

@@ -96,14 +96,15 @@ static enum mf_status check_tensor(struct mf_model *model, size_t index,
         return mf_fail(model->env, MF_ERR_CORRUPT, record->entry,
                        "tensor '%s' is damaged", mf_record_name(record).text);
     if (!as_bytes && record->type == MF_TYPE_UNKNOWN)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
-                       "tensor '%s' is of a type that is not known here: only "
-                       "its bytes can be exported",
-                       mf_record_name(record).text);
+        return mf_decline(
+            model->env, MF_REASON_TYPE_NOT_DECODED, record->entry,
+            "tensor '%s' has an unknown type: only its bytes can be "
+            "exported",
+            mf_record_name(record).text);
     if (!as_bytes && model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian: its numbers are not "
-                       "converted");
+        return mf_decline(model->env, MF_REASON_TYPE_NOT_DECODED, MF_NO_OFFSET,
+                          "the model is big-endian: its numbers are not "
+                          "converted");
     return MF_OK;
 }
 

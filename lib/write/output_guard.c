@@ -85,17 +85,19 @@ static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
     if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0)
         return MF_OK;
     if (outputs->deletes && (dash || !S_ISREG(file.st_mode)))
-        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'%s' is no regular file: the inputs would be lost",
-                       mf_quote((struct mf_str){ path, strlen(path) }).text);
+        return mf_decline(
+            outputs->env, MF_REASON_OUTPUT_NOT_FILE, MF_NO_OFFSET,
+            "'%s' is not a regular file: the inputs would be lost",
+            mf_quote((struct mf_str){ path, strlen(path) }).text);
     if (!S_ISREG(file.st_mode))
         return MF_OK;
     what = part_of(outputs, &file, arena);
     if (!what)
         return outputs->env->error.status; /* of memory */
-    return mf_fail(outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "'%s' is %s: choose another name",
-                   mf_quote((struct mf_str){ path, strlen(path) }).text, what);
+    return mf_decline(outputs->env, MF_REASON_OUTPUT_IS_INPUT, MF_NO_OFFSET,
+                      "'%s' is %s: choose another name",
+                      mf_quote((struct mf_str){ path, strlen(path) }).text,
+                      what);
 }
 
 /* ---- no two of them are one ---- */

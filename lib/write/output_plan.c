@@ -39,11 +39,10 @@ static enum mf_status check_model(struct mf_model *model,
                                   const struct mf_format *format)
 {
     if (model->info.error_count > 0)
-        return mf_fail(model->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "the model has %zu error%s and is not copied; "
-                       "modelfile validate tells which",
-                       model->info.error_count,
-                       model->info.error_count == 1 ? "" : "s");
+        return mf_decline(model->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
+                          "the model has %zu error%s and is not copied",
+                          model->info.error_count,
+                          model->info.error_count == 1 ? "" : "s");
     if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the model is big-endian, which %s cannot be",

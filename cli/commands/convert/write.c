@@ -203,16 +203,6 @@ static void remark_names(struct run *run, const struct mf_model *model,
 
 /* ---- writing ---- */
 
-static void failed(struct run *run)
-{
-    const char *rule = mf_env_error(run->env)->rule;
-
-    report_failure(run, run->operand[0]);
-    if (strcmp(rule, "DATA-NOT-FINITE") == 0 || strcmp(rule, "DATA-SCALE") == 0)
-        report_remark(run, run->operand[0],
-                      "--allow-nonfinite writes such values as they are");
-}
-
 static void write_out(struct run *run, struct mf_model *model)
 {
     const char *path = output_path(run->operand[1]);
@@ -221,7 +211,7 @@ static void write_out(struct run *run, struct mf_model *model)
     remark_names(run, model, path);
     warn_of_large(run, model);
     if (mf_model_convert(model, path, how, &result) != MF_OK) {
-        failed(run);
+        report_failure(run, run->operand[0]);
         return;
     }
     report_done(run, path,

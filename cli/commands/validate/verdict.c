@@ -144,14 +144,26 @@ static const char *shard_path(struct run *run, struct verdict *verdict,
     return verdict->path; /* out of memory; the message has it, too */
 }
 
+/* Other ids name the reason of a refusal. */
+static bool is_rule(const char *id)
+{
+    struct mf_rule_info rule;
+
+    for (size_t i = 0; mf_rule_at(i, &rule); i++)
+        if (strcmp(rule.id, id) == 0)
+            return true;
+    return false;
+}
+
 /* A file that cannot be parsed has a finding; one that cannot be read is an
  * error of the run. */
 static void add_error(struct run *run, const struct verdict_options *options,
                       struct baseline *baseline, struct verdict *verdict)
 {
     const struct mf_error *error = mf_env_error(run->env);
+    const char *rule = is_rule(error->rule) ? error->rule : "";
     struct result result = { .path = verdict->path,
-                             .finding = { .rule = error->rule,
+                             .finding = { .rule = rule,
                                           .severity = MF_ERROR,
                                           .offset = error->offset,
                                           .message = error->message } };
@@ -163,7 +175,7 @@ static void add_error(struct run *run, const struct verdict_options *options,
     }
     verdict->result = &verdict->only;
     verdict->found.of[MF_ERROR] = 1;
-    if (*error->rule) {
+    if (*rule) {
         verdict->room = 1;
         add(run, verdict, options->strict, baseline, result);
     } else {

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * advice.c - what a user can do about an error of the library
+ */
+#include "cli/advice.h"
+
+#include <string.h>
+
+#include "cli/args.h"
+
+struct advice {
+    const char *key, *option, *text;
+};
+
+static const struct advice advices[] = {
+#define ADVICE(key, option, text) { key, option, text },
+#include "cli/advice.def"
+#undef ADVICE
+};
+
+static bool has_option(const struct run *run, const char *name)
+{
+    const struct option *option = run->command ? run->command->options : NULL;
+
+    for (; option && option->name; option++)
+        if (strcmp(option->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *advice_for(const struct run *run, const struct mf_error *error)
+{
+    for (size_t i = 0; i < sizeof(advices) / sizeof(*advices); i++)
+        if (strcmp(advices[i].key, error->rule) == 0 &&
+            (!advices[i].option || has_option(run, advices[i].option)))
+            return advices[i].text;
+    return NULL;
+}

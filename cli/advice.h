@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * advice.h - what a user can do about an error of the library
+ */
+#ifndef MF_CLI_ADVICE_H
+#define MF_CLI_ADVICE_H
+
+#include "cli/cli.h"
+
+/* "use --force to overwrite it"; NULL if there is no advice for this error and
+ * this command. */
+const char *advice_for(const struct run *run, const struct mf_error *error);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * reasons.c - why a request is refused although the bytes are fine
+ */
+#include "lib/base/reasons.h"
+
+const struct mf_reason_info mf_reasons[MF_REASON_COUNT] = {
+#define REASON(NAME, id, status, meaning) { id, MF_ERR_##status, meaning },
+#include "lib/base/reasons.def"
+#undef REASON
+};
+
+bool mf_reason_at(size_t index, struct mf_reason_info *out)
+{
+    if (!out || index >= MF_REASON_COUNT)
+        return false;
+    *out = mf_reasons[index];
+    return true;
+}
