@@ -19,14 +19,25 @@ bool formats_is_main(size_t row, const struct mf_format_info *format)
     return true;
 }
 
-/* A format that has q8_0 has quantized types. */
+/* It has a type of blocks that quantize can write. */
+static bool holds_blocks(const char *format)
+{
+    struct mf_type_info type;
+
+    for (size_t i = 0; mf_type_at(i, &type); i++)
+        if (type.block > 1 && mf_mix_name(type.name) &&
+            mf_type_in(type.name, format))
+            return true;
+    return false;
+}
+
 const char *formats_name(enum formats which, size_t index)
 {
     struct mf_format_info format;
 
     for (size_t row = 0; mf_format_at(row, &format); row++)
         if (format.can_write && formats_is_main(row, &format) &&
-            (which != FORMATS_BLOCKS || mf_type_in("q8_0", format.name)) &&
+            (which != FORMATS_BLOCKS || holds_blocks(format.name)) &&
             index-- == 0)
             return format.name;
     return NULL;
