@@ -91,6 +91,18 @@ static void width_counts_within_a_format(void **state)
     assert_int_equal(list.count, 1);
 }
 
+/* "k" as an array of three numbers of 32 bits, each one more than the last. */
+static void put_three(enum mf_value_type type, int32_t first)
+{
+    begin_gguf(&gguf, 0, 1);
+    add_string(&gguf, "k");
+    add_number(&gguf, MF_VALUE_ARRAY, 4);
+    add_number(&gguf, type, 4);
+    add_number(&gguf, 3, 8);
+    for (int32_t i = first; i < first + 3; i++)
+        add_number(&gguf, (uint32_t)i, 4);
+}
+
 /* Longer than what is kept in memory; each format reads other pieces. */
 static void long_texts_are_compared_whole(void **state)
 {
@@ -140,13 +152,7 @@ static void first_element_is_reported(void **state)
     struct list list;
 
     (void)state;
-    begin_gguf(&gguf, 0, 1);
-    add_string(&gguf, "k");
-    add_number(&gguf, MF_VALUE_ARRAY, 4);
-    add_number(&gguf, MF_VALUE_U32, 4);
-    add_number(&gguf, 3, 8);
-    for (uint32_t i = 1; i <= 3; i++)
-        add_number(&gguf, i, 4);
+    put_three(MF_VALUE_U32, 1);
     for (size_t i = 0; i < COUNT(rows); i++) {
         put_json(rows[i].json);
         diff_gguf(&list, true);
@@ -162,13 +168,7 @@ static void first_element_with_a_sign_is_reported(void **state)
     struct list list;
 
     (void)state;
-    begin_gguf(&gguf, 0, 1);
-    add_string(&gguf, "k");
-    add_number(&gguf, MF_VALUE_ARRAY, 4);
-    add_number(&gguf, MF_VALUE_I32, 4);
-    add_number(&gguf, 3, 8);
-    for (uint32_t i = 0; i < 3; i++)
-        add_number(&gguf, i - 1, 4);
+    put_three(MF_VALUE_I32, -1);
     put_json("[-1,0,2]");
     diff_gguf(&list, true);
     assert_int_equal(list.count, 1);

@@ -129,6 +129,13 @@ static enum mf_status produce(void *user, size_t tensor, uint64_t offset,
     return MF_OK;
 }
 
+/* With all tensors and keys, ready for bytes. */
+static void open_listed(struct mf_writer *writer, const char *path)
+{
+    assert_int_equal(list(writer), MF_OK);
+    assert_int_equal(mf_writer_open(writer, path), MF_OK);
+}
+
 /* ---- what was written ---- */
 
 static void check_tensors(const struct mf_model *model, const char *path)
@@ -206,8 +213,7 @@ static void every_format(void **state)
 
         snprintf(path, sizeof(path), "%s", path_in(formats[i]));
         snprintf(back, sizeof(back), "%s", path_in("back.gguf"));
-        assert_int_equal(list(writer), MF_OK);
-        assert_int_equal(mf_writer_open(writer, path), MF_OK);
+        open_listed(writer, path);
         assert_int_equal(mf_writer_fill(writer, produce, NULL), MF_OK);
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
@@ -266,8 +272,7 @@ static void many_threads(void **state)
         struct part part[PARTS];
         void *failed;
 
-        assert_int_equal(list(writer), MF_OK);
-        assert_int_equal(mf_writer_open(writer, path), MF_OK);
+        open_listed(writer, path);
         for (size_t t = 0; t < PARTS; t++) {
             part[t] = (struct part){ .writer = writer, .number = t };
             assert_int_equal(
@@ -309,8 +314,7 @@ static void into_a_pipe(void **state)
         snprintf(path, sizeof(path), "%s", path_in("pipe"));
         assert_int_equal(mkfifo(path, 0600), 0);
         assert_int_equal(pthread_create(&reader, NULL, read_pipe, path), 0);
-        assert_int_equal(list(writer), MF_OK);
-        assert_int_equal(mf_writer_open(writer, path), MF_OK);
+        open_listed(writer, path);
         assert_int_equal(mf_writer_fill(writer, produce, NULL), MF_OK);
         assert_int_equal(mf_writer_commit(writer), MF_OK);
         mf_writer_free(writer);
@@ -328,8 +332,7 @@ static void nothing_half(void **state)
     const char *path = path_in("half.gguf");
 
     (void)state;
-    assert_int_equal(list(writer), MF_OK);
-    assert_int_equal(mf_writer_open(writer, path), MF_OK);
+    open_listed(writer, path);
     assert_int_equal(mf_writer_push(writer, "12345", 5), MF_OK);
     assert_int_equal(mf_writer_write_at(writer, other, 0, 28, "abc", 3),
                      MF_ERR_ARGUMENT);
