@@ -60,6 +60,21 @@ broken_links() {
 }
 check_empty "links lead somewhere" broken_links
 
+# Files and names of the code that pages mention.
+folders='lib|tests|cli|docs|fixtures|gguf|apr|safetensors'
+endings='c|h|t|sh|def|awk|md|svg|mjs|tsv|txt'
+gone() {
+    grep -ohE "\b($folders)/[A-Za-z0-9_./-]+\.($endings)\b" $plain | sort -u |
+        while read -r file; do
+            [ -e "$file" ] || echo "$file"
+        done
+    grep -ohE '\b(mf|MF)_[A-Za-z0-9_]+' $plain | sort -u | while read -r name; do
+        grep -rqw --include='*.[ch]' --include='*.def' "$name" \
+            lib gguf apr safetensors || echo "$name"
+    done
+}
+check_empty "files and names of the code that pages mention exist" gone
+
 # ---- README.md
 
 check "README.md has at most 100 lines" [ "$(wc -l <README.md)" -le 100 ]
@@ -82,6 +97,17 @@ commands_differ() {
     diff "$dir/named" "$dir/known"
 }
 check_empty "README.md lists the program's commands" commands_differ
+
+options_missing() {
+    "$modelfile" help --json --quiet | tr -d '\n' |
+        grep -oE '"name": *"--[a-z-]+"' | sed 's/.*"--/--/; s/"$//' |
+        sort -u >"$dir/options"
+    [ -s "$dir/options" ] || echo "no options"
+    while read -r option; do
+        grep -qE -- "\`$option([ \`]|$)" docs/cli.md || echo "$option"
+    done <"$dir/options"
+}
+check_empty "docs/cli.md has every option" options_missing
 
 # tests/install.t compiles and runs the one in the header.
 examples_differ() {
