@@ -20,4 +20,10 @@ const char *formats_name(enum formats which, size_t index);
  * main row: the one with the shortest suffix. */
 bool formats_is_main(size_t row, const struct mf_format_info *format);
 
+/* The main row of a format; false if there is no format of that name. */
+bool formats_find(const char *name, struct mf_format_info *out);
+
+/* Whether a model can be quantized into the format. */
+bool formats_holds_blocks(const char *name);
+
 #endif

@@ -141,6 +141,12 @@ check "a newer version is refused" newer
 
 # ---- lists of formats
 
+chosen() {
+    run convert f.gguf named --to toy && cmp named f.toy &&
+        "$toy" help convert | grep -q -e "--to .*|toy" &&
+        "$toy" help quantize | grep -q -e "--to .*|toy"
+}
+check "--to takes its name, and help lists it" chosen
 listed() {
     "$toy" version --json | grep -q '"name":"toy","suffix":".toy"' &&
         "$toy" version --json | grep -q '"name":"q8_0"[^}]*"toy":true' &&

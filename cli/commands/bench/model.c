@@ -99,8 +99,8 @@ static enum mf_status write_model(const struct operation *operation,
 
     if (!operation->mix)
         return mf_model_convert(model, path, &how, NULL);
-    if (strcmp(format, "safetensors") == 0)
-        how.format = "gguf"; /* safetensors cannot hold quantized types */
+    if (!formats_holds_blocks(format))
+        how.format = formats_name(FORMATS_BLOCKS, 0);
     return mf_model_quantize(model, path, &what, &how, NULL);
 }
 

@@ -164,10 +164,7 @@ static enum mf_naming naming_of(const char *name)
 {
     struct mf_format_info format;
 
-    for (size_t i = 0; mf_format_at(i, &format); i++)
-        if (strcmp(format.name, name) == 0 && formats_is_main(i, &format))
-            return format.naming;
-    return MF_NAMING_KEEP;
+    return formats_find(name, &format) ? format.naming : MF_NAMING_KEEP;
 }
 
 static enum mf_naming naming_of_out(const char *path)

@@ -50,7 +50,7 @@ static bool set_type(struct mf_edit *edit, const char *name)
 bool edit_value_find(const struct editing *editing, const char *key,
                      struct mf_meta *out, const char **type)
 {
-    bool typed_keys = strcmp(editing->format, "gguf") != 0;
+    bool typed_keys = editing->values != MF_VALUES_TYPED;
     size_t size = strlen(key);
     struct mf_edit ignored;
 
@@ -174,10 +174,10 @@ static bool is_float(const char *value)
 static enum mf_value_type type_like(const struct editing *editing,
                                     const char *value)
 {
-    bool json = strcmp(editing->format, "gguf") != 0;
+    bool json = editing->values != MF_VALUES_TYPED;
     double number;
 
-    if (strcmp(editing->format, "safetensors") == 0)
+    if (editing->values == MF_VALUES_STRINGS)
         return MF_VALUE_STRING; /* it has no other type */
     if (strcmp(value, "true") == 0 || strcmp(value, "false") == 0)
         return MF_VALUE_BOOL;

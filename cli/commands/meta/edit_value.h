@@ -17,8 +17,9 @@ struct held {
 
 struct editing {
     struct run *run;
-    const char *path, *format;
-    struct mf_model *model; /* before the edits */
+    const char *path;
+    enum mf_values_kind values; /* of the model's format */
+    struct mf_model *model;     /* before the edits */
     struct mf_edit *edit;
     struct held *held; /* one for each edit */
     size_t count;

@@ -81,10 +81,12 @@ static bool parse_edits(struct editing *editing, struct mf_editor *editor)
 {
     struct run *run = editing->run;
     bool unset = strcmp(run->command->sub, "unset") == 0, parsed = true;
+    struct mf_format_info format;
 
     editing->model = mf_editor_model(editor);
     run->size = mf_model_info(editing->model)->file_size;
-    editing->format = mf_model_info(editing->model)->format;
+    if (formats_find(mf_model_info(editing->model)->format, &format))
+        editing->values = format.values;
     for (size_t i = 0; i < editing->count && parsed; i++)
         parsed =
             unset ? parse_unset(editing, run->operand[1 + i], &editing->edit[i])

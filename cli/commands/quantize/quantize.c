@@ -107,7 +107,7 @@ static const char *out_path(struct run *run)
         return output_path(run->operand[1]);
     snprintf(path, sizeof(path), "%.*sggml-model-%s.%s",
              slash ? (int)(slash + 1 - in) : 0, in, mix ? mix : "",
-             options.to ? options.to : "gguf");
+             options.to ? options.to : formats_name(FORMATS_BLOCKS, 0));
     return path;
 }
 
