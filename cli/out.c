@@ -22,8 +22,8 @@ bool out_hold_standard(void)
 
         if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
             continue;
-        /* All below it are open: it is the one that comes.  What is asked of it
-         * fails as it would without. */
+        /* All lower numbers are open, so open returns this one.  It is opened
+         * the wrong way round, so that using it still fails. */
         held = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
         if (held != fd)
             return false;
@@ -60,9 +60,9 @@ void out_init(struct out *out, int fd)
     out->columns = out_terminal_columns(fd);
 }
 
-/* After a write that failed.  Whoever shares our end of a pipe may have made it
- * one that does not wait. */
-static void consider(struct out *out)
+/* After a write that failed.  EAGAIN: another process that shares our end of a
+ * pipe has made it non-blocking. */
+static void handle_error(struct out *out)
 {
     struct pollfd ready = { .fd = out->fd, .events = POLLOUT };
 
@@ -89,7 +89,7 @@ void out_flush(struct out *out)
         if (wrote > 0)
             at += (size_t)wrote;
         else if (wrote < 0)
-            consider(out);
+            handle_error(out);
         else
             out->error = EIO;
     }
@@ -239,8 +239,8 @@ static bool starts_character(char byte)
     return ((unsigned char)byte & 0xc0) != 0x80;
 }
 
-/* The longest front or back of clean text that has at most width columns.  A
- * mark stays with the character before it. */
+/* The longest beginning or end of clean text that fits width columns.  A
+ * combining mark stays with the character before it. */
 static struct mf_str front(struct mf_str text, size_t width)
 {
     size_t size = 0;
@@ -268,7 +268,7 @@ static struct mf_str back(struct mf_str text, size_t width)
         if (mf_text_width(text.at + at, text.size - at) > width)
             break;
         if (mf_text_width(text.at + at, from - at) > 0)
-            from = at; /* not a mark alone */
+            from = at; /* not at a combining mark */
     }
     return (struct mf_str){ text.at + from, text.size - from };
 }

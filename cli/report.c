@@ -16,7 +16,7 @@
 #include "cli/progress.h"
 #include "cli/say.h"
 
-/* A name from the command line or a folder, made fit for a terminal. */
+/* A name from the command line or a folder, escaped for a terminal. */
 struct shown_name {
     char text[512];
 };
@@ -109,7 +109,7 @@ static void error_object(struct run *run, int code, const char *status,
     answer_finish(run);
 }
 
-/* Not of a model. */
+/* An error that is not about a file. */
 static void report_alone(struct run *run, int code, const char *status,
                          const char *text)
 {

@@ -4,7 +4,7 @@
  *
  * Landlock limits where files can be written; seccomp refuses system calls that
  * reading models never needs.  Each covers what the other cannot: Landlock
- * knows paths but not chmod or kill, seccomp sees numbers but no paths.
+ * knows paths but not chmod, seccomp knows calls but no paths.
  *
  * Reading is not limited, because the files of a model (its shards, a
  * config.json, the target of a link into a download cache) are known only after
@@ -296,8 +296,8 @@ static void add_refusal(struct filter *filter, uint32_t value)
 }
 
 /* A binary search.  When a filter is installed, the kernel runs it for every
- * call number to cache the answers; a linear search took longer than the rest
- * of the start. */
+ * call number to cache the answers; a linear search would take longer than all
+ * else here. */
 static void add_calls(struct filter *filter, const uint32_t *call, size_t count)
 {
     size_t half = count / 2;

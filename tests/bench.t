@@ -37,6 +37,10 @@ tables() {
         ! grep -q avx "$dir/out" && ! grep -q q4_k "$dir/out"
 }
 check "a table of what was asked for" tables
+wide() {
+    awk 'length($0) > 80' "$dir/out"
+}
+check_empty "which fits 80 columns" wide
 
 closing() {
     grep -qE '^peak heap .* allocations\) · [0-9.]+ m?s$' \
@@ -98,7 +102,7 @@ with_model() {
     printf 'open,\nconvert,\nquantize,q8_0\nquantize,Q4_K_M\n' |
         diff - "$dir/works"
 }
-check "a model is opened, written anew and quantized" with_model
+check "a model is opened, converted and quantized" with_model
 
 known_cost() {
     opened=$("$modelfile" info --json "$dir/model.gguf" |
@@ -108,6 +112,11 @@ known_cost() {
         END { exit !fits }' "$dir/out"
 }
 check "opening costs no more allocations than info takes" known_cost
+model_table() {
+    bench --rounds 1 --quantize Q4_K_M "$dir/model.gguf"
+    wide
+}
+check_empty "in a table of 80 columns, too" model_table
 
 refused_type() {
     bench --csv --rounds 1 --quantize IQ2_XXS "$dir/model.gguf"

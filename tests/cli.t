@@ -68,6 +68,8 @@ is usage-json info --json
 is meant-info --quiet good-base.gguf
 is meant-info-none nothing.gguf
 is meant-letters hash -q -t 2 good-base.gguf
+is meant-letters-attached hash -q -t2 good-base.gguf
+is meant-letters-word hash -threads good-base.gguf
 is meant-letter-far validate -s good-base.gguf
 is meant-prefix info --one good-base.gguf
 is meant-choice hash --quiet --algo CRC32 good-base.gguf

@@ -5,7 +5,7 @@
  * An operation is a batch: BATCH_ROWS rows of COLUMNS numbers.  A round has as
  * many batches as take BENCH_ROUND, shared between the threads.  Batches walk
  * through buffers larger than any cache, and a round continues where the last
- * one ended, so that data come from memory as they do from a file.
+ * one ended, so that data come from memory and not from a cache.
  */
 #include "cli/commands/bench/bench.h"
 #include "cli/report.h"
@@ -119,7 +119,7 @@ static double run_round(struct round *round, const struct team *team,
     return (double)(end > start ? end - start : 1);
 }
 
-/* So many batches take as long as a round should. */
+/* How many batches take as long as a round should. */
 static size_t count_for(double taken, size_t batches, size_t threads)
 {
     double count = BENCH_ROUND / taken * (double)batches;
@@ -317,7 +317,7 @@ static bool make_teams(struct bench *bench)
     return true;
 }
 
-/* Threads never work on the same batch: there are more than they can be at. */
+/* More batches than threads, so that no two threads work on the same one. */
 static size_t batches_for(uint64_t size, size_t threads)
 {
     uint64_t batches = size / (BATCH * sizeof(float));
@@ -356,7 +356,7 @@ static bool allocate(struct bench *bench)
         report_failure(bench->run, NULL);
         return false;
     }
-    /* Pages that were never written to would be one and the same. */
+    /* Pages that were never written to would all be the same zero page. */
     memset(bench->memory, 1, bench->memory_size);
     at = bench->memory + (LINE - (uintptr_t)bench->memory % LINE);
     bench->floats = carve(&at, floats);

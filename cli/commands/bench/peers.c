@@ -81,7 +81,7 @@ void bench_end_peer(void)
         kill(running, SIGKILL);
 }
 
-/* A signal to us ends the child as well. */
+/* Passes a signal that we get on to the child. */
 static int wait_for(pid_t child, const struct guard *guard)
 {
     int status = 0, sent = 0;

@@ -98,7 +98,7 @@ static bool check_operands(struct run *run)
 /* OUT, or the name that llama-quantize gives it, in the folder of IN. */
 static const char *out_path(struct run *run)
 {
-    /* IN is opened before this is used: its path is at most PATH_MAX. */
+    /* Cut short only if IN is longer than a path can be, and is not opened. */
     static char path[PATH_MAX + 64];
     const char *in = run->operand[0], *slash = strrchr(in, '/');
     const char *mix = mf_mix_name(run->operand[2]);

@@ -2,7 +2,7 @@
  *
  * junit.c - findings as JUnit XML, as GitLab and Jenkins read it
  *
- * A file is a test suite; a finding is a test case, failed where it is an
+ * A file is a test suite; a finding is a test case, failed if it is an
  * error; a file without findings is one case that passed.
  */
 #include <string.h>
