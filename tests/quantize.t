@@ -260,7 +260,7 @@ check "a damaged model" refused fixtures/bad-overlap.gguf "$dir/no.gguf" q4_k
 check "--prune-layers twice leaves out both" refused --allow-requantize \
     --prune-layers 0 --prune-layers 1 fixtures/good-llama.gguf \
     "$dir/no.gguf" F16
-check "which is said" grep -q "of 2 blocks none would be left" "$dir/err"
+check "which is said" grep -q "cannot leave out all 2 blocks" "$dir/err"
 check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 

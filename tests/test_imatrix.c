@@ -285,17 +285,18 @@ static void old_ones_that_lie_are_refused(void **state)
         uint32_t number;
         const char *message;
     } lies[] = {
-        { 0, 0, "to be the count of entries, and are 0" },
-        { 0, 99, "to be the count of entries, and are 99" },
-        { 0, UINT32_MAX, "to be the count of entries" },
+        { 0, 0, "count of entries is out of range: 0" },
+        { 0, 99, "count of entries is out of range: 99" },
+        { 0, UINT32_MAX, "count of entries is out of range" },
         { 0, 3, "" },
-        { 4, 65536, "a text in it is of so many bytes: 65536" },
-        { 4, 200, "a text in it is of so many bytes: 200" },
-        { 4, 0, "a name in it is empty or has a NUL" },
-        { 8, 0, "a name in it is empty or has a NUL" },
-        { 31, 0, "an entry claims so many values: 0" },
-        { 31, UINT32_MAX, "an entry claims so many values: 4294967295" },
-        { 31, 1000, "an entry claims so many values: 1000" },
+        { 4, 65536, "length of a text is out of range: 65536" },
+        { 4, 200, "length of a text is out of range: 200" },
+        { 4, 0, "name is empty or has a NUL" },
+        { 8, 0, "name is empty or has a NUL" },
+        { 31, 0, "value count of an entry is out of range: 0" },
+        { 31, UINT32_MAX,
+          "value count of an entry is out of range: 4294967295" },
+        { 31, 1000, "value count of an entry is out of range: 1000" },
     };
     size_t size;
     uint8_t *bytes;
@@ -314,7 +315,7 @@ static void old_ones_that_lie_are_refused(void **state)
     }
     bytes[size] = 0;
     save(path, bytes, size + 1);
-    refuse(MF_ERR_CORRUPT, "bytes behind its end: 1");
+    refuse(MF_ERR_CORRUPT, "bytes after its end: 1");
     free(bytes);
 }
 

@@ -246,9 +246,9 @@ static void tensors_come_by_block_and_name(void **state)
         const struct mf_draft_tensor *last = i > 0 ? tensor - 1 : NULL;
 
         if (i < 3)
-            assert_false(mf_block_of(tensor->name, &next));
+            assert_false(mf_block_number(tensor->name, &next));
         else
-            assert_true(mf_block_of(tensor->name, &next));
+            assert_true(mf_block_number(tensor->name, &next));
         if (i < 4)
             next = block;
         assert_true(next >= block);
@@ -305,7 +305,7 @@ static void rows_that_are_not_whole_blocks(void **state)
     drop_plan(&plan);
     wishes.type = "Q4_0";
     refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
-           "tensor 'blk.0.attn_q.weight' cannot be q4_0: its rows of 80");
+           "tensor 'blk.0.attn_q.weight' cannot be q4_0: its row length 80");
 }
 
 static void what_is_quantized_stays(void **state)

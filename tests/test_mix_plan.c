@@ -304,17 +304,18 @@ static void blocks_that_are_not_there_are_refused(void **state)
 
     (void)state;
     make_model("tied", model, NULL);
-    refuse(&wishes, MF_ERR_ARGUMENT, "there is no block 9: the model has 9");
+    refuse(&wishes, MF_ERR_ARGUMENT,
+           "block 9 is out of range: the model has 9");
     wishes.prune_count = 9;
-    refuse(&wishes, MF_ERR_ARGUMENT, "of 9 blocks none would be left");
+    refuse(&wishes, MF_ERR_ARGUMENT, "cannot leave out all 9 blocks");
     wishes.edits =
         &(struct mf_edit){ .key = "gemma.block_count", .unset = true };
     wishes.edit_count = 1;
-    refuse(&wishes, MF_ERR_UNSUPPORTED, "does not say how many blocks");
+    refuse(&wishes, MF_ERR_UNSUPPORTED, "block_count is missing");
     wishes.edits = &(struct mf_edit){ .key = "gemma.block_count",
                                       .type = MF_VALUE_U64,
                                       .number.u64 = UINT64_MAX };
-    refuse(&wishes, MF_ERR_UNSUPPORTED, "does not say how many blocks");
+    refuse(&wishes, MF_ERR_UNSUPPORTED, "block_count is missing");
 }
 
 /* ---- shards ---- */

@@ -16,7 +16,7 @@ static bool found(const char *text, const char *name)
 {
     if (mf_pattern_init(&pattern, env, text) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
-    return mf_pattern_found(&pattern, (struct mf_str){ name, strlen(name) });
+    return mf_pattern_matches(&pattern, (struct mf_str){ name, strlen(name) });
 }
 
 /* ---- against others ---- */
@@ -126,10 +126,10 @@ static void a_name_may_hold_anything(void **state)
     (void)state;
     assert_int_equal(mf_pattern_init(&pattern, env, "^a[^b]{2}b$"), MF_OK);
     assert_true(
-        mf_pattern_found(&pattern, (struct mf_str){ name, sizeof(name) }));
+        mf_pattern_matches(&pattern, (struct mf_str){ name, sizeof(name) }));
     assert_int_equal(mf_pattern_init(&pattern, env, "\\xff"), MF_OK);
     assert_true(
-        mf_pattern_found(&pattern, (struct mf_str){ name, sizeof(name) }));
+        mf_pattern_matches(&pattern, (struct mf_str){ name, sizeof(name) }));
 }
 
 /* ---- patterns that are refused ---- */
@@ -148,22 +148,22 @@ static void broken_patterns_are_refused(void **state)
     static const struct refusal {
         const char *text, *message;
     } rows[] = {
-        { "(a", "ends within a group at its character 3" },
-        { "a)", "has a bracket that closes nothing at its character 2" },
+        { "(a", "ends within a group at character 3" },
+        { "a)", "has an unmatched ')' at character 2" },
         { "[a", "ends within a set" },
         { "[]", "has an empty set" },
-        { "[b-a]", "has a range that goes backwards" },
-        { "[[:word:]]", "has a set that is not known" },
-        { "*a", "repeats nothing" },
-        { "a|+", "repeats nothing" },
-        { "a**", "repeats nothing" },
+        { "[b-a]", "has an invalid range" },
+        { "[[:word:]]", "has an unknown class" },
+        { "*a", "has a repetition of nothing" },
+        { "a|+", "has a repetition of nothing" },
+        { "a**", "has a repetition of nothing" },
         { "a{", "has a repetition without a number" },
-        { "a{3,2}", "has a repetition that makes no sense" },
-        { "a{1", "has a repetition that makes no sense" },
-        { "a{99999999999}", "repeats too often" },
+        { "a{3,2}", "has an invalid repetition" },
+        { "a{1", "has an invalid repetition" },
+        { "a{99999999999}", "has a repetition that is too large" },
         { "a\\", "ends within an escape" },
-        { "(a)\\1", "has an escape that is not known" },
-        { "(?=a)", "has a group that is not known" },
+        { "(a)\\1", "has an unknown escape" },
+        { "(?=a)", "has an unsupported group" },
         { "(a{100}){100}", "is too long" },
         { "((((a{9}){9}){9}){9}){9}", "is too long" },
     };
@@ -174,7 +174,7 @@ static void broken_patterns_are_refused(void **state)
         refuse(rows[i].text, rows[i].message);
     memset(deep, '(', sizeof(deep) - 1);
     deep[sizeof(deep) - 1] = 0;
-    refuse(deep, "has too many groups in each other");
+    refuse(deep, "nests groups too deeply");
 }
 
 /* Any prefix, and any byte for another, is a pattern or is refused. */
@@ -193,8 +193,8 @@ static void nothing_breaks_them(void **state)
             if (mf_pattern_init(&pattern, env, copy) != MF_OK)
                 continue;
             for (size_t n = 0; n < COUNT(names); n++)
-                mf_pattern_found(&pattern,
-                                 (struct mf_str){ names[n], strlen(names[n]) });
+                mf_pattern_matches(
+                    &pattern, (struct mf_str){ names[n], strlen(names[n]) });
         }
 }
 

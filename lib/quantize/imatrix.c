@@ -106,7 +106,7 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
     if (detect_model(imatrix, &is_model) != MF_OK)
         return imatrix->env->error.status;
     if (!is_model)
-        return mf_imatrix_read_old(imatrix, choice);
+        return mf_imatrix_read_legacy(imatrix, choice);
     if (mf_model_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
         return imatrix->env->error.status;
     return mf_imatrix_read_gguf(imatrix, choice);

@@ -62,8 +62,8 @@ enum mf_status mf_imatrix_add(struct mf_imatrix *imatrix,
                               const struct mf_imatrix_entry *entry,
                               const struct mf_imatrix_choice *choice);
 
-enum mf_status mf_imatrix_read_old(struct mf_imatrix *imatrix,
-                                   const struct mf_imatrix_choice *choice);
+enum mf_status mf_imatrix_read_legacy(struct mf_imatrix *imatrix,
+                                      const struct mf_imatrix_choice *choice);
 enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
                                     const struct mf_imatrix_choice *choice);
 

@@ -10,7 +10,7 @@
 
 /* ---- the order ---- */
 
-bool mf_block_of(struct mf_str name, uint64_t *out)
+bool mf_block_number(struct mf_str name, uint64_t *out)
 {
     static const char prefix[] = "blk.";
     size_t at = sizeof(prefix) - 1, digits = 0;
@@ -33,8 +33,8 @@ static bool by_name(const void *table, uint32_t a, uint32_t b)
     const struct mf_draft_tensor *tensor = table;
     struct mf_str first = tensor[a].name, second = tensor[b].name;
     uint64_t block_a = 0, block_b = 0;
-    bool in_a = mf_block_of(first, &block_a);
-    bool in_b = mf_block_of(second, &block_b);
+    bool in_a = mf_block_number(first, &block_a);
+    bool in_b = mf_block_number(second, &block_b);
     size_t common = first.size < second.size ? first.size : second.size;
     int order;
 
@@ -213,7 +213,7 @@ static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
     bool fastest_first = draft->format->fastest_first;
     enum mf_type type;
 
-    if (!mf_mix_takes(mix, tensor, fastest_first)) {
+    if (!mf_mix_selects(mix, tensor, fastest_first)) {
         tensor->weights.at = NULL;
         return MF_OK;
     }
@@ -290,7 +290,7 @@ static enum mf_status prepare(struct mf_mix *mix,
          mf_mix_metadata(facts, options, imatrix, mix->file_type) != MF_OK))
         return mix->env->error.status;
     /* llama-quantize, too, takes the numbers of the whole model. */
-    if (mf_mix_learn(mix, facts, imatrix != NULL) != MF_OK)
+    if (mf_mix_read_facts(mix, facts, imatrix != NULL) != MF_OK)
         return facts->env->error.status;
     if (options->prune_count > 0 &&
         mf_prune(drafts, count, facts, options->prune, options->prune_count) !=
@@ -331,7 +331,7 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
     size_t found;
 
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
-        mf_mix_need(&mix, imatrix != NULL) != MF_OK ||
+        mf_mix_check_imatrix(&mix, imatrix != NULL) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
     found = count_weights(drafts, count);

@@ -1,9 +1,37 @@
 /* SPDX-License-Identifier: MIT
  *
- * mix.h - the type of every tensor of a model that is quantized
+ * mix.h - which type each tensor of a quantized model gets
  *
- * Only the header of a model is looked at: what is decided here stands before a
- * byte of its tensors is read.  Tables are in mix.def.
+ * This room decides, lib/write writes.  In: an open model, drafts of its output
+ * files, options, maybe an importance matrix.  Out: the drafts with tensors in
+ * order, each with its type, size and importance values, and the metadata.
+ *
+ *     quantize     the public function: options, plan, result
+ *     mix          the decisions for a whole model
+ *     mix.def      tables of llama-quantize: mixes, types, rules
+ *     mix_names    which mix a name means
+ *     mix_type     the type of one tensor
+ *     mix_meta     the metadata
+ *     prune        leaving out blocks
+ *     pattern*     regular expressions for names of tensors
+ *     imatrix*     importance matrices, of both file generations
+ *
+ * Invariants.
+ *   - Only headers are read: everything is decided, or refused, before a byte
+ * of tensor data is read or an output is opened.
+ *   - The files are those of llama-quantize (llama.cpp c392e50), byte for byte:
+ *     also the order of tensors and metadata, and what it counts (mix_type.c).
+ *     docs/quantize.md lists where they differ on purpose.
+ *   - Decisions depend on metadata as GGUF has it, whatever format is written:
+ *     the same model gets the same types everywhere.
+ *   - A fact that cannot be read is an error.  It was 0 once, after a failed
+ *     allocation, and silently chose another mix.
+ *   - An importance matrix that applies to nothing is an error: it is that of
+ *     another model.  It used to be ignored without a word, as llama-quantize
+ *     does.
+ *
+ * It knows no format by name, nor how blocks are encoded (lib/codec) or files
+ * are written.
  */
 #ifndef MF_LIB_MIX_H
 #define MF_LIB_MIX_H
@@ -14,120 +42,125 @@
 #include "lib/quantize/pattern.h"
 
 struct mf_mix_result {
-    uint32_t file_type; /* what the file says of itself */
-    size_t changed;     /* tensors whose type is another one now */
-    size_t fallbacks;   /* whose rows are not whole blocks of the type that
-                           they were to have */
-    size_t weighted;    /* that the importance matrix has an entry for */
-    enum mf_type type;  /* of most; MF_TYPE_UNKNOWN: all stay */
+    uint32_t file_type; /* general.file_type */
+    size_t changed;     /* tensors that get another type */
+    size_t fallbacks;   /* of those, how many have rows that are not whole
+                           blocks of the type intended for them */
+    size_t weighted;    /* of those, how many have importance values */
+    enum mf_type type;  /* of most tensors; MF_TYPE_UNKNOWN: all stay */
 };
 
-/* The drafts list tensors and metadata of a model: all of it in the
- * first one or, with keep_split, the tensors of each shard in one of its own,
- * with the metadata in the first.  Brings their tensors into the order that
- * llama-quantize writes, gives each its type, size and weights, and leaves the
- * metadata as llama-quantize does.  imatrix: NULL for none. */
+/* The drafts list tensors and metadata of a model: one draft with everything
+ * or, with keep_split, a draft for each shard, the first of which has the
+ * metadata. Sorts their tensors as llama-quantize does, gives each its type,
+ * size and importance values, and completes the metadata.  imatrix may be NULL.
+ */
 enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
                             struct mf_model *model,
                             const struct mf_quantize_options *options,
                             const struct mf_imatrix *imatrix,
                             struct mf_mix_result *out);
 
-/* Of files whose tensors have a type that general.file_type has no number for.
- */
+/* Where general.file_type has no number for the type of most tensors. */
 #define MF_NO_FILE_TYPE UINT32_MAX
 
 /* ---- mix.c ---- */
 
-/* The number of a block: of a name "blk.5.attn_q.weight". */
-bool mf_block_of(struct mf_str name, uint64_t *out);
+/* 5 for "blk.5.attn_q.weight"; false for names without a block. */
+bool mf_block_number(struct mf_str name, uint64_t *out);
 
 /* ---- mix_names.c ---- */
 
-/* What a type depends on, beside the tensor itself. */
+/* What a type depends on, apart from the tensor itself. */
 struct mf_mix {
     struct mf_env *env;
     const struct mf_quantize_options *options;
-    size_t row; /* of the mixes; MF_NOT_FOUND: one type for all */
+    size_t row; /* of mix.def; MF_NOT_FOUND: one type for all */
     bool copy;
     uint32_t file_type;
-    enum mf_type type;              /* of tensors that no rule is about */
-    enum mf_type output, embedding; /* MF_TYPE_UNKNOWN: the mix says */
-    struct mf_pattern *pattern;     /* as many as options has */
+    enum mf_type type;              /* of tensors without a rule */
+    enum mf_type output, embedding; /* requested; MF_TYPE_UNKNOWN: the mix's */
+    struct mf_pattern *pattern;     /* options->tensor_type_count of each */
     enum mf_type *pattern_type;
     /* the model */
-    unsigned facts; /* that hold for each tensor */
+    unsigned conditions; /* of mix_type.c, those true for every tensor */
     uint64_t blocks, experts;
     bool tied, has_output;
-    /* how many there are, and have been */
-    uint64_t value_count, values, downs, gates, ups;
+    uint64_t value_count; /* tensors that count as attn_v */
+    /* counted so far, see mix_type.c */
+    uint64_t values, downs, gates, ups;
     size_t fallbacks;
 };
 
-/* Which mix is asked for, and which types for which tensors. */
+/* Finds the mix and the types that options name. */
 enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
                            const struct mf_quantize_options *options);
 
-/* True of the mix that changes no type. */
+/* Whether that is the mix that changes no type. */
 bool mf_mix_is_copy(const char *name);
 
-/* Refuses a mix that needs an importance matrix where there is none. */
-enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix);
+/* Refuses a mix that requires an importance matrix where there is none. */
+enum mf_status mf_mix_check_imatrix(const struct mf_mix *mix, bool has_imatrix);
 
-/* What a file calls itself most of whose tensors are of a type. */
+/* general.file_type where most tensors have this type. */
 uint32_t mf_mix_file_type(enum mf_type type);
+
+/* Whether the type is useless without importance values. */
+bool mf_mix_type_needs_imatrix(enum mf_type type);
 
 /* ---- mix_type.c ---- */
 
-/* What metadata tell of the model, as GGUF has them, and then each tensor's
- * name. */
-enum mf_status mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
-                            bool has_imatrix);
+/* First the metadata, as GGUF has it, and then the name of every tensor. */
+enum mf_status mf_mix_read_facts(struct mf_mix *mix,
+                                 const struct mf_draft *facts,
+                                 bool has_imatrix);
 void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
-/* True where the tensor is one of those that are quantized. */
-bool mf_mix_takes(const struct mf_mix *mix,
-                  const struct mf_draft_tensor *tensor, bool fastest_first);
+/* Whether the tensor is one that is quantized. */
+bool mf_mix_selects(const struct mf_mix *mix,
+                    const struct mf_draft_tensor *tensor, bool fastest_first);
 
-/* The type of the next tensor: to be asked of each that is taken, in order. */
+/* The type of a tensor.  Counts: call it once for each selected tensor, in
+ * order. */
 enum mf_status mf_mix_type(struct mf_mix *mix,
                            const struct mf_draft_tensor *tensor,
                            bool fastest_first, enum mf_type *out);
 
 bool mf_mix_is_embedding(struct mf_str name);
 
-/* A type that is garbage where nobody knows which columns matter. */
+/* Whether this tensor must not get the type without importance values. */
 bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
                           enum mf_type type);
 
 /* ---- mix_meta.c ---- */
 
-/* A metadatum; "*" in key stands for the architecture.  NULL: there is none. */
+/* The entry of that key, in which "*" stands for the architecture; NULL where
+ * it is missing. */
 struct mf_entry *mf_draft_find_of(const struct mf_draft *draft,
                                   const char *key);
 
-/* The number that it is, or the first of a list; 0 where there is none. */
+/* Its value, or the first element of an array; 0 where it is missing. */
 enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
                                uint64_t *number);
 
-/* The number under that key, at the end; where the draft's format has another
- * key for it, under that. */
+/* Sets the number at the end of the metadata, under the key that the draft's
+ * format has for it. */
 enum mf_status mf_draft_put_number(struct mf_draft *draft, const char *key,
                                    enum mf_value_type type, uint64_t number);
 
-/* The metadata as llama-quantize leaves them. */
+/* Changes the metadata as llama-quantize does. */
 enum mf_status mf_mix_metadata(struct mf_draft *draft,
                                const struct mf_quantize_options *options,
                                const struct mf_imatrix *imatrix,
                                uint32_t file_type);
 
-/* Which of several files each is. */
+/* Numbers the shards: split.no and the like. */
 enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count);
 
 /* ---- prune.c ---- */
 
-/* Leaves out blocks, and moves up the others: tensors and what metadata say of
- * each block.  facts as for mf_mix_learn. */
+/* Leaves out blocks and renumbers those after them: tensors, and metadata that
+ * has a value for each block.  facts: as for mf_mix_read_facts. */
 enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
                         const struct mf_draft *facts, const uint32_t *blocks,
                         size_t block_count);

@@ -2,8 +2,8 @@
  *
  * mix_meta.c - the metadata of a model that is quantized
  *
- * llama-quantize takes out what it sets and puts it at the end, and so does
- * this: the files are the same byte for byte.
+ * llama-quantize removes each key that it sets and adds it at the end.  So does
+ * this, since files are compared byte for byte.
  */
 #include <string.h>
 
@@ -11,17 +11,16 @@
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
 
-/* What ggml calls the layout of its blocks. */
+/* ggml's GGML_QNT_VERSION: the layout of its blocks. */
 #define QUANTIZATION_VERSION 2
 
-/* The longest text, in bytes, that llama-quantize notes of an importance
- * matrix. */
+/* Bytes of the longest text about an importance matrix in llama-quantize. */
 #define TEXT_MAX ((size_t)127)
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
-/* key with the architecture in the place of its "*"; NULL where there is none,
- * or it is long. */
+/* The key with the architecture for its "*"; NULL where the architecture is
+ * missing, or too long. */
 static const char *full_key(const struct mf_draft *draft, const char *key,
                             char *out, size_t capacity)
 {
@@ -49,7 +48,7 @@ struct mf_entry *mf_draft_find_of(const struct mf_draft *draft, const char *key)
     return mf_draft_find(draft, strchr(key, '*') ? full : key);
 }
 
-/* The first item is enough. */
+/* Stops at the first element. */
 static enum mf_status first_number(void *user, const struct mf_value *value)
 {
     union mf_number *number = user;
@@ -68,7 +67,7 @@ enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
     const struct mf_entry *entry = mf_draft_find_of(draft, key);
     union mf_number first = { .u64 = 0 };
 
-    /* To be stopped at the first item is no failure. */
+    /* Having stopped there is not a failure. */
     if (entry &&
         mf_entry_read(draft->env, entry, first_number, &first) != MF_OK &&
         draft->env->error.status != MF_OK)
@@ -77,9 +76,9 @@ enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
     return MF_OK;
 }
 
-/* ---- setting ---- */
+/* ---- writing ---- */
 
-/* The value at the end, wherever it stood. */
+/* Sets the key at the end, wherever it was. */
 static enum mf_status put_last(struct mf_draft *draft, struct mf_edit edit)
 {
     struct mf_edit both[2];
@@ -117,8 +116,8 @@ static enum mf_status put_text(struct mf_draft *draft, const char *key,
     return edit.text.at ? put_last(draft, edit) : draft->env->error.status;
 }
 
-static enum mf_status note_imatrix(struct mf_draft *draft, const char *path,
-                                   const struct mf_imatrix *imatrix)
+static enum mf_status put_imatrix(struct mf_draft *draft, const char *path,
+                                  const struct mf_imatrix *imatrix)
 {
     struct mf_str file = { path, strlen(path) };
 
@@ -155,7 +154,7 @@ enum mf_status mf_mix_metadata(struct mf_draft *draft,
     for (size_t i = 0; i < options->edit_count; i++)
         if (put_last(draft, options->edits[i]) != MF_OK)
             return draft->env->error.status;
-    return imatrix ? note_imatrix(draft, options->imatrix, imatrix) : MF_OK;
+    return imatrix ? put_imatrix(draft, options->imatrix, imatrix) : MF_OK;
 }
 
 enum mf_status mf_mix_split(struct mf_draft *const *drafts, size_t count)

@@ -42,13 +42,14 @@ static const struct alias {
 #undef ALIAS
 };
 
-static const struct file_of {
+static const struct type_row {
     enum mf_type type;
-    uint32_t number;
-} files_of[] = {
-#define FILE_OF(TYPE, number) { MF_TYPE_##TYPE, number },
+    uint32_t file_type;
+    bool imatrix;
+} types[] = {
+#define TYPE(TYPE, number, imatrix) { MF_TYPE_##TYPE, number, imatrix },
 #include "lib/quantize/mix.def"
-#undef FILE_OF
+#undef TYPE
 };
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
@@ -128,11 +129,11 @@ static size_t find_mix_number(const char *digits)
 }
 
 /* The types that tensors can become; NULL for others. */
-static const struct file_of *find_type(const char *name)
+static const struct type_row *find_type(const char *name)
 {
-    for (size_t i = 0; i < COUNT(files_of); i++)
-        if (same_but_case(mf_types[files_of[i].type].name, name))
-            return &files_of[i];
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (same_but_case(mf_types[types[i].type].name, name))
+            return &types[i];
     return NULL;
 }
 
@@ -150,7 +151,7 @@ const char *mf_mix_name(const char *type)
     if (!type)
         return NULL;
 
-    const struct file_of *found;
+    const struct type_row *found;
     size_t row;
 
     for (size_t i = 0; i < COUNT(aliases); i++)
@@ -169,7 +170,7 @@ const char *mf_mix_name(const char *type)
 static enum mf_status take_type(struct mf_env *env, const char *name,
                                 enum mf_type *out)
 {
-    const struct file_of *found = name ? find_type(name) : NULL;
+    const struct type_row *found = name ? find_type(name) : NULL;
 
     *out = found ? found->type : MF_TYPE_UNKNOWN;
     if (name && !found)
@@ -183,7 +184,7 @@ static enum mf_status take_type(struct mf_env *env, const char *name,
 
 static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
 {
-    const struct file_of *type = NULL;
+    const struct type_row *type = NULL;
 
     mix->row = find_mix(name);
     if (mix->row == MF_NOT_FOUND)
@@ -197,7 +198,7 @@ static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
                 mf_quote((struct mf_str){ name, strlen(name) }).text);
     }
     mix->type = type ? type->type : mixes[mix->row].type;
-    mix->file_type = type ? type->number : mixes[mix->row].file_type;
+    mix->file_type = type ? type->file_type : mixes[mix->row].file_type;
     mix->copy = mix->type == MF_TYPE_UNKNOWN;
     return MF_OK;
 }
@@ -244,7 +245,7 @@ enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
     return take_patterns(mix, arena);
 }
 
-enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix)
+enum mf_status mf_mix_check_imatrix(const struct mf_mix *mix, bool has_imatrix)
 {
     if (mix->row == MF_NOT_FOUND || !mixes[mix->row].imatrix || has_imatrix)
         return MF_OK;
@@ -254,8 +255,16 @@ enum mf_status mf_mix_need(const struct mf_mix *mix, bool has_imatrix)
 
 uint32_t mf_mix_file_type(enum mf_type type)
 {
-    for (size_t i = 0; i < COUNT(files_of); i++)
-        if (files_of[i].type == type)
-            return files_of[i].number;
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (types[i].type == type)
+            return types[i].file_type;
     return 0;
+}
+
+bool mf_mix_type_needs_imatrix(enum mf_type type)
+{
+    for (size_t i = 0; i < COUNT(types); i++)
+        if (types[i].type == type)
+            return types[i].imatrix;
+    return false;
 }

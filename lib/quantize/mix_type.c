@@ -1,6 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
  * mix_type.c - the type of one tensor in a mix
+ *
+ * How llama-quantize decides, which is what must come out here, oddities
+ * included.  A mix has one type for most tensors.  A tensor whose errors hurt
+ * more gets another one, by a chain of conditions on
+ *
+ *   - its kind, by a part of its name (PART), and the mix;
+ *   - the model: experts, heads per group, whether it counts as "the 70B
+ * model";
+ *   - its position among tensors of its kind.  use_more_bits gives more bits to
+ *     the first and last eighth and every third one in between, since errors in
+ *     early and late layers weigh most.
+ *
+ * The chain became the RULE rows of mix.def, in its order: an else-if is a
+ * later row.  Positions are the oddity.  llama-quantize counts attn_v,
+ * ffn_down, ffn_gate and ffn_up as it comes to them, sorted by block: a tensor
+ * whose type the user chose counts, one that is not quantized does not.  attn_v
+ * is counted out of all such tensors, the forward layers out of the number of
+ * blocks; with experts, of which a block may have many, the block's number is
+ * used instead, except in the mixes of one and two bits, which count on.
+ *
+ * After that come the user's own types, and last the fallback for rows that are
+ * not whole blocks.
  */
 #include <string.h>
 
@@ -9,26 +31,25 @@
 
 /* ---- the tables ---- */
 
-enum number {
-#define MIX(NAME, ...)   NUMBER_##NAME,
-#define PLAIN(NAME, ...) NUMBER_##NAME,
+enum mix_number {
+#define MIX(NAME, ...)   NAME,
+#define PLAIN(NAME, ...) NAME,
 #include "lib/quantize/mix.def"
 #undef MIX
 #undef PLAIN
+    LIST_END
 };
 
-/* The last mixes share a bit: no rule tells one of them from the others. */
-#define BIT_MAX            30
-#define BIT_NUMBER(number) ((number) < BIT_MAX ? (number) : BIT_MAX)
+/* Lists of mixes, for the column of rules. */
+#define MIXES(...)                                                             \
+    (const uint8_t[])                                                          \
+    {                                                                          \
+        __VA_ARGS__, LIST_END                                                  \
+    }
+#define LOW IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ2_M
+#define ALL NULL
 
-/* One bit each, for the column of rules. */
-enum bit {
-#define MIX(NAME, ...) NAME = 1 << BIT_NUMBER(NUMBER_##NAME),
-#include "lib/quantize/mix.def"
-#undef MIX
-    LOW = IQ1_S | IQ1_M | IQ2_XXS | IQ2_XS | IQ2_S | IQ2_M,
-    ALL = INT32_MAX
-};
+_Static_assert(LIST_END <= UINT8_MAX, "a mix is a byte in a list");
 
 enum part {
     ANY,
@@ -49,9 +70,9 @@ static const struct part_row {
 #undef PART
 };
 
-/* What a rule may ask for.  A tensor's place is its number among those of its
- * kind, or that of its block, out of so many. */
-enum fact {
+/* What a rule can depend on, apart from the kind of tensor.  The position of a
+ * tensor is its number among those of its kind, or its block's. */
+enum condition {
     ALWAYS = 0,
     FALCON = 1 << 0,
     NOT_FALCON = 1 << 1,
@@ -60,21 +81,22 @@ enum fact {
     EXPERTS_4 = 1 << 4, /* or more */
     EXPERTS_8 = 1 << 5, /* exactly */
     NOT_EXPERTS_8 = 1 << 6,
-    GROUPS_OF_4 = 1 << 7, /* or more heads that share keys and values */
+    GROUPS_OF_4 = 1 << 7, /* or more heads share keys and values */
     MODEL_70B = 1 << 8,
-    ODD = 1 << 9, /* its rows are not whole blocks of the mix's type */
+    ODD = 1 << 9, /* rows are not whole blocks of the mix's type */
     FIRST_2 = 1 << 10,
     FIRST_4 = 1 << 11,
-    EIGHTH = 1 << 12, /* in the first one */
+    EIGHTH = 1 << 12, /* in the first eighth */
     SIXTEENTH = 1 << 13,
-    MIDDLE = 1 << 14,    /* neither in the first eighth nor in the last */
-    MORE_BITS = 1 << 15, /* in one of these, or a third one between them */
+    MIDDLE = 1 << 14,    /* after the first eighth and before the last */
+    MORE_BITS = 1 << 15, /* outside the middle, or every third one in it */
     SEVERAL = 1 << 16    /* matrices in one tensor, as experts are */
 };
 
 static const struct rule {
     enum part part;
-    unsigned mixes, when;
+    const uint8_t *mixes; /* numbers up to LIST_END; NULL: all */
+    unsigned when;        /* enum condition */
     enum mf_type type;
 } rules[] = {
 #define RULE(PART, which, when, TYPE) { PART, which, when, MF_TYPE_##TYPE },
@@ -90,13 +112,13 @@ static const struct fallback {
 #undef FALLBACK
 };
 
-static const char *const kept[] = {
+static const char *const unquantized[] = {
 #define KEEP(text) text,
 #include "lib/quantize/mix.def"
 #undef KEEP
 };
 
-static const char *const kept_whole[] = {
+static const char *const unquantized_names[] = {
 #define KEEP_WHOLE(text) text,
 #include "lib/quantize/mix.def"
 #undef KEEP_WHOLE
@@ -108,10 +130,10 @@ static const char *const tied[] = {
 #undef TIED
 };
 
-static const struct large {
+static const struct large_model {
     const char *name;
     bool grouped;
-} larges[] = {
+} large_models[] = {
 #define LARGE(name, grouped) { name, grouped },
 #include "lib/quantize/mix.def"
 #undef LARGE
@@ -121,20 +143,21 @@ static const struct large {
 
 /* ---- the model ---- */
 
-/* Whether this is the one large model whose heads share so much that more bits
- * for what they share cost nothing. */
+/* The large model whose heads share keys and values to such a degree that more
+ * bits for these cost next to nothing. */
 static bool is_70b(const struct mf_mix *mix, struct mf_str architecture,
                    uint64_t heads, uint64_t shared)
 {
-    for (size_t i = 0; i < COUNT(larges); i++)
-        if (mf_str_is(architecture, larges[i].name))
-            return mix->blocks == 80 && (!larges[i].grouped || heads != shared);
+    for (size_t i = 0; i < COUNT(large_models); i++)
+        if (mf_str_is(architecture, large_models[i].name))
+            return mix->blocks == 80 &&
+                   (!large_models[i].grouped || heads != shared);
     return false;
 }
 
-static enum mf_status learn_numbers(struct mf_mix *mix,
-                                    const struct mf_draft *draft,
-                                    struct mf_str architecture)
+static enum mf_status read_counts(struct mf_mix *mix,
+                                  const struct mf_draft *draft,
+                                  struct mf_str architecture)
 {
     uint64_t heads, shared;
 
@@ -146,27 +169,27 @@ static enum mf_status learn_numbers(struct mf_mix *mix,
     if (!mf_draft_find_of(draft, "*.attention.head_count_kv"))
         shared = heads;
     if (shared > 0 && heads / shared >= 4)
-        mix->facts |= GROUPS_OF_4;
+        mix->conditions |= GROUPS_OF_4;
     if (is_70b(mix, architecture, heads, shared))
-        mix->facts |= MODEL_70B;
+        mix->conditions |= MODEL_70B;
     return MF_OK;
 }
 
-enum mf_status mf_mix_learn(struct mf_mix *mix, const struct mf_draft *facts,
-                            bool has_imatrix)
+enum mf_status mf_mix_read_facts(struct mf_mix *mix,
+                                 const struct mf_draft *facts, bool has_imatrix)
 {
     const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
     struct mf_str architecture = { "", 0 };
 
     if (entry && entry->type == MF_VALUE_STRING && entry->text.at)
         architecture = entry->text;
-    mix->facts = has_imatrix ? IMATRIX : NO_IMATRIX;
-    if (learn_numbers(mix, facts, architecture) != MF_OK)
+    mix->conditions = has_imatrix ? IMATRIX : NO_IMATRIX;
+    if (read_counts(mix, facts, architecture) != MF_OK)
         return facts->env->error.status;
-    mix->facts |= mf_str_is(architecture, "falcon") ? FALCON : NOT_FALCON;
-    mix->facts |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
+    mix->conditions |= mf_str_is(architecture, "falcon") ? FALCON : NOT_FALCON;
+    mix->conditions |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
     if (mix->experts >= 4)
-        mix->facts |= EXPERTS_4;
+        mix->conditions |= EXPERTS_4;
     for (size_t i = 0; i < COUNT(tied); i++)
         mix->tied |= mf_str_is(architecture, tied[i]);
     return MF_OK;
@@ -184,7 +207,7 @@ void mf_mix_count(struct mf_mix *mix, struct mf_str name)
 
 /* ---- which tensors ---- */
 
-/* Dimensions, those of 1 at the slow end left out. */
+/* Without dimensions of 1 at the slow end. */
 static uint32_t real_rank(const struct mf_draft_tensor *tensor,
                           bool fastest_first)
 {
@@ -196,22 +219,20 @@ static uint32_t real_rank(const struct mf_draft_tensor *tensor,
     return rank;
 }
 
-bool mf_mix_takes(const struct mf_mix *mix,
-                  const struct mf_draft_tensor *tensor, bool fastest_first)
+bool mf_mix_selects(const struct mf_mix *mix,
+                    const struct mf_draft_tensor *tensor, bool fastest_first)
 {
-    static const char tail[] = "weight";
-    const size_t size = sizeof(tail) - 1;
     struct mf_str name = tensor->name;
 
-    if (mix->copy || real_rank(tensor, fastest_first) < 2 || name.size < size ||
-        memcmp(name.at + name.size - size, tail, size) != 0 ||
+    if (mix->copy || real_rank(tensor, fastest_first) < 2 ||
+        !mf_str_ends(name, "weight") ||
         (mix->options->leave_output && mf_str_is(name, "output.weight")))
         return false;
-    for (size_t i = 0; i < COUNT(kept); i++)
-        if (mf_str_holds(name, kept[i]))
+    for (size_t i = 0; i < COUNT(unquantized); i++)
+        if (mf_str_holds(name, unquantized[i]))
             return false;
-    for (size_t i = 0; i < COUNT(kept_whole); i++)
-        if (mf_str_is(name, kept_whole[i]))
+    for (size_t i = 0; i < COUNT(unquantized_names); i++)
+        if (mf_str_is(name, unquantized_names[i]))
             return false;
     return true;
 }
@@ -230,98 +251,107 @@ static enum part part_of(const struct mf_mix *mix, struct mf_str name)
     return OTHER;
 }
 
-static unsigned place_facts(uint64_t i, uint64_t count)
+static unsigned position_conditions(uint64_t i, uint64_t count)
 {
     uint64_t eighth = count / 8, last = 7 * count / 8;
-    unsigned facts = 0;
+    unsigned conditions = 0;
 
     if (i < 2)
-        facts |= FIRST_2;
+        conditions |= FIRST_2;
     if (i < 4)
-        facts |= FIRST_4;
+        conditions |= FIRST_4;
     if (i < eighth)
-        facts |= EIGHTH;
+        conditions |= EIGHTH;
     if (i < count / 16)
-        facts |= SIXTEENTH;
+        conditions |= SIXTEENTH;
     if (i >= eighth && i < last)
-        facts |= MIDDLE;
+        conditions |= MIDDLE;
     if (i < eighth || i >= last || (i - eighth) % 3 == 2)
-        facts |= MORE_BITS;
-    return facts;
+        conditions |= MORE_BITS;
+    return conditions;
 }
 
-/* The place of one of the forward layers.  Those of experts come in any number
- * and order: their block tells.  The mixes of the fewest bits count all the
+/* Whether a list of mixes includes the row. */
+static bool is_in(const uint8_t *mixes, size_t row)
+{
+    if (!mixes)
+        return true;
+    while (*mixes != LIST_END && *mixes != row)
+        mixes++;
+    return *mixes != LIST_END;
+}
+
+/* The position of a forward layer.  Those of experts come in any number and
+ * order, so their block counts; the mixes of the fewest bits count them all the
  * same. */
-static enum mf_status forward_place(const struct mf_mix *mix,
-                                    struct mf_str name, uint64_t *counter,
-                                    unsigned *facts)
+static enum mf_status forward_position(const struct mf_mix *mix,
+                                       struct mf_str name, uint64_t *counter,
+                                       unsigned *conditions)
 {
     uint64_t i = (*counter)++, block;
 
-    if (mix->experts > 1 && !(LOW >> BIT_NUMBER(mix->row) & 1)) {
-        if (!mf_block_of(name, &block) || block >= mix->blocks)
+    if (mix->experts > 1 && !is_in(MIXES(LOW), mix->row)) {
+        if (!mf_block_number(name, &block) || block >= mix->blocks)
             return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "tensor '%s' is in none of the model's %" PRIu64
-                           " blocks, and its type depends on that",
+                           "tensor '%s' is not in one of the model's %" PRIu64
+                           " blocks, and its type depends on its block",
                            mf_quote(name).text, mix->blocks);
         i = block;
     }
-    *facts |= place_facts(i, mix->blocks);
+    *conditions |= position_conditions(i, mix->blocks);
     return MF_OK;
 }
 
-static enum mf_status place(struct mf_mix *mix, enum part part,
-                            struct mf_str name, unsigned *facts)
+static enum mf_status add_position(struct mf_mix *mix, enum part part,
+                                   struct mf_str name, unsigned *conditions)
 {
     switch (part) {
     case V:
-        *facts |= place_facts(mix->values++, mix->value_count);
+        *conditions |= position_conditions(mix->values++, mix->value_count);
         return MF_OK;
     case DOWN:
-        return forward_place(mix, name, &mix->downs, facts);
+        return forward_position(mix, name, &mix->downs, conditions);
     case GATE:
-        return forward_place(mix, name, &mix->gates, facts);
+        return forward_position(mix, name, &mix->gates, conditions);
     case UP:
-        return forward_place(mix, name, &mix->ups, facts);
+        return forward_position(mix, name, &mix->ups, conditions);
     default:
         return MF_OK;
     }
 }
 
-static bool is_for(const struct rule *rule, const struct mf_mix *mix,
-                   enum part part, unsigned facts)
+static bool rule_applies(const struct rule *rule, const struct mf_mix *mix,
+                         enum part part, unsigned conditions)
 {
     return (rule->part == part || rule->part == ANY) &&
-           rule->mixes >> BIT_NUMBER(mix->row) & 1 &&
-           (rule->when & ~facts) == 0;
+           is_in(rule->mixes, mix->row) && (rule->when & ~conditions) == 0;
 }
 
 static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
                                  uint64_t row, bool several, enum mf_type *out)
 {
     enum part part = part_of(mix, name);
-    unsigned facts = mix->facts | (several ? SEVERAL : 0);
+    unsigned conditions = mix->conditions | (several ? SEVERAL : 0);
 
     if (row % mf_types[mix->type].block != 0)
-        facts |= ODD;
-    if (place(mix, part, name, &facts) != MF_OK)
+        conditions |= ODD;
+    if (add_position(mix, part, name, &conditions) != MF_OK)
         return mix->env->error.status;
     if (part == OUTPUT && mix->output != MF_TYPE_UNKNOWN) {
         *out = mix->output;
         return MF_OK;
     }
     for (size_t i = 0; i < COUNT(rules); i++)
-        if (is_for(&rules[i], mix, part, facts)) {
+        if (rule_applies(&rules[i], mix, part, conditions)) {
             *out = rules[i].type;
             break;
         }
     return MF_OK;
 }
 
-/* What the user says of it goes before what the mix does. */
-static void asked_type(const struct mf_mix *mix, struct mf_str name,
-                       enum mf_type *out)
+/* Types that the user requests override those of the mix. */
+static void requested_type(const struct mf_mix *mix, struct mf_str name,
+                           enum mf_type *out)
 {
     if (mix->embedding != MF_TYPE_UNKNOWN &&
         mf_str_is(name, "token_embd.weight")) {
@@ -333,7 +363,7 @@ static void asked_type(const struct mf_mix *mix, struct mf_str name,
         return;
     }
     for (size_t i = 0; i < mix->options->tensor_type_count; i++)
-        if (mf_pattern_found(&mix->pattern[i], name)) {
+        if (mf_pattern_matches(&mix->pattern[i], name)) {
             *out = mix->pattern_type[i];
             if (mix->options->tensor_type_tensors)
                 mix->options->tensor_type_tensors[i]++;
@@ -341,8 +371,8 @@ static void asked_type(const struct mf_mix *mix, struct mf_str name,
         }
 }
 
-static enum mf_status fitting_type(struct mf_mix *mix, struct mf_str name,
-                                   uint64_t row, enum mf_type *type)
+static enum mf_status fallback_type(struct mf_mix *mix, struct mf_str name,
+                                    uint64_t row, enum mf_type *type)
 {
     if (row % mf_types[*type].block == 0 || mf_type_flows(*type))
         return MF_OK;
@@ -355,8 +385,8 @@ static enum mf_status fitting_type(struct mf_mix *mix, struct mf_str name,
             return MF_OK;
         }
     return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "tensor '%s' cannot be %s: its rows of %" PRIu64
-                   " are not whole blocks of %u",
+                   "tensor '%s' cannot be %s: its row length %" PRIu64
+                   " is not a multiple of %u",
                    mf_quote(name).text, mf_types[*type].name, row,
                    mf_types[*type].block);
 }
@@ -371,12 +401,12 @@ enum mf_status mf_mix_type(struct mf_mix *mix,
     struct mf_str name = tensor->name;
     enum mf_type type = mix->type;
 
-    if (mix->row < NUMBER_F16 && !mix->options->pure &&
+    if (mix->row < F16 && !mix->options->pure &&
         mixed_type(mix, name, row, several, &type) != MF_OK)
         return mix->env->error.status;
-    asked_type(mix, name, &type);
+    requested_type(mix, name, &type);
     *out = type;
-    return fitting_type(mix, name, row, out);
+    return fallback_type(mix, name, row, out);
 }
 
 bool mf_mix_is_embedding(struct mf_str name)
@@ -388,18 +418,8 @@ bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
                           enum mf_type type)
 {
     if (mf_mix_is_embedding(name) || mf_str_is(name, "output.weight"))
-        return false; /* no matrix has an entry for them */
-    switch (type) {
-    case MF_TYPE_IQ1_S:
-    case MF_TYPE_IQ1_M:
-    case MF_TYPE_IQ2_XXS:
-    case MF_TYPE_IQ2_XS:
-    case MF_TYPE_IQ2_S:
-    case MF_TYPE_IQ3_XXS:
-        return true;
-    case MF_TYPE_Q2_K: /* other mixes make up for it elsewhere */
-        return mix->row == NUMBER_Q2_K_S;
-    default:
-        return false;
-    }
+        return false;         /* no matrix has entries for them */
+    if (type == MF_TYPE_Q2_K) /* other mixes make up for it elsewhere */
+        return mix->row == Q2_K_S;
+    return mf_mix_type_needs_imatrix(type);
 }

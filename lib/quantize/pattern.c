@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * pattern.c - a regular expression, found anywhere in a name
+ * pattern.c - compiling a regular expression
  *
- * A pattern becomes steps; all ways through them are walked at once, a byte of
- * the name at a time.
+ * Thompson's construction: a pattern becomes steps, each of which matches a
+ * byte or leads on to one or two others.
+ *
+ *     ab        BYTE a, BYTE b
+ *     a|b       SPLIT to 1 and 3; 1: BYTE a, 2: JUMP to 4; 3: BYTE b; 4:
+ *     a?        SPLIT to 1 and 2; 1: BYTE a; 2:
+ *     a+        0: BYTE a, SPLIT back to 0 and on
+ *     a{2,3}    BYTE a, BYTE a, SPLIT to 3 and 4; 3: BYTE a; 4:
+ *
+ * An operator comes after its operand, whose steps exist by then: split_before
+ * moves them by one, and a bounded repetition copies them.  Links between steps
+ * are relocated with them.  Nested repetitions multiply steps, which is what
+ * MF_PATTERN_STEPS bounds; DEPTH_MAX bounds the recursion of groups.
  */
 #include "lib/quantize/pattern_parse.h"
 
@@ -15,8 +26,8 @@ bool mf_pattern_fail(struct mf_pattern_parser *parser, const char *what)
 
     if (!parser->failed)
         mf_fail(parser->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                "the pattern '%s' %s at its character %zu", mf_quote(text).text,
-                what, (size_t)(parser->at - parser->text) + 1);
+                "pattern '%s' %s at character %zu", mf_quote(text).text, what,
+                (size_t)(parser->at - parser->text) + 1);
     parser->failed = true;
     return false;
 }
@@ -31,7 +42,7 @@ struct mf_pattern_step *mf_pattern_add(struct mf_pattern_parser *parser,
 
     if (pattern->step_count == MF_PATTERN_STEPS) {
         mf_pattern_fail(parser, "is too long");
-        pattern->step_count--; /* whatever follows goes nowhere */
+        pattern->step_count--; /* room for a step that is never used */
     }
     step = &pattern->step[pattern->step_count++];
     *step = (struct mf_pattern_step){ .op = (uint8_t)op,
@@ -39,7 +50,7 @@ struct mf_pattern_step *mf_pattern_add(struct mf_pattern_parser *parser,
     return step;
 }
 
-/* Steps from first to last, moved by some places. */
+/* Links of the steps from first to last, to targets that moved. */
 static void relocate(struct mf_pattern *pattern, uint16_t first, uint16_t last,
                      uint16_t from, uint16_t by)
 {
@@ -53,7 +64,7 @@ static void relocate(struct mf_pattern *pattern, uint16_t first, uint16_t last,
     }
 }
 
-/* A split before the steps from start on, which it leads to and past. */
+/* Inserts a split before the steps from start on: to them, and past them. */
 static void split_before(struct mf_pattern_parser *parser, uint16_t start)
 {
     struct mf_pattern *pattern = parser->pattern;
@@ -70,8 +81,9 @@ static void split_before(struct mf_pattern_parser *parser, uint16_t start)
     };
 }
 
-/* The steps from start to end once more. */
-static void copy(struct mf_pattern_parser *parser, uint16_t start, uint16_t end)
+/* Appends a copy of the steps from start to end. */
+static void copy_steps(struct mf_pattern_parser *parser, uint16_t start,
+                       uint16_t end)
 {
     struct mf_pattern *pattern = parser->pattern;
     uint16_t to = pattern->step_count, size = (uint16_t)(end - start);
@@ -86,7 +98,7 @@ static void copy(struct mf_pattern_parser *parser, uint16_t start, uint16_t end)
     relocate(pattern, to, pattern->step_count, start, (uint16_t)(to - start));
 }
 
-/* ---- what stands for itself, and groups ---- */
+/* ---- atoms ---- */
 
 static bool parse_alternatives(struct mf_pattern_parser *parser);
 
@@ -94,11 +106,11 @@ static bool parse_group(struct mf_pattern_parser *parser)
 {
     if (parser->at[0] == '?') {
         if (parser->at[1] != ':')
-            return mf_pattern_fail(parser, "has a group that is not known");
+            return mf_pattern_fail(parser, "has an unsupported group");
         parser->at += 2;
     }
     if (++parser->depth > DEPTH_MAX)
-        return mf_pattern_fail(parser, "has too many groups in each other");
+        return mf_pattern_fail(parser, "nests groups too deeply");
     if (!parse_alternatives(parser))
         return false;
     if (*parser->at != ')')
@@ -150,9 +162,9 @@ static bool parse_atom(struct mf_pattern_parser *parser)
     case '+':
     case '?':
     case '{':
-        return mf_pattern_fail(parser, "repeats nothing");
+        return mf_pattern_fail(parser, "has a repetition of nothing");
     default:
-        mf_pattern_add(parser, BYTE)->byte = mf_pattern_small(*parser->at);
+        mf_pattern_add(parser, BYTE)->byte = mf_pattern_lower(*parser->at);
     }
     parser->at++;
     return !parser->failed;
@@ -162,7 +174,7 @@ static bool parse_atom(struct mf_pattern_parser *parser)
 
 #define UNBOUNDED UINT16_MAX
 
-static bool take_number(struct mf_pattern_parser *parser, uint16_t *out)
+static bool parse_number(struct mf_pattern_parser *parser, uint16_t *out)
 {
     unsigned number = 0;
 
@@ -171,83 +183,84 @@ static bool take_number(struct mf_pattern_parser *parser, uint16_t *out)
     for (; mf_pattern_in_class("d", (uint8_t)*parser->at); parser->at++) {
         number = number * 10 + (unsigned)(*parser->at - '0');
         if (number > MF_PATTERN_STEPS)
-            return mf_pattern_fail(parser, "repeats too often");
+            return mf_pattern_fail(parser,
+                                   "has a repetition that is too large");
     }
     *out = (uint16_t)number;
     return true;
 }
 
-/* {2}, {2,} or {2,5}, or one of the signs for the usual ones. */
-static bool take_bounds(struct mf_pattern_parser *parser, uint16_t *least,
-                        uint16_t *most)
+/* {2}, {2,} or {2,5}, or one of * + ? */
+static bool parse_bounds(struct mf_pattern_parser *parser, uint16_t *min,
+                         uint16_t *max)
 {
     char sign = *parser->at++;
 
-    *least = sign == '+';
-    *most = sign == '?' ? 1 : UNBOUNDED;
+    *min = sign == '+';
+    *max = sign == '?' ? 1 : UNBOUNDED;
     if (sign != '{')
         return true;
-    if (!take_number(parser, least))
+    if (!parse_number(parser, min))
         return false;
-    *most = *least;
+    *max = *min;
     if (*parser->at == ',') {
         parser->at++;
-        *most = UNBOUNDED;
-        if (*parser->at != '}' && !take_number(parser, most))
+        *max = UNBOUNDED;
+        if (*parser->at != '}' && !parse_number(parser, max))
             return false;
     }
-    if (*parser->at != '}' || *most < *least)
-        return mf_pattern_fail(parser, "has a repetition that makes no sense");
+    if (*parser->at != '}' || *max < *min)
+        return mf_pattern_fail(parser, "has an invalid repetition");
     parser->at++;
     return true;
 }
 
-/* The steps from start on are there once. */
+/* Repeats the steps from start on, which exist once so far. */
 static void repeat(struct mf_pattern_parser *parser, uint16_t start,
-                   uint16_t least, uint16_t most)
+                   uint16_t min, uint16_t max)
 {
     struct mf_pattern *pattern = parser->pattern;
     uint16_t end = pattern->step_count, size = (uint16_t)(end - start);
-    uint16_t last = start, times = least > 0 ? least : 1;
+    uint16_t last = start, times = min > 0 ? min : 1;
 
-    if (most == 0) {
+    if (max == 0) {
         pattern->step_count = start;
         return;
     }
     for (uint16_t i = 1; i < times && !parser->failed; i++) {
         last = pattern->step_count;
-        copy(parser, start, end);
+        copy_steps(parser, start, end);
     }
-    if (most == UNBOUNDED) {
+    if (max == UNBOUNDED) {
         struct mf_pattern_step *step = mf_pattern_add(parser, SPLIT);
 
         step->other = step->next;
         step->next = last;
     }
-    for (uint16_t i = times; i < most && most != UNBOUNDED && !parser->failed;
+    for (uint16_t i = times; i < max && max != UNBOUNDED && !parser->failed;
          i++) {
-        uint32_t behind = pattern->step_count + (most - i) * (size + 1u);
+        uint32_t past = pattern->step_count + (max - i) * (size + 1u);
 
-        mf_pattern_add(parser, SPLIT)->other = (uint16_t)behind;
-        copy(parser, start, end);
+        mf_pattern_add(parser, SPLIT)->other = (uint16_t)past;
+        copy_steps(parser, start, end);
     }
-    if (least == 0)
+    if (min == 0)
         split_before(parser, start);
 }
 
 static bool parse_sequence(struct mf_pattern_parser *parser)
 {
     while (*parser->at && *parser->at != '|' && *parser->at != ')') {
-        uint16_t start = parser->pattern->step_count, least, most;
+        uint16_t start = parser->pattern->step_count, min, max;
 
         if (!parse_atom(parser))
             return false;
         if (!*parser->at || !strchr("*+?{", *parser->at))
             continue;
-        if (!take_bounds(parser, &least, &most))
+        if (!parse_bounds(parser, &min, &max))
             return false;
-        repeat(parser, start, least, most);
-        if (*parser->at == '?') /* as few as possible: found or not is one */
+        repeat(parser, start, min, max);
+        if (*parser->at == '?') /* not greedy: no difference here */
             parser->at++;
     }
     return !parser->failed;
@@ -282,8 +295,8 @@ enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
     pattern->step_count = 0;
     pattern->set_count = 0;
     if (parse_alternatives(&parser) && *parser.at == ')')
-        mf_pattern_fail(&parser, "has a bracket that closes nothing");
-    mf_pattern_add(&parser, FOUND);
+        mf_pattern_fail(&parser, "has an unmatched ')'");
+    mf_pattern_add(&parser, MATCH);
     return parser.failed ? env->error.status : MF_OK;
 }
 

@@ -2,10 +2,17 @@
  *
  * pattern.h - a regular expression, found anywhere in a name
  *
- * As ECMAScript has them, without groups that look ahead or are referred to
- * again: alternatives, groups, sets, repetitions (greedy or not: all that is
- * asked is whether it is found), the ends of a text and of words.  Time is that
- * of the name's length times the pattern's, whatever the two are.
+ * The syntax is ECMAScript's, which llama-quantize uses, without lookahead and
+ * backreferences: alternatives, groups, sets, repetitions, and the boundaries
+ * of a text and of words.  Greedy or not makes no difference, since the only
+ * question is whether there is a match.
+ *
+ * Names come from files and patterns from users, and std::regex backtracks: a
+ * pattern such as (a+)+b takes time that doubles with each letter, or overflows
+ * the stack.  Here both are bounded: a pattern becomes at most MF_PATTERN_STEPS
+ * steps, and a search takes no more than that many operations for each byte of
+ * the name, in memory of a fixed size.  Lookahead and backreferences are what
+ * this would not allow.
  */
 #ifndef MF_LIB_PATTERN_H
 #define MF_LIB_PATTERN_H
@@ -17,20 +24,21 @@
 
 struct mf_pattern {
     struct mf_pattern_step {
-        uint8_t op; /* in pattern.c */
+        uint8_t op; /* enum mf_pattern_op */
         uint8_t byte;
         uint16_t next, other;
     } step[MF_PATTERN_STEPS];
     uint16_t step_count;
     uint16_t set_count;
-    uint8_t set[MF_PATTERN_SETS]
-               [256 / 8]; /* bytes that are in it, a bit each */
+    uint8_t set[MF_PATTERN_SETS][256 / 8]; /* a bit for each byte in it */
 };
 
-/* Capital letters are taken for small ones, as llama-quantize does. */
+/* Compiles a pattern.  Its capital letters become small ones, as in
+ * llama-quantize. */
 enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
                                const char *text);
 
-bool mf_pattern_found(const struct mf_pattern *pattern, struct mf_str name);
+/* Whether the pattern matches any part of the name. */
+bool mf_pattern_matches(const struct mf_pattern *pattern, struct mf_str name);
 
 #endif

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * pattern_find.c - whether a regular expression is found in a name
+ * pattern_find.c - searching a name for a match
+ *
+ * All ways through the steps are followed at once, one byte of the name at a
+ * time.  Two ways that reach the same step have the same future, so a step is
+ * entered once for each byte (`seen`): that is what bounds the time.  A match
+ * may begin anywhere, so the first step is entered again at each byte.
  */
 #include "lib/quantize/pattern_parse.h"
 
-/* The steps at which the next byte of a name is awaited. */
+/* The steps that could match the next byte of the name. */
 struct front {
     uint16_t step[MF_PATTERN_STEPS];
     uint16_t count;
@@ -14,7 +19,7 @@ struct search {
     const struct mf_pattern *pattern;
     struct mf_str name;
     size_t at;
-    bool seen[MF_PATTERN_STEPS]; /* at this place of the name */
+    bool seen[MF_PATTERN_STEPS]; /* entered at this byte of the name */
 };
 
 static bool is_word(const struct search *search, size_t at)
@@ -23,7 +28,7 @@ static bool is_word(const struct search *search, size_t at)
            mf_pattern_in_class("w", (uint8_t)search->name.at[at]);
 }
 
-/* Whether a step that takes no byte lets through here. */
+/* Whether a step that matches no byte lets a way continue here. */
 static bool passes(const struct search *search, enum mf_pattern_op op)
 {
     size_t at = search->at;
@@ -43,33 +48,33 @@ static bool passes(const struct search *search, enum mf_pattern_op op)
     }
 }
 
-/* Steps that are still to be looked at. */
-struct open_steps {
+/* Steps that were entered and not followed yet. */
+struct pending_steps {
     uint16_t step[MF_PATTERN_STEPS];
     uint16_t count;
 };
 
-static void look_at(struct search *search, struct open_steps *open,
-                    uint16_t number)
+static void enter(struct search *search, struct pending_steps *pending,
+                  uint16_t number)
 {
     if (!search->seen[number])
-        open->step[open->count++] = number;
+        pending->step[pending->count++] = number;
     search->seen[number] = true;
 }
 
-/* All steps that first leads to without a byte, those that await one into the
- * front; true where the end is among them. */
-static bool reach(struct search *search, struct front *front, uint16_t first)
+/* Follows a step as far as no byte is needed; steps that match a byte go into
+ * the front.  True where the end is reached. */
+static bool follow(struct search *search, struct front *front, uint16_t first)
 {
-    struct open_steps open;
+    struct pending_steps pending;
 
-    open.count = 0;
-    look_at(search, &open, first);
-    while (open.count > 0) {
-        uint16_t number = open.step[--open.count];
+    pending.count = 0;
+    enter(search, &pending, first);
+    while (pending.count > 0) {
+        uint16_t number = pending.step[--pending.count];
         const struct mf_pattern_step *step = &search->pattern->step[number];
 
-        if (step->op == FOUND)
+        if (step->op == MATCH)
             return true;
         if (step->op == BYTE || step->op == SET) {
             front->step[front->count++] = number;
@@ -77,29 +82,29 @@ static bool reach(struct search *search, struct front *front, uint16_t first)
         }
         if (!passes(search, (enum mf_pattern_op)step->op))
             continue;
-        look_at(search, &open, step->next);
+        enter(search, &pending, step->next);
         if (step->op == SPLIT)
-            look_at(search, &open, step->other);
+            enter(search, &pending, step->other);
     }
     return false;
 }
 
-static bool takes(const struct mf_pattern *pattern,
-                  const struct mf_pattern_step *step, uint8_t byte)
+static bool step_matches(const struct mf_pattern *pattern,
+                         const struct mf_pattern_step *step, uint8_t byte)
 {
     if (step->op == BYTE)
         return step->byte == byte;
     return pattern->set[step->byte][byte / 8] >> byte % 8 & 1;
 }
 
-bool mf_pattern_found(const struct mf_pattern *pattern, struct mf_str name)
+bool mf_pattern_matches(const struct mf_pattern *pattern, struct mf_str name)
 {
     struct search search = { .pattern = pattern, .name = name };
     struct front front[2];
     struct front *now = &front[0], *then = &front[1], *swap;
 
     now->count = 0;
-    while (!reach(&search, now, 0)) { /* it may begin anywhere */
+    while (!follow(&search, now, 0)) { /* a match may begin here */
         uint8_t byte;
 
         if (search.at == name.size)
@@ -110,7 +115,8 @@ bool mf_pattern_found(const struct mf_pattern *pattern, struct mf_str name)
         for (uint16_t i = 0; i < now->count; i++) {
             const struct mf_pattern_step *step = &pattern->step[now->step[i]];
 
-            if (takes(pattern, step, byte) && reach(&search, then, step->next))
+            if (step_matches(pattern, step, byte) &&
+                follow(&search, then, step->next))
                 return true;
         }
         swap = now;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pattern_parse.h - what the parts of reading a pattern share
+ * pattern_parse.h - shared by the files that compile a pattern
  */
 #ifndef MF_LIB_PATTERN_PARSE_H
 #define MF_LIB_PATTERN_PARSE_H
@@ -12,13 +12,13 @@
 enum mf_pattern_op {
     BYTE,     /* this one */
     SET,      /* one of a set, whose number is byte */
-    SPLIT,    /* on to next and to other */
-    JUMP,     /* on to next */
-    BEGIN,    /* the name's begin */
-    END,      /* its end */
-    WORD,     /* the begin or end of a word */
-    NOT_WORD, /* neither */
-    FOUND
+    SPLIT,    /* continue at next and at other */
+    JUMP,     /* continue at next */
+    BEGIN,    /* at the start of the name */
+    END,      /* at its end */
+    WORD,     /* at a word boundary */
+    NOT_WORD, /* not at a word boundary */
+    MATCH
 };
 
 struct mf_pattern_parser {
@@ -29,31 +29,32 @@ struct mf_pattern_parser {
     bool failed;
 };
 
-/* Says what is wrong where the parser stands, once; false. */
+/* Notes an error at the current character, unless there is one; false. */
 bool mf_pattern_fail(struct mf_pattern_parser *parser, const char *what);
 
-/* One step more, which leads to the one behind it. */
+/* Appends a step that continues at the one after it. */
 struct mf_pattern_step *mf_pattern_add(struct mf_pattern_parser *parser,
                                        enum mf_pattern_op op);
 
 /* ---- pattern_set.c ---- */
 
-/* "w" for \\w, "alpha" for [:alpha:], "." for what a full stop is. */
+/* Whether a byte is in a class: "w" for \\w, "alpha" for [:alpha:], "." for a
+ * full stop. */
 bool mf_pattern_in_class(const char *name, unsigned byte);
 
-/* At a class: \\d, \\w, \\s or what they are not. */
+/* Whether the parser is at \\d, \\w, \\s or their complements. */
 bool mf_pattern_at_class(const struct mf_pattern_parser *parser);
 
-/* A step of a set: the class that it stands at (behind the backslash), what a
- * full stop is, or what stands behind a bracket. */
+/* Append a step for the class at the parser (after its backslash), for a full
+ * stop, and for a set (after its bracket). */
 bool mf_pattern_class(struct mf_pattern_parser *parser);
 bool mf_pattern_any(struct mf_pattern_parser *parser);
 bool mf_pattern_set(struct mf_pattern_parser *parser);
 
-/* The byte that stands for itself behind a backslash. */
+/* The byte of an escape, after its backslash. */
 bool mf_pattern_escaped(struct mf_pattern_parser *parser, uint8_t *out);
 
-/* Letters that were capital ones are small. */
-uint8_t mf_pattern_small(char byte);
+/* ASCII letters become small. */
+uint8_t mf_pattern_lower(char byte);
 
 #endif

@@ -34,15 +34,15 @@ bool mf_pattern_in_class(const char *name, unsigned byte)
         return byte > ' ' && byte < 0x7f && !digit && !lower && !upper;
     case 'a': /* alpha, alnum */
         return lower || upper || (digit && name[2] == 'n');
-    default: /* what "." is */
+    default: /* "." */
         return byte != '\n' && byte != '\r';
     }
 }
 
-static void set_put_class(uint8_t *set, const char *name, bool without)
+static void set_put_class(uint8_t *set, const char *name, bool negated)
 {
     for (unsigned byte = 0; byte < 256; byte++)
-        if (mf_pattern_in_class(name, byte) != without)
+        if (mf_pattern_in_class(name, byte) != negated)
             set_put(set, byte);
 }
 
@@ -77,26 +77,26 @@ bool mf_pattern_escaped(struct mf_pattern_parser *parser, uint8_t *out)
         return true;
     }
     if (!found && mf_pattern_in_class("w", (uint8_t)byte))
-        return mf_pattern_fail(parser, "has an escape that is not known");
+        return mf_pattern_fail(parser, "has an unknown escape");
     *out = (uint8_t)(found ? to[found - from] : byte);
     parser->at++;
     return true;
 }
 
-static void take_class(struct mf_pattern_parser *parser, uint8_t *set)
+static void add_class(struct mf_pattern_parser *parser, uint8_t *set)
 {
     char name[2] = { *parser->at };
-    bool without = name[0] == 'D' || name[0] == 'W' || name[0] == 'S';
+    bool negated = name[0] == 'D' || name[0] == 'W' || name[0] == 'S';
 
-    if (without)
+    if (negated)
         name[0] = (char)(name[0] - 'A' + 'a');
-    set_put_class(set, name, without);
+    set_put_class(set, name, negated);
     parser->at++;
 }
 
 bool mf_pattern_class(struct mf_pattern_parser *parser)
 {
-    take_class(parser, add_set(parser));
+    add_class(parser, add_set(parser));
     return !parser->failed;
 }
 
@@ -112,8 +112,8 @@ bool mf_pattern_at_class(const struct mf_pattern_parser *parser)
            strchr("dDwWsS", parser->at[1]);
 }
 
-/* [:alpha:] and its kin. */
-static bool take_named(struct mf_pattern_parser *parser, uint8_t *set)
+/* [:alpha:] and the like. */
+static bool add_named_class(struct mf_pattern_parser *parser, uint8_t *set)
 {
     static const char *const names[] = { "alpha", "alnum", "digit", "lower",
                                          "upper", "space", "punct", "xdigit" };
@@ -128,15 +128,15 @@ static bool take_named(struct mf_pattern_parser *parser, uint8_t *set)
             return true;
         }
     }
-    return mf_pattern_fail(parser, "has a set that is not known");
+    return mf_pattern_fail(parser, "has an unknown class");
 }
 
-uint8_t mf_pattern_small(char byte)
+uint8_t mf_pattern_lower(char byte)
 {
     return (uint8_t)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
 }
 
-static bool take_set_byte(struct mf_pattern_parser *parser, uint8_t *out)
+static bool parse_set_byte(struct mf_pattern_parser *parser, uint8_t *out)
 {
     if (*parser->at == 0)
         return mf_pattern_fail(parser, "ends within a set");
@@ -144,22 +144,22 @@ static bool take_set_byte(struct mf_pattern_parser *parser, uint8_t *out)
         parser->at++;
         return mf_pattern_escaped(parser, out);
     }
-    *out = mf_pattern_small(*parser->at++);
+    *out = mf_pattern_lower(*parser->at++);
     return true;
 }
 
-static bool take_range(struct mf_pattern_parser *parser, uint8_t *set)
+static bool add_range(struct mf_pattern_parser *parser, uint8_t *set)
 {
     uint8_t first, last;
 
-    if (!take_set_byte(parser, &first))
+    if (!parse_set_byte(parser, &first))
         return false;
     last = first;
     if (parser->at[0] == '-' && parser->at[1] != ']') {
         parser->at++;
-        if (mf_pattern_at_class(parser) || !take_set_byte(parser, &last) ||
+        if (mf_pattern_at_class(parser) || !parse_set_byte(parser, &last) ||
             last < first)
-            return mf_pattern_fail(parser, "has a range that goes backwards");
+            return mf_pattern_fail(parser, "has an invalid range");
     }
     for (unsigned byte = first; byte <= last; byte++)
         set_put(set, byte);
@@ -169,25 +169,25 @@ static bool take_range(struct mf_pattern_parser *parser, uint8_t *set)
 bool mf_pattern_set(struct mf_pattern_parser *parser)
 {
     uint8_t *set = add_set(parser);
-    bool without = *parser->at == '^', more = !parser->failed;
+    bool negated = *parser->at == '^', more = !parser->failed;
 
-    if (without)
+    if (negated)
         parser->at++;
     if (*parser->at == ']')
         return mf_pattern_fail(parser, "has an empty set");
     while (more && *parser->at != ']') {
         if (parser->at[0] == '[' && parser->at[1] == ':')
-            more = take_named(parser, set);
+            more = add_named_class(parser, set);
         else if (mf_pattern_at_class(parser)) {
             parser->at++;
-            take_class(parser, set);
+            add_class(parser, set);
         } else
-            more = take_range(parser, set);
+            more = add_range(parser, set);
     }
     if (!more)
         return false;
     parser->at++;
-    for (size_t i = 0; without && i < sizeof(*parser->pattern->set); i++)
+    for (size_t i = 0; negated && i < sizeof(*parser->pattern->set); i++)
         set[i] = (uint8_t)~set[i];
     return true;
 }

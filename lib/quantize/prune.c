@@ -2,8 +2,16 @@
  *
  * prune.c - a model without some of its blocks
  *
- * Blocks behind one that is left out move up.  So do the numbers that metadata
- * give for each block.
+ * llama-quantize's --prune-layers.  Blocks after one that is left out move up:
+ * with block 1 of 4 removed,
+ *
+ *     blk.0  blk.1  blk.2  blk.3
+ *     blk.0    -    blk.1  blk.2
+ *
+ * The same happens to metadata with a value for each block, and block_count
+ * becomes smaller.  No file says which arrays these are: an array counts if its
+ * key has the architecture's prefix and its length is the number of blocks.  An
+ * array that has that length by accident is shortened, too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,15 +21,15 @@
 
 struct prune {
     struct mf_env *env;
-    uint64_t blocks; /* that there are */
-    uint64_t *moved; /* where a block's number moves; GONE: it is left out */
-    uint64_t left;
+    uint64_t blocks;      /* before */
+    uint64_t *new_number; /* of each block; REMOVED: it is left out */
+    uint64_t left;        /* blocks after */
 };
 
-#define GONE UINT64_MAX
+#define REMOVED UINT64_MAX
 
-/* The digits behind a "blk.", where they are a number as one writes it and a
- * full stop follows. */
+/* The block number's digits: after "blk.", before a full stop, without leading
+ * zeros, which would not come back. */
 static struct mf_str block_digits(struct mf_str name)
 {
     static const char prefix[] = "blk.";
@@ -50,33 +58,35 @@ static uint64_t number_of(struct mf_str digits)
     return number;
 }
 
-/* ---- which ---- */
+/* ---- blocks ---- */
 
-static enum mf_status take_blocks(struct prune *prune, const uint32_t *blocks,
-                                  size_t count, uint64_t tensors)
+static enum mf_status choose_blocks(struct prune *prune, const uint32_t *blocks,
+                                    size_t count, uint64_t tensors)
 {
     if (prune->blocks == 0 || prune->blocks > tensors)
         return mf_fail(prune->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model does not say how many blocks it has, so none "
-                       "can be left out");
-    prune->moved =
-        mf_alloc(prune->env, (size_t)prune->blocks * sizeof(*prune->moved));
-    if (!prune->moved)
+                       "cannot leave out blocks: block_count is missing or "
+                       "out of range");
+    prune->new_number = mf_alloc(prune->env, (size_t)prune->blocks *
+                                                 sizeof(*prune->new_number));
+    if (!prune->new_number)
         return prune->env->error.status;
-    memset(prune->moved, 0, (size_t)prune->blocks * sizeof(*prune->moved));
+    memset(prune->new_number, 0,
+           (size_t)prune->blocks * sizeof(*prune->new_number));
     for (size_t i = 0; i < count; i++) {
         if (blocks[i] >= prune->blocks)
             return mf_fail(prune->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "there is no block %u: the model has %" PRIu64,
+                           "block %u is out of range: the model has %" PRIu64
+                           " blocks",
                            blocks[i], prune->blocks);
-        prune->moved[blocks[i]] = GONE;
+        prune->new_number[blocks[i]] = REMOVED;
     }
     for (uint64_t i = 0; i < prune->blocks; i++)
-        if (prune->moved[i] != GONE)
-            prune->moved[i] = prune->left++;
+        if (prune->new_number[i] != REMOVED)
+            prune->new_number[i] = prune->left++;
     return prune->left > 0 ? MF_OK
                            : mf_fail(prune->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                                     "of %" PRIu64 " blocks none would be left",
+                                     "cannot leave out all %" PRIu64 " blocks",
                                      prune->blocks);
 }
 
@@ -86,17 +96,17 @@ static enum mf_status rename_block(struct mf_draft *draft, struct mf_str *name,
                                    struct mf_str digits, uint64_t number)
 {
     size_t before = (size_t)(digits.at - name->at);
-    size_t behind = name->size - before - digits.size;
+    size_t after = name->size - before - digits.size;
     char text[24];
     size_t size = (size_t)snprintf(text, sizeof(text), "%" PRIu64, number);
-    char *moved = mf_arena_text(&draft->arena, before + size + behind);
+    char *moved = mf_arena_text(&draft->arena, before + size + after);
 
     if (!moved)
         return draft->env->error.status;
     memcpy(moved, name->at, before);
     memcpy(moved + before, text, size);
-    memcpy(moved + before + size, digits.at + digits.size, behind);
-    *name = (struct mf_str){ moved, before + size + behind };
+    memcpy(moved + before + size, digits.at + digits.size, after);
+    *name = (struct mf_str){ moved, before + size + after };
     return MF_OK;
 }
 
@@ -109,13 +119,13 @@ static enum mf_status prune_tensors(const struct prune *prune,
         struct mf_draft_tensor *tensor = &draft->tensor[i];
         struct mf_str digits = block_digits(tensor->name);
         uint64_t old = number_of(digits);
-        bool counts = digits.at && old < prune->blocks;
+        bool numbered = digits.at && old < prune->blocks;
 
-        if (counts && prune->moved[old] == GONE)
+        if (numbered && prune->new_number[old] == REMOVED)
             continue;
-        if (counts && prune->moved[old] != old &&
-            rename_block(draft, &tensor->name, digits, prune->moved[old]) !=
-                MF_OK)
+        if (numbered && prune->new_number[old] != old &&
+            rename_block(draft, &tensor->name, digits,
+                         prune->new_number[old]) != MF_OK)
             return draft->env->error.status;
         draft->tensor[kept++] = *tensor;
     }
@@ -132,7 +142,7 @@ struct list {
     uint64_t at;
 };
 
-static enum mf_status take_number(void *user, const struct mf_value *value)
+static enum mf_status move_number(void *user, const struct mf_value *value)
 {
     struct list *list = user;
     union mf_number number;
@@ -140,16 +150,16 @@ static enum mf_status take_number(void *user, const struct mf_value *value)
 
     if (value->event != MF_EVENT_ITEM || list->at >= list->prune->blocks)
         return MF_OK;
-    to = list->prune->moved[list->at++];
+    to = list->prune->new_number[list->at++];
     if (!mf_value_as(value, list->of, &number))
         return mf_fail(list->prune->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "a list of something for each block is none of numbers");
-    if (to != GONE)
+                       "a per-block metadata array does not hold numbers");
+    if (to != REMOVED)
         list->number[to] = number;
     return MF_OK;
 }
 
-/* A list of as many as there are blocks, under the architecture's keys. */
+/* The entry is an array with a value for each block. */
 static enum mf_status prune_list(const struct prune *prune,
                                  struct mf_draft *draft, struct mf_entry *entry)
 {
@@ -160,7 +170,7 @@ static enum mf_status prune_list(const struct prune *prune,
                                 (size_t)prune->left * sizeof(*list.number));
     if (!list.number)
         return draft->env->error.status;
-    status = mf_entry_read(draft->env, entry, take_number, &list);
+    status = mf_entry_read(draft->env, entry, move_number, &list);
     if (status != MF_OK)
         return status;
     entry->from = NULL;
@@ -189,7 +199,7 @@ static enum mf_status prune_metadata(const struct prune *prune,
                : draft->env->error.status;
 }
 
-/* ---- all of it ---- */
+/* ---- the model ---- */
 
 enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
                         const struct mf_draft *facts, const uint32_t *blocks,
@@ -203,13 +213,13 @@ enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
         tensors += drafts[i]->tensor_count;
     status = mf_draft_number(facts, "*.block_count", &prune.blocks);
     if (status == MF_OK)
-        status = take_blocks(&prune, blocks, block_count, tensors);
+        status = choose_blocks(&prune, blocks, block_count, tensors);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         status = prune_tensors(&prune, drafts[i]);
     if (status == MF_OK)
         status = prune_metadata(&prune, drafts[0],
                                 mf_draft_find_of(facts, "*.block_count")->key);
-    mf_release(prune.env, prune.moved,
-               (size_t)prune.blocks * sizeof(*prune.moved));
+    mf_release(prune.env, prune.new_number,
+               (size_t)prune.blocks * sizeof(*prune.new_number));
     return status;
 }

@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * imatrix_old.c - an importance matrix of before 2025
+ * imatrix_legacy.c - an importance matrix in llama-imatrix's first format
  *
- * A count of entries, then each: a name, how often the tensor was used, how
- * many values, the values; then the count of chunks and the name of the text.
+ * Files of before 2025, "imatrix.dat".  There is no magic and no version:
+ *
+ *     u32              count of entries
+ *     for each entry
+ *       u32, bytes     length of its name, name
+ *       u32            calls: how often the tensor was used
+ *       u32, f32...    count of values, values: sums over the calls
+ *     in later versions
+ *       u32            chunks of text that it was made from
+ *       u32, bytes     length of the file name of that text, name
+ *
+ * So each count is checked against what is left of the file before it is used,
+ * and any rest is an error: it would be another kind of file that happens to
+ * begin with a small number.
  */
 #include "lib/quantize/imatrix.h"
 
 /* The fewest bytes of an entry: three numbers and a value, an empty name. */
 #define ENTRY_MIN 16
 
-static enum mf_status no_matrix(struct mf_env *env, uint64_t offset,
-                                const char *why, uint64_t number)
+static enum mf_status not_imatrix(struct mf_env *env, uint64_t offset,
+                                  const char *why, uint64_t number)
 {
     return mf_fail(env, MF_ERR_CORRUPT, offset,
                    "not an importance matrix: %s %" PRIu64, why, number);
 }
 
 /* size bytes of text into the arena. */
-static enum mf_status take_text(struct mf_imatrix *imatrix,
+static enum mf_status read_text(struct mf_imatrix *imatrix,
                                 struct mf_reader *reader, const char *what,
                                 struct mf_str *out)
 {
@@ -29,8 +41,8 @@ static enum mf_status take_text(struct mf_imatrix *imatrix,
     if (reader->failed)
         return mf_reader_check(reader, what);
     if (size > MF_NAME_MAX || size > mf_reader_left(reader))
-        return no_matrix(imatrix->env, at,
-                         "a text in it is of so many bytes:", size);
+        return not_imatrix(imatrix->env, at,
+                           "length of a text is out of range:", size);
     text = mf_arena_text(&imatrix->arena, size);
     if (!text)
         return imatrix->env->error.status;
@@ -40,7 +52,7 @@ static enum mf_status take_text(struct mf_imatrix *imatrix,
     return MF_OK;
 }
 
-static enum mf_status take_entry(struct mf_imatrix *imatrix,
+static enum mf_status read_entry(struct mf_imatrix *imatrix,
                                  struct mf_reader *reader,
                                  const struct mf_imatrix_choice *choice)
 {
@@ -48,14 +60,14 @@ static enum mf_status take_entry(struct mf_imatrix *imatrix,
     uint64_t at = mf_reader_offset(reader);
     uint32_t calls, count;
 
-    if (take_text(imatrix, reader, "the name of an entry", &entry.name) !=
+    if (read_text(imatrix, reader, "the name of an entry", &entry.name) !=
         MF_OK)
         return imatrix->env->error.status;
     if (entry.name.size == 0 ||
         memchr(entry.name.at, 0, entry.name.size) != NULL)
-        return no_matrix(
-            imatrix->env, at,
-            "a name in it is empty or has a NUL; its bytes:", entry.name.size);
+        return not_imatrix(imatrix->env, at,
+                           "name is empty or has a NUL, its length is",
+                           entry.name.size);
     calls = mf_take_u32(reader);
     at = mf_reader_offset(reader);
     count = mf_take_u32(reader);
@@ -63,9 +75,9 @@ static enum mf_status take_entry(struct mf_imatrix *imatrix,
         return mf_reader_check(reader, "an entry of the importance matrix");
     if (count == 0 || count > INT32_MAX ||
         count > mf_reader_left(reader) / sizeof(float))
-        return no_matrix(imatrix->env, at,
-                         "an entry claims so many values:", count);
-    /* Not said, or nonsense: the sums are means already. */
+        return not_imatrix(imatrix->env, at,
+                           "value count of an entry is out of range:", count);
+    /* 0, or out of range: the values are means already. */
     entry.calls = calls > 0 && calls <= INT32_MAX ? (float)calls : 1;
     entry.count = count;
     entry.columns = count;
@@ -74,8 +86,8 @@ static enum mf_status take_entry(struct mf_imatrix *imatrix,
     return mf_imatrix_add(imatrix, &entry, choice);
 }
 
-/* What later versions wrote behind the entries. */
-static enum mf_status take_trailer(struct mf_imatrix *imatrix,
+/* What later versions wrote after the entries. */
+static enum mf_status read_trailer(struct mf_imatrix *imatrix,
                                    struct mf_reader *reader)
 {
     uint32_t chunks;
@@ -84,17 +96,17 @@ static enum mf_status take_trailer(struct mf_imatrix *imatrix,
         return MF_OK;
     chunks = mf_take_u32(reader);
     imatrix->chunks = chunks <= INT32_MAX ? chunks : 0;
-    if (take_text(imatrix, reader, "the name of the text it was made with",
+    if (read_text(imatrix, reader, "the name of the text it was made with",
                   &imatrix->dataset) != MF_OK)
         return imatrix->env->error.status;
     if (mf_reader_left(reader) > 0)
-        return no_matrix(imatrix->env, mf_reader_offset(reader),
-                         "bytes behind its end:", mf_reader_left(reader));
+        return not_imatrix(imatrix->env, mf_reader_offset(reader),
+                           "bytes after its end:", mf_reader_left(reader));
     return MF_OK;
 }
 
-enum mf_status mf_imatrix_read_old(struct mf_imatrix *imatrix,
-                                   const struct mf_imatrix_choice *choice)
+enum mf_status mf_imatrix_read_legacy(struct mf_imatrix *imatrix,
+                                      const struct mf_imatrix_choice *choice)
 {
     struct mf_reader reader;
     enum mf_status status;
@@ -107,14 +119,12 @@ enum mf_status mf_imatrix_read_old(struct mf_imatrix *imatrix,
     status = mf_reader_check(&reader, "the count of entries");
     if (status == MF_OK &&
         (count == 0 || count > mf_reader_left(&reader) / ENTRY_MIN))
-        status = no_matrix(imatrix->env, 0,
-                           "its first four bytes are to be the count of "
-                           "entries, and are",
-                           count);
+        status = not_imatrix(imatrix->env, 0,
+                             "count of entries is out of range:", count);
     for (uint32_t i = 0; i < count && status == MF_OK; i++)
-        status = take_entry(imatrix, &reader, choice);
+        status = read_entry(imatrix, &reader, choice);
     if (status == MF_OK)
-        status = take_trailer(imatrix, &reader);
+        status = read_trailer(imatrix, &reader);
     mf_reader_release(&reader);
     return status;
 }
