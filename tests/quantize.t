@@ -261,7 +261,7 @@ check "--prune-layers twice leaves out both" refused --allow-requantize \
     --prune-layers 0 --prune-layers 1 fixtures/good-llama.gguf \
     "$dir/no.gguf" F16
 check "which is said" grep -q "cannot leave out all 2 blocks" "$dir/err"
-check "a matrix that is none" refused --imatrix fixtures/good-base.apr \
+check "a file that is not an importance matrix" refused --imatrix fixtures/good-base.apr \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 
 # blamed FILE: the matrix is at fault, and nothing is said of the model.
@@ -384,9 +384,9 @@ no_number() {
     [ "$code" = 3 ] && [ ! -e "$dir/no.gguf" ] && grep -q "$2" "$dir/err"
 }
 for type in COPY F16; do
-    check "a number that is none is refused ($type)" no_number $type \
+    check "NaN is refused ($type)" no_number $type \
         "'c.weight' as f32: element 3 is infinite" fixtures/bad-data-nan.gguf
-    check "and a scale that is none ($type)" no_number $type \
+    check "and a scale that is NaN ($type)" no_number $type \
         "'c.weight' as q8_0: a scale of block 1 is infinite" \
         fixtures/bad-data-scale.gguf
 done

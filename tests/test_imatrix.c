@@ -263,17 +263,18 @@ static void new_ones_that_do_not_fit_are_refused(void **state)
     memcpy(bad, sums, sizeof(sums));
     bad[1].name = "down.weight.count";
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "to have one of counts beside it");
+    refuse(MF_ERR_CORRUPT, "have a matching counts tensor");
     write_new(bad + 2, 1, true);
     refuse(MF_ERR_CORRUPT, "0 tensors end with \".in_sum2\", and 1 with");
     bad[1] = sums[1];
     bad[1].rows = 2;
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "'down.weight.in_sum2' has not one row for each");
+    refuse(MF_ERR_CORRUPT,
+           "'down.weight.in_sum2' and its counts have different");
     bad[1] = sums[1];
     bad[1].type = "i32";
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "'down.weight.in_sum2' is to be f32");
+    refuse(MF_ERR_CORRUPT, "'down.weight.in_sum2' must be f32");
     write_new(sums, 0, true);
     refuse(MF_ERR_CORRUPT, "0 tensors end with");
 }

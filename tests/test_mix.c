@@ -189,7 +189,7 @@ static void mixes_have_names_and_numbers(void **state)
     }
     for (size_t i = 0; i < 5; i++) {
         wishes.type = (const char *[]){ "", "Q4_K_X", "4", "1024", "i32" }[i];
-        refuse("tied", &wishes, MF_ERR_ARGUMENT, "neither a mix");
+        refuse("tied", &wishes, MF_ERR_ARGUMENT, "unknown quantization type");
     }
 }
 
@@ -286,10 +286,10 @@ static void users_types_go_first(void **state)
     assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
     drop_plan(&plan);
     wishes.type = "COPY";
-    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "COPY changes no type");
+    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "COPY keeps all types");
     wishes =
         (struct mf_quantize_options){ .type = "Q4_0", .output_type = "i32" };
-    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is no type");
+    refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is not a type");
 }
 
 static void rows_that_are_not_whole_blocks(void **state)

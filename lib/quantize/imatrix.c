@@ -174,7 +174,7 @@ const struct mf_imatrix_entry *mf_imatrix_find(const struct mf_imatrix *imatrix,
     return row == MF_NOT_FOUND ? NULL : &imatrix->entry[row];
 }
 
-/* How often matrices were used, from the first one on. */
+/* Counts of matrices, from the first one on. */
 static enum mf_status read_counts(const struct mf_imatrix *imatrix,
                                   const struct mf_imatrix_entry *entry,
                                   uint64_t first, float *out, size_t count)
@@ -188,8 +188,8 @@ static enum mf_status read_counts(const struct mf_imatrix *imatrix,
                                 count * sizeof(*out));
 }
 
-/* Sums become means.  Columns of a matrix that was never used are all worth
- * the same. */
+/* Sums become means.  For a matrix that was never used, as a rare expert may
+ * be, all columns have the same value. */
 static enum mf_status divide(const struct mf_imatrix *imatrix,
                              const struct mf_imatrix_entry *entry, float *out)
 {
@@ -230,8 +230,8 @@ static enum mf_status read_entry(const struct mf_imatrix *imatrix,
         if (!isfinite(out[i]))
             return mf_fail(imatrix->env, MF_ERR_CORRUPT,
                            entry->offset + i * sizeof(*out),
-                           "number %zu that the importance matrix has for "
-                           "tensor '%s' is none",
+                           "importance value %zu of tensor '%s' is NaN or "
+                           "infinite",
                            i, mf_quote(name).text);
     return MF_OK;
 }

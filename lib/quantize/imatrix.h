@@ -2,8 +2,15 @@
  *
  * imatrix.h - an importance matrix: how much each column of a tensor matters
  *
- * Files of llama-imatrix, the old ones (.dat) and those that are GGUF.  Names
- * and places are kept; values are read when they are asked for.
+ * llama-imatrix runs a model over a text and sums, for each column of each
+ * matrix, the squares of the inputs that it is multiplied with.  Encoders
+ * weight their errors by these values: a column with large inputs must be more
+ * exact.
+ *
+ * Two generations of files have the same content: a small binary format of its
+ * own (imatrix_legacy.c), and GGUF since 2025 (imatrix_gguf.c).  Only names and
+ * offsets are kept in memory; the values of a tensor are read when it is
+ * encoded.
  */
 #ifndef MF_LIB_IMATRIX_H
 #define MF_LIB_IMATRIX_H
@@ -12,27 +19,28 @@
 
 struct mf_imatrix_entry {
     struct mf_str name;
-    uint64_t count;   /* values */
-    uint64_t offset;  /* where they stand: sums */
-    uint64_t columns; /* values that were summed up as often as each other */
-    uint64_t counts;  /* where it stands how often, a float for each matrix;
-                         0: calls for all */
+    uint64_t count;   /* values: matrices times columns */
+    uint64_t offset;  /* of the values in the file, which are sums */
+    uint64_t columns; /* values of one matrix, which have a count in common */
+    uint64_t counts;  /* offset of these counts, a float for each matrix; 0:
+                         calls  counts for all */
     float calls;
 };
 
 struct mf_imatrix {
     struct mf_env *env;
     struct mf_arena arena;
-    struct mf_source source; /* of an old one */
-    struct mf_model *model;  /* of a GGUF; else NULL */
+    struct mf_source source;
+    struct mf_model *model; /* NULL for a legacy file */
     struct mf_imatrix_entry *entry;
     size_t count, room;
     struct mf_names names;
-    struct mf_str dataset; /* the text it was made with; empty: not said */
-    uint64_t chunks;       /* 0: not said */
+    struct mf_str dataset; /* the text that it was made from; empty: unknown */
+    uint64_t chunks;       /* of that text; 0: unknown */
 };
 
-/* Of the entries those whose name holds none of exclude, or one of include. */
+/* Which entries to use: those whose name contains one of include (no include:
+ * all), and none of exclude. */
 struct mf_imatrix_choice {
     const char *const *include, *const *exclude;
     size_t include_count, exclude_count;
@@ -45,19 +53,19 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
 /* NULL is allowed. */
 void mf_imatrix_close(struct mf_imatrix *imatrix);
 
-/* NULL where there is none. */
+/* The entry for a tensor; NULL where it is missing. */
 const struct mf_imatrix_entry *mf_imatrix_find(const struct mf_imatrix *imatrix,
                                                struct mf_str name);
 
-/* All values of the tensor of that name, as means: count must be how many there
- * are.  *found false, and nothing written, where there is no entry. */
+/* The values for a tensor, as means; count must be the entry's.  Where it has
+ * no entry *found is false, and nothing is written. */
 enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
                                struct mf_str name, float *out, size_t count,
                                bool *found);
 
-/* ---- for the parts that read a file ---- */
+/* ---- for imatrix_*.c ---- */
 
-/* Keeps an entry that is chosen. */
+/* Adds an entry, if it is chosen. */
 enum mf_status mf_imatrix_add(struct mf_imatrix *imatrix,
                               const struct mf_imatrix_entry *entry,
                               const struct mf_imatrix_choice *choice);

@@ -2,15 +2,21 @@
  *
  * imatrix_gguf.c - an importance matrix that is a GGUF
  *
- * Two tensors for each entry: NAME.in_sum2, sums for each column of each of its
- * matrices, and NAME.counts, how often each matrix was used.
+ * llama-imatrix writes it since 2025.  For each entry there are two tensors:
+ *
+ *     NAME.in_sum2   f32 [columns, matrices]   sums for each column
+ *     NAME.counts    f32 [1, matrices]         how often each matrix was used
+ *
+ * Experts are used less often than the other tensors and not equally often, so
+ * each matrix has its own count; the legacy format had one for the whole
+ * tensor. Metadata: imatrix.datasets, imatrix.chunk_count.
  */
 #include "lib/base/str.h"
 #include "lib/quantize/imatrix.h"
 
 static const char sums_tail[] = ".in_sum2", counts_tail[] = ".counts";
 
-/* The tensor NAME.counts that stands beside NAME.in_sum2. */
+/* The tensor NAME.counts for NAME.in_sum2; NULL where it is missing. */
 static const struct mf_record *counts_of(const struct mf_imatrix *imatrix,
                                          struct mf_str name)
 {
@@ -38,24 +44,24 @@ static enum mf_status add_sums(struct mf_imatrix *imatrix,
 
     if (!counts || counts->type != MF_TYPE_F32 || sums->type != MF_TYPE_F32)
         return mf_fail(imatrix->env, MF_ERR_CORRUPT, sums->entry,
-                       "not an importance matrix: tensor '%s' is to be f32, "
-                       "and to have one of counts beside it",
+                       "not an importance matrix: tensor '%s' must be f32 and "
+                       "have a matching counts tensor",
                        mf_record_name(sums).text);
     entry.count = sums->size / sizeof(float);
     entry.columns = sums->rank > 0 ? sums->dim[0] : 0;
     if (entry.count == 0 ||
         entry.count / entry.columns != counts->size / sizeof(float))
         return mf_fail(imatrix->env, MF_ERR_CORRUPT, sums->entry,
-                       "not an importance matrix: tensor '%s' has not one row "
-                       "for each of its counts",
+                       "not an importance matrix: tensor '%s' and its counts "
+                       "have different numbers of rows",
                        mf_record_name(sums).text);
     entry.offset = sums->offset;
     entry.counts = counts->offset;
     return mf_imatrix_add(imatrix, &entry, choice);
 }
 
-/* The first of the texts it was made with. */
-static enum mf_status take_dataset(struct mf_imatrix *imatrix)
+/* The first of the texts that it was made from. */
+static enum mf_status read_dataset(struct mf_imatrix *imatrix)
 {
     static const char key[] = "imatrix.datasets";
     struct mf_values *values;
@@ -128,5 +134,5 @@ enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
                           &imatrix->chunks) ||
         imatrix->chunks > INT32_MAX)
         imatrix->chunks = 0;
-    return take_dataset(imatrix);
+    return read_dataset(imatrix);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * mix.c - the plan of a model that is quantized: order, types, sizes
+ * mix.c - the plan of a quantized model: order, types, sizes
  */
 #include "lib/quantize/mix.h"
 
@@ -12,11 +12,10 @@
 
 bool mf_block_number(struct mf_str name, uint64_t *out)
 {
-    static const char prefix[] = "blk.";
-    size_t at = sizeof(prefix) - 1, digits = 0;
+    size_t at = strlen("blk."), digits = 0;
     uint64_t number = 0;
 
-    if (name.size <= at || memcmp(name.at, prefix, at) != 0)
+    if (!mf_str_begins(name, "blk."))
         return false;
     for (; at < name.size && name.at[at] >= '0' && name.at[at] <= '9'; at++) {
         number = number * 10 + (uint64_t)(name.at[at] - '0');
@@ -27,7 +26,7 @@ bool mf_block_number(struct mf_str name, uint64_t *out)
     return digits > 0;
 }
 
-/* By block, tensors of none first, then by name. */
+/* By block, tensors without one first, then by name. */
 static bool by_name(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -46,8 +45,8 @@ static bool by_name(const void *table, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : first.size < second.size;
 }
 
-/* A shard keeps its tensors where they are; until they have their places,
- * offset is the one that they had. */
+/* A shard keeps the order of its data.  Until the plan is made, offset is that
+ * in the model's file. */
 static bool by_offset(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -55,8 +54,8 @@ static bool by_offset(const void *table, uint32_t a, uint32_t b)
     return tensor[a].offset < tensor[b].offset;
 }
 
-static enum mf_status put_in_order(struct mf_draft *draft,
-                                   const struct mf_model *model, bool by_place)
+static enum mf_status sort_tensors(struct mf_draft *draft,
+                                   const struct mf_model *model, bool by_data)
 {
     size_t count = draft->tensor_count;
     struct mf_draft_tensor *sorted;
@@ -76,7 +75,7 @@ static enum mf_status put_in_order(struct mf_draft *draft,
         order[i] = (uint32_t)i;
         draft->tensor[i].offset = model->index.tensor[tensor->record].offset;
     }
-    mf_sort(order, count, by_place ? by_offset : by_name, draft->tensor);
+    mf_sort(order, count, by_data ? by_offset : by_name, draft->tensor);
     for (size_t i = 0; i < count; i++)
         sorted[i] = draft->tensor[order[i]];
     mf_release(draft->env, draft->tensor,
@@ -85,10 +84,10 @@ static enum mf_status put_in_order(struct mf_draft *draft,
     return MF_OK;
 }
 
-/* ---- what COPY says of the model ---- */
+/* ---- the file type of COPY ---- */
 
-/* A model that does not say what it is gets the type of most of its tensors,
- * marked as a guess. */
+/* A model without general.file_type gets that of most of its tensors, marked as
+ * a guess: LLAMA_FTYPE_GUESSED. */
 #define GUESSED 1024
 
 static enum mf_status copied_file_type(struct mf_mix *mix,
@@ -98,11 +97,11 @@ static enum mf_status copied_file_type(struct mf_mix *mix,
 {
     size_t of[MF_TYPE_COUNT] = { 0 }, most = 0;
     enum mf_type type = MF_TYPE_F32;
-    uint64_t said;
+    uint64_t given;
 
-    if (mf_draft_number(facts, "general.file_type", &said) != MF_OK)
+    if (mf_draft_number(facts, "general.file_type", &given) != MF_OK)
         return facts->env->error.status;
-    mix->file_type = (uint32_t)said;
+    mix->file_type = (uint32_t)given;
     if (mf_draft_find(facts, "general.file_type"))
         return MF_OK;
     for (size_t i = 0; i < count; i++)
@@ -127,7 +126,7 @@ static bool is_float(enum mf_type type)
            (type >= MF_TYPE_F8_E4M3 && type <= MF_TYPE_F8_E5M2FNUZ);
 }
 
-/* Whether what the tensor is may become something else. */
+/* Whether the tensor can be quantized, and may be. */
 static enum mf_status check_source(const struct mf_mix *mix,
                                    const struct mf_draft_tensor *tensor)
 {
@@ -150,8 +149,11 @@ static enum mf_status check_source(const struct mf_mix *mix,
         mf_quote(tensor->name).text, name);
 }
 
-/* Rows of the model's tensor that the matrix has a number for: one for each
- * column of each of its matrices. */
+/* The importance matrix has a value for each column of each matrix in the
+ * tensor.  A different count means the matrix of another model, except for an
+ * embedding: what the matrix has under its name may be for the output that it
+ * is tied to.
+ */
 static enum mf_status check_weights(const struct mf_draft *draft,
                                     struct mf_draft_tensor *tensor,
                                     const struct mf_imatrix *imatrix)
@@ -172,17 +174,18 @@ static enum mf_status check_weights(const struct mf_draft *draft,
         return MF_OK;
     tensor->weights.at = NULL;
     if (mf_mix_is_embedding(tensor->name))
-        return MF_OK; /* the matrix has it for what the embedding is tied to */
+        return MF_OK;
     return mf_decline(draft->env, MF_REASON_IMATRIX_MISMATCH, MF_NO_OFFSET,
                       "the importance matrix has %" PRIu64
                       " numbers for tensor '%s', which has %" PRIu64 " columns",
                       entry->count, mf_quote(tensor->name).text, count);
 }
 
-static enum mf_status change(const struct mf_mix *mix,
-                             const struct mf_draft *draft,
-                             struct mf_draft_tensor *tensor, enum mf_type type,
-                             const struct mf_imatrix *imatrix)
+static enum mf_status set_type(const struct mf_mix *mix,
+                               const struct mf_draft *draft,
+                               struct mf_draft_tensor *tensor,
+                               enum mf_type type,
+                               const struct mf_imatrix *imatrix)
 {
     uint64_t elements;
 
@@ -205,10 +208,11 @@ static enum mf_status change(const struct mf_mix *mix,
                    mf_quote(tensor->name).text, mf_types[type].name);
 }
 
-static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
-                             struct mf_draft_tensor *tensor,
-                             const struct mf_imatrix *imatrix,
-                             struct mf_mix_result *result)
+static enum mf_status choose_type(struct mf_mix *mix,
+                                  const struct mf_draft *draft,
+                                  struct mf_draft_tensor *tensor,
+                                  const struct mf_imatrix *imatrix,
+                                  struct mf_mix_result *result)
 {
     bool fastest_first = draft->format->fastest_first;
     enum mf_type type;
@@ -224,15 +228,15 @@ static enum mf_status choose(struct mf_mix *mix, const struct mf_draft *draft,
         return MF_OK;
     }
     result->changed += (uint32_t)type != tensor->from;
-    if (change(mix, draft, tensor, type, imatrix) != MF_OK)
+    if (set_type(mix, draft, tensor, type, imatrix) != MF_OK)
         return mix->env->error.status;
     result->weighted +=
         tensor->weights.at != NULL && (uint32_t)type != tensor->from;
     return MF_OK;
 }
 
-/* Tensors, of whatever type, that the matrix has an entry for. */
-static size_t count_weights(struct mf_draft *const *drafts, size_t count)
+/* Tensors of any type that the matrix has an entry for. */
+static size_t count_weighted(struct mf_draft *const *drafts, size_t count)
 {
     size_t found = 0;
 
@@ -242,7 +246,7 @@ static size_t count_weights(struct mf_draft *const *drafts, size_t count)
     return found;
 }
 
-/* Nobody gives a matrix that is not used but by mistake. */
+/* A matrix that applies to nothing was given by mistake. */
 static enum mf_status check_use(struct mf_env *env,
                                 const struct mf_imatrix *imatrix, size_t found,
                                 const struct mf_mix_result *result)
@@ -259,7 +263,7 @@ static enum mf_status check_use(struct mf_env *env,
     return env->error.status;
 }
 
-/* ---- all of them ---- */
+/* ---- the model ---- */
 
 static void find_weights(struct mf_draft *draft,
                          const struct mf_imatrix *imatrix)
@@ -269,7 +273,7 @@ static void find_weights(struct mf_draft *draft,
             draft->tensor[i].weights = draft->tensor[i].name;
 }
 
-/* Everything but the types.  facts: the metadata as GGUF has them. */
+/* Everything but the types.  facts: the metadata as GGUF has it. */
 static enum mf_status prepare(struct mf_mix *mix,
                               struct mf_draft *const *drafts, size_t count,
                               struct mf_draft *facts,
@@ -279,9 +283,9 @@ static enum mf_status prepare(struct mf_mix *mix,
     const struct mf_quantize_options *options = mix->options;
 
     for (size_t i = 0; i < count; i++) {
-        if (put_in_order(drafts[i], model, options->keep_split) != MF_OK)
+        if (sort_tensors(drafts[i], model, options->keep_split) != MF_OK)
             return mix->env->error.status;
-        find_weights(drafts[i], imatrix); /* before names change */
+        find_weights(drafts[i], imatrix); /* before pruning renames */
     }
     if (mix->copy && copied_file_type(mix, drafts, count, facts) != MF_OK)
         return facts->env->error.status;
@@ -289,7 +293,8 @@ static enum mf_status prepare(struct mf_mix *mix,
         (facts != drafts[0] &&
          mf_mix_metadata(facts, options, imatrix, mix->file_type) != MF_OK))
         return mix->env->error.status;
-    /* llama-quantize, too, takes the numbers of the whole model. */
+    /* Before pruning: llama-quantize, too, uses the counts of the whole model.
+     */
     if (mf_mix_read_facts(mix, facts, imatrix != NULL) != MF_OK)
         return facts->env->error.status;
     if (options->prune_count > 0 &&
@@ -302,7 +307,7 @@ static enum mf_status prepare(struct mf_mix *mix,
     return count > 1 ? mf_mix_split(drafts, count) : MF_OK;
 }
 
-/* The metadata as GGUF would have them, whatever is written. */
+/* The metadata as GGUF has it, whatever format is written. */
 static enum mf_status prepare_with_facts(struct mf_mix *mix,
                                          struct mf_draft *const *drafts,
                                          size_t count, struct mf_model *model,
@@ -334,11 +339,11 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
         mf_mix_check_imatrix(&mix, imatrix != NULL) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
-    found = count_weights(drafts, count);
+    found = count_weighted(drafts, count);
     for (size_t i = 0; i < count; i++)
         for (size_t t = 0; t < drafts[i]->tensor_count; t++)
-            if (choose(&mix, drafts[i], &drafts[i]->tensor[t], imatrix,
-                       &result) != MF_OK)
+            if (choose_type(&mix, drafts[i], &drafts[i]->tensor[t], imatrix,
+                            &result) != MF_OK)
                 return mix.env->error.status;
     if (check_use(mix.env, imatrix, found, &result) != MF_OK)
         return mix.env->error.status;

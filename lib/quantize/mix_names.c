@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * mix_names.c - which mix is asked for, and which types besides
+ * mix_names.c - which mix a name means, and other types that options name
  */
 #include <string.h>
 
@@ -110,7 +110,7 @@ bool mf_mix_is_copy(const char *name)
     return find_mix(name) == NUMBER_COPY;
 }
 
-/* A number as one writes it: that of COPY is F32's, which is found first. */
+/* By general.file_type, in digits.  COPY has that of F32, which comes first. */
 static size_t find_mix_number(const char *digits)
 {
     uint32_t number = 0;
@@ -128,7 +128,7 @@ static size_t find_mix_number(const char *digits)
     return MF_NOT_FOUND;
 }
 
-/* The types that tensors can become; NULL for others. */
+/* NULL for a type that tensors cannot be quantized to. */
 static const struct type_row *find_type(const char *name)
 {
     for (size_t i = 0; i < COUNT(types); i++)
@@ -137,8 +137,8 @@ static const struct type_row *find_type(const char *name)
     return NULL;
 }
 
-/* Where a mix has two names, its number stands for the other one. */
-static const char *other_name(size_t row)
+/* The name that a number means: an alias where the mix has one. */
+static const char *preferred_name(size_t row)
 {
     for (size_t i = 0; i < COUNT(aliases); i++)
         if (aliases[i].row == row)
@@ -162,27 +162,27 @@ const char *mf_mix_name(const char *type)
         return mixes[row].name;
     row = find_mix_number(type);
     if (row != MF_NOT_FOUND)
-        return other_name(row);
+        return preferred_name(row);
     found = find_type(type);
     return found ? mf_types[found->type].name : NULL;
 }
 
-static enum mf_status take_type(struct mf_env *env, const char *name,
-                                enum mf_type *out)
+static enum mf_status parse_type(struct mf_env *env, const char *name,
+                                 enum mf_type *out)
 {
     const struct type_row *found = name ? find_type(name) : NULL;
 
     *out = found ? found->type : MF_TYPE_UNKNOWN;
     if (name && !found)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'%s' is no type that a tensor can be given",
+                       "'%s' is not a type that a tensor can have",
                        mf_quote((struct mf_str){ name, strlen(name) }).text);
     return MF_OK;
 }
 
-/* ---- what is asked for ---- */
+/* ---- options ---- */
 
-static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
+static enum mf_status parse_mix(struct mf_mix *mix, const char *name)
 {
     const struct type_row *type = NULL;
 
@@ -194,7 +194,7 @@ static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
         if (!type)
             return mf_fail(
                 mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                "'%s' is neither a mix, as Q4_K_M is, nor a type, as mxfp4 is",
+                "unknown quantization type '%s'",
                 mf_quote((struct mf_str){ name, strlen(name) }).text);
     }
     mix->type = type ? type->type : mixes[mix->row].type;
@@ -203,14 +203,15 @@ static enum mf_status choose_mix(struct mf_mix *mix, const char *name)
     return MF_OK;
 }
 
-static enum mf_status take_patterns(struct mf_mix *mix, struct mf_arena *arena)
+static enum mf_status compile_patterns(struct mf_mix *mix,
+                                       struct mf_arena *arena)
 {
     const struct mf_quantize_options *options = mix->options;
     size_t count = options->tensor_type_count;
 
     if (count > 1000)
         return mf_fail(mix->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "%zu patterns are given, 1000 are the most", count);
+                       "%zu patterns given, at most 1000 allowed", count);
     if (count == 0)
         return MF_OK;
     if (options->tensor_type_tensors)
@@ -224,8 +225,8 @@ static enum mf_status take_patterns(struct mf_mix *mix, struct mf_arena *arena)
     for (size_t i = 0; i < count; i++)
         if (mf_pattern_init(&mix->pattern[i], mix->env,
                             options->tensor_types[i].pattern) != MF_OK ||
-            take_type(mix->env, options->tensor_types[i].type,
-                      &mix->pattern_type[i]) != MF_OK)
+            parse_type(mix->env, options->tensor_types[i].type,
+                       &mix->pattern_type[i]) != MF_OK)
             return mix->env->error.status;
     return MF_OK;
 }
@@ -234,15 +235,15 @@ enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
                            const struct mf_quantize_options *options)
 {
     *mix = (struct mf_mix){ .env = arena->env, .options = options };
-    if (choose_mix(mix, options->type) != MF_OK ||
-        take_type(mix->env, options->output_type, &mix->output) != MF_OK ||
-        take_type(mix->env, options->embedding_type, &mix->embedding) != MF_OK)
+    if (parse_mix(mix, options->type) != MF_OK ||
+        parse_type(mix->env, options->output_type, &mix->output) != MF_OK ||
+        parse_type(mix->env, options->embedding_type, &mix->embedding) != MF_OK)
         return mix->env->error.status;
     if (mix->copy && (options->output_type || options->embedding_type ||
                       options->tensor_type_count > 0))
         return mf_fail(mix->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "COPY changes no type, and some are asked for");
-    return take_patterns(mix, arena);
+                       "COPY keeps all types, but other types are given");
+    return compile_patterns(mix, arena);
 }
 
 enum mf_status mf_mix_check_imatrix(const struct mf_mix *mix, bool has_imatrix)

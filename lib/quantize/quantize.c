@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * quantize.c - a model with smaller weights
+ * quantize.c - quantizing a model
  *
- * What becomes of each tensor is decided first (mix.c); the rest is what every
- * file that is written goes through.
+ * The type of each tensor is decided first (mix.c); after that the files are
+ * written as in any conversion (lib/write).
  */
 #include <math.h>
 
@@ -20,7 +20,7 @@ struct quantizing {
     struct mf_mix_result mix;
 };
 
-/* ---- what goes where ---- */
+/* ---- outputs ---- */
 
 static enum mf_status check_model(const struct quantizing *work)
 {
@@ -35,13 +35,12 @@ static enum mf_status check_model(const struct quantizing *work)
                           info->error_count, info->error_count == 1 ? "" : "s");
     if (info->byte_order == MF_BIG_ENDIAN)
         return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian: its numbers are not "
-                       "converted");
+                       "big-endian models cannot be quantized");
     return MF_OK;
 }
 
-/* ggml knows no dimensions of 1 behind the last one that is more, and so writes
- * none. */
+/* ggml has no dimensions of 1 after the last one above 1, so llama-quantize
+ * writes none. */
 static void trim_shapes(struct mf_draft *draft)
 {
     for (size_t i = 0; i < draft->tensor_count; i++) {
@@ -52,7 +51,7 @@ static void trim_shapes(struct mf_draft *draft)
     }
 }
 
-/* Tensors of one file, or of the whole model. */
+/* Lists the tensors of one shard, or of the whole model. */
 static enum mf_status list_output(struct quantizing *work, size_t number)
 {
     struct mf_model *model = work->model;
@@ -62,8 +61,8 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     draft->lossy = work->how->lossy;
     draft->reserve = work->how->reserve;
     draft->any_type = true;
-    /* What is not quantized of a model of Hugging Face's is what llama.cpp's
-     * converter makes of it: norms are floats of 32 bits. */
+    /* With new names the model is a Hugging Face model: tensors that are not
+     * quantized become what llama.cpp's converter makes of them, norms f32. */
     draft->f32_vectors =
         work->how->names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
     if (draft->f32_vectors && !mf_mix_is_copy(work->options->type))
@@ -85,7 +84,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     return MF_OK;
 }
 
-/* Only now it is known what types the file is to carry. */
+/* Types are known now: whether the format can carry them. */
 static enum mf_status plan_output(struct quantizing *work,
                                   struct mf_draft *draft)
 {
@@ -110,7 +109,7 @@ static enum mf_status plan_output(struct quantizing *work,
     return mf_draft_plan(draft);
 }
 
-static enum mf_status decide(struct quantizing *work)
+static enum mf_status plan_outputs(struct quantizing *work)
 {
     struct mf_outputs *outputs = &work->outputs;
     struct mf_env *env = outputs->env;
@@ -149,10 +148,10 @@ static enum mf_status plan(struct quantizing *work, const char *path)
     if (mf_outputs_make(&work->outputs, format, path,
                         split ? model->file_count : 1, split) != MF_OK)
         return model->env->error.status;
-    return decide(work);
+    return plan_outputs(work);
 }
 
-/* ---- importance ---- */
+/* ---- the importance matrix ---- */
 
 static enum mf_status read_weights(void *user, struct mf_str name, float *out,
                                    size_t count, bool *found)
@@ -191,8 +190,8 @@ static enum mf_status open_imatrix(struct quantizing *work)
 
 /* ---- the result ---- */
 
-static void sum_up(const struct quantizing *work,
-                   struct mf_quantize_result *out)
+static void fill_result(const struct quantizing *work,
+                        struct mf_quantize_result *out)
 {
     const struct mf_outputs *outputs = &work->outputs;
 
@@ -248,7 +247,7 @@ static void name_types(const struct quantizing *work,
 _Static_assert(MF_TYPE_COUNT < MF_QUANTIZED_MAX,
                "mf_quantize_result has a row for each type and one more");
 
-/* ---- all of it ---- */
+/* ---- the model ---- */
 
 static enum mf_status write_model(struct quantizing *work, bool report)
 {
@@ -313,7 +312,7 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     if (status == MF_OK)
         status = write_model(&work, options->report);
     if (status == MF_OK && out) {
-        sum_up(&work, out);
+        fill_result(&work, out);
         name_types(&work, out);
     }
     mf_release(model->env, work.outputs.deviation,
