@@ -118,9 +118,9 @@ says_why() {
 # if that is so.
 tells_what_was_done() {
     if something_new; then
-        grep -q "was written\|was changed\|in their places" err
+        grep -q "was written\|was changed\|are in place" err
     else
-        ! grep -q "was written\|was changed\|in their places" err
+        ! grep -q "was written\|was changed\|are in place" err
     fi
 }
 

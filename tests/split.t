@@ -136,7 +136,7 @@ one_place() {
     ls -l "$dir/links" >"$dir/before"
     for how in --force --dry-run; do
         "$modelfile" "$@" "$how" >"$dir/out" 2>&1
-        [ $? = 4 ] && grep -q "link to the same file" "$dir/out" || return 1
+        [ $? = 4 ] && grep -q "links to the same file" "$dir/out" || return 1
     done
     ls -l "$dir/links" | diff "$dir/before" -
 }

@@ -38,9 +38,9 @@ static const struct refusal {
     { "good-type-iq4_ks.gguf", "safetensors", "iq4_ks" },
     { "good-types.gguf", "apr", "q4_0" },
     { "good-types.gguf", "safetensors", "q4_0" },
-    { "good-v1.apr", "", "no tensors that could be copied" },
-    { "good-v1-signed.apr", "", "no tensors that could be copied" },
-    { "good-v1-zstd.apr", "", "no tensors that could be copied" },
+    { "good-v1.apr", "", "is not supported" },
+    { "good-v1-signed.apr", "", "is not supported" },
+    { "good-v1-zstd.apr", "", "is not supported" },
 };
 
 static const struct refusal *refusal_of(const char *file, const char *format)
@@ -199,9 +199,9 @@ static void odd_tensors(void **state)
                  &usual);
     empty_scalar(scratch_path("s.apr"));
     must_refuse(env, scratch_path("s.apr"), scratch_path("o.gguf"), &usual,
-                MF_ERR_UNSUPPORTED, "are not those of its shape");
+                MF_ERR_UNSUPPORTED, "do not match its shape");
     must_refuse(env, scratch_path("s.apr"), scratch_path("o.safetensors"),
-                &halves, MF_ERR_UNSUPPORTED, "are not those of its shape");
+                &halves, MF_ERR_UNSUPPORTED, "do not match its shape");
     must_convert(env, scratch_path("s.apr"), scratch_path("o.apr"), &usual);
     empty_scratch();
 }

@@ -112,7 +112,7 @@ static void own_shards_are_spared(void **state)
     before = load(scratch_path("m-00002-of-00003.gguf"), &size);
     must_refuse(env, scratch_path("m-00001-of-00003.gguf"),
                 scratch_path("m.gguf"), &options, MF_ERR_OUTPUT,
-                "is a file of the model itself");
+                "is one of the input files");
     now = load(scratch_path("m-00002-of-00003.gguf"), &after);
     assert_int_equal(size, after);
     assert_memory_equal(before, now, size);

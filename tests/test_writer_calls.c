@@ -76,12 +76,12 @@ static void bytes_given_twice_or_never(void **state)
     assert_int_equal(GIVE({ 0, 0 }, { 20, 40 }, { 0, 20 }, { 40, 60 }), MF_OK);
     /* As many bytes as there are, and yet not all of them. */
     assert_int_equal(GIVE({ 0, 40 }, { 20, 40 }), MF_ERR_ARGUMENT);
-    expect_message("some of its 60 bytes twice and others never");
+    expect_message("some were written twice and some never");
     assert_int_equal(GIVE({ 0, 30 }, { 0, 30 }), MF_ERR_ARGUMENT);
     assert_int_equal(GIVE({ 0, 20 }, { 20, 40 }, { 20, 40 }), MF_ERR_ARGUMENT);
     assert_int_equal(GIVE({ 1, 60 }, { 30, 31 }), MF_ERR_ARGUMENT);
     assert_int_equal(GIVE({ 0, 59 }), MF_ERR_ARGUMENT);
-    expect_message("was given 59 bytes, it has 60");
+    expect_message("59 bytes of tensor");
     assert_int_equal(GIVE({ 0, 60 }, { 59, 60 }), MF_ERR_ARGUMENT);
 }
 
@@ -131,7 +131,7 @@ static void two_of_one_name(void **state)
         assert_int_equal(add(writer, "a"), MF_OK);
         assert_int_equal(mf_writer_open(writer, scratch_path("o")),
                          MF_ERR_ARGUMENT);
-        expect_message("two tensors named 'a'");
+        expect_message("duplicate tensor 'a'");
         assert_int_equal(mf_writer_open(writer, scratch_path("o")),
                          MF_ERR_ARGUMENT);
         expect_message("failed");
@@ -142,7 +142,7 @@ static void two_of_one_name(void **state)
         assert_int_equal(mf_writer_copy_metadata(writer, model), MF_OK);
         assert_int_equal(mf_writer_open(writer, scratch_path("o")),
                          MF_ERR_ARGUMENT);
-        expect_message("two values of '");
+        expect_message("duplicate metadata key '");
         mf_writer_free(writer);
     }
     mf_model_close(model);
@@ -168,17 +168,17 @@ static void before_and_after(void **state)
     assert_int_equal(mf_writer_open(writer, scratch_path("o")), MF_OK);
     assert_int_equal(mf_writer_open(writer, scratch_path("p")),
                      MF_ERR_ARGUMENT);
-    expect_message("written already");
+    expect_message("header of this file has been written");
     assert_int_equal(mf_writer_push(writer, bytes, SIZE), MF_OK);
     assert_int_equal(mf_writer_push(writer, bytes, 1), MF_ERR_ARGUMENT);
-    expect_message("no tensor left");
+    expect_message("more bytes than the tensors have");
     assert_int_equal(mf_writer_commit(writer), MF_OK);
     assert_int_equal(mf_writer_push(writer, bytes, 1), MF_ERR_ARGUMENT);
-    expect_message("finished already");
+    expect_message("has been committed");
     assert_int_equal(mf_writer_fill(writer, NULL, NULL), MF_ERR_ARGUMENT);
-    expect_message("finished already");
+    expect_message("has been committed");
     assert_int_equal(mf_writer_commit(writer), MF_ERR_ARGUMENT);
-    expect_message("finished already");
+    expect_message("has been committed");
     mf_writer_free(writer);
     assert_int_equal(empty_scratch(), 1);
 }
@@ -200,7 +200,7 @@ static void another_path(void **state)
                          MF_ERR_OUTPUT);
         assert_int_equal(mf_writer_open(writer, "/dev/full"), MF_ERR_OUTPUT);
         assert_int_equal(add(writer, "u"), MF_ERR_ARGUMENT);
-        expect_message("settled");
+        expect_message("can no longer be added");
         assert_int_equal(mf_writer_open(writer, scratch_path("o")), MF_OK);
         assert_int_equal(mf_writer_push(writer, bytes, SIZE), MF_OK);
         assert_int_equal(mf_writer_commit(writer), MF_OK);
@@ -221,7 +221,7 @@ static void a_device_takes_bytes_in_order(void **state)
     assert_int_equal(mf_writer_open(writer, "/dev/null"), MF_OK);
     assert_int_equal(mf_writer_write_at(writer, env, 0, 0, "x", 1),
                      MF_ERR_ARGUMENT);
-    expect_message("by push or fill alone");
+    expect_message("by push or fill");
     mf_writer_free(writer);
 }
 

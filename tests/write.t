@@ -199,7 +199,7 @@ itself() {
             spares m.gguf merge soft.gguf $out &&
             ends 4 tensors export --force m.gguf $tensor $out &&
             ends 4 tensors export --raw m.gguf $tensor $out &&
-            says "of the model itself" && cmp m.gguf "$model" || return
+            says "one of the input files" && cmp m.gguf "$model" || return
     done
     [ -h soft.gguf ] && holds m.gguf hard.gguf soft.gguf
 }
@@ -252,7 +252,7 @@ clean
 appended() {
     cp "$model" m.gguf
     "$modelfile" convert --quiet m.gguf - >>m.gguf 2>"$dir/said"
-    [ $? -eq 4 ] && says "'-' is a file of the model itself" &&
+    [ $? -eq 4 ] && says "'-' is one of the input files" &&
         "$modelfile" quantize --quiet m.gguf /dev/stdout q8_0 1<>m.gguf \
             2>"$dir/said"
     [ $? -eq 4 ] && cmp m.gguf "$model"

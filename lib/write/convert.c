@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.c - writing a model anew, as other files or in another format
+ * convert.c - a model is written as other files or in another format
  *
- * All targets are opened before the first byte is written and take their place
- * after the last one is on the disk: until then nothing has happened.
+ * All targets are opened, with their space, before the first byte is written,
+ * and all are on the disk before the first is renamed.  Until then an error
+ * leaves everything as it was.  Renames themselves cannot be made atomic
+ * together; where one fails after others have succeeded, the message says how
+ * many files are in place.  The index.json is renamed last: it never lists
+ * a file that does not exist.
  */
 #include "lib/write/convert.h"
 
 #include "lib/base/signals.h"
 #include "lib/io/path.h"
 
-/* ---- the list of shards ---- */
+/* ---- the index.json ---- */
 
 static void put_json(void *user, const char *at, size_t size)
 {
@@ -78,7 +82,7 @@ static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
 
 /* ---- all of it ---- */
 
-static uint64_t bytes_of(const struct mf_outputs *outputs)
+static uint64_t total_size(const struct mf_outputs *outputs)
 {
     uint64_t size = 0;
 
@@ -100,12 +104,12 @@ static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
         output->target.expected = outputs->replaces;
         if (status == MF_OK && i == 0)
             status = mf_target_check_space(
-                &output->target, bytes_of(outputs) - output->draft.file_size);
+                &output->target, total_size(outputs) - output->draft.file_size);
     }
     return status == MF_OK ? open_index(outputs, replace) : status;
 }
 
-static enum mf_status unchanged(const struct mf_model *model)
+static enum mf_status check_unchanged(const struct mf_model *model)
 {
     enum mf_status status = MF_OK;
 
@@ -125,41 +129,39 @@ static enum mf_status write_outputs(struct mf_outputs *outputs,
     if (status == MF_OK)
         status = mf_outputs_transfer(outputs, crew);
     if (status == MF_OK)
-        status = unchanged(outputs->model);
+        status = check_unchanged(outputs->model);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         if (!outputs->verbatim)
             status = mf_output_write_footer(&outputs->output[i], crew);
     return status;
 }
 
-/* Names are taken one after the other: where one cannot be, others have been.
- */
-static enum mf_status tell_done(const struct mf_outputs *outputs, size_t done)
+/* Adds to the error how many files were renamed before it. */
+static enum mf_status fail_after(const struct mf_outputs *outputs, size_t done)
 {
     struct mf_env *env = outputs->env;
     struct mf_error error = env->error;
 
     mf_clear_error(env);
     return mf_fail(env, error.status, error.offset,
-                   "%s; %zu of %zu files stand in their places, the first "
-                   "is '%s'",
+                   "%s; %zu of %zu files are in place, the first is '%s'",
                    error.message, done, outputs->count,
                    mf_quote((struct mf_str){ outputs->output->path,
                                              strlen(outputs->output->path) })
                        .text);
 }
 
-/* To bring the new files to the disk may have taken long.  What was written to
- * a file meanwhile must not go away with it. */
-static enum mf_status check_what_goes(const struct mf_outputs *outputs)
+/* Syncing may have taken minutes.  If the file that is replaced, or the inputs
+ * that will be deleted, were written to meanwhile, that must not be lost. */
+static enum mf_status check_replaced(const struct mf_outputs *outputs)
 {
-    return outputs->replaces || outputs->deletes ? unchanged(outputs->model)
-                                                 : MF_OK;
+    return outputs->replaces || outputs->deletes
+               ? check_unchanged(outputs->model)
+               : MF_OK;
 }
 
-/* The list of shards comes last: it names only files that are there.  Whoever
- * ends work by a signal and mf_env_abandon has all files in their places or
- * none. */
+/* Signals are held back between the renames, so that an end by mf_env_abandon
+ * leaves either all files in place or none. */
 static enum mf_status commit(struct mf_outputs *outputs)
 {
     enum mf_status status = MF_OK;
@@ -171,7 +173,7 @@ static enum mf_status commit(struct mf_outputs *outputs)
     if (status == MF_OK && outputs->index_path)
         status = mf_target_sync(&outputs->index);
     if (status == MF_OK)
-        status = check_what_goes(outputs);
+        status = check_replaced(outputs);
     mf_signals_hold(&before);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         status = mf_target_commit(&outputs->output[i].target);
@@ -180,20 +182,20 @@ static enum mf_status commit(struct mf_outputs *outputs)
     if (status == MF_OK && outputs->index_path)
         status = mf_target_commit(&outputs->index);
     mf_signals_release(&before);
-    return status == MF_OK || done == 0 ? status : tell_done(outputs, done);
+    return status == MF_OK || done == 0 ? status : fail_after(outputs, done);
 }
 
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
 {
     struct mf_crew crew = { 0 };
-    uint64_t size = bytes_of(outputs);
-    size_t least;
+    uint64_t size = total_size(outputs);
+    size_t buffer;
     enum mf_status status = mf_outputs_guard_inputs(outputs);
 
     if (status == MF_OK)
-        status = mf_outputs_buffer_need(outputs, &least);
+        status = mf_outputs_buffer_need(outputs, &buffer);
     if (status == MF_OK)
-        status = mf_crew_init(&crew, outputs->env, size, size, least);
+        status = mf_crew_init(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
     if (status == MF_OK && !outputs->verbatim &&
         outputs->output->draft.format->out->has_crc)
@@ -201,7 +203,7 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     if (status == MF_OK)
         status = open_targets(outputs, replace);
     if (status == MF_OK && outputs->output->target.stream)
-        crew.count = 1; /* a pipe takes bytes in their order */
+        crew.count = 1; /* a pipe is written in order */
     if (status == MF_OK)
         status = write_outputs(outputs, &crew);
     if (status == MF_OK)
@@ -238,7 +240,7 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
         *out = (struct mf_convert_result){
             .format = outputs.output->draft.format->name,
             .file_count = outputs.count,
-            .file_size = bytes_of(&outputs),
+            .file_size = total_size(&outputs),
             .left_out = outputs.left_out,
             .tensors_left_out = outputs.renaming.lost,
         };

@@ -1,9 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * convert.h - from a model and a few wishes to files that are written
+ * convert.h - the room write: a model and options become files
  *
- * In three steps: output_plan.c says what goes into which file, output.c brings
- * the files about, transfer.c moves the tensors' bytes.
+ * What comes in is an open model and what its caller wants of it; what goes out
+ * are complete files.  A plan is made first and carried out after that:
+ *
+ *   output_plan.c    which tensors and metadata go into which file
+ *   draft_tensors.c  a model's tensors, with the names and types they will have
+ *   output_guard.c   no output may be one of the inputs
+ *   convert.c        targets are opened, filled and committed together
+ *   output.c         header, padding and checksum of one file
+ *   transfer.c       cuts the tensors into pieces and shares them among threads
+ *   piece.c          reads, converts, checks and writes one piece
+ *   edit.c           changes metadata in place, or by writing the file again
+ *   export.c, writer.c  one tensor as a file; files that a program makes itself
+ *
+ * Invariants: all offsets are fixed before the first byte is written.  No file
+ * has its name before all of them are on the disk.  No byte is written that was
+ * not read within the bounds of its tensor.  The bytes are the same for any
+ * number of threads.
+ *
+ * The room does not know what a format's header looks like (struct
+ * mf_format_out writes it), how blocks are encoded (codec) or which type
+ * a tensor should get when a model is quantized (quantize).
+ *
+ * The header is not written last, from offsets that come about while data are
+ * written: a pipe cannot be written so, and a header that turned out longer
+ * than the space left for it would move all data.  To run the header's code
+ * twice, once only to count, costs 10 ms for a vocabulary of 5 MB.
  */
 #ifndef MF_LIB_CONVERT_H
 #define MF_LIB_CONVERT_H
@@ -22,10 +46,10 @@ struct mf_output {
     struct mf_target target;
 };
 
-/* How much each column of a tensor matters, for encoders that want to know. */
+/* The importance of each column of a tensor, for encoders that use it. */
 struct mf_weights {
-    /* count numbers of the tensor of that name; *found false where there are
-     * none.  NULL: of no tensor. */
+    /* Gives the count weights of the tensor of that name; *found: whether it
+     * has any.  NULL: no tensor has. */
     enum mf_status (*read)(void *user, struct mf_str name, float *out,
                            size_t count, bool *found);
     void *user;
@@ -38,25 +62,24 @@ struct mf_outputs {
     struct mf_arena arena;
     struct mf_output *output;
     size_t count;
-    bool verbatim;    /* one file, byte for byte that of the model */
-    bool finite_only; /* numbers that are infinite or NaN are refused */
-    /* The model's own and only file, which an edit replaces; NULL: any but
-     * those that are read. */
+    bool verbatim;    /* one file, a copy of the model's */
+    bool finite_only; /* infinite and NaN values are refused */
+    /* The model's only file, when an edit replaces it; NULL: outputs may
+     * replace any file except the inputs. */
     const struct stat *replaces;
     struct mf_renaming renaming;
-    /* A file beside them that lists them, or path NULL. */
-    char *index_path;
+    char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
-    size_t left_out;                 /* metadata that could not be carried */
-    bool deletes;                    /* what is read will be removed */
-    const struct mf_source *imatrix; /* read as well, or NULL */
+    size_t left_out;                 /* metadata keys that were dropped */
+    bool deletes;                    /* the inputs will be removed */
+    const struct mf_source *imatrix; /* an input, too; or NULL */
     struct mf_weights weights;
-    /* What recoding did to the numbers, by the type that they have now; NULL:
-     * not asked. */
+    /* The error that quantizing caused, by new type; NULL: not measured. */
     struct mf_deviation *deviation;
 };
 
-/* Lists tensors of the model, under other names where there is a renaming. */
+/* Adds count tensors of the model, from `first` on, to the draft, with the
+ * names and types that the new file will have.  renaming: NULL for none. */
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,
                                      const struct mf_renaming *renaming,

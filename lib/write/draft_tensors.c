@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * draft_tensors.c - a model's tensors as the file that is written will have
- * them
+ * draft_tensors.c - a model's tensors, with the names and types that the new
+ * file will have
  */
 #include "lib/base/str.h"
 #include "lib/write/convert.h"
 
-static enum mf_status no_such_type(const struct mf_draft *draft,
-                                   const struct mf_record *record,
-                                   const char *type)
+static enum mf_status refuse_type(const struct mf_draft *draft,
+                                  const struct mf_record *record,
+                                  const char *type)
 {
     return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED, record->entry,
-                      "%s cannot carry tensor '%s', which is %s",
+                      "%s cannot store tensor '%s', which is %s",
                       draft->format->name, mf_record_name(record).text, type);
 }
 
-/* APR has tensors whose bytes are not those that their shape asks for: rows
- * that are filled up to whole blocks, a scalar without any. */
+/* APR has tensors with more or fewer bytes than their shape implies: rows that
+ * are padded to whole blocks, scalars without bytes. */
 static enum mf_status check_size(const struct mf_draft *draft,
                                  const struct mf_record *record)
 {
@@ -27,13 +27,13 @@ static enum mf_status check_size(const struct mf_draft *draft,
         size == record->size)
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "%s cannot carry tensor '%s': its %" PRIu64
-                   " bytes are not those of its shape",
+                   "%s cannot store tensor '%s': its %" PRIu64
+                   " bytes do not match its shape",
                    draft->format->name, mf_record_name(record).text,
                    record->size);
 }
 
-/* Dimensions in the draft's order; in the arena where that is another one. */
+/* Dimensions in the draft's order; a copy in the arena where that differs. */
 static const uint64_t *dims_of(struct mf_draft *draft,
                                const struct mf_model *model,
                                const struct mf_record *record)
@@ -49,7 +49,8 @@ static const uint64_t *dims_of(struct mf_draft *draft,
     return dim;
 }
 
-/* Types of floats, and what holds all numbers of each. */
+/* For a float type, one that most formats have and that represents all of its
+ * values; MF_TYPE_UNKNOWN for others. */
 static enum mf_type wider_type(enum mf_type type)
 {
     switch (type) {
@@ -70,29 +71,29 @@ static enum mf_type wider_type(enum mf_type type)
     }
 }
 
-/* As llama.cpp's converter tells them apart: a norm is a vector, too, when it
- * has a row for each head. */
+/* As llama.cpp's converter has it: a norm counts as a vector even when it has
+ * a row for each head. */
 static bool is_vector(const struct mf_draft_tensor *tensor)
 {
     return tensor->rank < 2 || mf_str_ends(tensor->name, "_norm.weight");
 }
 
-/* The type that a tensor of floats is wished to have.  Narrow ones are for
- * matrices.  Norms and biases stay, and in GGUF become f32: ggml adds and
- * multiplies with nothing else. */
-static enum mf_type wished_type(const struct mf_draft *draft,
-                                const struct mf_draft_tensor *tensor)
+/* The type that a tensor of floats gets.  Narrow types are for matrices.  Norms
+ * and biases keep theirs, or become f32 in GGUF: ggml adds and multiplies by
+ * nothing else. */
+static enum mf_type new_type(const struct mf_draft *draft,
+                             const struct mf_draft_tensor *tensor)
 {
     enum mf_type type = (enum mf_type)tensor->type, wider = wider_type(type);
-    bool wished = draft->floats != MF_TYPE_UNKNOWN;
+    bool chosen = draft->floats != MF_TYPE_UNKNOWN;
 
     if (draft->dequantize && mf_type_is_quantized(type))
         return draft->floats;
     if (wider == MF_TYPE_UNKNOWN)
         return type;
-    if (wished && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
+    if (chosen && (draft->floats == MF_TYPE_F32 || !is_vector(tensor)))
         return draft->floats;
-    if ((draft->f32_vectors || (wished && draft->format->out->f32_vectors)) &&
+    if ((draft->f32_vectors || (chosen && draft->format->out->f32_vectors)) &&
         is_vector(tensor) && type != MF_TYPE_F64)
         return MF_TYPE_F32;
     return draft->lossy && draft->format->type_id(type) == MF_NO_TYPE_ID ? wider
@@ -102,7 +103,7 @@ static enum mf_type wished_type(const struct mf_draft *draft,
 static void set_type(const struct mf_draft *draft,
                      struct mf_draft_tensor *tensor)
 {
-    enum mf_type type = wished_type(draft, tensor);
+    enum mf_type type = new_type(draft, tensor);
     uint64_t elements;
 
     tensor->type = type;
@@ -110,7 +111,7 @@ static void set_type(const struct mf_draft *draft,
     if (type != (enum mf_type)tensor->from &&
         (!mf_elements(tensor->dim, tensor->rank, &elements) ||
          !mf_type_size(type, elements, &tensor->size)))
-        tensor->size = UINT64_MAX; /* the plan will say that it is too much */
+        tensor->size = UINT64_MAX; /* the plan refuses it */
 }
 
 /* A scalar has no dimensions elsewhere and one of 1 in GGUF. */
@@ -141,7 +142,8 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     return MF_OK;
 }
 
-/* The type of the tensor that was listed last, by the name that it has now. */
+/* The type of the tensor that was listed last, which may depend on its new
+ * name. */
 static enum mf_status choose_type(struct mf_draft *draft,
                                   const struct mf_model *model)
 {
@@ -155,16 +157,16 @@ static enum mf_status choose_type(struct mf_draft *draft,
         set_type(draft, tensor);
     if (draft->any_type ||
         (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
-        return MF_OK; /* whatever it is, it stays what it is, for now */
+        return MF_OK; /* kept, for now */
     if (record->type == MF_TYPE_UNKNOWN) {
         fork = model->format->type_name
                    ? model->format->type_name(record->type_id)
                    : NULL;
-        return no_such_type(draft, record, fork ? fork : "of an unknown type");
+        return refuse_type(draft, record, fork ? fork : "of an unknown type");
     }
     set_type(draft, tensor);
     if (tensor->type_id == MF_NO_TYPE_ID)
-        return no_such_type(draft, record, mf_types[record->type].name);
+        return refuse_type(draft, record, mf_types[record->type].name);
     return draft->format == model->format && tensor->type == tensor->from
                ? MF_OK
                : check_size(draft, record);

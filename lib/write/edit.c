@@ -2,15 +2,31 @@
  *
  * edit.c - changing the metadata of a file
  *
- * The header is made anew for tensors that stay where they are.  Where it fits,
- * it is counted, held against the old one byte by byte, and what differs is
- * written over it.
+ * An edit should cost as much as the header, not as much as the model.  So the
+ * new header is generated for tensors that stay where they are.  If it ends
+ * exactly where the data begin, it is compared with the old one as it is
+ * generated, and only the bytes from the first to the last difference are
+ * written, through a journal.  Nothing is kept in memory: the header's code
+ * runs once to count, once to compare and once to fill the journal.
+ *
+ * A header is made to end exactly there by its reserve, a key (or white space)
+ * that only takes up bytes: as large as it was, or without it, or as large as
+ * the space that is left.  Only where none of the three fits, or the alignment
+ * changes and all tensors have to move, or no journal can be had, is the whole
+ * file written again.
+ *
+ * The checksum at the end of an APR file covers all bytes.  CRC-32 is linear:
+ * the change of the header, shifted by the number of bytes after it, is the
+ * change of the checksum, so the data need not be read.
+ *
+ * Before anything is written the new header is opened as a file and validated
+ * (draft/preview.h): an edit may leave errors or repair them, and adds none.
  */
 #include "lib/write/edit.h"
 
 #include "lib/draft/preview.h"
 
-/* ---- whether it fits ---- */
+/* ---- does the header fit ---- */
 
 struct edit {
     struct mf_env *env;
@@ -26,15 +42,15 @@ struct edit {
     void *put_user;
 };
 
-static enum mf_status count_head(struct edit *edit, struct mf_sink *sink)
+static enum mf_status count_header(struct edit *edit, struct mf_sink *sink)
 {
     mf_sink_init(sink, edit->env);
     sink->big_endian = edit->draft.big_endian;
     return edit->draft.format->out->head(&edit->draft, sink);
 }
 
-/* The room that an earlier writer left, where a key says so. */
-static uint64_t present_reserve(const struct edit *edit)
+/* The space that an earlier writer kept free, where a key does that. */
+static uint64_t old_reserve(const struct edit *edit)
 {
     const char *key = edit->draft.format->out->reserve_key;
     struct mf_meta meta;
@@ -45,8 +61,8 @@ static uint64_t present_reserve(const struct edit *edit)
                : 0;
 }
 
-/* *fits: the header ends where the data begin, room that is left included. */
-static enum mf_status fit(struct edit *edit, bool *fits)
+/* Chooses the reserve.  *fits: the header ends where the data begin. */
+static enum mf_status fit_header(struct edit *edit, bool *fits)
 {
     const struct mf_format_out *out = edit->draft.format->out;
     uint64_t room = edit->model->part[0].data_offset, cost = 0;
@@ -54,16 +70,16 @@ static enum mf_status fit(struct edit *edit, bool *fits)
 
     *fits = false;
     if (edit->draft.alignment != edit->model->info.alignment)
-        return MF_OK; /* the tensors themselves would have to move */
-    /* As much as there is, so that nothing else moves; or what is needed. */
-    edit->draft.reserve = present_reserve(edit);
-    if (count_head(edit, &sink) != MF_OK)
+        return MF_OK; /* all tensors would have to move */
+    /* The same reserve first, so that as little as possible differs. */
+    edit->draft.reserve = old_reserve(edit);
+    if (count_header(edit, &sink) != MF_OK)
         return edit->env->error.status;
     *fits = sink.offset == room;
     if (*fits)
         return MF_OK;
     edit->draft.reserve = 0;
-    if (count_head(edit, &sink) != MF_OK)
+    if (count_header(edit, &sink) != MF_OK)
         return edit->env->error.status;
     *fits = sink.offset == room;
     if (sink.offset >= room)
@@ -72,13 +88,13 @@ static enum mf_status fit(struct edit *edit, bool *fits)
     if (room - sink.end <= cost)
         return MF_OK;
     edit->draft.reserve = room - sink.end - cost;
-    if (count_head(edit, &sink) != MF_OK)
+    if (count_header(edit, &sink) != MF_OK)
         return edit->env->error.status;
     *fits = sink.offset == room;
     return MF_OK;
 }
 
-/* Tensors of the draft, at the places that they have in the file. */
+/* The draft's tensors, at the offsets that they have in the file. */
 static enum mf_status keep_tensors(struct edit *edit)
 {
     const struct mf_index *index = &edit->model->index;
@@ -123,9 +139,9 @@ static enum mf_status compare(void *user, uint64_t offset, const void *bytes,
 }
 
 static enum mf_status
-write_head(struct edit *edit,
-           enum mf_status (*write)(void *user, uint64_t offset,
-                                   const void *bytes, size_t size))
+write_header(struct edit *edit,
+             enum mf_status (*write)(void *user, uint64_t offset,
+                                     const void *bytes, size_t size))
 {
     struct mf_sink sink;
     enum mf_status status;
@@ -138,13 +154,11 @@ write_head(struct edit *edit,
     return mf_sink_finish(&sink) == MF_OK ? status : sink.status;
 }
 
-/* The checksum of all bytes changes with those of the header as if all others
- * were zeros: the rest of the file need not be read. */
-static enum mf_status change_footer(struct edit *edit)
+static enum mf_status change_checksum(struct edit *edit)
 {
     const struct mf_source *source = &edit->model->file[0].source;
     uint64_t at = source->size - sizeof(edit->footer);
-    uint64_t behind = at - edit->model->part[0].data_offset;
+    uint64_t after = at - edit->model->part[0].data_offset;
     uint32_t crc;
 
     if (!edit->model->part[0].has_footer)
@@ -152,7 +166,7 @@ static enum mf_status change_footer(struct edit *edit)
     if (mf_source_read(edit->env, source, at, edit->footer,
                        sizeof(edit->footer)) != MF_OK)
         return edit->env->error.status;
-    crc = mf_crc32_join(edit->old_crc ^ edit->new_crc, 0, behind);
+    crc = mf_crc32_join(edit->old_crc ^ edit->new_crc, 0, after);
     for (size_t i = 0; i < sizeof(edit->footer); i++)
         edit->footer[i] ^= (uint8_t)(crc >> 8 * i);
     edit->change.patch[edit->change.count++] =
@@ -163,19 +177,19 @@ static enum mf_status change_footer(struct edit *edit)
 static enum mf_status find_changes(struct edit *edit)
 {
     edit->first = UINT64_MAX;
-    if (write_head(edit, compare) != MF_OK)
+    if (write_header(edit, compare) != MF_OK)
         return edit->env->error.status;
     if (edit->first == UINT64_MAX)
         return MF_OK;
     edit->change.patch[edit->change.count++] =
         (struct mf_patch){ .offset = edit->first,
                            .size = edit->last - edit->first + 1 };
-    return change_footer(edit);
+    return change_checksum(edit);
 }
 
 /* ---- in place ---- */
 
-/* Of the whole header only the bytes of the patch. */
+/* Passes on only those bytes of the header that are in the patch. */
 static enum mf_status put_part(void *user, uint64_t offset, const void *bytes,
                                size_t size)
 {
@@ -201,10 +215,9 @@ static enum mf_status fill(void *user, size_t patch, mf_journal_put *put,
     edit->patch = edit->change.patch[patch];
     edit->put = put;
     edit->put_user = put_user;
-    return write_head(edit, put_part);
+    return write_header(edit, put_part);
 }
 
-/* changes are known. */
 static enum mf_status edit_in_place(struct edit *edit,
                                     const struct mf_lock *lock, bool dry_run,
                                     struct mf_edit_result *out)
@@ -221,23 +234,23 @@ static enum mf_status edit_in_place(struct edit *edit,
                             &edit->change);
 }
 
-/* ---- anew ---- */
+/* ---- as a new file ---- */
 
-static enum mf_status write_anew(struct edit *edit, const struct mf_lock *lock,
-                                 const struct mf_edit *edits, size_t count,
-                                 const struct mf_edit_options *options,
-                                 struct mf_edit_result *out)
+static enum mf_status rewrite(struct edit *edit, const struct mf_lock *lock,
+                              const struct mf_edit *edits, size_t count,
+                              const struct mf_edit_options *options,
+                              struct mf_edit_result *out)
 {
     struct mf_model *model = edit->model;
     const char *path = model->file[0].path;
-    struct mf_convert_options wishes = { .format = model->format->name,
-                                         .replace = true,
-                                         .allow_nonfinite = true,
-                                         .reserve = options->reserve,
-                                         .edits = edits,
-                                         .edit_count = count };
+    struct mf_convert_options convert = { .format = model->format->name,
+                                          .replace = true,
+                                          .allow_nonfinite = true,
+                                          .reserve = options->reserve,
+                                          .edits = edits,
+                                          .edit_count = count };
     struct mf_outputs outputs;
-    enum mf_status status = mf_outputs_plan(model, path, &wishes, &outputs);
+    enum mf_status status = mf_outputs_plan(model, path, &convert, &outputs);
 
     if (status == MF_OK) {
         out->changed = outputs.output->draft.file_size;
@@ -249,11 +262,11 @@ static enum mf_status write_anew(struct edit *edit, const struct mf_lock *lock,
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- an edit ---- */
 
-/* Whether all that is wrong is what metadata say, which an edit may mend: the
- * file was understood all the same. */
-static bool can_be_mended(const struct mf_model *model)
+/* Whether all errors are ones that an edit of metadata may repair, and that did
+ * not keep us from understanding the file. */
+static bool can_be_repaired(const struct mf_model *model)
 {
     static const enum mf_rule rules[] = { MF_RULE_META_DUPLICATE,
                                           MF_RULE_GGUF_SPLIT,
@@ -277,21 +290,21 @@ static enum mf_status check(const struct edit *edit)
         return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s %s cannot be written", model->format->name,
                        model->format->variant);
-    if (!can_be_mended(model))
+    if (!can_be_repaired(model))
         return mf_decline(edit->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the file has %zu error%s and is not edited",
                           model->info.error_count,
                           model->info.error_count == 1 ? "" : "s");
     if (model->part[0].is_split && model->part[0].split_number > 0)
         return mf_fail(edit->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "the metadata of a split model stand in its first file, "
+                       "the metadata of a split model is in its first shard, "
                        "this is number %" PRIu64,
                        model->part[0].split_number + 1);
     return MF_OK;
 }
 
-static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
-                            size_t count)
+static enum mf_status start_draft(struct edit *edit,
+                                  const struct mf_edit *edits, size_t count)
 {
     struct mf_model *model = edit->model;
     struct mf_draft *draft = &edit->draft;
@@ -299,7 +312,7 @@ static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
 
     mf_draft_init(draft, edit->env, model->format);
     draft->version = model->info.version;
-    /* Not the model's: the key that says it may be what goes away. */
+    /* Not the model's: the edit may remove the key that sets it. */
     draft->alignment = model->format->out->alignment;
     draft->big_endian = model->info.byte_order == MF_BIG_ENDIAN;
     draft->mode = model->part[0].mode;
@@ -309,7 +322,6 @@ static enum mf_status start(struct edit *edit, const struct mf_edit *edits,
     return keep_tensors(edit);
 }
 
-/* Where everything lies afterwards. */
 static enum mf_status plan(struct edit *edit, bool in_place, uint64_t reserve)
 {
     if (!in_place) {
@@ -328,8 +340,8 @@ static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
 {
     bool fits;
 
-    if (check(edit) != MF_OK || start(edit, edits, count) != MF_OK ||
-        fit(edit, &fits) != MF_OK)
+    if (check(edit) != MF_OK || start_draft(edit, edits, count) != MF_OK ||
+        fit_header(edit, &fits) != MF_OK)
         return edit->env->error.status;
     fits = fits && options->reserve == 0;
     if (fits && find_changes(edit) != MF_OK)
@@ -339,7 +351,7 @@ static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
         mf_preview_check(&edit->draft, edit->model) != MF_OK)
         return edit->env->error.status;
     return fits ? edit_in_place(edit, lock, options->dry_run, out)
-                : write_anew(edit, lock, edits, count, options, out);
+                : rewrite(edit, lock, edits, count, options, out);
 }
 
 enum mf_status mf_edit_model(struct mf_model *model, const struct mf_lock *lock,

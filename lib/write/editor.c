@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * editor.c - a file that is open to be edited, and what an earlier edit left
+ * editor.c - a file that is locked to be edited, and recovery
+ *
+ * The file is locked before it is read: what an edit is computed from must be
+ * what it is applied to.  An interrupted edit is finished first, with its
+ * journal, and only by somebody who has the lock.
  */
 #include <unistd.h>
 
@@ -11,13 +15,12 @@
 
 struct mf_editor {
     struct mf_env *env;
-    struct mf_lock lock; /* of a dry run only its status and name */
+    struct mf_lock lock; /* in a dry run only its status and name are set */
     struct mf_model *model;
     struct mf_edit_options options;
     bool applied;
 };
 
-/* What was left by an edit before is finished or removed first. */
 static enum mf_status open_locked(struct mf_editor *editor, const char *path,
                                   struct mf_source *out)
 {
@@ -103,7 +106,7 @@ enum mf_status mf_editor_apply(struct mf_editor *editor,
     mf_clear_error(editor->env);
     if (editor->applied)
         return mf_fail(editor->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "an editor applies its edits once");
+                       "an editor can apply edits only once");
     status = mf_edit_model(editor->model, &editor->lock, edits, count,
                            &editor->options, &result);
     editor->applied = status == MF_OK;
@@ -143,14 +146,14 @@ enum mf_status mf_file_edit(struct mf_env *env, const char *path,
 
 /* ---- recovery ---- */
 
-/* Only those may force it who may change the file's mode as well. */
+/* Forcing is for those who could change the file's mode as well. */
 static enum mf_status check_owner(struct mf_env *env,
                                   const struct mf_lock *lock)
 {
     if (geteuid() == 0 || geteuid() == lock->status.st_uid)
         return MF_OK;
     return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                   "only the file's owner may apply a journal that is not "
+                   "only the file's owner can apply a journal that is not "
                    "trusted");
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * export.c - one tensor as a file of its own: an array of numpy, or its bytes
+ * export.c - one tensor as a file of its own: a NumPy array, or its bytes
  *
- * Both are formats that are only written, of one tensor each: the rest is what
- * every file goes through.
+ * Both are formats of one tensor that are written and never read: their rows
+ * are here and not in the table of formats, and the rest of the room treats
+ * them like any other.
  */
 #include <stdio.h>
 
@@ -30,8 +31,8 @@ static enum mf_status no_head(const struct mf_draft *draft,
     return MF_OK;
 }
 
-/* Version 1 of the format: a magic, the length of what follows, and the literal
- * of a Python dictionary, padded with spaces and ended by a line end. */
+/* Version 1.0 of the NPY format: magic, length of the rest of the header, and
+ * a Python dictionary literal, padded with spaces and ended by a newline. */
 static enum mf_status npy_head(const struct mf_draft *draft,
                                struct mf_sink *sink)
 {
@@ -102,9 +103,9 @@ static enum mf_status check_tensor(struct mf_model *model, size_t index,
             "exported",
             mf_record_name(record).text);
     if (!as_bytes && model->info.byte_order == MF_BIG_ENDIAN)
-        return mf_decline(model->env, MF_REASON_TYPE_NOT_DECODED, MF_NO_OFFSET,
-                          "the model is big-endian: its numbers are not "
-                          "converted");
+        return mf_decline(
+            model->env, MF_REASON_TYPE_NOT_DECODED, MF_NO_OFFSET,
+            "converting the types of a big-endian model is not supported");
     return MF_OK;
 }
 
@@ -129,7 +130,7 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
     options = options ? options : &none;
     if (index >= model->index.tensor_count)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "there is no tensor number %zu", index);
+                       "tensor index %zu is out of range", index);
     if (check_tensor(model, index, options->raw) != MF_OK)
         return env->error.status;
     mf_draft_init(&output.draft, env, options->raw ? &raw : &npy);

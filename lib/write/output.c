@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - what stands before and behind the data of a file that is written
+ * output.c - the header and the checksum of a file that is written
  */
 #include "lib/write/convert.h"
 
@@ -24,12 +24,12 @@ enum mf_status mf_output_write_header(struct mf_output *output)
     sink.user = output;
     sink.big_endian = draft->big_endian;
     status = draft->format->out->head(draft, &sink);
-    if (mf_sink_finish(&sink) != MF_OK) /* which came first */
+    if (mf_sink_finish(&sink) != MF_OK) /* that failure came first */
         status = sink.status;
     if (status == MF_OK && sink.offset != draft->data_offset)
         status = mf_fail(draft->env, MF_ERR_IO, MF_NO_OFFSET,
-                         "the metadata is not what it was when it was counted: "
-                         "the input changed while it was read");
+                         "the header has another size than planned: the input "
+                         "changed while it was read");
     return status;
 }
 
@@ -38,35 +38,33 @@ enum mf_status mf_output_write_header(struct mf_output *output)
 #define PIECE  ((uint64_t)4 * 1024 * 1024)
 #define PIECES 1024 /* 4 GiB at a time */
 
-struct summing {
-    const struct mf_target *target; /* or: */
+struct checksum {
+    const struct mf_target *target; /* either this or the source */
     const struct mf_source *source;
     uint64_t from, to;
     uint32_t crc[PIECES];
 };
 
-static uint64_t piece_size(const struct summing *summing, size_t task)
+static uint64_t piece_size(const struct checksum *sum, size_t task)
 {
-    uint64_t left = summing->to - summing->from - task * PIECE;
+    uint64_t left = sum->to - sum->from - task * PIECE;
 
     return left < PIECE ? left : PIECE;
 }
 
-static enum mf_status read_summed(struct mf_env *env,
-                                  const struct summing *summing, uint64_t at,
-                                  void *buffer, size_t size)
+static enum mf_status read_bytes(struct mf_env *env, const struct checksum *sum,
+                                 uint64_t at, void *buffer, size_t size)
 {
-    return summing->target
-               ? mf_target_read(env, summing->target, at, buffer, size)
-               : mf_source_read(env, summing->source, at, buffer, size);
+    return sum->target ? mf_target_read(env, sum->target, at, buffer, size)
+                       : mf_source_read(env, sum->source, at, buffer, size);
 }
 
 static enum mf_status sum_piece(struct mf_worker *worker, void *context,
                                 size_t task)
 {
-    struct summing *summing = context;
-    uint64_t at = summing->from + task * PIECE;
-    uint64_t end = at + piece_size(summing, task);
+    struct checksum *sum = context;
+    uint64_t at = sum->from + task * PIECE;
+    uint64_t end = at + piece_size(sum, task);
     uint32_t crc = 0;
 
     while (at < end) {
@@ -74,39 +72,41 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
         size_t size = mf_next_part(&worker->env, end - at, worker->buffer_size);
 
         if (size == 0 ||
-            read_summed(&worker->env, summing, at, buffer, size) != MF_OK)
+            read_bytes(&worker->env, sum, at, buffer, size) != MF_OK)
             return worker->env.error.status;
         crc = mf_crc32(crc, buffer, size);
         at += size;
     }
-    summing->crc[task] = crc;
+    sum->crc[task] = crc;
     return MF_OK;
 }
 
-/* Of the first size bytes of a target, read back (what is on the disk is what
- * counts), or of a source. */
-static enum mf_status sum(struct mf_env *env, const struct mf_target *target,
-                          const struct mf_source *source, uint64_t size,
-                          struct mf_crew *crew, uint32_t *crc)
+/* The CRC of the first size bytes of a target or a source.  A target is read
+ * back: threads wrote its pieces in any order, and what the file has is what
+ * the checksum must fit.  (CRCs of the pieces could be joined as they are
+ * written, but would also be right for bytes that never reached the file.) */
+static enum mf_status sum_crc(struct mf_env *env,
+                              const struct mf_target *target,
+                              const struct mf_source *source, uint64_t size,
+                              struct mf_crew *crew, uint32_t *crc)
 {
-    struct summing *summing = mf_alloc(env, sizeof(*summing));
-    enum mf_status status = summing ? MF_OK : env->error.status;
+    struct checksum *sum = mf_alloc(env, sizeof(*sum));
+    enum mf_status status = sum ? MF_OK : env->error.status;
 
     *crc = 0;
-    for (uint64_t at = 0; at < size && status == MF_OK; at = summing->to) {
+    for (uint64_t at = 0; at < size && status == MF_OK; at = sum->to) {
         size_t count;
 
-        summing->target = target;
-        summing->source = source;
-        summing->from = at;
-        summing->to = size - at < PIECE * PIECES ? size : at + PIECE * PIECES;
-        count = (size_t)((summing->to - at + PIECE - 1) / PIECE);
-        status = mf_crew_run(crew, sum_piece, summing, count);
+        sum->target = target;
+        sum->source = source;
+        sum->from = at;
+        sum->to = size - at < PIECE * PIECES ? size : at + PIECE * PIECES;
+        count = (size_t)((sum->to - at + PIECE - 1) / PIECE);
+        status = mf_crew_run(crew, sum_piece, sum, count);
         for (size_t i = 0; i < count && status == MF_OK; i++)
-            *crc = mf_crc32_join(*crc, summing->crc[i],
-                                 (size_t)piece_size(summing, i));
+            *crc = mf_crc32_join(*crc, sum->crc[i], (size_t)piece_size(sum, i));
     }
-    mf_release(env, summing, sizeof(*summing));
+    mf_release(env, sum, sizeof(*sum));
     return status;
 }
 
@@ -116,7 +116,7 @@ enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
     struct mf_model *model = outputs->model;
     struct mf_env *env = outputs->env;
     uint8_t bytes[sizeof(uint32_t)];
-    uint32_t found, said;
+    uint32_t found, expected;
 
     for (size_t i = 0; i < model->file_count; i++) {
         const struct mf_source *source = &model->file[i].source;
@@ -124,18 +124,18 @@ enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
 
         if (!model->part[i].has_footer)
             continue;
-        if (sum(env, NULL, source, end, crew, &found) != MF_OK ||
+        if (sum_crc(env, NULL, source, end, crew, &found) != MF_OK ||
             mf_source_read(env, source, end, bytes, sizeof(bytes)) != MF_OK)
             return env->error.status;
-        said = 0;
+        expected = 0;
         for (size_t k = sizeof(bytes); k-- > 0;)
-            said = said << 8 | bytes[k];
-        if (said != found)
+            expected = expected << 8 | bytes[k];
+        if (expected != found)
             return mf_fail(env, MF_ERR_CORRUPT, end,
                            "the footer's checksum is %08" PRIx32
-                           ", that of the bytes before it is %08" PRIx32
-                           ": they are not written anew under a new one",
-                           said, found);
+                           ", the file's bytes give %08" PRIx32
+                           ": damaged data do not get a new checksum",
+                           expected, found);
     }
     return MF_OK;
 }
@@ -151,7 +151,7 @@ enum mf_status mf_output_write_footer(struct mf_output *output,
     if (!output->draft.format->out->has_crc)
         return MF_OK;
     if (!target->stream &&
-        sum(target->env, target, NULL, end, crew, &crc) != MF_OK)
+        sum_crc(target->env, target, NULL, end, crew, &crc) != MF_OK)
         return target->env->error.status;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(crc >> 8 * i);

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * output_guard.c - no file that is read is written over
+ * output_guard.c - no output replaces a file that is read
  *
- * Under whatever name: files are compared by device and inode.  What is written
- * comes from what is read, so a crash, a mistaken OUT or a pattern of the shell
- * that gives two files of one model could leave nothing of either.  Nor do two
- * files that are written take each other's place.
+ * Every output is made from the inputs, and quantizing loses information: a
+ * mistyped OUT, or a shell pattern that also matches a shard, would destroy the
+ * only copy of the weights.  `quantize m.gguf m.gguf` did, when it was allowed
+ * to overwrite.  A comparison of paths does not find this: links, other names
+ * of a file, mounts and standard output all lead there.  So files are compared
+ * by device and inode.  Inputs are all files of the model, its index.json, the
+ * files next to it that are read with it, and an importance matrix.
+ *
+ * Two outputs may not be one file either: when the name of a shard is a link to
+ * another shard's name, the later would replace the earlier.  Two names of one
+ * existing file (hard links) are no such case, since each name gets a file of
+ * its own.
+ *
+ * An edit is the exception, as it replaces its own input; target_commit.c makes
+ * sure that it replaces nothing else.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -53,7 +64,7 @@ static bool is_in_folder(const struct stat *file, const char *path)
     return found;
 }
 
-/* What the file is to the model; NULL: nothing. */
+/* What the file is to the model; NULL: not an input. */
 static const char *part_of(const struct mf_outputs *outputs,
                            const struct stat *file, struct mf_arena *arena)
 {
@@ -61,9 +72,9 @@ static const char *part_of(const struct mf_outputs *outputs,
 
     for (size_t i = 0; i < model->file_count; i++)
         if (is_source(file, &model->file[i].source))
-            return "a file of the model itself";
+            return "one of the input files";
     if (is_path(file, model->list))
-        return "the list of the model's files";
+        return "the index of the model's files";
     if (is_source(file, outputs->imatrix))
         return "the importance matrix";
     for (size_t i = 0; mf_sidecar_names[i]; i++)
@@ -74,14 +85,15 @@ static const char *part_of(const struct mf_outputs *outputs,
     return NULL;
 }
 
-static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
-                            struct mf_arena *arena)
+static enum mf_status guard_path(const struct mf_outputs *outputs,
+                                 const char *path, struct mf_arena *arena)
 {
     bool dash = strcmp(path, "-") == 0;
     struct stat file;
     const char *what;
 
-    /* What cannot be looked at cannot be written: the target says why. */
+    /* What cannot be found is no input; if it cannot be written, the target
+     * says why. */
     if ((dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) != 0)
         return MF_OK;
     if (outputs->deletes && (dash || !S_ISREG(file.st_mode)))
@@ -100,9 +112,9 @@ static enum mf_status spare(const struct mf_outputs *outputs, const char *path,
                       what);
 }
 
-/* ---- no two of them are one ---- */
+/* ---- two outputs in one place ---- */
 
-/* The list of the files, where there is one, comes after them. */
+/* The index.json, where there is one, is the last. */
 static const char *path_of(const struct mf_outputs *outputs, size_t number)
 {
     return number < outputs->count ? outputs->output[number].path
@@ -119,8 +131,7 @@ static bool folder_status(const char *path, struct stat *out)
     return known;
 }
 
-/* One name in one folder.  Two names of one file are none: each gets a file of
- * its own. */
+/* The same name in the same folder. */
 static bool same_place(const char *a, const char *b)
 {
     struct stat of_a, of_b;
@@ -130,8 +141,9 @@ static bool same_place(const char *a, const char *b)
            same_file(&of_a, &of_b);
 }
 
-/* Where the output of that number is a link to what another one is, too, be it
- * there already or not.  Their own names all differ. */
+/* Fails where that output's name is a symbolic link that leads to the place of
+ * another output, whether a file exists there or not.  (The names themselves
+ * differ.) */
 static enum mf_status check_link(const struct mf_outputs *outputs,
                                  size_t number, size_t count)
 {
@@ -148,8 +160,7 @@ static enum mf_status check_link(const struct mf_outputs *outputs,
             same_place(end, other_end))
             return mf_fail(
                 outputs->env, MF_ERR_OUTPUT, MF_NO_OFFSET,
-                "'%s' is a link to the same file as '%s': both are to be "
-                "written",
+                "'%s' and '%s' are links to the same file",
                 mf_quote((struct mf_str){ path, strlen(path) }).text,
                 mf_quote((struct mf_str){ other, strlen(other) }).text);
     }
@@ -177,16 +188,16 @@ enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
         return MF_OK;
     mf_arena_init(&arena, outputs->env);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
-        status = spare(outputs, outputs->output[i].path, &arena);
+        status = guard_path(outputs, outputs->output[i].path, &arena);
     if (status == MF_OK && outputs->index_path)
-        status = spare(outputs, outputs->index_path, &arena);
+        status = guard_path(outputs, outputs->index_path, &arena);
     mf_arena_release(&arena);
     return status == MF_OK ? check_links(outputs) : status;
 }
 
-/* ---- what was read is removed ---- */
+/* ---- deleting the inputs ---- */
 
-/* A file that has taken the place of the one that was read stays. */
+/* A file that was renamed over the input meanwhile was not read and stays. */
 static enum mf_status remove_file(struct mf_env *env, const char *path,
                                   const struct mf_source *source,
                                   const char *new_path)

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * output_plan.c - what goes into which file
+ * output_plan.c - which tensors and metadata go into which file
+ *
+ * The hard part is to decide, from the options together, what changes and what
+ * stays as it is:
+ *
+ * - If no byte would change, the file is copied as a whole (`verbatim`): also
+ *   padding, the order of the header's fields and tensors of unknown type,
+ * which no writer of ours would reproduce.
+ * - A file of the model's own format keeps its version and byte order; its
+ *   values are copied as bytes, not decoded and encoded again.
+ * - Shards: the first one has the metadata, the others only say which shard
+ * they are, as llama-gguf-split writes them, byte for byte.  A model that stops
+ *   being split loses the keys of the split, one that is split gets new ones.
+ *
+ * Plans that fail write nothing, so everything that can be refused is refused
+ * here.
  */
 #include <stdio.h>
 
@@ -8,7 +23,7 @@
 #include "lib/model/split.h"
 #include "lib/write/convert.h"
 
-/* ---- wishes ---- */
+/* ---- the format ---- */
 
 static const struct mf_format *format_by_suffix(const char *path)
 {
@@ -45,11 +60,11 @@ static enum mf_status check_model(struct mf_model *model,
                           model->info.error_count == 1 ? "" : "s");
     if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian, which %s cannot be",
+                       "the model is big-endian, which %s does not support",
                        format->name);
     if (!model->format->out)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "%s %s has no tensors that could be copied",
+                       "reading the tensors of %s %s is not supported",
                        model->format->name, model->format->variant);
     if (!model->info.has_tensors)
         return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
@@ -57,8 +72,8 @@ static enum mf_status check_model(struct mf_model *model,
     return MF_OK;
 }
 
-/* What GGUF says of a model all of whose matrices have one type. */
-static enum mf_status note_file_type(struct mf_draft *draft, enum mf_type type)
+/* general.file_type of a GGUF file all of whose matrices have that type. */
+static enum mf_status set_file_type(struct mf_draft *draft, enum mf_type type)
 {
     struct mf_edit edit = { .key = "general.file_type", .type = MF_VALUE_U32 };
 
@@ -73,8 +88,7 @@ static bool keeps_types(const struct mf_convert_options *options)
            strcmp(options->type, "keep") == 0;
 }
 
-/* The type of floats that is wished for. */
-static enum mf_status take_type(const struct mf_outputs *outputs,
+static enum mf_status set_types(const struct mf_outputs *outputs,
                                 struct mf_draft *draft,
                                 const struct mf_convert_options *options)
 {
@@ -92,20 +106,19 @@ static enum mf_status take_type(const struct mf_outputs *outputs,
             draft->floats = types[i];
     if (name && draft->floats == MF_TYPE_UNKNOWN)
         return mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'%s' is not one of the types f32, f16 and bf16",
+                       "unknown type '%s': expected f32, f16 or bf16",
                        mf_quote((struct mf_str){ name, strlen(name) }).text);
     if (name && outputs->model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian: its numbers are not "
-                       "converted");
+                       "converting the types of a big-endian model is not "
+                       "supported");
     return MF_OK;
 }
 
-/* Metadata, and what the file says of itself.  A file of the model's own format
- * keeps its version. */
-static enum mf_status start_draft(struct mf_outputs *outputs,
-                                  struct mf_draft *draft,
-                                  const struct mf_convert_options *options)
+/* The metadata, version and byte order of a draft. */
+static enum mf_status add_metadata(struct mf_outputs *outputs,
+                                   struct mf_draft *draft,
+                                   const struct mf_convert_options *options)
 {
     struct mf_model *model = outputs->model;
 
@@ -124,7 +137,7 @@ static enum mf_status start_draft(struct mf_outputs *outputs,
         return draft->env->error.status;
     if (draft->floats != MF_TYPE_UNKNOWN &&
         (draft->dequantize || !mf_has_blocks(&model->index)) &&
-        note_file_type(draft, draft->floats) != MF_OK)
+        set_file_type(draft, draft->floats) != MF_OK)
         return draft->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);
 }
@@ -144,9 +157,10 @@ static enum mf_status add_number(struct mf_draft *draft, const char *key,
     return MF_OK;
 }
 
-/* As llama.cpp's loader wants it of each shard, in llama-gguf-split's order. */
-static enum mf_status add_split(struct mf_draft *draft, size_t number,
-                                size_t count, size_t tensors)
+/* What llama.cpp's loader requires of each shard, in llama-gguf-split's order.
+ */
+static enum mf_status add_split_keys(struct mf_draft *draft, size_t number,
+                                     size_t count, size_t tensors)
 {
     if (add_number(draft, "split.no", MF_VALUE_U16, number) != MF_OK ||
         add_number(draft, "split.tensors.count", MF_VALUE_I32, tensors) !=
@@ -155,7 +169,7 @@ static enum mf_status add_split(struct mf_draft *draft, size_t number,
     return add_number(draft, "split.count", MF_VALUE_U16, count);
 }
 
-static void drop_split(struct mf_draft *draft)
+static void remove_split_keys(struct mf_draft *draft)
 {
     static const char *const keys[] = { "split.no", "split.count",
                                         "split.tensors.count" };
@@ -236,8 +250,8 @@ static bool sharded(const struct mf_convert_options *options)
     return options->shard_size > 0 || options->shard_tensors > 0;
 }
 
-/* A file that calls itself the only shard becomes a whole model; an edit of it
- * changes what was asked for and no more. */
+/* A file that says it is the only shard becomes a whole model.  Not by an edit,
+ * which changes the keys it names and no others. */
 static bool is_only_shard(const struct mf_model *model,
                           const struct mf_convert_options *options)
 {
@@ -256,11 +270,11 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
     struct mf_entry *entry;
 
     if (number == 0) {
-        if (start_draft(outputs, draft, options) != MF_OK)
+        if (add_metadata(outputs, draft, options) != MF_OK)
             return outputs->env->error.status;
         if (numbered && (sharded(options) || outputs->model->file_count > 1 ||
                          is_only_shard(outputs->model, options)))
-            drop_split(draft);
+            remove_split_keys(draft);
     } else {
         draft->version = outputs->output[0].draft.version;
         draft->big_endian = outputs->output[0].draft.big_endian;
@@ -275,10 +289,10 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
         }
     }
     return numbered && sharded(options)
-               ? add_split(draft, number, outputs->count,
-                           outputs->model->index.tensor_count -
-                               outputs->renaming.dropped +
-                               outputs->renaming.made)
+               ? add_split_keys(draft, number, outputs->count,
+                                outputs->model->index.tensor_count -
+                                    outputs->renaming.dropped +
+                                    outputs->renaming.made)
                : MF_OK;
 }
 
@@ -290,7 +304,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
     output->draft.lossy = options->lossy;
     output->draft.dequantize = options->dequantize;
-    if (take_type(outputs, &output->draft, options) != MF_OK ||
+    if (set_types(outputs, &output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_list_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK)
@@ -300,7 +314,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
 /* ---- all files ---- */
 
-/* Nothing is wished for that would change a byte. */
+/* Whether no option would change a byte. */
 static bool is_verbatim(const struct mf_model *model,
                         const struct mf_format *format,
                         const struct mf_convert_options *options)
@@ -378,7 +392,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return env->error.status;
     if (sharded(options) && format->sharding == MF_SHARDING_NONE)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "%s has no convention for shards", format->name);
+                       "%s models cannot be split", format->name);
     if (options->empty_first && !sharded(options))
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "a first shard without tensors requires a limit for "
@@ -392,10 +406,12 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                 : 1;
     if (count > 99999)
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "%zu shards are more than their names can count", count);
+                       "%zu shards are too many: their names have five digits",
+                       count);
     if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
         return env->error.status;
-    /* Where readers take such numbers, and none is converted, they pass. */
+    /* NaN and infinite values pass where the format's readers accept them and
+     * nothing is converted. */
     out->finite_only =
         !options->allow_nonfinite &&
         (options->type || options->dequantize || !format->allows_nonfinite);

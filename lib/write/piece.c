@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * piece.c - a part of a tensor on its way from file to file
+ * piece.c - a part of a tensor is read, recoded, checked and written
  *
- * Where the kernel can, it copies the bytes itself.  No byte is written that
- * was not read: a piece is held once more against the bounds of its source, its
- * tensor and its target before it moves.
+ * The bounds of a piece come from the header of a file that may be hostile.
+ * They were checked when the model was opened; here they are checked again
+ * against the source, the tensor and the target.  A mistake anywhere in between
+ * must end in an error, not in a file with the bytes of another tensor, or of
+ * our memory.
+ *
+ * Values are scanned for NaN and infinity twice: as they are read, and after
+ * recoding, because a value that was fine may overflow the new type.  So a file
+ * that is written never has what `validate --data` would report.
+ *
+ * Where nothing is recoded or scanned, the kernel copies the bytes by itself
+ * (copy_file_range), on some file systems without moving any.
  */
 #include "lib/write/piece.h"
 
@@ -12,21 +21,21 @@
 
 #include "lib/check/scan.h"
 
-/* Where less is copied, asking the kernel to do it takes longer than that. */
+/* For fewer bytes, read and write are faster than copy_file_range. */
 #define BY_KERNEL ((uint64_t)64 * 1024)
 
 enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
                                       const struct mf_piece *piece)
 {
     return mf_fail(env, MF_ERR_IO, piece->span.offset,
-                   "%" PRIu64 " bytes are to be copied from here, which the "
-                   "file does not have",
+                   "%" PRIu64 " bytes cannot be copied from here: they extend "
+                   "past the end of the file",
                    piece->span.size);
 }
 
 /* ---- reading ---- */
 
-/* The number that the row at a place of the new order had in the old one. */
+/* Where the row that is at this place in the new order is in the old one. */
 static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
 {
     uint64_t place = row % (2 * rows->half), head = row - place;
@@ -36,7 +45,7 @@ static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
     return head + place % 2 * rows->half + place / 2;
 }
 
-/* Rows, or parts of a long one, as they follow in the new order. */
+/* Rows, or parts of a long one, in the new order. */
 static enum mf_status gather(struct mf_worker *worker,
                              const struct mf_piece *piece, uint64_t at,
                              uint8_t *into, size_t size)
@@ -79,18 +88,18 @@ static enum mf_status read_part(struct mf_worker *worker,
                           into, size);
 }
 
-/* ---- numbers ---- */
+/* ---- NaN and infinite values ---- */
 
-/* What is at fault in a piece: the number of its stride, from the piece's
- * start, or the scale of the whole tensor. */
+/* What is not finite: an element or block, by its number from the start of the
+ * tensor, or the one scale of the whole tensor. */
 struct fault {
     enum mf_type type;
     uint64_t number;
     bool of_all;
 };
 
-/* A piece of several small tensors begins with the one that it names: the one
- * that a byte of it is in, and the byte of that one that its own first is. */
+/* The tensor that has byte *at of the piece, which may be several small tensors
+ * joined and names only the first; *at becomes the byte in that tensor. */
 static struct mf_str tensor_at(const struct mf_piece *piece, uint64_t *at)
 {
     const struct mf_index *index = &piece->model->index;
@@ -131,12 +140,12 @@ static enum mf_status not_finite(struct mf_worker *worker,
     mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
             "tensor '%s' as %s: %s %s infinite or NaN", mf_quote(name).text,
             mf_types[type].name, what, is ? "is" : "would be");
-    /* What the written file would break. */
+    /* The rule that the written file would violate. */
     worker->env.error.rule = mf_rules[rule].id;
     return worker->env.error.status;
 }
 
-/* Of what the tensor is, or will be, the bytes from `at` on. */
+/* bytes: of the tensor as it is or will be, from its byte `at` on. */
 static enum mf_status check_numbers(struct mf_worker *worker,
                                     const struct mf_piece *piece,
                                     enum mf_type type, uint64_t at,
@@ -147,7 +156,7 @@ static enum mf_status check_numbers(struct mf_worker *worker,
     struct fault fault = { .type = type, .of_all = true };
     uint64_t count;
 
-    if (!piece->scanner) /* its type may be unknown, too */
+    if (!piece->scanner) /* the type may be unknown */
         return MF_OK;
     if (at == 0 && head > 0 && head <= size &&
         mf_scan(piece->scanner, MF_TYPE_F32, big_endian, bytes, head, &count) !=
@@ -199,7 +208,7 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     return MF_OK;
 }
 
-/* Rows of the tensor, from that one on, into the worker's buffer. */
+/* Reads rows of the tensor into the worker's buffer. */
 static enum mf_status read_rows(struct mf_worker *worker,
                                 const struct mf_piece *piece, uint64_t first,
                                 size_t rows)
@@ -220,7 +229,6 @@ static enum mf_status read_rows(struct mf_worker *worker,
                          into, size);
 }
 
-/* Rows as they are become rows as they will be, some at a time. */
 static enum mf_status recode_piece(struct mf_worker *worker,
                                    struct mf_piece *piece)
 {
@@ -276,16 +284,15 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
                                   : copy_piece(worker, piece);
 }
 
-/* ---- two as one ---- */
+/* ---- joining ---- */
 
 static bool is_copied(const struct mf_piece *piece)
 {
     return piece->source && !piece->recoding.decode && !rows_move(piece);
 }
 
-/* Numbers that are looked at must be of one type, and have no scale before
- * them. */
-static bool looks_same(const struct mf_piece *a, const struct mf_piece *b)
+/* Values that are scanned must have one type, without a scale before them. */
+static bool same_scan(const struct mf_piece *a, const struct mf_piece *b)
 {
     if (!a->scanner || !b->scanner)
         return a->scanner == b->scanner;
@@ -295,7 +302,7 @@ static bool looks_same(const struct mf_piece *a, const struct mf_piece *b)
 
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)
 {
-    if (!is_copied(piece) || !is_copied(last) || !looks_same(last, piece) ||
+    if (!is_copied(piece) || !is_copied(last) || !same_scan(last, piece) ||
         last->output != piece->output || last->source != piece->source ||
         last->span.offset + last->at + last->size != piece->span.offset ||
         last->to + last->size != piece->to || last->size >= BY_KERNEL ||

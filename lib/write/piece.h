@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * piece.h - a part of a tensor on its way from file to file
+ * piece.h - a part of a tensor that one thread moves from file to file
  */
 #ifndef MF_LIB_PIECE_H
 #define MF_LIB_PIECE_H
@@ -10,29 +10,29 @@
 
 struct mf_piece {
     struct mf_output *output;
-    const struct mf_model *model;         /* of the source; NULL: of none */
-    const struct mf_source *source;       /* NULL: zeros */
-    const struct mf_draft_tensor *tensor; /* NULL: bytes of no tensor */
+    const struct mf_model *model;         /* whose file the source is */
+    const struct mf_source *source;       /* NULL: zeros are written */
+    const struct mf_draft_tensor *tensor; /* NULL: bytes between tensors */
     struct mf_span span;                  /* of the tensor, in the source */
-    uint64_t at, size; /* of the piece, in the tensor's bytes, which come in
-                          the order that they will have */
-    uint64_t to;       /* in the target */
+    uint64_t at, size; /* of the piece within the span, in the new file's order
+                          of rows */
+    uint64_t to;       /* offset in the target */
     struct mf_recoding recoding;
     struct mf_deviation deviation;
-    const struct mf_isa *scanner; /* what looks for numbers that are infinite or
-                                   none, and are refused; NULL: they are not */
-    bool measured; /* its numbers are not written, but compared: */
-    float largest;
+    const struct mf_isa *scanner; /* scans for NaN and infinite values, which
+                                     are refused; NULL: they are accepted */
+    bool measured; /* nothing is written: only the largest value is wanted */
+    float largest; /* absolute */
 };
 
-/* Reads, recodes and writes it, or only looks at it, in a worker's thread. */
+/* Reads, recodes, checks and writes it, in a worker's thread. */
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece);
 
-/* True where piece, of all of its span, lies behind last here and there and
- * both are small: last is then both. */
+/* Makes last the union of both where piece follows it in the source and in the
+ * target and both are small.  piece: all of its span. */
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece);
 
-/* Says that the piece's span is not in its file. */
+/* The error that the piece's span is outside its source. */
 enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
                                       const struct mf_piece *piece);
 

@@ -1,19 +1,31 @@
 /* SPDX-License-Identifier: MIT
  *
- * transfer.c - moving the bytes of tensors from files to files
+ * transfer.c - the tensors' bytes are cut into pieces, which threads share
  *
- * Bytes go from their place in the one to their place in the other in pieces,
- * which threads share.
+ * All pieces know where they come from and where they go, so they can move in
+ * any order and on any thread: the file is the same.  What is hard:
+ *
+ * - Tensors differ in size by a factor of a billion.  A large one becomes many
+ *   pieces, so that all threads work on it and a stop is noticed soon.  Small
+ *   ones that are neighbours in both files become one piece: a million tensors
+ *   of 32 bytes took 27 s as a piece each, and take 2 s.
+ * - Pieces are collected and run up to PIECES at a time.  Some things cannot be
+ *   shared by two runs: the importance weights of a tensor (one buffer, so the
+ *   pieces of the tensor before must be done), and a type with one scale for
+ * the whole tensor, which has to be read twice, once for its largest value.
+ * - A file that is copied as it is still gets its values scanned for NaN when
+ *   that is asked for: its tensors become pieces in file order, and so do the
+ *   bytes between them, which belong to no tensor.
  */
 #include "lib/check/scan.h"
 #include "lib/write/piece.h"
 
-/* Large enough for the kernel to copy at full speed, small enough to be shared
- * and stopped; a multiple of every element's size. */
+/* Large enough for the kernel to copy at full speed, small enough to share and
+ * to stop; a multiple of every element's size. */
 #define PIECE  ((size_t)8 * 1024 * 1024)
 #define PIECES 256
 
-/* What is recoded takes a hundred times as long. */
+/* Recoding takes a hundred times as long per byte. */
 #define RECODED ((size_t)256 * 1024)
 
 struct transfer {
@@ -22,10 +34,10 @@ struct transfer {
     const struct mf_isa *isa;
     struct mf_piece *piece;
     size_t count;
-    bool joined;    /* what was added last belongs to the piece before it */
-    float *weights; /* of the tensor whose pieces were added last */
+    bool joined;    /* the piece added last was joined to the one before */
+    float *weights; /* importance, of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
-    float largest; /* of the tensor whose numbers were looked at */
+    float largest; /* absolute value in the tensor that was measured */
 };
 
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
@@ -36,7 +48,7 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
     return mf_piece_move(worker, &transfer->piece[task]);
 }
 
-/* ---- all pieces ---- */
+/* ---- pieces ---- */
 
 static enum mf_status run(struct transfer *transfer)
 {
@@ -57,15 +69,15 @@ static enum mf_status run(struct transfer *transfer)
     return status;
 }
 
-/* All of span, the first byte of which goes to `to`. */
+/* Cuts piece.span, whose first byte goes to piece.to, into pieces. */
 static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
     size_t in = 1, out = 1, most = PIECE;
-    size_t whole = piece.scanner ? mf_scan_stride(piece.tensor->type) : 1;
+    size_t stride = piece.scanner ? mf_scan_stride(piece.tensor->type) : 1;
     uint64_t to = piece.to;
 
-    most -= most % whole; /* blocks */
+    most -= most % stride; /* whole blocks */
     transfer->joined =
         transfer->count > 0 &&
         mf_piece_join(&transfer->piece[transfer->count - 1], &piece);
@@ -88,9 +100,11 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
     return MF_OK;
 }
 
-/* A file's gaps are zeros of themselves; a pipe's are not. */
-static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
-                           uint64_t from, uint64_t to)
+/* The gap between two tensors.  In a new file it is zeros already; to a pipe
+ * zeros have to be written. */
+static enum mf_status fill_gap(struct transfer *transfer,
+                               struct mf_output *output, uint64_t from,
+                               uint64_t to)
 {
     struct mf_piece piece = { .output = output, .to = from };
 
@@ -98,9 +112,9 @@ static enum mf_status fill(struct transfer *transfer, struct mf_output *output,
     return output->target.stream ? add(transfer, piece) : MF_OK;
 }
 
-/* Room for count weights.  Pieces that use those of another tensor are done
- * before. */
-static enum mf_status make_weights(struct transfer *transfer, size_t count)
+/* Memory for count weights.  Runs the pieces that use another tensor's first.
+ */
+static enum mf_status make_weight_room(struct transfer *transfer, size_t count)
 {
     struct mf_env *env = transfer->crew->env;
     float *moved;
@@ -139,7 +153,7 @@ static enum mf_status load_weights(struct transfer *transfer,
     count = rows > 0 ? elements / rows : 0;
     if (count == 0 || count > SIZE_MAX / sizeof(float))
         return MF_OK;
-    if (make_weights(transfer, (size_t)count) != MF_OK ||
+    if (make_weight_room(transfer, (size_t)count) != MF_OK ||
         from->read(from->user, tensor->weights, transfer->weights,
                    (size_t)count, &found) != MF_OK)
         return transfer->crew->env->error.status;
@@ -151,20 +165,20 @@ static enum mf_status load_weights(struct transfer *transfer,
     return MF_OK;
 }
 
-/* One scale for a whole tensor: all of it is read before any of it is written.
- */
+/* One scale for the whole tensor: all of it is read before any of it is
+ * written. */
 static enum mf_status write_scale(struct transfer *transfer,
                                   struct mf_piece *piece)
 {
     struct mf_env *env = transfer->crew->env;
-    struct mf_piece look = *piece;
+    struct mf_piece measure = *piece;
     float scale;
 
-    look.measured = true;
+    measure.measured = true;
     if (run(transfer) != MF_OK)
         return env->error.status;
     transfer->largest = 0;
-    if (add(transfer, look) != MF_OK || run(transfer) != MF_OK)
+    if (add(transfer, measure) != MF_OK || run(transfer) != MF_OK)
         return env->error.status;
     scale = transfer->largest > 0 ? transfer->largest / 127 : 1;
     piece->recoding.largest = transfer->largest;
@@ -173,7 +187,7 @@ static enum mf_status write_scale(struct transfer *transfer,
                            piece->to - sizeof(scale), &scale, sizeof(scale));
 }
 
-/* Bytes that the model does not have. */
+/* A tensor that the model does not have. */
 static enum mf_status transfer_made(struct transfer *transfer,
                                     struct mf_output *output,
                                     const struct mf_draft_tensor *tensor)
@@ -188,9 +202,9 @@ static enum mf_status transfer_made(struct transfer *transfer,
     return add(transfer, piece);
 }
 
-/* What looks through the numbers of a tensor; NULL where there are none to look
- * for, or where its bytes are no whole blocks and none can be told. */
-static const struct mf_isa *checked_by(const struct transfer *transfer,
+/* What scans a tensor for NaN and infinite values; NULL where that was not
+ * asked for, its type has no floats, or its bytes are not whole blocks. */
+static const struct mf_isa *scanner_of(const struct transfer *transfer,
                                        const struct mf_draft_tensor *tensor,
                                        const struct mf_record *record)
 {
@@ -216,9 +230,9 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                                   output->draft.data_offset + tensor->offset };
     uint64_t in, out;
 
-    piece.scanner = checked_by(transfer, tensor, record);
+    piece.scanner = scanner_of(transfer, tensor, record);
     if (tensor->size == 0 && record->size == 0)
-        return MF_OK; /* rows of no numbers: nothing to divide by */
+        return MF_OK; /* a dimension of 0: no rows to divide by */
     if (tensor->from == tensor->type)
         return tensor->size == record->size
                    ? add(transfer, piece)
@@ -255,34 +269,35 @@ static enum mf_status transfer_output(struct transfer *transfer,
         const struct mf_draft_tensor *tensor = mf_draft_in_order(draft, i);
         uint64_t start = draft->data_offset + tensor->offset;
 
-        status = fill(transfer, output, at, start);
+        status = fill_gap(transfer, output, at, start);
         if (status == MF_OK)
             status = tensor->made ? transfer_made(transfer, output, tensor)
                                   : transfer_tensor(transfer, output, tensor);
         at = start + tensor->size;
     }
     if (status == MF_OK)
-        status =
-            fill(transfer, output, at, draft->data_offset + draft->data_size);
+        status = fill_gap(transfer, output, at,
+                          draft->data_offset + draft->data_size);
     return status;
 }
 
-/* Tensors that pieces of a file are about, some at a time. */
+/* ---- a file as it is ---- */
+
+/* How many tensors of one run are described in memory. */
 #define TENSORS 64
 
-struct passing {
-    uint64_t at; /* all bytes before it are under way */
+struct copy {
+    uint64_t at; /* all bytes before it are in pieces */
     struct mf_draft_tensor tensor[TENSORS];
     size_t count;
 };
 
-/* The file's bytes up to end. */
-static enum mf_status pass_bytes(struct transfer *transfer,
-                                 struct passing *passing, uint64_t end,
-                                 struct mf_piece piece)
+/* The file's bytes from copy->at to end. */
+static enum mf_status copy_bytes(struct transfer *transfer, struct copy *copy,
+                                 uint64_t end, struct mf_piece piece)
 {
     const struct mf_model *model = transfer->outputs->model;
-    uint64_t at = passing->at;
+    uint64_t at = copy->at;
 
     piece.output = transfer->outputs->output;
     piece.model = model;
@@ -291,16 +306,15 @@ static enum mf_status pass_bytes(struct transfer *transfer,
     piece.to = at;
     if (end < at || end > piece.source->size)
         return mf_piece_out_of_bounds(model->env, &piece);
-    passing->at = end;
+    copy->at = end;
     return add(transfer, piece);
 }
 
-/* Those before the tensor, and its own. */
-static enum mf_status pass_tensor(struct transfer *transfer,
-                                  struct passing *passing,
+/* The bytes before the tensor, and its own. */
+static enum mf_status copy_tensor(struct transfer *transfer, struct copy *copy,
                                   const struct mf_record *record)
 {
-    struct mf_draft_tensor *tensor = &passing->tensor[passing->count];
+    struct mf_draft_tensor *tensor = &copy->tensor[copy->count];
     struct mf_piece between = { 0 }, own = { .tensor = tensor };
 
     *tensor = (struct mf_draft_tensor){
@@ -309,39 +323,36 @@ static enum mf_status pass_tensor(struct transfer *transfer,
         .type = record->type,
         .size = record->size,
     };
-    own.scanner = checked_by(transfer, tensor, record);
-    if (pass_bytes(transfer, passing, record->offset, between) != MF_OK ||
-        pass_bytes(transfer, passing, record->offset + record->size, own) !=
-            MF_OK)
+    own.scanner = scanner_of(transfer, tensor, record);
+    if (copy_bytes(transfer, copy, record->offset, between) != MF_OK ||
+        copy_bytes(transfer, copy, record->offset + record->size, own) != MF_OK)
         return transfer->outputs->env->error.status;
-    if (transfer->joined || ++passing->count < TENSORS)
+    if (transfer->joined || ++copy->count < TENSORS)
         return MF_OK;
-    passing->count = 0;
+    copy->count = 0;
     return run(transfer);
 }
 
-/* One file as it is.  Where its numbers are looked at, its tensors come in the
- * order of the file, with what lies between them. */
 static enum mf_status transfer_file(struct transfer *transfer)
 {
     const struct mf_model *model = transfer->outputs->model;
     size_t count =
         transfer->outputs->finite_only ? model->index.tensor_count : 0;
-    struct passing passing = { .at = 0 };
+    struct copy copy = { .at = 0 };
     struct mf_piece rest = { 0 };
 
     for (size_t i = 0; i < count; i++) {
         const struct mf_record *record = mf_record_by_offset(&model->index, i);
 
-        if (record->size > 0 &&
-            pass_tensor(transfer, &passing, record) != MF_OK)
+        if (record->size > 0 && copy_tensor(transfer, &copy, record) != MF_OK)
             return model->env->error.status;
     }
-    if (pass_bytes(transfer, &passing, model->file[0].source.size, rest) !=
-        MF_OK)
+    if (copy_bytes(transfer, &copy, model->file[0].source.size, rest) != MF_OK)
         return model->env->error.status;
     return run(transfer);
 }
+
+/* ---- all of them ---- */
 
 static uint64_t work_of(const struct mf_model *model,
                         const struct mf_draft_tensor *tensor)

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * writer.c - files that a program makes: opening, bytes, the end
+ * writer.c - files that a program makes itself: opening, bytes, committing
+ *
+ * The program may write a tensor in pieces of any size, from any thread, in any
+ * order; a file in which a piece is missing must not be committed.  A list of
+ * the pieces would need memory, a lock and a merge at the end.  Two sums per
+ * tensor do instead; count_piece explains them.
  */
 #include "lib/write/writer.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* What is pushed or asked for at once. */
+/* What mf_writer_fill asks the program for at once. */
 #define PIECE ((size_t)1024 * 1024)
 
 void mf_writer_free(struct mf_writer *writer)
@@ -16,27 +21,27 @@ void mf_writer_free(struct mf_writer *writer)
         return;
     mf_target_abort(&writer->output.target);
     mf_draft_release(&writer->output.draft);
-    mf_release(writer->env, writer->given,
-               writer->given_count * sizeof(*writer->given));
+    mf_release(writer->env, writer->written,
+               writer->written_count * sizeof(*writer->written));
     mf_release(writer->env, writer, sizeof(*writer));
 }
 
 /* ---- opening ---- */
 
-/* All offsets fixed.  There is no way back from here. */
+/* Fixes all offsets.  A writer whose plan fails cannot be used any more. */
 static enum mf_status plan(struct mf_writer *writer)
 {
     struct mf_draft *draft = &writer->output.draft;
     size_t count = draft->tensor_count + 1;
 
     writer->stage = MF_WRITER_FAILED;
-    writer->given = mf_alloc(writer->env, count * sizeof(*writer->given));
-    if (!writer->given)
+    writer->written = mf_alloc(writer->env, count * sizeof(*writer->written));
+    if (!writer->written)
         return writer->env->error.status;
-    writer->given_count = count;
+    writer->written_count = count;
     for (size_t i = 0; i < count; i++) {
-        atomic_init(&writer->given[i].bytes, 0);
-        atomic_init(&writer->given[i].edges, 0);
+        atomic_init(&writer->written[i].bytes, 0);
+        atomic_init(&writer->written[i].edges, 0);
     }
     if (mf_writer_check_names(writer) != MF_OK || mf_draft_plan(draft) != MF_OK)
         return writer->env->error.status;
@@ -44,8 +49,8 @@ static enum mf_status plan(struct mf_writer *writer)
     return MF_OK;
 }
 
-/* A path that cannot be written leaves the writer as it was: another one may be
- * tried. */
+/* If the path cannot be written the writer stays as it was, so that the program
+ * can try another one. */
 enum mf_status mf_writer_open(struct mf_writer *writer, const char *path)
 {
     MF_NEED(NULL, writer);
@@ -89,46 +94,47 @@ bool mf_writer_place(const struct mf_writer *writer, size_t index,
 
 /* ---- bytes ---- */
 
-/* A number for a place between bytes, which looks as if drawn by lot. */
+/* A pseudo-random number for a place between two bytes. */
 static uint64_t edge(const struct mf_writer *writer, uint64_t at)
 {
     return XXH3_64bits_withSeed(&at, sizeof(at), writer->env->hash_seed);
 }
 
-/* Each piece adds the edge of its end and takes away that of its start.  Where
- * every byte is given once, an end meets a start at each place within, and
- * edge(size) - edge(0) is left, in whatever order and by whichever threads.
- * How often a byte was given can change only where ends and starts are not
- * equally many; then, but for one chance in 2^63, another sum is left.  So two
- * numbers tell what a list of all pieces would. */
-static void count(const struct mf_writer *writer, size_t index, uint64_t offset,
-                  uint64_t size)
+/* Each piece adds the edge of its end and subtracts that of its start.  If
+ * every byte is written once, each place inside the tensor is the end of one
+ * piece and the start of another, so their edges cancel and edge(size) -
+ * edge(0) remains, in whatever order the threads work.  If some bytes are
+ * missing or doubled, there is a place where ends and starts are not equally
+ * many, and the sum differs except for a chance of 2^-63. */
+static void count_piece(const struct mf_writer *writer, size_t index,
+                        uint64_t offset, uint64_t size)
 {
-    struct mf_given *given = &writer->given[index];
+    struct mf_written *written = &writer->written[index];
 
-    atomic_fetch_add_explicit(&given->bytes, size, memory_order_relaxed);
+    atomic_fetch_add_explicit(&written->bytes, size, memory_order_relaxed);
     atomic_fetch_add_explicit(
-        &given->edges, edge(writer, offset + size) - edge(writer, offset),
+        &written->edges, edge(writer, offset + size) - edge(writer, offset),
         memory_order_relaxed);
 }
 
-static enum mf_status give(struct mf_writer *writer, struct mf_env *env,
-                           size_t index, uint64_t offset, const void *bytes,
-                           size_t size)
+static enum mf_status write_piece(struct mf_writer *writer, struct mf_env *env,
+                                  size_t index, uint64_t offset,
+                                  const void *bytes, size_t size)
 {
     struct mf_span span;
 
     if (!mf_writer_place(writer, index, &span))
-        return mf_writer_refuse(env, "the writer has no such tensor");
+        return mf_writer_refuse(env, "tensor index out of range");
     if (offset > span.size || size > span.size - offset)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%zu bytes at %" PRIu64 " do not fit into tensor %zu, "
-                       "which has %" PRIu64,
+                       "%zu bytes at offset %" PRIu64
+                       " do not fit into tensor %zu "
+                       "of %" PRIu64 " bytes",
                        size, offset, index, span.size);
     if (mf_target_write(env, &writer->output.target, span.offset + offset,
                         bytes, size) != MF_OK)
         return env->error.status;
-    count(writer, index, offset, size);
+    count_piece(writer, index, offset, size);
     return MF_OK;
 }
 
@@ -144,12 +150,13 @@ enum mf_status mf_writer_write_at(struct mf_writer *writer, struct mf_env *env,
     if (writer->stage != MF_WRITER_OPEN)
         return mf_writer_wrong_stage(writer, env);
     if (writer->output.target.stream)
-        return mf_writer_refuse(env, "a pipe or a device takes bytes by push "
-                                     "or fill alone");
-    return give(writer, env, index, offset, bytes, size);
+        return mf_writer_refuse(env,
+                                "a pipe or a device must be written in order, "
+                                "by push or fill");
+    return write_piece(writer, env, index, offset, bytes, size);
 }
 
-/* A pipe needs the bytes between tensors, too. */
+/* To a pipe the gaps between tensors have to be written. */
 static enum mf_status pad_to(struct mf_writer *writer, uint64_t offset)
 {
     static const uint8_t zeros[4096];
@@ -166,7 +173,7 @@ static enum mf_status pad_to(struct mf_writer *writer, uint64_t offset)
     return MF_OK;
 }
 
-/* The tensor that push is at; passes over those that are full. */
+/* The first tensor, in data order, that push has not filled. */
 static const struct mf_draft_tensor *next_tensor(struct mf_writer *writer)
 {
     const struct mf_draft *draft = &writer->output.draft;
@@ -202,13 +209,12 @@ enum mf_status mf_writer_push(struct mf_writer *writer, const void *bytes,
 
         if (!tensor)
             return mf_writer_refuse(writer->env,
-                                    "there is no tensor left that these "
-                                    "bytes could be of");
+                                    "more bytes than the tensors have");
         left = tensor->size - writer->next_at;
         some = size < left ? size : (size_t)left;
         if (pad_to(writer, draft->data_offset + tensor->offset) != MF_OK ||
-            give(writer, writer->env, (size_t)(tensor - draft->tensor),
-                 writer->next_at, from, some) != MF_OK)
+            write_piece(writer, writer->env, (size_t)(tensor - draft->tensor),
+                        writer->next_at, from, some) != MF_OK)
             return writer->env->error.status;
         writer->next_at += some;
         from += some;
@@ -238,7 +244,7 @@ enum mf_status mf_writer_fill(struct mf_writer *writer, mf_produce *produce,
         uint64_t left = tensor->size - writer->next_at;
         size_t size = left < PIECE ? (size_t)left : PIECE;
 
-        memset(buffer, 0, size); /* what is not produced is nothing of ours */
+        memset(buffer, 0, size); /* not our memory, where it leaves some out */
         status = produce(user, (size_t)(tensor - draft->tensor),
                          writer->next_at, buffer, size);
         if (status == MF_OK)
@@ -248,9 +254,9 @@ enum mf_status mf_writer_fill(struct mf_writer *writer, mf_produce *produce,
     return status;
 }
 
-/* ---- the end ---- */
+/* ---- committing ---- */
 
-static enum mf_status check_whole(struct mf_writer *writer)
+static enum mf_status check_complete(struct mf_writer *writer)
 {
     const struct mf_draft *draft = &writer->output.draft;
 
@@ -258,25 +264,25 @@ static enum mf_status check_whole(struct mf_writer *writer)
         return mf_writer_wrong_stage(writer, writer->env);
     for (size_t i = 0; i < draft->tensor_count; i++) {
         const struct mf_draft_tensor *tensor = &draft->tensor[i];
-        uint64_t bytes = atomic_load(&writer->given[i].bytes);
-        uint64_t edges = atomic_load(&writer->given[i].edges);
+        uint64_t bytes = atomic_load(&writer->written[i].bytes);
+        uint64_t edges = atomic_load(&writer->written[i].edges);
 
         if (bytes != tensor->size)
             return mf_fail(writer->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "tensor '%s' was given %" PRIu64
-                           " bytes, it has %" PRIu64,
-                           mf_quote(tensor->name).text, bytes, tensor->size);
+                           "%" PRIu64 " bytes of tensor '%s' were written, "
+                           "it has %" PRIu64,
+                           bytes, mf_quote(tensor->name).text, tensor->size);
         if (edges != edge(writer, tensor->size) - edge(writer, 0))
             return mf_fail(writer->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                           "tensor '%s' was given some of its %" PRIu64
-                           " bytes twice and others never",
+                           "tensor '%s': of its %" PRIu64
+                           " bytes some were written twice and some never",
                            mf_quote(tensor->name).text, tensor->size);
     }
     return MF_OK;
 }
 
-/* What the disk has refused once is not asked again: the second answer of fsync
- * would not be about the first one's bytes. */
+/* Never repeated after a failure: a second fsync would succeed without the
+ * bytes that the first one could not write. */
 static enum mf_status finish(struct mf_writer *writer)
 {
     struct mf_output *output = &writer->output;
@@ -304,7 +310,7 @@ enum mf_status mf_writer_commit(struct mf_writer *writer)
     enum mf_status status;
 
     mf_clear_error(writer->env);
-    status = check_whole(writer);
+    status = check_complete(writer);
     if (status != MF_OK)
         return status;
     status = finish(writer);

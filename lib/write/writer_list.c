@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * writer_list.c - what goes into a file that a program makes
+ * writer_list.c - the metadata and tensors of a file that a program makes
  */
 #include "lib/write/writer.h"
 
@@ -14,10 +14,12 @@ enum mf_status mf_writer_wrong_stage(const struct mf_writer *writer,
 {
     static const char *const why[] = {
         [MF_WRITER_LISTING] = "the writer is not open yet",
-        [MF_WRITER_PLANNED] = "what goes into the file is settled: open it",
-        [MF_WRITER_OPEN] = "the header of this file is written already",
-        [MF_WRITER_DONE] = "this file is finished already",
-        [MF_WRITER_FAILED] = "this writer has failed: only a new one can go on",
+        [MF_WRITER_PLANNED] =
+            "metadata and tensors can no longer be added: open the "
+            "writer",
+        [MF_WRITER_OPEN] = "the header of this file has been written",
+        [MF_WRITER_DONE] = "this file has been committed",
+        [MF_WRITER_FAILED] = "this writer has failed: make a new one",
     };
 
     return mf_writer_refuse(env, why[writer->stage]);
@@ -40,7 +42,7 @@ enum mf_status mf_writer_new(struct mf_env *env,
     if (options->version != 0 && (options->version < format->out->oldest ||
                                   options->version > format->out->version))
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "there is no version %" PRIu32 " of %s to write",
+                       "writing version %" PRIu32 " of %s is not supported",
                        options->version, format->name);
     writer = mf_alloc(env, sizeof(*writer));
     if (!writer)
@@ -67,7 +69,7 @@ static bool is_listing(struct mf_writer *writer)
     return false;
 }
 
-/* Elements of an array, their text included, into the arena. */
+/* A copy of an array's elements, strings included, in the arena. */
 static const void *keep_elements(struct mf_draft *draft,
                                  const struct mf_edit *value)
 {
@@ -136,9 +138,8 @@ enum mf_status mf_writer_copy_metadata(struct mf_writer *writer,
     if (!is_listing(writer))
         return writer->env->error.status;
     if (!model->format->out)
-        return mf_writer_refuse(writer->env,
-                                "metadata of this kind of file cannot be "
-                                "carried");
+        return mf_writer_refuse(
+            writer->env, "metadata of this kind of file cannot be copied");
     return mf_carry_metadata(&writer->output.draft, model, &left_out);
 }
 
@@ -181,20 +182,20 @@ enum mf_status mf_writer_add(struct mf_writer *writer,
         return writer->env->error.status;
     if (!tensor->type || (tensor->rank > 0 && !tensor->dim))
         return mf_writer_refuse(writer->env,
-                                "the tensor has no type or no shape");
+                                "the tensor's type or shape is NULL");
     type = type_named(tensor->type);
     if (type == MF_TYPE_UNKNOWN || tensor->rank > MF_RANK_MAX ||
         draft->format->type_id(type) == MF_NO_TYPE_ID)
         return mf_fail(
             writer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "%s has no tensors of type '%s'", draft->format->name,
+            "%s cannot store tensors of type '%s'", draft->format->name,
             mf_quote((struct mf_str){ tensor->type, strlen(tensor->type) })
                 .text);
     if (!mf_elements(tensor->dim, tensor->rank, &elements) ||
         !mf_type_size(type, elements, &size))
         return mf_writer_refuse(writer->env,
-                                "the tensor's shape is no whole number of "
-                                "blocks, or larger than a file can be");
+                                "the tensor's elements are not a multiple of "
+                                "the block size, or too many for a file");
     name = mf_draft_text(draft, tensor->name);
     dim = keep_dims(draft, tensor);
     added = name.at && dim ? mf_draft_add_tensor(draft) : NULL;
@@ -211,7 +212,7 @@ enum mf_status mf_writer_add(struct mf_writer *writer,
     return MF_OK;
 }
 
-/* ---- names that are there twice ---- */
+/* ---- duplicate names ---- */
 
 static struct mf_str tensor_name(const void *table, size_t row)
 {
@@ -235,7 +236,7 @@ static enum mf_status check_list(struct mf_draft *draft, const char *what,
     for (size_t i = 0; i < count && status == MF_OK; i++)
         if (mf_names_add(&names, i) != MF_NOT_FOUND)
             status = mf_fail(draft->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                             "there are two %s '%s'", what,
+                             "duplicate %s '%s'", what,
                              mf_quote(name_at(draft, i)).text);
     return status;
 }
@@ -244,9 +245,9 @@ enum mf_status mf_writer_check_names(struct mf_writer *writer)
 {
     struct mf_draft *draft = &writer->output.draft;
     enum mf_status status =
-        check_list(draft, "values of", draft->entry_count, entry_key);
+        check_list(draft, "metadata key", draft->entry_count, entry_key);
 
-    return status == MF_OK ? check_list(draft, "tensors named",
-                                        draft->tensor_count, tensor_name)
-                           : status;
+    return status == MF_OK
+               ? check_list(draft, "tensor", draft->tensor_count, tensor_name)
+               : status;
 }
