@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
- * carry.c - the metadata of one format in another
+ * carry.c - carrying metadata from one format to another
  *
- * Three kinds of formats differ in what a value may be: typed (GGUF), JSON
- * (APR), strings (safetensors).  Where a value's type would not be known again,
- * the key says it: "llama.block_count:u32", "tokenizer.ids:i32[]".  Keys that
- * GGUF and APR both have under names of their own stand in carry.def.
+ * A model that goes from GGUF to safetensors or APR and back must come out byte
+ * for byte as it was.  The three kinds of formats differ in what a value can
+ * be: typed (GGUF), JSON (APR), strings (safetensors).  JSON does not
+ * distinguish u32 from i64, and a string distinguishes nothing.  So where a
+ * reader could not find out the type again, it is added to the key:
+ * "llama.block_count:u32", "tokenizer.ids:i32[]".  On the way back the key
+ * loses it, and a value that no longer fits is an error.
+ *
+ * Keys that GGUF and APR both have, under names of their own, are translated by
+ * carry.def, so that readers of the other format find them.  Keys that mean
+ * something to readers of one format only (the framework in safetensors, nulls
+ * in APR) are dropped on the way out and added on the way in.
  */
 #include "lib/draft/carry.h"
 
-/* ---- one metadatum ---- */
+/* ---- one entry ---- */
 
-/* The value itself, wherever it is kept. */
-static void take_value(struct mf_entry *entry, const struct mf_carry *carry,
-                       const struct mf_meta *meta, size_t at)
+/* The entry of a value as it is, read in the end from where it is now. */
+static void set_value(struct mf_entry *entry, const struct mf_carry *carry,
+                      const struct mf_meta *meta, size_t at)
 {
     *entry = (struct mf_entry){ .key = meta->key,
                                 .type = meta->type,
@@ -21,7 +29,7 @@ static void take_value(struct mf_entry *entry, const struct mf_carry *carry,
                                 .count = meta->count,
                                 .number = meta->number,
                                 .text = meta->text };
-    /* Of the same format the bytes themselves are taken. */
+    /* Within one format the bytes themselves are copied. */
     if (carry->draft->format == carry->model->format ||
         meta->type == MF_VALUE_ARRAY || meta->type == MF_VALUE_OBJECT ||
         (meta->type == MF_VALUE_STRING && !meta->text.at)) {
@@ -30,10 +38,11 @@ static void take_value(struct mf_entry *entry, const struct mf_carry *carry,
     }
 }
 
-/* The same of JSON in a string: what it is, and of how much. */
-static enum mf_status take_text(struct mf_entry *entry,
-                                const struct mf_carry *carry,
-                                const struct mf_meta *meta, size_t at)
+/* The same of a string that contains JSON, which is read to find out its type
+ * and count. */
+static enum mf_status set_json_text(struct mf_entry *entry,
+                                    const struct mf_carry *carry,
+                                    const struct mf_meta *meta, size_t at)
 {
     struct mf_values *values;
     struct mf_value value;
@@ -74,8 +83,8 @@ static enum mf_status take_text(struct mf_entry *entry,
     return status;
 }
 
-/* A value whose key says its type.  Strings of safetensors hold the JSON of it,
- * except that of a string, which is itself. */
+/* A value whose key contains its type.  In safetensors it is the JSON of the
+ * value, except for a string, which is itself. */
 static enum mf_status restore(const struct mf_carry *carry,
                               const struct mf_meta *meta, size_t at,
                               const struct mf_typed_key *typed,
@@ -86,24 +95,24 @@ static enum mf_status restore(const struct mf_carry *carry,
 
     mf_clear_error(carry->draft->env);
     if (carry->from != MF_VALUES_STRINGS || is_string)
-        take_value(entry, carry, meta, at);
-    else if (take_text(entry, carry, meta, at) == MF_ERR_CORRUPT)
+        set_value(entry, carry, meta, at);
+    else if (set_json_text(entry, carry, meta, at) == MF_ERR_CORRUPT)
         fits = false;
     else if (carry->draft->env->error.status != MF_OK)
         return carry->draft->env->error.status;
     if (!fits || !mf_entry_set_type(entry, typed)) {
         mf_clear_error(carry->draft->env);
         return mf_fail(carry->draft->env, MF_ERR_UNSUPPORTED, meta->span.offset,
-                       "'%s' holds another value than its key says",
+                       "the value of '%s' does not have the type in its key",
                        mf_quote(meta->key).text);
     }
     entry->key = mf_draft_text(carry->draft, typed->name);
     return entry->key.at ? MF_OK : carry->draft->env->error.status;
 }
 
-/* What framework a safetensors file is for: transformers loads none that does
- * not say it.  It is no fact about the model: GGUF does without, and it is
- * said again where GGUF becomes safetensors.  In APR it stays. */
+/* The framework of a safetensors file, without which transformers does not load
+ * it.  It is not a fact about the model: it is dropped in GGUF and added again
+ * where GGUF becomes safetensors.  In APR it stays. */
 #define FRAMEWORK_KEY "format"
 
 static const struct mf_str framework = { "pt", 2 };
@@ -122,9 +131,10 @@ static bool admits(const struct mf_carry *carry, const struct mf_entry *entry)
     return !out->admits || out->admits(entry);
 }
 
-/* exact: the key is GGUF's own and no name that APR has for another. */
-static bool must_tell(const struct mf_carry *carry,
-                      const struct mf_entry *entry, bool exact)
+/* Whether the key needs the type.  exact: the key is known to be GGUF's, not
+ * APR's name for another one. */
+static bool needs_type(const struct mf_carry *carry,
+                       const struct mf_entry *entry, bool exact)
 {
     struct mf_typed_key typed;
 
@@ -137,14 +147,14 @@ static bool must_tell(const struct mf_carry *carry,
         return true;
     if (carry->from == MF_VALUES_TYPED && carry->to == MF_VALUES_STRINGS &&
         mf_str_is(entry->key, FRAMEWORK_KEY))
-        return true; /* it is about something else */
-    /* A model_type beside an architecture comes from APR, and returns. */
+        return true; /* GGUF's key of that name means something else */
+    /* A model_type next to an architecture came from APR, and returns there. */
     if (mf_is_model_type(entry) && carry->architecture.at)
         return exact && mf_carry_is_plain_type(carry, entry);
     return exact && mf_is_apr_key(entry->key);
 }
 
-/* What other formats have no place for, and what is made anew. */
+/* What the other format has no use for, or adds itself. */
 static bool is_dropped(const struct mf_carry *carry,
                        const struct mf_entry *entry, bool exact)
 {
@@ -153,7 +163,7 @@ static bool is_dropped(const struct mf_carry *carry,
 
     if (reserve && mf_str_is(entry->key, reserve) &&
         entry->type == MF_VALUE_ARRAY && entry->of == MF_VALUE_U8)
-        return true; /* room that an earlier writer left */
+        return true; /* space that an earlier writer kept free */
     if (carry->from == MF_VALUES_JSON && carry->to == MF_VALUES_STRINGS)
         return !exact && mf_carry_is_filler(carry, entry);
     if (carry->from == carry->to || carry->to != MF_VALUES_TYPED || exact)
@@ -166,9 +176,9 @@ static bool is_dropped(const struct mf_carry *carry,
            mf_str_is(entry->key, "param_count") || entry->type == MF_VALUE_NULL;
 }
 
-/* ---- all of it ---- */
+/* ---- all entries ---- */
 
-/* What a typed format has no type for, or no such key. */
+/* A value that the other format has no type for, or does not accept here. */
 static bool cannot_carry(const struct mf_carry *carry,
                          const struct mf_entry *entry)
 {
@@ -194,14 +204,14 @@ static enum mf_status refuse(const struct mf_carry *carry,
                       mf_value_type_name(array ? entry->of : entry->type));
 }
 
-/* Numbers that GGUF types and JSON does not: "[1,-2]", "[0.5]". */
+/* An array of numbers, typed in GGUF and untyped in JSON: "[1,-2]", "[0.5]". */
 static bool is_real(const struct mf_entry *entry)
 {
     return entry->type == MF_VALUE_ARRAY && entry->count > 0 &&
            (entry->of == MF_VALUE_I64 || entry->of == MF_VALUE_F64);
 }
 
-/* One more entry of the draft; what is to be left out comes without a key. */
+/* Fills in one more entry of the draft; its key is NULL if it is dropped. */
 static enum mf_status carry_one(const struct mf_carry *carry,
                                 const struct mf_meta *meta, size_t at,
                                 struct mf_entry *entry)
@@ -212,7 +222,7 @@ static enum mf_status carry_one(const struct mf_carry *carry,
 
     if (carry->from == carry->to || exact ||
         !mf_typed_key_parse(meta->key, &typed)) {
-        take_value(entry, carry, meta, at);
+        set_value(entry, carry, meta, at);
         entry->digits = carry->from == MF_VALUES_JSON && is_real(entry);
     } else {
         if (restore(carry, meta, at, &typed, entry) != MF_OK)
@@ -229,13 +239,13 @@ static enum mf_status carry_one(const struct mf_carry *carry,
         row = mf_carry_row_of(carry, entry);
     if (row)
         return mf_carry_row_apply(carry, row, entry);
-    if (must_tell(carry, entry, exact) &&
+    if (needs_type(carry, entry, exact) &&
         mf_entry_add_type(carry->draft, entry) != MF_OK)
         return carry->draft->env->error.status;
     return cannot_carry(carry, entry) ? refuse(carry, entry) : MF_OK;
 }
 
-/* Two keys of the one format may mean the same in the other. */
+/* Two keys of one format may become the same key of the other. */
 static enum mf_status add_name(const struct mf_carry *carry,
                                struct mf_names *names)
 {
@@ -293,7 +303,6 @@ bool mf_has_blocks(const struct mf_index *index)
     return false;
 }
 
-/* What carry_one does with the metadatum that the edit sets, or takes out. */
 enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit)
 {
     const struct mf_entry *architecture = mf_draft_find(draft, "architecture");
@@ -315,7 +324,7 @@ enum mf_status mf_carry_edit(struct mf_draft *draft, struct mf_edit *edit)
     if (row) {
         if (mf_carry_row_apply(&carry, row, &entry) != MF_OK)
             return draft->env->error.status;
-    } else if (must_tell(&carry, &entry, true) &&
+    } else if (needs_type(&carry, &entry, true) &&
                mf_entry_add_type(draft, &entry) != MF_OK) {
         return draft->env->error.status;
     }
@@ -339,8 +348,8 @@ static enum mf_status complete_strings(const struct mf_carry *carry)
     return MF_OK;
 }
 
-/* ggml asks which generation of its types a file holds; the second is the one
- * that all others here write. */
+/* ggml requires the version of its quantized types; 2 is what all current
+ * writers use. */
 static enum mf_status complete_gguf(const struct mf_carry *carry)
 {
     static const char key[] = "general.quantization_version";
@@ -383,7 +392,7 @@ bool mf_carry_omits(struct mf_draft *draft, struct mf_model *model, size_t at)
     if (!mf_meta_at(model, at, &meta) ||
         (!exact && mf_typed_key_parse(meta.key, &typed)))
         return false;
-    take_value(&entry, &carry, &meta, at);
+    set_value(&entry, &carry, &meta, at);
     return is_dropped(&carry, &entry, exact);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * carry_apr.c - what every APR file says, and what becomes of it elsewhere
+ * carry_apr.c - keys that every APR file has
  *
- * aprender asks for a model_type and three keys that are mostly null.  Other
- * formats do without them, and get them back when they become APR again.
+ * aprender requires a model_type and three keys that are mostly null.  Other
+ * formats drop them, and they are added when a file becomes APR again.
  */
 #include "lib/draft/carry.h"
 
@@ -38,9 +38,9 @@ bool mf_carry_is_plain_type(const struct mf_carry *carry,
             mf_str_same(entry->text, carry->architecture));
 }
 
-/* Unless the draft has the key. */
-static enum mf_status add(struct mf_draft *draft, const char *key,
-                          enum mf_value_type type, struct mf_str text)
+/* Does nothing where the draft has the key. */
+static enum mf_status add_missing(struct mf_draft *draft, const char *key,
+                                  enum mf_value_type type, struct mf_str text)
 {
     struct mf_entry *entry;
 
@@ -60,13 +60,13 @@ enum mf_status mf_carry_complete_apr(const struct mf_carry *carry)
 {
     static const char *const nulls[] = { "license", "data_source",
                                          "data_license" };
-    struct mf_str none = { "", 0 };
+    struct mf_str empty = { "", 0 };
     enum mf_status status =
-        add(carry->draft, "model_type", MF_VALUE_STRING,
-            carry->architecture.at ? carry->architecture : none);
+        add_missing(carry->draft, "model_type", MF_VALUE_STRING,
+                    carry->architecture.at ? carry->architecture : empty);
 
     for (size_t i = 0; i < 3 && status == MF_OK; i++)
-        status = add(carry->draft, nulls[i], MF_VALUE_NULL, none);
+        status = add_missing(carry->draft, nulls[i], MF_VALUE_NULL, empty);
     return status;
 }
 
@@ -80,6 +80,6 @@ enum mf_status mf_carry_name_architecture(const struct mf_carry *carry)
                         NULL) &&
            meta.text.at && mf_str_same(meta.text, carry->architecture))))
         return MF_OK;
-    return add(carry->draft, "general.architecture", MF_VALUE_STRING,
-               carry->architecture);
+    return add_missing(carry->draft, "general.architecture", MF_VALUE_STRING,
+                       carry->architecture);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * carry_row.c - keys that GGUF and APR have under names of their own
+ * carry_row.c - keys that GGUF and APR name differently
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static const struct mf_carry_row {
 #undef KEY
 };
 
-/* Whether key is the pattern, its "*" standing for the architecture. */
+/* Whether key matches the pattern, in which "*" is the architecture. */
 static bool matches(const struct mf_carry *carry, const char *pattern,
                     struct mf_str key)
 {
@@ -51,9 +51,9 @@ static struct mf_str key_of(const struct mf_carry *carry, const char *pattern)
     return out;
 }
 
-/* A value that carry.def's row speaks of.  What GGUF holds must have its type,
- * and be a number where it is one: JSON has no digits for others.  What comes
- * from JSON must have a value that fits the type. */
+/* Whether a row applies to the value.  One from GGUF must have the row's type,
+ * and a float must be finite, as JSON has no digits for others.  One from JSON
+ * must fit into that type. */
 static bool fits_row(const struct mf_carry_row *row,
                      const struct mf_entry *entry, bool exact)
 {
@@ -88,11 +88,11 @@ const struct mf_carry_row *mf_carry_row_of(const struct mf_carry *carry,
 
 bool mf_is_apr_key(struct mf_str key)
 {
-    static const char *const made_anew[] = { "model_type", "total_size",
-                                             "param_count" };
+    static const char *const made_up[] = { "model_type", "total_size",
+                                           "param_count" };
 
-    for (size_t i = 0; i < sizeof(made_anew) / sizeof(*made_anew); i++)
-        if (mf_str_is(key, made_anew[i]))
+    for (size_t i = 0; i < sizeof(made_up) / sizeof(*made_up); i++)
+        if (mf_str_is(key, made_up[i]))
             return true;
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         if (mf_str_is(key, rows[i].apr))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * draft.c - a file that is to be written: its lists and its plan
+ * draft.c - a file that will be written: its lists and its plan
  */
 #include "lib/draft/draft.h"
 #include "lib/base/str.h"
@@ -30,8 +30,7 @@ void mf_draft_release(struct mf_draft *draft)
     *draft = (struct mf_draft){ 0 };
 }
 
-/* Room for one more of count rows of a size: doubled where there is none.
- * False after mf_fail. */
+/* Makes room for one more row, by doubling.  False after mf_fail. */
 static bool make_room(struct mf_env *env, void **rows, size_t *room,
                       size_t count, size_t size)
 {
@@ -87,9 +86,9 @@ struct mf_str mf_draft_key_at(const void *draft, size_t entry)
 
 void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry)
 {
-    size_t behind = (size_t)(draft->entry + draft->entry_count - entry) - 1;
+    size_t after = (size_t)(draft->entry + draft->entry_count - entry) - 1;
 
-    memmove(entry, entry + 1, behind * sizeof(*entry));
+    memmove(entry, entry + 1, after * sizeof(*entry));
     draft->entry_count--;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * draft_edits.c - the metadata of a draft as edits want it
+ * draft_edits.c - edits of a draft's metadata
  *
- * An edit speaks of a name and a type.  Where the format does not tell types,
- * the key says the type as it would after a conversion: "a" is set where
- * "a:u32" stands, and a key never stands twice.
+ * An edit has a name and a type.  Where the format's values have no types, the
+ * key gets the type as in a conversion: setting "a" changes "a:u32", and no key
+ * appears twice, neither by itself nor under two types.
  */
 #include "lib/draft/carry.h"
 
@@ -37,8 +37,8 @@ struct mf_entry *mf_draft_find_named(const struct mf_draft *draft,
     return NULL;
 }
 
-/* The type stands in the key already. */
-static bool says_type(const struct mf_edit *edit)
+/* Whether the edit's key already contains its type. */
+static bool has_typed_key(const struct mf_edit *edit)
 {
     struct mf_str key = { edit->key, strlen(edit->key) };
     struct mf_typed_key typed;
@@ -49,15 +49,15 @@ static bool says_type(const struct mf_edit *edit)
            typed.type == (array ? edit->of : edit->type);
 }
 
-/* Of the format's own keys everybody knows the type. */
+/* Every reader knows the types of the format's own keys. */
 static bool is_own(const struct mf_draft *draft, struct mf_str key)
 {
     return mf_is_apr_key(key) ||
            (draft->format->out->owns && draft->format->out->owns(key));
 }
 
-static bool must_say_type(const struct mf_draft *draft,
-                          const struct mf_entry *entry)
+static bool needs_typed_key(const struct mf_draft *draft,
+                            const struct mf_entry *entry)
 {
     struct mf_typed_key typed;
     bool misleads = mf_typed_key_parse(entry->key, &typed) && !typed.json;
@@ -68,27 +68,28 @@ static bool must_say_type(const struct mf_draft *draft,
            (!mf_entry_is_plain_json(entry) && !is_own(draft, entry->key));
 }
 
-/* The entry that the edit sets, and the key that it is to have. */
-static enum mf_status find_place(struct mf_draft *draft,
+/* The entry that the edit changes (NULL: a new one) and the key it will have.
+ */
+static enum mf_status find_entry(struct mf_draft *draft,
                                  const struct mf_edit *edit,
-                                 struct mf_entry **place, struct mf_str *key)
+                                 struct mf_entry **found, struct mf_str *key)
 {
-    struct mf_entry said = { .key = { edit->key, strlen(edit->key) } };
-    bool says;
+    struct mf_entry typed = { .key = { edit->key, strlen(edit->key) } };
+    bool needed;
 
-    *key = said.key;
-    *place = mf_draft_find(draft, edit->key);
-    if (draft->format->values == MF_VALUES_TYPED || says_type(edit))
+    *key = typed.key;
+    *found = mf_draft_find(draft, edit->key);
+    if (draft->format->values == MF_VALUES_TYPED || has_typed_key(edit))
         return MF_OK;
-    set_value(&said, edit);
-    says = must_say_type(draft, &said);
-    if (mf_entry_add_type(draft, &said) != MF_OK)
+    set_value(&typed, edit);
+    needed = needs_typed_key(draft, &typed);
+    if (mf_entry_add_type(draft, &typed) != MF_OK)
         return draft->env->error.status;
-    *place = mf_draft_find(draft, said.key.at);
-    if (says || *place)
-        *key = said.key;
-    if (!*place)
-        *place = mf_draft_find_named(draft, edit->key);
+    *found = mf_draft_find(draft, typed.key.at);
+    if (needed || *found)
+        *key = typed.key;
+    if (!*found)
+        *found = mf_draft_find_named(draft, edit->key);
     return MF_OK;
 }
 
@@ -103,7 +104,7 @@ static enum mf_status apply(struct mf_draft *draft, const struct mf_edit *edit)
             mf_draft_remove(draft, entry);
         return MF_OK;
     }
-    if (find_place(draft, edit, &entry, &key) != MF_OK)
+    if (find_entry(draft, edit, &entry, &key) != MF_OK)
         return draft->env->error.status;
     entry = entry ? entry : mf_draft_add_entry(draft);
     if (!entry)

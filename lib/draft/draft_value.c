@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * draft_value.c - the value of a metadatum that is to be written
+ * draft_value.c - the value of a metadata entry that will be written
  */
 #include <math.h>
 
@@ -11,8 +11,8 @@
 /* ---- numbers as other types ---- */
 
 static const struct range {
-    int64_t least;
-    uint64_t most;
+    int64_t min;
+    uint64_t max;
 } ranges[] = {
     [MF_VALUE_U8] = { 0, UINT8_MAX },
     [MF_VALUE_I8] = { INT8_MIN, INT8_MAX },
@@ -46,7 +46,7 @@ static bool integer_as(enum mf_value_type from, union mf_number number,
 {
     bool negative = !is_unsigned(from) && number.i64 < 0;
 
-    if (negative ? number.i64 < ranges[to].least : number.u64 > ranges[to].most)
+    if (negative ? number.i64 < ranges[to].min : number.u64 > ranges[to].max)
         return false;
     *out = number; /* the same 64 bits, with a sign or without */
     return true;
@@ -85,7 +85,7 @@ bool mf_number_as(enum mf_value_type from, union mf_number number,
     value = is_float(from)      ? number.f64
             : is_unsigned(from) ? (double)number.u64
                                 : (double)number.i64;
-    /* A float is the nearest there is; that is what floats are for. */
+    /* Rounded to the nearest float, as is usual for floats. */
     out->f64 = to == MF_VALUE_F32 ? (double)(float)value : value;
     return true;
 }
@@ -108,9 +108,9 @@ bool mf_value_as(const struct mf_value *value, enum mf_value_type to,
     return false;
 }
 
-/* ---- telling ---- */
+/* ---- reading ---- */
 
-static enum mf_status tell_elements(const struct mf_entry *entry,
+static enum mf_status read_elements(const struct mf_entry *entry,
                                     mf_each_event *each, void *user)
 {
     struct mf_value value = { .event = MF_EVENT_BEGIN,
@@ -131,7 +131,7 @@ static enum mf_status tell_elements(const struct mf_entry *entry,
     return status == MF_OK ? each(user, &value) : status;
 }
 
-static enum mf_status tell_scalar(const struct mf_entry *entry,
+static enum mf_status read_scalar(const struct mf_entry *entry,
                                   mf_each_event *each, void *user)
 {
     struct mf_value value = { .event = MF_EVENT_ITEM,
@@ -142,9 +142,9 @@ static enum mf_status tell_scalar(const struct mf_entry *entry,
     return each(user, &value);
 }
 
-static enum mf_status tell_from(struct mf_env *env,
-                                const struct mf_entry *entry,
-                                mf_each_event *each, void *user)
+static enum mf_status read_from_model(struct mf_env *env,
+                                      const struct mf_entry *entry,
+                                      mf_each_event *each, void *user)
 {
     struct mf_values *values;
     struct mf_value value;
@@ -169,10 +169,10 @@ enum mf_status mf_entry_read(struct mf_env *env, const struct mf_entry *entry,
     if (entry->read)
         return entry->read(env, entry, each, user);
     if (entry->from)
-        return tell_from(env, entry, each, user);
+        return read_from_model(env, entry, each, user);
     if (entry->type == MF_VALUE_ARRAY)
-        return tell_elements(entry, each, user);
-    return tell_scalar(entry, each, user);
+        return read_elements(entry, each, user);
+    return read_scalar(entry, each, user);
 }
 
 bool mf_entry_raw(const struct mf_draft *draft, const struct mf_entry *entry,
@@ -195,23 +195,22 @@ bool mf_entry_raw(const struct mf_draft *draft, const struct mf_entry *entry,
 
 /* ---- as JSON ---- */
 
-struct json_telling {
+struct json_value {
     struct mf_json_out *json;
-    bool within; /* a string of which pieces are still to come */
+    bool within; /* a string of which more pieces follow */
     bool broken; /* text that is not UTF-8 was met */
 };
 
-static void json_text(struct json_telling *telling,
-                      const struct mf_value *value)
+static void json_text(struct json_value *state, const struct mf_value *value)
 {
-    if (!telling->within)
-        mf_json_open_string(telling->json);
-    telling->broken =
-        telling->broken || !mf_text_is_utf8(value->text.at, value->text.size);
-    mf_json_piece(telling->json, value->text.at, value->text.size);
-    telling->within = value->more;
+    if (!state->within)
+        mf_json_open_string(state->json);
+    state->broken =
+        state->broken || !mf_text_is_utf8(value->text.at, value->text.size);
+    mf_json_piece(state->json, value->text.at, value->text.size);
+    state->within = value->more;
     if (!value->more)
-        mf_json_close_string(telling->json, value->event == MF_EVENT_KEY);
+        mf_json_close_string(state->json, value->event == MF_EVENT_KEY);
 }
 
 struct digits {
@@ -227,7 +226,7 @@ static void keep_digits(void *user, const char *at, size_t size)
         digits->at[digits->size++] = at[i];
 }
 
-/* A double is known again by its point or exponent. */
+/* A double is recognized by its point or exponent when it is read back. */
 static void json_double(struct mf_json_out *json, double value)
 {
     struct digits digits = { .size = 0 };
@@ -244,14 +243,13 @@ static void json_double(struct mf_json_out *json, double value)
     mf_json_digits(json, digits.at, digits.size);
 }
 
-static void json_item(struct json_telling *telling,
-                      const struct mf_value *value)
+static void json_item(struct json_value *state, const struct mf_value *value)
 {
-    struct mf_json_out *json = telling->json;
+    struct mf_json_out *json = state->json;
 
     switch (value->type) {
     case MF_VALUE_STRING:
-        json_text(telling, value);
+        json_text(state, value);
         break;
     case MF_VALUE_BOOL:
         mf_json_bool(json, value->number.boolean);
@@ -263,7 +261,7 @@ static void json_item(struct json_telling *telling,
         mf_json_f32(json, (float)value->number.f64);
         break;
     case MF_VALUE_F64:
-        if (value->text.size > 0) /* digits, as a JSON source has them */
+        if (value->text.size > 0) /* the digits of a JSON source, unchanged */
             mf_json_digits(json, value->text.at, value->text.size);
         else
             json_double(json, value->number.f64);
@@ -279,21 +277,21 @@ static void json_item(struct json_telling *telling,
 
 static enum mf_status json_event(void *user, const struct mf_value *value)
 {
-    struct json_telling *telling = user;
+    struct json_value *state = user;
     char bracket = value->type == MF_VALUE_OBJECT ? '{' : '[';
 
     switch (value->event) {
     case MF_EVENT_BEGIN:
-        mf_json_begin(telling->json, bracket);
+        mf_json_begin(state->json, bracket);
         break;
     case MF_EVENT_END:
-        mf_json_end(telling->json, bracket == '{' ? '}' : ']');
+        mf_json_end(state->json, bracket == '{' ? '}' : ']');
         break;
     case MF_EVENT_KEY:
-        json_text(telling, value);
+        json_text(state, value);
         break;
     default:
-        json_item(telling, value);
+        json_item(state, value);
         break;
     }
     return MF_OK;
@@ -303,7 +301,7 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
                              const struct mf_entry *entry,
                              struct mf_json_out *json, struct mf_sink *sink)
 {
-    struct json_telling telling = {
+    struct json_value state = {
         .json = json, .broken = !mf_text_is_utf8(entry->key.at, entry->key.size)
     };
     const struct mf_source *source;
@@ -315,11 +313,10 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
         mf_put_span(sink, source, span);
         return sink->status;
     }
-    status = mf_entry_read(draft->env, entry, json_event, &telling);
-    if (status == MF_OK && telling.broken && !draft->lossy)
+    status = mf_entry_read(draft->env, entry, json_event, &state);
+    if (status == MF_OK && state.broken && !draft->lossy)
         status = mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "'%s' holds text that is not UTF-8, which %s cannot "
-                         "carry",
+                         "the text of '%s' is not UTF-8, which %s cannot carry",
                          mf_quote(entry->key).text, draft->format->name);
     return status;
 }

@@ -2,8 +2,10 @@
  *
  * preview.c - the file that an edit would leave, before it is written
  *
- * Its header is made in memory, long values excepted: they are read where they
- * lie in the file that is edited.  Its data are zeros, which nobody looks at.
+ * The new header is generated in memory and opened as if it were a file. Values
+ * of some KiB and more are not copied but read from the edited file, so that
+ * a vocabulary needs no memory.  The tensor data are zeros: validating a header
+ * does not read them.
  */
 #include "lib/draft/preview.h"
 
@@ -25,7 +27,7 @@ struct preview {
     uint64_t head_size;
 };
 
-/* ---- making it ---- */
+/* ---- generating it ---- */
 
 static enum mf_status keep_bytes(void *user, uint64_t offset, const void *bytes,
                                  size_t size)
@@ -140,7 +142,7 @@ static void close_preview(struct mf_source *source)
 static const struct mf_source_ops preview_ops = { read_preview, preview_size,
                                                   NULL, close_preview };
 
-/* ---- what is wrong with it ---- */
+/* ---- validating it ---- */
 
 static size_t errors_of(const struct mf_model *model, const char *rule)
 {
@@ -152,7 +154,8 @@ static size_t errors_of(const struct mf_model *model, const char *rule)
     return count;
 }
 
-/* after has errors; now is the file as it is. */
+/* Fails where `after` has more errors of a rule than `now`, the file as it is.
+ */
 static enum mf_status compare(const struct mf_model *now,
                               const struct mf_model *after)
 {
@@ -162,15 +165,15 @@ static enum mf_status compare(const struct mf_model *now,
         if (finding.severity == MF_ERROR &&
             errors_of(after, finding.rule) > errors_of(now, finding.rule))
             return mf_fail(after->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "this would make an error, %s: %s", finding.rule,
-                           finding.message);
+                           "this edit would make the file invalid (%s): %s",
+                           finding.rule, finding.message);
     return MF_OK;
 }
 
-/* The file is read once more, for mf_model_validate adds to a model's findings.
- */
-static enum mf_status judge(struct mf_model *after,
-                            const struct mf_model *model)
+/* The file is opened again, because mf_model_validate adds to the findings of
+ * the model that it is given. */
+static enum mf_status check_errors(struct mf_model *after,
+                                   const struct mf_model *model)
 {
     struct mf_source source = mf_source_borrow(&model->file[0].source);
     struct mf_model *now;
@@ -203,7 +206,7 @@ enum mf_status mf_preview_check(const struct mf_draft *draft,
         status = mf_model_open_source(draft->env, model->file[0].path, &source,
                                       NULL, &after);
     if (status == MF_OK) {
-        status = judge(after, model);
+        status = check_errors(after, model);
         mf_model_close(after);
     }
     mf_release(draft->env, preview.bytes, preview.room);

@@ -8,10 +8,9 @@
 #include "lib/draft/draft.h"
 #include "lib/model/model.h"
 
-/* Holds the planned draft of the model's file, as a header without data,
- * against all that mf_model_validate asks of a header.  MF_ERR_UNSUPPORTED
- * where it has more errors of a kind than the file has now: an edit may leave
- * errors and mend them, and it makes none. */
+/* Validates the header of the planned draft of the model's file.
+ * MF_ERR_UNSUPPORTED where it has more errors of any rule than the file has
+ * now: an edit may leave errors or repair them, and adds none. */
 enum mf_status mf_preview_check(const struct mf_draft *draft,
                                 const struct mf_model *model);
 

@@ -2,8 +2,9 @@
  *
  * typed_key.c - the type of a value in its key
  *
- * Where JSON or a string would not let a value's type be known again, the key
- * says it: "llama.block_count:u32", "tokenizer.ids:i32[]".
+ * "llama.block_count:u32", "tokenizer.ids:i32[]", "x:json": added where JSON or
+ * a string would lose the type.  A key that ends in such a word by chance gets
+ * a type, too, so that reading it back takes away exactly what was added.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ bool mf_entry_is_plain_json(const struct mf_entry *entry)
     if (entry->digits)
         return true;
     if (array && entry->count == 0)
-        return entry->of >= MF_VALUE_NULL; /* of no type in JSON either */
+        return entry->of >= MF_VALUE_NULL; /* "[]" has no type in JSON either */
     if (!array && type == MF_VALUE_F64)
         return isfinite(entry->number.f64);
     if (!array && type == MF_VALUE_I64)
@@ -71,7 +72,7 @@ bool mf_entry_set_type(struct mf_entry *entry, const struct mf_typed_key *typed)
     struct mf_value word = { .type = MF_VALUE_STRING, .text = entry->text };
     bool is_float = typed->type == MF_VALUE_F32 || typed->type == MF_VALUE_F64;
 
-    if (typed->json) /* what it is, it is */
+    if (typed->json) /* the JSON itself has the type */
         return true;
     if (typed->array) {
         entry->of = typed->type;

@@ -11,7 +11,7 @@ static enum mf_status refuse_type(const struct mf_draft *draft,
                                   const char *type)
 {
     return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED, record->entry,
-                      "%s cannot store tensor '%s', which is %s",
+                      "%s cannot carry tensor '%s', which is %s",
                       draft->format->name, mf_record_name(record).text, type);
 }
 
@@ -27,7 +27,7 @@ static enum mf_status check_size(const struct mf_draft *draft,
         size == record->size)
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, record->entry,
-                   "%s cannot store tensor '%s': its %" PRIu64
+                   "%s cannot carry tensor '%s': its %" PRIu64
                    " bytes do not match its shape",
                    draft->format->name, mf_record_name(record).text,
                    record->size);

@@ -188,7 +188,7 @@ enum mf_status mf_writer_add(struct mf_writer *writer,
         draft->format->type_id(type) == MF_NO_TYPE_ID)
         return mf_fail(
             writer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "%s cannot store tensors of type '%s'", draft->format->name,
+            "%s cannot carry tensors of type '%s'", draft->format->name,
             mf_quote((struct mf_str){ tensor->type, strlen(tensor->type) })
                 .text);
     if (!mf_elements(tensor->dim, tensor->rank, &elements) ||
