@@ -765,7 +765,7 @@ check("the model of a folder among other files", () => {
         rmSync(join(from, `model-0000${n}-of-00002.safetensors`));
     const { code, said: words } = convert(from, at("none.gguf"));
     same([code !== 0, /4 models: 'a.apr', 'adapter_model.safetensors', 'cons/
-        .test(words), /olidated.safetensors', 'old.gguf'; name/.test(words)],
+        .test(words), /olidated.safetensors', 'old.gguf'; choose/.test(words)],
     [true, true, true], words);
 });
 

@@ -2,10 +2,10 @@
  *
  * lines.c - fuzz target: any bytes as a file of lines that a command reads
  *
- * -DTARGET=manifest|baseline says which; all of what was read is looked at.
+ * -DTARGET=manifest|baseline says which; everything that was read is looked at.
  * -DREPLAY adds a main, see replay.h.
  *
- * Beside crashes and sanitizer reports it stops on something left on the heap.
+ * It also stops on something left on the heap.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -110,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!*path)
         make_file();
+    run.options = &shared_options;
     run.env = mf_env_new(NULL);
     if (!run.env)
         abort();
