@@ -7,9 +7,9 @@
 
 #include <assert.h>
 
-/* A window of capacity bytes for a reader that is otherwise set; of one byte
- * where there is nothing to read, so that taking no bytes is no failure. */
-static enum mf_status take_window(struct mf_reader *reader, size_t capacity)
+/* Allocates the window of a reader; at least one byte, because taking 0 bytes
+ * must not return NULL. */
+static enum mf_status alloc_window(struct mf_reader *reader, size_t capacity)
 {
     capacity = capacity > 0 ? capacity : 1;
     reader->window = mf_alloc(reader->env, capacity);
@@ -30,7 +30,7 @@ enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
     *reader = (struct mf_reader){ .env = env,
                                   .source = source,
                                   .limit = source->size };
-    if (take_window(reader, capacity) != MF_OK)
+    if (alloc_window(reader, capacity) != MF_OK)
         return env->error.status;
     if (head_size > 0)
         memcpy(reader->window, head, head_size);
@@ -48,7 +48,8 @@ enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
                                   .source = source,
                                   .base = span.offset,
                                   .limit = span.offset + span.size };
-    return take_window(reader, span.size < window ? (size_t)span.size : window);
+    return alloc_window(reader,
+                        span.size < window ? (size_t)span.size : window);
 }
 
 void mf_reader_release(struct mf_reader *reader)
@@ -57,8 +58,8 @@ void mf_reader_release(struct mf_reader *reader)
     reader->window = NULL;
 }
 
-/* The window holds nothing any more and every take gives zeros. */
-static void give_up(struct mf_reader *reader)
+/* Empties the window: from here on every mf_take_ returns zeros. */
+static void fail_reader(struct mf_reader *reader)
 {
     if (reader->failed)
         return;
@@ -72,7 +73,7 @@ void mf_reader_seek(struct mf_reader *reader, uint64_t offset)
     if (reader->failed)
         return;
     if (offset > reader->limit) {
-        give_up(reader);
+        fail_reader(reader);
     } else if (offset >= reader->base &&
                offset - reader->base <= reader->filled) {
         reader->at = (size_t)(offset - reader->base);
@@ -90,7 +91,7 @@ void mf_reader_limit(struct mf_reader *reader, uint64_t limit)
         limit = reader->source->size;
     assert(limit >= here || reader->failed);
     reader->limit = limit;
-    /* Bytes behind the limit that are in the window are forgotten. */
+    /* Drop bytes in the window that are past the limit. */
     if (limit >= here && reader->filled - reader->at > limit - here)
         reader->filled = reader->at + (size_t)(limit - here);
 }
@@ -108,7 +109,7 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
         return true;
     left = reader->limit - here;
     if (size > left) {
-        give_up(reader);
+        fail_reader(reader);
         return false;
     }
     memmove(reader->window, reader->window + reader->at, kept);
@@ -118,7 +119,7 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
     wanted = left < reader->capacity ? (size_t)left : reader->capacity;
     if (mf_source_read(reader->env, reader->source, here + kept,
                        reader->window + kept, wanted - kept) != MF_OK) {
-        give_up(reader);
+        fail_reader(reader);
         return false;
     }
     reader->filled = wanted;
@@ -146,7 +147,7 @@ bool mf_take_bytes(struct mf_reader *reader, void *into, size_t size)
         const uint8_t *bytes = part > 0 ? mf_take(reader, part) : NULL;
 
         if (!bytes) {
-            give_up(reader);
+            fail_reader(reader);
             memset(out, 0, size);
             return false;
         }
@@ -186,7 +187,7 @@ bool mf_pass_text(struct mf_reader *reader, uint64_t size, bool *has_nul)
 
         if (!text)
             break;
-        /* The last bytes of a piece wait for the rest of their character. */
+        /* A character that the piece cuts in two belongs to the next one. */
         whole = piece < size ? mf_utf8_whole(text, piece) : piece;
         reader->at -= piece - whole;
         size -= whole;

@@ -2,9 +2,13 @@
  *
  * reader.h - bounded forward reading of fields in the file's byte order
  *
- * A reader walks a source once through a window of at most MF_WINDOW bytes.
- * It never passes its limit.  After the first short or failed read it yields
- * zeros and stays failed, so a parser reads a whole record and then asks once.
+ * A reader walks a source once through a window of at most MF_WINDOW bytes and
+ * never passes its limit.  After the first short or failed read it yields zeros
+ * and stays failed, so that a parser reads a whole record, field after field as
+ * the specification lists them, and then checks once.
+ *
+ * The limit is the defence against sizes in a header: a section's reader cannot
+ * leave it.  Skipping costs nothing: what is beyond the window is never read.
  */
 #ifndef MF_LIB_READER_H
 #define MF_LIB_READER_H
@@ -25,25 +29,24 @@ struct mf_reader {
     size_t capacity;
     uint64_t base;     /* offset in the file of window[0] */
     size_t at, filled; /* next byte and end of the bytes in the window */
-    uint64_t limit;    /* no byte at or behind this offset is read */
+    uint64_t limit;    /* no byte from this offset on is read */
     bool big_endian;
-    bool failed; /* at the limit, or where reading failed */
+    bool failed; /* a read passed the limit, or the source failed */
 };
 
-/* The window is taken from the heap here and given back by release.  head:
- * bytes from offset 0 that have been read already (may be NULL, 0). */
+/* Allocates the window, which release frees.  head: bytes from offset 0 that
+ * have been read already (may be NULL, 0). */
 enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
                               const struct mf_source *source,
                               const uint8_t *head, size_t head_size);
 
-/* Stands at span's start, ends at its end, with a window of at most `window`
- * bytes: for values that are read when asked for. */
+/* From a span's start to its end, with a window of at most `window` bytes. */
 enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
                                    const struct mf_source *source,
                                    struct mf_span span, size_t window);
 void mf_reader_release(struct mf_reader *reader);
 
-/* Where the next byte stands in the file. */
+/* The offset of the next byte in the file. */
 static inline uint64_t mf_reader_offset(const struct mf_reader *reader)
 {
     return reader->base + reader->at;
@@ -55,21 +58,21 @@ static inline uint64_t mf_reader_left(const struct mf_reader *reader)
     return reader->limit - mf_reader_offset(reader);
 }
 
-/* Moves to offset (at most the limit, else the reader fails).  Bytes that
- * stand in the window already are not read again. */
+/* Moves to offset (at most the limit, else the reader fails).  Bytes that are
+ * in the window are not read again. */
 void mf_reader_seek(struct mf_reader *reader, uint64_t offset);
 
-/* Sets the limit (cut to the size of the source); it must not lie before
- * bytes that were taken. */
+/* Sets the limit, at most the size of the source; it must not be before the
+ * next byte. */
 void mf_reader_limit(struct mf_reader *reader, uint64_t limit);
 
-/* Brings at least size bytes (at most the window) into the window; false and
- * failed where that is not possible. */
+/* Reads ahead until the window has at least size bytes (at most MF_WINDOW);
+ * false, and failed, if that is not possible. */
 bool mf_reader_fill(struct mf_reader *reader, size_t size);
 
-/* A look ahead: fills the window as far as the limit allows and gives a second
- * reader over the bytes in it, which ends where they end.  It reads nothing,
- * is valid until the first is used again, and must not be released. */
+/* Fills the window as far as the limit allows and returns a second reader whose
+ * limit is the end of the window: it never reads from the source, is valid
+ * until the first is used again, and must not be released. */
 struct mf_reader mf_reader_ahead(struct mf_reader *reader);
 
 /* size bytes, valid until the next call; NULL once failed.  size at most
@@ -122,7 +125,7 @@ static inline uint64_t mf_take_u64(struct mf_reader *reader)
     return reader->big_endian ? __builtin_bswap64(value) : value;
 }
 
-/* Passes over size bytes; what lies beyond the window is not read. */
+/* Skips size bytes; those beyond the window are not read. */
 static inline void mf_skip(struct mf_reader *reader, uint64_t size)
 {
     if (size <= reader->filled - reader->at)
@@ -133,11 +136,11 @@ static inline void mf_skip(struct mf_reader *reader, uint64_t size)
         mf_reader_seek(reader, UINT64_MAX);
 }
 
-/* Copies size bytes out; zeros and false once failed. */
+/* Copies size bytes; zeros and false once failed. */
 bool mf_take_bytes(struct mf_reader *reader, void *into, size_t size);
 
-/* The next byte without taking it; -1 at the limit (the reader does not fail
- * by that) or once failed. */
+/* The next byte, which stays the next; -1 at the limit, without failing, or
+ * once failed. */
 static inline int mf_peek(struct mf_reader *reader)
 {
     if (reader->at == reader->filled &&
@@ -146,12 +149,12 @@ static inline int mf_peek(struct mf_reader *reader)
     return reader->window[reader->at];
 }
 
-/* For after a record: MF_OK, or the failure put into words: what was being
- * read ("the tensor list") and where the file ended. */
+/* After a record: MF_OK, or an error that says what was being read ("the tensor
+ * list") and where the file or section ended. */
 enum mf_status mf_reader_check(struct mf_reader *reader, const char *what);
 
-/* Passes over size bytes of text, which may be more than a window; false where
- * they are not UTF-8. */
+/* Skips size bytes of text, which may be more than a window; false if they are
+ * not UTF-8. */
 bool mf_pass_text(struct mf_reader *reader, uint64_t size, bool *has_nul);
 
 #endif

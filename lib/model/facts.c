@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * facts.c - what people ask of a model, wherever its format keeps it
+ * facts.c - architecture, layers, heads: wherever a format keeps them
+ *
+ * A format's row lists under which keys it has a fact; the first key that is
+ * present with a value of a fitting type wins.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,8 +55,9 @@ const char *mf_fact_name(enum mf_fact fact)
                                           : "unknown";
 }
 
-/* A fact that is text must be text; a number may also be a list of numbers,
- * and a vocabulary's size the length of a list. */
+/* Whether the value has a type that the fact can have.  A number may also be an
+ * array, with a value for each block; a vocabulary's size is an array's length.
+ */
 static bool fits(int fact, const struct mf_meta *meta)
 {
     switch (fact) {
@@ -72,7 +76,7 @@ static bool fits(int fact, const struct mf_meta *meta)
     }
 }
 
-/* The row's key with the architecture in the place of its "*". */
+/* Looks up the row's key, with the architecture for its "*". */
 static bool find_key(const struct mf_model *model, const char *key,
                      struct mf_meta *out, size_t *at)
 {
@@ -125,7 +129,7 @@ struct mf_key_text mf_detail_key(const struct mf_model *model, int fact)
     return out;
 }
 
-/* A file type that is a number becomes the name of the mix. */
+/* Replaces a file type that is a number by its name. */
 static bool name_file_type(const struct mf_model *model, struct mf_meta *meta)
 {
     const char *name;

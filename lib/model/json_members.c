@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_members.c - whether objects within a JSON value have a key twice
+ * json_members.c - duplicate keys in the objects of a JSON value
  *
- * Of the keys of the objects that are open only a hash and the place are kept.
+ * For each key of the objects that are open, only a 64-bit hash and the offset
+ * are kept; two keys with one hash count as equal.  The hash has a seed that a
+ * file's author cannot know.
  */
 #include "lib/model/json_members.h"
 
@@ -19,10 +21,10 @@ struct walk {
     struct mf_index *index;
     const struct mf_meta *meta; /* whose value it is */
     struct mf_json json;
-    struct member *member; /* of all objects that are open */
-    uint32_t *row;         /* as many, to put them in order */
+    struct member *member; /* of all open objects */
+    uint32_t *row;         /* as many, to sort them */
     size_t count, room;
-    size_t first[MF_JSON_DEPTH + 1]; /* member of what is open at a depth */
+    size_t first[MF_JSON_DEPTH + 1]; /* first member of the object at a depth */
 };
 
 static enum mf_status make_room(struct walk *walk)
@@ -57,7 +59,7 @@ static enum mf_status make_room(struct walk *walk)
     return MF_OK;
 }
 
-/* The key that was just announced. */
+/* Adds the key that is the current token. */
 static enum mf_status add_member(struct walk *walk)
 {
     uint64_t offset = walk->json.token_offset;
@@ -85,14 +87,14 @@ static bool before(const void *table, uint32_t a, uint32_t b)
                                             : a < b;
 }
 
-/* An object ends: its keys, the last ones, are looked at and forgotten. */
+/* At the end of an object: compares its keys, the last ones, and drops them. */
 static void close_object(struct walk *walk, size_t first)
 {
     size_t count = walk->count - first;
     const struct member *member;
 
     if (count == 0)
-        return; /* the table need not be there yet */
+        return; /* there may be no table yet */
     member = walk->member + first;
     for (size_t i = 0; i < count; i++)
         walk->row[i] = (uint32_t)i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_members.h - whether objects within a JSON value have a key twice
+ * json_members.h - duplicate keys in the objects of a JSON value
  */
 #ifndef MF_LIB_JSON_MEMBERS_H
 #define MF_LIB_JSON_MEMBERS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_meta.c - JSON values as metadata: looked over once, told when asked for
+ * json_meta.c - JSON values as metadata: walked once at opening, read on demand
  *
  * A vocabulary of 150,000 tokens is one row of the index and stays in the
  * file; what is kept of an array is how many elements it has and of what type.
@@ -9,7 +9,7 @@
 
 #include "lib/model/values.h"
 
-/* ---- looking over ---- */
+/* ---- at opening ---- */
 
 static enum mf_value_type
 type_of(struct mf_json *json, enum mf_json_token token, union mf_number *number)
@@ -32,8 +32,8 @@ type_of(struct mf_json *json, enum mf_json_token token, union mf_number *number)
     }
 }
 
-/* Types that were seen are one bit each.  Integers that only 64 bits without a
- * sign hold have a bit of their own. */
+/* One bit for each type that was seen.  Integers above INT64_MAX have a bit of
+ * their own: an array that also has a negative one is f64, not i64. */
 #define BIT(type) (UINT32_C(1) << MF_VALUE_##type)
 #define BIT_LARGE (UINT32_C(1) << 31)
 
@@ -50,8 +50,8 @@ static uint32_t type_bit(struct mf_json *json, enum mf_json_token token)
     union mf_number number = { 0 };
     enum mf_value_type type;
 
-    /* A tokenizer has as many scores as tokens: what they are can be seen
-     * without converting them. */
+    /* A tokenizer may have 150,000 scores: their type is seen without
+     * converting them. */
     if (token == MF_JSON_NUMBER && strpbrk(json->digits, ".eE"))
         return BIT(F64);
     type = type_of(json, token, &number);
@@ -75,8 +75,8 @@ enum mf_value_type mf_common_type(uint32_t seen)
     return MF_VALUE_MIXED;
 }
 
-/* To the end of the array or object that was just begun. */
-static enum mf_status look_over(struct mf_json *json, struct mf_meta *meta)
+/* Walks to the end of the array or object that was just begun. */
+static enum mf_status walk_elements(struct mf_json *json, struct mf_meta *meta)
 {
     unsigned depth = json->depth;
     uint32_t seen = 0;
@@ -136,7 +136,7 @@ enum mf_status mf_json_read_meta(struct mf_json *json, enum mf_json_token first,
     if (meta->type == MF_VALUE_STRING)
         status = keep_text(json, arena, meta);
     else if (meta->type == MF_VALUE_ARRAY || meta->type == MF_VALUE_OBJECT)
-        status = look_over(json, meta);
+        status = walk_elements(json, meta);
     meta->span.size = mf_reader_offset(json->reader) - meta->span.offset;
     return status;
 }
@@ -165,9 +165,9 @@ enum mf_status mf_json_read_key(struct mf_json *json, struct mf_arena *arena,
         size += (size_t)piece;
         if (!more && text != first)
             break;
-        /* A key shows its length only at its end.  One that is longer than
-         * the room gets four times as much, one more byte than allowed at
-         * most: never more than a small multiple of what was read. */
+        /* The length of a key is known only at its end.  One that does not fit
+         * gets four times the room, up to one byte more than allowed: never
+         * more than a small multiple of what was read. */
         if (more && room > MF_NAME_MAX)
             return too_long(json);
         if (more)
@@ -187,9 +187,9 @@ enum mf_status mf_json_read_key(struct mf_json *json, struct mf_arena *arena,
     return MF_OK;
 }
 
-/* ---- telling ---- */
+/* ---- as events ---- */
 
-static enum mf_status tell_text(struct mf_values *values, struct mf_value *out)
+static enum mf_status text_event(struct mf_values *values, struct mf_value *out)
 {
     uint64_t size;
 
@@ -202,10 +202,10 @@ static enum mf_status tell_text(struct mf_values *values, struct mf_value *out)
     return MF_OK;
 }
 
-/* JSON tells nothing of an array at its start; of the outermost one it is
- * known from opening the model. */
-static void tell_begin(const struct mf_values *values, enum mf_value_type type,
-                       struct mf_value *out)
+/* Type and count of a JSON array are known only at its end; those of the
+ * outermost one were found when the model was opened. */
+static void begin_event(const struct mf_values *values, enum mf_value_type type,
+                        struct mf_value *out)
 {
     bool outermost = values->json.depth == 1;
 
@@ -215,8 +215,8 @@ static void tell_begin(const struct mf_values *values, enum mf_value_type type,
     out->count = outermost ? values->meta.count : 0;
 }
 
-static enum mf_status tell_item(struct mf_values *values,
-                                enum mf_json_token token, struct mf_value *out)
+static enum mf_status item_event(struct mf_values *values,
+                                 enum mf_json_token token, struct mf_value *out)
 {
     const struct mf_json *json = &values->json;
 
@@ -235,8 +235,8 @@ enum mf_status mf_json_value_next(struct mf_values *values,
     if (!values->started)
         mf_json_init(&values->json, &values->reader);
     values->started = true;
-    if (values->json.text_pending) /* more of the string told last */
-        return tell_text(values, out);
+    if (values->json.text_pending) /* more of the same string */
+        return text_event(values, out);
     token = mf_json_next(&values->json);
     switch (token) {
     case MF_JSON_ERROR:
@@ -248,10 +248,10 @@ enum mf_status mf_json_value_next(struct mf_values *values,
     case MF_JSON_STRING:
         values->text_event =
             token == MF_JSON_KEY ? MF_EVENT_KEY : MF_EVENT_ITEM;
-        return tell_text(values, out);
+        return text_event(values, out);
     case MF_JSON_BEGIN_OBJECT:
     case MF_JSON_BEGIN_ARRAY:
-        tell_begin(values, type_of(&values->json, token, &out->number), out);
+        begin_event(values, type_of(&values->json, token, &out->number), out);
         return MF_OK;
     case MF_JSON_END_OBJECT:
     case MF_JSON_END_ARRAY:
@@ -260,6 +260,6 @@ enum mf_status mf_json_value_next(struct mf_values *values,
             token == MF_JSON_END_OBJECT ? MF_VALUE_OBJECT : MF_VALUE_ARRAY;
         return MF_OK;
     default:
-        return tell_item(values, token, out);
+        return item_event(values, token, out);
     }
 }

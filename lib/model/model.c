@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * model.c - opening, looking at and closing a model
+ * model.c - opening, querying and closing a model
  */
 #include "lib/model/model.h"
 
@@ -13,7 +13,7 @@
 
 /* ---- opening ---- */
 
-/* path is copied: messages and mf_shard_at speak of it later. */
+/* Copies path: messages and mf_shard_at need it later. */
 static const char *keep_path(struct mf_model *model, const char *path)
 {
     size_t size = strlen(path);
@@ -49,14 +49,14 @@ void mf_model_count_findings(struct mf_model *model)
     model->info.note_count = model->index.count_of[MF_NOTE];
 }
 
-/* Damaged tensors may claim anything: the sum stops at the largest number. */
-static void add_up(uint64_t *sum, uint64_t more)
+/* Damaged tensors may claim any size: the sum stops at UINT64_MAX. */
+static void add_saturated(uint64_t *sum, uint64_t more)
 {
     if (!mf_add(*sum, more, sum))
         *sum = UINT64_MAX;
 }
 
-static void sum_up(struct mf_model *model)
+static void fill_info(struct mf_model *model)
 {
     const struct mf_index *index = &model->index;
     struct mf_model_info *info = &model->info;
@@ -85,12 +85,12 @@ static void sum_up(struct mf_model *model)
         uint64_t elements = 0;
 
         mf_elements(record->dim, record->rank, &elements);
-        add_up(&info->parameters, elements);
-        add_up(&info->data_size, record->size);
+        add_saturated(&info->parameters, elements);
+        add_saturated(&info->data_size, record->size);
     }
 }
 
-/* What all formats share, after their headers were read. */
+/* What all formats share, once all headers have been parsed. */
 static enum mf_status finish(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
@@ -99,13 +99,13 @@ static enum mf_status finish(struct mf_model *model)
                        model->format->layout) != MF_OK ||
         (!index->tensor_names.slot && mf_index_build_names(index) != MF_OK))
         return model->env->error.status;
-    sum_up(model);
+    fill_info(model);
     return index->status;
 }
 
-/* Ends an opening: the model is finished and given out, or closed. */
-static enum mf_status settle(struct mf_model *model, enum mf_status status,
-                             struct mf_model **out)
+/* Ends opening: *out becomes the model, or it is closed. */
+static enum mf_status complete(struct mf_model *model, enum mf_status status,
+                               struct mf_model **out)
 {
     if (status == MF_OK)
         status = finish(model);
@@ -133,10 +133,10 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
     if (!model)
         return env->error.status;
     kept = keep_path(model, path);
-    return settle(model,
-                  kept ? mf_model_open_path(model, kept, shards)
-                       : env->error.status,
-                  out);
+    return complete(model,
+                    kept ? mf_model_open_path(model, kept, shards)
+                         : env->error.status,
+                    out);
 }
 
 enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
@@ -157,7 +157,7 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
         status =
             mf_decline(env, MF_REASON_SHARD_LIST_ALONE, MF_NO_OFFSET,
                        "this is only a list of shards, which need a folder");
-    return settle(model, status, out);
+    return complete(model, status, out);
 }
 
 enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
@@ -192,7 +192,7 @@ void mf_model_close(struct mf_model *model)
     mf_release(model->env, model, sizeof(*model));
 }
 
-/* ---- looking ---- */
+/* ---- queries ---- */
 
 const struct mf_model_info *mf_model_info(const struct mf_model *model)
 {

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * pending.c - what an edit that was cut short has left beside a file
+ * pending.c - the journal that an interrupted edit has left next to a file
+ *
+ * Three questions are answered in order, and each can end the search:
+ *
+ *   may it be trusted?   take(): a regular file of one name, owned by the
+ * file's owner, root or the caller, open to nobody to whom the file is not what
+ * does it mean?   judge(): the file's bytes are compared with its old and new
+ * ones, byte by byte, so that it does not matter in which order or pieces the
+ * system wrote them is it an edit?       fits(): only the header and a checksum
+ * at the end may change, in the file as it was and as it will be
+ *
+ * An editor may finish and remove the journal at any moment while a reader is
+ * here, so after each look the name is checked again, and if it changed the
+ * search starts over.
  */
 #include "lib/model/pending.h"
 
@@ -15,8 +28,7 @@
 
 /* ---- trust ---- */
 
-/* What forces may not overrule: what is no file of one name can be changed
- * from elsewhere, or is not even there. */
+/* What `forced` does not overrule. */
 static const char *refuse_kind(const struct stat *journal)
 {
     if (S_ISLNK(journal->st_mode))
@@ -48,8 +60,8 @@ static const char *refuse_owner(const struct stat *journal,
 
 /* ---- what it would change ---- */
 
-/* Where the data begin in the file as the journal shows it, and whether a
- * checksum stands at its end; false where that is no model. */
+/* *out: the layout of the file as the journal has it, before the edit (old) or
+ * after; false if that is not a model. */
 static bool find_data(struct mf_env *env, const struct mf_source *source,
                       struct mf_journal *journal, bool old, struct mf_part *out)
 {
@@ -65,7 +77,8 @@ static bool find_data(struct mf_env *env, const struct mf_source *source,
     return true;
 }
 
-/* Only the header may change, and a checksum behind the data; neither moves. */
+/* Only the header may change, and the checksum at the end; the data stays where
+ * it is. */
 static bool within_header(const struct mf_journal *journal,
                           const struct mf_part *old, const struct mf_part *new)
 {
@@ -93,7 +106,7 @@ static bool fits(struct mf_env *env, const struct mf_source *source,
 
 /* ---- finding it ---- */
 
-/* *again: it is gone by now, and may have been when it was looked at. */
+/* *again: the journal has been removed or replaced since it was opened. */
 static void check_there(const struct mf_place *place,
                         const struct mf_pending *pending, bool *again)
 {
@@ -116,7 +129,7 @@ static int open_journal(const struct mf_place *place, const char *name)
     return fd;
 }
 
-/* Opens it where it is to be believed; reason is set where it is not. */
+/* Opens the journal if it can be trusted; else sets out->reason. */
 static void take(const struct mf_place *place, const struct mf_source *source,
                  bool forced, struct mf_pending *out)
 {
@@ -151,15 +164,15 @@ static void take(const struct mf_place *place, const struct mf_source *source,
         out->reason = NULL;
 }
 
-/* Not a limit of a format, which has a place in the file. */
+/* Limits of formats have an offset; a limit on memory has not. */
 static bool is_memory(const struct mf_error *error)
 {
     return error->status == MF_ERR_MEMORY ||
            (error->status == MF_ERR_LIMIT && error->offset == MF_NO_OFFSET);
 }
 
-/* What it means for the file.  Only one that is needed has to fit: the others
- * change nothing. */
+/* Compares the file with the journal.  Only a journal that is needed has to
+ * fit: the others change nothing. */
 static enum mf_status judge(struct mf_env *env, const struct mf_source *source,
                             struct mf_pending *pending)
 {
@@ -214,7 +227,7 @@ enum mf_status mf_pending_find(struct mf_env *env, const struct mf_place *place,
 {
     bool again = true;
 
-    /* An editor may be at it; in the end what was seen last is what counts. */
+    /* An editor may be at work; after 100 tries the file counts as it is. */
     for (int tries = 0; again && tries < 100; tries++) {
         enum mf_status status = look(env, place, source, forced, out);
 
@@ -240,23 +253,23 @@ void mf_pending_report(struct mf_env *env, const char *path,
                        const struct mf_pending *pending,
                        enum mf_pending_use use)
 {
-    struct mf_pending_edit told = { .path = path,
+    struct mf_pending_edit edit = { .path = path,
                                     .journal = pending->name,
                                     .use = use,
                                     .reason = pending->reason };
 
     if (pending->state == MF_PENDING_FOREIGN)
-        told.reason = "belongs to another file";
-    if (!told.reason)
-        told.reason = "";
+        edit.reason = "belongs to another file";
+    if (!edit.reason)
+        edit.reason = "";
     if (env->pending_edit)
-        env->pending_edit(env->pending_edit_user, &told);
+        env->pending_edit(env->pending_edit_user, &edit);
 }
 
 /* ---- reading ---- */
 
-/* Most files have none: that takes one call. */
-static bool may_be_there(const char *path)
+/* One system call for most files, which have no journal. */
+static bool has_journal_name(const char *path)
 {
     char journal[PATH_MAX + sizeof(MF_JOURNAL_SUFFIX)];
     struct stat status;
@@ -267,7 +280,7 @@ static bool may_be_there(const char *path)
     return lstat(journal, &status) == 0;
 }
 
-static enum mf_status look_beside(struct mf_env *env, const char *path,
+static enum mf_status add_overlay(struct mf_env *env, const char *path,
                                   struct mf_source *source)
 {
     struct mf_place place;
@@ -275,7 +288,7 @@ static enum mf_status look_beside(struct mf_env *env, const char *path,
     enum mf_status status;
 
     if (!mf_place_find(path, source->fd, &place))
-        return MF_OK; /* it was opened by a way of its own */
+        return MF_OK; /* the path leads elsewhere by now */
     status = mf_pending_find(env, &place, source, false, &pending);
     mf_place_close(&place);
     if (status != MF_OK)
@@ -297,15 +310,15 @@ enum mf_status mf_pending_open_file(struct mf_env *env, const char *path,
 {
     if (mf_source_open_file(env, path, out, is_folder) != MF_OK)
         return env->error.status;
-    if (may_be_there(path) && look_beside(env, path, out) != MF_OK)
+    if (has_journal_name(path) && add_overlay(env, path, out) != MF_OK)
         mf_source_close(out);
     return env->error.status;
 }
 
 /* ---- before an edit ---- */
 
-static enum mf_status in_the_way(struct mf_env *env,
-                                 const struct mf_pending *pending)
+static enum mf_status refuse_untrusted(struct mf_env *env,
+                                       const struct mf_pending *pending)
 {
     return mf_decline(
         env, MF_REASON_JOURNAL_UNTRUSTED, MF_NO_OFFSET,
@@ -327,7 +340,7 @@ enum mf_status mf_pending_resolve(struct mf_env *env, const char *path,
     if (status != MF_OK || out->state == MF_PENDING_NONE)
         return status;
     if (out->state == MF_PENDING_UNTRUSTED) {
-        status = in_the_way(env, out);
+        status = refuse_untrusted(env, out);
     } else if (out->state == MF_PENDING_MIXED) {
         out->journal.shows_old = false;
         status = mf_journal_finish(env, lock, &out->journal);

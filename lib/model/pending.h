@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * pending.h - what an edit that was cut short has left beside a file
+ * pending.h - the journal that an interrupted edit has left next to a file
  *
- * Whoever only reads a file never changes it: where some of its bytes are old
- * and some new he reads the new ones out of the journal.  An editor finishes
- * the edit before he makes his own.
+ * A reader never changes the file: if some bytes are old and some new, it reads
+ * the new ones from the journal, as an overlay of its source.  An editor first
+ * finishes the interrupted edit, then makes its own.
  *
- * A journal changes what is read, and the file itself: it is used only where
- * nobody can have planted it who might not change the file anyway.
+ * A journal decides what is read, and what is written to the file.  It is
+ * trusted only if nobody can have created it who could not change the file
+ * itself: an attacker who may write to the folder must not gain more than that.
  */
 #ifndef MF_LIB_PENDING_H
 #define MF_LIB_PENDING_H
@@ -19,9 +20,9 @@ enum mf_pending_state {
     MF_PENDING_NONE,
     MF_PENDING_UNTRUSTED, /* see reason */
     MF_PENDING_FOREIGN,   /* of another file that had this name */
-    MF_PENDING_OLD,       /* the edit had not begun to change the file */
-    MF_PENDING_NEW,       /* all of it is in the file */
-    MF_PENDING_MIXED      /* some of it is: the journal is needed */
+    MF_PENDING_OLD,       /* the file has no new byte yet */
+    MF_PENDING_NEW,       /* the file has all new bytes */
+    MF_PENDING_MIXED      /* the file has some: the journal is needed */
 };
 
 struct mf_pending {
@@ -29,31 +30,29 @@ struct mf_pending {
     struct mf_journal journal; /* fd -1: it could not be read */
     char name[NAME_MAX + 1];   /* of the journal */
     const char *reason;        /* static; "belongs to another user" */
-    bool may_force;            /* all but its owner and mode is right */
+    bool may_force;            /* only its owner or mode is wrong */
 };
 
-/* Looks for the journal of the file that source reads and that lies at place.
- * forced: whoever owns it, and whatever its mode is.  Fails where there is no
- * memory. */
+/* Looks for the journal of the file at place, which source reads.  forced:
+ * trust it whatever its owner and mode are.  Fails only if memory runs out. */
 enum mf_status mf_pending_find(struct mf_env *env, const struct mf_place *place,
                                const struct mf_source *source, bool forced,
                                struct mf_pending *out);
 void mf_pending_close(struct mf_pending *pending);
 
-/* Tells the env's caller. */
+/* Reports it to the function in struct mf_options, if there is one. */
 void mf_pending_report(struct mf_env *env, const char *path,
                        const struct mf_pending *pending,
                        enum mf_pending_use use);
 
-/* mf_source_open_file for a file of a model: reads through its journal where
- * that is needed. */
+/* mf_source_open_file for a file of a model, with an overlay if the file has an
+ * interrupted edit. */
 enum mf_status mf_pending_open_file(struct mf_env *env, const char *path,
                                     struct mf_source *out, bool *is_folder);
 
-/* For whoever is going to edit the locked file: the edit before his own is
- * finished, or what is left of it is removed.  *out tells what was found;
- * nothing of it is open.  MF_ERR_OUTPUT where it is not trusted and not
- * forced. */
+/* Before editing the locked file: finishes an interrupted edit, or removes its
+ * journal.  *out: what was found, with nothing left open.  *changed: bytes
+ * written.  MF_ERR_OUTPUT if the journal is not trusted and not forced. */
 enum mf_status mf_pending_resolve(struct mf_env *env, const char *path,
                                   const struct mf_lock *lock, bool forced,
                                   struct mf_pending *out, uint64_t *changed);

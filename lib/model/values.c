@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.c - a metadata value told event by event, whatever its format
+ * values.c - reading a metadata value as events, whatever its format
  */
 #include "lib/model/values.h"
+
+#include <assert.h>
 
 #include "lib/base/text.h"
 #include "lib/model/model.h"
 
-/* Values are read in small steps: a listing shows the first elements of ten
- * arrays and should not read a window of each. */
+/* Smaller than a reader's usual window: a listing shows the first elements of
+ * many arrays and should not read 128 KiB of each. */
 #define VALUES_WINDOW ((size_t)16 * 1024)
 
 const char *mf_value_type_name(enum mf_value_type type)
@@ -61,9 +63,13 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
     return MF_OK;
 }
 
-/* ---- JSON in a string ---- */
-
-/* The string's bytes, in their order: a tokenizer never goes back. */
+/* ---- JSON in a string ----
+ *
+ * A value may be a string that contains JSON (safetensors has no other type).
+ * Its bytes may be escaped in the file, so they have no offset there: the
+ * string is read as a value, and its pieces are the source of a second reader,
+ * on which the JSON tokenizer runs.  That source can only be read in order,
+ * which is all that the tokenizer does. */
 static int64_t text_read(const struct mf_source *source, uint64_t offset,
                          void *buffer, size_t size)
 {
@@ -71,6 +77,7 @@ static int64_t text_read(const struct mf_source *source, uint64_t offset,
     struct mf_value piece;
 
     (void)offset;
+    assert(values->text);
     while (values->rest.size == 0) {
         if (mf_values_next(values->text, &piece) != MF_OK)
             return -1;
@@ -128,7 +135,7 @@ enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
     return MF_OK;
 }
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
 enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
 {
@@ -167,8 +174,8 @@ enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out)
 
     if (!text)
         return mf_reader_check(reader, "a string");
-    /* The last bytes wait for the rest of their character, unless nothing
-     * else is left to show. */
+    /* A character that is cut by the end of the piece is left for the next one,
+     * unless it is all there is. */
     whole = size < values->text_left ? mf_utf8_whole(text, size) : size;
     if (whole == 0)
         whole = size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * vocabulary.c - whether a tokenizer's arrays and ids go together
+ * vocabulary.c - types, lengths and ids of a tokenizer's metadata
  *
- * Only what the header tells of them: no element is read.
+ * No element of an array is read.
  */
 #include "lib/model/vocabulary.h"
 
@@ -11,7 +11,7 @@
 
 #include "lib/model/format.h"
 
-enum { TOKENS }; /* their row */
+enum { TOKENS }; /* row of the tokens in array[] */
 
 static void check_array(struct mf_index *index,
                         const struct mf_vocabulary *vocabulary, size_t row)
@@ -52,7 +52,7 @@ static bool is_id(struct mf_str key, const char *head)
                   sizeof(tail) - 1) == 0;
 }
 
-/* A null says that there is no such token. */
+/* null: the model has no such token. */
 static void check_id(struct mf_index *index,
                      const struct mf_vocabulary *vocabulary,
                      const struct mf_meta *meta, uint64_t tokens)

@@ -15,14 +15,14 @@ struct mf_vocabulary {
     struct {
         const char *key;
         uint32_t takes;      /* types of elements: bits of MF_TAKES */
-        const char *expects; /* the same in words */
-        bool for_each;       /* as many as tokens */
+        const char *expects; /* the same, for a message */
+        bool for_each;       /* must be as many as tokens */
     } array[4];
     const char *ids; /* keys of special tokens: between this and "_token_id" */
-    enum mf_rule length, type, id; /* that are broken */
+    enum mf_rule length, type, id; /* of findings */
 };
 
-/* After the names of metadata were built. */
+/* Checks them, after mf_index_build_names. */
 void mf_vocabulary_check(struct mf_index *index,
                          const struct mf_vocabulary *vocabulary);
 
