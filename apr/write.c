@@ -5,10 +5,8 @@
 #include "apr/apr.h"
 #include "lib/draft/draft.h"
 
-#define NAME_MAX_SIZE 256
-#define RANK_MAX      8
-#define METADATA_AT   64
-#define INDEX_ENTRY   20 /* bytes of one without its name and dimensions */
+#define METADATA_AT 64
+#define INDEX_ENTRY 20 /* bytes of one without its name and dimensions */
 
 enum { FLAG_QUANTIZED = 0x20, FLAG_VOCABULARY = 0x200, FLAG_ROW_MAJOR = 0x400 };
 
@@ -17,24 +15,10 @@ enum { FLAG_QUANTIZED = 0x20, FLAG_VOCABULARY = 0x200, FLAG_ROW_MAJOR = 0x400 };
 static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
 {
-    if (tensor->name.size == 0 || tensor->name.size > NAME_MAX_SIZE)
-        return mf_fail(
-            draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "the name of tensor '%s' has %zu bytes, APR takes 1 to %d",
-            mf_quote(tensor->name).text, tensor->name.size, NAME_MAX_SIZE);
-    if (!mf_text_is_utf8(tensor->name.at, tensor->name.size) ||
-        memchr(tensor->name.at, 0, tensor->name.size))
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the name of tensor '%s' is not UTF-8 or holds a NUL",
-                       mf_quote(tensor->name).text);
     if (tensor->type_id > UINT8_MAX)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' is JSON, for which an index has no number",
                        mf_quote(tensor->name).text);
-    if (tensor->rank > RANK_MAX)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tensor '%s' has %u dimensions, APR takes %d",
-                       mf_quote(tensor->name).text, tensor->rank, RANK_MAX);
     return MF_OK;
 }
 
@@ -43,6 +27,7 @@ static bool admits(const struct mf_entry *entry)
     return apr_key_takes(entry->key, entry->type);
 }
 
+/* The index must be in the order of names; data is laid out likewise. */
 static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -55,27 +40,12 @@ static bool earlier_name(const void *table, uint32_t a, uint32_t b)
     return left.size != right.size ? left.size < right.size : a < b;
 }
 
-/* The index must be in the order of names; data is laid out likewise. */
-static enum mf_status sort_tensors(struct mf_draft *draft)
-{
-    if (draft->order || draft->tensor_count == 0)
-        return MF_OK;
-    draft->order =
-        mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
-    if (!draft->order)
-        return draft->env->error.status;
-    for (size_t i = 0; i < draft->tensor_count; i++)
-        draft->order[i] = (uint32_t)i;
-    mf_sort(draft->order, draft->tensor_count, earlier_name, draft->tensor);
-    return MF_OK;
-}
-
 static enum mf_status check(struct mf_draft *draft)
 {
     draft->alignment = draft->format->out->alignment;
-    if (draft->version != draft->format->out->version || draft->big_endian)
+    if (draft->version != draft->format->out->version)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "APR is written as version 2, little-endian");
+                       "only version 2 of APR can be written");
     for (size_t i = 0; i < draft->tensor_count; i++)
         if (check_tensor(draft, &draft->tensor[i]) != MF_OK)
             return draft->env->error.status;
@@ -83,7 +53,7 @@ static enum mf_status check(struct mf_draft *draft)
         return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu tensors are more than APR can count",
                        draft->tensor_count);
-    return sort_tensors(draft);
+    return MF_OK;
 }
 
 /* ---- metadata ---- */
@@ -209,6 +179,9 @@ const struct mf_format_out apr_out = {
     .alignment = 64,
     .pads_last = true,
     .has_crc = true,
+    .name_size_max = 256,
+    .rank_max = 8,
+    .earlier = earlier_name,
     .admits = admits,
     .owns = apr_key_owned,
     .check = check,

@@ -5,11 +5,6 @@
 #include "gguf/gguf.h"
 #include "lib/draft/draft.h"
 
-#define NAME_MAX_SIZE                                                          \
-    63 /* ggml's names have room for 64 bytes, NUL included                    \
-        */
-#define RANK_MAX 4
-
 /* Bytes of this name, an array of bytes, stand for room.  It is short: with one
  * byte of room it takes as many as the usual alignment, so an edit that leaves
  * too much for padding always has enough for it. */
@@ -17,31 +12,11 @@
 
 /* ---- what GGUF can carry ---- */
 
-static enum mf_status refuse_name(const struct mf_draft *draft,
-                                  const struct mf_draft_tensor *tensor)
-{
-    return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "the name of tensor '%s' has %zu bytes, GGUF takes 1 to %d",
-                   mf_quote(tensor->name).text, tensor->name.size,
-                   NAME_MAX_SIZE);
-}
-
 static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
 {
     uint64_t row = tensor->rank > 0 ? tensor->dim[0] : 1;
 
-    if (tensor->name.size == 0 || tensor->name.size > NAME_MAX_SIZE)
-        return refuse_name(draft, tensor);
-    if (memchr(tensor->name.at, 0, tensor->name.size) ||
-        !mf_text_is_utf8(tensor->name.at, tensor->name.size))
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'%s' can be no tensor's name in GGUF",
-                       mf_quote(tensor->name).text);
-    if (tensor->rank > RANK_MAX)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tensor '%s' has %u dimensions, GGUF takes %d",
-                       mf_quote(tensor->name).text, tensor->rank, RANK_MAX);
     for (uint32_t i = 0; draft->version == 1 && i < tensor->rank; i++)
         if (tensor->dim[i] > UINT32_MAX)
             return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -387,6 +362,9 @@ const struct mf_format_out gguf_out = {
     .pads_last = true,
     .f32_vectors = true,
     .implied_ones = true,
+    .big_endian = true,
+    .name_size_max = 63, /* ggml's names have 64 bytes, NUL included */
+    .rank_max = 4,
     .reserve_key = KEY_RESERVE,
     .reserve_cost = reserve_cost,
     .admits = admits,

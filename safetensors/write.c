@@ -2,8 +2,8 @@
  *
  * write.c - a safetensors header
  *
- * Metadata may only be strings.  What is none is written as its JSON in a
- * string; its key says its type, as in "llama.block_count:u32".
+ * Metadata can only be strings.  Any other value is written as JSON inside a
+ * string, and its key gets its type, as in "llama.block_count:u32".
  */
 #include "lib/draft/draft.h"
 #include "safetensors/safetensors.h"
@@ -16,15 +16,18 @@
 static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
 {
-    if (mf_text_is_utf8(tensor->name.at, tensor->name.size) &&
-        (tensor->name.size != strlen("__metadata__") ||
-         memcmp(tensor->name.at, "__metadata__", tensor->name.size) != 0))
+    static const char reserved[] = "__metadata__";
+
+    if (tensor->name.size != strlen(reserved) ||
+        memcmp(tensor->name.at, reserved, tensor->name.size) != 0)
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'%s' can be no tensor's name in safetensors",
-                   mf_quote(tensor->name).text);
+                   "a tensor in safetensors cannot be named '%s', the key of "
+                   "the metadata",
+                   reserved);
 }
 
+/* There is no padding: with the largest elements first, all are aligned. */
 static bool larger_elements(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -34,31 +37,13 @@ static bool larger_elements(const void *table, uint32_t a, uint32_t b)
     return left != right ? left > right : a < b;
 }
 
-/* There is no padding: with the largest elements first, all lie aligned. */
-static enum mf_status sort_tensors(struct mf_draft *draft)
-{
-    if (draft->order || draft->tensor_count == 0)
-        return MF_OK;
-    draft->order =
-        mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
-    if (!draft->order)
-        return draft->env->error.status;
-    for (size_t i = 0; i < draft->tensor_count; i++)
-        draft->order[i] = (uint32_t)i;
-    mf_sort(draft->order, draft->tensor_count, larger_elements, draft->tensor);
-    return MF_OK;
-}
-
 static enum mf_status check(struct mf_draft *draft)
 {
     draft->alignment = 1;
-    if (draft->big_endian)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "safetensors is little-endian");
     for (size_t i = 0; i < draft->tensor_count; i++)
         if (check_tensor(draft, &draft->tensor[i]) != MF_OK)
             return draft->env->error.status;
-    return sort_tensors(draft);
+    return MF_OK;
 }
 
 /* ---- the header ---- */
@@ -167,6 +152,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 const struct mf_format_out mf_safetensors_out = {
     .version = 0,
     .alignment = 1,
+    .earlier = larger_elements,
     .check = check,
     .head = head,
 };

@@ -278,43 +278,37 @@ static enum mf_status plan_one(const struct mf_format *format, const char *name,
     return status;
 }
 
+/* The limits that each row states, or names and ranks that need none. */
 static void names_and_ranks(void **state)
 {
-    static const struct {
-        const struct mf_format *format;
-        size_t name, rank;
-    } most[] = { { &mf_format_gguf, 63, 4 },
-                 { &mf_format_apr, 256, 8 },
-                 { &mf_format_safetensors, 1000, 9 } };
     static char name[1002];
 
     (void)state;
-    for (size_t i = 0; i < COUNT(most); i++) {
-        const struct mf_format *format = most[i].format;
-        bool open = format == &mf_format_safetensors; /* has no limits */
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const struct mf_format *format = mf_formats[i];
+        const struct mf_format_out *out = format->out;
+        size_t longest = out && out->name_size_max ? out->name_size_max : 1000;
+        uint32_t most = out && out->rank_max ? out->rank_max : 9;
 
+        if (!out)
+            continue;
         memset(name, 'n', sizeof(name));
-        name[most[i].name] = 0;
+        name[longest] = 0;
         assert_int_equal(plan_one(format, name, 1, 128), MF_OK);
-        name[most[i].name] = 'n';
-        name[most[i].name + 1] = 0;
-        assert_int_equal(plan_one(format, open ? "n" : name, 1, 128),
-                         open ? MF_OK : MF_ERR_UNSUPPORTED);
-        assert_int_equal(plan_one(format, "n", (uint32_t)most[i].rank, 0),
-                         MF_OK);
-        if (!open) {
-            assert_int_equal(
-                plan_one(format, "n", (uint32_t)most[i].rank + 1, 0),
-                MF_ERR_UNSUPPORTED);
-            assert_int_equal(plan_one(format, "", 1, 128), MF_ERR_UNSUPPORTED);
-        }
+        name[longest] = 'n';
+        name[longest + 1] = 0;
+        assert_int_equal(plan_one(format, name, 1, 128),
+                         out->name_size_max ? MF_ERR_UNSUPPORTED : MF_OK);
+        assert_int_equal(plan_one(format, "", 1, 128),
+                         out->name_size_max ? MF_ERR_UNSUPPORTED : MF_OK);
+        assert_int_equal(plan_one(format, "n", most, 0), MF_OK);
+        assert_int_equal(plan_one(format, "n", most + 1, 0),
+                         out->rank_max ? MF_ERR_UNSUPPORTED : MF_OK);
+        assert_int_equal(plan_one(format, "\xff", 1, 128), MF_ERR_UNSUPPORTED);
     }
-    assert_int_equal(plan_one(&mf_format_safetensors, "__metadata__", 1, 128),
-                     MF_ERR_UNSUPPORTED);
-    assert_int_equal(plan_one(&mf_format_safetensors, "\xff", 1, 128),
-                     MF_ERR_UNSUPPORTED);
-    assert_int_equal(plan_one(&mf_format_apr, "\xff", 1, 128),
-                     MF_ERR_UNSUPPORTED);
+    assert_int_equal(
+        plan_one(mf_format_to_write("safetensors"), "__metadata__", 1, 128),
+        MF_ERR_UNSUPPORTED);
 }
 
 static void offsets_are_planned(void **state)
@@ -322,7 +316,7 @@ static void offsets_are_planned(void **state)
     struct mf_draft draft;
 
     (void)state;
-    mf_draft_init(&draft, env, &mf_format_gguf);
+    mf_draft_init(&draft, env, mf_format_to_write("gguf"));
     for (size_t i = 0; i < 40; i++) /* the table grows, twice */
         add(&draft, "t", 1, 33);
     draft.alignment = 64;
@@ -338,17 +332,16 @@ static void offsets_are_planned(void **state)
 /* Nearly 2^63 bytes, and more. */
 static void sizes_that_overflow(void **state)
 {
-    static const struct mf_format *const formats[] = { &mf_format_gguf,
-                                                       &mf_format_apr,
-                                                       &mf_format_safetensors };
     static const uint64_t sizes[] = { INT64_MAX, UINT64_MAX, UINT64_MAX - 31 };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(formats); i++) {
+    for (size_t i = 0; mf_formats[i]; i++) {
+        if (!mf_formats[i]->out)
+            continue;
         for (size_t k = 0; k < COUNT(sizes); k++)
-            assert_int_equal(plan_one(formats[i], "t", 1, sizes[k]),
+            assert_int_equal(plan_one(mf_formats[i], "t", 1, sizes[k]),
                              MF_ERR_LIMIT);
-        assert_int_equal(plan_one(formats[i], "t", 1, 1ULL << 62), MF_OK);
+        assert_int_equal(plan_one(mf_formats[i], "t", 1, 1ULL << 62), MF_OK);
     }
 }
 
@@ -365,7 +358,7 @@ static void versions_of_gguf(void **state)
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct mf_draft draft;
 
-        mf_draft_init(&draft, env, &mf_format_gguf);
+        mf_draft_init(&draft, env, mf_format_to_write("gguf"));
         draft.version = rows[i].version;
         draft.big_endian = rows[i].big_endian;
         mf_clear_error(env);
@@ -381,7 +374,7 @@ static void dimensions_of_version_1(void **state)
     struct mf_draft draft;
 
     (void)state;
-    mf_draft_init(&draft, env, &mf_format_gguf);
+    mf_draft_init(&draft, env, mf_format_to_write("gguf"));
     draft.version = 1;
     add(&draft, "t", 2, 128);
     assert_int_equal(mf_draft_plan(&draft), MF_ERR_UNSUPPORTED);
@@ -411,7 +404,7 @@ static void is_json(const struct mf_entry *entry, const char *expected)
     struct mf_json_out json = { .write = append, .user = &text };
     struct mf_draft draft;
 
-    mf_draft_init(&draft, env, &mf_format_apr);
+    mf_draft_init(&draft, env, mf_format_to_write("apr"));
     assert_int_equal(mf_entry_json(&draft, entry, &json, NULL), MF_OK);
     assert_string_equal(text.at, expected);
     mf_draft_release(&draft);

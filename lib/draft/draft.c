@@ -130,6 +130,68 @@ static enum mf_status place_tensors(struct mf_draft *draft)
     return MF_OK;
 }
 
+static enum mf_status check_tensor(const struct mf_draft *draft,
+                                   const struct mf_draft_tensor *tensor)
+{
+    const struct mf_format *format = draft->format;
+    size_t most = format->out->name_size_max;
+    struct mf_str name = tensor->name;
+
+    if (most > 0 && (name.size == 0 || name.size > most))
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the name of tensor '%s' has %zu bytes, %s allows 1 to "
+                       "%zu",
+                       mf_quote(name).text, name.size, format->name, most);
+    if (!mf_text_is_utf8(name.at, name.size) ||
+        (most > 0 && memchr(name.at, 0, name.size)))
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the name of tensor '%s' is not UTF-8 or contains a NUL",
+                       mf_quote(name).text);
+    if (format->out->rank_max > 0 && tensor->rank > format->out->rank_max)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' has %" PRIu32
+                       " dimensions, %s allows %" PRIu32,
+                       mf_quote(name).text, tensor->rank, format->name,
+                       format->out->rank_max);
+    return MF_OK;
+}
+
+/* The limits that a format's row states. */
+static enum mf_status check_limits(const struct mf_draft *draft)
+{
+    if (draft->big_endian && !draft->format->out->big_endian)
+        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s is always little-endian", draft->format->name);
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (check_tensor(draft, &draft->tensor[i]) != MF_OK)
+            return draft->env->error.status;
+    return MF_OK;
+}
+
+static enum mf_status sort_tensors(struct mf_draft *draft)
+{
+    if (!draft->format->out->earlier || draft->order ||
+        draft->tensor_count == 0)
+        return MF_OK;
+    draft->order =
+        mf_alloc(draft->env, draft->tensor_count * sizeof(*draft->order));
+    if (!draft->order)
+        return draft->env->error.status;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        draft->order[i] = (uint32_t)i;
+    mf_sort(draft->order, draft->tensor_count, draft->format->out->earlier,
+            draft->tensor);
+    return MF_OK;
+}
+
+enum mf_status mf_draft_check(struct mf_draft *draft)
+{
+    if (check_limits(draft) != MF_OK ||
+        draft->format->out->check(draft) != MF_OK)
+        return draft->env->error.status;
+    return sort_tensors(draft);
+}
+
 enum mf_status mf_draft_plan(struct mf_draft *draft)
 {
     const struct mf_format_out *out = draft->format->out;
@@ -141,7 +203,7 @@ enum mf_status mf_draft_plan(struct mf_draft *draft)
         draft->alignment = out->alignment;
     mf_sink_init(&sink, draft->env);
     sink.big_endian = draft->big_endian;
-    if (out->check(draft) != MF_OK || place_tensors(draft) != MF_OK ||
+    if (mf_draft_check(draft) != MF_OK || place_tensors(draft) != MF_OK ||
         out->head(draft, &sink) != MF_OK)
         return draft->env->error.status;
     draft->data_offset = sink.offset;

@@ -114,6 +114,14 @@ struct mf_format_out {
     /* Dimensions of 1 at a shape's end mean nothing to its readers: a scalar
      * is written with one, and a tensor that is quantized without any. */
     bool implied_ones;
+    bool big_endian; /* the newest version can be written so */
+    /* A tensor's name has 1 to so many bytes of UTF-8 without a NUL; 0: it is
+     * any UTF-8.  And the dimensions it has at most; 0: any number. */
+    size_t name_size_max;
+    uint32_t rank_max;
+    /* Whether tensor a of a table of struct mf_draft_tensor goes before b;
+     * NULL: their data is written in the order of the list. */
+    bool (*earlier)(const void *tensors, uint32_t a, uint32_t b);
 
     /* How the header keeps space free: the key of an entry that means nothing
      * (NULL: by white space), and the bytes that it takes in addition. */
@@ -155,7 +163,10 @@ struct mf_str mf_draft_key_at(const void *draft, size_t entry);
 /* A copy in the arena, terminated; at NULL after mf_fail. */
 struct mf_str mf_draft_text(struct mf_draft *draft, struct mf_str text);
 
-/* Checks what is listed and fixes all offsets. */
+/* Whether the format can carry all that is listed; orders the tensors. */
+enum mf_status mf_draft_check(struct mf_draft *draft);
+
+/* The same, and fixes all offsets. */
 enum mf_status mf_draft_plan(struct mf_draft *draft);
 
 /* Number i in the order of the data. */

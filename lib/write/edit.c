@@ -103,7 +103,7 @@ static enum mf_status keep_tensors(struct edit *edit)
 
     if (mf_draft_list_tensors(draft, edit->model, NULL, 0,
                               index->tensor_count) != MF_OK ||
-        draft->format->out->check(draft) != MF_OK)
+        mf_draft_check(draft) != MF_OK)
         return edit->env->error.status;
     for (size_t i = 0; i < draft->tensor_count; i++)
         draft->tensor[i].offset = index->tensor[i].offset - start;
