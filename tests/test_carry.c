@@ -291,8 +291,8 @@ static void two_values_of_one_key(void **state)
                      "\"a\":\"1\"},\"t\":{\"dtype\":\"F32\",\"shape\":[1],"
                      "\"data_offsets\":[0,4]}}   ",
                      4, scratch_path("two.safetensors"));
-    refuse("two.safetensors", "o.gguf", "two values of 'general.name'");
-    refuse("two.safetensors", "o.apr", "two values of 'name'");
+    refuse("two.safetensors", "o.gguf", "'general.name' would be duplicate");
+    refuse("two.safetensors", "o.apr", "'name' would be duplicate");
     leave_out("two.safetensors", "o.gguf", 1);
     leave_out("two.safetensors", "o.apr", 1);
     has("o.gguf", "a", MF_VALUE_STRING);

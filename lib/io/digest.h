@@ -11,11 +11,11 @@
  * and gzip: "123456789" gives 0xcbf43926. */
 uint32_t mf_crc32(uint32_t crc, const void *bytes, size_t size);
 
-/* The checksum of bytes with the checksum `first` and behind them `size` bytes
+/* The checksum of bytes with the checksum `first`, followed by `size` bytes
  * with the checksum `second`. */
 uint32_t mf_crc32_join(uint32_t first, uint32_t second, size_t size);
 
-/* Bytes of a digest of that kind. */
+/* Size of a digest of that kind, in bytes. */
 size_t mf_digest_size(enum mf_digest_kind kind);
 
 /* A digest of any bytes, in the order in which they are added.  The models'

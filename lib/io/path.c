@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * path.c - where a path leads
+ * path.c - paths, folders and symbolic links
  */
 #define _XOPEN_SOURCE 700 /* the sticky bit */
 #include "lib/io/path.h"
@@ -26,7 +26,7 @@ static bool too_long(void)
 }
 
 /* Up to and with the last slash; "." where there is none. */
-static bool take_folder(const char *path, char out[PATH_MAX])
+static bool copy_folder(const char *path, char out[PATH_MAX])
 {
     size_t size = mf_folder_size(path);
 
@@ -48,13 +48,13 @@ bool mf_is_planted(const struct stat *folder, const struct stat *file)
            file->st_uid != folder->st_uid;
 }
 
-/* Whether the link at path, which is as status has it, may be followed. */
+/* Whether the link at path, of that status, may be followed. */
 static bool may_follow(const char *path, const struct stat *status)
 {
     char name[PATH_MAX];
     struct stat folder;
 
-    if (!take_folder(path, name) || stat(name, &folder) != 0)
+    if (!copy_folder(path, name) || stat(name, &folder) != 0)
         return false;
     if (!mf_is_planted(&folder, status))
         return true;
@@ -69,8 +69,8 @@ static bool same_link(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Puts what the link at path says in the place of its name, unless it is no
- * longer the one that status was taken of: then path stays as it is. */
+/* Replaces the link at the end of path by what it leads to.  If it is no longer
+ * the link that status is of, path stays as it is, to be tried again. */
 static bool follow(char path[PATH_MAX], const struct stat *status)
 {
     char link[PATH_MAX];
@@ -115,7 +115,7 @@ int mf_open_folder(const char *path)
     char folder[PATH_MAX];
     int fd;
 
-    if (!take_folder(path, folder))
+    if (!copy_folder(path, folder))
         return -1;
     MF_AGAIN(fd, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * path.h - where a path leads
+ * path.h - paths, folders and symbolic links
  */
 #ifndef MF_LIB_PATH_H
 #define MF_LIB_PATH_H
@@ -12,7 +12,7 @@
 
 #include "lib/base/heap.h"
 
-/* A signal may end a call before it has done anything. */
+/* Repeats a call that a signal interrupted before it did anything. */
 #define MF_AGAIN(result, call)                                                 \
     do {                                                                       \
         (result) = (call);                                                     \
@@ -21,15 +21,14 @@
 /* Bytes of path up to and with its last slash. */
 size_t mf_folder_size(const char *path);
 
-/* Whether a file or link was put by somebody else into a folder where everyone
- * may make names: it belongs neither to us nor to the folder's owner.  Linux
- * lets nobody follow or write such ones where fs.protected_symlinks and its
- * like are set; we do not either way. */
+/* Whether a file or link may have been planted: it is in a folder such as /tmp,
+ * where everyone may create names, and belongs neither to us nor to the
+ * folder's owner.  Linux refuses to follow or write such files where
+ * fs.protected_symlinks and its like are set; we refuse in any case. */
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
 
-/* Follows symbolic links at the end of path, also one that leads to nothing
- * yet.  False with errno set where that fails: EPERM where a link is planted.
- */
+/* Follows symbolic links at the end of path, also one that leads to a file that
+ * does not exist.  False with errno set: EPERM where a link is planted. */
 bool mf_follow_links(const char *path, char out[PATH_MAX]);
 
 /* Opens the folder that path lies in; -1 with errno set. */
@@ -43,7 +42,7 @@ const char *mf_base_name(const char *path);
 const char *mf_path_sibling(struct mf_arena *arena, const char *path,
                             struct mf_str name);
 
-/* A name that ends with that suffix, and is more than it. */
+/* Whether a name ends with that suffix and is longer. */
 bool mf_name_ends(const char *name, const char *suffix);
 
 #endif

@@ -33,7 +33,7 @@ static bool find_all(struct mf_sha *sha, const struct calls *calls)
            find(library, calls->end, &sha->end);
 }
 
-/* glibc tells it in words alone: "failed to map segment", "cannot allocate
+/* glibc reports it only in words: "failed to map segment", "cannot allocate
  * ...", "cannot change memory protections". */
 static bool is_memory(const char *why)
 {

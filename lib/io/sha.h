@@ -2,8 +2,8 @@
  *
  * sha.h - SHA-1 and SHA-256 by the system's libcrypto, loaded when needed
  *
- * Building needs nothing of OpenSSL; a program that never asks for one of them
- * runs without it, too.
+ * Building needs nothing of OpenSSL, and a program that uses neither digest
+ * runs without it.
  */
 #ifndef MF_LIB_SHA_H
 #define MF_LIB_SHA_H
@@ -13,7 +13,7 @@
 
 struct mf_sha {
     void *library;
-    bool failed; /* libcrypto has, since the start */
+    bool failed; /* a call of libcrypto has failed */
     size_t size; /* of the digest */
     /* From OpenSSL's manual SHA256_Init(3).  These calls allocate nothing;
      * those of EVP_DigestInit(3) load a configuration and providers first,

@@ -25,7 +25,7 @@ static void keep(struct mf_sink *sink, enum mf_status status)
         sink->error = sink->env->error;
 }
 
-static void hand_on(struct mf_sink *sink)
+static void flush(struct mf_sink *sink)
 {
     if (sink->write && sink->filled > 0 && sink->status == MF_OK)
         keep(sink, sink->write(sink->user, sink->offset - sink->filled,
@@ -50,7 +50,7 @@ void mf_put(struct mf_sink *sink, const void *bytes, size_t size)
         size -= some;
         if (sink->filled == sizeof(sink->buffer)) {
             sink->offset -= size; /* as far as the buffer goes */
-            hand_on(sink);
+            flush(sink);
             sink->offset += size;
         }
     }
@@ -80,7 +80,7 @@ void mf_put_span(struct mf_sink *sink, const struct mf_source *source,
         return;
     }
     if (sink->span) {
-        hand_on(sink);
+        flush(sink);
         if (sink->status == MF_OK)
             keep(sink, sink->span(sink->user, sink->offset, source, span));
         sink->offset += span.size;
@@ -135,7 +135,7 @@ void mf_put_u64(struct mf_sink *sink, uint64_t value)
 
 enum mf_status mf_sink_finish(struct mf_sink *sink)
 {
-    hand_on(sink);
+    flush(sink);
     if (sink->status != MF_OK)
         sink->env->error = sink->error;
     return sink->status;

@@ -2,10 +2,10 @@
  *
  * sink.h - writing fields one after the other in the file's byte order
  *
- * A sink counts, and where it has a function it hands the bytes on in large
- * pieces: the same code tells how long a header will be and writes it.  After
- * the first failure it only counts on, and keeps what went wrong: whoever puts
- * values reads them meanwhile, and each reading begins without an error.
+ * A sink counts bytes, and where it has a function it passes them on in large
+ * pieces: the same code computes how long a header will be and writes it. After
+ * the first failure it only counts, and keeps the error: its callers read
+ * values from files in between, and each such read clears the env's error.
  */
 #ifndef MF_LIB_SINK_H
 #define MF_LIB_SINK_H
@@ -19,7 +19,7 @@ struct mf_sink {
     /* NULL: the bytes are only counted */
     enum mf_status (*write)(void *user, uint64_t offset, const void *bytes,
                             size_t size);
-    /* Where it is there, it gets a file's bytes as what they are, unread. */
+    /* If set, gets a span of a file instead of its bytes. */
     enum mf_status (*span)(void *user, uint64_t offset,
                            const struct mf_source *source, struct mf_span span);
     void *user;
@@ -28,11 +28,11 @@ struct mf_sink {
     size_t filled;
     bool big_endian;
     enum mf_status status; /* of the first failure */
-    struct mf_error error; /* what the env said of it */
+    struct mf_error error; /* the env's error then */
     uint8_t buffer[16 * 1024];
 };
 
-/* Counts from 0 on until a function is set. */
+/* Only counts, from 0, until a function is set. */
 void mf_sink_init(struct mf_sink *sink, struct mf_env *env);
 
 void mf_put(struct mf_sink *sink, const void *bytes, size_t size);
@@ -46,7 +46,7 @@ void mf_put_u16(struct mf_sink *sink, uint16_t value);
 void mf_put_u32(struct mf_sink *sink, uint32_t value);
 void mf_put_u64(struct mf_sink *sink, uint64_t value);
 
-/* Hands on what is left.  The first failure, which is the env's error again. */
+/* Passes on what is left.  Returns the first failure and restores its error. */
 enum mf_status mf_sink_finish(struct mf_sink *sink);
 
 #endif

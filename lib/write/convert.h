@@ -114,12 +114,16 @@ enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                    struct mf_crew *crew);
 
-/* MF_ERR_OUTPUT where one of them is a file that is read, or two are links to
- * one file, in output_guard.c. */
+/* MF_ERR_OUTPUT where an output is one of the inputs, or two outputs are links
+ * to one file; see output_guard.c. */
 enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
 
-/* Removes what was read, once all is in its place: the model's files and the
- * list of them. */
+/* For a dry run: MF_REASON_OUTPUT_EXISTS where a file exists that
+ * mf_outputs_write would refuse to replace. */
+enum mf_status mf_outputs_check_absent(const struct mf_outputs *outputs);
+
+/* Removes the model's files and their index.json, once all outputs are in
+ * place. */
 enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs);
 
 /* Writes them all; nothing stands at any path before all is on the disk. */

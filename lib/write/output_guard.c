@@ -195,6 +195,26 @@ enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
     return status == MF_OK ? check_links(outputs) : status;
 }
 
+/* ---- what exists already ---- */
+
+enum mf_status mf_outputs_check_absent(const struct mf_outputs *outputs)
+{
+    size_t count = outputs->count + (outputs->index_path ? 1 : 0);
+    struct stat status;
+
+    for (size_t i = 0; i < count; i++) {
+        const char *path = path_of(outputs, i);
+
+        if (strcmp(path, "-") != 0 && stat(path, &status) == 0 &&
+            S_ISREG(status.st_mode))
+            return mf_decline(
+                outputs->env, MF_REASON_OUTPUT_EXISTS, MF_NO_OFFSET,
+                "'%s' already exists",
+                mf_quote((struct mf_str){ path, strlen(path) }).text);
+    }
+    return MF_OK;
+}
+
 /* ---- deleting the inputs ---- */
 
 /* A file that was renamed over the input meanwhile was not read and stays. */
