@@ -4,6 +4,7 @@
  */
 #include "lib/hub/hub.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "lib/hub/config.h"
@@ -319,6 +320,7 @@ enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
 {
     struct hub hub = { .env = model->env, .draft = draft, .model = model };
 
+    assert(draft->format->values == MF_VALUES_TYPED); /* keys are GGUF's */
     if (read_config(&hub) != MF_OK)
         return failed(&hub);
     if (check_fields(&hub) != MF_OK || add_fields(&hub) != MF_OK)

@@ -2,6 +2,7 @@
  *
  * rename_table.c - looking up architectures and names in rename.def
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "lib/base/str.h"
@@ -126,6 +127,7 @@ const struct mf_rename_row *mf_rename_row_find(unsigned family,
 {
     struct mf_str rest = name;
 
+    assert(family != 0 && (side == MF_SIDE_GGUF || side == MF_SIDE_HF));
     *block = mf_rename_block(name, side);
     if (block->at) {
         rest.at = block->at + block->size + 1;

@@ -4,6 +4,7 @@
  */
 #include "lib/quantize/imatrix.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "lib/base/str.h"
@@ -112,8 +113,8 @@ static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
     return mf_imatrix_read_gguf(imatrix, choice);
 }
 
-/* What went wrong in this file is none of the model's faults. */
-static enum mf_status blame(struct mf_env *env, enum mf_status status)
+/* Marks an error as one in this file, not in the model. */
+static enum mf_status mark_error(struct mf_env *env, enum mf_status status)
 {
     if (status != MF_OK)
         env->error.file = MF_ERROR_IN_IMATRIX;
@@ -149,7 +150,7 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
         *out = imatrix;
     else
         mf_imatrix_close(imatrix);
-    return blame(env, status);
+    return mark_error(env, status);
 }
 
 void mf_imatrix_close(struct mf_imatrix *imatrix)
@@ -197,6 +198,7 @@ static enum mf_status divide(const struct mf_imatrix *imatrix,
     float counts[64];
     uint64_t some = sizeof(counts) / sizeof(*counts);
 
+    assert(matrices * entry->columns == entry->count); /* checked on opening */
     for (uint64_t matrix = 0; matrix < matrices; matrix++) {
         uint64_t left = matrices - matrix;
         float *row = out + matrix * entry->columns, used;
@@ -245,5 +247,6 @@ enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
     *found = entry != NULL;
     if (!entry)
         return MF_OK;
-    return blame(imatrix->env, read_entry(imatrix, entry, name, out, count));
+    return mark_error(imatrix->env,
+                      read_entry(imatrix, entry, name, out, count));
 }

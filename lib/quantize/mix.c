@@ -4,6 +4,7 @@
  */
 #include "lib/quantize/mix.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "lib/draft/carry.h"
@@ -335,6 +336,7 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
     struct mf_mix mix;
     size_t found;
 
+    assert(count > 0);
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
         mf_mix_check_imatrix(&mix, imatrix != NULL) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)

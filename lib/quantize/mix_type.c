@@ -24,6 +24,7 @@
  * After that come the user's own types, and last the fallback for rows that are
  * not whole blocks.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "lib/base/str.h"
@@ -401,6 +402,7 @@ enum mf_status mf_mix_type(struct mf_mix *mix,
     struct mf_str name = tensor->name;
     enum mf_type type = mix->type;
 
+    assert(mf_mix_selects(mix, tensor, fastest_first));
     if (mix->row < F16 && !mix->options->pure &&
         mixed_type(mix, name, row, several, &type) != MF_OK)
         return mix->env->error.status;

@@ -18,6 +18,8 @@
  */
 #include "lib/quantize/pattern_parse.h"
 
+#include <assert.h>
+
 #define DEPTH_MAX 50
 
 bool mf_pattern_fail(struct mf_pattern_parser *parser, const char *what)
@@ -88,6 +90,7 @@ static void copy_steps(struct mf_pattern_parser *parser, uint16_t start,
     struct mf_pattern *pattern = parser->pattern;
     uint16_t to = pattern->step_count, size = (uint16_t)(end - start);
 
+    assert(start <= end && end <= to);
     if (size > MF_PATTERN_STEPS - to) {
         mf_pattern_fail(parser, "is too long");
         return;

@@ -13,6 +13,7 @@
  * key has the architecture's prefix and its length is the number of blocks.  An
  * array that has that length by accident is shortened, too.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,6 +210,7 @@ enum mf_status mf_prune(struct mf_draft *const *drafts, size_t count,
     uint64_t tensors = 0;
     enum mf_status status;
 
+    assert(count > 0 && block_count > 0);
     for (size_t i = 0; i < count; i++)
         tensors += drafts[i]->tensor_count;
     status = mf_draft_number(facts, "*.block_count", &prune.blocks);
