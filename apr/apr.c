@@ -50,7 +50,7 @@ static void relative(struct mf_detection *out, const char *format,
 }
 
 /* The JSON container in its wrapper: an algorithm, a length, and from byte 9
- * on the container, an LZ4 block behind its size, or a zstd frame. */
+ * on the container, an LZ4 block after its size, or a zstd frame. */
 static bool is_wrapper(const struct mf_head *head)
 {
     const uint8_t *at = head->at;
@@ -91,7 +91,7 @@ static void probe_apr1(const struct mf_head *head, struct mf_detection *out)
     else if (head->size > 8 && little(head->at + 4, 2) == 1 && head->at[8] <= 1)
         relative(out, "whisper-apr", "whisper.apr's own layout");
     else
-        relative(out, "apr1", "APR1, but none of the two layouts known");
+        relative(out, "apr1", "APR1, but neither of its two known layouts");
 }
 
 static bool probe(const struct mf_head *head, struct mf_detection *out)
@@ -153,8 +153,8 @@ static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
      MF_TAKES(MF_VALUE_NULL))
 #define STRINGS (MF_TAKES(MF_VALUE_STRING) | MF_TAKES(MF_VALUE_NULL))
 
-/* JSON tells integers from others one by one; an empty array is one of nulls.
- * aprender writes fewer scores than tokens. */
+/* JSON has integers and other numbers side by side; an empty array is one of
+ * nulls. aprender writes fewer scores than tokens. */
 static const struct mf_vocabulary vocabulary = {
     .array = {
         { "tokenizer.vocabulary", STRINGS, "string", false },

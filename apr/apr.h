@@ -55,7 +55,7 @@ enum mf_status apr_read_metadata(struct mf_reader *reader,
                                  const struct mf_part *part,
                                  struct mf_span span);
 
-/* Whether aprender takes a value of that type, as JSON has it, under the key.
+/* Whether aprender accepts a value of that type, as JSON has it, under the key.
  */
 bool apr_key_takes(struct mf_str key, enum mf_value_type type);
 

@@ -7,7 +7,7 @@
 #define RANK_WRITTEN 8   /* aprender cuts off more */
 #define NAME_WRITTEN 256 /* likewise */
 
-/* What the entries that stand in the window need, to take room for all. */
+/* What the entries in the window need, to reserve memory for all. */
 static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
                              uint64_t count)
 {
@@ -40,9 +40,9 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
         what = "is empty";
     } else if (!mf_text_is_utf8(name.at, name.size) ||
                memchr(name.at, 0, name.size)) {
-        what = "is not UTF-8 or holds a NUL";
+        what = "is not UTF-8 or contains a NUL";
     } else if (mf_text_clean(name.at, name.size) < name.size) {
-        what = "holds a control or invisible character";
+        what = "contains a control or invisible character";
         severity = MF_WARNING;
     } else if (name.size > NAME_WRITTEN) {
         what = "is longer than the 256 bytes that aprender writes";
@@ -71,7 +71,7 @@ static void check_order(struct mf_index *index, const struct mf_part *part,
     if (order > 0 || (order == 0 && before->name_size > record->name_size))
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_APR_INDEX_ORDER, record->entry,
-            "tensor '%s' stands behind '%s', the index must be "
+            "tensor '%s' comes after '%s', the index must be "
             "sorted",
             mf_record_name(record).text, mf_record_name(before).text);
 }
@@ -143,7 +143,7 @@ enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
                               const struct mf_part *part, uint32_t count)
 {
     if (count == 0)
-        return MF_OK; /* what stands here is data already */
+        return MF_OK; /* the data begins here already */
     if (expect(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)

@@ -41,7 +41,7 @@ static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
     bool more;
 
     if (token != MF_JSON_STRING)
-        return unexpected(json, token, "dtype is no string");
+        return unexpected(json, token, "dtype is not a string");
     if (mf_json_text(json, word, sizeof(word) - 1, &size, &more) != MF_OK)
         return json->reader->env->error.status;
     for (uint64_t i = 0; i < size; i++)
@@ -72,7 +72,7 @@ static enum mf_status read_shape(struct mf_json *json, struct mf_index *index,
     uint64_t dim[MF_RANK_MAX], *kept;
 
     if (token != MF_JSON_BEGIN_ARRAY)
-        return unexpected(json, token, "shape is no array");
+        return unexpected(json, token, "shape is not an array");
     record->rank = 0;
     while ((token = mf_json_next(json)) == MF_JSON_NUMBER) {
         if (record->rank == MF_RANK_MAX ||
@@ -100,7 +100,7 @@ static enum mf_status read_name(struct mf_json *json, struct mf_index *index,
     struct mf_str name;
 
     if (token != MF_JSON_STRING)
-        return unexpected(json, token, "name is no string");
+        return unexpected(json, token, "name is not a string");
     if (mf_json_read_key(json, &index->arena, &name) != MF_OK)
         return index->env->error.status;
     record->name = name.at;
@@ -152,7 +152,7 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
         if (read_field(json, index, &record, &fields) != MF_OK)
             return index->env->error.status;
     if (token != MF_JSON_END_OBJECT)
-        return unexpected(json, token, "an entry is no object");
+        return unexpected(json, token, "an entry is not an object");
     if (fields != (NAME | DTYPE | SHAPE | OFFSET | SIZE))
         return refuse(json, "an entry lacks name, dtype, shape, offset or "
                             "size");
@@ -176,6 +176,6 @@ enum mf_status apr_read_json_index(struct mf_reader *reader,
         if (read_entry(&json, index, part) != MF_OK)
             return reader->env->error.status;
     if (token != MF_JSON_END_ARRAY)
-        return unexpected(&json, token, "an entry is no object");
+        return unexpected(&json, token, "an entry is not an object");
     return MF_OK;
 }

@@ -7,7 +7,7 @@
  */
 #include "apr/apr.h"
 
-/* The head of a value: its bytes, elements or members come behind it. */
+/* The head of a value: its bytes, elements or members follow. */
 struct head {
     enum mf_value_type type;
     union mf_number number;
@@ -59,7 +59,7 @@ static struct head text_of(uint64_t size)
     return (struct head){ .type = MF_VALUE_STRING, .size = size, .text = true };
 }
 
-/* 0xc0 to 0xdf: the type is in the byte, everything else behind it. */
+/* 0xc0 to 0xdf: the type is in the byte, everything else follows. */
 static struct head take_long(struct mf_reader *reader, uint8_t byte)
 {
     struct head head = { 0 };
@@ -117,7 +117,7 @@ static struct head take_long(struct mf_reader *reader, uint8_t byte)
     }
 }
 
-/* MF_VALUE_MIXED where the byte is no type. */
+/* MF_VALUE_MIXED where the byte is not a type. */
 static struct head take_head(struct mf_reader *reader)
 {
     uint8_t byte = mf_take_u8(reader);
@@ -246,7 +246,7 @@ static enum mf_status read_key(struct mf_reader *reader, struct mf_index *index,
         return reader->env->error.status;
     if (head.type != MF_VALUE_STRING || head.size > MF_NAME_MAX)
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, offset,
-                         "a metadata key is no string of at most %d bytes",
+                         "a metadata key is not a string of at most %d bytes",
                          MF_NAME_MAX);
     return take_text(reader, index, part, &head, &meta->key);
 }
@@ -284,14 +284,14 @@ enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
 
     if (start == end) {
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_METADATA,
-                      start, "there is no metadata, not even an empty map");
+                      start, "metadata is missing, not even an empty map");
         return MF_OK;
     }
     if (take_checked(reader, &head) != MF_OK)
         return reader->env->error.status;
     if (head.type != MF_VALUE_OBJECT)
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, start,
-                         "the metadata is no map");
+                         "the metadata is not a map");
     for (; head.size > 0; head.size--) {
         struct mf_meta *meta = mf_index_add_meta(index, part);
 
@@ -331,8 +331,8 @@ static enum mf_status begin(struct mf_values *values, const struct head *head,
 
 /* A key that is no string is told as an item all the same: the map's members
  * keep their order of key and value. */
-static enum mf_status tell(struct mf_values *values, bool key,
-                           struct mf_value *out)
+static enum mf_status next_value(struct mf_values *values, bool key,
+                                 struct mf_value *out)
 {
     struct head head;
 
@@ -358,7 +358,7 @@ enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out)
         return mf_values_text(values, out);
     if (!values->started) {
         values->started = true;
-        return tell(values, false, out);
+        return next_value(values, false, out);
     }
     if (values->depth == 0) {
         values->done = true;
@@ -369,7 +369,7 @@ enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out)
         bool key = level->object && level->left % 2 == 0;
 
         level->left--;
-        return tell(values, key, out);
+        return next_value(values, key, out);
     }
     values->depth--;
     out->event = MF_EVENT_END;

@@ -38,7 +38,7 @@ static enum mf_status check_header(struct mf_reader *reader,
                       "flags 0x%04x hold %s", header->flags,
                       header->flags & APR_UNDEFINED
                           ? "bits that are not defined"
-                          : "'signed', for which no layout is known");
+                          : "'signed', whose layout is unknown");
     if (header->reserved)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_RESERVED, 44,
                       "the reserved bytes are not all zero");
@@ -93,7 +93,7 @@ static void go_to_metadata(struct mf_reader *reader,
                         header->metadata.offset + header->metadata.size);
 }
 
-/* The metadata begins with '{' unless everything behind the header is
+/* The metadata begins with '{' unless everything after the header is
  * compressed: then this is a byte of something else, and the offsets are those
  * of the file that it becomes, so this comes before they are looked at. */
 static enum mf_status check_compression(struct mf_reader *reader,
@@ -150,7 +150,7 @@ static void check_order(struct mf_index *index, struct mf_part *part,
         set_room(part, header, index_end);
 }
 
-/* Behind the last tensor, padded or not, stands a footer of 4 bytes or
+/* After the last tensor, padded or not, comes a footer of 4 bytes or
  * nothing. */
 static void check_trailing(struct mf_index *index, struct mf_part *part,
                            uint64_t size)
@@ -161,7 +161,7 @@ static void check_trailing(struct mf_index *index, struct mf_part *part,
         const struct mf_record *record = &index->tensor[i];
 
         if (record->offset > size || record->size > size - record->offset)
-            return; /* TENSOR-BOUNDS will tell */
+            return; /* TENSOR-BOUNDS reports it */
         if (record->offset + record->size > end)
             end = record->offset + record->size;
     }
@@ -176,7 +176,7 @@ static void check_trailing(struct mf_index *index, struct mf_part *part,
         return;
     mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_TRAILING,
                   start + end,
-                  "%" PRIu64 " bytes stand behind the last tensor, where "
+                  "%" PRIu64 " bytes follow the last tensor, where "
                   "padding of %" PRIu64 " and a footer of 4 may",
                   rest, padded);
 }
@@ -199,7 +199,7 @@ static bool is_realizar(const struct mf_index *index,
     return false;
 }
 
-/* realizar's JSON index stands unpadded, before data that does too. */
+/* realizar's JSON index is not padded, nor is the data after it. */
 static void check_alignment(struct mf_index *index, const struct mf_part *part,
                             const struct apr_header *header)
 {

@@ -38,7 +38,7 @@ static enum kind kind_of_token(const struct mf_json *json,
     }
 }
 
-/* A field as it stands in an object: twice, the last one counts. */
+/* A field of an object; of duplicates the last one counts. */
 struct seen {
     uint64_t offset; /* 0: it does not */
     enum kind kind;
@@ -108,7 +108,7 @@ static void check_fields(struct mf_index *index, const struct mf_meta *meta,
     }
 }
 
-/* What the object of that key says under name; NULL where it is no count. */
+/* What the object of that key says under name; NULL where it is not a count. */
 static const struct seen *count_of(const struct seen *seen, const char *key,
                                    const char *name)
 {

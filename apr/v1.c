@@ -70,7 +70,7 @@ static void check_fields(struct mf_index *index, const struct mf_part *part,
                       20, "compression %u, the last is 3", header->compression);
     if (header->flags & V1_UNDEFINED)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 21,
-                      "flags 0x%02x hold a bit that is not defined",
+                      "flags 0x%02x have a bit that is not defined",
                       header->flags);
     if (header->quality > 100)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_V1_QUALITY,
@@ -119,7 +119,7 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
 
     if (size != expected)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_SIZE, 8,
-                      "the header asks for a file of %" PRIu64
+                      "the header implies a file of %" PRIu64
                       " bytes, it has %" PRIu64,
                       expected, size);
     else

@@ -79,7 +79,7 @@ static enum mf_status put_metadata(const struct mf_draft *draft,
             return draft->env->error.status;
     }
     mf_json_end(&json, '}');
-    /* White space behind it belongs to it: room for an edit. */
+    /* White space after it belongs to it: room for an edit. */
     mf_put_filler(sink, ' ', draft->reserve);
     return MF_OK;
 }

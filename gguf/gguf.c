@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * gguf.c - GGUF's row in the list of formats: how it is told, its types, facts
+ * gguf.c - GGUF's row in the table of formats: detection, types, facts
  */
 #include "gguf/gguf.h"
 
@@ -86,7 +86,7 @@ static const char *type_name(uint32_t id)
 
 enum mf_type gguf_file_type_of(uint64_t file_type)
 {
-    switch (file_type) { /* one that was only guessed is none of these */
+    switch (file_type) { /* not one that was guessed */
 #define FILE_TYPE(id, name, TYPE)                                              \
     case id:                                                                   \
         return MF_TYPE_##TYPE;

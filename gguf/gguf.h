@@ -21,7 +21,7 @@ static inline uint64_t gguf_count_size(uint32_t version)
     return version == 1 ? 4 : 8;
 }
 
-/* Bytes of a number or bool; 0 for a string, an array, and what is no type. */
+/* Bytes of a number or bool; 0 for a string, an array, an unknown type. */
 size_t gguf_number_size(uint32_t type);
 
 /* The number, or bool as it should be: *odd is its byte where that is neither
@@ -34,10 +34,10 @@ union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
 enum mf_type gguf_type_of(uint32_t id);
 
 /* The type that most tensors of a model with that general.file_type have;
- * MF_TYPE_UNKNOWN where it tells nothing. */
+ * MF_TYPE_UNKNOWN where it says nothing. */
 enum mf_type gguf_file_type_of(uint64_t file_type);
 
-/* The name of such a mix, guessed or not; NULL where it is none. */
+/* The name of such a mix, guessed or not; NULL for an unknown number. */
 const char *gguf_file_type_name(uint64_t file_type);
 
 /* The name of a removed or a fork's type; NULL where id is neither. */
@@ -45,9 +45,10 @@ const char *gguf_fork_type(uint32_t id, bool *removed);
 
 enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
                           struct mf_part *part);
-/* What was met of the keys that the reader itself needs; begins as all zero. */
+/* What the keys that the reader itself needs said so far; begins as all zero.
+ */
 struct gguf_special {
-    bool aligned; /* general.alignment was met */
+    bool aligned; /* general.alignment was read */
     struct mf_split_keys split;
 };
 

@@ -23,7 +23,7 @@ static enum mf_status ends(struct walk *walk)
 
 /* ---- keys ---- */
 
-/* A key's parts stand between dots, and none is empty. */
+/* A key's parts are separated by dots and not empty. */
 static bool has_empty_part(struct mf_str key)
 {
     for (size_t i = 0; i < key.size; i++)
@@ -48,7 +48,7 @@ static void check_key(struct walk *walk, uint64_t offset)
     if (!plain)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_GGUF_KEY_CHARS, offset,
-                      "key '%s' holds a byte that is not printable ASCII",
+                      "key '%s' contains a byte that is not printable ASCII",
                       mf_quote(key).text);
     else if (!styled)
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
@@ -56,10 +56,10 @@ static void check_key(struct walk *walk, uint64_t offset)
                       "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
                       mf_quote(key).text);
     else if (has_empty_part(key))
-        mf_index_note(walk->index, walk->part->shard, MF_WARNING,
-                      MF_RULE_GGUF_KEY_STYLE, offset,
-                      "key '%s' has nothing before, behind or between its dots",
-                      mf_quote(key).text);
+        mf_index_note(
+            walk->index, walk->part->shard, MF_WARNING, MF_RULE_GGUF_KEY_STYLE,
+            offset, "key '%s' has an empty part before, after or between dots",
+            mf_quote(key).text);
 }
 
 static enum mf_status read_key(struct walk *walk)
@@ -152,7 +152,7 @@ static enum mf_status read_string(struct walk *walk)
         memchr(text, 0, meta->text.size))
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_GGUF_TEXT_UTF8, meta->span.offset,
-                      "the text of '%s' is not UTF-8, or holds a NUL",
+                      "the text of '%s' is not UTF-8, or contains a NUL",
                       mf_quote(meta->key).text);
     return MF_OK;
 }
@@ -213,7 +213,7 @@ static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
     return MF_OK;
 }
 
-/* Passes over all elements of a level that holds no arrays. */
+/* Passes over all elements of an array without arrays in it. */
 static enum mf_status pass_elements(struct walk *walk,
                                     const struct mf_level *level)
 {
@@ -235,7 +235,7 @@ static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
 
     mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                   MF_RULE_GGUF_ARRAY_NESTED, walk->meta->span.offset,
-                  "'%s' holds arrays of arrays, which ggml cannot read",
+                  "'%s' contains arrays of arrays, which ggml cannot read",
                   mf_quote(walk->meta->key).text);
     while (depth > 0) {
         struct mf_level *top = &level[depth - 1];

@@ -19,7 +19,7 @@ static enum mf_status check_count(struct mf_reader *reader, const char *what,
                      count, what, entry_size, left);
 }
 
-/* Where the data begins: behind the infos, on a multiple of the alignment. */
+/* Where the data begins: after the infos, on a multiple of the alignment. */
 static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
 {
     uint64_t end = mf_reader_offset(reader);
@@ -27,7 +27,7 @@ static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
     if (!mf_align_up(end, part->alignment, &part->data_offset))
         return mf_refuse(reader->env, MF_RULE_GGUF_ALIGNMENT, end,
                          "the data cannot begin on a multiple of %" PRIu64
-                         " behind offset %" PRIu64,
+                         " after offset %" PRIu64,
                          part->alignment, end);
     if (part->data_offset <= reader->source->size)
         part->padding[0] = (struct mf_span){ end, part->data_offset - end };

@@ -11,7 +11,7 @@
 /* Tokens of some vocabularies are single bytes of a character. */
 #define VOCABULARY "tokenizer."
 
-/* False for a text that is not UTF-8 or holds a NUL. */
+/* False for a text that is not UTF-8 or contains a NUL. */
 static bool take_text(struct mf_reader *reader, uint64_t size)
 {
     bool has_nul;
@@ -25,7 +25,7 @@ static void check_string(struct mf_reader *reader, struct mf_index *index,
     if (!take_text(reader, meta->span.size))
         mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
                       meta->span.offset,
-                      "the text of '%s' is not UTF-8, or holds a NUL",
+                      "the text of '%s' is not UTF-8, or contains a NUL",
                       mf_quote(meta->key).text);
 }
 
@@ -58,7 +58,7 @@ static void check_strings(struct mf_reader *reader, uint32_t version,
     }
 }
 
-/* An exponent of ones, in the two highest bytes, is an infinity or none. */
+/* An exponent of ones, in the two highest bytes, is an infinity or NaN. */
 static bool is_finite(const uint8_t *at, size_t size, bool big_endian)
 {
     uint8_t high = at[big_endian ? 0 : size - 1];
@@ -148,22 +148,23 @@ static void check_array(struct mf_reader *reader, struct mf_index *index,
     if (all.bad == 0 || reader->failed)
         return;
     if (all.of == MF_VALUE_STRING)
-        mf_index_note(index, meta->shard, token ? MF_NOTE : MF_WARNING,
-                      MF_RULE_GGUF_TEXT_UTF8, all.offset,
-                      "%" PRIu64 " of the %" PRIu64
-                      " texts of '%s' are not UTF-8, or hold a NUL; the first "
-                      "is element %" PRIu64,
-                      all.bad, all.passed, mf_quote(meta->key).text, all.first);
+        mf_index_note(
+            index, meta->shard, token ? MF_NOTE : MF_WARNING,
+            MF_RULE_GGUF_TEXT_UTF8, all.offset,
+            "%" PRIu64 " of the %" PRIu64
+            " texts of '%s' are not UTF-8, or contain a NUL; the first "
+            "is element %" PRIu64,
+            all.bad, all.passed, mf_quote(meta->key).text, all.first);
     else
         mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_META_NOT_FINITE,
                       all.offset,
                       "%" PRIu64 " of the %" PRIu64
-                      " numbers of '%s' are infinite or none; the first is "
+                      " numbers of '%s' are NaN or infinite; the first is "
                       "element %" PRIu64,
                       all.bad, all.passed, mf_quote(meta->key).text, all.first);
 }
 
-/* Arrays of other numbers hold nothing that could be wrong here. */
+/* Arrays of other numbers have no value that could be wrong here. */
 static bool is_walked(const struct mf_meta *meta)
 {
     return meta->type == MF_VALUE_ARRAY &&

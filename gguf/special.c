@@ -30,8 +30,8 @@ static enum mf_status take_alignment(struct mf_index *index,
         mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
                       meta->span.offset,
                       "general.alignment is %" PRIu64
-                      "; not every reader takes less than 8, more than 2^20 "
-                      "or what is no power of two",
+                      "; some readers reject values below 8, above 2^20 "
+                      "or not a power of two",
                       value);
     part->alignment = value;
     return MF_OK;

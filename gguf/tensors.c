@@ -5,9 +5,9 @@
 #include "gguf/gguf.h"
 
 #define RANK_ALLOWED 4
-#define NAME_ALLOWED 64 /* ggml itself takes one byte less */
+#define NAME_ALLOWED 64 /* ggml itself allows one byte less */
 
-/* What the infos that stand in the window need, to take room for all. */
+/* What the infos in the window need, to reserve memory for all. */
 static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
                              uint64_t count)
 {
@@ -46,7 +46,7 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
     else if (name.size == NAME_ALLOWED)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH,
                          record->entry,
-                         "tensor '%s' has a name of %zu bytes, ggml takes %d",
+                         "tensor '%s' has a name of %zu bytes, ggml allows %d",
                          mf_quote(name).text, name.size, NAME_ALLOWED - 1);
     else if (name.size == 0)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME,
@@ -59,7 +59,7 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                          ? MF_WARNING
                          : MF_ERROR,
                      MF_RULE_GGUF_NAME_CHARS, record->entry,
-                     "the name of tensor '%s' holds a control or invisible "
+                     "the name of tensor '%s' contains a control or invisible "
                      "character or is not UTF-8",
                      mf_quote(name).text);
 }
@@ -196,7 +196,7 @@ static enum mf_status read_info(struct mf_reader *reader,
     if (record.name_size == 0 && record.rank == 0 && record.type_id == 0 &&
         record.offset == 0)
         return mf_refuse(reader->env, MF_RULE_GGUF_ENTRY_EMPTY, record.entry,
-                         "the tensor list holds nothing but zeros from here");
+                         "the tensor list is all zeros from here");
     check_name(index, &record);
     check_shape(index, &record);
     check_type(index, &record);

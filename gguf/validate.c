@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - what only GGUF asks of a whole model
+ * validate.c - checks of a whole model that only GGUF has
  */
 #include "gguf/gguf.h"
 
@@ -154,7 +154,7 @@ static void check_quantization_version(struct mf_index *index)
 
 /* ---- layout ---- */
 
-/* ggml wants each tensor where the padded ones before it end. */
+/* ggml expects each tensor where the padded ones before it end. */
 static void check_order(struct mf_index *index, const struct mf_part *part)
 {
     for (size_t i = 1; i < part->count; i++) {
@@ -165,7 +165,7 @@ static void check_order(struct mf_index *index, const struct mf_part *part)
             continue;
         mf_index_note_of(
             index, record, MF_WARNING, MF_RULE_GGUF_ORDER, record->entry,
-            "data of tensor '%s' stands before that of '%s', "
+            "data of tensor '%s' comes before that of '%s', "
             "which the list has first: ggml refuses that",
             mf_record_name(record).text, mf_record_name(record - 1).text);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.c - GGUF's numbers, and its values told event by event
+ * values.c - GGUF's numbers, and its values one event at a time
  */
 #include "gguf/gguf.h"
 
@@ -76,7 +76,7 @@ union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
     return number;
 }
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
 /* Opening the model has walked through the value, so a fault here means that
  * the file was changed since. */
@@ -106,8 +106,8 @@ static enum mf_status begin_array(struct mf_values *values,
     return MF_OK;
 }
 
-static enum mf_status tell(struct mf_values *values, enum mf_value_type type,
-                           struct mf_value *out)
+static enum mf_status next_value(struct mf_values *values,
+                                 enum mf_value_type type, struct mf_value *out)
 {
     struct mf_reader *reader = &values->reader;
     uint8_t odd;
@@ -117,7 +117,7 @@ static enum mf_status tell(struct mf_values *values, enum mf_value_type type,
     out->event = MF_EVENT_ITEM;
     out->type = type;
     if (type == MF_VALUE_STRING) {
-        /* The span of a lone string begins behind its length. */
+        /* The span of a lone string begins after its length. */
         values->text_event = MF_EVENT_ITEM;
         values->text_left = values->depth == 0
                                 ? values->meta.span.size
@@ -138,7 +138,7 @@ enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out)
         return mf_values_text(values, out);
     if (!values->started) {
         values->started = true;
-        return tell(values, values->meta.type, out);
+        return next_value(values, values->meta.type, out);
     }
     if (values->depth == 0) {
         values->done = true;
@@ -147,7 +147,7 @@ enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out)
     level = &values->level[values->depth - 1];
     if (level->left > 0) {
         level->left--;
-        return tell(values, (enum mf_value_type)level->of, out);
+        return next_value(values, (enum mf_value_type)level->of, out);
     }
     values->depth--;
     out->event = MF_EVENT_END;

@@ -82,7 +82,7 @@ static enum mf_status check_version(const struct mf_draft *draft)
 {
     if (draft->version < 1 || draft->version > 3)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "there is no version %" PRIu32 " of GGUF to write",
+                       "cannot write version %" PRIu32 " of GGUF",
                        draft->version);
     if (draft->big_endian && draft->version < 3)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
@@ -137,14 +137,14 @@ static void put_string(const struct mf_draft *draft, struct mf_sink *sink,
     mf_put(sink, text.at, text.size);
 }
 
-static enum mf_status hold(struct telling *telling, struct mf_str piece)
+static enum mf_status keep_piece(struct telling *telling, struct mf_str piece)
 {
     size_t size = telling->held_size + piece.size;
     char *moved;
 
     if (size > HELD_MAX)
         return mf_fail(telling->draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "'%s' holds a string of more than %zu bytes",
+                       "'%s' contains a string of more than %zu bytes",
                        mf_quote(telling->entry->key).text, HELD_MAX);
     if (size > telling->held_room) {
         moved = mf_env_resize(telling->draft->env, telling->held,
@@ -168,7 +168,7 @@ static enum mf_status put_text(struct telling *telling,
         put_string(telling->draft, telling->sink, value->text);
         return MF_OK;
     }
-    if (hold(telling, value->text) != MF_OK)
+    if (keep_piece(telling, value->text) != MF_OK)
         return telling->draft->env->error.status;
     if (value->more)
         return MF_OK;
@@ -215,7 +215,7 @@ static enum mf_status other_type(const struct telling *telling,
                                  enum mf_value_type type)
 {
     return mf_fail(telling->draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'%s' holds a value that is no %s",
+                   "'%s' contains a value that is not of type %s",
                    mf_quote(telling->entry->key).text,
                    mf_value_type_name(type));
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * index.c - model.safetensors.index.json: which shard holds which tensor
+ * index.c - model.safetensors.index.json: which shard has which tensor
  *
  *     {"metadata": {"total_size": 72},
  *      "weight_map": {"norm.weight": "model-00001-of-00002.safetensors", ...}}
  *
  * The map is walked twice and never kept: once for the names of the shards,
- * and once, when these were read, to hold it against what they have.
+ * and once, when these were read, to compare it with what they have.
  */
 #include "safetensors/safetensors.h"
 
@@ -29,8 +29,8 @@ struct walk {
 
     const struct mf_shard_names *listed; /* while verifying */
     struct mf_index *index;              /* likewise, else NULL */
-    char *name;   /* of the line's tensor: NAME_ROOM bytes */
-    uint8_t *met; /* one bit for each tensor: it has a line */
+    char *name;           /* of the line's tensor: NAME_ROOM bytes */
+    uint8_t *listed_bits; /* one for each tensor: it has a line */
 };
 
 #define NAME_ROOM ((size_t)MF_NAME_MAX + 1)
@@ -50,7 +50,7 @@ static int compare(struct mf_str a, struct mf_str b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* Where name stands, or would have to stand, among the sorted ones. */
+/* Where name is, or would have to be, among the sorted ones. */
 static size_t place_of(const struct mf_shard_names *names, struct mf_str name)
 {
     size_t low = 0, high = names->count;
@@ -66,8 +66,8 @@ static size_t place_of(const struct mf_shard_names *names, struct mf_str name)
     return low;
 }
 
-static bool stands_at(const struct mf_shard_names *names, struct mf_str name,
-                      size_t place)
+static bool is_at(const struct mf_shard_names *names, struct mf_str name,
+                  size_t place)
 {
     return place < names->count && compare(names->name[place], name) == 0;
 }
@@ -119,13 +119,13 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
 
 /* ---- the walk ---- */
 
-/* *met: whether the index has had a member of that name before. */
-static void note_twice(const struct walk *walk, bool *met, const char *name)
+/* *seen: whether the index has had a member of that name before. */
+static void note_twice(const struct walk *walk, bool *seen, const char *name)
 {
-    if (*met && walk->index)
+    if (*seen && walk->index)
         mf_index_note(walk->index, 0, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
                       MF_NO_OFFSET, "the index has %s twice", name);
-    *met = true;
+    *seen = true;
 }
 
 static enum mf_status walk_map(struct walk *walk)
@@ -137,7 +137,7 @@ static enum mf_status walk_map(struct walk *walk)
         return failed(walk);
     if (token != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
-                         "weight_map is no object");
+                         "weight_map is not an object");
     note_twice(walk, &walk->has_map, "weight_map");
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk->line(walk) != MF_OK)
@@ -163,7 +163,7 @@ static void check_total_size(struct walk *walk, enum mf_json_token token)
     if (token != MF_JSON_NUMBER || !mf_json_plain_u64(&walk->json, &size))
         mf_index_note(walk->index, 0, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
                       MF_NO_OFFSET,
-                      "total_size of the index is no whole number");
+                      "total_size of the index is not a whole number");
     else if (size != sum)
         mf_index_note(walk->index, 0, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
                       MF_NO_OFFSET,
@@ -173,7 +173,7 @@ static void check_total_size(struct walk *walk, enum mf_json_token token)
 }
 
 /* The key that was just announced, terminated; "" where it is longer than any
- * that means something here, or holds a NUL. */
+ * that means something here, or contains a NUL. */
 static enum mf_status read_key(struct walk *walk, char key[16])
 {
     uint64_t size;
@@ -233,7 +233,7 @@ static enum mf_status walk_index(struct walk *walk, struct mf_reader *reader)
     token = mf_json_next(json);
     if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
         return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
-                         "the index is no JSON object");
+                         "the index is not a JSON object");
     while (token != MF_JSON_ERROR &&
            (token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk_member(walk) != MF_OK)
@@ -254,7 +254,7 @@ static enum mf_status list_line(struct walk *walk)
     if (read_shard(walk, &shard) != MF_OK)
         return failed(walk);
     place = place_of(names, shard);
-    if (stands_at(names, shard, place))
+    if (is_at(names, shard, place))
         return MF_OK;
     if (names->count == SHARDS_MAX)
         return mf_refuse(walk->env, MF_RULE_FILE_LIMIT, walk->json.token_offset,
@@ -285,7 +285,7 @@ static enum mf_status list(struct mf_reader *reader,
                          "safetensors files");
     if (names->count == 0)
         return mf_refuse(walk.env, MF_RULE_FILE_FIELD, 0,
-                         "weight_map is empty: there is no shard to read");
+                         "weight_map is empty: no shard to read");
     return MF_OK;
 }
 
@@ -308,11 +308,11 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
         return;
     }
     record = &index->tensor[row];
-    if (walk->met[row / 8] >> row % 8 & 1)
+    if (walk->listed_bits[row / 8] >> row % 8 & 1)
         mf_index_note(index, (uint32_t)shard, MF_ERROR,
                       MF_RULE_ST_INDEX_DUPLICATE, MF_NO_OFFSET,
                       "the index has tensor '%s' twice", mf_quote(tensor).text);
-    walk->met[row / 8] |= (uint8_t)(1u << row % 8);
+    walk->listed_bits[row / 8] |= (uint8_t)(1u << row % 8);
     if (record->shard == shard)
         return;
     mf_index_note_of(
@@ -335,7 +335,7 @@ static enum mf_status verify_line(struct walk *walk)
         read_shard(walk, &shard) != MF_OK)
         return failed(walk);
     place = place_of(walk->listed, shard);
-    if (!stands_at(walk->listed, shard, place))
+    if (!is_at(walk->listed, shard, place))
         return mf_fail(walk->env, MF_ERR_IO, offset,
                        "the index changed while it was read");
     check_line(walk, (struct mf_str){ walk->name, (size_t)size }, place);
@@ -352,7 +352,7 @@ static void check_unlisted(struct walk *walk)
         const struct mf_record *record = &index->tensor[i];
         struct mf_str name = { record->name, record->name_size };
 
-        if (walk->met[i / 8] >> i % 8 & 1 ||
+        if (walk->listed_bits[i / 8] >> i % 8 & 1 ||
             mf_names_find(&index->tensor_names, name) != i)
             continue;
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_ST_INDEX_EXTRA,
@@ -376,8 +376,8 @@ static enum mf_status verify(struct mf_reader *reader, struct mf_index *index,
 
     if (!scratch)
         return failed(&walk);
-    walk.met = (uint8_t *)scratch + NAME_ROOM;
-    memset(walk.met, 0, room - NAME_ROOM);
+    walk.listed_bits = (uint8_t *)scratch + NAME_ROOM;
+    memset(walk.listed_bits, 0, room - NAME_ROOM);
     if (walk_index(&walk, reader) == MF_OK)
         check_unlisted(&walk);
     mf_release(reader->env, scratch, room);
@@ -386,7 +386,7 @@ static enum mf_status verify(struct mf_reader *reader, struct mf_index *index,
 
 /* ---- detection ---- */
 
-/* Where text goes on behind white space and then `expected`; NULL where it
+/* Where text continues after white space and then `expected`; NULL where it
  * does not have that. */
 static const uint8_t *expect(const uint8_t *at, const uint8_t *end,
                              const char *expected)

@@ -2,14 +2,15 @@
  *
  * read.c - the header of a safetensors file
  *
- * The header tells no count, so it is walked twice: see struct st_walk.  All
- * that ends an open ends the first walk already, before a table is taken.
+ * The header has no count of tensors, so it is walked twice: see struct
+ * st_walk.  All that ends an open ends the first walk already, before a table
+ * is taken.
  */
 #include "safetensors/safetensors.h"
 
 #define METADATA "__metadata__"
 
-/* Room behind the last name: for the key of the metadata, which may follow it,
+/* Room after the last name: for the key of the metadata, which may follow it,
  * and for what the tokenizer wants at least. */
 #define NAME_SLACK sizeof(METADATA)
 
@@ -31,7 +32,7 @@ static void note_name(struct st_walk *walk, const struct mf_record *record)
              record->name_size)
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_ST_NAME, record->entry,
-                      "the name of tensor '%s' holds characters that cannot "
+                      "the name of tensor '%s' contains characters that cannot "
                       "be shown",
                       mf_record_name(record).text);
 }
@@ -86,7 +87,7 @@ static void note_metadatum(struct st_walk *walk, struct mf_str key,
                            uint64_t offset)
 {
     mf_index_note(walk->index, walk->part->shard, MF_ERROR, MF_RULE_ST_METADATA,
-                  offset, "the value of '%s' in " METADATA " is no string",
+                  offset, "the value of '%s' in " METADATA " is not a string",
                   mf_quote(key).text);
 }
 
@@ -145,7 +146,7 @@ static enum mf_status read_metadata(struct st_walk *walk)
     if (walk->metadata_seen)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_ST_METADATA, json->token_offset,
-                      METADATA " stands twice");
+                      "duplicate " METADATA);
     walk->metadata_seen = true;
     if (token != MF_JSON_BEGIN_OBJECT) {
         bool null = token == MF_JSON_NULL;
@@ -164,7 +165,7 @@ static enum mf_status read_metadata(struct st_walk *walk)
 
 /* ---- the whole ---- */
 
-/* A key of the header, and what stands behind it. */
+/* A key of the header, and its value. */
 static enum mf_status read_member(struct st_walk *walk)
 {
     struct mf_json *json = &walk->json;
@@ -204,11 +205,11 @@ static enum mf_status walk_header(struct st_walk *walk,
         return st_failed(walk);
     if (token != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD,
-                         json->token_offset, "the header is no JSON object");
+                         json->token_offset, "the header is not a JSON object");
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (read_member(walk) != MF_OK)
             return st_failed(walk);
-    /* The object is over; anything but white space behind it is an error. */
+    /* The object is over; anything but white space after it is an error. */
     if (token != MF_JSON_ERROR)
         mf_json_next(json);
     return st_failed(walk);
@@ -249,7 +250,7 @@ static enum mf_status read_length(struct mf_reader *reader,
     if (size > left)
         return mf_refuse(index->env, MF_RULE_FILE_COUNT, 0,
                          "the header has %" PRIu64 " bytes, the file only "
-                         "%" PRIu64 " behind its length",
+                         "%" PRIu64 " after its length",
                          size, left);
     part->data_offset = ST_LENGTH_SIZE + size;
     mf_reader_limit(reader, part->data_offset);

@@ -48,7 +48,7 @@ static uint64_t header_size(const uint8_t *at)
 }
 
 /* There is no magic.  A size that can be is mostly NUL bytes, and a '{' must
- * follow, maybe behind white space.  A size that cannot be (too large, in the
+ * follow, maybe after white space.  A size that cannot be (too large, in the
  * other byte order) is believed to be meant as one where no text could hold
  * it and a key follows the brace: then the error can say what is wrong. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
@@ -92,7 +92,7 @@ static void validate(struct mf_index *index, const struct mf_part *parts,
             mf_index_note(index, parts[i].shard, MF_WARNING, MF_RULE_ST_ALIGN,
                           0,
                           "the data begins at %" PRIu64
-                          ", no multiple of 8: the header is not padded",
+                          ", not a multiple of 8: the header is not padded",
                           parts[i].data_offset);
         for (size_t t = 0; t < parts[i].count; t++) {
             const struct mf_record *record = &index->tensor[parts[i].first + t];
@@ -105,7 +105,7 @@ static void validate(struct mf_index *index, const struct mf_part *parts,
             mf_index_note_of(index, record, MF_WARNING, MF_RULE_ST_ALIGN,
                              record->entry,
                              "tensor '%s' starts at byte %" PRIu64
-                             " of the data, no multiple of its %" PRIu32,
+                             " of the data, not a multiple of its %" PRIu32,
                              mf_record_name(record).text, start, size);
             break;
         }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * safetensors.h - what the files of this folder tell each other
+ * safetensors.h - what the files of this folder share
  */
 #ifndef MF_SAFETENSORS_H
 #define MF_SAFETENSORS_H
 
 #include "lib/model/format.h"
 
-/* A file: 8 bytes that tell the header's size, least significant first; the
+/* A file: 8 bytes of the header's size, least significant first; the
  * header, a JSON object; the tensors' data, end to end. */
 #define ST_LENGTH_SIZE 8
 
@@ -18,7 +18,7 @@
  * it and to count, once, filling, to keep and to note. */
 struct st_walk {
     struct mf_json json;
-    struct mf_json behind; /* as it was behind the first tensor */
+    struct mf_json after; /* as it was after the first tensor */
     struct mf_index *index;
     struct mf_part *part; /* the file */
     bool filling;
@@ -46,7 +46,7 @@ enum mf_status mf_safetensors_tensor(struct st_walk *walk,
  * MF_TYPE_UNKNOWN for any other. */
 enum mf_type mf_safetensors_type(struct mf_str dtype);
 
-/* The word for a type; NULL where there is none. */
+/* The word for a type; NULL for any other type. */
 const char *mf_safetensors_dtype(uint32_t type);
 
 /* In write.c. */

@@ -39,7 +39,7 @@ static enum mf_status read_numbers(struct st_walk *walk,
     numbers->offset = json->token_offset;
     if (token != MF_JSON_BEGIN_ARRAY && token != MF_JSON_ERROR)
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, numbers->offset,
-                         "%s of tensor '%s' is no array", numbers->field,
+                         "%s of tensor '%s' is not an array", numbers->field,
                          mf_record_name(record).text);
     for (; token != MF_JSON_ERROR && numbers->count <= numbers->most;
          numbers->count++) {
@@ -51,7 +51,7 @@ static enum mf_status read_numbers(struct st_walk *walk,
         if (token != MF_JSON_NUMBER || !mf_json_plain_u64(json, &value))
             return mf_refuse(
                 walk->index->env, MF_RULE_FILE_FIELD, json->token_offset,
-                "%s of tensor '%s': %s is no whole number from 0 "
+                "%s of tensor '%s': %s is not a whole number from 0 "
                 "to 2^64 - 1",
                 numbers->field, mf_record_name(record).text,
                 token == MF_JSON_NUMBER ? json->digits : "an element");
@@ -74,7 +74,7 @@ static enum mf_status read_dtype(struct st_walk *walk, struct mf_record *record)
         return st_failed(walk);
     if (token != MF_JSON_STRING)
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, offset,
-                         "dtype of tensor '%s' is no string",
+                         "dtype of tensor '%s' is not a string",
                          mf_record_name(record).text);
     if (mf_json_text(json, word, sizeof(word), &size, &more) != MF_OK)
         return st_failed(walk);
@@ -322,17 +322,17 @@ enum mf_status mf_safetensors_tensor(struct st_walk *walk,
     struct mf_json *json = &walk->json;
     uint64_t left = mf_reader_left(json->reader);
 
-    if (!walk->behind.reader) {
+    if (!walk->after.reader) {
         /* The tokenizer reads the first one, and shows what it looks like
-         * when it stands behind a tensor. */
+         * when it follows a tensor. */
         read_fields(walk, record);
-        walk->behind = *json;
+        walk->after = *json;
         return st_failed(walk);
     }
     mf_reader_fill(json->reader,
                    left < COMPACT_SIZE ? (size_t)left : COMPACT_SIZE);
     if (!scan_tensor(walk, record))
         return read_fields(walk, record);
-    *json = walk->behind;
+    *json = walk->after;
     return MF_OK;
 }

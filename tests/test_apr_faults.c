@@ -72,7 +72,7 @@ static const struct refusal refusals[] = {
     { "bad-rank-200.apr", "FILE-RANK", MF_ERR_LIMIT, 0x12c,
       "tensor 'b.weight' has 200 dimensions, at most 64 are read" },
     { "bad-v1-metadata-array.apr", "FILE-FIELD", MF_ERR_CORRUPT, 0x20,
-      "the metadata is no map" },
+      "the metadata is not a map" },
     { "bad-v1-metadata-past-end.apr", "FILE-COUNT", MF_ERR_CORRUPT, 0x8,
       "metadata of 4294967295 bytes, 264 are left" },
     { "bad-truncated.apr", "FILE-TRUNCATED", MF_ERR_CORRUPT, 0x140,

@@ -109,7 +109,7 @@ static const struct refusal refusals[] = {
       "the header claims 72057594037927936 metadata of at least 14 bytes, "
       "200 bytes are left" },
     { "bad-entry-zeros.gguf", "GGUF-ENTRY-EMPTY", MF_ERR_CORRUPT, 0x74,
-      "the tensor list holds nothing but zeros from here" },
+      "the tensor list is all zeros from here" },
     { "bad-key-empty.gguf", "GGUF-ENTRY-EMPTY", MF_ERR_CORRUPT, 0x44,
       "a metadata key is empty" },
     { "bad-key-past-end.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x44,
@@ -135,7 +135,7 @@ static const struct refusal refusals[] = {
       "the string of 'tiny.value' claims 18446744073709551615 bytes, 158 "
       "bytes are left" },
     { "bad-three-bytes.gguf", "FILE-FORMAT", MF_ERR_FORMAT, 0x0,
-      "this is no model file that is known here; it starts with 47 47 55" },
+      "not a recognized model format; the first bytes are 47 47 55" },
     { "bad-truncated.gguf", "FILE-TRUNCATED", MF_ERR_CORRUPT, 0x90,
       "the file ends inside the tensor list (it has 146 bytes)" },
     { "bad-value-type-13.gguf", "FILE-VALUE-TYPE", MF_ERR_CORRUPT, 0x56,

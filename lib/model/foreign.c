@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * foreign.c - naming files that are no model here
+ * foreign.c - naming files that are not models
  *
  * "Not a model file" helps nobody who has just downloaded an error page.
  */
@@ -57,13 +57,14 @@ static bool detect_text(const struct mf_head *head, struct mf_detection *out)
         return false;
     if (starts(head, at, "<!doctype html") || starts(head, at, "<html")) {
         out->format = "html";
-        out->note = "a web page, as a download that needs a login or has "
-                    "failed leaves it";
+        out->note =
+            "a web page, often from a download that needs a login or has "
+            "failed leaves it";
         return true;
     }
     if (head->at[at] == '{' || head->at[at] == '[') {
         out->format = "json";
-        out->note = "JSON, and no model.safetensors.index.json";
+        out->note = "JSON, but not a model.safetensors.index.json";
         return true;
     }
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * foreign.h - naming files that are no model here
+ * foreign.h - naming files that are not models
  */
 #ifndef MF_LIB_FOREIGN_H
 #define MF_LIB_FOREIGN_H

@@ -30,7 +30,7 @@ struct mf_head {
     uint64_t file_size;
 };
 
-/* Facts that only checks ask for; they go on where enum mf_fact ends. */
+/* Facts that only checks use; they go on where enum mf_fact ends. */
 enum mf_detail {
     MF_DETAIL_NORM_EPSILON = MF_FACT_COUNT,
     MF_DETAIL_RMS_EPSILON,
@@ -76,7 +76,7 @@ enum mf_sharding {
     /* Names end in -00002-of-00005, and each file says in split.no and
      * split.count which one it is: one of them leads to all. */
     MF_SHARDING_NUMBERED,
-    /* A file beside them lists them, which is the row of the same name that
+    /* A file next to them lists them, which is the row of the same name that
      * has `list`.  A shard by itself looks like a model. */
     MF_SHARDING_LISTED
 };
@@ -104,14 +104,14 @@ struct mf_format {
                             struct mf_part *part);
 
     /* For a file that only lists shards, instead of parse: its names, and
-     * after all shards have been read whether they hold what it says. */
+     * after all shards have been read whether they contain what it says. */
     enum mf_status (*list)(struct mf_reader *reader,
                            struct mf_shard_names *names);
     enum mf_status (*verify)(struct mf_reader *reader, struct mf_index *index,
                              const struct mf_shard_names *names);
 
-    /* What only this format asks of a whole model, for mf_model_validate; parts
-     * are its shards.  May be NULL. */
+    /* Checks of a whole model that only this format has, for mf_model_validate;
+     * parts are its shards.  May be NULL. */
     void (*validate)(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count);
 

@@ -127,8 +127,7 @@ static void unknown_bytes(struct mf_env *env, const struct mf_head *head)
         mf_refuse(env, MF_RULE_FILE_FORMAT, 0, "the file is empty");
     else
         mf_refuse(env, MF_RULE_FILE_FORMAT, 0,
-                  "this is no model file that is known here; it starts with%s",
-                  hex);
+                  "not a recognized model format; the first bytes are%s", hex);
 }
 
 const struct mf_format *mf_format_detect(struct mf_env *env,

@@ -20,7 +20,7 @@ bool mf_elements(const uint64_t *dim, uint32_t rank, uint64_t *out)
     uint64_t product = 1;
     bool fits = true;
 
-    /* A zero makes the whole empty, wherever it stands: [2^63, 2^63, 0] and
+    /* A zero makes the whole empty, wherever it is: [2^63, 2^63, 0] and
      * [0, 2^63, 2^63] get the same answer. */
     for (uint32_t i = 0; i < rank; i++)
         if (dim[i] == 0) {
