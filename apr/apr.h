@@ -76,9 +76,9 @@ enum mf_status apr_read_json_index(struct mf_reader *reader,
                                    struct mf_index *index,
                                    const struct mf_part *part);
 
-/* Settles record->type by the dtype byte in record->type_id and, where a byte
+/* Sets record->type by the dtype byte in record->type_id and, where a byte
  * has two meanings, by record->size; notes where neither fits. */
-void apr_settle_type(struct mf_index *index, struct mf_record *record);
+void apr_resolve_type(struct mf_index *index, struct mf_record *record);
 
 const char *apr_type_name(uint32_t type_id);
 uint32_t apr_type_id(enum mf_type type);

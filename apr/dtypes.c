@@ -108,7 +108,7 @@ static bool choose_type(const struct mf_index *index, struct mf_record *record,
     return fits;
 }
 
-void apr_settle_type(struct mf_index *index, struct mf_record *record)
+void apr_resolve_type(struct mf_index *index, struct mf_record *record)
 {
     uint64_t elements = 0, expected;
     bool counted = mf_elements(record->dim, record->rank, &elements);

@@ -135,7 +135,7 @@ static enum mf_status read_entry(struct mf_reader *reader,
             "tensor '%s' has %u dimensions, aprender writes at "
             "most %d",
             mf_record_name(&record).text, record.rank, RANK_WRITTEN);
-    apr_settle_type(index, &record);
+    apr_resolve_type(index, &record);
     return mf_index_add(index, &record);
 }
 

@@ -159,7 +159,7 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
     if (record.type_id == APR_TYPE_JSON)
         record.flags |= MF_RECORD_SIZED | MF_RECORD_SIZE_CHECKED;
     else
-        apr_settle_type(index, &record);
+        apr_resolve_type(index, &record);
     return mf_index_add(index, &record);
 }
 

@@ -220,7 +220,7 @@ MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 MF_API void mf_env_free(struct mf_env *env);
 
 /* For a program that has to end at once, from within a call with this env:
- * takes away the temporary files of all that is being written.  May be called
+ * removes the temporary files of all that is being written.  May be called
  * by a signal handler in the thread that made the call; the process has to end
  * then, by _exit.  What an edit in place has begun stays, with its journal, as
  * after a crash.  NULL is allowed. */
@@ -264,8 +264,8 @@ enum mf_shards {
     MF_SHARDS_ALONE,  /* this file only */
     MF_SHARDS_BY_NAME /* also safetensors shards: those of the index.json beside
                          that lists the file, else, by "-00001-of-00005", those
-                         that its name counts.  For whoever writes the model
-                         anew: nothing of it is left out */
+                         that its name counts.  For a program that rewrites
+                         the whole model */
 };
 
 /* All zero is the default. */
@@ -630,7 +630,7 @@ struct mf_convert_result {
 MF_API bool mf_shard_path(const char *path, const char *format, size_t number,
                           size_t count, char *out, size_t room);
 
-/* Writes the model anew.  Tensors are copied as bytes, metadata under the keys
+/* Rewrites the model.  Tensors are copied as bytes, metadata under the keys
  * that the format has for it.  Where nothing changes the file is the same byte
  * for byte.  A model with errors is refused, and so is a shard of a GGUF whose
  * name does not lead to the others, unless it was opened MF_SHARDS_ALONE.
@@ -656,12 +656,12 @@ MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const struct mf_export_options *options);
 
 struct mf_edit_options {
-    uint64_t reserve; /* where the file is written anew: room for later edits */
+    uint64_t reserve; /* room for later edits, if the file is rewritten */
     bool dry_run;     /* only the answer */
 };
 
 struct mf_edit_result {
-    bool in_place;    /* else the file was written anew */
+    bool in_place;    /* else the file was rewritten */
     bool journalled;  /* in place, by way of a journal */
     uint64_t changed; /* bytes of the file in place, or of the new file */
 };
@@ -671,7 +671,7 @@ struct mf_edit_result {
  * journal beside the file, PATH.modelfile-edit: after a crash the file is read
  * through that, and the next edit or mf_file_recover finishes it.  Else, and
  * where the caller cannot make a journal that others trust (the file is another
- * user's), the file is written anew, as by mf_model_convert.
+ * user's), the file is rewritten, as by mf_model_convert.
  * The file is locked (flock) from before it is read until the edit is on the
  * disk; while another process has the lock, the env's progress function is
  * asked, and after 10 seconds that is MF_ERR_OUTPUT.

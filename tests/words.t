@@ -14,10 +14,21 @@ set -u
 
 # PHRASE: what to write instead.
 cat >"$dir/phrases" <<'END'
+anew: again, rewritten
+are none: missing, not found
+blame: mark, report
+for nothing: free, without
+held against: compared with
 in vain: needlessly; or say what happens
+learn: read
 must be had: is required
 no such one: unknown, not supported
 one too many: unexpected
+settle: resolve, decide
+takes away: removes
+what is to be: what will be; or name the thing
+who watches: the progress function
+wishes: options
 END
 
 # FILE: a part of the line.  Uses that a native engineer would write so.

@@ -39,11 +39,11 @@ struct mf_crew {
     size_t room;  /* that there are */
     size_t buffer_size;
     uint8_t *buffers;
-    uint64_t work; /* in all, for who watches */
+    uint64_t work; /* in all, for the progress function */
     atomic_uint_fast64_t done;
     _Atomic(const char *) tensor; /* the name of one in work; or NULL */
     atomic_bool failed;  /* a task of this run: others may be left out */
-    atomic_bool stopped; /* by who watches */
+    atomic_bool stopped; /* by the progress function */
 };
 
 /* All threads' buffers together, whatever their number. */
@@ -63,8 +63,8 @@ void mf_crew_release(struct mf_crew *crew);
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
 
-/* The name of the tensor that the task is about, for who watches; it must live
- * as long as the crew. */
+/* The name of the tensor that the task is about, for the progress function; it
+ * must live as long as the crew. */
 void mf_worker_at(struct mf_worker *worker, const char *tensor);
 
 /* So many bytes of the work are done.  False where the run was stopped, and
