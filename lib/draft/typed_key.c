@@ -4,7 +4,7 @@
  *
  * "llama.block_count:u32", "tokenizer.ids:i32[]", "x:json": added where JSON or
  * a string would lose the type.  A key that ends in such a word by chance gets
- * a type, too, so that reading it back takes away exactly what was added.
+ * a type, too, so that reading it back removes exactly what was added.
  */
 #include <math.h>
 #include <stdio.h>
