@@ -161,11 +161,20 @@ ones_foretold() {
     "$modelfile" quantize --quiet --force "$dir/ones.gguf" \
         "$dir/ones-out.gguf" Q8_0 >"$dir/out" || return 1
     size=$("$modelfile" quantize --dry-run --json "$dir/ones.gguf" \
-        "$dir/dry.gguf" Q8_0 2>/dev/null |
+        "$dir/ones-dry.gguf" Q8_0 2>/dev/null |
         sed -n 's/.*"file_bytes":\([0-9]*\).*/\1/p')
     [ "$(stat -c %s "$dir/ones-out.gguf")" = "$size" ]
 }
 check "which --dry-run knows" ones_foretold
+dry_run_refuses() {
+    code=0
+    "$modelfile" quantize --dry-run "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0 \
+        >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" -eq 4 ] && grep -q 'already exists.*--force' "$dir/err"
+}
+check "--dry-run refuses an output that exists" dry_run_refuses
+check "but not with --force" "$modelfile" quantize --quiet --dry-run --force \
+    "$dir/ones.gguf" "$dir/ones-out.gguf" Q8_0
 
 converted() {
     printf '%s\n' '256 x 4 x 1' '256 x 1 x 1 x 1' '256 x 1 x 1' \

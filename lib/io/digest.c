@@ -107,8 +107,8 @@ struct mf_digest *mf_digest_new(struct mf_env *env, enum mf_digest_kind kind)
 
     mf_clear_error(env);
     if ((size_t)kind >= sizeof(rows) / sizeof(*rows)) {
-        mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                "there is no digest of kind %d", (int)kind);
+        mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET, "unknown digest kind %d",
+                (int)kind);
         return NULL;
     }
     isa = mf_isa_choose(env);

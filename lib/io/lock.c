@@ -20,7 +20,6 @@
 #endif
 #include "lib/io/lock.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

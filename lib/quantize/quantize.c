@@ -255,7 +255,7 @@ static enum mf_status write_model(struct quantizing *work, bool report)
     size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
 
     if (work->how->dry_run)
-        return mf_outputs_guard_inputs(outputs);
+        return mf_outputs_check(outputs, work->how->replace);
     if (report) {
         outputs->deviation = mf_alloc(outputs->env, size);
         if (!outputs->deviation)

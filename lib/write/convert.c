@@ -232,10 +232,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
         status = options->dry_run
-                     ? mf_outputs_guard_inputs(&outputs)
+                     ? mf_outputs_check(&outputs, options->replace)
                      : mf_outputs_write(&outputs, options->replace);
-    if (status == MF_OK && options->dry_run && !options->replace)
-        status = mf_outputs_check_absent(&outputs);
     if (status == MF_OK && options->delete_inputs && !options->dry_run)
         status = mf_outputs_delete_inputs(&outputs);
     if (status == MF_OK && out)

@@ -118,15 +118,14 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
  * to one file; see output_guard.c. */
 enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
 
-/* For a dry run: MF_REASON_OUTPUT_EXISTS where a file exists that
- * mf_outputs_write would refuse to replace. */
-enum mf_status mf_outputs_check_absent(const struct mf_outputs *outputs);
+/* A dry run: fails as mf_outputs_write would before its first byte. */
+enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace);
 
 /* Removes the model's files and their index.json, once all outputs are in
  * place. */
 enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs);
 
-/* Writes them all; nothing stands at any path before all is on the disk. */
+/* Writes them all; no path changes before every file is on the disk. */
 enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);
 
 /* Before a file with a checksum becomes another one with a checksum: whether it

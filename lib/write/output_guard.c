@@ -197,7 +197,7 @@ enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs)
 
 /* ---- what exists already ---- */
 
-enum mf_status mf_outputs_check_absent(const struct mf_outputs *outputs)
+static enum mf_status check_absent(const struct mf_outputs *outputs)
 {
     size_t count = outputs->count + (outputs->index_path ? 1 : 0);
     struct stat status;
@@ -213,6 +213,13 @@ enum mf_status mf_outputs_check_absent(const struct mf_outputs *outputs)
                 mf_quote((struct mf_str){ path, strlen(path) }).text);
     }
     return MF_OK;
+}
+
+enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace)
+{
+    enum mf_status status = mf_outputs_guard_inputs(outputs);
+
+    return status == MF_OK && !replace ? check_absent(outputs) : status;
 }
 
 /* ---- deleting the inputs ---- */
