@@ -68,7 +68,8 @@ endif
 
 VERSION  := $(shell sed -n 's/^.define MF_VERSION_STRING "\(.*\)"/\1/p' \
               lib/modelfile.h)
-SONAME   := libmodelfile.so.0
+# While the major version is 0, a minor version may change the ABI.
+SONAME   := libmodelfile.so.$(basename $(VERSION))
 
 # The folders of formats, one for each that has rows.
 FORMATS  := $(sort $(shell sed -n 's/^FORMAT.\([a-z0-9_]*\),.*/\1/p' \

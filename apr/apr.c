@@ -16,7 +16,7 @@ static uint64_t little(const uint8_t *at, size_t size)
     return value;
 }
 
-struct apr_header apr_header_of(const uint8_t *at)
+struct apr_header mf_apr_header_of(const uint8_t *at)
 {
     struct apr_header header = {
         .major = at[4],
@@ -34,7 +34,7 @@ struct apr_header apr_header_of(const uint8_t *at)
     return header;
 }
 
-uint32_t apr_header_crc(const uint8_t *at)
+uint32_t mf_apr_header_crc(const uint8_t *at)
 {
     return mf_crc32(mf_crc32(0, at, 40), at + 44, APR_HEADER - 44);
 }
@@ -67,7 +67,7 @@ static void probe_v2(const struct mf_head *head, struct mf_detection *out)
     if (head->size < 8)
         return; /* parse will say where it ends */
     if (head->size >= APR_HEADER &&
-        apr_header_crc(head->at) == little(head->at + 40, 4)) {
+        mf_apr_header_crc(head->at) == little(head->at + 40, 4)) {
         out->version = head->at[4];
         out->version_minor = head->at[5];
     } else if (little(head->at + 4, 4) == 1) {
@@ -227,13 +227,13 @@ const struct mf_format mf_format_apr = {
     .layout = MF_LAYOUT_FREE,
     .values = MF_VALUES_JSON,
     .probe = probe,
-    .parse = apr_parse,
-    .revisit = apr_revisit,
+    .parse = mf_apr_parse,
+    .revisit = mf_apr_revisit,
     .validate = validate,
     .value_next = mf_json_value_next,
-    .type_name = apr_type_name,
-    .type_id = apr_type_id,
-    .out = &apr_out,
+    .type_name = mf_apr_type_name,
+    .type_id = mf_apr_type_id,
+    .out = &mf_apr_out,
     .facts = facts,
 };
 
@@ -249,8 +249,8 @@ const struct mf_format mf_format_apr_v1 = {
     .description = "APR version 1: metadata only",
     .layout = MF_LAYOUT_FREE,
     .probe = probe_v1,
-    .parse = apr_v1_parse,
-    .value_next = apr_msgpack_next,
-    .type_id = apr_type_id,
+    .parse = mf_apr_v1_parse,
+    .value_next = mf_apr_msgpack_next,
+    .type_id = mf_apr_type_id,
     .facts = facts_v1,
 };

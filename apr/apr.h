@@ -34,10 +34,10 @@ struct apr_header {
 };
 
 /* From the 64 bytes at `at`. */
-struct apr_header apr_header_of(const uint8_t *at);
+struct apr_header mf_apr_header_of(const uint8_t *at);
 
 /* CRC-32 of a header's bytes, its checksum field left out. */
-uint32_t apr_header_crc(const uint8_t *at);
+uint32_t mf_apr_header_crc(const uint8_t *at);
 
 /* value, in the size bytes at `at`. */
 static inline void apr_set(uint8_t *at, uint64_t value, size_t size)
@@ -46,50 +46,53 @@ static inline void apr_set(uint8_t *at, uint64_t value, size_t size)
         at[i] = (uint8_t)(value >> 8 * i);
 }
 
-extern const struct mf_format_out apr_out; /* in write.c */
+extern const struct mf_format_out mf_apr_out; /* in write.c */
 
-enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index,
-                         struct mf_part *part);
-enum mf_status apr_read_metadata(struct mf_reader *reader,
-                                 struct mf_index *index,
-                                 const struct mf_part *part,
-                                 struct mf_span span);
+enum mf_status mf_apr_parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part);
+enum mf_status mf_apr_read_metadata(struct mf_reader *reader,
+                                    struct mf_index *index,
+                                    const struct mf_part *part,
+                                    struct mf_span span);
 
 /* Whether aprender accepts a value of that type, as JSON has it, under the key.
  */
-bool apr_key_takes(struct mf_str key, enum mf_value_type type);
+bool mf_apr_key_takes(struct mf_str key, enum mf_value_type type);
 
 /* Whether aprender or realizar know the key. */
-bool apr_key_owned(struct mf_str key);
+bool mf_apr_key_owned(struct mf_str key);
 
 /* Whether known objects of the metadata have their fields, and no object a key
  * twice; after an open. */
-enum mf_status apr_revisit(struct mf_reader *reader, struct mf_index *index,
-                           const struct mf_meta *rows, size_t count);
+enum mf_status mf_apr_revisit(struct mf_reader *reader, struct mf_index *index,
+                              const struct mf_meta *rows, size_t count);
 
 /* The packed index between the reader's place and its limit; *end is where it
  * ended. */
-enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
-                              const struct mf_part *part, uint32_t count);
+enum mf_status mf_apr_read_index(struct mf_reader *reader,
+                                 struct mf_index *index,
+                                 const struct mf_part *part, uint32_t count);
 /* The same as JSON, as realizar writes models of f32. */
-enum mf_status apr_read_json_index(struct mf_reader *reader,
-                                   struct mf_index *index,
-                                   const struct mf_part *part);
+enum mf_status mf_apr_read_json_index(struct mf_reader *reader,
+                                      struct mf_index *index,
+                                      const struct mf_part *part);
 
 /* Sets record->type by the dtype byte in record->type_id and, where a byte
  * has two meanings, by record->size; notes where neither fits. */
-void apr_resolve_type(struct mf_index *index, struct mf_record *record);
+void mf_apr_resolve_type(struct mf_index *index, struct mf_record *record);
 
-const char *apr_type_name(uint32_t type_id);
-uint32_t apr_type_id(enum mf_type type);
+const char *mf_apr_type_name(uint32_t type_id);
+uint32_t mf_apr_type_id(enum mf_type type);
 
-enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
-                            struct mf_part *part);
+enum mf_status mf_apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
+                               struct mf_part *part);
 
 /* MessagePack: the metadata of version 1, from the reader's place to end. */
-enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
-                                    struct mf_index *index,
-                                    const struct mf_part *part, uint64_t end);
-enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out);
+enum mf_status mf_apr_msgpack_metadata(struct mf_reader *reader,
+                                       struct mf_index *index,
+                                       const struct mf_part *part,
+                                       uint64_t end);
+enum mf_status mf_apr_msgpack_next(struct mf_values *values,
+                                   struct mf_value *out);
 
 #endif

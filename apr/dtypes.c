@@ -14,7 +14,7 @@ static const struct {
 
 #define ROW_COUNT (sizeof(rows) / sizeof(*rows))
 
-uint32_t apr_type_id(enum mf_type type)
+uint32_t mf_apr_type_id(enum mf_type type)
 {
     for (size_t i = 0; i < ROW_COUNT; i++)
         if (rows[i].type == type && rows[i].written)
@@ -22,7 +22,7 @@ uint32_t apr_type_id(enum mf_type type)
     return MF_NO_TYPE_ID;
 }
 
-const char *apr_type_name(uint32_t type_id)
+const char *mf_apr_type_name(uint32_t type_id)
 {
     return type_id == APR_TYPE_JSON ? "json" : NULL;
 }
@@ -108,7 +108,7 @@ static bool choose_type(const struct mf_index *index, struct mf_record *record,
     return fits;
 }
 
-void apr_resolve_type(struct mf_index *index, struct mf_record *record)
+void mf_apr_resolve_type(struct mf_index *index, struct mf_record *record)
 {
     uint64_t elements = 0, expected;
     bool counted = mf_elements(record->dim, record->rank, &elements);

@@ -135,12 +135,13 @@ static enum mf_status read_entry(struct mf_reader *reader,
             "tensor '%s' has %u dimensions, aprender writes at "
             "most %d",
             mf_record_name(&record).text, record.rank, RANK_WRITTEN);
-    apr_resolve_type(index, &record);
+    mf_apr_resolve_type(index, &record);
     return mf_index_add(index, &record);
 }
 
-enum mf_status apr_read_index(struct mf_reader *reader, struct mf_index *index,
-                              const struct mf_part *part, uint32_t count)
+enum mf_status mf_apr_read_index(struct mf_reader *reader,
+                                 struct mf_index *index,
+                                 const struct mf_part *part, uint32_t count)
 {
     if (count == 0)
         return MF_OK; /* the data begins here already */

@@ -53,7 +53,7 @@ static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
     if (!more && strcmp(word, "json") == 0)
         return MF_OK;
     for (int type = 0; type < MF_TYPE_COUNT && !more; type++) {
-        uint32_t type_id = apr_type_id((enum mf_type)type);
+        uint32_t type_id = mf_apr_type_id((enum mf_type)type);
 
         if (type_id == MF_NO_TYPE_ID || strcmp(word, mf_types[type].name) != 0)
             continue;
@@ -159,13 +159,13 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
     if (record.type_id == APR_TYPE_JSON)
         record.flags |= MF_RECORD_SIZED | MF_RECORD_SIZE_CHECKED;
     else
-        apr_resolve_type(index, &record);
+        mf_apr_resolve_type(index, &record);
     return mf_index_add(index, &record);
 }
 
-enum mf_status apr_read_json_index(struct mf_reader *reader,
-                                   struct mf_index *index,
-                                   const struct mf_part *part)
+enum mf_status mf_apr_read_json_index(struct mf_reader *reader,
+                                      struct mf_index *index,
+                                      const struct mf_part *part)
 {
     enum mf_json_token token;
     struct mf_json json;

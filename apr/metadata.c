@@ -53,7 +53,7 @@ static enum kind kind_of(enum mf_value_type type)
     }
 }
 
-bool apr_key_takes(struct mf_str key, enum mf_value_type type)
+bool mf_apr_key_takes(struct mf_str key, enum mf_value_type type)
 {
     for (size_t row = 0; row < KNOWN_COUNT; row++)
         if (mf_str_is(key, known[row].key))
@@ -61,7 +61,7 @@ bool apr_key_takes(struct mf_str key, enum mf_value_type type)
     return true;
 }
 
-bool apr_key_owned(struct mf_str key)
+bool mf_apr_key_owned(struct mf_str key)
 {
     for (size_t row = 0; row < KNOWN_COUNT; row++)
         if (means(&known[row], key))
@@ -130,10 +130,10 @@ static enum mf_status read_members(struct mf_json *json, struct mf_index *index,
     return mf_json_next(json) == MF_JSON_END ? MF_OK : env->error.status;
 }
 
-enum mf_status apr_read_metadata(struct mf_reader *reader,
-                                 struct mf_index *index,
-                                 const struct mf_part *part,
-                                 struct mf_span span)
+enum mf_status mf_apr_read_metadata(struct mf_reader *reader,
+                                    struct mf_index *index,
+                                    const struct mf_part *part,
+                                    struct mf_span span)
 {
     enum mf_json_token first;
     struct mf_json json;

@@ -275,9 +275,9 @@ static enum mf_status read_value(struct mf_reader *reader,
     return status;
 }
 
-enum mf_status apr_msgpack_metadata(struct mf_reader *reader,
-                                    struct mf_index *index,
-                                    const struct mf_part *part, uint64_t end)
+enum mf_status mf_apr_msgpack_metadata(struct mf_reader *reader,
+                                       struct mf_index *index,
+                                       const struct mf_part *part, uint64_t end)
 {
     uint64_t start = mf_reader_offset(reader);
     struct head head;
@@ -350,7 +350,8 @@ static enum mf_status next_value(struct mf_values *values, bool key,
     return mf_values_text(values, out);
 }
 
-enum mf_status apr_msgpack_next(struct mf_values *values, struct mf_value *out)
+enum mf_status mf_apr_msgpack_next(struct mf_values *values,
+                                   struct mf_value *out)
 {
     struct mf_level *level;
 

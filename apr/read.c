@@ -13,7 +13,7 @@ static enum mf_status check_header(struct mf_reader *reader,
                                    const uint8_t *at,
                                    const struct apr_header *header)
 {
-    uint32_t crc = apr_header_crc(at);
+    uint32_t crc = mf_apr_header_crc(at);
 
     if (crc != header->checksum)
         return mf_refuse(reader->env, MF_RULE_APR_CHECKSUM, 40,
@@ -222,12 +222,12 @@ static enum mf_status read_index(struct mf_reader *reader,
 
     if (header->tensor_count == 0 || mf_peek(reader) != '[') {
         check_alignment(index, part, header);
-        return apr_read_index(reader, index, part, header->tensor_count);
+        return mf_apr_read_index(reader, index, part, header->tensor_count);
     }
     index->kind.variant = "json-index";
     index->reversed = false;
     part->alignment = 1;
-    if (apr_read_json_index(reader, index, part) != MF_OK)
+    if (mf_apr_read_json_index(reader, index, part) != MF_OK)
         return reader->env->error.status;
     read = index->tensor_count - part->first;
     if (read != header->tensor_count)
@@ -252,15 +252,15 @@ static enum mf_status read_tensors(struct mf_reader *reader,
     return MF_OK;
 }
 
-enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index,
-                         struct mf_part *part)
+enum mf_status mf_apr_parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part)
 {
     const uint8_t *at = mf_take(reader, APR_HEADER);
     struct apr_header header;
 
     if (!at)
         return mf_reader_check(reader, "the header");
-    header = apr_header_of(at);
+    header = mf_apr_header_of(at);
     if (check_header(reader, index, part, at, &header) != MF_OK ||
         check_compression(reader, index, part, &header) != MF_OK ||
         check_sections(reader, &header) != MF_OK)
@@ -269,7 +269,7 @@ enum mf_status apr_parse(struct mf_reader *reader, struct mf_index *index,
     part->mode = header.flags & ~(unsigned)(APR_LZ4 | APR_ZSTD);
     part->alignment = ALIGNMENT;
     go_to_metadata(reader, &header);
-    if (apr_read_metadata(reader, index, part, header.metadata) != MF_OK)
+    if (mf_apr_read_metadata(reader, index, part, header.metadata) != MF_OK)
         return reader->env->error.status;
     if (is_realizar(index, &header)) {
         index->kind.variant = "realizar";

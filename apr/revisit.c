@@ -157,8 +157,8 @@ static enum mf_status revisit_object(struct mf_reader *reader,
     return MF_OK;
 }
 
-enum mf_status apr_revisit(struct mf_reader *reader, struct mf_index *index,
-                           const struct mf_meta *rows, size_t count)
+enum mf_status mf_apr_revisit(struct mf_reader *reader, struct mf_index *index,
+                              const struct mf_meta *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct mf_meta *meta = &rows[i];

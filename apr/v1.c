@@ -126,8 +126,8 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
         check_crc(reader, index, part);
 }
 
-enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
-                            struct mf_part *part)
+enum mf_status mf_apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
+                               struct mf_part *part)
 {
     struct v1_header header = take_header(reader);
     uint64_t end = APR_V1_HEADER + header.metadata_size;
@@ -143,5 +143,5 @@ enum mf_status apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
         check_size(reader, index, part, &header);
     part->data_offset = end;
     mf_reader_limit(reader, end);
-    return apr_msgpack_metadata(reader, index, part, end);
+    return mf_apr_msgpack_metadata(reader, index, part, end);
 }

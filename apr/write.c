@@ -24,7 +24,7 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
 
 static bool admits(const struct mf_entry *entry)
 {
-    return apr_key_takes(entry->key, entry->type);
+    return mf_apr_key_takes(entry->key, entry->type);
 }
 
 /* The index must be in the order of names; data is laid out likewise. */
@@ -173,7 +173,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
     return MF_OK;
 }
 
-const struct mf_format_out apr_out = {
+const struct mf_format_out mf_apr_out = {
     .version = 2,
     .oldest = 2,
     .alignment = 64,
@@ -183,7 +183,7 @@ const struct mf_format_out apr_out = {
     .rank_max = 8,
     .earlier = earlier_name,
     .admits = admits,
-    .owns = apr_key_owned,
+    .owns = mf_apr_key_owned,
     .check = check,
     .head = head,
 };

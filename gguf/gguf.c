@@ -30,7 +30,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
 
 /* ---- types ---- */
 
-enum mf_type gguf_type_of(uint32_t id)
+enum mf_type mf_gguf_type_of(uint32_t id)
 {
     static const uint8_t types[] = {
 #define TYPE(id, NAME) [id] = MF_TYPE_##NAME + 1,
@@ -55,7 +55,7 @@ static uint32_t type_id(enum mf_type type)
     }
 }
 
-const char *gguf_fork_type(uint32_t id, bool *removed)
+const char *mf_gguf_fork_type(uint32_t id, bool *removed)
 {
     static const struct {
         uint32_t id;
@@ -81,10 +81,10 @@ static const char *type_name(uint32_t id)
 {
     bool removed;
 
-    return gguf_fork_type(id, &removed);
+    return mf_gguf_fork_type(id, &removed);
 }
 
-enum mf_type gguf_file_type_of(uint64_t file_type)
+enum mf_type mf_gguf_file_type_of(uint64_t file_type)
 {
     switch (file_type) { /* not one that was guessed */
 #define FILE_TYPE(id, name, TYPE)                                              \
@@ -97,7 +97,7 @@ enum mf_type gguf_file_type_of(uint64_t file_type)
     }
 }
 
-const char *gguf_file_type_name(uint64_t file_type)
+const char *mf_gguf_file_type_name(uint64_t file_type)
 {
     /* Set where a converter guessed the type. */
     const uint64_t guessed = 1024;
@@ -160,13 +160,13 @@ const struct mf_format mf_format_gguf = {
     .sharding = MF_SHARDING_NUMBERED,
     .fastest_first = true,
     .probe = probe,
-    .parse = gguf_parse,
-    .validate = gguf_validate,
-    .revisit = gguf_revisit,
-    .value_next = gguf_value_next,
+    .parse = mf_gguf_parse,
+    .validate = mf_gguf_validate,
+    .revisit = mf_gguf_revisit,
+    .value_next = mf_gguf_value_next,
     .type_name = type_name,
     .type_id = type_id,
-    .file_type_name = gguf_file_type_name,
-    .out = &gguf_out,
+    .file_type_name = mf_gguf_file_type_name,
+    .out = &mf_gguf_out,
     .facts = facts,
 };

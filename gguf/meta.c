@@ -66,7 +66,7 @@ static enum mf_status read_key(struct walk *walk)
 {
     struct mf_reader *reader = walk->reader;
     uint64_t offset = mf_reader_offset(reader);
-    uint64_t size = gguf_take_count(reader, walk->version);
+    uint64_t size = mf_gguf_take_count(reader, walk->version);
     size_t kept = size < MF_NAME_MAX ? (size_t)size : MF_NAME_MAX;
     char *text;
 
@@ -110,8 +110,8 @@ static void read_number(struct walk *walk)
     struct mf_meta *meta = walk->meta;
     uint8_t odd;
 
-    meta->span.size = gguf_number_size(meta->type);
-    meta->number = gguf_take_number(walk->reader, meta->type, &odd);
+    meta->span.size = mf_gguf_number_size(meta->type);
+    meta->number = mf_gguf_take_number(walk->reader, meta->type, &odd);
     if (odd)
         note_bool(walk, meta->span.offset, odd);
 }
@@ -132,7 +132,7 @@ static enum mf_status read_string(struct walk *walk)
     struct mf_reader *reader = walk->reader;
     char *text;
 
-    meta->count = gguf_take_count(reader, walk->version);
+    meta->count = mf_gguf_take_count(reader, walk->version);
     meta->span.offset = mf_reader_offset(reader);
     meta->span.size = meta->count;
     if (ends(walk) != MF_OK)
@@ -180,7 +180,7 @@ static enum mf_status pass_strings(struct walk *walk, uint64_t count)
     struct mf_reader *reader = walk->reader;
 
     for (; count > 0 && !reader->failed; count--) {
-        uint64_t size = gguf_take_count(reader, walk->version);
+        uint64_t size = mf_gguf_take_count(reader, walk->version);
 
         if (size > mf_reader_left(reader))
             return past_end(walk, "an element", size, "bytes");
@@ -196,7 +196,7 @@ static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
     uint32_t of = mf_take_u32(reader);
     uint64_t least;
 
-    level->left = gguf_take_count(reader, walk->version);
+    level->left = mf_gguf_take_count(reader, walk->version);
     level->of = (uint8_t)of;
     if (ends(walk) != MF_OK)
         return reader->env->error.status;
@@ -205,9 +205,10 @@ static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
                          mf_reader_offset(reader),
                          "'%s' is an array of type %" PRIu32 ", the last is %d",
                          mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
-    least = gguf_number_size(of);
+    least = mf_gguf_number_size(of);
     if (least == 0) /* a length; of an array, a type before it */
-        least = gguf_count_size(walk->version) + (of == MF_VALUE_ARRAY ? 4 : 0);
+        least =
+            mf_gguf_count_size(walk->version) + (of == MF_VALUE_ARRAY ? 4 : 0);
     if (level->left > mf_reader_left(reader) / least)
         return past_end(walk, "an array", level->left, "elements");
     return MF_OK;
@@ -222,7 +223,7 @@ static enum mf_status pass_elements(struct walk *walk,
     if (level->of == MF_VALUE_BOOL)
         check_bools(walk, level->left);
     else /* no overflow: begin_array held it against the bytes left */
-        mf_skip(walk->reader, level->left * gguf_number_size(level->of));
+        mf_skip(walk->reader, level->left * mf_gguf_number_size(level->of));
     return MF_OK;
 }
 
@@ -301,8 +302,9 @@ static enum mf_status read_value(struct walk *walk)
     return MF_OK;
 }
 
-enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
-                              struct mf_part *part, uint64_t count)
+enum mf_status mf_gguf_read_meta(struct mf_reader *reader,
+                                 struct mf_index *index, struct mf_part *part,
+                                 uint64_t count)
 {
     struct walk walk = { .reader = reader,
                          .index = index,
@@ -314,7 +316,8 @@ enum mf_status gguf_read_meta(struct mf_reader *reader, struct mf_index *index,
         walk.meta = mf_index_add_meta(index, part);
         if (!walk.meta || read_key(&walk) != MF_OK ||
             read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
-            gguf_take_special(index, part, walk.meta, &walk.special) != MF_OK)
+            mf_gguf_take_special(index, part, walk.meta, &walk.special) !=
+                MF_OK)
             return reader->env->error.status;
     }
     mf_split_finish(index, part, &walk.special.split);

@@ -34,16 +34,16 @@ static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
     return MF_OK;
 }
 
-enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
-                          struct mf_part *part)
+enum mf_status mf_gguf_parse(struct mf_reader *reader, struct mf_index *index,
+                             struct mf_part *part)
 {
     uint32_t version = index->kind.version;
-    uint64_t tensors, entries, size = gguf_count_size(version);
+    uint64_t tensors, entries, size = mf_gguf_count_size(version);
 
     reader->big_endian = index->kind.byte_order == MF_BIG_ENDIAN;
     mf_skip(reader, 8); /* magic and version: see probe */
-    tensors = gguf_take_count(reader, version);
-    entries = gguf_take_count(reader, version);
+    tensors = mf_gguf_take_count(reader, version);
+    entries = mf_gguf_take_count(reader, version);
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (reader->big_endian && version < 3)
@@ -54,11 +54,11 @@ enum mf_status gguf_parse(struct mf_reader *reader, struct mf_index *index,
      * length, a rank, a type, an offset. */
     if (check_count(reader, "metadata", entries, size + 1 + 4 + 1) != MF_OK ||
         check_count(reader, "tensors", tensors, size + 4 + 4 + 8) != MF_OK ||
-        gguf_read_meta(reader, index, part, entries) != MF_OK)
+        mf_gguf_read_meta(reader, index, part, entries) != MF_OK)
         return reader->env->error.status;
     if (index->metadata_only)
         return MF_OK;
-    if (gguf_read_tensors(reader, index, part, tensors) != MF_OK)
+    if (mf_gguf_read_tensors(reader, index, part, tensors) != MF_OK)
         return reader->env->error.status;
     return place_data(reader, part);
 }

@@ -50,7 +50,7 @@ static void check_strings(struct mf_reader *reader, uint32_t version,
                           uint64_t count, struct elements *all)
 {
     for (uint64_t i = 0; i < count && !reader->failed; i++, all->passed++) {
-        uint64_t size = gguf_take_count(reader, version);
+        uint64_t size = mf_gguf_take_count(reader, version);
         uint64_t start = mf_reader_offset(reader);
 
         if (!take_text(reader, size))
@@ -72,7 +72,7 @@ static bool is_finite(const uint8_t *at, size_t size, bool big_endian)
 static void check_numbers(struct mf_reader *reader, enum mf_value_type of,
                           uint64_t count, struct elements *all)
 {
-    const size_t size = gguf_number_size(of), most = 1024;
+    const size_t size = mf_gguf_number_size(of), most = 1024;
 
     while (count > 0) {
         size_t piece = count < most ? (size_t)count : most;
@@ -94,7 +94,7 @@ static bool take_head(struct mf_reader *reader, uint32_t version,
 {
     uint32_t of = mf_take_u32(reader);
 
-    level->left = gguf_take_count(reader, version);
+    level->left = mf_gguf_take_count(reader, version);
     level->of = (uint8_t)of;
     return !reader->failed && of <= MF_VALUE_F64;
 }
@@ -109,7 +109,7 @@ static void check_elements(struct mf_reader *reader, uint32_t version,
     else if (of == MF_VALUE_F32 || of == MF_VALUE_F64)
         check_numbers(reader, of, level->left, all);
     else /* no overflow: opening held it against the bytes left */
-        mf_skip(reader, level->left * gguf_number_size(of));
+        mf_skip(reader, level->left * mf_gguf_number_size(of));
 }
 
 /* False where the array is not the one that was passed over. */
@@ -172,8 +172,8 @@ static bool is_walked(const struct mf_meta *meta)
             meta->of == MF_VALUE_F32 || meta->of == MF_VALUE_F64);
 }
 
-enum mf_status gguf_revisit(struct mf_reader *reader, struct mf_index *index,
-                            const struct mf_meta *rows, size_t count)
+enum mf_status mf_gguf_revisit(struct mf_reader *reader, struct mf_index *index,
+                               const struct mf_meta *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct mf_meta *meta = &rows[i];

@@ -37,9 +37,10 @@ static enum mf_status take_alignment(struct mf_index *index,
     return MF_OK;
 }
 
-enum mf_status gguf_take_special(struct mf_index *index, struct mf_part *part,
-                                 const struct mf_meta *meta,
-                                 struct gguf_special *special)
+enum mf_status mf_gguf_take_special(struct mf_index *index,
+                                    struct mf_part *part,
+                                    const struct mf_meta *meta,
+                                    struct gguf_special *special)
 {
     if (mf_str_is(meta->key, "general.alignment"))
         return take_alignment(index, part, meta, special);

@@ -16,12 +16,12 @@ static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
     uint64_t seen = 0, names = 0, dims = 0;
 
     while (seen < count) {
-        uint64_t size = gguf_take_count(&ahead, version);
+        uint64_t size = mf_gguf_take_count(&ahead, version);
         uint32_t rank;
 
         mf_skip(&ahead, size);
         rank = mf_take_u32(&ahead);
-        mf_skip(&ahead, rank * gguf_count_size(version) + 4 + 8);
+        mf_skip(&ahead, rank * mf_gguf_count_size(version) + 4 + 8);
         if (ahead.failed || rank > MF_RANK_MAX || size > MF_NAME_MAX)
             break; /* the end of the window, or what read_info will refuse */
         seen++;
@@ -107,7 +107,7 @@ static void check_type(struct mf_index *index, const struct mf_record *record)
 
     if (record->type != MF_TYPE_UNKNOWN)
         return;
-    name = gguf_fork_type(record->type_id, &removed);
+    name = mf_gguf_fork_type(record->type_id, &removed);
     if (!name)
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_GGUF_TYPE, record->entry,
@@ -133,7 +133,7 @@ static enum mf_status read_name(struct mf_reader *reader,
                                 struct mf_index *index,
                                 struct mf_record *record)
 {
-    uint64_t size = gguf_take_count(reader, index->kind.version);
+    uint64_t size = mf_gguf_take_count(reader, index->kind.version);
     char *name;
 
     if (mf_reader_check(reader, "the tensor list") != MF_OK)
@@ -173,7 +173,7 @@ static enum mf_status read_shape(struct mf_reader *reader,
     if (!dim)
         return reader->env->error.status;
     for (uint32_t i = 0; i < rank; i++)
-        dim[i] = gguf_take_count(reader, index->kind.version);
+        dim[i] = mf_gguf_take_count(reader, index->kind.version);
     record->rank = (uint8_t)rank;
     record->dim = dim;
     return MF_OK;
@@ -189,7 +189,7 @@ static enum mf_status read_info(struct mf_reader *reader,
         read_shape(reader, index, &record) != MF_OK)
         return reader->env->error.status;
     record.type_id = mf_take_u32(reader);
-    record.type = (uint16_t)gguf_type_of(record.type_id);
+    record.type = (uint16_t)mf_gguf_type_of(record.type_id);
     record.offset = mf_take_u64(reader);
     if (mf_reader_check(reader, "the tensor list") != MF_OK)
         return reader->env->error.status;
@@ -203,9 +203,9 @@ static enum mf_status read_info(struct mf_reader *reader,
     return mf_index_add(index, &record);
 }
 
-enum mf_status gguf_read_tensors(struct mf_reader *reader,
-                                 struct mf_index *index,
-                                 const struct mf_part *part, uint64_t count)
+enum mf_status mf_gguf_read_tensors(struct mf_reader *reader,
+                                    struct mf_index *index,
+                                    const struct mf_part *part, uint64_t count)
 {
     if (expect(reader, index, count) != MF_OK)
         return reader->env->error.status;

@@ -116,12 +116,12 @@ static void check_file_type(struct mf_index *index)
 
     if (!mf_meta_unsigned(meta, &value))
         return;
-    if (!gguf_file_type_name(value))
+    if (!mf_gguf_file_type_name(value))
         mf_index_note(
             index, meta->shard, MF_NOTE, MF_RULE_GGUF_FILE_TYPE,
             meta->span.offset,
             "general.file_type is %" PRIu64 ", which is not known here", value);
-    expected = gguf_file_type_of(value);
+    expected = mf_gguf_file_type_of(value);
     if (expected == MF_TYPE_UNKNOWN ||
         is_of_type(share_of(index, expected), index->tensor_count))
         return;
@@ -196,8 +196,8 @@ static void check_padding(struct mf_index *index, const struct mf_part *part)
                          padded - (part->data_end - part->data_offset));
 }
 
-void gguf_validate(struct mf_index *index, const struct mf_part *parts,
-                   size_t part_count)
+void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
+                      size_t part_count)
 {
     mf_vocabulary_check(index, &vocabulary);
     check_cut_names(index);

@@ -4,7 +4,7 @@
  */
 #include "gguf/gguf.h"
 
-size_t gguf_number_size(uint32_t type)
+size_t mf_gguf_number_size(uint32_t type)
 {
     static const uint8_t sizes[] = {
         [MF_VALUE_U8] = 1,  [MF_VALUE_I8] = 1,   [MF_VALUE_U16] = 2,
@@ -32,8 +32,8 @@ static double f64_of(uint64_t bits)
     return value;
 }
 
-union mf_number gguf_take_number(struct mf_reader *reader, uint32_t type,
-                                 uint8_t *odd)
+union mf_number mf_gguf_take_number(struct mf_reader *reader, uint32_t type,
+                                    uint8_t *odd)
 {
     union mf_number number = { 0 };
 
@@ -91,7 +91,7 @@ static enum mf_status begin_array(struct mf_values *values,
 {
     struct mf_reader *reader = &values->reader;
     uint32_t of = mf_take_u32(reader);
-    uint64_t count = gguf_take_count(reader, values->version);
+    uint64_t count = mf_gguf_take_count(reader, values->version);
 
     if (mf_reader_check(reader, "an array") != MF_OK)
         return values->env->error.status;
@@ -121,16 +121,17 @@ static enum mf_status next_value(struct mf_values *values,
         values->text_event = MF_EVENT_ITEM;
         values->text_left = values->depth == 0
                                 ? values->meta.span.size
-                                : gguf_take_count(reader, values->version);
+                                : mf_gguf_take_count(reader, values->version);
         if (values->text_left > mf_reader_left(reader))
             return changed(values);
         return mf_values_text(values, out);
     }
-    out->number = gguf_take_number(reader, type, &odd);
+    out->number = mf_gguf_take_number(reader, type, &odd);
     return mf_reader_check(reader, "a number");
 }
 
-enum mf_status gguf_value_next(struct mf_values *values, struct mf_value *out)
+enum mf_status mf_gguf_value_next(struct mf_values *values,
+                                  struct mf_value *out)
 {
     struct mf_level *level;
 

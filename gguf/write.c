@@ -195,7 +195,7 @@ static void put_float(struct mf_sink *sink, double value, size_t size)
 static void put_number(struct mf_sink *sink, enum mf_value_type type,
                        union mf_number number)
 {
-    size_t size = gguf_number_size(type);
+    size_t size = mf_gguf_number_size(type);
 
     if (type == MF_VALUE_F32 || type == MF_VALUE_F64)
         put_float(sink, number.f64, size);
@@ -329,7 +329,7 @@ static void put_reserve(const struct mf_draft *draft, struct mf_sink *sink)
 
 static uint64_t reserve_cost(const struct mf_draft *draft)
 {
-    uint64_t count = gguf_count_size(draft->version);
+    uint64_t count = mf_gguf_count_size(draft->version);
 
     return count + strlen(KEY_RESERVE) + 4 + 4 + count;
 }
@@ -355,7 +355,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
     return MF_OK;
 }
 
-const struct mf_format_out gguf_out = {
+const struct mf_format_out mf_gguf_out = {
     .version = 3,
     .oldest = 2,
     .alignment = 32,

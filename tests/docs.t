@@ -68,7 +68,8 @@ gone() {
         while read -r file; do
             [ -e "$file" ] || echo "$file"
         done
-    grep -ohE '\b(mf|MF)_[A-Za-z0-9_]+' $plain | sort -u | while read -r name; do
+    # CHANGELOG.md also has names that are gone.
+    grep -ohE '\b(mf|MF)_[A-Za-z0-9_]+' ${plain#*CHANGELOG.md} README.md | sort -u | while read -r name; do
         grep -rqw --include='*.[ch]' --include='*.def' "$name" \
             lib gguf apr safetensors || echo "$name"
     done

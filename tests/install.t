@@ -33,7 +33,7 @@ installed() {
 files_are_missing() {
     for file in usr/bin/modelfile usr/include/modelfile.h \
         usr/lib/libmodelfile.a usr/lib/libmodelfile.so \
-        usr/lib/libmodelfile.so.0 usr/lib/pkgconfig/modelfile.pc; do
+        usr/lib/libmodelfile.so.0.2 usr/lib/pkgconfig/modelfile.pc; do
         [ -e "$root/$file" ] || echo "no $file"
     done
 }

@@ -16,7 +16,7 @@
 struct sums {
     uint64_t count, zeros, nans, infinities;
     double sum, sum2;
-    float least, most;
+    float min, max;
 };
 
 struct piece {
@@ -53,8 +53,8 @@ static void add_numbers(struct sums *sums, const float *values, size_t count)
         sums->count++;
         sums->sum += (double)value;
         sums->sum2 += (double)value * (double)value;
-        sums->least = value < sums->least ? value : sums->least;
-        sums->most = value > sums->most ? value : sums->most;
+        sums->min = value < sums->min ? value : sums->min;
+        sums->max = value > sums->max ? value : sums->max;
     }
 }
 
@@ -70,7 +70,7 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
 
     mf_worker_at(worker, piece->record->name);
-    piece->sums = (struct sums){ .least = INFINITY, .most = -INFINITY };
+    piece->sums = (struct sums){ .min = INFINITY, .max = -INFINITY };
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);
         uint64_t row = (piece->at + done) / recoding->in;
@@ -104,10 +104,10 @@ static void add_sums(struct mf_tensor_stats *stats, const struct sums *sums)
     stats->infinities += sums->infinities;
     stats->mean += sums->sum;
     stats->l2 += sums->sum2;
-    if ((double)sums->least < stats->least)
-        stats->least = (double)sums->least;
-    if ((double)sums->most > stats->most)
-        stats->most = (double)sums->most;
+    if ((double)sums->min < stats->min)
+        stats->min = (double)sums->min;
+    if ((double)sums->max > stats->max)
+        stats->max = (double)sums->max;
 }
 
 static void finish(struct mf_tensor_stats *stats)
@@ -240,8 +240,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
         return env->error.status;
     status = prepare(&measurement, index, count);
     for (size_t i = 0; i < count && status == MF_OK; i++) {
-        out[i] =
-            (struct mf_tensor_stats){ .least = INFINITY, .most = -INFINITY };
+        out[i] = (struct mf_tensor_stats){ .min = INFINITY, .max = -INFINITY };
         status = add_pieces(&measurement, &model->index.tensor[index[i]], i);
     }
     if (status == MF_OK)

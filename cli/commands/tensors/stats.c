@@ -34,7 +34,7 @@ static void stats_short(struct run *run, const struct mf_tensor *tensor,
     out_column(out, tensor->name,
                out_width(tensor->name) < out->columns ? 0 : out->columns, true);
     out_format(out, "\n  %-7s %9.3g %9.3g %9.3g %9.3g %9.3g %7s %5s %5s\n",
-               tensor->type, stats->least, stats->most, stats->mean, stats->std,
+               tensor->type, stats->min, stats->max, stats->mean, stats->std,
                stats->l2, count_text(stats->zeros).at,
                count_text(stats->nans).at, count_text(stats->infinities).at);
 }
@@ -52,7 +52,7 @@ static void stats_text(struct run *run, const struct mf_tensor *tensor,
     out_format(out,
                " %-8s %12.5g %12.5g %12.5g %12.5g %12.5g %10" PRIu64
                " %6" PRIu64 " %6" PRIu64 "\n",
-               tensor->type, stats->least, stats->most, stats->mean, stats->std,
+               tensor->type, stats->min, stats->max, stats->mean, stats->std,
                stats->l2, stats->zeros, stats->nans, stats->infinities);
 }
 
@@ -63,8 +63,8 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
     json_str(run, "name", tensor->name);
     json_text(run, "type", tensor->type);
     json_number(run, "finite", stats->count);
-    json_double(run, "min", stats->least);
-    json_double(run, "max", stats->most);
+    json_double(run, "min", stats->min);
+    json_double(run, "max", stats->max);
     json_double(run, "mean", stats->mean);
     json_double(run, "std", stats->std);
     json_double(run, "l2", stats->l2);
