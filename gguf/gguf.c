@@ -4,8 +4,8 @@
  */
 #include "gguf/gguf.h"
 
-/* Version 3 brought big-endian files.  Their version field, read as
- * little-endian, has its two low bytes empty. */
+/* Big-endian files exist since version 3 and have the same magic.  Only the
+ * version gives them away: read as little-endian, its low 16 bits are 0. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
 {
     uint32_t version;
@@ -13,7 +13,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     if (head->size < 4 || memcmp(head->at, "GGUF", 4) != 0)
         return false;
     if (head->size < 8)
-        return true; /* parse will say where it ends */
+        return true; /* too short: parsing reports where it ends */
     version = (uint32_t)head->at[4] | (uint32_t)head->at[5] << 8 |
               (uint32_t)head->at[6] << 16 | (uint32_t)head->at[7] << 24;
     if (version != 0 && (version & 0xffff) == 0) {
@@ -23,7 +23,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     out->version = version;
     if (version < 1 || version > 3) {
         out->supported = false;
-        out->note = "this reads 1 to 3";
+        out->note = "versions 1 to 3 are";
     }
     return true;
 }
@@ -86,7 +86,7 @@ static const char *type_name(uint32_t id)
 
 enum mf_type mf_gguf_file_type_of(uint64_t file_type)
 {
-    switch (file_type) { /* not one that was guessed */
+    switch (file_type) { /* a guessed one is not reliable: no type */
 #define FILE_TYPE(id, name, TYPE)                                              \
     case id:                                                                   \
         return MF_TYPE_##TYPE;
@@ -99,7 +99,7 @@ enum mf_type mf_gguf_file_type_of(uint64_t file_type)
 
 const char *mf_gguf_file_type_name(uint64_t file_type)
 {
-    /* Set where a converter guessed the type. */
+    /* A flag of llama.cpp: the converter guessed the type. */
     const uint64_t guessed = 1024;
 
     switch (file_type & ~guessed) {
@@ -113,7 +113,7 @@ const char *mf_gguf_file_type_name(uint64_t file_type)
     }
 }
 
-/* ---- the row ---- */
+/* ---- the row of formats.def ---- */
 
 static const struct mf_fact_row facts[] = {
     { MF_FACT_ARCHITECTURE, "general.architecture" },

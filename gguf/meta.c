@@ -2,8 +2,11 @@
  *
  * meta.c - the metadata of a GGUF header
  *
- * Strings up to MF_TEXT_KEPT bytes are kept; longer ones and all arrays are
- * walked through and left in the file.
+ * Strings of up to MF_TEXT_KEPT bytes are kept.  Longer ones and all arrays
+ * are skipped: a vocabulary of several megabytes would dominate the time and
+ * memory of an open, and most commands never look at it.  Skipping an array
+ * of strings still means reading each length, and every length is compared
+ * with the bytes that are left.
  */
 #include "gguf/gguf.h"
 
@@ -11,19 +14,19 @@ struct walk {
     struct mf_reader *reader;
     struct mf_index *index;
     struct mf_part *part; /* the file */
-    struct mf_meta *meta; /* the entry that is being read */
+    struct mf_meta *meta; /* the current entry */
     uint32_t version;
     struct gguf_special special;
 };
 
-static enum mf_status ends(struct walk *walk)
+static enum mf_status check_reader(struct walk *walk)
 {
     return mf_reader_check(walk->reader, "the metadata");
 }
 
 /* ---- keys ---- */
 
-/* A key's parts are separated by dots and not empty. */
+/* The parts of a key, between dots, must not be empty. */
 static bool has_empty_part(struct mf_str key)
 {
     for (size_t i = 0; i < key.size; i++)
@@ -53,7 +56,8 @@ static void check_key(struct walk *walk, uint64_t offset)
     else if (!styled)
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_GGUF_KEY_STYLE, offset,
-                      "key '%s' is not written in a-z, 0-9, '_', '-' and '.'",
+                      "key '%s' contains characters other than a-z, 0-9, "
+                      "'_', '-' and '.'",
                       mf_quote(key).text);
     else if (has_empty_part(key))
         mf_index_note(
@@ -70,15 +74,15 @@ static enum mf_status read_key(struct walk *walk)
     size_t kept = size < MF_NAME_MAX ? (size_t)size : MF_NAME_MAX;
     char *text;
 
-    if (ends(walk) != MF_OK)
+    if (check_reader(walk) != MF_OK)
         return reader->env->error.status;
     if (size == 0)
         return mf_refuse(reader->env, MF_RULE_GGUF_ENTRY_EMPTY, offset,
                          "a metadata key is empty");
     if (size > mf_reader_left(reader))
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, offset,
-                         "a metadata key claims %" PRIu64 " bytes, %" PRIu64
-                         " are left",
+                         "a metadata key claims %" PRIu64
+                         " bytes, but only %" PRIu64 " are left",
                          size, mf_reader_left(reader));
     text = mf_arena_text(&walk->index->arena, kept);
     if (!text)
@@ -89,7 +93,7 @@ static enum mf_status read_key(struct walk *walk)
     if (size > MF_NAME_MAX)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_GGUF_KEY_LENGTH, offset,
-                      "a key has %" PRIu64 " bytes, at most %d are allowed",
+                      "a metadata key has %" PRIu64 " bytes, the limit is %d",
                       size, MF_NAME_MAX);
     check_key(walk, offset);
     return MF_OK;
@@ -100,8 +104,7 @@ static enum mf_status read_key(struct walk *walk)
 static void note_bool(struct walk *walk, uint64_t offset, uint8_t byte)
 {
     mf_index_note(walk->index, walk->part->shard, MF_ERROR, MF_RULE_GGUF_BOOL,
-                  offset,
-                  "a bool of '%s' is the byte %u, only 0 and 1 are allowed",
+                  offset, "a bool of '%s' has the value %u, must be 0 or 1",
                   mf_quote(walk->meta->key).text, byte);
 }
 
@@ -121,8 +124,8 @@ static enum mf_status past_end(struct walk *walk, const char *what,
 {
     return mf_refuse(
         walk->reader->env, MF_RULE_FILE_COUNT, mf_reader_offset(walk->reader),
-        "%s of '%s' claims %" PRIu64 " %s, %" PRIu64 " bytes are left", what,
-        mf_quote(walk->meta->key).text, count, unit,
+        "%s of '%s' claims %" PRIu64 " %s, but only %" PRIu64 " bytes are left",
+        what, mf_quote(walk->meta->key).text, count, unit,
         mf_reader_left(walk->reader));
 }
 
@@ -135,7 +138,7 @@ static enum mf_status read_string(struct walk *walk)
     meta->count = mf_gguf_take_count(reader, walk->version);
     meta->span.offset = mf_reader_offset(reader);
     meta->span.size = meta->count;
-    if (ends(walk) != MF_OK)
+    if (check_reader(walk) != MF_OK)
         return reader->env->error.status;
     if (meta->count > mf_reader_left(reader))
         return past_end(walk, "the string", meta->count, "bytes");
@@ -152,7 +155,7 @@ static enum mf_status read_string(struct walk *walk)
         memchr(text, 0, meta->text.size))
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_GGUF_TEXT_UTF8, meta->span.offset,
-                      "the text of '%s' is not UTF-8, or contains a NUL",
+                      "the text of '%s' is not UTF-8 or contains a NUL",
                       mf_quote(meta->key).text);
     return MF_OK;
 }
@@ -174,8 +177,8 @@ static void check_bools(struct walk *walk, uint64_t count)
     }
 }
 
-/* The strings of a vocabulary: nearly all of a header's entries. */
-static enum mf_status pass_strings(struct walk *walk, uint64_t count)
+/* The hot loop of an open: nearly all of a header is a vocabulary's strings. */
+static enum mf_status skip_strings(struct walk *walk, uint64_t count)
 {
     struct mf_reader *reader = walk->reader;
 
@@ -189,46 +192,47 @@ static enum mf_status pass_strings(struct walk *walk, uint64_t count)
     return MF_OK;
 }
 
-/* The head of an array; its elements lie ahead. */
+/* Reads the type and count of an array; its elements follow. */
 static enum mf_status begin_array(struct walk *walk, struct mf_level *level)
 {
     struct mf_reader *reader = walk->reader;
     uint32_t of = mf_take_u32(reader);
-    uint64_t least;
+    uint64_t smallest; /* element */
 
     level->left = mf_gguf_take_count(reader, walk->version);
     level->of = (uint8_t)of;
-    if (ends(walk) != MF_OK)
+    if (check_reader(walk) != MF_OK)
         return reader->env->error.status;
     if (of > MF_VALUE_F64)
-        return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE,
-                         mf_reader_offset(reader),
-                         "'%s' is an array of type %" PRIu32 ", the last is %d",
-                         mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
-    least = mf_gguf_number_size(of);
-    if (least == 0) /* a length; of an array, a type before it */
-        least =
+        return mf_refuse(
+            reader->env, MF_RULE_FILE_VALUE_TYPE, mf_reader_offset(reader),
+            "'%s' is an array of unknown type %" PRIu32 " (0 to %d are valid)",
+            mf_quote(walk->meta->key).text, of, MF_VALUE_F64);
+    smallest = mf_gguf_number_size(of);
+    if (smallest == 0) /* a length; an array has its type before it */
+        smallest =
             mf_gguf_count_size(walk->version) + (of == MF_VALUE_ARRAY ? 4 : 0);
-    if (level->left > mf_reader_left(reader) / least)
+    if (level->left > mf_reader_left(reader) / smallest)
         return past_end(walk, "an array", level->left, "elements");
     return MF_OK;
 }
 
-/* Passes over all elements of an array without arrays in it. */
-static enum mf_status pass_elements(struct walk *walk,
+/* Skips the elements of an array that does not contain arrays. */
+static enum mf_status skip_elements(struct walk *walk,
                                     const struct mf_level *level)
 {
     if (level->of == MF_VALUE_STRING)
-        return pass_strings(walk, level->left);
+        return skip_strings(walk, level->left);
     if (level->of == MF_VALUE_BOOL)
         check_bools(walk, level->left);
-    else /* no overflow: begin_array held it against the bytes left */
+    else /* no overflow: begin_array compared it with the bytes left */
         mf_skip(walk->reader, level->left * mf_gguf_number_size(level->of));
     return MF_OK;
 }
 
-/* Walks an array of arrays without recursion; outer is its head. */
-static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
+/* Skips an array of arrays.  Without recursion: how deep a file nests must not
+ * decide how much stack is used.  outer is what begin_array has read. */
+static enum mf_status skip_nested(struct walk *walk, struct mf_level outer)
 {
     struct mf_level level[MF_NESTING_MAX] = { outer };
     struct mf_reader *reader = walk->reader;
@@ -255,8 +259,8 @@ static enum mf_status pass_nested(struct walk *walk, struct mf_level outer)
             return reader->env->error.status;
         if (level[depth].of == MF_VALUE_ARRAY)
             depth++;
-        else if (pass_elements(walk, &level[depth]) != MF_OK ||
-                 ends(walk) != MF_OK)
+        else if (skip_elements(walk, &level[depth]) != MF_OK ||
+                 check_reader(walk) != MF_OK)
             return reader->env->error.status;
     }
     return MF_OK;
@@ -272,26 +276,26 @@ static enum mf_status read_array(struct walk *walk)
         return walk->reader->env->error.status;
     meta->of = (enum mf_value_type)level.of;
     meta->count = level.left;
-    status = level.of == MF_VALUE_ARRAY ? pass_nested(walk, level)
-                                        : pass_elements(walk, &level);
+    status = level.of == MF_VALUE_ARRAY ? skip_nested(walk, level)
+                                        : skip_elements(walk, &level);
     meta->span.size = mf_reader_offset(walk->reader) - meta->span.offset;
     return status;
 }
 
-/* ---- the list ---- */
+/* ---- entries ---- */
 
 static enum mf_status read_value(struct walk *walk)
 {
     struct mf_reader *reader = walk->reader;
     uint32_t type = mf_take_u32(reader);
 
-    if (ends(walk) != MF_OK)
+    if (check_reader(walk) != MF_OK)
         return reader->env->error.status;
     if (type > MF_VALUE_F64)
-        return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE,
-                         mf_reader_offset(reader) - 4,
-                         "'%s' is of type %" PRIu32 ", the last is %d",
-                         mf_quote(walk->meta->key).text, type, MF_VALUE_F64);
+        return mf_refuse(
+            reader->env, MF_RULE_FILE_VALUE_TYPE, mf_reader_offset(reader) - 4,
+            "'%s' has unknown type %" PRIu32 " (0 to %d are valid)",
+            mf_quote(walk->meta->key).text, type, MF_VALUE_F64);
     walk->meta->type = (enum mf_value_type)type;
     walk->meta->span.offset = mf_reader_offset(reader);
     if (type == MF_VALUE_STRING)
@@ -315,8 +319,8 @@ enum mf_status mf_gguf_read_meta(struct mf_reader *reader,
     for (; count > 0; count--) {
         walk.meta = mf_index_add_meta(index, part);
         if (!walk.meta || read_key(&walk) != MF_OK ||
-            read_value(&walk) != MF_OK || ends(&walk) != MF_OK ||
-            mf_gguf_take_special(index, part, walk.meta, &walk.special) !=
+            read_value(&walk) != MF_OK || check_reader(&walk) != MF_OK ||
+            mf_gguf_apply_special(index, part, walk.meta, &walk.special) !=
                 MF_OK)
             return reader->env->error.status;
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * read.c - a GGUF header: counts, metadata, tensor infos, and then the data
+ * read.c - a GGUF header: counts, metadata, tensor infos, start of the data
  */
 #include "gguf/gguf.h"
 
-/* What a count claims must have room in the file, each entry at its smallest.
- */
+/* A count is invalid if that many entries of the smallest size would not fit
+ * in the rest of the file: no memory is allocated for it. */
 static enum mf_status check_count(struct mf_reader *reader, const char *what,
                                   uint64_t count, uint64_t entry_size)
 {
@@ -15,19 +15,19 @@ static enum mf_status check_count(struct mf_reader *reader, const char *what,
         return MF_OK;
     return mf_refuse(reader->env, MF_RULE_FILE_COUNT, mf_reader_offset(reader),
                      "the header claims %" PRIu64 " %s of at least %" PRIu64
-                     " bytes, %" PRIu64 " bytes are left",
+                     " bytes each, but only %" PRIu64 " bytes are left",
                      count, what, entry_size, left);
 }
 
-/* Where the data begins: after the infos, on a multiple of the alignment. */
+/* The data begins after the infos, at the next multiple of the alignment. */
 static enum mf_status place_data(struct mf_reader *reader, struct mf_part *part)
 {
     uint64_t end = mf_reader_offset(reader);
 
     if (!mf_align_up(end, part->alignment, &part->data_offset))
         return mf_refuse(reader->env, MF_RULE_GGUF_ALIGNMENT, end,
-                         "the data cannot begin on a multiple of %" PRIu64
-                         " after offset %" PRIu64,
+                         "no multiple of the alignment %" PRIu64
+                         " follows offset %" PRIu64 ": the data has no place",
                          part->alignment, end);
     if (part->data_offset <= reader->source->size)
         part->padding[0] = (struct mf_span){ end, part->data_offset - end };
@@ -47,12 +47,15 @@ enum mf_status mf_gguf_parse(struct mf_reader *reader, struct mf_index *index,
     if (mf_reader_check(reader, "the header") != MF_OK)
         return reader->env->error.status;
     if (reader->big_endian && version < 3)
-        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
-                      "version %u is big-endian, which only version 3 can be",
-                      version);
-    /* A key's length, a key of one byte, a type, a value of one byte; a name's
-     * length, a rank, a type, an offset. */
-    if (check_count(reader, "metadata", entries, size + 1 + 4 + 1) != MF_OK ||
+        mf_index_note(
+            index, part->shard, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
+            "version %u is big-endian, but only version 3 allows that",
+            version);
+    /* Smallest sizes.  An entry: a key's length, a key of one byte, a type, a
+     * value of one byte.  An info: a name's length, a rank, a type, an offset.
+     */
+    if (check_count(reader, "metadata keys", entries, size + 1 + 4 + 1) !=
+            MF_OK ||
         check_count(reader, "tensors", tensors, size + 4 + 4 + 8) != MF_OK ||
         mf_gguf_read_meta(reader, index, part, entries) != MF_OK)
         return reader->env->error.status;

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * revisit.c - what reading has passed over: whether strings are UTF-8, and
- * numbers finite
+ * revisit.c - checks of the metadata values that parsing has skipped
  *
- * Scalars and short strings are kept and were looked at; long strings and the
- * elements of arrays are still in the file.
+ * Scalars and short strings were checked when they were read.  Long strings
+ * and arrays are still in the file; validation reads them again to find texts
+ * that are not UTF-8 and numbers that are not finite.  An array gets one
+ * finding with a count and its first bad element, not one for each: a broken
+ * vocabulary would drown every other finding.
  */
+#include <assert.h>
+
 #include "gguf/gguf.h"
 
-/* Tokens of some vocabularies are single bytes of a character. */
+/* Some vocabularies have tokens that are single bytes of a character, so there
+ * invalid UTF-8 is only a note. */
 #define VOCABULARY "tokenizer."
 
-/* False for a text that is not UTF-8 or contains a NUL. */
-static bool take_text(struct mf_reader *reader, uint64_t size)
+/* Reads past a text; false if it is not UTF-8 or contains a NUL. */
+static bool text_is_valid(struct mf_reader *reader, uint64_t size)
 {
     bool has_nul;
 
@@ -22,22 +27,24 @@ static bool take_text(struct mf_reader *reader, uint64_t size)
 static void check_string(struct mf_reader *reader, struct mf_index *index,
                          const struct mf_meta *meta)
 {
-    if (!take_text(reader, meta->span.size))
+    if (!text_is_valid(reader, meta->span.size))
         mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_TEXT_UTF8,
                       meta->span.offset,
-                      "the text of '%s' is not UTF-8, or contains a NUL",
+                      "the text of '%s' is not UTF-8 or contains a NUL",
                       mf_quote(meta->key).text);
 }
 
-/* What was found in an array, its own arrays among it. */
+/* Result for an array, including the arrays in it. */
 struct elements {
-    uint64_t passed;       /* texts or numbers so far */
-    uint64_t bad, first;   /* of these; the first one's place among them */
-    uint64_t offset;       /* and in the file */
-    enum mf_value_type of; /* of the bad ones */
+    uint64_t passed;       /* texts or numbers read so far */
+    uint64_t bad;          /* how many of them are invalid */
+    uint64_t first;        /* position of the first invalid one */
+    uint64_t offset;       /* its offset in the file */
+    enum mf_value_type of; /* its type */
 };
 
-static void found(struct elements *all, uint64_t offset, enum mf_value_type of)
+static void count_bad(struct elements *all, uint64_t offset,
+                      enum mf_value_type of)
 {
     if (all->bad++ > 0)
         return;
@@ -53,29 +60,32 @@ static void check_strings(struct mf_reader *reader, uint32_t version,
         uint64_t size = mf_gguf_take_count(reader, version);
         uint64_t start = mf_reader_offset(reader);
 
-        if (!take_text(reader, size))
-            found(all, start, MF_VALUE_STRING);
+        if (!text_is_valid(reader, size))
+            count_bad(all, start, MF_VALUE_STRING);
     }
 }
 
-/* An exponent of ones, in the two highest bytes, is an infinity or NaN. */
+/* NaN and infinities have an exponent of all ones, which is in the two most
+ * significant bytes: the rest of the number need not be decoded. */
 static bool is_finite(const uint8_t *at, size_t size, bool big_endian)
 {
     uint8_t high = at[big_endian ? 0 : size - 1];
     uint8_t next = at[big_endian ? 1 : size - 2];
     uint8_t rest = size == sizeof(float) ? 0x80 : 0xf0;
 
+    assert(size == sizeof(float) || size == sizeof(double));
     return (high & 0x7f) != 0x7f || (next & rest) != rest;
 }
 
-/* In pieces: a vocabulary has a hundred thousand scores. */
+/* In pieces: a vocabulary has a hundred thousand scores, and a bounds check for
+ * each of them would take longer than the test. */
 static void check_numbers(struct mf_reader *reader, enum mf_value_type of,
                           uint64_t count, struct elements *all)
 {
-    const size_t size = mf_gguf_number_size(of), most = 1024;
+    const size_t size = mf_gguf_number_size(of), max = 1024;
 
     while (count > 0) {
-        size_t piece = count < most ? (size_t)count : most;
+        size_t piece = count < max ? (size_t)count : max;
         uint64_t offset = mf_reader_offset(reader);
         const uint8_t *at = mf_take(reader, piece * size);
 
@@ -83,12 +93,13 @@ static void check_numbers(struct mf_reader *reader, enum mf_value_type of,
             return;
         for (size_t i = 0; i < piece; i++, all->passed++)
             if (!is_finite(at + i * size, size, reader->big_endian))
-                found(all, offset + i * size, of);
+                count_bad(all, offset + i * size, of);
         count -= piece;
     }
 }
 
-/* The head of an array; false where it cannot be one that was passed over. */
+/* Reads the type and count of an array; false if parsing would have refused
+ * them, so the file has changed. */
 static bool take_head(struct mf_reader *reader, uint32_t version,
                       struct mf_level *level)
 {
@@ -108,11 +119,11 @@ static void check_elements(struct mf_reader *reader, uint32_t version,
         check_strings(reader, version, level->left, all);
     else if (of == MF_VALUE_F32 || of == MF_VALUE_F64)
         check_numbers(reader, of, level->left, all);
-    else /* no overflow: opening held it against the bytes left */
+    else /* no overflow: parsing compared it with the bytes left */
         mf_skip(reader, level->left * mf_gguf_number_size(of));
 }
 
-/* False where the array is not the one that was passed over. */
+/* Like skip_nested of meta.c; false if the file has changed since. */
 static bool walk_array(struct mf_reader *reader, uint32_t version,
                        struct elements *all)
 {
@@ -152,7 +163,7 @@ static void check_array(struct mf_reader *reader, struct mf_index *index,
             index, meta->shard, token ? MF_NOTE : MF_WARNING,
             MF_RULE_GGUF_TEXT_UTF8, all.offset,
             "%" PRIu64 " of the %" PRIu64
-            " texts of '%s' are not UTF-8, or contain a NUL; the first "
+            " texts of '%s' are not UTF-8 or contain a NUL; the first "
             "is element %" PRIu64,
             all.bad, all.passed, mf_quote(meta->key).text, all.first);
     else
@@ -164,7 +175,7 @@ static void check_array(struct mf_reader *reader, struct mf_index *index,
                       all.bad, all.passed, mf_quote(meta->key).text, all.first);
 }
 
-/* Arrays of other numbers have no value that could be wrong here. */
+/* Arrays of integers have no invalid values, and bools were checked already. */
 static bool is_walked(const struct mf_meta *meta)
 {
     return meta->type == MF_VALUE_ARRAY &&
@@ -188,11 +199,10 @@ enum mf_status mf_gguf_revisit(struct mf_reader *reader, struct mf_index *index,
             check_string(reader, index, meta);
         else
             check_array(reader, index, meta);
-        /* Opening has walked through it, so it was changed since. */
+        /* Parsing has read all of it, so the file has changed since. */
         if (reader->failed)
             return mf_fail(reader->env, MF_ERR_IO, mf_reader_offset(reader),
-                           "the elements of '%s' are not what they were when "
-                           "the file was opened",
+                           "'%s' has changed since the file was opened",
                            mf_quote(meta->key).text);
     }
     return MF_OK;

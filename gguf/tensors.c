@@ -5,11 +5,12 @@
 #include "gguf/gguf.h"
 
 #define RANK_ALLOWED 4
-#define NAME_ALLOWED 64 /* ggml itself allows one byte less */
+#define NAME_ALLOWED 64 /* by the specification; ggml allows 63 */
 
-/* What the infos in the window need, to reserve memory for all. */
-static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
-                             uint64_t count)
+/* Reserves memory for all tensors from the sizes of those infos that are in
+ * the reader's window already. */
+static enum mf_status reserve_tables(struct mf_reader *reader,
+                                     struct mf_index *index, uint64_t count)
 {
     uint32_t version = index->kind.version;
     struct mf_reader ahead = mf_reader_ahead(reader);
@@ -23,7 +24,7 @@ static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
         rank = mf_take_u32(&ahead);
         mf_skip(&ahead, rank * mf_gguf_count_size(version) + 4 + 8);
         if (ahead.failed || rank > MF_RANK_MAX || size > MF_NAME_MAX)
-            break; /* the end of the window, or what read_info will refuse */
+            break; /* the end of the window, or refused by read_info later */
         seen++;
         names += size;
         dims += rank;
@@ -40,14 +41,13 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
     if (name.size > NAME_ALLOWED)
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_NAME_LENGTH,
                          record->entry,
-                         "tensor '%s' has a name of %zu bytes, at most %d are "
-                         "allowed",
+                         "tensor '%s' has a name of %zu bytes, the limit is %d",
                          mf_quote(name).text, name.size, NAME_ALLOWED);
     else if (name.size == NAME_ALLOWED)
-        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH,
-                         record->entry,
-                         "tensor '%s' has a name of %zu bytes, ggml allows %d",
-                         mf_quote(name).text, name.size, NAME_ALLOWED - 1);
+        mf_index_note_of(
+            index, record, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH, record->entry,
+            "tensor '%s' has a name of %zu bytes, ggml's limit is %d",
+            mf_quote(name).text, name.size, NAME_ALLOWED - 1);
     else if (name.size == 0)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME,
                          record->entry, "a tensor has no name");
@@ -64,8 +64,8 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                      mf_quote(name).text);
 }
 
-/* A tensor without elements.  Beside a 0, no product tells that another
- * dimension is none. */
+/* A tensor without elements.  With a dimension of 0 the product is 0 whatever
+ * the others are, so an absurd one is reported here or never. */
 static void check_empty(struct mf_index *index, const struct mf_record *record)
 {
     uint32_t zero = 0, large = 0;
@@ -82,8 +82,8 @@ static void check_empty(struct mf_index *index, const struct mf_record *record)
     if (large < record->rank)
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW, record->entry,
-            "dimension %u of tensor '%s' is %" PRIu64 ", more than 2^63 - 1",
-            large, mf_record_name(record).text, record->dim[large]);
+            "dimension %u of tensor '%s' is %" PRIu64 ", above 2^63 - 1", large,
+            mf_record_name(record).text, record->dim[large]);
 }
 
 static void check_shape(struct mf_index *index, const struct mf_record *record)
@@ -91,7 +91,7 @@ static void check_shape(struct mf_index *index, const struct mf_record *record)
     if (record->rank > RANK_ALLOWED)
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_GGUF_RANK, record->entry,
-            "tensor '%s' has %u dimensions, at most %d are allowed",
+            "tensor '%s' has %u dimensions, the limit is %d",
             mf_record_name(record).text, record->rank, RANK_ALLOWED);
     if (record->rank == 0)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_RANK,
@@ -109,20 +109,19 @@ static void check_type(struct mf_index *index, const struct mf_record *record)
         return;
     name = mf_gguf_fork_type(record->type_id, &removed);
     if (!name)
-        mf_index_note_of(
-            index, record, MF_ERROR, MF_RULE_GGUF_TYPE, record->entry,
-            "tensor '%s' is of type %" PRIu32 ", which is not known here",
-            mf_record_name(record).text, record->type_id);
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_TYPE,
+                         record->entry, "tensor '%s' has unknown type %" PRIu32,
+                         mf_record_name(record).text, record->type_id);
     else if (removed)
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_TYPE,
                          record->entry,
-                         "tensor '%s' is of type %" PRIu32
+                         "tensor '%s' has type %" PRIu32
                          " (%s), which was removed from the format",
                          mf_record_name(record).text, record->type_id, name);
     else
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_TYPE_FORK,
                          record->entry,
-                         "tensor '%s' is of type %" PRIu32
+                         "tensor '%s' has type %" PRIu32
                          " (%s), which only ik_llama.cpp reads",
                          mf_record_name(record).text, record->type_id, name);
 }
@@ -140,13 +139,13 @@ static enum mf_status read_name(struct mf_reader *reader,
         return reader->env->error.status;
     if (size > mf_reader_left(reader))
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, record->entry,
-                         "a tensor's name claims %" PRIu64 " bytes, %" PRIu64
-                         " are left",
+                         "a tensor's name claims %" PRIu64
+                         " bytes, but only %" PRIu64 " are left",
                          size, mf_reader_left(reader));
     if (size > MF_NAME_MAX)
         return mf_refuse(reader->env, MF_RULE_FILE_LIMIT, record->entry,
-                         "a tensor's name has %" PRIu64 " bytes, at most %d "
-                         "are read",
+                         "a tensor's name has %" PRIu64
+                         " bytes, the limit is %d",
                          size, MF_NAME_MAX);
     name = mf_arena_text(&index->arena, (size_t)size);
     if (!name)
@@ -167,7 +166,7 @@ static enum mf_status read_shape(struct mf_reader *reader,
     if (rank > MF_RANK_MAX)
         return mf_refuse(reader->env, MF_RULE_FILE_RANK, record->entry,
                          "tensor '%s' has %" PRIu32
-                         " dimensions, at most %d are read",
+                         " dimensions, the limit is %d",
                          mf_record_name(record).text, rank, MF_RANK_MAX);
     dim = mf_index_dims(index, rank);
     if (!dim)
@@ -207,7 +206,7 @@ enum mf_status mf_gguf_read_tensors(struct mf_reader *reader,
                                     struct mf_index *index,
                                     const struct mf_part *part, uint64_t count)
 {
-    if (expect(reader, index, count) != MF_OK)
+    if (reserve_tables(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)
         if (read_info(reader, index, part) != MF_OK)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * validate.c - checks of a whole model that only GGUF has
+ * validate.c - GGUF's own checks of a whole model
  */
 #include "gguf/gguf.h"
 
-/* Readers look for these arrays by name, and take their elements for granted:
- * scores of u8 read as f32 have been a reading past the end. */
+/* Loaders look these arrays up by name and do not check the type of their
+ * elements: scores of u8 read as f32 were an out-of-bounds read. */
 static const struct mf_vocabulary vocabulary = {
     .array = {
         { "tokenizer.ggml.tokens", MF_TAKES(MF_VALUE_STRING), "string", false },
@@ -21,7 +21,7 @@ static const struct mf_vocabulary vocabulary = {
 
 /* ---- names ---- */
 
-#define NAME_SEEN 63 /* bytes of a name that ggml keeps */
+#define NAME_SEEN 63 /* ggml truncates names to so many bytes */
 
 static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 {
@@ -31,7 +31,8 @@ static bool earlier_name(const void *table, uint32_t a, uint32_t b)
     return order != 0 ? order < 0 : a < b;
 }
 
-/* Longer names that ggml takes for the same one.  Nearly no file has any. */
+/* Names that are equal once ggml has truncated them.  Hardly any file has
+ * names this long, so only those are sorted. */
 static void check_cut_names(struct mf_index *index)
 {
     size_t count = 0, longer = 0;
@@ -58,20 +59,19 @@ static void check_cut_names(struct mf_index *index)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_CUT,
                          record->entry,
                          "tensor '%s' has the same first %d bytes as another "
-                         "one, and ggml keeps no more",
+                         "tensor, and ggml truncates names to these",
                          mf_record_name(record).text, NAME_SEEN);
     }
 }
 
 /* ---- types ---- */
 
-/* How much of a model could have a type, and how much has it: matrices whose
- * rows are whole blocks. */
+/* How much of a model could have a type, and how much of it does.  Only
+ * matrices whose rows are whole blocks could. */
 struct share {
-    uint64_t plain;      /* tensors of f32, whatever their shape */
+    uint64_t plain;      /* tensors of f32 of any shape */
     uint64_t could, has; /* matrices */
-    uint64_t could_elements,
-        has_elements; /* or their elements, as far as 2^64 */
+    uint64_t could_elements, has_elements;
 };
 
 static struct share share_of(const struct mf_index *index, enum mf_type type)
@@ -94,13 +94,15 @@ static struct share share_of(const struct mf_index *index, enum mf_type type)
     return out;
 }
 
-/* A mix has many types: that of its name is at least a quarter of the matrices,
- * or of their elements where experts are few and large. */
+/* A mix has many types.  The one in its name makes up at least a quarter of
+ * the matrices, or of their elements if the model has few but large experts.
+ * Looking at a single tensor was tried first and gave false alarms. */
 #define MIX_SHARE 4
 
 static bool is_of_type(struct share share, size_t tensors)
 {
-    /* Rows that fit no block are stored in another type, but not in f32. */
+    /* Rows that are not whole blocks fall back to another type, but not to
+     * f32. */
     if (share.could == 0)
         return tensors == 0 || share.plain < tensors;
     return share.has >=
@@ -117,18 +119,18 @@ static void check_file_type(struct mf_index *index)
     if (!mf_meta_unsigned(meta, &value))
         return;
     if (!mf_gguf_file_type_name(value))
-        mf_index_note(
-            index, meta->shard, MF_NOTE, MF_RULE_GGUF_FILE_TYPE,
-            meta->span.offset,
-            "general.file_type is %" PRIu64 ", which is not known here", value);
+        mf_index_note(index, meta->shard, MF_NOTE, MF_RULE_GGUF_FILE_TYPE,
+                      meta->span.offset,
+                      "general.file_type is %" PRIu64 ", which is unknown",
+                      value);
     expected = mf_gguf_file_type_of(value);
     if (expected == MF_TYPE_UNKNOWN ||
         is_of_type(share_of(index, expected), index->tensor_count))
         return;
     mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_FILE_TYPE,
                   meta->span.offset,
-                  "general.file_type is %" PRIu64 ", for which matrices are "
-                  "%s, and few or none are",
+                  "general.file_type is %" PRIu64 ", which implies %s "
+                  "matrices, but the model has few or none",
                   value, mf_types[expected].name);
 }
 
@@ -144,8 +146,8 @@ static void check_quantization_version(struct mf_index *index)
             continue;
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_QUANT_VERSION,
                          record->entry,
-                         "tensor '%s' is quantized (%s) and there is no "
-                         "general.quantization_version",
+                         "tensor '%s' is quantized (%s), but "
+                         "general.quantization_version is missing",
                          mf_record_name(record).text,
                          mf_types[record->type].name);
         return;
@@ -154,7 +156,7 @@ static void check_quantization_version(struct mf_index *index)
 
 /* ---- layout ---- */
 
-/* ggml expects each tensor where the padded ones before it end. */
+/* ggml expects each tensor to start where the previous one, padded, ends. */
 static void check_order(struct mf_index *index, const struct mf_part *part)
 {
     for (size_t i = 1; i < part->count; i++) {
@@ -165,8 +167,8 @@ static void check_order(struct mf_index *index, const struct mf_part *part)
             continue;
         mf_index_note_of(
             index, record, MF_WARNING, MF_RULE_GGUF_ORDER, record->entry,
-            "data of tensor '%s' comes before that of '%s', "
-            "which the list has first: ggml refuses that",
+            "the data of tensor '%s' comes before that of '%s', "
+            "which is listed first: ggml refuses such a file",
             mf_record_name(record).text, mf_record_name(record - 1).text);
         return;
     }
@@ -190,10 +192,11 @@ static void check_padding(struct mf_index *index, const struct mf_part *part)
     if (mf_align_up(end - part->data_offset, part->alignment, &padded) &&
         padded > part->data_end - part->data_offset)
         mf_index_note_of(index, last, MF_WARNING, MF_RULE_GGUF_PADDING, end,
-                         "the file ends with tensor '%s', %" PRIu64
-                         " bytes of padding are missing",
-                         mf_record_name(last).text,
-                         padded - (part->data_end - part->data_offset));
+                         "%" PRIu64
+                         " bytes of padding are missing after tensor "
+                         "'%s' at the end of the file",
+                         padded - (part->data_end - part->data_offset),
+                         mf_record_name(last).text);
 }
 
 void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * values.c - GGUF's numbers, and its values one event at a time
+ * values.c - GGUF's numbers, and metadata values as events
  */
 #include "gguf/gguf.h"
 
@@ -78,12 +78,12 @@ union mf_number mf_gguf_take_number(struct mf_reader *reader, uint32_t type,
 
 /* ---- events ---- */
 
-/* Opening the model has walked through the value, so a fault here means that
- * the file was changed since. */
+/* Parsing has walked the value, so an invalid one now means that the file has
+ * changed since. */
 static enum mf_status changed(struct mf_values *values)
 {
     return mf_fail(values->env, MF_ERR_IO, mf_reader_offset(&values->reader),
-                   "the value is not what it was when the file was opened");
+                   "the value has changed since the file was opened");
 }
 
 static enum mf_status begin_array(struct mf_values *values,
@@ -117,7 +117,7 @@ static enum mf_status next_value(struct mf_values *values,
     out->event = MF_EVENT_ITEM;
     out->type = type;
     if (type == MF_VALUE_STRING) {
-        /* The span of a lone string begins after its length. */
+        /* The span of a string outside of arrays begins after its length. */
         values->text_event = MF_EVENT_ITEM;
         values->text_left = values->depth == 0
                                 ? values->meta.span.size
@@ -143,7 +143,7 @@ enum mf_status mf_gguf_value_next(struct mf_values *values,
     }
     if (values->depth == 0) {
         values->done = true;
-        return MF_OK; /* *out says DONE */
+        return MF_OK; /* *out is initialized to DONE */
     }
     level = &values->level[values->depth - 1];
     if (level->left > 0) {

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * write.c - a GGUF header: versions 2 and 3, and 1 where it is kept
+ * write.c - writing a GGUF header
+ *
+ * Versions 2 and 3, and 1 for a file that keeps its version.  A value that the
+ * model has in the same encoding is copied as bytes; any other is encoded event
+ * by event.  That is harder than it sounds because lengths come first in GGUF,
+ * while the source may deliver a string in pieces: see put_text.
  */
 #include "gguf/gguf.h"
 #include "lib/draft/draft.h"
 
-/* Bytes of this name, an array of bytes, stand for room.  It is short: with one
- * byte of room it takes as many as the usual alignment, so an edit that leaves
- * too much for padding always has enough for it. */
+/* An array of u8 under this key is free space for later edits in place.  The
+ * key is this short so that, with an array of one byte, the entry takes exactly
+ * the usual alignment of 32: an edit that shrinks the header by more than
+ * padding can fill always has room for it. */
 #define KEY_RESERVE "reserve"
 
 /* ---- what GGUF can carry ---- */
@@ -21,19 +27,19 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
         if (tensor->dim[i] > UINT32_MAX)
             return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                            "tensor '%s' has a dimension of %" PRIu64
-                           ", version 1 of GGUF counts with 32 bits",
+                           ", above the 32-bit limit of GGUF version 1",
                            mf_quote(tensor->name).text, tensor->dim[i]);
     if (tensor->type != MF_TYPE_UNKNOWN &&
         row % mf_types[tensor->type].block != 0)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the rows of tensor '%s' have %" PRIu64
-                       " elements, in GGUF they must be whole blocks of %u",
+                       " elements, in GGUF this must be a multiple of %u",
                        mf_quote(tensor->name).text, row,
                        mf_types[tensor->type].block);
     return MF_OK;
 }
 
-/* Keys are printable ASCII. */
+/* Keys must be printable ASCII, or our own reader would report an error. */
 static bool admits(const struct mf_entry *entry)
 {
     enum mf_value_type type =
@@ -55,14 +61,14 @@ static enum mf_status check_entry(const struct mf_draft *draft,
     if (admits(entry))
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "GGUF cannot carry '%s', which is %s%s",
+                   "GGUF cannot store '%s', which is %s%s",
                    mf_quote(entry->key).text,
                    entry->type == MF_VALUE_ARRAY ? "an array of type " : "",
                    mf_value_type_name(type));
 }
 
-/* The file says itself how its tensors are aligned. */
-static enum mf_status take_alignment(struct mf_draft *draft)
+/* The alignment of the data is a metadata value of the file itself. */
+static enum mf_status apply_alignment(struct mf_draft *draft)
 {
     const struct mf_entry *entry = mf_draft_find(draft, "general.alignment");
 
@@ -76,25 +82,23 @@ static enum mf_status take_alignment(struct mf_draft *draft)
     return MF_OK;
 }
 
-/* Version 1 counts with 32 bits; it and version 2 have no byte order but one.
- */
+/* Versions 1 and 2 are always little-endian. */
 static enum mf_status check_version(const struct mf_draft *draft)
 {
     if (draft->version < 1 || draft->version > 3)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "cannot write version %" PRIu32 " of GGUF",
-                       draft->version);
+                       "cannot write GGUF version %" PRIu32, draft->version);
     if (draft->big_endian && draft->version < 3)
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the model is big-endian, which version %" PRIu32
-                       " of GGUF cannot be",
+                       "the model is big-endian, which GGUF version %" PRIu32
+                       " does not allow",
                        draft->version);
     return MF_OK;
 }
 
 static enum mf_status check(struct mf_draft *draft)
 {
-    if (check_version(draft) != MF_OK || take_alignment(draft) != MF_OK)
+    if (check_version(draft) != MF_OK || apply_alignment(draft) != MF_OK)
         return draft->env->error.status;
     for (size_t i = 0; i < draft->entry_count; i++)
         if (check_entry(draft, &draft->entry[i]) != MF_OK)
@@ -107,18 +111,18 @@ static enum mf_status check(struct mf_draft *draft)
 
 /* ---- values ---- */
 
-struct telling {
+struct encoder {
     const struct mf_draft *draft;
     const struct mf_entry *entry;
     struct mf_sink *sink;
     unsigned depth;
-    /* A string's length stands before it: one that is told in pieces waits
-     * here until it is whole. */
+    /* A string's length comes before its bytes: pieces of a string are
+     * collected here until it is complete. */
     char *held;
     size_t held_size, held_room;
 };
 
-/* The longest element of an array of strings that comes in pieces. */
+/* Longest element of an array of strings that comes in pieces. */
 #define HELD_MAX ((size_t)1 << 20)
 
 static void put_count(const struct mf_draft *draft, struct mf_sink *sink,
@@ -137,44 +141,44 @@ static void put_string(const struct mf_draft *draft, struct mf_sink *sink,
     mf_put(sink, text.at, text.size);
 }
 
-static enum mf_status keep_piece(struct telling *telling, struct mf_str piece)
+static enum mf_status hold_piece(struct encoder *encoder, struct mf_str piece)
 {
-    size_t size = telling->held_size + piece.size;
+    size_t size = encoder->held_size + piece.size;
     char *moved;
 
     if (size > HELD_MAX)
-        return mf_fail(telling->draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+        return mf_fail(encoder->draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "'%s' contains a string of more than %zu bytes",
-                       mf_quote(telling->entry->key).text, HELD_MAX);
-    if (size > telling->held_room) {
-        moved = mf_env_resize(telling->draft->env, telling->held,
-                              telling->held_room, 2 * size);
+                       mf_quote(encoder->entry->key).text, HELD_MAX);
+    if (size > encoder->held_room) {
+        moved = mf_env_resize(encoder->draft->env, encoder->held,
+                              encoder->held_room, 2 * size);
         if (!moved)
-            return telling->draft->env->error.status;
-        telling->held = moved;
-        telling->held_room = 2 * size;
+            return encoder->draft->env->error.status;
+        encoder->held = moved;
+        encoder->held_room = 2 * size;
     }
-    memcpy(telling->held + telling->held_size, piece.at, piece.size);
-    telling->held_size = size;
+    memcpy(encoder->held + encoder->held_size, piece.at, piece.size);
+    encoder->held_size = size;
     return MF_OK;
 }
 
-static enum mf_status put_text(struct telling *telling,
+static enum mf_status put_text(struct encoder *encoder,
                                const struct mf_value *value)
 {
     struct mf_str whole;
 
-    if (telling->held_size == 0 && !value->more) {
-        put_string(telling->draft, telling->sink, value->text);
+    if (encoder->held_size == 0 && !value->more) {
+        put_string(encoder->draft, encoder->sink, value->text);
         return MF_OK;
     }
-    if (keep_piece(telling, value->text) != MF_OK)
-        return telling->draft->env->error.status;
+    if (hold_piece(encoder, value->text) != MF_OK)
+        return encoder->draft->env->error.status;
     if (value->more)
         return MF_OK;
-    whole = (struct mf_str){ telling->held, telling->held_size };
-    put_string(telling->draft, telling->sink, whole);
-    telling->held_size = 0;
+    whole = (struct mf_str){ encoder->held, encoder->held_size };
+    put_string(encoder->draft, encoder->sink, whole);
+    encoder->held_size = 0;
     return MF_OK;
 }
 
@@ -211,68 +215,68 @@ static void put_number(struct mf_sink *sink, enum mf_value_type type,
         mf_put_u64(sink, number.u64);
 }
 
-static enum mf_status other_type(const struct telling *telling,
-                                 enum mf_value_type type)
+static enum mf_status refuse_type(const struct encoder *encoder,
+                                  enum mf_value_type type)
 {
-    return mf_fail(telling->draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+    return mf_fail(encoder->draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "'%s' contains a value that is not of type %s",
-                   mf_quote(telling->entry->key).text,
+                   mf_quote(encoder->entry->key).text,
                    mf_value_type_name(type));
 }
 
-static enum mf_status put_item(struct telling *telling,
+static enum mf_status put_item(struct encoder *encoder,
                                const struct mf_value *value)
 {
-    enum mf_value_type type = telling->entry->type == MF_VALUE_ARRAY
-                                  ? telling->entry->of
-                                  : telling->entry->type;
+    enum mf_value_type type = encoder->entry->type == MF_VALUE_ARRAY
+                                  ? encoder->entry->of
+                                  : encoder->entry->type;
     union mf_number number;
 
-    if (type == MF_VALUE_ARRAY) /* arrays within it say what they are of */
+    if (type == MF_VALUE_ARRAY) /* nested arrays have their own types */
         type = value->type;
     if (type == MF_VALUE_STRING)
-        return value->type == MF_VALUE_STRING ? put_text(telling, value)
-                                              : other_type(telling, type);
+        return value->type == MF_VALUE_STRING ? put_text(encoder, value)
+                                              : refuse_type(encoder, type);
     if (!mf_value_as(value, type, &number))
-        return other_type(telling, type);
-    put_number(telling->sink, type, number);
+        return refuse_type(encoder, type);
+    put_number(encoder->sink, type, number);
     return MF_OK;
 }
 
 static enum mf_status put_event(void *user, const struct mf_value *value)
 {
-    struct telling *telling = user;
-    bool outermost = telling->depth == 0;
+    struct encoder *encoder = user;
+    bool outermost = encoder->depth == 0;
 
     switch (value->event) {
     case MF_EVENT_ITEM:
-        return put_item(telling, value);
+        return put_item(encoder, value);
     case MF_EVENT_BEGIN:
         if (value->type != MF_VALUE_ARRAY ||
             (!outermost && value->of > MF_VALUE_F64))
-            return other_type(telling, telling->entry->of);
-        telling->depth++;
-        mf_put_u32(telling->sink, outermost ? telling->entry->of : value->of);
-        put_count(telling->draft, telling->sink,
-                  outermost ? telling->entry->count : value->count);
+            return refuse_type(encoder, encoder->entry->of);
+        encoder->depth++;
+        mf_put_u32(encoder->sink, outermost ? encoder->entry->of : value->of);
+        put_count(encoder->draft, encoder->sink,
+                  outermost ? encoder->entry->count : value->count);
         return MF_OK;
     case MF_EVENT_END:
-        telling->depth--;
+        encoder->depth--;
         return MF_OK;
     default:
-        return other_type(telling, telling->entry->type);
+        return refuse_type(encoder, encoder->entry->type);
     }
 }
 
-/* A string that stands alone says its length beforehand and passes in
- * pieces. */
+/* The length of a string outside of arrays is known before it is read, so its
+ * pieces can be written as they come. */
 static enum mf_status put_piece(void *user, const struct mf_value *value)
 {
-    struct telling *telling = user;
+    struct encoder *encoder = user;
 
     if (value->event != MF_EVENT_ITEM || value->type != MF_VALUE_STRING)
-        return other_type(telling, MF_VALUE_STRING);
-    mf_put(telling->sink, value->text.at, value->text.size);
+        return refuse_type(encoder, MF_VALUE_STRING);
+    mf_put(encoder->sink, value->text.at, value->text.size);
     return MF_OK;
 }
 
@@ -280,23 +284,23 @@ static enum mf_status put_entry(const struct mf_draft *draft,
                                 const struct mf_entry *entry,
                                 struct mf_sink *sink)
 {
-    struct telling telling = { .draft = draft, .entry = entry, .sink = sink };
-    bool alone = entry->type == MF_VALUE_STRING && entry->from;
+    struct encoder encoder = { .draft = draft, .entry = entry, .sink = sink };
+    bool outside_array = entry->type == MF_VALUE_STRING && entry->from;
     const struct mf_source *source;
     struct mf_span span;
     enum mf_status status;
 
     put_string(draft, sink, entry->key);
     mf_put_u32(sink, entry->type);
-    if (alone)
+    if (outside_array)
         put_count(draft, sink, entry->count);
     if (mf_entry_raw(draft, entry, &source, &span)) {
         mf_put_span(sink, source, span);
         return sink->status;
     }
-    status = mf_entry_read(draft->env, entry, alone ? put_piece : put_event,
-                           &telling);
-    mf_release(draft->env, telling.held, telling.held_room);
+    status = mf_entry_read(draft->env, entry,
+                           outside_array ? put_piece : put_event, &encoder);
+    mf_release(draft->env, encoder.held, encoder.held_room);
     return status;
 }
 
@@ -314,8 +318,7 @@ static void put_tensor(const struct mf_draft *draft,
     mf_put_u64(sink, tensor->offset);
 }
 
-/* An array of bytes that means nothing and takes up room: an edit may use it.
- */
+/* Free space: see KEY_RESERVE. */
 static void put_reserve(const struct mf_draft *draft, struct mf_sink *sink)
 {
     const struct mf_str key = { KEY_RESERVE, strlen(KEY_RESERVE) };

@@ -79,45 +79,47 @@ static const struct fault faults[] = {
 static const struct refusal refusals[] = {
     /* clang-format off */
     { "bad-alignment-0.gguf", "GGUF-ALIGNMENT", MF_ERR_CORRUPT, 0x61,
-      "general.alignment is 0, neither a power of two nor a multiple of 8" },
+      "general.alignment is 0, must be a power of two or a multiple of "
+      "8" },
     { "bad-alignment-5.gguf", "GGUF-ALIGNMENT", MF_ERR_CORRUPT, 0x61,
-      "general.alignment is 5, neither a power of two nor a multiple of 8" },
+      "general.alignment is 5, must be a power of two or a multiple of "
+      "8" },
     { "bad-alignment-type.gguf", "GGUF-ALIGNMENT", MF_ERR_CORRUPT, 0x61,
-      "general.alignment is of type u64, u32 is required" },
+      "general.alignment is of type u64, must be u32" },
     { "bad-array-bomb.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x67,
-      "an array of 'tiny.values' claims 1099511627776 elements, 185 bytes "
+      "an array of 'tiny.values' claims 1099511627776 elements, but only 185 bytes "
       "are left" },
     { "bad-array-count.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x67,
-      "an array of 'tiny.values' claims 4611686018427387905 elements, 185 "
+      "an array of 'tiny.values' claims 4611686018427387905 elements, but only 185 "
       "bytes are left" },
     { "bad-array-depth.gguf", "FILE-NESTING", MF_ERR_LIMIT, 0x35b,
       "arrays of 'tiny.values' are nested more than 64 deep" },
     { "bad-array-strings.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x67,
-      "an array of 'tiny.values' claims 2305843009213693952 elements, 153 "
+      "an array of 'tiny.values' claims 2305843009213693952 elements, but only 153 "
       "bytes are left" },
     { "bad-array-type-13.gguf", "FILE-VALUE-TYPE", MF_ERR_CORRUPT, 0x67,
-      "'tiny.values' is an array of type 13, the last is 12" },
+      "'tiny.values' is an array of unknown type 13 (0 to 12 are valid)" },
     { "bad-count-metadata.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x18,
-      "the header claims 18446744073709551615 metadata of at least 14 "
-      "bytes, 200 bytes are left" },
+      "the header claims 18446744073709551615 metadata keys of at "
+      "least 14 bytes each, but only 200 bytes are left" },
     { "bad-count-tensors.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x18,
-      "the header claims 2305843009213693952 tensors of at least 24 bytes, "
-      "200 bytes are left" },
+      "the header claims 2305843009213693952 tensors of at least 24 bytes "
+      "each, but only 200 bytes are left" },
     { "bad-empty.gguf", "FILE-FORMAT", MF_ERR_FORMAT, 0x0,
       "the file is empty" },
     { "bad-endian-mixed.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x18,
-      "the header claims 72057594037927936 metadata of at least 14 bytes, "
-      "200 bytes are left" },
+      "the header claims 72057594037927936 metadata keys of at "
+      "least 14 bytes each, but only 200 bytes are left" },
     { "bad-entry-zeros.gguf", "GGUF-ENTRY-EMPTY", MF_ERR_CORRUPT, 0x74,
       "the tensor list is all zeros from here" },
     { "bad-key-empty.gguf", "GGUF-ENTRY-EMPTY", MF_ERR_CORRUPT, 0x44,
       "a metadata key is empty" },
     { "bad-key-past-end.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x44,
-      "a metadata key claims 18446744073709551615 bytes, 180 are left" },
+      "a metadata key claims 18446744073709551615 bytes, but only 180 are left" },
     { "bad-magic-fugg.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
       "unsupported format gguf-reversed:" },
     { "bad-rank-huge.gguf", "FILE-RANK", MF_ERR_LIMIT, 0x74,
-      "tensor 'b.weight' has 536870912 dimensions, at most 64 are read" },
+      "tensor 'b.weight' has 536870912 dimensions, the limit is 64" },
     { "bad-split-foreign-00001-of-00002.gguf", "SHARD-FOREIGN", MF_ERR_CORRUPT, MF_NO_OFFSET,
       "shard 'bad-split-foreign-00002-of-00002.gguf': expected shard "
       "2 of 2, but this file is shard 2 of 3" },
@@ -132,18 +134,18 @@ static const struct refusal refusals[] = {
       "big-endian, version 3, but the previous ones are little-endian, "
       "version 3" },
     { "bad-string-past-end.gguf", "FILE-COUNT", MF_ERR_CORRUPT, 0x62,
-      "the string of 'tiny.value' claims 18446744073709551615 bytes, 158 "
+      "the string of 'tiny.value' claims 18446744073709551615 bytes, but only 158 "
       "bytes are left" },
     { "bad-three-bytes.gguf", "FILE-FORMAT", MF_ERR_FORMAT, 0x0,
       "not a recognized model format; the first bytes are 47 47 55" },
     { "bad-truncated.gguf", "FILE-TRUNCATED", MF_ERR_CORRUPT, 0x90,
       "the file ends inside the tensor list (it has 146 bytes)" },
     { "bad-value-type-13.gguf", "FILE-VALUE-TYPE", MF_ERR_CORRUPT, 0x56,
-      "'tiny.value' is of type 13, the last is 12" },
+      "'tiny.value' has unknown type 13 (0 to 12 are valid)" },
     { "bad-version-0.gguf", "FILE-VERSION", MF_ERR_UNSUPPORTED, 0x4,
-      "gguf version 0 is not supported: this reads 1 to 3" },
+      "gguf version 0 is not supported: versions 1 to 3 are" },
     { "bad-version-4.gguf", "FILE-VERSION", MF_ERR_UNSUPPORTED, 0x4,
-      "gguf version 4 is not supported: this reads 1 to 3" },
+      "gguf version 4 is not supported: versions 1 to 3 are" },
     { "unsupported-html.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,
       "unsupported format html:" },
     { "unsupported-lfs-pointer.gguf", "FILE-FOREIGN", MF_ERR_UNSUPPORTED, 0x0,

@@ -110,15 +110,13 @@ static void an_array_reports_the_first_and_the_count(void **state)
     put_number(1, 8);
     put("\xc3", 1);
     assert_int_equal(found(&finding), 1);
-    assert_string_equal(message,
-                        "1 of the 4 texts of 'text' are not UTF-8, or hold a "
-                        "NUL; the first is element 3");
+    assert_string_equal(message, "1 of the 4 texts of 'text' are not UTF-8 or "
+                                 "contain a NUL; the first is element 3");
     image.at[start + LONG - 1] = 'a';
     assert_int_equal(found(&finding), 1);
     assert_int_equal(finding.offset, start);
-    assert_string_equal(message,
-                        "2 of the 4 texts of 'text' are not UTF-8, or hold a "
-                        "NUL; the first is element 1");
+    assert_string_equal(message, "2 of the 4 texts of 'text' are not UTF-8 or "
+                                 "contain a NUL; the first is element 1");
 }
 
 int main(void)
