@@ -169,7 +169,8 @@ static enum mf_status try_open(struct run *run, const char *path,
                                enum mf_shards shards, bool metadata_only,
                                struct mf_model **out)
 {
-    struct mf_open_options options = { .metadata_only = metadata_only,
+    struct mf_open_options options = { .size = sizeof(struct mf_open_options),
+                                       .metadata_only = metadata_only,
                                        .shards = run->options->one_file
                                                      ? MF_SHARDS_ALONE
                                                      : shards,

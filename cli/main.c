@@ -61,7 +61,7 @@ static void enter_sandbox(void)
 /* An env as the options say. */
 static bool make_env(void)
 {
-    struct mf_options options = { 0 };
+    struct mf_options options = { .size = sizeof(struct mf_options) };
 
     options.threads = run.options->threads < UINT_MAX
                           ? (unsigned)run.options->threads

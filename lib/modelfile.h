@@ -51,6 +51,15 @@
  * an empty model; mf_env_error(NULL) is an error of its own; functions without
  * a result do nothing.
  *
+ * Options: an option struct begins with its size, which the program sets:
+ *
+ *     struct mf_open_options options = { sizeof(options) };
+ *
+ * So a library with more options knows which ones a program was compiled with;
+ * the others have their defaults.  Zero is the default of every other member.
+ * A size of 0 is refused, and so is an option that this library does not know.
+ * Structs that the library fills in grow with the soname only.
+ *
  * C99 to C23, C++98 to C++20.
  */
 #ifndef MODELFILE_H
@@ -189,6 +198,7 @@ struct mf_pending_edit {
 
 /* All zero is the default. */
 struct mf_options {
+    size_t size;                   /* of this struct: see above */
     struct mf_allocator allocator; /* if resize is NULL, the C library's heap */
     size_t heap_limit; /* of bytes allocated at the same time; 0: no limit */
     unsigned threads; /* for long work; 0: one per processor. The number changes
@@ -215,7 +225,8 @@ struct mf_io_stats {
     uint64_t bytes_written;
 };
 
-/* options may be NULL: all defaults. Returns NULL if out of memory. */
+/* options may be NULL: all defaults. Returns NULL if out of memory, or if the
+ * size of the options is invalid. */
 MF_API struct mf_env *mf_env_new(const struct mf_options *options);
 
 /* All models of the env must be closed. NULL is allowed. */
@@ -273,6 +284,7 @@ enum mf_shards {
 
 /* All zero is the default. */
 struct mf_open_options {
+    size_t size;        /* of this struct: see above */
     bool metadata_only; /* do not read the tensor index if the format keeps it
                            apart */
     enum mf_shards shards;
@@ -591,6 +603,7 @@ enum mf_naming {
 
 /* All zero is the default. */
 struct mf_convert_options {
+    size_t size;        /* of this struct: see above */
     const char *format; /* "gguf", "apr", "safetensors"; NULL: by the suffix of
                            the path, else the format of the model */
     /* Type of float tensors: "f32", "f16", "bf16"; with the last two, norms and
@@ -652,6 +665,7 @@ MF_API enum mf_status mf_model_convert(struct mf_model *model, const char *path,
                                        struct mf_convert_result *out);
 
 struct mf_export_options {
+    size_t size;  /* of this struct: see above */
     bool raw;     /* only the bytes of the tensor, whatever its type */
     bool replace; /* overwrite an existing file */
 };
@@ -663,6 +677,7 @@ MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const struct mf_export_options *options);
 
 struct mf_edit_options {
+    size_t size;      /* of this struct: see above */
     uint64_t reserve; /* if the file is rewritten: free bytes in its header */
     bool dry_run;     /* fill in the result, but change nothing */
 };
@@ -721,8 +736,9 @@ enum mf_recovery {
 };
 
 struct mf_recover_options {
-    bool force; /* also use a journal whose owner or mode cannot be trusted;
-                   only for the file's owner and root */
+    size_t size; /* of this struct: see above */
+    bool force;  /* also use a journal whose owner or mode cannot be trusted;
+                    only for the file's owner and root */
 };
 
 struct mf_recover_result {
@@ -753,6 +769,7 @@ MF_API enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern);
 
 /* How to quantize a model. Only type is required. */
 struct mf_quantize_options {
+    size_t size; /* of this struct: see above */
     /* A mix of mf_mix_at, in upper or lower case ("Q4_K_M", "q4_k_m"), or its
      * number; or a tensor type in lower case ("q4_k") for every tensor that a
      * mix would quantize. */
@@ -837,7 +854,8 @@ mf_model_quantize(struct mf_model *model, const char *path,
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
  *
- *     mf_writer_new(env, &(struct mf_writer_options){ "gguf" }, &writer);
+ *     struct mf_writer_options options = { sizeof(options), "gguf" };
+ *     mf_writer_new(env, &options, &writer);
  *     mf_writer_set(writer, &(struct mf_edit){
  *         .key = "general.architecture", .type = MF_VALUE_STRING,
  *         .text = { "llama", 5 } });
@@ -854,6 +872,7 @@ mf_model_quantize(struct mf_model *model, const char *path,
 struct mf_writer;
 
 struct mf_writer_options {
+    size_t size;        /* of this struct: see above */
     const char *format; /* "gguf", "apr", "safetensors" */
     uint32_t version;   /* 0: the usual one; for GGUF 2 or 3, for APR 2 */
     uint64_t reserve;   /* as in struct mf_convert_options */
@@ -1111,6 +1130,7 @@ struct mf_difference {
 
 /* All zero is the default. */
 struct mf_diff_options {
+    size_t size;  /* of this struct: see above */
     bool no_data; /* do not read tensor data */
     bool values;  /* decode tensors that differ and compare their numbers; not
                      with no_data */

@@ -36,7 +36,8 @@ static inline struct mf_model *open_bytes(struct mf_env *own, const void *bytes,
 static inline enum mf_status diff(struct mf_model *a, struct mf_model *b,
                                   bool data, struct list *list)
 {
-    struct mf_diff_options options = { .no_data = !data };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .no_data = !data };
 
     list->count = 0;
     return mf_model_diff(a, b, &options, keep, list);

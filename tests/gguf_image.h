@@ -100,7 +100,8 @@ static const unsigned thread_counts[] = { 1, 2, 3, 7 };
 
 static inline struct mf_env *env_with(unsigned threads)
 {
-    struct mf_options options = { .threads = threads };
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .threads = threads };
     struct mf_env *made = mf_env_new(&options);
 
     assert_non_null(made);

@@ -30,7 +30,8 @@ static inline void on_notice(void *user, const struct mf_pending_edit *edit)
 
 static inline int start(void **state)
 {
-    struct mf_options options = { .pending_edit = on_notice };
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .pending_edit = on_notice };
 
     env = mf_env_new(&options);
     return env ? make_scratch(state) : -1;
@@ -146,7 +147,9 @@ static inline void edit_name(const char *path, const char *text)
 
 static inline void make_pair(const char *format, struct pair *pair)
 {
-    struct mf_convert_options roomy = { .format = format,
+    struct mf_convert_options roomy = { .size =
+                                            sizeof(struct mf_convert_options),
+                                        .format = format,
                                         .reserve = 300,
                                         .replace = true };
 
@@ -260,7 +263,9 @@ static inline void must_ignore(const uint8_t *bytes, const char *reason)
 static inline void must_not_recover(const uint8_t *bytes, bool force,
                                     const char *reason)
 {
-    struct mf_recover_options options = { .force = force };
+    struct mf_recover_options options = { .size =
+                                              sizeof(struct mf_recover_options),
+                                          .force = force };
 
     if (mf_file_recover(env, pair.path, &options, NULL) != MF_ERR_OUTPUT ||
         !strstr(mf_env_error(env)->message, reason))
@@ -273,7 +278,9 @@ static inline void must_not_recover(const uint8_t *bytes, bool force,
 static inline void must_recover(bool force, enum mf_recovery found,
                                 const uint8_t *bytes)
 {
-    struct mf_recover_options options = { .force = force };
+    struct mf_recover_options options = { .size =
+                                              sizeof(struct mf_recover_options),
+                                          .force = force };
     struct mf_recover_result result;
 
     if (mf_file_recover(env, pair.path, &options, &result) != MF_OK)

@@ -205,7 +205,10 @@ static inline void make_model(const char *wanted, const char *path,
                               const char *matrix)
 {
     struct mf_env *env = mf_env_new(NULL);
-    struct mf_writer_options options = { .format = "gguf", .replace = true };
+    struct mf_writer_options options = { .size =
+                                             sizeof(struct mf_writer_options),
+                                         .format = "gguf",
+                                         .replace = true };
     FILE *file = fopen(fixture_path("mix/models.txt"), "r");
     struct making making = { .matrix = matrix ? fopen(matrix, "wb") : NULL };
     char line[256], name[64];

@@ -133,7 +133,8 @@ static inline void *test_resize(void *user, void *block, size_t old_size,
 
 static inline struct mf_env *test_env(struct test_heap *heap)
 {
-    struct mf_options options = { .allocator = { .resize = test_resize,
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .allocator = { .resize = test_resize,
                                                  .user = heap } };
 
     return mf_env_new(&options);
@@ -144,7 +145,9 @@ static inline struct mf_env *test_env(struct test_heap *heap)
 static inline struct mf_writer *start_writer(struct mf_env *own,
                                              const char *format)
 {
-    struct mf_writer_options options = { .format = format };
+    struct mf_writer_options options = { .size =
+                                             sizeof(struct mf_writer_options),
+                                         .format = format };
     struct mf_writer *writer;
 
     assert_int_equal(mf_writer_new(own, &options, &writer), MF_OK);

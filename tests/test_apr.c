@@ -194,7 +194,9 @@ static uint64_t field(const uint8_t *bytes, size_t at, size_t size)
 
 static uint64_t bytes_read(const char *name, bool metadata_only)
 {
-    const struct mf_open_options options = { .metadata_only = metadata_only };
+    const struct mf_open_options options = { .size =
+                                                 sizeof(struct mf_open_options),
+                                             .metadata_only = metadata_only };
     struct mf_io_stats before, after;
     struct mf_model *model;
 
@@ -241,7 +243,9 @@ static void metadata_only_reads_the_same(void **state)
     static const char *const names[] = { "good-metadata.apr",
                                          "good-realizar-q4k.apr",
                                          "good-v1.apr" };
-    const struct mf_open_options options = { .metadata_only = true };
+    const struct mf_open_options options = { .size =
+                                                 sizeof(struct mf_open_options),
+                                             .metadata_only = true };
 
     (void)state;
     for (size_t i = 0; i < COUNT(names); i++) {

@@ -8,9 +8,12 @@
 #include "lib/draft/carry.h"
 #include "tests/with_scratch.h"
 
-static const struct mf_convert_options usual = { .replace = true };
-static const struct mf_convert_options lossy = { .replace = true,
-                                                 .lossy = true };
+static const struct mf_convert_options usual = {
+    .size = sizeof(struct mf_convert_options), .replace = true
+};
+static const struct mf_convert_options lossy = {
+    .size = sizeof(struct mf_convert_options), .replace = true, .lossy = true
+};
 
 static struct image image;
 

@@ -4,7 +4,9 @@
  */
 #include "tests/with_scratch.h"
 
-static const struct mf_convert_options usual = { .replace = true };
+static const struct mf_convert_options usual = {
+    .size = sizeof(struct mf_convert_options), .replace = true
+};
 
 /* A safetensors file of these metadata, as JSON. */
 static void save_strings(const char *metadata, const char *name)
@@ -70,7 +72,8 @@ static void count_metadata(void *user, const struct mf_difference *difference)
 
 static void expect_same_metadata(const char *path, const char *other)
 {
-    struct mf_diff_options options = { .no_data = true };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .no_data = true };
     struct mf_model *a, *b;
     size_t count = 0;
 

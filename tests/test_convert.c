@@ -63,7 +63,9 @@ static void in_one_format(const char *name, struct mf_model *model,
 {
     const struct refusal *refusal = refusal_of(name, format);
     const char *path = output("out", format);
-    struct mf_convert_options options = { .replace = true };
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .replace = true };
     struct mf_convert_result result, planned;
     enum mf_status status;
     struct mf_model *copy;
@@ -114,7 +116,9 @@ static void every_fixture_in_every_format(void **state)
 /* A GGUF file by way of the others is the same file, byte for byte. */
 static void there_and_back(const char *name, const uint8_t *bytes, size_t size)
 {
-    struct mf_convert_options options = { .replace = true };
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .replace = true };
     const char *back = scratch_path("back.gguf");
 
     (void)bytes, (void)size;
@@ -173,8 +177,13 @@ static void empty_scalar(const char *path)
 
 static void odd_tensors(void **state)
 {
-    const struct mf_convert_options usual = { .replace = true };
-    const struct mf_convert_options halves = { .replace = true, .type = "f16" };
+    const struct mf_convert_options usual = {
+        .size = sizeof(struct mf_convert_options), .replace = true
+    };
+    const struct mf_convert_options halves = { .size = sizeof(
+                                                   struct mf_convert_options),
+                                               .replace = true,
+                                               .type = "f16" };
 
     (void)state;
     safetensors_save("{\"a.name.of.more.than.sixty.three.bytes.which.is.longer."
@@ -209,7 +218,9 @@ static void odd_tensors(void **state)
 /* An index has no number for APR's tensors of JSON. */
 static void json_tensors(void **state)
 {
-    const struct mf_convert_options roomy = { .reserve = 100 };
+    const struct mf_convert_options roomy = {
+        .size = sizeof(struct mf_convert_options), .reserve = 100
+    };
 
     (void)state;
     must_refuse(env, fixture_path("good-json-index.apr"), scratch_path("o.apr"),
@@ -220,7 +231,9 @@ static void json_tensors(void **state)
 /* A matrix of three rows without numbers. */
 static void rows_of_nothing(void **state)
 {
-    const struct mf_convert_options floats = { .type = "f32",
+    const struct mf_convert_options floats = { .size = sizeof(
+                                                   struct mf_convert_options),
+                                               .type = "f32",
                                                .dequantize = true };
     static struct image image;
     struct mf_model *model;
@@ -248,7 +261,9 @@ static void rows_of_nothing(void **state)
 
 static void damaged_models(void **state)
 {
-    const struct mf_convert_options usual = { .replace = true };
+    const struct mf_convert_options usual = {
+        .size = sizeof(struct mf_convert_options), .replace = true
+    };
 
     (void)state;
     must_refuse(env, fixture_path("bad-data-missing.gguf"),
@@ -261,7 +276,9 @@ static void damaged_models(void **state)
 
 static void without_its_tensors(void **state)
 {
-    const struct mf_open_options options = { .metadata_only = true };
+    const struct mf_open_options options = { .size =
+                                                 sizeof(struct mf_open_options),
+                                             .metadata_only = true };
     struct mf_model *model;
 
     (void)state;
@@ -288,9 +305,13 @@ static void expect_number(const char *path, const char *key, uint64_t number)
  * Q8_0, 32 is BF16. */
 static void file_type(void **state)
 {
-    const struct mf_convert_options floats = { .type = "bf16",
+    const struct mf_convert_options floats = { .size = sizeof(
+                                                   struct mf_convert_options),
+                                               .type = "bf16",
                                                .replace = true };
-    const struct mf_convert_options all = { .type = "bf16",
+    const struct mf_convert_options all = { .size = sizeof(
+                                                struct mf_convert_options),
+                                            .type = "bf16",
                                             .dequantize = true,
                                             .replace = true };
     const char *from = fixture_path("good-llama.gguf");

@@ -14,7 +14,9 @@ static bool try_failing(const char *from, const char *to, uint64_t call,
 {
     struct test_heap heap = { 0 };
     struct mf_env *own = test_env(&heap);
-    struct mf_convert_options options = { .shard_tensors = after ? 0 : 1 };
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .shard_tensors = after ? 0 : 1 };
     struct mf_model *model;
     enum mf_status status;
     size_t live;
@@ -92,9 +94,12 @@ static void make_hollow(const char *path, uint64_t size)
 
 static size_t peak_of(const char *from, const char *to, bool dry_run)
 {
-    struct mf_options how = { .threads = 4 };
+    struct mf_options how = { .size = sizeof(struct mf_options), .threads = 4 };
     struct mf_env *own = mf_env_new(&how);
-    struct mf_convert_options options = { .replace = true, .dry_run = dry_run };
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .replace = true,
+                                          .dry_run = dry_run };
     struct mf_heap_stats stats;
     struct mf_io_stats io;
 
@@ -170,8 +175,11 @@ static void threads_do_not_show(void **state)
     snprintf(from, sizeof(from), "%s", scratch_path("noise.safetensors"));
     make_noise(from);
     for (size_t i = 0; i < COUNT(counts); i++) {
-        struct mf_options how = { .threads = counts[i] };
-        struct mf_convert_options options = { .replace = true };
+        struct mf_options how = { .size = sizeof(struct mf_options),
+                                  .threads = counts[i] };
+        struct mf_convert_options options = {
+            .size = sizeof(struct mf_convert_options), .replace = true
+        };
         struct mf_env *own = mf_env_new(&how);
         struct mf_model *a, *b;
 

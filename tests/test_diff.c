@@ -235,7 +235,8 @@ static void a_scale_is_that_of_all_parts(void **state)
 {
     static uint8_t q8[4 + NUMBERS], first[1 << 20];
     static float f32[NUMBERS];
-    struct mf_diff_options options = { .values = true };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .values = true };
     struct mf_value_errors errors = { 0 };
     struct mf_model *a, *b;
 
@@ -264,7 +265,8 @@ static void a_scale_is_that_of_all_parts(void **state)
 static void of_nothing_no_number_is_read(void **state)
 {
     static uint8_t first[4096];
-    struct mf_diff_options options = { .values = true };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .values = true };
     struct mf_model *a, *b;
     char why[320] = "";
 

@@ -49,7 +49,9 @@ static enum mf_status produce(void *user, size_t tensor, uint64_t offset,
 static struct mf_model *make_model(struct mf_env *own, const char *file,
                                    struct made *made, size_t count)
 {
-    struct mf_writer_options options = { .format = strrchr(file, '.') + 1,
+    struct mf_writer_options options = { .size =
+                                             sizeof(struct mf_writer_options),
+                                         .format = strrchr(file, '.') + 1,
                                          .replace = true };
     struct mf_writer *writer;
     struct mf_model *model = NULL;
@@ -113,7 +115,8 @@ static void keep_values(void *user, const struct mf_difference *difference)
 static enum mf_status values(struct mf_model *a, struct mf_model *b,
                              struct found *at, size_t room, size_t *count)
 {
-    struct mf_diff_options options = { .values = true };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .values = true };
     struct founds founds = { .at = at, .room = room };
     enum mf_status status = mf_model_diff(a, b, &options, keep_values, &founds);
 
@@ -401,7 +404,8 @@ static void no_number_of_threads_shows(void **state)
     (void)state;
     make_large(a, b);
     for (size_t i = 0; i < COUNT(threads); i++) {
-        struct mf_options options = { .threads = threads[i] };
+        struct mf_options options = { .size = sizeof(struct mf_options),
+                                      .threads = threads[i] };
         struct mf_env *own = mf_env_new(&options);
         struct mf_model *one = make_model(own, "a.gguf", a, ALL);
         struct mf_model *two = make_model(own, "b.gguf", b, ALL);
@@ -532,7 +536,9 @@ static void a_reason_is_given(void **state)
 static void what_cannot_be_is_refused(void **state)
 {
     struct made a = noisy(MF_TYPE_F32, 64, 32), b = noisy(MF_TYPE_F16, 64, 32);
-    struct mf_diff_options both = { .values = true, .no_data = true };
+    struct mf_diff_options both = { .size = sizeof(struct mf_diff_options),
+                                    .values = true,
+                                    .no_data = true };
     struct mf_model *one = make_model(env, "a.gguf", &a, 1);
     struct mf_model *two = make_model(env, "b.gguf", &b, 1);
     struct found found;

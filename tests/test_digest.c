@@ -288,7 +288,8 @@ static void any_block_of_the_heap_will_do(void **state)
 {
     (void)state;
     for (off_by = 0; off_by < 128; off_by += 16) {
-        struct mf_options options = { .allocator.resize = crooked_resize };
+        struct mf_options options = { .size = sizeof(struct mf_options),
+                                      .allocator.resize = crooked_resize };
         struct mf_env *crooked = mf_env_new(&options);
         struct mf_digest *digest = mf_digest_new(crooked, MF_XXH3_128);
         uint8_t out[MF_DIGEST_MAX];

@@ -36,7 +36,9 @@ static struct mf_edit unset_edit(const char *key)
 static void write_aligned(const char *path, uint64_t alignment,
                           const char *text, uint64_t reserve)
 {
-    struct mf_writer_options options = { .format = "gguf",
+    struct mf_writer_options options = { .size =
+                                             sizeof(struct mf_writer_options),
+                                         .format = "gguf",
                                          .reserve = reserve,
                                          .replace = true };
     struct mf_edit name = text_edit("general.name", text);
@@ -209,7 +211,8 @@ static void copy_fixture(const char *name)
 static void must_not_edit(const char *path, struct mf_edit edit,
                           uint64_t reserve, const char *rule)
 {
-    struct mf_edit_options options = { .reserve = reserve };
+    struct mf_edit_options options = { .size = sizeof(struct mf_edit_options),
+                                       .reserve = reserve };
     size_t size, now_size;
     uint8_t *bytes = load(path, &size), *now;
 
@@ -288,7 +291,9 @@ static void every_allocation_fails(void **state)
     empty_scratch();
     snprintf(path, sizeof(path), "%s", scratch_path("aligned.gguf"));
     for (unsigned way = 0; way < 4; way++) {
-        struct mf_edit_options options = { .reserve = way / 2 };
+        struct mf_edit_options options = { .size =
+                                               sizeof(struct mf_edit_options),
+                                           .reserve = way / 2 };
         enum mf_status status = MF_ERR_MEMORY;
 
         write_aligned(scratch_path("old"), 0, long_text, 100);
@@ -316,8 +321,11 @@ static void every_allocation_fails(void **state)
 /* A wrong checksum is a sign of damage: an edit must not correct it. */
 static void damage_stays_known(void **state)
 {
-    struct mf_convert_options roomy = { .reserve = 100 };
-    struct mf_edit_options anew = { .reserve = 100 };
+    struct mf_convert_options roomy = { .size =
+                                            sizeof(struct mf_convert_options),
+                                        .reserve = 100 };
+    struct mf_edit_options anew = { .size = sizeof(struct mf_edit_options),
+                                    .reserve = 100 };
     struct mf_edit edit = text_edit("a", "1");
     struct mf_edit_result result;
     const char *path;
@@ -378,9 +386,13 @@ static void check_kept(const char *path)
 /* What is written to a file goes not away with it. */
 static void nothing_written_is_lost(void **state)
 {
-    const struct mf_edit_options anew = { .reserve = 100 };
+    const struct mf_edit_options anew = { .size =
+                                              sizeof(struct mf_edit_options),
+                                          .reserve = 100 };
     const struct mf_edit edit = text_edit("general.name", "other");
-    const struct mf_convert_options moved = { .delete_inputs = true };
+    const struct mf_convert_options moved = {
+        .size = sizeof(struct mf_convert_options), .delete_inputs = true
+    };
     struct mf_model *model;
     char path[512];
 

@@ -67,7 +67,8 @@ static int make_folder(void **state)
 
 static struct mf_env *env_of(struct way way)
 {
-    return mf_env_new(&(struct mf_options){ .threads = way.threads,
+    return mf_env_new(&(struct mf_options){ .size = sizeof(struct mf_options),
+                                            .threads = way.threads,
                                             .heap_limit = way.limit });
 }
 
@@ -105,7 +106,9 @@ static void make_model(struct shape shape)
 
     assert_int_equal(mf_writer_new(env,
                                    &(struct mf_writer_options){
-                                       .format = "gguf", .replace = true },
+                                       .size = sizeof(struct mf_writer_options),
+                                       .format = "gguf",
+                                       .replace = true },
                                    &writer),
                      MF_OK);
     assert_int_equal(mf_writer_add(writer, &matrix, NULL), MF_OK);
@@ -168,10 +171,12 @@ static enum mf_status stats(struct mf_env *env, struct mf_model *model,
 
 static enum mf_status export(struct mf_env *env, struct mf_model *model,
                              const char *argument) {
-    (void)env; return mf_tensor_export(model, 0, scratch_path("out"),
-                                       &(struct mf_export_options){
-                                           .raw = strcmp(argument, "raw") == 0,
-                                           .replace = true });
+    (void)env;
+    return mf_tensor_export(model, 0, scratch_path("out"),
+                            &(struct mf_export_options){
+                                .size = sizeof(struct mf_export_options),
+                                .raw = strcmp(argument, "raw") == 0,
+                                .replace = true });
 }
 
 static void no_matter(void *user, const struct mf_difference *difference)
@@ -182,7 +187,8 @@ static void no_matter(void *user, const struct mf_difference *difference)
 static enum mf_status diff(struct mf_env *env, struct mf_model *model,
                            const char *argument)
 {
-    struct mf_diff_options options = { .values = true };
+    struct mf_diff_options options = { .size = sizeof(struct mf_diff_options),
+                                       .values = true };
     struct mf_model *other;
     enum mf_status status =
         mf_model_open(env, scratch_path(argument), NULL, &other);
@@ -198,22 +204,26 @@ static enum mf_status convert(struct mf_env *env, struct mf_model *model,
                               const char *argument)
 {
     (void)env;
-    return mf_model_convert(model, scratch_path("out"),
-                            &(struct mf_convert_options){ .format = argument,
-                                                          .lossy = true,
-                                                          .replace = true },
-                            NULL);
+    return mf_model_convert(
+        model, scratch_path("out"),
+        &(struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                      .format = argument,
+                                      .lossy = true,
+                                      .replace = true },
+        NULL);
 }
 
 static enum mf_status dequantize(struct mf_env *env, struct mf_model *model,
                                  const char *argument)
 {
     (void)env;
-    return mf_model_convert(model, scratch_path("out"),
-                            &(struct mf_convert_options){ .type = argument,
-                                                          .dequantize = true,
-                                                          .replace = true },
-                            NULL);
+    return mf_model_convert(
+        model, scratch_path("out"),
+        &(struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                      .type = argument,
+                                      .dequantize = true,
+                                      .replace = true },
+        NULL);
 }
 
 /* A file for each tensor, and one of them again. */
@@ -221,7 +231,9 @@ static enum mf_status split_and_merge(struct mf_env *env,
                                       struct mf_model *model,
                                       const char *argument)
 {
-    const struct mf_convert_options how = { .shard_tensors = 1,
+    const struct mf_convert_options how = { .size = sizeof(
+                                                struct mf_convert_options),
+                                            .shard_tensors = 1,
                                             .replace = true };
     bool alone = mf_model_info(model)->tensor_count == 1;
     enum mf_status status =
@@ -250,8 +262,13 @@ static enum mf_status quantize(struct mf_env *env, struct mf_model *model,
     struct mf_quantize_result result;
     enum mf_status status = mf_model_quantize(
         model, scratch_path(is_apr ? "q.apr" : "q.gguf"),
-        &(struct mf_quantize_options){ .type = argument, .report = true },
-        &(struct mf_convert_options){ .replace = true }, &result);
+        &(struct mf_quantize_options){ .size =
+                                           sizeof(struct mf_quantize_options),
+                                       .type = argument,
+                                       .report = true },
+        &(struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                      .replace = true },
+        &result);
 
     (void)env;
     changed = status == MF_OK ? result.changed : 0;
@@ -458,8 +475,10 @@ static void buffers_beyond_all_numbers(void **state)
     (void)state;
     for (unsigned shift = 0; shift < 30; shift++)
         for (unsigned threads = 1; threads <= 64; threads *= 4) {
-            struct mf_env *env = mf_env_new(&(struct mf_options){
-                .threads = threads, .allocator.resize = refuse_much });
+            struct mf_env *env = mf_env_new(
+                &(struct mf_options){ .size = sizeof(struct mf_options),
+                                      .threads = threads,
+                                      .allocator.resize = refuse_much });
             struct mf_crew crew;
 
             assert_true(mf_crew_init(&crew, env, UINT64_MAX, UINT64_MAX,

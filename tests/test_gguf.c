@@ -115,7 +115,8 @@ static void split_models_open_from_any_shard(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+        struct mf_open_options alone = { .size = sizeof(struct mf_open_options),
+                                         .shards = MF_SHARDS_ALONE };
         struct mf_model *model = open_fixture(names[i]);
         struct mf_shard shard;
 
@@ -149,7 +150,9 @@ static void shards_that_do_not_fit_are_named(void **state)
           "bad-split-missing-00002-of-00002.gguf", "cannot be opened",
           MF_ERR_CORRUPT },
     };
-    const struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    const struct mf_open_options alone = { .size =
+                                               sizeof(struct mf_open_options),
+                                           .shards = MF_SHARDS_ALONE };
     struct mf_model *model;
 
     (void)state;
@@ -170,7 +173,9 @@ static void shards_that_do_not_fit_are_named(void **state)
 
 static void metadata_only_stops_before_tensors(void **state)
 {
-    const struct mf_open_options options = { .metadata_only = true };
+    const struct mf_open_options options = { .size =
+                                                 sizeof(struct mf_open_options),
+                                             .metadata_only = true };
     struct mf_model *model =
         open_as(fixture_path("good-many-tensors.gguf"), &options);
 
@@ -185,7 +190,9 @@ static void metadata_only_stops_before_tensors(void **state)
 /* A split model's metadata are in its first shard, whichever is named. */
 static void metadata_only_reads_the_first_shard(void **state)
 {
-    const struct mf_open_options options = { .metadata_only = true };
+    const struct mf_open_options options = { .size =
+                                                 sizeof(struct mf_open_options),
+                                             .metadata_only = true };
     struct mf_model *model =
         open_as(fixture_path("good-split-00003-of-00003.gguf"), &options);
 

@@ -164,7 +164,10 @@ static void write_new(const struct sums *sums, size_t count, bool keys)
         { .key = "imatrix.chunk_count", .type = MF_VALUE_U32, .number.u64 = 9 },
         { .key = "imatrix.chunk_size", .type = MF_VALUE_U32, .number.u64 = 8 },
     };
-    struct mf_writer_options options = { .format = "gguf", .replace = true };
+    struct mf_writer_options options = { .size =
+                                             sizeof(struct mf_writer_options),
+                                         .format = "gguf",
+                                         .replace = true };
     struct mf_writer *writer;
 
     assert_int_equal(mf_writer_new(env, &options, &writer), MF_OK);

@@ -118,7 +118,8 @@ static bool stop_at_100(void *user, const struct mf_progress *progress)
 
 static struct mf_env *env_with(unsigned threads, bool stops)
 {
-    struct mf_options options = { .threads = threads,
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .threads = threads,
                                   .progress = stops ? stop_at_100 : NULL };
     struct mf_env *made = mf_env_new(&options);
 

@@ -66,7 +66,9 @@ static void types_of(const struct plan *plan, char *out)
 static void check_row(const char *model, const char *mix, bool weighted,
                       const char *expected)
 {
-    struct mf_quantize_options wishes = { .type = mix };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = mix
+    };
     char got[2048] = "!", matrix[512];
     struct plan plan;
 
@@ -162,7 +164,9 @@ static void refuse(const char *model, const struct mf_quantize_options *wishes,
 
 static void mixes_have_names_and_numbers(void **state)
 {
-    struct mf_quantize_options wishes = { .type = NULL };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = NULL
+    };
     struct mf_mix_info mix;
     struct plan plan;
     char name[16], matrix[512];
@@ -215,7 +219,9 @@ static void names_are_those_of_llama_quantize(void **state)
 static void a_type_that_is_no_mix_is_for_all(void **state)
 {
     struct plan plan =
-        plan_of("grouped", &(struct mf_quantize_options){ .type = "nvfp4" });
+        plan_of("grouped", &(struct mf_quantize_options){
+                               .size = sizeof(struct mf_quantize_options),
+                               .type = "nvfp4" });
 
     (void)state;
     assert_string_equal(planned_type(&plan, "output.weight"), "nvfp4");
@@ -223,12 +229,16 @@ static void a_type_that_is_no_mix_is_for_all(void **state)
     assert_string_equal(planned_type(&plan, "output_norm.weight"), "f32");
     assert_int_equal(plan.result.file_type, 39);
     drop_plan(&plan);
-    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k" });
+    plan = plan_of("grouped", &(struct mf_quantize_options){
+                                  .size = sizeof(struct mf_quantize_options),
+                                  .type = "q4_k" });
     assert_string_equal(planned_type(&plan, "output.weight"), "q6_k");
     assert_int_equal(plan.result.file_type, 15);
     drop_plan(&plan);
-    plan = plan_of("grouped", &(struct mf_quantize_options){ .type = "q4_k",
-                                                             .pure = true });
+    plan = plan_of("grouped", &(struct mf_quantize_options){
+                                  .size = sizeof(struct mf_quantize_options),
+                                  .type = "q4_k",
+                                  .pure = true });
     assert_string_equal(planned_type(&plan, "output.weight"), "q4_k");
     assert_int_equal(plan.result.file_type, 15);
     drop_plan(&plan);
@@ -237,7 +247,9 @@ static void a_type_that_is_no_mix_is_for_all(void **state)
 static void tensors_come_by_block_and_name(void **state)
 {
     struct plan plan =
-        plan_of("grouped", &(struct mf_quantize_options){ .type = "Q8_0" });
+        plan_of("grouped", &(struct mf_quantize_options){
+                               .size = sizeof(struct mf_quantize_options),
+                               .type = "Q8_0" });
     uint64_t block = 0, next, end = 0;
 
     (void)state;
@@ -269,7 +281,9 @@ static void users_types_go_first(void **state)
         { "ffn_(down|up)", "q5_1" },
         { "token_embd|output", "f16" },
     };
-    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
                                           .tensor_types = types,
                                           .tensor_type_count = COUNT(types),
                                           .output_type = "q8_0",
@@ -287,14 +301,19 @@ static void users_types_go_first(void **state)
     drop_plan(&plan);
     wishes.type = "COPY";
     refuse("grouped", &wishes, MF_ERR_ARGUMENT, "COPY keeps all types");
-    wishes =
-        (struct mf_quantize_options){ .type = "Q4_0", .output_type = "i32" };
+    wishes = (struct mf_quantize_options){ .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = "Q4_0",
+                                           .output_type = "i32" };
     refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is not a type");
 }
 
 static void rows_that_are_not_whole_blocks(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q4_K_S", .pure = true };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_S",
+                                          .pure = true };
     struct plan plan = plan_of("odder-rows", &wishes);
 
     (void)state;
@@ -310,7 +329,9 @@ static void rows_that_are_not_whole_blocks(void **state)
 
 static void what_is_quantized_stays(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q8_0" };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = "Q8_0"
+    };
     struct plan plan = plan_of("quantized", &wishes);
 
     (void)state;
@@ -333,7 +354,9 @@ static void what_is_quantized_stays(void **state)
 
 static void some_stay_whatever_they_are(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "q8_0" };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = "q8_0"
+    };
     struct plan plan = plan_of("all-kept", &wishes);
 
     (void)state;
@@ -351,7 +374,9 @@ static const char *type_in(const char *architecture, const char *mix,
         { .key = "general.architecture", .type = MF_VALUE_STRING },
         { .key = key, .type = MF_VALUE_U32, .number.u64 = 80 },
     };
-    struct mf_quantize_options wishes = { .type = mix,
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = mix,
                                           .edits = edits,
                                           .edit_count = 2 };
     struct plan plan;
@@ -372,7 +397,9 @@ static void heads_that_share_nothing(void **state)
         { .key = "llama.block_count", .type = MF_VALUE_U32, .number.u64 = 80 },
         { .key = "llama.attention.head_count_kv", .unset = true },
     };
-    struct mf_quantize_options wishes = { .type = "Q3_K_S",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q3_K_S",
                                           .edits = edits,
                                           .edit_count = 2 };
     struct plan plan = plan_of("grouped", &wishes);
@@ -408,7 +435,9 @@ static void architectures_differ(void **state)
 
 static void copies_say_what_the_model_is(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "COPY" };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = "COPY"
+    };
     struct plan plan = plan_of("grouped", &wishes);
 
     (void)state;

@@ -195,7 +195,9 @@ static void check_metadata(const struct job *job, const char *options,
 
 static void check_job(const struct job *job)
 {
-    struct mf_quantize_options wishes = { .type = job->type };
+    struct mf_quantize_options wishes = {
+        .size = sizeof(struct mf_quantize_options), .type = job->type
+    };
     struct mf_edit edit;
     char options[sizeof(job->options)], path[64];
     const char *matrix;

@@ -75,7 +75,9 @@ static void new_keys_are_at_the_end(void **state)
           .text = { "llama", 5 } },
         { .key = "not.there", .unset = true },
     };
-    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
                                           .imatrix = matrix,
                                           .edits = edits,
                                           .edit_count = COUNT(edits) };
@@ -97,7 +99,10 @@ static void new_keys_are_at_the_end(void **state)
 static void long_texts_are_cut(void **state)
 {
     FILE *file;
-    struct mf_quantize_options wishes = { .type = "Q8_0", .imatrix = matrix };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q8_0",
+                                          .imatrix = matrix };
     const struct mf_entry *entry;
     struct plan plan;
     char text[256] = "x";
@@ -136,7 +141,10 @@ static void long_texts_are_cut(void **state)
 
 static void weights_are_those_of_what_changes(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q4_K_M", .imatrix = matrix };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
+                                          .imatrix = matrix };
     const char *down = "ffn_down";
     struct plan plan = plan_of("experts", &wishes);
 
@@ -183,7 +191,10 @@ static void save_matrix(const struct weights *weights, uint32_t count)
 
 static void a_matrix_must_fit_its_tensor(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_0",
+                                          .imatrix = matrix };
     struct plan plan;
 
     (void)state;
@@ -203,7 +214,10 @@ static void a_matrix_must_fit_its_tensor(void **state)
 /* That of another model: no name fits, or none of what is quantized. */
 static void a_matrix_must_be_of_use(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q4_0", .imatrix = matrix };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_0",
+                                          .imatrix = matrix };
     static const char *const types[] = { "Q4_0", "Q8_0", "F16", "COPY" };
     struct plan plan;
 
@@ -235,7 +249,9 @@ static void patterns_are_counted(void **state)
         { "3.ffn_up", "q5_0" },    /* all taken */
     };
     size_t tensors[COUNT(types)] = { 9, 9, 9, 9, 9 };
-    struct mf_quantize_options wishes = { .type = "Q4_0",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_0",
                                           .tensor_types = types,
                                           .tensor_type_count = COUNT(types),
                                           .tensor_type_tensors = tensors };
@@ -259,7 +275,9 @@ static void blocks_move_up(void **state)
                             .of = MF_VALUE_U32,
                             .count = 16,
                             .elements = heads };
-    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
                                           .imatrix = matrix,
                                           .edits = &edit,
                                           .edit_count = 1,
@@ -298,7 +316,9 @@ static void blocks_move_up(void **state)
 static void blocks_that_are_not_there_are_refused(void **state)
 {
     static const uint32_t blocks[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
-    struct mf_quantize_options wishes = { .type = "Q8_0",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q8_0",
                                           .prune = blocks,
                                           .prune_count = 10 };
 
@@ -344,7 +364,9 @@ static uint64_t number_of(const struct mf_draft *draft, const char *key)
 
 static void shards_keep_their_tensors(void **state)
 {
-    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
                                           .keep_split = true };
     struct mf_env *env = mf_env_new(NULL);
     struct mf_draft draft[2];
@@ -381,7 +403,9 @@ static void a_heap_that_fails_is_an_error(void **state)
 {
     static const uint32_t blocks[] = { 3 };
     const struct mf_tensor_type type = { "ffn_(up|down)", "q8_0" };
-    struct mf_quantize_options wishes = { .type = "Q4_K_M",
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
                                           .tensor_types = &type,
                                           .tensor_type_count = 1,
                                           .imatrix = matrix,

@@ -73,7 +73,9 @@ static int tear_down(void **state)
 static enum mf_status convert(struct mf_env *env, const char *path,
                               bool dry_run)
 {
-    struct mf_convert_options options = { .replace = true,
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .replace = true,
                                           .dry_run = dry_run,
                                           .names = MF_NAMING_GGUF };
     struct mf_model *model = NULL;
@@ -198,7 +200,9 @@ static void every_allocation_failed(void **state)
 
 static void a_model_in_memory_has_no_sidecars(void **state)
 {
-    const struct mf_convert_options options = { .names = MF_NAMING_GGUF };
+    const struct mf_convert_options options = {
+        .size = sizeof(struct mf_convert_options), .names = MF_NAMING_GGUF
+    };
     struct mf_env *env = mf_env_new(NULL);
     struct mf_model *model;
     size_t size;

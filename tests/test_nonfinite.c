@@ -47,7 +47,8 @@ static size_t bad_numbers(const char *path, bool warnings)
 static void in_one_way(const char *name, const struct way *way,
                        const char *format)
 {
-    struct mf_convert_options how = { .format = format,
+    struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
+                                      .format = format,
                                       .type = way->type,
                                       .dequantize = way->dequantize,
                                       .lossy = true,
@@ -137,11 +138,17 @@ static void three_tensors(const char *path, bool big_endian, size_t first,
 static void small_tensors(void **state)
 {
     static const struct mf_convert_options hows[] = {
-        { .format = "gguf" },
-        { .format = "gguf", .reserve = 100 },
-        { .format = "gguf", .shard_tensors = 3 },
-        { .format = "gguf", .type = "f32" },
-        { .format = "apr" },
+        { .size = sizeof(struct mf_convert_options), .format = "gguf" },
+        { .size = sizeof(struct mf_convert_options),
+          .format = "gguf",
+          .reserve = 100 },
+        { .size = sizeof(struct mf_convert_options),
+          .format = "gguf",
+          .shard_tensors = 3 },
+        { .size = sizeof(struct mf_convert_options),
+          .format = "gguf",
+          .type = "f32" },
+        { .size = sizeof(struct mf_convert_options), .format = "apr" },
     };
 
     (void)state;
@@ -150,11 +157,15 @@ static void small_tensors(void **state)
         must_refuse(env, scratch_path("in.gguf"), scratch_path("out"), &hows[i],
                     MF_ERR_UNSUPPORTED,
                     "tensor 'b' as f32: element 5 is infinite or NaN");
-    must_convert(env, scratch_path("in.gguf"), scratch_path("o.safetensors"),
-                 &(struct mf_convert_options){ .format = "safetensors" });
+    must_convert(
+        env, scratch_path("in.gguf"), scratch_path("o.safetensors"),
+        &(struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                      .format = "safetensors" });
     must_refuse(
         env, scratch_path("in.gguf"), scratch_path("p.safetensors"),
-        &(struct mf_convert_options){ .format = "safetensors", .type = "f32" },
+        &(struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                      .format = "safetensors",
+                                      .type = "f32" },
         MF_ERR_UNSUPPORTED, "element 5 is infinite or NaN");
 }
 
@@ -162,8 +173,13 @@ static void small_tensors(void **state)
  * round. */
 static void big_endian(void **state)
 {
-    const struct mf_convert_options plain = { .format = "gguf" };
-    const struct mf_convert_options room = { .format = "gguf", .reserve = 99 };
+    const struct mf_convert_options plain = {
+        .size = sizeof(struct mf_convert_options), .format = "gguf"
+    };
+    const struct mf_convert_options room = { .size = sizeof(
+                                                 struct mf_convert_options),
+                                             .format = "gguf",
+                                             .reserve = 99 };
 
     (void)state;
     three_tensors(scratch_path("in.gguf"), true, 7, 0x7f800000);
@@ -179,7 +195,9 @@ static void big_endian(void **state)
 /* 10^6 is finite, and f16 ends at 65504. */
 static void too_narrow(void **state)
 {
-    struct mf_convert_options how = { .type = "f16", .replace = true };
+    struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
+                                      .type = "f16",
+                                      .replace = true };
     const char *wide = scratch_path("wide.safetensors");
     static const char header[] = "{\"w\":{\"dtype\":\"F32\",\"shape\":[2,2],"
                                  "\"data_offsets\":[0,16]}}";
@@ -203,7 +221,10 @@ static void too_narrow(void **state)
         must_convert(env, wide, path, &how);
         assert_int_equal(bad_numbers(path, true), 1);
     }
-    how = (struct mf_convert_options){ .type = "bf16", .replace = true };
+    how =
+        (struct mf_convert_options){ .size = sizeof(struct mf_convert_options),
+                                     .type = "bf16",
+                                     .replace = true };
     must_convert(env, wide, scratch_path("b.gguf"), &how);
 }
 
@@ -231,16 +252,17 @@ static void first_of_many(void **state)
     save(scratch_path("many.safetensors"), bytes, head + data);
     free(bytes);
     for (unsigned threads = 1; threads < 8; threads += 3) {
-        struct mf_env *own =
-            mf_env_new(&(struct mf_options){ .threads = threads });
+        struct mf_env *own = mf_env_new(&(struct mf_options){
+            .size = sizeof(struct mf_options), .threads = threads });
 
         must_refuse(own, scratch_path("many.safetensors"),
                     scratch_path("o.gguf"), NULL, MF_ERR_UNSUPPORTED,
                     "'w' as f32: element 12345 is infinite or NaN");
-        must_refuse(own, scratch_path("many.safetensors"),
-                    scratch_path("o.gguf"),
-                    &(struct mf_convert_options){ .type = "f32" },
-                    MF_ERR_UNSUPPORTED, "element 12345 is");
+        must_refuse(
+            own, scratch_path("many.safetensors"), scratch_path("o.gguf"),
+            &(struct mf_convert_options){
+                .size = sizeof(struct mf_convert_options), .type = "f32" },
+            MF_ERR_UNSUPPORTED, "element 12345 is");
         mf_env_free(own);
     }
 }

@@ -38,9 +38,15 @@ static const struct mf_edit no_array = {
 };
 static const struct mf_tensor_type no_type = { NULL, "q8_0" };
 static const char *const no_texts[] = { NULL };
-static const struct mf_quantize_options quantize = { .type = "Q8_0" };
-static const struct mf_convert_options dry = { .dry_run = true };
-static const struct mf_writer_options writing = { .format = "gguf" };
+static const struct mf_quantize_options quantize = {
+    .size = sizeof(struct mf_quantize_options), .type = "Q8_0"
+};
+static const struct mf_convert_options dry = {
+    .size = sizeof(struct mf_convert_options), .dry_run = true
+};
+static const struct mf_writer_options writing = {
+    .size = sizeof(struct mf_writer_options), .format = "gguf"
+};
 
 /* ---- callbacks, none of which is called ---- */
 
@@ -90,6 +96,33 @@ static void new_writer(void)
 
 /* ---- each function ---- */
 
+static void options_have_a_size(void **state)
+{
+    struct {
+        struct mf_convert_options known;
+        uint64_t unknown;
+    } more = { { .size = sizeof(more), .dry_run = true }, 0 };
+    struct mf_convert_options none = { .size = 0, .dry_run = true };
+    struct mf_convert_result result;
+
+    (void)state;
+    refused(mf_model_convert(model, "out.gguf", &none, NULL));
+    assert_non_null(strstr(mf_env_error(env)->message, "size of the options"));
+    none.size = SIZE_MAX;
+    refused(mf_model_convert(model, "out.gguf", &none, NULL));
+    assert_int_equal(mf_model_convert(model, "out.gguf", &more.known, &result),
+                     MF_OK);
+    more.unknown = 1;
+    refused(mf_model_convert(model, "out.gguf", &more.known, &result));
+    assert_non_null(strstr(mf_env_error(env)->message, "unknown members"));
+    /* A program that does not know shard_size. */
+    more.known.size = offsetof(struct mf_convert_options, shard_size);
+    more.known.shard_size = 1;
+    assert_int_equal(mf_model_convert(model, "out.gguf", &more.known, &result),
+                     MF_OK);
+    assert_int_equal(result.file_count, 1);
+}
+
 static void null_mf_model_close(void)
 {
     mf_model_close(NULL);
@@ -99,10 +132,13 @@ static void null_mf_model_convert(void)
 {
     refused(mf_model_convert(NULL, "out.gguf", NULL, NULL));
     named("path", mf_model_convert(model, NULL, NULL, NULL));
-    named("edits", mf_model_convert(model, "out.gguf",
-                                    &(struct mf_convert_options){
-                                        .dry_run = true, .edit_count = 1 },
-                                    NULL));
+    named("edits",
+          mf_model_convert(model, "out.gguf",
+                           &(struct mf_convert_options){
+                               .size = sizeof(struct mf_convert_options),
+                               .dry_run = true,
+                               .edit_count = 1 },
+                           NULL));
 }
 
 static void null_mf_file_detect(void)
@@ -155,7 +191,8 @@ static void null_mf_editor_model(void)
 
 static void null_mf_editor_apply(void)
 {
-    struct mf_edit_options options = { .dry_run = true };
+    struct mf_edit_options options = { .size = sizeof(struct mf_edit_options),
+                                       .dry_run = true };
 
     refused(mf_editor_apply(NULL, NULL, 0, NULL));
     assert_int_equal(
@@ -340,58 +377,52 @@ static void null_mf_pattern_check(void)
     named("pattern", mf_pattern_check(env, NULL));
 }
 
+#define QUANTIZE(...)                                                          \
+    (&(struct mf_quantize_options){                                            \
+        .size = sizeof(struct mf_quantize_options), __VA_ARGS__ })
+
 static void null_mf_model_quantize(void)
 {
     refused(mf_model_quantize(NULL, "a", &quantize, NULL, NULL));
     named("path", mf_model_quantize(model, NULL, &quantize, NULL, NULL));
     named("options", mf_model_quantize(model, "a", NULL, NULL, NULL));
     named("options->type",
-          mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){ .pure = true }, &dry,
+          mf_model_quantize(model, "out.gguf", QUANTIZE(.pure = true), &dry,
                             NULL));
     named("options->tensor_types",
           mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){
-                                .type = "Q8_0", .tensor_type_count = 1 },
+                            QUANTIZE(.type = "Q8_0", .tensor_type_count = 1),
                             &dry, NULL));
     named("options->include",
           mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){ .type = "Q8_0",
-                                                           .include_count = 1 },
-                            &dry, NULL));
+                            QUANTIZE(.type = "Q8_0", .include_count = 1), &dry,
+                            NULL));
     named("options->exclude",
           mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){ .type = "Q8_0",
-                                                           .exclude_count = 1 },
-                            &dry, NULL));
+                            QUANTIZE(.type = "Q8_0", .exclude_count = 1), &dry,
+                            NULL));
     named("options->prune",
-          mf_model_quantize(
-              model, "out.gguf",
-              &(struct mf_quantize_options){ .type = "Q8_0", .prune_count = 1 },
-              &dry, NULL));
+          mf_model_quantize(model, "out.gguf",
+                            QUANTIZE(.type = "Q8_0", .prune_count = 1), &dry,
+                            NULL));
     named("edits", mf_model_quantize(model, "out.gguf",
-                                     &(struct mf_quantize_options){
-                                         .type = "Q8_0", .edit_count = 1 },
+                                     QUANTIZE(.type = "Q8_0", .edit_count = 1),
                                      &dry, NULL));
     named("options->tensor_types[i].pattern",
+          mf_model_quantize(model, "out.gguf",
+                            QUANTIZE(.type = "Q8_0", .tensor_types = &no_type,
+                                     .tensor_type_count = 1),
+                            &dry, NULL));
+    named("options->include[i]",
           mf_model_quantize(
               model, "out.gguf",
-              &(struct mf_quantize_options){ .type = "Q8_0",
-                                             .tensor_types = &no_type,
-                                             .tensor_type_count = 1 },
+              QUANTIZE(.type = "Q8_0", .include = no_texts, .include_count = 1),
               &dry, NULL));
-    named("options->include[i]",
-          mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){ .type = "Q8_0",
-                                                           .include = no_texts,
-                                                           .include_count = 1 },
-                            &dry, NULL));
     named("options->exclude[i]",
-          mf_model_quantize(model, "out.gguf",
-                            &(struct mf_quantize_options){ .type = "Q8_0",
-                                                           .exclude = no_texts,
-                                                           .exclude_count = 1 },
-                            &dry, NULL));
+          mf_model_quantize(
+              model, "out.gguf",
+              QUANTIZE(.type = "Q8_0", .exclude = no_texts, .exclude_count = 1),
+              &dry, NULL));
 }
 
 static void null_mf_reason_at(void)
@@ -562,7 +593,9 @@ static void null_mf_writer_new(void)
     named("options", mf_writer_new(env, NULL, &writer));
     named("out", mf_writer_new(env, &writing, NULL));
     assert_int_equal(mf_writer_new(env,
-                                   &(struct mf_writer_options){ .version = 0 },
+                                   &(struct mf_writer_options){
+                                       .size = sizeof(struct mf_writer_options),
+                                       .version = 0 },
                                    &writer),
                      MF_ERR_ARGUMENT);
 }
@@ -725,7 +758,10 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(every_function) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function),
+        cmocka_unit_test(options_have_a_size),
+    };
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -15,7 +15,8 @@ static const unsigned thread_counts[] = { 1, 2, 3, 7, 16, 64 };
 
 static struct mf_env *env_with(unsigned threads)
 {
-    struct mf_options options = { .threads = threads };
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .threads = threads };
     struct mf_env *made = mf_env_new(&options);
 
     assert_non_null(made);
@@ -376,7 +377,8 @@ static void long_work_reports_progress(void **state)
 {
     size_t crc_at = put_model();
     struct mf_progress told;
-    struct mf_options options = { .threads = 1,
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .threads = 1,
                                   .progress = keep_progress,
                                   .progress_user = &told };
     uint8_t digests[TENSORS * MF_DIGEST_MAX];
@@ -452,8 +454,11 @@ static void a_stopped_look_has_found_nothing(void **state)
     static char file[ZEROS * 80];
     size_t size = put_zeros(file, sizeof(file));
     uint64_t end = (uint64_t)4 * ZEROS * 9 / 10;
-    struct mf_options options = { .progress = until, .progress_user = &end };
-    struct mf_open_options open = { .findings_max = 2 * ZEROS };
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .progress = until,
+                                  .progress_user = &end };
+    struct mf_open_options open = { .size = sizeof(struct mf_open_options),
+                                    .findings_max = 2 * ZEROS };
     struct mf_env *own;
     struct mf_model *model;
     size_t before;

@@ -55,11 +55,12 @@ static int make_source(void **state)
 
     if (make_scratch(state) != 0)
         return -1;
-    assert_int_equal(
-        mf_writer_new(env,
-                      &(struct mf_writer_options){ .format = "safetensors" },
-                      &writer),
-        MF_OK);
+    assert_int_equal(mf_writer_new(env,
+                                   &(struct mf_writer_options){
+                                       .size = sizeof(struct mf_writer_options),
+                                       .format = "safetensors" },
+                                   &writer),
+                     MF_OK);
     for (size_t i = 0; i < COUNT(tensors); i++) {
         struct mf_new_tensor tensor = { .name = { tensors[i].name,
                                                   strlen(tensors[i].name) },
@@ -115,12 +116,15 @@ static uint8_t *stored(const char *path, const char *name, size_t *size)
 static void quantize(const char *from, const char *to, const char *type,
                      size_t threads)
 {
-    struct mf_env *env =
-        mf_env_new(&(struct mf_options){ .threads = (uint32_t)threads });
-    struct mf_quantize_options options = { .type = type,
+    struct mf_env *env = mf_env_new(&(struct mf_options){
+        .size = sizeof(struct mf_options), .threads = (uint32_t)threads });
+    struct mf_quantize_options options = { .size = sizeof(
+                                               struct mf_quantize_options),
+                                           .type = type,
                                            .allow_requantize = true,
                                            .report = true };
-    struct mf_convert_options how = { .replace = true };
+    struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
+                                      .replace = true };
     struct mf_quantize_result result;
     struct mf_model *model = NULL;
 

@@ -374,7 +374,8 @@ static void wrong_metadata_are_listed(void **state)
 
 static void metadata_only(void **state)
 {
-    struct mf_open_options options = { .metadata_only = true };
+    struct mf_open_options options = { .size = sizeof(struct mf_open_options),
+                                       .metadata_only = true };
     struct mf_model *model;
 
     (void)state;
@@ -442,7 +443,8 @@ static void check_sharded(struct mf_model *model)
 static void a_sharded_model_opens_in_every_way(void **state)
 {
     static const char shard[] = "good-sharded/model-00002-of-00002.safetensors";
-    struct mf_open_options by_name = { .shards = MF_SHARDS_BY_NAME };
+    struct mf_open_options by_name = { .size = sizeof(struct mf_open_options),
+                                       .shards = MF_SHARDS_BY_NAME };
     struct mf_model *model;
 
     (void)state;

@@ -136,7 +136,8 @@ static void long_names_and_long_lists(void **state)
 static void memory_fails_while_an_index_is_searched(void **state)
 {
     static const char shard[] = "good-sharded/model-00002-of-00002.safetensors";
-    struct mf_open_options by_name = { .shards = MF_SHARDS_BY_NAME };
+    struct mf_open_options by_name = { .size = sizeof(struct mf_open_options),
+                                       .shards = MF_SHARDS_BY_NAME };
     enum mf_status status = MF_ERR_MEMORY;
 
     (void)state;

@@ -9,7 +9,8 @@
 static void split_and_merge(const char *name, const char *suffix,
                             struct mf_convert_options split, size_t files)
 {
-    struct mf_convert_options usual = { 0 };
+    struct mf_convert_options usual = { .size =
+                                            sizeof(struct mf_convert_options) };
     struct mf_convert_result result;
     struct mf_model *from, *to;
     char first[64], whole[64];
@@ -38,10 +39,18 @@ static void split_and_merge(const char *name, const char *suffix,
 
 static void merged_as_before(void **state)
 {
-    const struct mf_convert_options one = { .shard_tensors = 1 };
-    const struct mf_convert_options two = { .shard_tensors = 2 };
-    const struct mf_convert_options hundred = { .shard_tensors = 100 };
-    const struct mf_convert_options small = { .shard_size = 1000 };
+    const struct mf_convert_options one = {
+        .size = sizeof(struct mf_convert_options), .shard_tensors = 1
+    };
+    const struct mf_convert_options two = {
+        .size = sizeof(struct mf_convert_options), .shard_tensors = 2
+    };
+    const struct mf_convert_options hundred = {
+        .size = sizeof(struct mf_convert_options), .shard_tensors = 100
+    };
+    const struct mf_convert_options small = {
+        .size = sizeof(struct mf_convert_options), .shard_size = 1000
+    };
 
     (void)state;
     split_and_merge("good-base.gguf", "gguf", one, 2);
@@ -71,8 +80,12 @@ static uint64_t number_of(struct mf_model *model, const char *key,
 /* As llama-gguf-split names and marks them. */
 static void shards_of_gguf(void **state)
 {
-    const struct mf_convert_options options = { .shard_tensors = 100 };
-    const struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    const struct mf_convert_options options = {
+        .size = sizeof(struct mf_convert_options), .shard_tensors = 100
+    };
+    const struct mf_open_options alone = { .size =
+                                               sizeof(struct mf_open_options),
+                                           .shards = MF_SHARDS_ALONE };
     struct mf_model *whole, *shard;
 
     (void)state;
@@ -101,7 +114,9 @@ static void shards_of_gguf(void **state)
 /* Several files over those that are read: a crash would leave nothing. */
 static void own_shards_are_spared(void **state)
 {
-    struct mf_convert_options options = { .shard_tensors = 100,
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .shard_tensors = 100,
                                           .replace = true };
     size_t size, after;
     uint8_t *before, *now;
@@ -130,8 +145,12 @@ static void room_is_left_once(void **state)
 {
     static const char *const names[] = { "good-base.gguf", "good-base.apr",
                                          "good-base.safetensors" };
-    struct mf_convert_options options = { .reserve = 1000 };
-    struct mf_convert_options usual = { .shard_tensors = 0 };
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .reserve = 1000 };
+    struct mf_convert_options usual = { .size =
+                                            sizeof(struct mf_convert_options),
+                                        .shard_tensors = 0 };
     struct stat once, twice, without;
 
     (void)state;

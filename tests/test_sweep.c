@@ -158,7 +158,8 @@ static void heap_limits(void **state)
 
     (void)state;
     for (size_t limit = 1; !opened && limit < 1 << 20; limit += 509) {
-        struct mf_options options = { .heap_limit = limit };
+        struct mf_options options = { .size = sizeof(struct mf_options),
+                                      .heap_limit = limit };
         struct mf_env *env = mf_env_new(&options);
         struct mf_heap_stats stats;
         struct mf_model *model = NULL;

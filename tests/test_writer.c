@@ -355,10 +355,12 @@ static void what_is_refused(void **state)
                                     .dim = (const uint64_t[]){ 100 } };
 
     (void)state;
-    assert_int_equal(
-        mf_writer_new(env, &(struct mf_writer_options){ .format = "zip" },
-                      &writer),
-        MF_ERR_ARGUMENT);
+    assert_int_equal(mf_writer_new(env,
+                                   &(struct mf_writer_options){
+                                       .size = sizeof(struct mf_writer_options),
+                                       .format = "zip" },
+                                   &writer),
+                     MF_ERR_ARGUMENT);
     writer = start_writer(env, "safetensors");
     assert_int_equal(mf_writer_add(writer, &tensor, NULL), MF_ERR_UNSUPPORTED);
     mf_writer_free(writer);
@@ -388,11 +390,12 @@ static void every_allocation_fails(void **state)
 
             if (!own)
                 continue;
-            status =
-                mf_writer_new(own,
-                              &(struct mf_writer_options){
-                                  .format = formats[i / 2], .replace = true },
-                              &writer);
+            status = mf_writer_new(own,
+                                   &(struct mf_writer_options){
+                                       .size = sizeof(struct mf_writer_options),
+                                       .format = formats[i / 2],
+                                       .replace = true },
+                                   &writer);
             if (status == MF_OK)
                 status = list(writer);
             if (status == MF_OK)

@@ -246,7 +246,9 @@ static void versions(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct mf_writer *writer = NULL;
-        struct mf_writer_options options = { .format = rows[i].format,
+        struct mf_writer_options options = { .size = sizeof(
+                                                 struct mf_writer_options),
+                                             .format = rows[i].format,
                                              .version = rows[i].version };
 
         assert_int_equal(mf_writer_new(env, &options, &writer), rows[i].status);

@@ -335,7 +335,8 @@ static void verdict_text(const struct diff *diff, bool same)
 static void compare(struct diff *diff)
 {
     struct run *run = diff->run;
-    struct mf_diff_options how = { .no_data = options.no_data,
+    struct mf_diff_options how = { .size = sizeof(struct mf_diff_options),
+                                   .no_data = options.no_data,
                                    .values = options.values };
     enum mf_status status;
     bool same;

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/options.h"
+
 /* Large enough for the metadata of a usual model in one piece; a model of
  * three keys does not notice it. */
 #define CHUNK_SIZE ((size_t)16 * 1024)
@@ -46,11 +48,13 @@ static uint64_t hash_seed(const void *place)
 
 struct mf_env *mf_env_new(const struct mf_options *options)
 {
-    static const struct mf_options none;
+    struct mf_options known;
     struct mf_heap heap = { .allocator.resize = default_resize };
     struct mf_env *env;
 
-    options = options ? options : &none;
+    if (!mf_options_copy(&known, sizeof(known), options))
+        return NULL;
+    options = &known;
     heap.limit = options->heap_limit;
     if (options->allocator.resize)
         heap.allocator = options->allocator;

@@ -6,6 +6,7 @@
  * are left out.
  */
 #include "lib/compare/diff.h"
+#include "lib/base/options.h"
 
 #include <string.h>
 
@@ -235,6 +236,12 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
     MF_NEED(NULL, a);
     MF_NEED(a->env, b);
     MF_NEED(a->env, found);
+
+    struct mf_diff_options known;
+
+    if (mf_options_take(a->env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    options = &known;
 
     struct mf_env *env = a->env;
     struct diff diff = { .a = a, .b = b, .found = found, .user = user };

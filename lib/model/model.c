@@ -3,6 +3,7 @@
  * model.c - opening, querying and closing a model
  */
 #include "lib/model/model.h"
+#include "lib/base/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -124,17 +125,18 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
     MF_NEED(env, path);
     MF_NEED(env, out);
 
-    enum mf_shards shards = options ? options->shards : MF_SHARDS_AUTO;
+    struct mf_open_options known;
     struct mf_model *model;
     const char *kept;
 
-    mf_clear_error(env);
-    model = model_new(env, options);
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    model = model_new(env, &known);
     if (!model)
         return env->error.status;
     kept = keep_path(model, path);
     return complete(model,
-                    kept ? mf_model_open_path(model, kept, shards)
+                    kept ? mf_model_open_path(model, kept, known.shards)
                          : env->error.status,
                     out);
 }
@@ -170,11 +172,13 @@ enum mf_status mf_model_open_memory(struct mf_env *env, const char *name,
     MF_NEED(env, bytes || size == 0);
     MF_NEED(env, out);
 
+    struct mf_open_options known;
     struct mf_source source;
 
-    mf_clear_error(env);
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
     mf_source_open_memory(name, bytes, size, &source);
-    return mf_model_open_source(env, name, &source, options, out);
+    return mf_model_open_source(env, name, &source, &known, out);
 }
 
 void mf_model_close(struct mf_model *model)

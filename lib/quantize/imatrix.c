@@ -94,7 +94,8 @@ static enum mf_status detect_model(struct mf_imatrix *imatrix, bool *is_model)
 static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
                                   const struct mf_imatrix_choice *choice)
 {
-    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    struct mf_open_options alone = { .size = sizeof(struct mf_open_options),
+                                     .shards = MF_SHARDS_ALONE };
     char *name = mf_arena_text(&imatrix->arena, strlen(path));
     bool is_model = false;
 

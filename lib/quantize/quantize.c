@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "lib/base/options.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -292,13 +293,19 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     MF_NEED(NULL, model);
     MF_NEED(model->env, path);
     MF_NEED(model->env, options);
-    if (check_options(model->env, options) != MF_OK)
+
+    struct mf_quantize_options known;
+    struct mf_convert_options known_how;
+
+    if (mf_options_take(model->env, &known, sizeof(known), options) != MF_OK ||
+        mf_options_take(model->env, &known_how, sizeof(known_how), how) !=
+            MF_OK ||
+        check_options(model->env, &known) != MF_OK)
         return MF_ERR_ARGUMENT;
 
-    static const struct mf_convert_options none;
     struct quantizing work = { .model = model,
-                               .options = options,
-                               .how = how ? how : &none };
+                               .options = &known,
+                               .how = &known_how };
     enum mf_status status;
 
     mf_clear_error(model->env);
@@ -310,7 +317,7 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     if (status == MF_OK)
         status = plan(&work, path);
     if (status == MF_OK)
-        status = write_model(&work, options->report);
+        status = write_model(&work, known.report);
     if (status == MF_OK && out) {
         fill_result(&work, out);
         name_types(&work, out);

@@ -10,6 +10,7 @@
  * a file that does not exist.
  */
 #include "lib/write/convert.h"
+#include "lib/base/options.h"
 
 #include "lib/base/signals.h"
 #include "lib/io/path.h"
@@ -218,16 +219,18 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
 {
     MF_NEED(NULL, model);
     MF_NEED(model->env, path);
-    if (options && mf_edits_check(model->env, options->edits,
-                                  options->edit_count) != MF_OK)
+
+    struct mf_convert_options known;
+
+    if (mf_options_take(model->env, &known, sizeof(known), options) != MF_OK ||
+        mf_edits_check(model->env, known.edits, known.edit_count) != MF_OK)
         return MF_ERR_ARGUMENT;
 
-    static const struct mf_convert_options none;
     struct mf_outputs outputs;
     enum mf_status status;
 
     mf_clear_error(model->env);
-    options = options ? options : &none;
+    options = &known;
     status = mf_outputs_plan(model, path, options, &outputs);
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)

@@ -243,7 +243,9 @@ static enum mf_status rewrite(struct edit *edit, const struct mf_lock *lock,
 {
     struct mf_model *model = edit->model;
     const char *path = model->file[0].path;
-    struct mf_convert_options convert = { .format = model->format->name,
+    struct mf_convert_options convert = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .format = model->format->name,
                                           .replace = true,
                                           .allow_nonfinite = true,
                                           .reserve = options->reserve,

@@ -8,6 +8,7 @@
  */
 #include <unistd.h>
 
+#include "lib/base/options.h"
 #include "lib/model/pending.h"
 #include "lib/write/edit.h"
 
@@ -69,16 +70,18 @@ enum mf_status mf_editor_open(struct mf_env *env, const char *path,
     MF_NEED(env, path);
     MF_NEED(env, out);
 
+    struct mf_edit_options known;
     struct mf_editor *editor;
     enum mf_status status;
 
-    mf_clear_error(env);
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
     editor = mf_alloc(env, sizeof(*editor));
     if (!editor)
         return env->error.status;
-    *editor = (struct mf_editor){ .env = env, .lock = MF_LOCK_NONE };
-    if (options)
-        editor->options = *options;
+    *editor = (struct mf_editor){ .env = env,
+                                  .lock = MF_LOCK_NONE,
+                                  .options = known };
     status = open_editor(editor, path);
     if (status == MF_OK)
         *out = editor;
@@ -171,13 +174,16 @@ enum mf_status mf_file_recover(struct mf_env *env, const char *path,
         [MF_PENDING_NEW] = MF_RECOVERY_COMPLETE,
         [MF_PENDING_MIXED] = MF_RECOVERY_FINISHED,
     };
-    bool force = options && options->force;
     struct mf_recover_result result = { 0 };
+    struct mf_recover_options known;
+    bool force;
     struct mf_pending pending;
     struct mf_lock lock;
     enum mf_status status;
 
-    mf_clear_error(env);
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    force = known.force;
     status = mf_lock_open(env, path, &lock);
     if (status != MF_OK)
         return status;

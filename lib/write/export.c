@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "lib/base/options.h"
 #include "lib/write/convert.h"
 
 #define NPY_ALIGNMENT 64
@@ -116,7 +117,11 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
     MF_NEED(NULL, model);
     MF_NEED(model->env, path);
 
-    static const struct mf_export_options none;
+    struct mf_export_options known;
+
+    if (mf_options_take(model->env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+
     struct mf_env *env = model->env;
     struct mf_output output = { .target = MF_TARGET_NONE };
     struct mf_outputs outputs = { .env = env,
@@ -127,7 +132,7 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
     enum mf_status status;
 
     mf_clear_error(env);
-    options = options ? options : &none;
+    options = &known;
     if (index >= model->index.tensor_count)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "tensor index %zu is out of range", index);

@@ -2,6 +2,7 @@
  *
  * writer_list.c - the metadata and tensors of a file that a program makes
  */
+#include "lib/base/options.h"
 #include "lib/write/writer.h"
 
 enum mf_status mf_writer_refuse(struct mf_env *env, const char *why)
@@ -32,6 +33,12 @@ enum mf_status mf_writer_new(struct mf_env *env,
     MF_NEED(NULL, env);
     MF_NEED(env, options);
     MF_NEED(env, out);
+
+    struct mf_writer_options known;
+
+    if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
+        return MF_ERR_ARGUMENT;
+    options = &known;
 
     const struct mf_format *format = mf_format_to_write(options->format);
     struct mf_writer *writer;

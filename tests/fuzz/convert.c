@@ -56,7 +56,8 @@ static void put_checksum(struct image *image)
 static void look(struct mf_env *env, const struct image *image,
                  const struct mf_draft *draft)
 {
-    struct mf_open_options alone = { .shards = MF_SHARDS_ALONE };
+    struct mf_open_options alone = { .size = sizeof(struct mf_open_options),
+                                     .shards = MF_SHARDS_ALONE };
     struct mf_finding finding;
     struct mf_model *model;
 
@@ -147,6 +148,7 @@ static void convert(struct mf_model *model, unsigned wish)
 
     for (size_t i = 0; i < 3; i++) {
         struct mf_convert_options options = {
+            .size = sizeof(struct mf_convert_options),
             .format = formats[i].name,
             .type = types[wish % 4],
             .dequantize = wish & 4,
@@ -166,7 +168,7 @@ static void convert(struct mf_model *model, unsigned wish)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mf_options one = { .threads = 1 };
+    struct mf_options one = { .size = sizeof(struct mf_options), .threads = 1 };
     struct mf_env *env = mf_env_new(&one);
     struct mf_model *model;
     struct mf_heap_stats before, after;

@@ -133,7 +133,9 @@ static uint64_t open_model(struct mf_env *env)
 
 static void recover(struct mf_env *env, uint64_t data_offset, bool force)
 {
-    struct mf_recover_options options = { .force = force };
+    struct mf_recover_options options = { .size =
+                                              sizeof(struct mf_recover_options),
+                                          .force = force };
     uint8_t *bytes;
     size_t size;
 
@@ -147,7 +149,7 @@ static void recover(struct mf_env *env, uint64_t data_offset, bool force)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mf_options one = { .threads = 1 };
+    struct mf_options one = { .size = sizeof(struct mf_options), .threads = 1 };
     struct mf_env *env = mf_env_new(&one);
     struct mf_heap_stats before, after;
     uint8_t *copy = malloc(size ? size : 1);

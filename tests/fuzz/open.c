@@ -80,7 +80,8 @@ static void walk(struct mf_model *model)
 
 static void open_model(const uint8_t *data, size_t size, bool metadata_only)
 {
-    struct mf_open_options options = { .metadata_only = metadata_only };
+    struct mf_open_options options = { .size = sizeof(struct mf_open_options),
+                                       .metadata_only = metadata_only };
     struct mf_env *env = mf_env_new(NULL);
     struct mf_heap_stats heap;
     struct mf_io_stats io;

@@ -119,7 +119,9 @@ static void make_folder(void)
 
 static void convert(struct mf_env *env, bool lossy)
 {
-    struct mf_convert_options options = { .format = "gguf",
+    struct mf_convert_options options = { .size =
+                                              sizeof(struct mf_convert_options),
+                                          .format = "gguf",
                                           .lossy = lossy,
                                           .names = MF_NAMING_GGUF };
     struct mf_model *model = NULL;
@@ -131,7 +133,8 @@ static void convert(struct mf_env *env, bool lossy)
 
 static void open_index(struct mf_env *env, bool metadata_only)
 {
-    struct mf_open_options options = { .metadata_only = metadata_only };
+    struct mf_open_options options = { .size = sizeof(struct mf_open_options),
+                                       .metadata_only = metadata_only };
     struct mf_model *model = NULL;
     struct mf_finding finding;
     struct mf_tensor tensor;
@@ -183,7 +186,7 @@ static void read_imatrix(struct mf_env *env)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mf_options one = { .threads = 1 };
+    struct mf_options one = { .size = sizeof(struct mf_options), .threads = 1 };
     struct mf_env *env = mf_env_new(&one);
     struct mf_heap_stats before, after;
 

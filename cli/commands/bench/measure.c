@@ -25,7 +25,8 @@ static bool go_on(void *user, const struct mf_progress *progress)
 
 struct mf_env *bench_env(struct run *run, size_t threads)
 {
-    struct mf_options options = { .threads = (unsigned)threads,
+    struct mf_options options = { .size = sizeof(struct mf_options),
+                                  .threads = (unsigned)threads,
                                   .progress = go_on };
     struct mf_env *env = mf_env_new(&options);
 

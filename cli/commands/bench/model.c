@@ -93,8 +93,12 @@ static enum mf_status write_model(const struct operation *operation,
                                   struct mf_model *model, const char *path)
 {
     const char *format = mf_model_info(model)->format;
-    struct mf_convert_options how = { .format = format, .replace = true };
-    struct mf_quantize_options what = { .type = operation->mix,
+    struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
+                                      .format = format,
+                                      .replace = true };
+    struct mf_quantize_options what = { .size =
+                                            sizeof(struct mf_quantize_options),
+                                        .type = operation->mix,
                                         .allow_requantize = true };
 
     if (!operation->mix)

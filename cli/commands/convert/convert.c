@@ -39,6 +39,7 @@ static const char *const types[] = { NULL, "f32", "f16", "bf16", "keep" };
 static void convert(struct run *run)
 {
     const struct mf_convert_options how = {
+        .size = sizeof(struct mf_convert_options),
         .format = options.to,
         .type = types[options.type],
         .lossy = options.lossy,

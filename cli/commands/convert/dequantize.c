@@ -25,6 +25,7 @@ static const char *const types[] = { "f32", "f16", "bf16" };
 static void dequantize(struct run *run)
 {
     const struct mf_convert_options how = {
+        .size = sizeof(struct mf_convert_options),
         .format = options.to,
         .type = types[options.type],
         .dequantize = true,

@@ -41,6 +41,7 @@ static void writes(struct run *run)
 static void merge(struct run *run)
 {
     const struct mf_convert_options how = {
+        .size = sizeof(struct mf_convert_options),
         .delete_inputs = options.delete_inputs,
         .allow_nonfinite = true, /* bytes are moved, not changed */
     };

@@ -25,6 +25,7 @@ static const struct option table[] = {
 static void split(struct run *run)
 {
     const struct mf_convert_options how = {
+        .size = sizeof(struct mf_convert_options),
         .shard_size = options.max_size,
         .shard_tensors = options.max_tensors,
         .empty_first = options.empty_first,

@@ -49,7 +49,9 @@ static void writes(struct run *run)
 
 static void meta_recover(struct run *run)
 {
-    const struct mf_recover_options how = { .force = run->options->force };
+    const struct mf_recover_options how = {
+        .size = sizeof(struct mf_recover_options), .force = run->options->force
+    };
     const char *path = run->operand[0];
     struct mf_recover_result result;
 

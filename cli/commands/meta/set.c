@@ -99,7 +99,8 @@ static bool parse_edits(struct editing *editing, struct mf_editor *editor)
 static void edit(struct editing *editing)
 {
     struct run *run = editing->run;
-    struct mf_edit_options how = { .reserve = options.reserve,
+    struct mf_edit_options how = { .size = sizeof(struct mf_edit_options),
+                                   .reserve = options.reserve,
                                    .dry_run = run->options->dry_run };
     struct mf_editor *editor;
 

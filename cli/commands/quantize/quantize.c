@@ -120,6 +120,7 @@ static void quantize_model(struct run *run, struct mf_model *model)
     static struct mf_quantize_result result;
     const char *path = out_path(run);
     const struct mf_convert_options how = {
+        .size = sizeof(struct mf_convert_options),
         .format = options.to,
         .names = (enum mf_naming)options.names,
         .replace = run->options->force,

@@ -179,6 +179,7 @@ bool request_make(struct run *run, const struct quantize_options *options,
     if (!check_types(run, options, type) || !check_weights(run, options))
         return false;
     out->options = (struct mf_quantize_options){
+        .size = sizeof(struct mf_quantize_options),
         .type = type,
         .pure = options->pure,
         .leave_output = options->leave_output,

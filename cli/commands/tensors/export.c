@@ -26,7 +26,8 @@ static const struct option table[] = {
 static void export_tensor(struct run *run, struct mf_model *model)
 {
     const char *name = run->operand[1], *path = output_path(run->operand[2]);
-    struct mf_export_options how = { .raw = options.raw,
+    struct mf_export_options how = { .size = sizeof(struct mf_export_options),
+                                     .raw = options.raw,
                                      .replace = run->options->force };
     struct mf_tensor tensor;
     size_t index;
