@@ -783,10 +783,10 @@ function refused(name, from, words, ...options) {
 const GGUF = ["--names", "gguf"];
 const CONFIGS = {
     "no object": ["[]", /config.json': .*an object/],
-    "broken": ["{\"a\":1,}", /a key must stand here/],
+    "broken": ["{\"a\":1,}", /expected a key/],
     "cut": ["{\"hidden_size\":8", /config.json/],
     "empty": ["", /config.json/],
-    "more after it": [JSON.stringify(LLAMA) + "x", /only white space/],
+    "more after it": [JSON.stringify(LLAMA) + "x", /nothing but white space/],
     "no class": [{ ...BASE }, /missing key 'architectures.0'/],
     "a class without a table": [{ ...LLAMA,
         architectures: ["GemmaForCausalLM"] },
@@ -950,7 +950,7 @@ for (const [name, [change, words]] of Object.entries(NOT_CERTAIN))
 const TEXTS = {
     "empty": ["", /tokenizer.json/],
     "cut": ["{\"model\":{\"vocab\":{", /tokenizer.json/],
-    "a list": ["[]", /an object must stand here/],
+    "a list": ["[]", /expected an object/],
     "the vocabulary twice": [JSON.stringify(tokenizer).replace("\"vocab\":",
         "\"vocab\":{},\"vocab\":"), /'model.vocab'/],
 };

@@ -64,7 +64,7 @@ static const struct refusal refusals[] = {
     { "bad-metadata-array.apr", "FILE-FIELD", MF_ERR_CORRUPT, 0x40,
       "the metadata is JSON, but no object" },
     { "bad-metadata-json.apr", "FILE-JSON", MF_ERR_CORRUPT, 0x55,
-      "unexpected byte 0x7d, a key must stand here" },
+      "unexpected byte 0x7d, expected a key" },
     { "bad-metadata-past-end.apr", "FILE-COUNT", MF_ERR_CORRUPT, 0xc,
       "metadata at 0x40 of 4294967295 bytes, the file has 516" },
     { "bad-metadata-utf8.apr", "FILE-JSON", MF_ERR_CORRUPT, 0x52,

@@ -43,7 +43,7 @@ static void note(struct mf_env *env, enum mf_status status, const char *rule,
     error->offset = offset;
     error->rule = rule;
     vsnprintf(error->message, sizeof(error->message), format, arguments);
-    /* A cut must not leave half a character behind. */
+    /* A cut must not leave half a character. */
     error->message[mf_utf8_whole(error->message, strlen(error->message))] = 0;
 }
 

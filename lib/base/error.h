@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * error.h - saying what went wrong, once
+ * error.h - the error of an env
  *
- * The first failure of an operation stays: a later mf_fail on the way out
- * does not cover it.  Text from a file goes into messages through mf_quote
- * only, so a message is always printable.
+ * The room base/ has what every other room builds on: errors, counted memory,
+ * text, names, sorting, and work shared by threads.  It knows nothing of files.
+ *
+ * The first failure of an operation is kept: a later mf_fail on the way out
+ * does not replace it, so a function may fail in its cleanup without checks.
+ * Text from a file reaches messages through mf_quote only, so that a message is
+ * always printable.  Error codes with a table of sentences were not enough: a
+ * message has to name the value found and the bound that it broke.
  */
 #ifndef MF_LIB_ERROR_H
 #define MF_LIB_ERROR_H
@@ -21,19 +26,18 @@
 #define MF_PRINTF(text, first)
 #endif
 
-/* Notes the error and returns its status, for `return mf_fail(...)`: where
- * the caller, the system or the memory is at fault. */
+/* Sets the error and returns its status, for `return mf_fail(...)`.  For faults
+ * of the caller, the system or the memory. */
 enum mf_status mf_fail(struct mf_env *env, enum mf_status status,
                        uint64_t offset, const char *format, ...)
     MF_PRINTF(4, 5);
 
-/* The same where it is the bytes, which cannot be read any further: the rule
- * that they break tells the status. */
+/* The same for bytes that cannot be read any further: the status is that of the
+ * rule that they break. */
 enum mf_status mf_refuse(struct mf_env *env, enum mf_rule rule, uint64_t offset,
                          const char *format, ...) MF_PRINTF(4, 5);
 
-/* The same where the caller asked for what cannot be done: the reason gives the
- * status. */
+/* The same for a request that cannot be done: the status is the reason's. */
 enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
                           uint64_t offset, const char *format, ...)
     MF_PRINTF(4, 5);
@@ -41,8 +45,8 @@ enum mf_status mf_decline(struct mf_env *env, enum mf_reason reason,
 /* A public call starts without an error. */
 void mf_clear_error(struct mf_env *env);
 
-/* MF_ERR_ARGUMENT, which the message says of the argument's name up to its
- * first space; env may be NULL. */
+/* MF_ERR_ARGUMENT with a message that names the argument (up to the first space
+ * of the text); env may be NULL. */
 enum mf_status mf_missing(struct mf_env *env, const char *argument);
 
 /* The first lines of a public function: ends it where the argument is NULL. */

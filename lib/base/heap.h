@@ -13,7 +13,7 @@
 
 struct mf_heap {
     struct mf_allocator allocator;
-    size_t live, peak, limit; /* limit 0: none */
+    size_t live, peak, limit; /* limit 0: unlimited */
     uint64_t allocations;
 };
 
@@ -27,7 +27,7 @@ struct mf_env {
     void *pending_edit_user;
     /* Threads that share long work; 0: one per processor. */
     unsigned threads;
-    /* So that nobody can prepare colliding names. */
+    /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
 };
@@ -63,10 +63,10 @@ static inline bool mf_align_up(uint64_t offset, uint64_t alignment,
     return mf_add(offset, over ? alignment - over : 0, out);
 }
 
-/* Memory that is given back all at once.  Blocks come from a few chunks. */
+/* Memory that is released all at once.  Blocks come from a few chunks. */
 struct mf_arena {
     struct mf_env *env;
-    struct mf_chunk *chunk; /* the newest; others hang behind it */
+    struct mf_chunk *chunk; /* the newest; it links to older ones */
 };
 
 void mf_arena_init(struct mf_arena *arena, struct mf_env *env);
@@ -75,7 +75,7 @@ void mf_arena_release(struct mf_arena *arena);
 /* size bytes aligned for any number; NULL after mf_fail. */
 void *mf_arena_take(struct mf_arena *arena, size_t size);
 
-/* size bytes of text, unaligned, and a NUL behind them. */
+/* size bytes of text, unaligned, with a NUL after them. */
 char *mf_arena_text(struct mf_arena *arena, size_t size);
 
 /* Starts a chunk of its own for the next size bytes: one allocation now, and

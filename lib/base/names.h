@@ -3,7 +3,7 @@
  * names.h - finding a row of a table by its name
  *
  * An open-addressing table of row numbers, built once.  Names stay where they
- * are; a callback tells them.
+ * are; a callback returns them.
  */
 #ifndef MF_LIB_NAMES_H
 #define MF_LIB_NAMES_H
@@ -12,8 +12,8 @@
 
 #define MF_NOT_FOUND SIZE_MAX
 
-/* By a seed that the file's author cannot know, nobody can make two texts that
- * share it. */
+/* With a seed that a file's author cannot know, nobody can prepare texts that
+ * collide. */
 uint64_t mf_text_hash(struct mf_str text, uint64_t seed);
 
 struct mf_names {
@@ -27,13 +27,13 @@ struct mf_names {
 /* Bytes that mf_names_init takes from the arena. */
 size_t mf_names_size(size_t count);
 
-/* Room for count names, no name in it yet.  seed, name_at and table are set
+/* Room for count names, empty.  seed, name_at and table are set
  * by the caller. */
 enum mf_status mf_names_init(struct mf_names *names, struct mf_arena *arena,
                              size_t count);
 
-/* Adds row; MF_NOT_FOUND, or the earlier row of the same name, which stays
- * the one that is found. */
+/* Adds row and returns MF_NOT_FOUND; or, if an earlier row has that name,
+ * returns that one, which stays the one to be found. */
 size_t mf_names_add(struct mf_names *names, size_t row);
 
 size_t mf_names_find(const struct mf_names *names, struct mf_str name);

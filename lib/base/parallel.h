@@ -2,9 +2,9 @@
  *
  * parallel.h - long work shared between threads, each with a buffer
  *
- * Work is a list of tasks that may run in any order and at once; what they
- * find goes into places of their own and is put together afterwards, in order,
- * so that a result never depends on the number of threads.
+ * Work is a list of tasks that may run at once and in any order.  Each task's
+ * result has a place of its own; results are put together afterwards, in order,
+ * so that the outcome never depends on the number of threads.
  */
 #ifndef MF_LIB_PARALLEL_H
 #define MF_LIB_PARALLEL_H
@@ -13,19 +13,19 @@
 
 #include "lib/base/heap.h"
 
-/* The kernel copies into a buffer at more than twice the speed where a page of
- * the file comes to lie in a page of memory. */
+/* The kernel copies into a buffer more than twice as fast if a page of the file
+ * ends up in one page of memory. */
 #define MF_PAGE ((size_t)4096)
 
 struct mf_crew;
 
 struct mf_worker {
     struct mf_crew *crew;
-    struct mf_env env;  /* where it reads and fails; its heap gives nothing */
-    uint8_t *buffer;    /* buffer_size bytes, on a page, and a page behind */
+    struct mf_env env;  /* for its reads and errors; its heap is empty */
+    uint8_t *buffer;    /* buffer_size bytes on a page, and one more page */
     size_t buffer_size; /* a multiple of the page */
-    size_t failed;      /* the task that did, where env has an error */
-    bool watches;       /* it has the caller's thread */
+    size_t failed;      /* the task that failed, if env has an error */
+    bool watches;       /* runs in the caller's thread */
 };
 
 /* One task; run by one worker at a time.  A failure is left in worker->env. */
@@ -35,8 +35,8 @@ typedef enum mf_status mf_task(struct mf_worker *worker, void *context,
 struct mf_crew {
     struct mf_env *env;
     struct mf_worker *worker;
-    size_t count; /* that work; may be lowered */
-    size_t room;  /* that there are */
+    size_t count; /* workers in use; may be lowered */
+    size_t room;  /* workers allocated */
     size_t buffer_size;
     uint8_t *buffers;
     uint64_t work; /* in all, for the progress function */
@@ -49,11 +49,11 @@ struct mf_crew {
 /* All threads' buffers together, whatever their number. */
 #define MF_CREW_MEMORY ((size_t)3 * 1024 * 1024)
 
-/* As many workers as the env may have threads, for `work` bytes in all that
- * come in pieces of at most `piece`: no more workers and no larger buffers than
- * that is good for, but buffers of `least` bytes however that is.  A buffer has
- * at most 512 KiB; where the heap has a limit, all take at most half of what is
- * left of it, and there are fewer of them. */
+/* At most as many workers as the env has threads, for `work` bytes in all in
+ * pieces of at most `piece`: no more workers and no larger buffers than those
+ * can use, but buffers of at least `least` bytes.  A buffer has at most 512
+ * KiB. If the heap has a limit, all buffers take at most half of what is left
+ * of it, and there are fewer workers. */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
 void mf_crew_release(struct mf_crew *crew);
@@ -67,25 +67,24 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
  * must live as long as the crew. */
 void mf_worker_at(struct mf_worker *worker, const char *tensor);
 
-/* So many bytes of the work are done.  False where the run was stopped, and
- * nobody will look at what comes of it: long tasks end then, so. */
+/* Reports bytes of the work as done.  False if the run was stopped: the result
+ * is discarded, and long tasks should return mf_worker_stopped. */
 bool mf_worker_done(struct mf_worker *worker, uint64_t bytes);
 enum mf_status mf_worker_stopped(struct mf_worker *worker);
 
-/* How much of what is left to do next, where `most` can be done at once.  Every
- * loop whose `most` is computed asks here, so that it ends: 0, after mf_fail,
- * where nothing can be done at once. */
+/* The size of the next part of `left`, at most `most`.  Every loop with a
+ * computed `most` calls this, so that it ends: 0 after mf_fail if `most` is 0.
+ */
 size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most);
 
-/* Waits until *turn is mine, which is its task's number: for what several
- * threads read at once and only one after the other can be taken in.  Who has
- * had its turn adds one.  False where the run has failed: that turn may never
- * come. */
+/* Waits until *turn is `mine`, the number of the task: for pieces that threads
+ * read at once but must process in order.  After its turn a task adds one.
+ * False if the run has failed, since that turn may never come. */
 bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
                     size_t mine);
 
-/* Where in the worker's buffer bytes from that place of a file are read to at
- * full speed: page upon page. */
+/* Where in the worker's buffer to read bytes at that offset of a file: at the
+ * same place of a page, which is the fastest. */
 static inline uint8_t *mf_worker_room(const struct mf_worker *worker,
                                       uint64_t offset)
 {

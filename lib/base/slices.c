@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * slices.c - long things cut up, so that all threads find work
+ * slices.c - cuts tensors into slices, so that all threads have work
+ *
+ * One task per tensor leaves threads idle at the end, when one of them has the
+ * largest tensor; one task per buffer costs a hand-over for each.  Slices of 16
+ * MiB and up are between: their number is bounded, and so is the memory for
+ * them.
  */
 #include "lib/base/slices.h"
 
 #include <assert.h>
 
-/* Short enough that two threads end together on a small model, long enough that
- * handing it out costs nothing.  Above 64 GiB slices grow instead of their
+/* Short enough that two threads finish together on a small model, long enough
+ * that handing it out costs nothing.  Above 64 GiB slices grow, not their
  * number. */
 #define SLICE_MIN ((uint64_t)16 * 1024 * 1024)
 #define SLICES    4096
@@ -45,8 +50,8 @@ void mf_slices_add(struct mf_slices *slices, uint32_t thing, uint64_t size,
     slices->coming--;
     do {
         uint64_t left = size - from;
-        /* Sizes may add up to more than was said, even to more than there are
-         * numbers; what is left is one slice then. */
+        /* Sizes may add up to more than `total`, even to more than 64 bits; the
+         * rest is one slice then. */
         bool last = whole || left <= slices->most ||
                     slices->count + slices->coming + 1 == slices->room;
 

@@ -252,7 +252,8 @@ static struct mf_str shown(struct mf_str text, char escape[12], size_t *taken)
 void mf_text_escape_all(struct mf_str text, char *out, size_t capacity)
 {
     static const char ellipsis[] = "...";
-    size_t used = 0, cut = 0; /* cut: as far as "..." still fits behind */
+    size_t used = 0,
+           cut = 0; /* cut: the longest text that "..." still fits after */
 
     assert(capacity >= 16);
     while (text.size > 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * threads.c - threads that work while the one that called them watches
+ * threads.c - threads that work while their caller reports progress
  *
- * The only file that knows of OpenMP.
+ * The only file that knows OpenMP.
  *
  * The caller sleeps instead of taking part.  Linux has a new thread begin on
  * the processor of the one that made it; in a virtual machine it finds them
@@ -35,8 +35,8 @@ static void *wait_for(void *lock)
     return NULL;
 }
 
-/* OpenMP's library ends the program where the system refuses a thread.  So it
- * is asked before, and what is refused is done without. */
+/* OpenMP's library ends the program if the system refuses a thread.  So threads
+ * are tried first, and those refused are not asked of OpenMP. */
 static size_t threads_given(size_t wanted)
 {
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -53,8 +53,8 @@ static size_t threads_given(size_t wanted)
     return given;
 }
 
-/* glibc loads this when a thread of OpenMP's ends, and aborts the program where
- * there is no memory for it: so it is loaded before they begin. */
+/* glibc loads this when a thread of OpenMP ends, and aborts the program if
+ * there is no memory for it: so it is loaded before they start. */
 static bool can_end(void)
 {
 #if defined(__GLIBC__)
@@ -70,20 +70,20 @@ static bool can_end(void)
 
 size_t mf_threads_start(size_t wanted)
 {
-    /* What one thread of the program was given another must not take before
-     * OpenMP's library has. */
+    /* Threads tried by one thread of the program must not be taken by another
+     * before OpenMP's library has them. */
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
     size_t given, started = 0;
     sigset_t before;
 
     mf_threads_end(); /* the program's own threads take its signals */
     pthread_mutex_lock(&one_at_a_time);
-    /* A program that holds a signal back until it waits for it must not find it
-     * taken by a thread of ours. */
+    /* A program that blocks a signal until it waits for it must not lose it to
+     * a thread of the library. */
     mf_signals_hold(&before);
     given = can_end() ? threads_given(wanted) : 1;
     if (given > 1) {
-        /* Counted since a compiler leaves out a region that does nothing. */
+        /* Counting keeps the compiler from removing an empty region. */
 #pragma omp parallel num_threads((int)given + 1) reduction(+ : started)
         started++;
     }
@@ -92,8 +92,8 @@ size_t mf_threads_start(size_t wanted)
     return started > given ? given : started > 1 ? started : 1;
 }
 
-/* Else a fork's child would wait for threads that it has not, and the program
- * would be counted threads that do nothing. */
+/* Otherwise the child of a fork would wait for threads that it does not have,
+ * and idle threads would count against the program's limit. */
 void mf_threads_end(void)
 {
     omp_pause_resource_all(omp_pause_soft);
@@ -172,7 +172,7 @@ bool mf_threads_run(size_t count, const struct mf_threads_task *task)
     sigset_t before;
 
     crowd_begin(&crowd);
-    mf_signals_hold(&before); /* threads are born with what is held here */
+    mf_signals_hold(&before); /* threads inherit what is blocked here */
 #pragma omp parallel num_threads((int)count + 1)
     if (omp_get_thread_num() > 0) {
         work(&crowd, (size_t)omp_get_thread_num() - 1);

@@ -2,24 +2,24 @@
  *
  * json.c - a pull tokenizer over a reader
  *
- * Nothing is taken past the token that is given, so the reader's offset is the
- * token's end.
+ * Nothing after the current token is consumed, so the reader's offset is the
+ * end of the token.
  */
 #include "lib/json/json.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* What may stand next. */
+/* What may come next. */
 enum state {
     AT_VALUE,
-    AT_FIRST_VALUE, /* behind [ */
+    AT_FIRST_VALUE, /* after [ */
     AT_KEY,
-    AT_FIRST_KEY, /* behind { */
+    AT_FIRST_KEY, /* after { */
     AT_COLON,
     AFTER_VALUE, /* in an array or object */
     AT_END,
-    REFUSED /* an error was told; nothing comes any more */
+    REFUSED /* after an error there are no more tokens */
 };
 
 enum { SPACE = 1, DIGIT = 2 }; /* DIGIT: any byte that numbers are made of */
@@ -77,7 +77,7 @@ static enum mf_json_token refuse(struct mf_json *json, const char *rule)
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-/* Takes all bytes that numbers are made of; false where they are too many. */
+/* Reads all bytes that numbers are made of; false if there are too many. */
 static bool take_digits(struct mf_json *json)
 {
     struct mf_reader *reader = json->reader;
@@ -119,7 +119,7 @@ static enum mf_json_token number(struct mf_json *json)
     }
     error = mf_json_number_error(json->digits);
     if (json->reader->failed || (error && !*error))
-        return refuse(json, "a digit must follow");
+        return refuse(json, "expected a digit");
     if (!error)
         return after_value(json, MF_JSON_NUMBER);
     mf_refuse(env, MF_RULE_FILE_JSON,
@@ -132,7 +132,7 @@ static enum mf_json_token number(struct mf_json *json)
 
 /* ---- Tokens -------------------------------------------------------------- */
 
-/* Passes over white space; the byte behind it, -1 at the limit. */
+/* Skips white space; returns the byte after it, -1 at the limit. */
 static int skip_space(struct mf_reader *reader)
 {
     int byte;
@@ -142,7 +142,7 @@ static int skip_space(struct mf_reader *reader)
     return byte;
 }
 
-/* The same, for the usual case that there is none. */
+/* The same, fast if there is no white space. */
 static inline int next_byte(struct mf_reader *reader)
 {
     if (reader->at < reader->filled && reader->window[reader->at] > ' ')
@@ -188,7 +188,7 @@ static enum mf_json_token word(struct mf_json *json, const char *expected,
 
     for (const char *at = expected; *at; at++) {
         if (mf_peek(json->reader) != *at) {
-            snprintf(rule, sizeof(rule), "'%s' must stand here", expected);
+            snprintf(rule, sizeof(rule), "expected '%s'", expected);
             return refuse(json, rule);
         }
         json->reader->at++;
@@ -225,12 +225,12 @@ static enum mf_json_token value(struct mf_json *json, int byte)
         if (byte == '-' || (byte >= '0' && byte <= '9'))
             return number(json);
         return refuse(json, json->state == AT_VALUE
-                                ? "a value must stand here"
-                                : "a value or ']' must stand here");
+                                ? "expected a value"
+                                : "expected a value or ']'");
     }
 }
 
-/* The token that starts with byte, where all before it is taken. */
+/* The token that starts with byte, after everything before it was read. */
 static enum mf_json_token token(struct mf_json *json, int byte)
 {
     switch ((enum state)json->state) {
@@ -243,22 +243,23 @@ static enum mf_json_token token(struct mf_json *json, int byte)
             return end(json);
         if (byte == '"')
             return text(json, MF_JSON_KEY);
-        return refuse(json, "a key or '}' must stand here");
+        return refuse(json, "expected a key or '}'");
     case AT_KEY:
         if (byte == '"')
             return text(json, MF_JSON_KEY);
-        return refuse(json, "a key must stand here");
+        return refuse(json, "expected a key");
     case AT_COLON:
-        return refuse(json, "':' must stand here");
+        return refuse(json, "expected ':'");
     case AFTER_VALUE:
         if (byte == (in_object(json) ? '}' : ']'))
             return end(json);
-        return refuse(json, in_object(json) ? "',' or '}' must stand here"
-                                            : "',' or ']' must stand here");
+        return refuse(json, in_object(json) ? "expected ',' or '}'"
+                                            : "expected ',' or ']'");
     case AT_END:
         if (byte < 0 && !json->reader->failed)
             return MF_JSON_END;
-        return refuse(json, "only white space may follow the document");
+        return refuse(json,
+                      "expected nothing but white space after the document");
     case REFUSED:
         break;
     }

@@ -2,9 +2,14 @@
  *
  * json.h - a pull tokenizer over a reader
  *
- * Strict RFC 8259 in UTF-8: no document tree, no copy of the text, depth at
- * most MF_JSON_DEPTH.  A safetensors header may be 100 MB; this needs the
- * reader's window and nothing else.
+ * The room json/ reads JSON token by token and writes it.  In: a reader.  Out:
+ * tokens, numbers, strings.  It does not know what the document is about.
+ *
+ * Strict RFC 8259 in UTF-8, depth at most MF_JSON_DEPTH.  There is no document
+ * tree and no copy of the text: a safetensors header may have 100 MB, and this
+ * needs nothing but the reader's window.  A JSON library of the system would
+ * build a tree from its own heap, and accept what other readers of these
+ * formats reject.
  */
 #ifndef MF_LIB_JSON_H
 #define MF_LIB_JSON_H
@@ -13,17 +18,17 @@
 
 #define MF_JSON_DEPTH 64
 
-/* The longest piece that is seen at once: a pair of escaped surrogates, as in
- * \ud83d\ude00. */
+/* The longest piece that must be in the window at once: a pair of escaped
+ * surrogates, as in \ud83d\ude00. */
 #define MF_JSON_LOOK 12
 
 enum mf_json_token {
-    MF_JSON_ERROR, /* reader->env holds the sentence and the offset */
+    MF_JSON_ERROR, /* reader->env has the message and the offset */
     MF_JSON_BEGIN_OBJECT,
     MF_JSON_END_OBJECT,
     MF_JSON_BEGIN_ARRAY,
     MF_JSON_END_ARRAY,
-    MF_JSON_KEY,    /* read it with mf_json_text or leave it: then next skips */
+    MF_JSON_KEY,    /* read it with mf_json_text, or mf_json_next skips it */
     MF_JSON_STRING, /* likewise */
     MF_JSON_NUMBER, /* json->digits */
     MF_JSON_TRUE,
@@ -44,8 +49,9 @@ struct mf_json {
     size_t digits_size;
 };
 
-/* The document starts where the reader stands and ends at its limit.  The
- * reader's window holds at least MF_JSON_LOOK bytes, or all of the document. */
+/* The document starts at the reader's position and ends at its limit.  The
+ * reader's window has room for MF_JSON_LOOK bytes, or for the whole document.
+ */
 void mf_json_init(struct mf_json *json, struct mf_reader *reader);
 
 enum mf_json_token mf_json_next(struct mf_json *json);
@@ -57,31 +63,31 @@ enum mf_json_token mf_json_next(struct mf_json *json);
 enum mf_status mf_json_text(struct mf_json *json, char *out, size_t capacity,
                             uint64_t *size, bool *more);
 
-/* Passes over the value whose first token was just given (an object or array
- * to its end; nothing for a scalar, whose text, if any, next skips). */
+/* Skips the value whose first token was just returned: an object or array to
+ * its end; nothing for a scalar, whose string mf_json_next skips. */
 enum mf_status mf_json_skip(struct mf_json *json, enum mf_json_token first);
 
 /* digits as a plain non-negative decimal integer below 2^64: no sign,
  * fraction, exponent; false otherwise.  (A leading zero was refused before.) */
 bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out);
 
-/* digits as what they are: U64, I64 (negative), else F64 (also integers that
- * neither holds). */
+/* The number in digits: U64, I64 if negative, else F64 (also for integers out
+ * of their range). */
 enum mf_value_type mf_json_number(const struct mf_json *json,
                                   union mf_number *out);
 
 /* ---- between json*.c ---- */
 
-/* Tells that the byte where the reader stands breaks the rule, or that it
- * cannot be read. */
+/* Sets the error: the byte at the reader's position breaks the rule, or cannot
+ * be read. */
 void mf_json_refuse(struct mf_json *json, const char *rule);
 
-/* After an error no token comes any more; returns the error's status. */
+/* After an error there are no more tokens; returns the error's status. */
 enum mf_status mf_json_stop(struct mf_json *json);
 
-/* Holds terminated digits against RFC 8259, section 6.  NULL where they keep
- * it, else the byte that breaks it: the NUL where digits are missing at the
- * end. */
+/* Checks terminated digits against RFC 8259, section 6.  NULL if they are
+ * valid, else the byte that is not: the NUL if digits are missing at the end.
+ */
 const char *mf_json_number_error(const char *digits);
 
 #endif

@@ -63,15 +63,15 @@ static double to_double(const char *digits)
 {
     char text[64]; /* at most 39 digits, "e" and 7 characters of exponent */
     long exponent = 0, fraction = 0;
-    bool behind_point = false;
+    bool after_point = false;
     size_t size = 0;
 
     for (; *digits && *digits != 'e' && *digits != 'E'; digits++) {
         if (*digits == '.') {
-            behind_point = true;
+            after_point = true;
             continue;
         }
-        fraction += behind_point;
+        fraction += after_point;
         text[size++] = *digits;
     }
     if (*digits)

@@ -86,7 +86,7 @@ void mf_json_close_string(struct mf_json_out *json, bool key)
     json->after_key = key;
 }
 
-/* The escape of the character at `at`; returns how many bytes it stands for. */
+/* The escape of the character at `at`; returns its length in bytes. */
 static size_t escape(struct mf_json_out *json, const char *at, size_t size)
 {
     static const char named[] = "\"\\\b\f\n\r\t", names[] = "\"\\bfnrt";
@@ -194,14 +194,14 @@ static void try_16_digits(char *text, double value)
     strcpy(shorter, text);
     last = shorter + strcspn(shorter, "e") - 1;
     memmove(last, last + 1, strlen(last));
-    /* Nothing to carry: behind a 9, fewer digits would have been enough.  What
+    /* Nothing to carry: after a 9, fewer digits would have been enough.  What
      * a 9 becomes here ends the number, and so it is not value. */
     last[-1]++;
     if (strtod(shorter, NULL) == value)
         strcpy(text, shorter);
 }
 
-/* True, and written, where value is no number that JSON has digits for. */
+/* Writes NaN and infinities, which JSON has no digits for; false for others. */
 static bool put_not_finite(struct mf_json_out *json, double value)
 {
     const char *name = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";

@@ -25,7 +25,7 @@ static size_t look(struct mf_reader *reader, size_t wanted, const uint8_t **at)
     return wanted;
 }
 
-/* True for bytes of a string that stand for themselves: ASCII but controls,
+/* True for bytes of a string that need no decoding: ASCII but controls,
  * the quote and the backslash. */
 static bool is_plain(int byte)
 {
@@ -40,7 +40,7 @@ static uint64_t mark_zeros(uint64_t word)
            UINT64_C(0x8080808080808080);
 }
 
-/* How many plain bytes stand at the front of size bytes. */
+/* How many of size bytes are plain before the first that is not. */
 static size_t plain_size(const uint8_t *at, size_t size)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -64,7 +64,7 @@ static size_t plain_size(const uint8_t *at, size_t size)
     return i;
 }
 
-/* The number that the four hex digits behind \u spell, which stand at `from`
+/* The number of the four hex digits after \u, which begin at `from`
  * of the size bytes at `at`; the first bad one is refused. */
 static bool hex4(struct mf_json *json, const uint8_t *at, size_t size,
                  size_t from, uint32_t *out)
@@ -80,7 +80,7 @@ static bool hex4(struct mf_json *json, const uint8_t *at, size_t size,
             digit = (byte | 0x20) - 'a' + 10;
         else {
             json->reader->at += i < size ? i : size;
-            mf_json_refuse(json, "four hex digits must follow \\u");
+            mf_json_refuse(json, "expected four hex digits after \\u");
             return false;
         }
         value = value << 4 | digit;
@@ -90,7 +90,7 @@ static bool hex4(struct mf_json *json, const uint8_t *at, size_t size,
 }
 
 /* Two \u escapes make one character above U+FFFF; half of such a pair is
- * none. */
+ * invalid. */
 static bool join_surrogates(struct mf_json *json, const uint8_t *at,
                             size_t size, uint32_t *code)
 {
@@ -105,14 +105,14 @@ static bool join_surrogates(struct mf_json *json, const uint8_t *at,
         return true;
     }
     mf_refuse(reader->env, MF_RULE_FILE_JSON, mf_reader_offset(reader),
-              "escape \\u%04" PRIx32 " is half of a pair, \\ud800 to \\udbff "
-              "and \\udc00 to \\udfff must stand together",
+              "escape \\u%04" PRIx32 " is half of a pair: \\ud800 to \\udbff "
+              "must be followed by \\udc00 to \\udfff",
               *code);
     return false;
 }
 
-/* The character that the escape where the reader stands means, in UTF-8;
- * returns its length, 0 where it was refused.  *taken: of the escape. */
+/* The character of the escape at the reader's position, in UTF-8; returns its
+ * length, 0 after an error.  *taken: the length of the escape. */
 static size_t unescape(struct mf_json *json, char out[4], size_t *taken)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -129,7 +129,7 @@ static size_t unescape(struct mf_json *json, char out[4], size_t *taken)
     }
     if (size < 2 || at[1] != 'u') {
         json->reader->at += size > 0;
-        mf_json_refuse(json, "one of \"\\/bfnrtu must follow a backslash");
+        mf_json_refuse(json, "expected one of \"\\/bfnrtu after a backslash");
         return 0;
     }
     if (!hex4(json, at, size, 2, &code))
@@ -143,8 +143,8 @@ static size_t unescape(struct mf_json *json, char out[4], size_t *taken)
     return mf_utf8_put(code, out);
 }
 
-/* The character where the reader stands, which is not plain, in UTF-8; returns
- * its length, 0 where it was refused.  *taken: of its form in the file. */
+/* The character at the reader's position, which is not plain, in UTF-8; returns
+ * its length, 0 after an error.  *taken: its length in the file. */
 static size_t special(struct mf_json *json, char out[4], size_t *taken)
 {
     const uint8_t *at;
@@ -152,7 +152,7 @@ static size_t special(struct mf_json *json, char out[4], size_t *taken)
     uint32_t code;
 
     if (size == 0) {
-        mf_json_refuse(json, "a quote must end the string");
+        mf_json_refuse(json, "expected a quote at the end of the string");
         return 0;
     }
     if (*at == '\\')

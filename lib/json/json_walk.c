@@ -79,7 +79,7 @@ enum mf_status mf_json_walk(struct mf_json *json, mf_json_visit *visit,
 
     if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
         return mf_fail(json->reader->env, MF_ERR_CORRUPT, json->token_offset,
-                       "an object must stand here");
+                       "expected an object");
     for (; token != MF_JSON_END && status == MF_OK;
          token = mf_json_next(json)) {
         if (token == MF_JSON_ERROR)
