@@ -38,7 +38,9 @@ same_as_golden() {
         echo "[exit code $?]"
     } | without_run >"$dir/said"
     [ -z "${UPDATE:-}" ] || cp "$dir/said" "$golden/$name"
-    diff "$golden/$name" "$dir/said"
+    diff "$golden/$name" "$dir/said" && return
+    echo "if this is right: UPDATE=1 sh tests/cli.t"
+    return 1
 }
 
 # is NAME ARGUMENT...: the command prints what tests/golden/NAME holds.

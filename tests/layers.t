@@ -211,7 +211,8 @@ rooms_mapped() {
 folders_unmapped() {
     mapped | cut -d '|' -f 1 | tr ',' '\n' >"$work/mapped"
     find -- * -name '*.c' ! -path 'build*' | sed 's,^\(lib/[^/]*\)/.*,\1,; t; s,/.*,,' |
-        sort -u | grep -vxFf "$work/mapped"
+        sort -u | grep -vxFf "$work/mapped" |
+        sed 's/$/: name it in the tables of docs\/ARCHITECTURE.md/'
 }
 headers_missing() {
     mapped | while IFS='|' read -r folders headers; do
