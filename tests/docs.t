@@ -11,7 +11,6 @@ set -u
 . tests/lib-run.sh
 
 pages="README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md"
-plain=$(echo README.md CONTRIBUTING.md CHANGELOG.md fixtures/README.md docs/*.md | sed 's|docs/adding.md||')
 
 # prose PAGE: "LINE: text" outside of code and printed output.
 prose() {
@@ -21,7 +20,7 @@ prose() {
 
 # Characters, not bytes: without the later bytes of each.
 too_wide() {
-    for page in $plain; do
+    for page in $pages; do
         prose "$page" | LC_ALL=C tr -d '\200-\277' |
             LC_ALL=C grep -avE '^[0-9]+: *\||\]\(' |
             awk -v page="$page" '{ text = $0; sub(/^[0-9]+: /, "", text) }
@@ -34,7 +33,7 @@ check_empty "prose is at most 100 columns wide" too_wide
 # say something else in English than their writers mean.
 words=' is none| are none| is no [a-z]| anew| behind | beside | stands? | told '
 odd_words() {
-    for page in $plain; do
+    for page in $pages; do
         prose "$page" | grep -iE "$words" |
             grep -viE "there is no |is no longer |stands? for " |
             sed "s|^|$page:|"
@@ -64,12 +63,12 @@ check_empty "links lead somewhere" broken_links
 folders='lib|tests|cli|docs|fixtures|gguf|apr|safetensors'
 endings='c|h|t|sh|def|awk|md|svg|mjs|tsv|txt'
 gone() {
-    grep -ohE "\b($folders)/[A-Za-z0-9_./-]+\.($endings)\b" $plain | sort -u |
+    grep -ohE "\b($folders)/[A-Za-z0-9_./-]+\.($endings)\b" $pages | sort -u |
         while read -r file; do
             [ -e "$file" ] || echo "$file"
         done
     # CHANGELOG.md also has names that are gone.
-    grep -ohE '\b(mf|MF)_[A-Za-z0-9_]+' ${plain#*CHANGELOG.md} README.md | sort -u | while read -r name; do
+    grep -ohE '\b(mf|MF)_[A-Za-z0-9_]+' ${pages#*CHANGELOG.md} README.md | sort -u | while read -r name; do
         grep -rqw --include='*.[ch]' --include='*.def' "$name" \
             lib gguf apr safetensors || echo "$name"
     done
