@@ -350,7 +350,8 @@ static void values_are_numbers(void **state)
     assert_int_equal(
         mf_imatrix_read(imatrix, str("a.weight"), value, 2, &found),
         MF_ERR_CORRUPT);
-    assert_non_null(strstr(mf_env_error(env)->message, "number 0 that"));
+    assert_non_null(
+        strstr(mf_env_error(env)->message, "importance value 0 of"));
     mf_imatrix_close(imatrix);
 }
 
