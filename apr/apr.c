@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * apr.c - APR's rows in the list of formats, and telling its relatives apart
+ * apr.c - APR's rows in the list of formats, and detection of look-alikes
  *
- * Several projects put the letters APR in front of layouts of their own.  A
- * version 2 header is known by its checksum; what has none is looked at again.
+ * Several projects start layouts of their own with the letters APR.  A valid
+ * checksum proves a version 2 header.  Without one the file may be a look-alike
+ * or a damaged version 2: look-alikes are recognized by their first fields, and
+ * anything else is parsed as version 2, so that the error names the checksum.
  */
 #include "apr/apr.h"
 
@@ -39,18 +41,18 @@ uint32_t mf_apr_header_crc(const uint8_t *at)
     return mf_crc32(mf_crc32(0, at, 40), at + 44, APR_HEADER - 44);
 }
 
-/* ---- relatives ---- */
+/* ---- look-alikes ---- */
 
-static void relative(struct mf_detection *out, const char *format,
-                     const char *note)
+static void set_look_alike(struct mf_detection *out, const char *format,
+                           const char *note)
 {
     out->format = format;
     out->note = note;
     out->supported = false;
 }
 
-/* The JSON container in its wrapper: an algorithm, a length, and from byte 9
- * on the container, an LZ4 block after its size, or a zstd frame. */
+/* The wrapped JSON container: an algorithm, a length, and from byte 9 on either
+ * the container, an LZ4 block after its size, or a zstd frame. */
 static bool is_wrapper(const struct mf_head *head)
 {
     const uint8_t *at = head->at;
@@ -65,17 +67,18 @@ static bool is_wrapper(const struct mf_head *head)
 static void probe_v2(const struct mf_head *head, struct mf_detection *out)
 {
     if (head->size < 8)
-        return; /* parse will say where it ends */
+        return; /* too short: parsing reports where it ends */
     if (head->size >= APR_HEADER &&
         mf_apr_header_crc(head->at) == little(head->at + 40, 4)) {
         out->version = head->at[4];
         out->version_minor = head->at[5];
     } else if (little(head->at + 4, 4) == 1) {
-        relative(out, "presentar", "presentar's own layout under APR's magic");
+        set_look_alike(out, "presentar",
+                       "presentar's own layout under APR's magic");
     } else if (is_wrapper(head)) {
-        relative(out, "apr1-wrapper",
-                 "the JSON container from before APR version 2, in its "
-                 "wrapper; convert it with an aprender of that time");
+        set_look_alike(out, "apr1-wrapper",
+                       "the JSON container from before APR version 2, in its "
+                       "wrapper; convert it with an aprender of that time");
     } else {
         out->version = head->at[4];
         out->version_minor = head->at[5];
@@ -85,13 +88,14 @@ static void probe_v2(const struct mf_head *head, struct mf_detection *out)
 static void probe_apr1(const struct mf_head *head, struct mf_detection *out)
 {
     if (head->size > 8 && head->at[8] == '{')
-        relative(out, "apr1-json",
-                 "the JSON container from before APR version 2; convert it "
-                 "with an aprender of that time");
+        set_look_alike(
+            out, "apr1-json",
+            "the JSON container from before APR version 2; convert it "
+            "with an aprender of that time");
     else if (head->size > 8 && little(head->at + 4, 2) == 1 && head->at[8] <= 1)
-        relative(out, "whisper-apr", "whisper.apr's own layout");
+        set_look_alike(out, "whisper-apr", "whisper.apr's own layout");
     else
-        relative(out, "apr1", "APR1, but neither of its two known layouts");
+        set_look_alike(out, "apr1", "APR1 in an unknown layout");
 }
 
 static bool probe(const struct mf_head *head, struct mf_detection *out)
@@ -100,16 +104,14 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
         char magic[4];
         const char *format, *note;
     } others[] = {
-        { { 'A', 'P', 'R', '2' },
-          "apr2",
-          "'APR2', a name that was announced and never used" },
+        { { 'A', 'P', 'R', '2' }, "apr2", "'APR2', announced but never used" },
         { { 'A', 'P', 'R', 'T' },
           "entrenar-trace",
           "an inference trace of entrenar, not a model" },
         { { 'A', 'P', 'N', 'R' }, "jugar-apr", "jugar's own format" },
         { { 'A', 'P', 'R', 2 },
           "apr-02",
-          "'APR' and a byte of 2, which no known program writes" },
+          "'APR' followed by a byte of 2, which no known program writes" },
     };
 
     if (head->size < 4)
@@ -124,7 +126,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (memcmp(head->at, others[i].magic, 4) == 0) {
-            relative(out, others[i].format, others[i].note);
+            set_look_alike(out, others[i].format, others[i].note);
             return true;
         }
     return false;
@@ -140,7 +142,7 @@ static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
     }
     if (out->version > 1) {
         out->supported = false;
-        out->note = "this reads 1 where the magic is APRN";
+        out->note = "only version 1 has the magic APRN";
     }
     return true;
 }
@@ -153,8 +155,8 @@ static bool probe_v1(const struct mf_head *head, struct mf_detection *out)
      MF_TAKES(MF_VALUE_NULL))
 #define STRINGS (MF_TAKES(MF_VALUE_STRING) | MF_TAKES(MF_VALUE_NULL))
 
-/* JSON has integers and other numbers side by side; an empty array is one of
- * nulls. aprender writes fewer scores than tokens. */
+/* A JSON array may mix integers and floats, and an empty one has elements of
+ * type null.  aprender writes fewer scores than tokens. */
 static const struct mf_vocabulary vocabulary = {
     .array = {
         { "tokenizer.vocabulary", STRINGS, "string", false },
@@ -176,7 +178,7 @@ static void validate(struct mf_index *index, const struct mf_part *parts,
     mf_vocabulary_check(index, &vocabulary);
 }
 
-/* ---- the rows ---- */
+/* ---- the rows of formats.def ---- */
 
 static const struct mf_fact_row facts[] = {
     { MF_FACT_ARCHITECTURE, "architecture" },

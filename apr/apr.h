@@ -1,15 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * apr.h - what the files of this folder share
+ * apr.h - APR, the format of aprender and realizar: declarations of this folder
+ *
+ * Version 2 is a header of 64 bytes with a CRC, a JSON object of metadata, a
+ * packed index sorted by name, and the tensor data; the header has the offset
+ * of each section.  Version 1 ("APRN") is MessagePack metadata before one
+ * serialized Rust value, so its tensors cannot be listed.
+ *
+ * Hard parts.  Several projects use the letters APR for layouts of their own:
+ * the header's CRC decides, see apr.c.  A dtype byte means one type to aprender
+ * and another to realizar: the tensor's size decides, see dtypes.c.  realizar
+ * writes the index as JSON or with reversed dimensions.  aprender reads some
+ * metadata keys into typed fields and refuses the whole file if one has another
+ * type: known.def lists them.
+ *
+ * Invariants.  Sections are checked against the size of the file before any is
+ * read.  Objects of the metadata are skipped by an open and checked by
+ * validation (revisit.c).  Only version 2 is written.
  */
 #ifndef MF_APR_APR_H
 #define MF_APR_APR_H
+
+#include <assert.h>
 
 #include "lib/model/format.h"
 
 #define APR_HEADER    64 /* bytes of a version 2 header */
 #define APR_V1_HEADER 32
-#define APR_TYPE_JSON UINT32_C(256) /* no byte: a tensor of a JSON index */
+#define APR_TYPE_JSON UINT32_C(256) /* only in a JSON index: no dtype byte */
 
 /* Flags of a version 2 header. */
 enum apr_flag {
@@ -30,18 +48,19 @@ struct apr_header {
     struct mf_span metadata;
     uint64_t index_offset, data_offset;
     uint32_t checksum;
-    bool reserved; /* a reserved byte is not zero */
+    bool reserved; /* some reserved byte is not zero */
 };
 
 /* From the 64 bytes at `at`. */
 struct apr_header mf_apr_header_of(const uint8_t *at);
 
-/* CRC-32 of a header's bytes, its checksum field left out. */
+/* CRC-32 of a header's bytes without its checksum field. */
 uint32_t mf_apr_header_crc(const uint8_t *at);
 
-/* value, in the size bytes at `at`. */
+/* Stores value at `at`, little-endian, in size bytes. */
 static inline void apr_set(uint8_t *at, uint64_t value, size_t size)
 {
+    assert(size <= sizeof(value));
     for (size_t i = 0; i < size; i++)
         at[i] = (uint8_t)(value >> 8 * i);
 }
@@ -55,30 +74,28 @@ enum mf_status mf_apr_read_metadata(struct mf_reader *reader,
                                     const struct mf_part *part,
                                     struct mf_span span);
 
-/* Whether aprender accepts a value of that type, as JSON has it, under the key.
- */
+/* Whether aprender accepts a value of that JSON type under the key. */
 bool mf_apr_key_takes(struct mf_str key, enum mf_value_type type);
 
-/* Whether aprender or realizar know the key. */
+/* Whether the key has a meaning to aprender or realizar. */
 bool mf_apr_key_owned(struct mf_str key);
 
-/* Whether known objects of the metadata have their fields, and no object a key
- * twice; after an open. */
+/* Checks objects in the metadata, after an open: required fields of known ones,
+ * duplicate keys of all. */
 enum mf_status mf_apr_revisit(struct mf_reader *reader, struct mf_index *index,
                               const struct mf_meta *rows, size_t count);
 
-/* The packed index between the reader's place and its limit; *end is where it
- * ended. */
+/* Reads the packed index from the reader's place up to its limit. */
 enum mf_status mf_apr_read_index(struct mf_reader *reader,
                                  struct mf_index *index,
                                  const struct mf_part *part, uint32_t count);
-/* The same as JSON, as realizar writes models of f32. */
+/* Reads an index in JSON, as realizar writes it for models in f32. */
 enum mf_status mf_apr_read_json_index(struct mf_reader *reader,
                                       struct mf_index *index,
                                       const struct mf_part *part);
 
-/* Sets record->type by the dtype byte in record->type_id and, where a byte
- * has two meanings, by record->size; notes where neither fits. */
+/* Sets record->type from the dtype byte in record->type_id and, if the byte has
+ * two meanings, from record->size; adds a finding if the size fits no type. */
 void mf_apr_resolve_type(struct mf_index *index, struct mf_record *record);
 
 const char *mf_apr_type_name(uint32_t type_id);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * dtypes.c - which type a dtype byte stands for, in aprender's world or ggml's
+ * dtypes.c - which type a dtype byte stands for
+ *
+ * aprender and ggml number types differently, APR files use both numberings,
+ * and nothing in the file says which.  What differs is the size: the index has
+ * each tensor's size in bytes, and for nearly all shapes only one type fits.
  */
 #include "apr/apr.h"
 
@@ -27,7 +31,7 @@ const char *mf_apr_type_name(uint32_t type_id)
     return type_id == APR_TYPE_JSON ? "json" : NULL;
 }
 
-/* ceil(elements / block) * bytes; false where that passes 2^64. */
+/* ceil(elements / block) * bytes; false on overflow. */
 static bool flat_size(enum mf_type type, uint64_t elements, uint64_t *out)
 {
     const struct mf_type_row *row = &mf_types[type];
@@ -37,7 +41,8 @@ static bool flat_size(enum mf_type type, uint64_t elements, uint64_t *out)
            mf_add(*out, elements > 0 ? mf_type_head(type) : 0, out);
 }
 
-/* Each row padded to whole blocks, as the 2-D K-quants are stored. */
+/* Size with each row padded to whole blocks, as matrices of K-quants are
+ * stored. */
 static bool padded_size(const struct mf_index *index, enum mf_type type,
                         const struct mf_record *record, uint64_t *out)
 {
@@ -48,7 +53,7 @@ static bool padded_size(const struct mf_index *index, enum mf_type type,
            mf_mul(row, record->dim[index->reversed], out);
 }
 
-/* aprender writes a tensor that has neither dimensions nor data, too. */
+/* aprender also writes tensors without dimensions and without data. */
 static bool size_fits(const struct mf_index *index, enum mf_type type,
                       const struct mf_record *record, uint64_t elements)
 {
@@ -68,26 +73,26 @@ static void note_rows(struct mf_index *index, const struct mf_record *record)
         mf_index_note_of(
             index, record, MF_WARNING, MF_RULE_APR_ROWS, record->entry,
             "tensor '%s' in %s has rows of %" PRIu64
-            ", no multiple of 256: readers disagree on its values",
+            ", not a multiple of 256: readers disagree on its values",
             mf_record_name(record).text, mf_types[record->type].name, row);
 }
 
 static void note_size(struct mf_index *index, struct mf_record *record,
                       uint64_t expected)
 {
-    mf_index_note_of(
-        index, record, MF_ERROR, MF_RULE_TENSOR_SIZE, record->entry,
-        "tensor '%s' takes %" PRIu64 " bytes, its shape in %s asks "
-        "for %" PRIu64,
-        mf_record_name(record).text, record->size, mf_types[record->type].name,
-        expected);
+    mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_SIZE,
+                     record->entry,
+                     "tensor '%s' has %" PRIu64 " bytes, but its shape in %s "
+                     "implies %" PRIu64,
+                     mf_record_name(record).text, record->size,
+                     mf_types[record->type].name, expected);
     record->flags |= MF_TENSOR_DAMAGED;
 }
 
-/* Of the meanings of the dtype byte the one that fits the size, or where both
- * do (32 elements in 36 bytes are apr_q8 or q8_1) the writer's own: aprender's
- * rows come first, in realizar's files ggml's count.  True where one fits; else
- * record->type is the first meaning, or MF_TYPE_UNKNOWN. */
+/* Chooses the meaning of the dtype byte that fits the size.  If both do (32
+ * elements in 36 bytes are apr_q8 or q8_1), the writer decides: aprender's
+ * numbering, or ggml's in realizar's files.  False if none fits; record->type
+ * is the first meaning then, or MF_TYPE_UNKNOWN. */
 static bool choose_type(const struct mf_index *index, struct mf_record *record,
                         bool counted, uint64_t elements)
 {
@@ -121,12 +126,12 @@ void mf_apr_resolve_type(struct mf_index *index, struct mf_record *record)
         mf_index_note_of(index, record, MF_ERROR, MF_RULE_APR_DTYPE,
                          record->entry,
                          "tensor '%s' has dtype %" PRIu32
-                         ", which neither aprender nor realizar knows",
+                         ", which is unknown to aprender and realizar",
                          mf_record_name(record).text, record->type_id);
         record->flags |= MF_RECORD_SIZE_CHECKED;
     } else if (counted &&
                flat_size((enum mf_type)record->type, elements, &expected)) {
         note_size(index, record, expected);
         record->flags |= MF_RECORD_SIZE_CHECKED;
-    } /* else the shape itself is at fault, as geometry.c will say */
+    } /* else the shape is invalid, which geometry.c reports */
 }

@@ -4,12 +4,13 @@
  */
 #include "apr/apr.h"
 
-#define RANK_WRITTEN 8   /* aprender cuts off more */
-#define NAME_WRITTEN 256 /* likewise */
+#define RANK_WRITTEN 8   /* aprender truncates longer shapes */
+#define NAME_WRITTEN 256 /* and longer names */
 
-/* What the entries in the window need, to reserve memory for all. */
-static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
-                             uint64_t count)
+/* Reserves memory for all tensors from the sizes of those entries that are in
+ * the reader's window already. */
+static enum mf_status reserve_tables(struct mf_reader *reader,
+                                     struct mf_index *index, uint64_t count)
 {
     struct mf_reader ahead = mf_reader_ahead(reader);
     uint64_t seen = 0, names = 0, dims = 0;
@@ -22,7 +23,7 @@ static enum mf_status expect(struct mf_reader *reader, struct mf_index *index,
         rank = mf_take_u8(&ahead);
         mf_skip(&ahead, rank * 8u + 8 + 8);
         if (ahead.failed || rank > MF_RANK_MAX)
-            break; /* the end of the window, or what read_entry refuses */
+            break; /* the end of the window, or refused by read_entry */
         seen++;
         names += size;
         dims += rank;
@@ -71,8 +72,8 @@ static void check_order(struct mf_index *index, const struct mf_part *part,
     if (order > 0 || (order == 0 && before->name_size > record->name_size))
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_APR_INDEX_ORDER, record->entry,
-            "tensor '%s' comes after '%s', the index must be "
-            "sorted",
+            "tensor '%s' comes after '%s', but the index must be "
+            "sorted by name",
             mf_record_name(record).text, mf_record_name(before).text);
 }
 
@@ -100,7 +101,7 @@ static enum mf_status read_shape(struct mf_reader *reader,
     record->rank = mf_take_u8(reader);
     if (record->rank > MF_RANK_MAX)
         return mf_refuse(reader->env, MF_RULE_FILE_RANK, record->entry,
-                         "tensor '%s' has %u dimensions, at most %d are read",
+                         "tensor '%s' has %u dimensions, the limit is %d",
                          mf_record_name(record).text, record->rank,
                          MF_RANK_MAX);
     dim = mf_index_dims(index, record->rank);
@@ -132,7 +133,7 @@ static enum mf_status read_entry(struct mf_reader *reader,
     if (record.rank > RANK_WRITTEN)
         mf_index_note_of(
             index, &record, MF_WARNING, MF_RULE_APR_RANK, record.entry,
-            "tensor '%s' has %u dimensions, aprender writes at "
+            "tensor '%s' has %u dimensions, but aprender writes at "
             "most %d",
             mf_record_name(&record).text, record.rank, RANK_WRITTEN);
     mf_apr_resolve_type(index, &record);
@@ -144,8 +145,8 @@ enum mf_status mf_apr_read_index(struct mf_reader *reader,
                                  const struct mf_part *part, uint32_t count)
 {
     if (count == 0)
-        return MF_OK; /* the data begins here already */
-    if (expect(reader, index, count) != MF_OK)
+        return MF_OK; /* no index: the data may begin here */
+    if (reserve_tables(reader, index, count) != MF_OK)
         return reader->env->error.status;
     for (; count > 0; count--)
         if (read_entry(reader, index, part) != MF_OK)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_index.c - the tensor index as JSON, as realizar writes models of f32
+ * json_index.c - a tensor index in JSON, as realizar writes it for models in
+ * f32
  *
  *     [{"name":"weights","dtype":"json","shape":[17],"offset":0,"size":17}]
  */
@@ -11,10 +12,10 @@ enum field { NAME = 1, DTYPE = 2, SHAPE = 4, OFFSET = 8, SIZE = 16 };
 static enum mf_status refuse(struct mf_json *json, const char *what)
 {
     return mf_refuse(json->reader->env, MF_RULE_FILE_FIELD, json->token_offset,
-                     "the JSON tensor index: %s", what);
+                     "JSON tensor index: %s", what);
 }
 
-/* An error of the tokenizer has its own words already. */
+/* If the token is an error, the tokenizer has set the message already. */
 static enum mf_status unexpected(struct mf_json *json, enum mf_json_token token,
                                  const char *what)
 {
@@ -28,11 +29,11 @@ static enum mf_status read_number(struct mf_json *json, uint64_t *out)
 
     if (token == MF_JSON_NUMBER && mf_json_plain_u64(json, out))
         return MF_OK;
-    return unexpected(json, token, "a number from 0 on is expected here");
+    return unexpected(json, token, "expected an integer from 0 on");
 }
 
-/* Words of the type are those of aprender ("F32"); "json" is a tensor that is
- * JSON itself. */
+/* A dtype is aprender's name of a type ("F32"), or "json" for a tensor whose
+ * data is JSON. */
 static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
 {
     enum mf_json_token token = mf_json_next(json);
@@ -61,7 +62,7 @@ static enum mf_status read_dtype(struct mf_json *json, struct mf_record *record)
         return MF_OK;
     }
     return mf_refuse(json->reader->env, MF_RULE_APR_DTYPE, json->token_offset,
-                     "the JSON tensor index: dtype '%s' is not known",
+                     "JSON tensor index: unknown dtype '%s'",
                      mf_quote((struct mf_str){ word, (size_t)size }).text);
 }
 
@@ -77,14 +78,14 @@ static enum mf_status read_shape(struct mf_json *json, struct mf_index *index,
     while ((token = mf_json_next(json)) == MF_JSON_NUMBER) {
         if (record->rank == MF_RANK_MAX ||
             !mf_json_plain_u64(json, &dim[record->rank]))
-            return refuse(json, "shape holds no number from 0 on, or more "
-                                "than 64");
+            return refuse(json, "shape has a value that is not an integer "
+                                "from 0 on, or more than 64 values");
         record->rank++;
     }
     if (token != MF_JSON_END_ARRAY)
         return unexpected(json, token,
-                          "shape holds something else than "
-                          "numbers");
+                          "shape has a value that is not a "
+                          "number");
     kept = mf_index_dims(index, record->rank);
     if (!kept)
         return index->env->error.status;
@@ -154,8 +155,8 @@ static enum mf_status read_entry(struct mf_json *json, struct mf_index *index,
     if (token != MF_JSON_END_OBJECT)
         return unexpected(json, token, "an entry is not an object");
     if (fields != (NAME | DTYPE | SHAPE | OFFSET | SIZE))
-        return refuse(json, "an entry lacks name, dtype, shape, offset or "
-                            "size");
+        return refuse(json, "an entry has no name, dtype, shape, offset "
+                            "or size");
     if (record.type_id == APR_TYPE_JSON)
         record.flags |= MF_RECORD_SIZED | MF_RECORD_SIZE_CHECKED;
     else

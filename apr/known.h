@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * known.h - the words of known.def
+ * known.h - the kinds of values in known.def
  */
 #ifndef MF_APR_KNOWN_H
 #define MF_APR_KNOWN_H

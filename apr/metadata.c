@@ -23,8 +23,8 @@ static const struct known known[] = {
 
 #define KNOWN_COUNT (sizeof(known) / sizeof(*known))
 
-/* True where key is the row's own or one of its aliases. */
-static bool means(const struct known *row, struct mf_str key)
+/* Whether key is the row's key or one of its aliases. */
+static bool matches(const struct known *row, struct mf_str key)
 {
     if (mf_str_is(key, row->key))
         return true;
@@ -64,12 +64,13 @@ bool mf_apr_key_takes(struct mf_str key, enum mf_value_type type)
 bool mf_apr_key_owned(struct mf_str key)
 {
     for (size_t row = 0; row < KNOWN_COUNT; row++)
-        if (means(&known[row], key))
+        if (matches(&known[row], key))
             return true;
     return false;
 }
 
-/* seen: for each row the first metadatum that meant it, or NULL. */
+/* seen: for each row, 1 + the index of the first entry that matched it, or 0.
+ */
 static void check_entry(struct mf_index *index, const struct mf_meta *meta,
                         size_t row, size_t *seen)
 {
@@ -79,8 +80,7 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
         !(kind_of(meta->type) & known[row].kind))
         mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_METADATA_TYPE,
                       meta->span.offset,
-                      "'%s' is of type %s, with which aprender refuses the "
-                      "file",
+                      "'%s' is of type %s, so aprender refuses the file",
                       known[row].key, mf_value_type_name(meta->type));
     if (seen[row] == 0) {
         seen[row] = (size_t)(meta - index->meta) + 1;
@@ -90,8 +90,8 @@ static void check_entry(struct mf_index *index, const struct mf_meta *meta,
     if (!mf_str_is(meta->key, first->key.at))
         mf_index_note(index, meta->shard, MF_WARNING,
                       MF_RULE_APR_METADATA_ALIAS, meta->span.offset,
-                      "'%s' and '%s' are the same to realizar, which then "
-                      "drops all metadata",
+                      "'%s' and '%s' are the same key to realizar, which "
+                      "drops all metadata then",
                       mf_quote(first->key).text, mf_quote(meta->key).text);
 }
 
@@ -101,7 +101,7 @@ static void check_known(struct mf_index *index)
 
     for (size_t i = 0; i < index->meta_count; i++)
         for (size_t row = 0; row < KNOWN_COUNT; row++)
-            if (means(&known[row], index->meta[i].key)) {
+            if (matches(&known[row], index->meta[i].key)) {
                 check_entry(index, &index->meta[i], row, seen);
                 break;
             }
@@ -144,7 +144,7 @@ enum mf_status mf_apr_read_metadata(struct mf_reader *reader,
         return reader->env->error.status;
     if (first != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, span.offset,
-                         "the metadata is JSON, but no object");
+                         "the metadata is not a JSON object");
     if (read_members(&json, index, part) != MF_OK)
         return reader->env->error.status;
     check_known(index);

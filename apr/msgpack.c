@@ -3,11 +3,13 @@
  * msgpack.c - MessagePack, the metadata of APR version 1
  *
  * https://github.com/msgpack/msgpack/blob/master/spec.md: the first byte of a
- * value tells its type, and often its size or the value itself.
+ * value has its type, and often its size or the value itself.  Nothing has its
+ * size in bytes, so skipping a map means walking all of it: without recursion,
+ * since the file decides how deep it nests.
  */
 #include "apr/apr.h"
 
-/* The head of a value: its bytes, elements or members follow. */
+/* What comes before the bytes, elements or members of a value. */
 struct head {
     enum mf_value_type type;
     union mf_number number;
@@ -59,7 +61,7 @@ static struct head text_of(uint64_t size)
     return (struct head){ .type = MF_VALUE_STRING, .size = size, .text = true };
 }
 
-/* 0xc0 to 0xdf: the type is in the byte, everything else follows. */
+/* 0xc0 to 0xdf: the byte has the type only; size or number follow. */
 static struct head take_long(struct mf_reader *reader, uint8_t byte)
 {
     struct head head = { 0 };
@@ -74,7 +76,7 @@ static struct head take_long(struct mf_reader *reader, uint8_t byte)
     case 0xc5:
     case 0xc6:
         return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xc4)));
-    case 0xc7: /* a type of the application's own: a byte more */
+    case 0xc7: /* an application's own type: its number is one more byte */
     case 0xc8:
     case 0xc9:
         return sized(MF_VALUE_STRING, take_be(reader, 1u << (byte - 0xc7)) + 1);
@@ -95,7 +97,7 @@ static struct head take_long(struct mf_reader *reader, uint8_t byte)
         head.number.i64 = sign_extend(take_be(reader, 1u << (byte - 0xd0)),
                                       1u << (byte - 0xd0));
         return head;
-    case 0xd4: /* the same in 1, 2, 4, 8 or 16 bytes, and one more */
+    case 0xd4: /* likewise, with a fixed size of 1, 2, 4, 8 or 16 */
     case 0xd5:
     case 0xd6:
     case 0xd7:
@@ -117,7 +119,7 @@ static struct head take_long(struct mf_reader *reader, uint8_t byte)
     }
 }
 
-/* MF_VALUE_MIXED where the byte is not a type. */
+/* MF_VALUE_MIXED for a byte that starts no value. */
 static struct head take_head(struct mf_reader *reader)
 {
     uint8_t byte = mf_take_u8(reader);
@@ -139,9 +141,10 @@ static struct head take_head(struct mf_reader *reader)
     return take_long(reader, byte);
 }
 
-/* ---- looking over ---- */
+/* ---- parsing ---- */
 
-/* A head whose size has room in what is left, each element a byte at least. */
+/* Reads a head and compares its size with the bytes left: each element takes at
+ * least one. */
 static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
 {
     uint64_t offset = mf_reader_offset(reader), left;
@@ -152,10 +155,10 @@ static enum mf_status take_checked(struct mf_reader *reader, struct head *head)
     left = mf_reader_left(reader);
     if (head->type == MF_VALUE_MIXED)
         return mf_refuse(reader->env, MF_RULE_FILE_VALUE_TYPE, offset,
-                         "the byte 0xc1 starts no MessagePack value");
+                         "byte 0xc1 is invalid in MessagePack");
     if (head->size > (head->type == MF_VALUE_OBJECT ? left / 2 : left))
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, offset,
-                         "a %s of size %" PRIu64 ", %" PRIu64
+                         "a %s claims size %" PRIu64 ", but only %" PRIu64
                          " bytes of metadata are left",
                          mf_value_type_name(head->type), head->size, left);
     return MF_OK;
@@ -165,10 +168,10 @@ static void note_text(struct mf_index *index, const struct mf_part *part,
                       uint64_t offset)
 {
     mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_V1_METADATA,
-                  offset, "a text of the metadata is not UTF-8");
+                  offset, "a string in the metadata is not UTF-8");
 }
 
-static void pass_text(struct mf_reader *reader, struct mf_index *index,
+static void skip_text(struct mf_reader *reader, struct mf_index *index,
                       const struct mf_part *part, const struct head *head)
 {
     uint64_t offset = mf_reader_offset(reader);
@@ -180,11 +183,13 @@ static void pass_text(struct mf_reader *reader, struct mf_index *index,
         note_text(index, part, offset);
 }
 
-/* Passes over the elements of head, which has just been taken.  of: the type
- * that all elements of an array have, else MF_VALUE_MIXED. */
-static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
-                           const struct mf_part *part, const struct head *head,
-                           enum mf_value_type *of)
+/* Skips the elements of head, which was just read.  *of: the type that all
+ * elements of an array have, or MF_VALUE_MIXED. */
+static enum mf_status skip_elements(struct mf_reader *reader,
+                                    struct mf_index *index,
+                                    const struct mf_part *part,
+                                    const struct head *head,
+                                    enum mf_value_type *of)
 {
     uint64_t left[MF_NESTING_MAX];
     unsigned depth = 1;
@@ -205,7 +210,7 @@ static enum mf_status pass(struct mf_reader *reader, struct mf_index *index,
             *of = first || *of == element.type ? element.type : MF_VALUE_MIXED;
         first = false;
         if (element.type == MF_VALUE_STRING) {
-            pass_text(reader, index, part, &element);
+            skip_text(reader, index, part, &element);
         } else if (element.size > 0) {
             if (depth == MF_NESTING_MAX)
                 return mf_refuse(
@@ -268,9 +273,9 @@ static enum mf_status read_value(struct mf_reader *reader,
     if (head.type == MF_VALUE_STRING && head.size <= MF_TEXT_KEPT)
         status = take_text(reader, index, part, &head, &meta->text);
     else if (head.type == MF_VALUE_STRING)
-        pass_text(reader, index, part, &head);
+        skip_text(reader, index, part, &head);
     else if (head.type == MF_VALUE_ARRAY || head.type == MF_VALUE_OBJECT)
-        status = pass(reader, index, part, &head, &meta->of);
+        status = skip_elements(reader, index, part, &head, &meta->of);
     meta->span.size = mf_reader_offset(reader) - meta->span.offset;
     return status;
 }
@@ -284,14 +289,15 @@ enum mf_status mf_apr_msgpack_metadata(struct mf_reader *reader,
 
     if (start == end) {
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_METADATA,
-                      start, "metadata is missing, not even an empty map");
+                      start,
+                      "the metadata is missing; an empty map is required");
         return MF_OK;
     }
     if (take_checked(reader, &head) != MF_OK)
         return reader->env->error.status;
     if (head.type != MF_VALUE_OBJECT)
         return mf_refuse(reader->env, MF_RULE_FILE_FIELD, start,
-                         "the metadata is not a map");
+                         "the metadata is not a MessagePack map");
     for (; head.size > 0; head.size--) {
         struct mf_meta *meta = mf_index_add_meta(index, part);
 
@@ -303,12 +309,12 @@ enum mf_status mf_apr_msgpack_metadata(struct mf_reader *reader,
     if (mf_reader_offset(reader) != end)
         mf_index_note(
             index, part->shard, MF_ERROR, MF_RULE_APR_V1_METADATA, start,
-            "the metadata ends at %#" PRIx64 ", the header says %#" PRIx64,
+            "the metadata ends at %#" PRIx64 ", but the header says %#" PRIx64,
             mf_reader_offset(reader), end);
     return MF_OK;
 }
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
 static enum mf_status begin(struct mf_values *values, const struct head *head,
                             struct mf_value *out)
@@ -329,8 +335,8 @@ static enum mf_status begin(struct mf_values *values, const struct head *head,
     return MF_OK;
 }
 
-/* A key that is no string is told as an item all the same: the map's members
- * keep their order of key and value. */
+/* In nested maps a key need not be a string: any scalar becomes a KEY event, so
+ * keys and values still alternate. */
 static enum mf_status next_value(struct mf_values *values, bool key,
                                  struct mf_value *out)
 {
@@ -363,7 +369,7 @@ enum mf_status mf_apr_msgpack_next(struct mf_values *values,
     }
     if (values->depth == 0) {
         values->done = true;
-        return MF_OK; /* *out says DONE */
+        return MF_OK; /* *out is initialized to DONE */
     }
     level = &values->level[values->depth - 1];
     if (level->left > 0) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * read.c - an APR version 2 file: header, metadata, tensor index
+ *
+ * The header's CRC is checked first, then compression, then the offsets: those
+ * of a compressed file refer to the unpacked one and would only look wrong.
  */
 #include "apr/apr.h"
 
 #define ALIGNMENT   64
-#define INDEX_ENTRY 20 /* bytes of the smallest: no name, no dimension */
+#define INDEX_ENTRY 20 /* size of the smallest: no name, no dimensions */
 
 static enum mf_status check_header(struct mf_reader *reader,
                                    struct mf_index *index,
@@ -18,35 +21,35 @@ static enum mf_status check_header(struct mf_reader *reader,
     if (crc != header->checksum)
         return mf_refuse(reader->env, MF_RULE_APR_CHECKSUM, 40,
                          "the header's checksum is %08" PRIx32
-                         ", its bytes give %08" PRIx32,
+                         ", but its bytes have %08" PRIx32,
                          header->checksum, crc);
     if (header->flags & APR_COLUMN_MAJOR)
         return mf_refuse(reader->env, MF_RULE_APR_FLAGS, 6,
-                         "flags 0x%04x say column-major, which APR forbids",
+                         "flags 0x%04x: column-major, which APR forbids",
                          header->flags);
     if (header->flags & APR_ENCRYPTED)
         return mf_refuse(reader->env, MF_RULE_FILE_PACKED, 6,
-                         "flags 0x%04x say encrypted, for which APR version 2 "
-                         "has no layout",
+                         "flags 0x%04x: encrypted, for which APR version 2 "
+                         "defines no layout",
                          header->flags);
     if (header->major != 2 || header->minor != 0)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_VERSION, 4,
-                      "version %u.%u, only 2.0 is known", header->major,
+                      "unknown version %u.%u, read as 2.0", header->major,
                       header->minor);
     if (header->flags & (APR_UNDEFINED | APR_SIGNED))
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 6,
-                      "flags 0x%04x hold %s", header->flags,
+                      "flags 0x%04x: %s", header->flags,
                       header->flags & APR_UNDEFINED
-                          ? "bits that are not defined"
-                          : "'signed', whose layout is unknown");
+                          ? "undefined bits are set"
+                          : "signed, in an unknown layout");
     if (header->reserved)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_RESERVED, 44,
                       "the reserved bytes are not all zero");
     return MF_OK;
 }
 
-/* The part of the file that may hold the index: up to the data, where that
- * lies behind it. */
+/* The end of what can be the index: the start of the data if that comes after
+ * it, else the end of the file. */
 static uint64_t index_room(const struct mf_reader *reader,
                            const struct apr_header *header)
 {
@@ -67,23 +70,24 @@ static enum mf_status check_sections(struct mf_reader *reader,
         header->metadata.size > size - header->metadata.offset)
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 12,
                          "metadata at %#" PRIx64 " of %" PRIu64
-                         " bytes, the file has %" PRIu64,
+                         " bytes, but the file has %" PRIu64,
                          header->metadata.offset, header->metadata.size, size);
     if (header->index_offset > size)
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 24,
-                         "tensor index at %#" PRIx64 ", the file has %" PRIu64
-                         " bytes",
+                         "tensor index at %#" PRIx64
+                         ", but the file has %" PRIu64 " bytes",
                          header->index_offset, size);
     room = index_room(reader, header) - header->index_offset;
     if (header->tensor_count > room / INDEX_ENTRY)
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 8,
-                         "%" PRIu32 " tensors claimed, the %" PRIu64
-                         " bytes of the index hold at most %" PRIu64,
+                         "the header claims %" PRIu32
+                         " tensors, but the %" PRIu64
+                         " bytes of the index have room for %" PRIu64,
                          header->tensor_count, room, room / INDEX_ENTRY);
     return MF_OK;
 }
 
-/* Limited to the metadata, the window brings nothing else. */
+/* With the limit, the reader's window does not read beyond the metadata. */
 static void go_to_metadata(struct mf_reader *reader,
                            const struct apr_header *header)
 {
@@ -93,9 +97,8 @@ static void go_to_metadata(struct mf_reader *reader,
                         header->metadata.offset + header->metadata.size);
 }
 
-/* The metadata begins with '{' unless everything after the header is
- * compressed: then this is a byte of something else, and the offsets are those
- * of the file that it becomes, so this comes before they are looked at. */
+/* Some writers set a compression flag and compress nothing.  Metadata begins
+ * with '{', compressed data does not. */
 static enum mf_status check_compression(struct mf_reader *reader,
                                         struct mf_index *index,
                                         const struct mf_part *part,
@@ -106,17 +109,18 @@ static enum mf_status check_compression(struct mf_reader *reader,
     go_to_metadata(reader, header);
     if (mf_peek(reader) != '{')
         return mf_refuse(reader->env, MF_RULE_FILE_PACKED, 6,
-                         "the file is compressed with %s; unpack it with "
+                         "the file is compressed with %s; decompress it with "
                          "realizar first",
                          header->flags & APR_LZ4 ? "LZ4" : "zstd");
     mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 6,
-                  "flags 0x%04x say compressed, nothing is", header->flags);
+                  "flags 0x%04x: compressed, but the file is not",
+                  header->flags);
     return MF_OK;
 }
 
-/* What the sections, which are in order, leave free between them. */
-static void set_room(struct mf_part *part, const struct apr_header *header,
-                     uint64_t index_end)
+/* Padding between the sections, which are known to be in order. */
+static void set_padding(struct mf_part *part, const struct apr_header *header,
+                        uint64_t index_end)
 {
     uint64_t metadata_end = header->metadata.offset + header->metadata.size;
 
@@ -134,24 +138,25 @@ static void check_order(struct mf_index *index, struct mf_part *part,
 
     if (header->data_offset > size)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_SECTIONS, 32,
-                      "the data begins at %#" PRIx64 ", the file has %" PRIu64
-                      " bytes",
+                      "the data begins at %#" PRIx64
+                      ", but the file has %" PRIu64 " bytes",
                       header->data_offset, size);
     else if (header->metadata.offset < APR_HEADER ||
              header->index_offset < metadata_end ||
              header->data_offset < index_end)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_SECTIONS, 12,
-                      "metadata %#" PRIx64 " to %#" PRIx64 ", index %#" PRIx64
-                      " to %#" PRIx64 " and data from %#" PRIx64
-                      " on overlap or are out of order",
+                      "metadata (%#" PRIx64 " to %#" PRIx64
+                      "), index (%#" PRIx64 " to %#" PRIx64
+                      ") and data (from %#" PRIx64
+                      ") overlap or are out of order",
                       header->metadata.offset, metadata_end,
                       header->index_offset, index_end, header->data_offset);
     else
-        set_room(part, header, index_end);
+        set_padding(part, header, index_end);
 }
 
-/* After the last tensor, padded or not, comes a footer of 4 bytes or
- * nothing. */
+/* The last tensor may be followed by padding, by a footer of 4 bytes, or by
+ * both. */
 static void check_trailing(struct mf_index *index, struct mf_part *part,
                            uint64_t size)
 {
@@ -176,12 +181,12 @@ static void check_trailing(struct mf_index *index, struct mf_part *part,
         return;
     mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_TRAILING,
                   start + end,
-                  "%" PRIu64 " bytes follow the last tensor, where "
+                  "%" PRIu64 " bytes follow the last tensor; only "
                   "padding of %" PRIu64 " and a footer of 4 may",
                   rest, padded);
 }
 
-/* realizar's converter from GGUF leaves ggml's order of dimensions. */
+/* realizar's converter from GGUF keeps ggml's order of dimensions. */
 static bool is_realizar(const struct mf_index *index,
                         const struct apr_header *header)
 {
@@ -199,7 +204,7 @@ static bool is_realizar(const struct mf_index *index,
     return false;
 }
 
-/* realizar's JSON index is not padded, nor is the data after it. */
+/* Not for realizar's JSON index, which is never padded. */
 static void check_alignment(struct mf_index *index, const struct mf_part *part,
                             const struct apr_header *header)
 {
@@ -209,7 +214,7 @@ static void check_alignment(struct mf_index *index, const struct mf_part *part,
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_ALIGNMENT, 12,
                       "metadata at %#" PRIx64 ", index at %#" PRIx64
                       " and data at %#" PRIx64
-                      " do not all start on a multiple of %d",
+                      " do not all start at a multiple of %d",
                       header->metadata.offset, header->index_offset,
                       header->data_offset, ALIGNMENT);
 }
@@ -232,7 +237,8 @@ static enum mf_status read_index(struct mf_reader *reader,
     read = index->tensor_count - part->first;
     if (read != header->tensor_count)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_INDEX_COUNT, 8,
-                      "%" PRIu32 " tensors claimed, the JSON index lists %zu",
+                      "the header claims %" PRIu32
+                      " tensors, but the JSON index has %zu",
                       header->tensor_count, read);
     return MF_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * revisit.c - objects in the metadata of APR version 2, after an open
+ * revisit.c - validation of objects in the metadata of APR version 2
  */
 #include "apr/apr.h"
 #include "apr/known.h"
@@ -40,7 +40,7 @@ static enum kind kind_of_token(const struct mf_json *json,
 
 /* A field of an object; of duplicates the last one counts. */
 struct seen {
-    uint64_t offset; /* 0: it does not */
+    uint64_t offset; /* 0: missing */
     enum kind kind;
     uint64_t number; /* of a COUNT */
 };
@@ -96,19 +96,18 @@ static void check_fields(struct mf_index *index, const struct mf_meta *meta,
         if (seen[i].offset != 0 && !(seen[i].kind & field->kind))
             mf_index_note(index, meta->shard, MF_ERROR,
                           MF_RULE_APR_METADATA_TYPE, seen[i].offset,
-                          "'%s' of '%s' has a value of a type with which "
-                          "aprender refuses the file",
+                          "'%s' of '%s' has a type for which aprender refuses "
+                          "the file",
                           field->name, field->key);
         else if (seen[i].offset == 0 && !(field->kind & OR_NULL))
             mf_index_note(index, meta->shard, MF_ERROR,
                           MF_RULE_APR_METADATA_FIELD, meta->span.offset,
-                          "'%s' lacks '%s', without which aprender refuses the "
-                          "file",
+                          "'%s' has no '%s', so aprender refuses the file",
                           field->key, field->name);
     }
 }
 
-/* What the object of that key says under name; NULL where it is not a count. */
+/* The field `name` of the object under key; NULL if missing or not a count. */
 static const struct seen *count_of(const struct seen *seen, const char *key,
                                    const char *name)
 {
@@ -128,10 +127,10 @@ static void check_shard(struct mf_index *index, const struct mf_meta *meta,
     const struct seen *count = count_of(seen, "sharding", "shard_count");
 
     if (number && count && number->number >= count->number)
-        mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_SHARD,
-                      number->offset,
-                      "shard_index is %" PRIu64 ", of %" PRIu64 " shards",
-                      number->number, count->number);
+        mf_index_note(
+            index, meta->shard, MF_ERROR, MF_RULE_APR_SHARD, number->offset,
+            "shard_index %" PRIu64 " is out of range: shard_count is %" PRIu64,
+            number->number, count->number);
 }
 
 static void go_to(struct mf_reader *reader, const struct mf_meta *meta)

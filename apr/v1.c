@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * v1.c - APR version 1, "APRN": its header, its metadata, its checksum
+ * v1.c - APR version 1, "APRN": header, metadata, checksum
  *
- * The payload is one Rust value in bincode: nothing in the file tells tensors
- * in it apart, so none are listed.
+ * The payload is one Rust value in bincode, which does not describe itself:
+ * without the program's types its tensors cannot be found, so none are listed.
  */
 #include "apr/apr.h"
 
 enum v1_flag { V1_SIGNED = 0x02, V1_UNDEFINED = 0x80 };
 
-#define SIGNATURE    96 /* Ed25519: 64 bytes, and the key's 32 */
+#define SIGNATURE    96 /* Ed25519: 64 bytes, and 32 of the key */
 #define CRC_SIZE     4
 #define UNPACKED_MAX (UINT32_C(1) << 30) /* aprender refuses more */
 
@@ -55,34 +55,35 @@ static void check_fields(struct mf_index *index, const struct mf_part *part,
 
     if (kind->version != 1 || kind->version_minor != 0)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_VERSION, 4,
-                      "version %" PRIu32 ".%" PRIu32 ", only 1.0 is known",
+                      "unknown version %" PRIu32 ".%" PRIu32 ", read as 1.0",
                       kind->version, kind->version_minor);
     if (!known_type(header->model_type))
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_TYPE, 6,
-                      "model type 0x%04x is not known", header->model_type);
+                      "unknown model type 0x%04x", header->model_type);
     if (header->unpacked_size > UNPACKED_MAX)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_UNPACKED, 16,
-                      "a payload of %" PRIu32 " bytes unpacked, %" PRIu32
-                      " are the most",
+                      "the unpacked payload has %" PRIu32
+                      " bytes, the limit is %" PRIu32,
                       header->unpacked_size, UNPACKED_MAX);
     if (header->compression > 3)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_COMPRESSION,
-                      20, "compression %u, the last is 3", header->compression);
+                      20, "unknown compression %u (0 to 3 are valid)",
+                      header->compression);
     if (header->flags & V1_UNDEFINED)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_FLAGS, 21,
-                      "flags 0x%02x have a bit that is not defined",
-                      header->flags);
+                      "flags 0x%02x: an undefined bit is set", header->flags);
     if (header->quality > 100)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_V1_QUALITY,
-                      22, "a quality of %u out of 100", header->quality);
+                      22, "quality %u is out of range (0 to 100)",
+                      header->quality);
     if (header->reserved)
         mf_index_note(index, part->shard, MF_WARNING, MF_RULE_APR_RESERVED, 23,
                       "the reserved bytes are not all zero");
 }
 
-/* A file that fits the window comes in one read with its metadata: holding it
- * against its checksum costs nothing more.  Of a larger one no byte of the
- * payload is read. */
+/* A file that fits into the reader's window is read at once anyway, so its
+ * checksum is free.  The payload of a larger one is not read by an open; its
+ * checksum is left to mf_model_validate_data. */
 static void check_crc(struct mf_reader *reader, struct mf_index *index,
                       struct mf_part *part)
 {
@@ -102,10 +103,11 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index,
     computed = mf_crc32(0, bytes, (size_t)size - CRC_SIZE);
     stored = mf_take_u32(reader);
     if (!reader->failed && stored != computed)
-        mf_index_note(
-            index, part->shard, MF_ERROR, MF_RULE_APR_V1_CRC, size - CRC_SIZE,
-            "the file's checksum is %08" PRIx32 ", its bytes give %08" PRIx32,
-            stored, computed);
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_CRC,
+                      size - CRC_SIZE,
+                      "the file's checksum is %08" PRIx32
+                      ", but its bytes have %08" PRIx32,
+                      stored, computed);
     mf_reader_seek(reader, APR_V1_HEADER);
 }
 
@@ -120,7 +122,7 @@ static void check_size(struct mf_reader *reader, struct mf_index *index,
     if (size != expected)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_SIZE, 8,
                       "the header implies a file of %" PRIu64
-                      " bytes, it has %" PRIu64,
+                      " bytes, but it has %" PRIu64,
                       expected, size);
     else
         check_crc(reader, index, part);
@@ -136,7 +138,8 @@ enum mf_status mf_apr_v1_parse(struct mf_reader *reader, struct mf_index *index,
         return reader->env->error.status;
     if (header.metadata_size > mf_reader_left(reader))
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, 8,
-                         "metadata of %" PRIu64 " bytes, %" PRIu64 " are left",
+                         "the header claims %" PRIu64
+                         " bytes of metadata, but only %" PRIu64 " are left",
                          header.metadata_size, mf_reader_left(reader));
     check_fields(index, part, &header);
     if (!index->metadata_only)

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * write.c - an APR header of version 2
+ * write.c - writing an APR header, version 2
+ *
+ * The header has the offsets of all sections, so the size of the metadata must
+ * be known before its first byte: it is written twice, first to be counted.
  */
 #include "apr/apr.h"
 #include "lib/draft/draft.h"
 
 #define METADATA_AT 64
-#define INDEX_ENTRY 20 /* bytes of one without its name and dimensions */
+#define INDEX_ENTRY 20 /* size without name and dimensions */
 
 enum { FLAG_QUANTIZED = 0x20, FLAG_VOCABULARY = 0x200, FLAG_ROW_MAJOR = 0x400 };
 
-/* ---- what APR can carry ---- */
+/* ---- what APR can store ---- */
 
 static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
 {
     if (tensor->type_id > UINT8_MAX)
-        return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tensor '%s' is JSON, for which an index has no number",
-                       mf_quote(tensor->name).text);
+        return mf_fail(
+            draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s' is JSON, which has no dtype in an APR index",
+            mf_quote(tensor->name).text);
     return MF_OK;
 }
 
@@ -27,7 +31,7 @@ static bool admits(const struct mf_entry *entry)
     return mf_apr_key_takes(entry->key, entry->type);
 }
 
-/* The index must be in the order of names; data is laid out likewise. */
+/* The index must be sorted by name; the data is laid out in the same order. */
 static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -51,22 +55,17 @@ static enum mf_status check(struct mf_draft *draft)
             return draft->env->error.status;
     if (draft->tensor_count > UINT32_MAX)
         return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "%zu tensors are more than APR can count",
+                       "%zu tensors exceed the limit of APR",
                        draft->tensor_count);
     return MF_OK;
 }
 
 /* ---- metadata ---- */
 
-static void put_json(void *user, const char *at, size_t size)
-{
-    mf_put(user, at, size);
-}
-
 static enum mf_status put_metadata(const struct mf_draft *draft,
                                    struct mf_sink *sink)
 {
-    struct mf_json_out json = { .write = put_json, .user = sink };
+    struct mf_json_out json = mf_draft_json(sink);
 
     mf_json_begin(&json, '{');
     for (size_t i = 0; i < draft->entry_count; i++) {
@@ -79,7 +78,7 @@ static enum mf_status put_metadata(const struct mf_draft *draft,
             return draft->env->error.status;
     }
     mf_json_end(&json, '}');
-    /* White space after it belongs to it: room for an edit. */
+    /* Trailing white space is part of the metadata: free space for edits. */
     mf_put_filler(sink, ' ', draft->reserve);
     return MF_OK;
 }
@@ -109,7 +108,6 @@ static uint64_t index_size(const struct mf_draft *draft)
     return size;
 }
 
-/* All numbers are known before the first byte; metadata_size was counted. */
 static enum mf_status put_header(const struct mf_draft *draft,
                                  struct mf_sink *sink, uint64_t metadata_size)
 {
@@ -121,8 +119,8 @@ static enum mf_status put_header(const struct mf_draft *draft,
 
     if (metadata_size > UINT32_MAX)
         return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "the metadata would take %" PRIu64
-                       " bytes, more than APR can say",
+                       "the metadata would have %" PRIu64
+                       " bytes, above the 32-bit limit of APR",
                        metadata_size);
     flags |= is_quantized(draft) ? FLAG_QUANTIZED : 0;
     flags |= mf_draft_find(draft, "tokenizer.vocabulary") ? FLAG_VOCABULARY : 0;
@@ -153,17 +151,11 @@ static void put_tensor(const struct mf_draft_tensor *tensor,
 
 static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
-    struct mf_sink counter;
     uint64_t metadata_size;
 
-    mf_sink_init(&counter, draft->env);
-    if (put_metadata(draft, &counter) != MF_OK ||
-        put_header(draft, sink, counter.offset) != MF_OK)
-        return draft->env->error.status;
-    metadata_size = counter.offset;
-    if (!sink->write)
-        mf_put_zeros(sink, metadata_size);
-    else if (put_metadata(draft, sink) != MF_OK)
+    if (mf_draft_measure(draft, put_metadata, &metadata_size) != MF_OK ||
+        put_header(draft, sink, metadata_size) != MF_OK ||
+        mf_draft_put(draft, put_metadata, metadata_size, sink) != MF_OK)
         return draft->env->error.status;
     mf_put_zeros(sink, padded(metadata_size) - metadata_size);
     for (size_t i = 0; i < draft->tensor_count; i++)

@@ -5,22 +5,22 @@
  *     {"metadata": {"total_size": 72},
  *      "weight_map": {"norm.weight": "model-00001-of-00002.safetensors", ...}}
  *
- * The map is walked twice and never kept: once for the names of the shards,
- * and once, when these were read, to compare it with what they have.
+ * The map is read twice and never stored: first for the names of the shards,
+ * then, after they were read, to compare it with the tensors they have.
  */
 #include "safetensors/safetensors.h"
 
-/* The longest name of a file that the usual systems know. */
+/* The longest file name on the usual systems. */
 #define FILE_NAME_SIZE_MAX 255
 
-/* Ten times what the largest models have.  Names are kept in order by moving
- * the later ones up, which for many more would no longer be quick. */
+/* Ten times what the largest models have.  Names are kept sorted by moving the
+ * later ones up, which would be slow for many more. */
 #define SHARDS_MAX 10000
 
 struct walk {
     struct mf_env *env;
     struct mf_json json;
-    /* A line of the map: its key was just announced. */
+    /* Called for each line of the map, after its key token. */
     enum mf_status (*line)(struct walk *walk);
     bool has_map, has_metadata, has_size; /* so far */
     char shard[FILE_NAME_SIZE_MAX + 1];   /* of the line, terminated */
@@ -50,7 +50,7 @@ static int compare(struct mf_str a, struct mf_str b)
     return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-/* Where name is, or would have to be, among the sorted ones. */
+/* Position of name among the sorted ones, or where to insert it. */
 static size_t place_of(const struct mf_shard_names *names, struct mf_str name)
 {
     size_t low = 0, high = names->count;
@@ -72,23 +72,23 @@ static bool is_at(const struct mf_shard_names *names, struct mf_str name,
     return place < names->count && compare(names->name[place], name) == 0;
 }
 
-/* What keeps name from being that of a file beside the index; NULL: nothing.
- * An index must not be a way to make a program open other files. */
+/* Why name cannot be a file next to the index; NULL if it can.  An index must
+ * not make a program open files elsewhere. */
 static const char *name_fault(struct mf_str name)
 {
     if (name.size == 0)
         return "is empty";
     if (memchr(name.at, '/', name.size))
-        return "leads to another folder";
+        return "contains a slash";
     if (memchr(name.at, 0, name.size))
-        return "has a NUL in it";
+        return "contains a NUL";
     if (compare(name, (struct mf_str){ ".", 1 }) == 0 ||
         compare(name, (struct mf_str){ "..", 2 }) == 0)
         return "is a folder";
     return NULL;
 }
 
-/* The value of a line, which follows: the name of a shard. */
+/* Reads the value of a line: the name of a shard. */
 static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
 {
     struct mf_json *json = &walk->json;
@@ -100,16 +100,14 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
     if (token == MF_JSON_ERROR)
         return failed(walk);
     if (token != MF_JSON_STRING)
-        return mf_refuse(
-            walk->env, MF_RULE_FILE_FIELD, offset,
-            "a line of weight_map has something else than the name "
-            "of a file");
+        return mf_refuse(walk->env, MF_RULE_FILE_FIELD, offset,
+                         "a value in weight_map is not a string");
     if (mf_json_text(json, walk->shard, FILE_NAME_SIZE_MAX, &size, &more) !=
         MF_OK)
         return failed(walk);
     walk->shard[size] = 0;
     *out = (struct mf_str){ walk->shard, (size_t)size };
-    fault = more ? "is longer than names of files can be" : name_fault(*out);
+    fault = more ? "is too long for a file name" : name_fault(*out);
     if (fault)
         return mf_refuse(walk->env, MF_RULE_ST_INDEX_NAME, offset,
                          "shard name '%s' in weight_map %s",
@@ -119,12 +117,13 @@ static enum mf_status read_shard(struct walk *walk, struct mf_str *out)
 
 /* ---- the walk ---- */
 
-/* *seen: whether the index has had a member of that name before. */
-static void note_twice(const struct walk *walk, bool *seen, const char *name)
+/* *seen: whether a member of that name was read before. */
+static void note_duplicate(const struct walk *walk, bool *seen,
+                           const char *name)
 {
     if (*seen && walk->index)
         mf_index_note(walk->index, 0, MF_ERROR, MF_RULE_ST_INDEX_DUPLICATE,
-                      MF_NO_OFFSET, "the index has %s twice", name);
+                      MF_NO_OFFSET, "duplicate %s in the index", name);
     *seen = true;
 }
 
@@ -138,14 +137,14 @@ static enum mf_status walk_map(struct walk *walk)
     if (token != MF_JSON_BEGIN_OBJECT)
         return mf_refuse(walk->env, MF_RULE_FILE_FIELD, json->token_offset,
                          "weight_map is not an object");
-    note_twice(walk, &walk->has_map, "weight_map");
+    note_duplicate(walk, &walk->has_map, "weight_map");
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (walk->line(walk) != MF_OK)
             return failed(walk);
     return failed(walk);
 }
 
-/* Bytes of all tensors, as their shards place them. */
+/* Bytes of all tensors, by the headers of the shards. */
 static uint64_t sum_of_sizes(const struct mf_index *index)
 {
     uint64_t sum = 0;
@@ -168,12 +167,12 @@ static void check_total_size(struct walk *walk, enum mf_json_token token)
         mf_index_note(walk->index, 0, MF_WARNING, MF_RULE_ST_INDEX_SIZE,
                       MF_NO_OFFSET,
                       "total_size of the index is %" PRIu64
-                      ", the tensors take %" PRIu64 " bytes",
+                      ", but the tensors have %" PRIu64 " bytes",
                       size, sum);
 }
 
-/* The key that was just announced, terminated; "" where it is longer than any
- * that means something here, or contains a NUL. */
+/* Reads the key after its token; "" if it is longer than any known key or
+ * contains a NUL. */
 static enum mf_status read_key(struct walk *walk, char key[16])
 {
     uint64_t size;
@@ -194,11 +193,11 @@ static enum mf_status walk_metadata(struct walk *walk)
     if (token != MF_JSON_BEGIN_OBJECT || !walk->index)
         return token == MF_JSON_ERROR ? failed(walk)
                                       : mf_json_skip(json, token);
-    note_twice(walk, &walk->has_metadata, "metadata");
+    note_duplicate(walk, &walk->has_metadata, "metadata");
     while (mf_json_next(json) == MF_JSON_KEY && read_key(walk, key) == MF_OK &&
            (token = mf_json_next(json)) != MF_JSON_ERROR) {
         if (strcmp(key, "total_size") == 0) {
-            note_twice(walk, &walk->has_size, "total_size");
+            note_duplicate(walk, &walk->has_size, "total_size");
             check_total_size(walk, token);
         }
         if (mf_json_skip(json, token) != MF_OK)
@@ -207,7 +206,7 @@ static enum mf_status walk_metadata(struct walk *walk)
     return failed(walk);
 }
 
-/* A key of the outermost object was just announced. */
+/* Reads a member of the outermost object, after its key token. */
 static enum mf_status walk_member(struct walk *walk)
 {
     enum mf_json_token token;
@@ -258,8 +257,7 @@ static enum mf_status list_line(struct walk *walk)
         return MF_OK;
     if (names->count == SHARDS_MAX)
         return mf_refuse(walk->env, MF_RULE_FILE_LIMIT, walk->json.token_offset,
-                         "weight_map names more than %d shards, the most that "
-                         "are read",
+                         "weight_map names more than %d shards, the limit",
                          SHARDS_MAX);
     if (mf_shard_names_add(names, shard, &last) != MF_OK)
         return failed(walk);
@@ -281,8 +279,8 @@ static enum mf_status list(struct mf_reader *reader,
         return failed(&walk);
     if (!walk.has_map)
         return mf_refuse(walk.env, MF_RULE_FILE_FORMAT, 0,
-                         "this JSON has no weight_map, so it is no index of "
-                         "safetensors files");
+                         "not an index of safetensors files: weight_map is "
+                         "missing");
     if (names->count == 0)
         return mf_refuse(walk.env, MF_RULE_FILE_FIELD, 0,
                          "weight_map is empty: no shard to read");
@@ -291,7 +289,7 @@ static enum mf_status list(struct mf_reader *reader,
 
 /* ---- verifying ---- */
 
-/* The line says that `tensor` is in the shard of that number. */
+/* Checks a line that says that `tensor` is in that shard. */
 static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
 {
     struct mf_index *index = walk->index;
@@ -301,7 +299,7 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     if (row == MF_NOT_FOUND) {
         mf_index_note(index, (uint32_t)shard, MF_ERROR,
                       MF_RULE_ST_INDEX_MISSING, MF_NO_OFFSET,
-                      "the index has tensor '%s' in shard '%s', and no shard "
+                      "the index lists tensor '%s' in shard '%s', but no shard "
                       "has it",
                       mf_quote(tensor).text,
                       mf_quote(walk->listed->name[shard]).text);
@@ -311,13 +309,14 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     if (walk->listed_bits[row / 8] >> row % 8 & 1)
         mf_index_note(index, (uint32_t)shard, MF_ERROR,
                       MF_RULE_ST_INDEX_DUPLICATE, MF_NO_OFFSET,
-                      "the index has tensor '%s' twice", mf_quote(tensor).text);
+                      "the index lists tensor '%s' twice",
+                      mf_quote(tensor).text);
     walk->listed_bits[row / 8] |= (uint8_t)(1u << row % 8);
     if (record->shard == shard)
         return;
     mf_index_note_of(
         index, record, MF_ERROR, MF_RULE_ST_INDEX_SHARD, record->entry,
-        "the index has tensor '%s' in shard '%s', it is in '%s'",
+        "the index lists tensor '%s' in shard '%s', but it is in '%s'",
         mf_quote(tensor).text, mf_quote(walk->listed->name[shard]).text,
         mf_quote(walk->listed->name[record->shard]).text);
 }
@@ -342,8 +341,8 @@ static enum mf_status verify_line(struct walk *walk)
     return MF_OK;
 }
 
-/* Tensors without a line.  One whose name an earlier one has is left out: no
- * line could mean it. */
+/* Reports tensors without a line, except duplicates: a line can only mean the
+ * first tensor of a name. */
 static void check_unlisted(struct walk *walk)
 {
     struct mf_index *index = walk->index;
@@ -355,11 +354,11 @@ static void check_unlisted(struct walk *walk)
         if (walk->listed_bits[i / 8] >> i % 8 & 1 ||
             mf_names_find(&index->tensor_names, name) != i)
             continue;
-        mf_index_note_of(index, record, MF_ERROR, MF_RULE_ST_INDEX_EXTRA,
-                         record->entry,
-                         "shard '%s' has tensor '%s', which the index lacks",
-                         mf_quote(walk->listed->name[record->shard]).text,
-                         mf_quote(name).text);
+        mf_index_note_of(
+            index, record, MF_ERROR, MF_RULE_ST_INDEX_EXTRA, record->entry,
+            "shard '%s' has tensor '%s', which is missing in the index",
+            mf_quote(walk->listed->name[record->shard]).text,
+            mf_quote(name).text);
     }
 }
 
@@ -386,8 +385,8 @@ static enum mf_status verify(struct mf_reader *reader, struct mf_index *index,
 
 /* ---- detection ---- */
 
-/* Where text continues after white space and then `expected`; NULL where it
- * does not have that. */
+/* The position after optional white space and `expected`; NULL if the text is
+ * different. */
 static const uint8_t *expect(const uint8_t *at, const uint8_t *end,
                              const char *expected)
 {
@@ -400,8 +399,8 @@ static const uint8_t *expect(const uint8_t *at, const uint8_t *end,
     return at + size;
 }
 
-/* An object whose first member is one of the two that an index has, and an
- * object itself.  Whether there is a map, only the whole file can tell. */
+/* An object whose first member is an object named "metadata" or "weight_map".
+ * Whether there is a weight_map at all shows only when the file is read. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
 {
     static const char *const keys[] = { "\"metadata\"", "\"weight_map\"" };

@@ -2,19 +2,19 @@
  *
  * read.c - the header of a safetensors file
  *
- * The header has no count of tensors, so it is walked twice: see struct
- * st_walk.  All that ends an open ends the first walk already, before a table
- * is taken.
+ * The header does not say how many tensors there are, so it is read twice: see
+ * struct st_walk.  Growing tables in a single pass was the alternative; it
+ * copies them several times and leaves up to half of the memory unused.
  */
 #include "safetensors/safetensors.h"
 
 #define METADATA "__metadata__"
 
-/* Room after the last name: for the key of the metadata, which may follow it,
- * and for what the tokenizer wants at least. */
+/* Room after the last name: the key of the metadata may come last, and the
+ * tokenizer needs a minimum of room. */
 #define NAME_SLACK sizeof(METADATA)
 
-/* What was counted a moment ago does not fit what stands there now. */
+/* The header does not match what the first pass has counted. */
 static enum mf_status changed(const struct st_walk *walk)
 {
     return mf_fail(walk->index->env, MF_ERR_IO, walk->json.token_offset,
@@ -32,12 +32,12 @@ static void note_name(struct st_walk *walk, const struct mf_record *record)
              record->name_size)
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_ST_NAME, record->entry,
-                      "the name of tensor '%s' contains characters that cannot "
-                      "be shown",
+                      "the name of tensor '%s' contains a control or invisible "
+                      "character or is not UTF-8",
                       mf_record_name(record).text);
 }
 
-/* The tensor's row, name and shape. */
+/* Stores the tensor's row, name and shape. */
 static enum mf_status keep(struct st_walk *walk, struct mf_record *record)
 {
     size_t size = (size_t)record->name_size + 1;
@@ -55,7 +55,7 @@ static enum mf_status keep(struct st_walk *walk, struct mf_record *record)
     return mf_index_add(walk->index, record);
 }
 
-/* size: of the whole name, of which *name may be the start only. */
+/* size: of the whole name; name may be only the start of it. */
 static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
                                   uint64_t size)
 {
@@ -67,7 +67,7 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
     if (size > MF_NAME_MAX)
         return mf_refuse(walk->index->env, MF_RULE_FILE_LIMIT, record.entry,
                          "the name of tensor '%s' has more than %d bytes, the "
-                         "most that are read",
+                         "limit",
                          mf_record_name(&record).text, MF_NAME_MAX);
     if (walk->filling && size >= walk->name_room)
         return changed(walk);
@@ -83,16 +83,15 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
 
 /* ---- metadata ---- */
 
-static void note_metadatum(struct st_walk *walk, struct mf_str key,
-                           uint64_t offset)
+static void note_entry(struct st_walk *walk, struct mf_str key, uint64_t offset)
 {
     mf_index_note(walk->index, walk->part->shard, MF_ERROR, MF_RULE_ST_METADATA,
                   offset, "the value of '%s' in " METADATA " is not a string",
                   mf_quote(key).text);
 }
 
-/* What a later shard says is checked and passed by. */
-static enum mf_status pass_metadatum(struct st_walk *walk)
+/* The metadata of later shards is checked, but not kept. */
+static enum mf_status skip_entry(struct st_walk *walk)
 {
     struct mf_json *json = &walk->json;
     enum mf_json_token token;
@@ -106,20 +105,20 @@ static enum mf_status pass_metadatum(struct st_walk *walk)
     if (token == MF_JSON_ERROR)
         return st_failed(walk);
     if (token != MF_JSON_STRING)
-        note_metadatum(walk, (struct mf_str){ key, (size_t)size },
-                       json->token_offset);
+        note_entry(walk, (struct mf_str){ key, (size_t)size },
+                   json->token_offset);
     return mf_json_skip(json, token);
 }
 
 /* A key of the metadata was just announced. */
-static enum mf_status read_metadatum(struct st_walk *walk)
+static enum mf_status read_entry(struct st_walk *walk)
 {
     struct mf_arena *arena = &walk->index->arena;
     struct mf_meta *meta;
     struct mf_str key;
 
     if (walk->part->shard > 0)
-        return pass_metadatum(walk);
+        return skip_entry(walk);
     if (mf_json_read_key(&walk->json, arena, &key) != MF_OK)
         return st_failed(walk);
     meta = mf_index_add_meta(walk->index, walk->part);
@@ -130,7 +129,7 @@ static enum mf_status read_metadatum(struct st_walk *walk)
                           meta) != MF_OK)
         return st_failed(walk);
     if (meta->type != MF_VALUE_STRING)
-        note_metadatum(walk, key, meta->span.offset);
+        note_entry(walk, key, meta->span.offset);
     return MF_OK;
 }
 
@@ -153,17 +152,17 @@ static enum mf_status read_metadata(struct st_walk *walk)
 
         mf_index_note(walk->index, walk->part->shard,
                       null ? MF_WARNING : MF_ERROR, MF_RULE_ST_METADATA,
-                      json->token_offset, METADATA " is %s, no object",
-                      null ? "null" : "something else");
+                      json->token_offset, METADATA " is %s, must be an object",
+                      null ? "null" : "of another type");
         return mf_json_skip(json, token);
     }
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
-        if (read_metadatum(walk) != MF_OK)
+        if (read_entry(walk) != MF_OK)
             return st_failed(walk);
     return st_failed(walk);
 }
 
-/* ---- the whole ---- */
+/* ---- the header ---- */
 
 /* A key of the header, and its value. */
 static enum mf_status read_member(struct st_walk *walk)
@@ -209,20 +208,20 @@ static enum mf_status walk_header(struct st_walk *walk,
     while ((token = mf_json_next(json)) == MF_JSON_KEY)
         if (read_member(walk) != MF_OK)
             return st_failed(walk);
-    /* The object is over; anything but white space after it is an error. */
+    /* Anything but white space after the object is an error. */
     if (token != MF_JSON_ERROR)
         mf_json_next(json);
     return st_failed(walk);
 }
 
-/* Room for exactly what was counted. */
-static enum mf_status take_room(struct st_walk *walk)
+/* Allocates exactly what the first pass has counted. */
+static enum mf_status reserve_tables(struct st_walk *walk)
 {
     struct mf_arena *arena = &walk->index->arena;
     size_t names = (size_t)(walk->name_size + walk->tensor_count) + NAME_SLACK;
     size_t dims = (size_t)walk->dim_count;
 
-    /* 8 bytes more: shapes start on a multiple of that. */
+    /* 8 bytes more, since shapes are aligned to 8. */
     if (mf_index_reserve(walk->index, walk->tensor_count, walk->tensor_count,
                          walk->name_size + NAME_SLACK + sizeof(*walk->dim),
                          walk->dim_count) != MF_OK)
@@ -234,7 +233,7 @@ static enum mf_status take_room(struct st_walk *walk)
     return st_failed(walk);
 }
 
-/* The length in front, and the header's first byte. */
+/* Reads the header's length and its first byte. */
 static enum mf_status read_length(struct mf_reader *reader,
                                   struct mf_index *index, struct mf_part *part)
 {
@@ -244,18 +243,18 @@ static enum mf_status read_length(struct mf_reader *reader,
         return index->env->error.status;
     if (size > ST_HEADER_MAX)
         return mf_refuse(index->env, MF_RULE_ST_HEADER_SIZE, 0,
-                         "the header has %" PRIu64 " bytes, the format allows "
+                         "the header has %" PRIu64 " bytes, the limit is "
                          "%" PRIu64,
                          size, ST_HEADER_MAX);
     if (size > left)
         return mf_refuse(index->env, MF_RULE_FILE_COUNT, 0,
-                         "the header has %" PRIu64 " bytes, the file only "
-                         "%" PRIu64 " after its length",
+                         "the header has %" PRIu64
+                         " bytes, but the file has only "
+                         "%" PRIu64 " after the header's length",
                          size, left);
     part->data_offset = ST_LENGTH_SIZE + size;
     mf_reader_limit(reader, part->data_offset);
-    /* As much of the header at once as the window holds: a small one is then
-     * still there when it is walked again. */
+    /* Fill the window: a small header is still there for the second pass. */
     mf_reader_fill(reader,
                    size < reader->capacity ? (size_t)size : reader->capacity);
     if (mf_peek(reader) != '{')
@@ -273,9 +272,10 @@ enum mf_status mf_safetensors_parse(struct mf_reader *reader,
     if (read_length(reader, index, part) != MF_OK)
         return index->env->error.status;
     if (index->metadata_only)
-        /* No tensors, so no bytes that they would have to cover. */
+        /* Without tensors there is no data that they must cover. */
         part->data_end = part->data_offset;
-    else if (walk_header(&walk, reader) != MF_OK || take_room(&walk) != MF_OK)
+    else if (walk_header(&walk, reader) != MF_OK ||
+             reserve_tables(&walk) != MF_OK)
         return index->env->error.status;
     walk.filling = true;
     return walk_header(&walk, reader);

@@ -32,7 +32,7 @@ const char *mf_safetensors_dtype(uint32_t type)
     return NULL;
 }
 
-/* Types have words here and no numbers. */
+/* dtypes are names, not numbers: any number says that the type exists. */
 static uint32_t type_id(enum mf_type type)
 {
     return mf_safetensors_dtype(type) ? 0 : MF_NO_TYPE_ID;
@@ -47,10 +47,10 @@ static uint64_t header_size(const uint8_t *at)
     return size;
 }
 
-/* There is no magic.  A size that can be is mostly NUL bytes, and a '{' must
- * follow, maybe after white space.  A size that cannot be (too large, in the
- * other byte order) is believed to be meant as one where no text could hold
- * it and a key follows the brace: then the error can say what is wrong. */
+/* There is no magic.  A valid size is mostly NUL bytes and a '{' follows it,
+ * possibly after white space.  An invalid size (too large, in the wrong byte
+ * order) still counts as safetensors if its bytes cannot be text and '{"'
+ * follows: then the error can say what is wrong with the size. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
 {
     size_t at = ST_LENGTH_SIZE;
@@ -66,8 +66,8 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     return at == head->size || head->at[at] == '{';
 }
 
-/* __metadata__ has no keys that every writer uses; these are the ones of the
- * model specification for images, and what people write by hand. */
+/* No keys of __metadata__ are standard; these are from the model specification
+ * for images, and what people write by hand. */
 static const struct mf_fact_row facts[] = {
     { MF_FACT_ARCHITECTURE, "modelspec.architecture" },
     { MF_FACT_ARCHITECTURE, "general.architecture" },
@@ -82,8 +82,8 @@ static const struct mf_fact_row facts[] = {
     { MF_FACT_COUNT, NULL },
 };
 
-/* Readers that map the file use its numbers where they lie.  Old writers did
- * not pad the header, so this is no error. */
+/* Readers that map the file need aligned numbers.  Old writers did not pad the
+ * header, so this is only a warning. */
 static void validate(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count)
 {
@@ -102,11 +102,11 @@ static void validate(struct mf_index *index, const struct mf_part *parts,
             if (mf_types[record->type].block > 1 || start % size == 0 ||
                 record->flags & MF_TENSOR_DAMAGED)
                 continue;
-            mf_index_note_of(index, record, MF_WARNING, MF_RULE_ST_ALIGN,
-                             record->entry,
-                             "tensor '%s' starts at byte %" PRIu64
-                             " of the data, not a multiple of its %" PRIu32,
-                             mf_record_name(record).text, start, size);
+            mf_index_note_of(
+                index, record, MF_WARNING, MF_RULE_ST_ALIGN, record->entry,
+                "tensor '%s' starts at byte %" PRIu64
+                " of the data, not a multiple of its element size %" PRIu32,
+                mf_record_name(record).text, start, size);
             break;
         }
     }
@@ -116,7 +116,7 @@ const struct mf_format mf_format_safetensors = {
     .name = "safetensors",
     .variant = "",
     .suffix = ".safetensors",
-    .description = "tensors behind a JSON header, as Hugging Face publishes",
+    .description = "tensors after a JSON header, as Hugging Face publishes",
     .layout = MF_LAYOUT_TILED,
     .values = MF_VALUES_STRINGS,
     .naming = MF_NAMING_HF,

@@ -18,14 +18,14 @@ static const struct {
 
 #define FIELD_COUNT (sizeof(fields) / sizeof(*fields))
 
-/* ---- as JSON, in any form ---- */
+/* ---- any valid JSON ---- */
 
 /* An array of numbers. */
 struct numbers {
     const char *field;
     uint64_t *out;
-    unsigned most;   /* that out has room for */
-    unsigned count;  /* most + 1: there are more; the rest is left */
+    unsigned max;    /* room in out */
+    unsigned count;  /* max + 1: too many; the rest was not read */
     uint64_t offset; /* of the array */
 };
 
@@ -41,7 +41,7 @@ static enum mf_status read_numbers(struct st_walk *walk,
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, numbers->offset,
                          "%s of tensor '%s' is not an array", numbers->field,
                          mf_record_name(record).text);
-    for (; token != MF_JSON_ERROR && numbers->count <= numbers->most;
+    for (; token != MF_JSON_ERROR && numbers->count <= numbers->max;
          numbers->count++) {
         uint64_t value;
 
@@ -55,7 +55,7 @@ static enum mf_status read_numbers(struct st_walk *walk,
                 "to 2^64 - 1",
                 numbers->field, mf_record_name(record).text,
                 token == MF_JSON_NUMBER ? json->digits : "an element");
-        if (numbers->count < numbers->most)
+        if (numbers->count < numbers->max)
             numbers->out[numbers->count] = value;
     }
     return st_failed(walk);
@@ -82,7 +82,7 @@ static enum mf_status read_dtype(struct st_walk *walk, struct mf_record *record)
         type = mf_safetensors_type((struct mf_str){ word, (size_t)size });
     if (type == MF_TYPE_UNKNOWN)
         return mf_refuse(walk->index->env, MF_RULE_ST_DTYPE, offset,
-                         "dtype of tensor '%s' is '%s', which the format lacks",
+                         "tensor '%s' has unknown dtype '%s'",
                          mf_record_name(record).text,
                          mf_quote((struct mf_str){ word, (size_t)size }).text);
     record->type = (uint16_t)type;
@@ -93,31 +93,30 @@ static enum mf_status read_shape(struct st_walk *walk, struct mf_record *record)
 {
     struct numbers shape = { .field = "shape",
                              .out = walk->shape,
-                             .most = MF_RANK_MAX };
+                             .max = MF_RANK_MAX };
 
     if (read_numbers(walk, record, &shape) != MF_OK)
         return st_failed(walk);
     if (shape.count > MF_RANK_MAX)
         return mf_refuse(walk->index->env, MF_RULE_FILE_RANK, shape.offset,
-                         "tensor '%s' has more than %d dimensions, the most "
-                         "that are read",
+                         "tensor '%s' has more than %d dimensions, the limit",
                          mf_record_name(record).text, MF_RANK_MAX);
     record->rank = (uint8_t)shape.count;
     return MF_OK;
 }
 
-/* Where the data begin and end, counted from the end of the header. */
+/* Start and end of the data, counted from the end of the header. */
 static enum mf_status read_offsets(struct st_walk *walk,
                                    struct mf_record *record)
 {
     uint64_t at[2];
-    struct numbers offsets = { .field = "data_offsets", .out = at, .most = 2 };
+    struct numbers offsets = { .field = "data_offsets", .out = at, .max = 2 };
 
     if (read_numbers(walk, record, &offsets) != MF_OK)
         return st_failed(walk);
     if (offsets.count != 2)
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD, offsets.offset,
-                         "data_offsets of tensor '%s' are %s than two numbers",
+                         "data_offsets of tensor '%s' has %s than two numbers",
                          mf_record_name(record).text,
                          offsets.count > 2 ? "more" : "fewer");
     record->offset = at[0];
@@ -126,19 +125,19 @@ static enum mf_status read_offsets(struct st_walk *walk,
         record->size = at[1] - at[0];
         return MF_OK;
     }
-    /* What its shape asks for is no question any more. */
+    /* Without a size there is nothing to compare the shape with. */
     record->flags |= MF_RECORD_SIZE_CHECKED | MF_TENSOR_DAMAGED;
     if (walk->filling)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_ST_OFFSETS, offsets.offset,
-                      "tensor '%s' begins at %" PRIu64 " of the data and ends "
-                      "before that, at %" PRIu64,
+                      "data_offsets of tensor '%s' are reversed: begin %" PRIu64
+                      ", end %" PRIu64,
                       mf_record_name(record).text, at[0], at[1]);
     return MF_OK;
 }
 
-/* Passes over a field that nobody knows, or that was there already. */
-static enum mf_status pass_field(struct st_walk *walk, struct mf_record *record,
+/* Skips a field that is unknown, or a duplicate of a known one. */
+static enum mf_status skip_field(struct st_walk *walk, struct mf_record *record,
                                  struct mf_str key, uint64_t offset, bool known)
 {
     enum mf_json_token token = mf_json_next(&walk->json);
@@ -150,18 +149,18 @@ static enum mf_status pass_field(struct st_walk *walk, struct mf_record *record,
     if (walk->filling && known)
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_ST_FIELD_DUPLICATE, offset,
-                      "tensor '%s' has the field '%s' twice; the first one "
+                      "tensor '%s' has a duplicate field '%s'; the first one "
                       "counts",
                       mf_record_name(record).text, mf_quote(key).text);
     else if (walk->filling)
         mf_index_note(walk->index, walk->part->shard, MF_WARNING,
                       MF_RULE_ST_FIELD_UNKNOWN, offset,
-                      "tensor '%s' has a field '%s', which the format lacks",
+                      "tensor '%s' has an unknown field '%s'",
                       mf_record_name(record).text, mf_quote(key).text);
     return mf_json_skip(&walk->json, token);
 }
 
-/* A field, whose key was just announced; *seen: those that were there. */
+/* Reads a field after its key token; *seen: the fields read so far. */
 static enum mf_status read_field(struct st_walk *walk, struct mf_record *record,
                                  unsigned *seen)
 {
@@ -177,7 +176,7 @@ static enum mf_status read_field(struct st_walk *walk, struct mf_record *record,
                                memcmp(fields[i].name, key, size) != 0))
         i++;
     if (i == FIELD_COUNT || *seen & fields[i].field)
-        return pass_field(walk, record, (struct mf_str){ key, (size_t)size },
+        return skip_field(walk, record, (struct mf_str){ key, (size_t)size },
                           offset, i < FIELD_COUNT);
     *seen |= fields[i].field;
     switch (fields[i].field) {
@@ -201,8 +200,7 @@ static enum mf_status read_fields(struct st_walk *walk,
     if (token != MF_JSON_BEGIN_OBJECT && token != MF_JSON_ERROR)
         return mf_refuse(walk->index->env, MF_RULE_FILE_FIELD,
                          json->token_offset,
-                         "tensor '%s' is described by something else than an "
-                         "object",
+                         "the description of tensor '%s' is not an object",
                          mf_record_name(record).text);
     while (token != MF_JSON_ERROR &&
            (token = mf_json_next(json)) == MF_JSON_KEY)
@@ -218,16 +216,16 @@ static enum mf_status read_fields(struct st_walk *walk,
     return MF_OK;
 }
 
-/* ---- as it is usually written ---- */
+/* ---- the usual form ---- */
 
-/* Nearly all files come from one writer, whose descriptions have no white
- * space and the fields in one order:
+/* Nearly all files come from one writer, which uses no white space and always
+ * the same order of fields:
  *
  *     :{"dtype":"BF16","shape":[4,8],"data_offsets":[0,64]}
  *
- * These are read straight from the window, in a third of the time.  At the
- * first byte that is anything else nothing has happened yet, and the
- * tokenizer, which knows every form and every error, reads it instead. */
+ * Scanning this form in the reader's window takes a third of the tokenizer's
+ * time.  At the first different byte nothing was consumed yet, and the
+ * tokenizer, which handles every form and every error, reads it instead. */
 
 /* Long enough for four dimensions of any size. */
 #define COMPACT_SIZE 256
@@ -252,7 +250,7 @@ static inline bool scan_digit(const struct scan *scan)
     return scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9';
 }
 
-/* A number of at most 19 digits, which are below 2^64 whatever they are. */
+/* A number of at most 19 digits, which cannot overflow. */
 static inline bool scan_number(struct scan *scan, uint64_t *out)
 {
     const uint8_t *start = scan->at;
@@ -294,7 +292,8 @@ static bool scan_shape(struct scan *scan, struct mf_record *record,
     return false;
 }
 
-/* The whole description; false where it is written in any other way. */
+/* Reads a whole description; false, with nothing consumed, in any other form.
+ */
 static bool scan_tensor(struct st_walk *walk, struct mf_record *record)
 {
     struct mf_reader *reader = walk->json.reader;
@@ -323,8 +322,8 @@ enum mf_status mf_safetensors_tensor(struct st_walk *walk,
     uint64_t left = mf_reader_left(json->reader);
 
     if (!walk->after.reader) {
-        /* The tokenizer reads the first one, and shows what it looks like
-         * when it follows a tensor. */
+        /* The tokenizer reads the first tensor.  Its state afterwards is the
+         * one to restore after a tensor that was scanned. */
         read_fields(walk, record);
         walk->after = *json;
         return st_failed(walk);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * write.c - a safetensors header
+ * write.c - writing a safetensors header
  *
- * Metadata can only be strings.  Any other value is written as JSON inside a
+ * Metadata values must be strings.  Any other value is written as JSON in a
  * string, and its key gets its type, as in "llama.block_count:u32".
+ *
+ * The header's size comes first, so the header is written twice: first to be
+ * counted.
  */
 #include "lib/draft/draft.h"
 #include "safetensors/safetensors.h"
 
-/* Bytes of data begin on a multiple of this. */
+/* The data begins at a multiple of this. */
 #define HEADER_ALIGNMENT 8
 
-/* ---- what safetensors can carry ---- */
+/* ---- what safetensors can store ---- */
 
 static enum mf_status check_tensor(const struct mf_draft *draft,
                                    const struct mf_draft_tensor *tensor)
@@ -22,12 +25,12 @@ static enum mf_status check_tensor(const struct mf_draft *draft,
         memcmp(tensor->name.at, reserved, tensor->name.size) != 0)
         return MF_OK;
     return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "a tensor in safetensors cannot be named '%s', the key of "
-                   "the metadata",
+                   "a tensor in safetensors cannot be named '%s', which is "
+                   "the key of the metadata",
                    reserved);
 }
 
-/* There is no padding: with the largest elements first, all are aligned. */
+/* Padding is not allowed.  With the largest elements first, all are aligned. */
 static bool larger_elements(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft_tensor *tensor = table;
@@ -48,12 +51,7 @@ static enum mf_status check(struct mf_draft *draft)
 
 /* ---- the header ---- */
 
-static void put_json(void *user, const char *at, size_t size)
-{
-    mf_put(user, at, size);
-}
-
-/* JSON that goes into a string of JSON. */
+/* Writes JSON into a string of other JSON. */
 static void put_quoted(void *user, const char *at, size_t size)
 {
     mf_json_piece(user, at, size);
@@ -106,7 +104,7 @@ static void put_tensor(const struct mf_draft_tensor *tensor,
 static enum mf_status put_object(const struct mf_draft *draft,
                                  struct mf_sink *sink)
 {
-    struct mf_json_out json = { .write = put_json, .user = sink };
+    struct mf_json_out json = mf_draft_json(sink);
     enum mf_status status = MF_OK;
 
     mf_json_begin(&json, '{');
@@ -125,26 +123,22 @@ static enum mf_status put_object(const struct mf_draft *draft,
 
 static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
-    struct mf_sink counter;
-    uint64_t size, over;
+    uint64_t written, size, over;
 
-    mf_sink_init(&counter, draft->env);
-    if (put_object(draft, &counter) != MF_OK)
+    if (mf_draft_measure(draft, put_object, &written) != MF_OK)
         return draft->env->error.status;
-    size = counter.offset + draft->reserve;
+    size = written + draft->reserve;
     over = size % HEADER_ALIGNMENT;
     size += over > 0 ? HEADER_ALIGNMENT - over : 0;
     if (size > ST_HEADER_MAX)
         return mf_fail(draft->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "the header would take %" PRIu64
-                       " bytes, the format allows %" PRIu64,
+                       "the header would have %" PRIu64
+                       " bytes, the limit is %" PRIu64,
                        size, ST_HEADER_MAX);
     mf_put_u64(sink, size);
-    if (!sink->write)
-        mf_put_zeros(sink, counter.offset);
-    else if (put_object(draft, sink) != MF_OK)
+    if (mf_draft_put(draft, put_object, written, sink) != MF_OK)
         return draft->env->error.status;
-    mf_put_filler(sink, ' ', size - counter.offset);
+    mf_put_filler(sink, ' ', size - written);
     sink->end = sink->offset;
     return MF_OK;
 }

@@ -172,7 +172,7 @@ static void a_size_is_held_against_the_formats_limit_first(void **state)
                       NULL, &model),
         MF_ERR_CORRUPT);
     assert_non_null(strstr(mf_env_error(env)->message, " 100000001 "));
-    assert_non_null(strstr(mf_env_error(env)->message, "allows 100000000"));
+    assert_non_null(strstr(mf_env_error(env)->message, "limit is 100000000"));
 }
 
 /* ---- field by field ---- */

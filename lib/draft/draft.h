@@ -199,4 +199,17 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
                              const struct mf_entry *entry,
                              struct mf_json_out *json, struct mf_sink *sink);
 
+/* JSON that is written to sink. */
+struct mf_json_out mf_draft_json(struct mf_sink *sink);
+
+/* For the part of a header that comes after its own size: measure it by writing
+ * it to a sink that only counts, write the size, then put it.  If sink only
+ * counts itself, the part is not written a second time. */
+typedef enum mf_status mf_put_part(const struct mf_draft *draft,
+                                   struct mf_sink *sink);
+enum mf_status mf_draft_measure(const struct mf_draft *draft, mf_put_part *put,
+                                uint64_t *size);
+enum mf_status mf_draft_put(const struct mf_draft *draft, mf_put_part *put,
+                            uint64_t size, struct mf_sink *sink);
+
 #endif

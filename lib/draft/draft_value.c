@@ -320,3 +320,34 @@ enum mf_status mf_entry_json(const struct mf_draft *draft,
                          mf_quote(entry->key).text, draft->format->name);
     return status;
 }
+
+static void put_json(void *user, const char *at, size_t size)
+{
+    mf_put(user, at, size);
+}
+
+struct mf_json_out mf_draft_json(struct mf_sink *sink)
+{
+    return (struct mf_json_out){ .write = put_json, .user = sink };
+}
+
+enum mf_status mf_draft_measure(const struct mf_draft *draft, mf_put_part *put,
+                                uint64_t *size)
+{
+    struct mf_sink counter;
+
+    mf_sink_init(&counter, draft->env);
+    if (put(draft, &counter) != MF_OK)
+        return draft->env->error.status;
+    *size = counter.offset;
+    return MF_OK;
+}
+
+enum mf_status mf_draft_put(const struct mf_draft *draft, mf_put_part *put,
+                            uint64_t size, struct mf_sink *sink)
+{
+    if (sink->write)
+        return put(draft, sink);
+    mf_put_zeros(sink, size);
+    return MF_OK;
+}

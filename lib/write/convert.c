@@ -17,14 +17,9 @@
 
 /* ---- the index.json ---- */
 
-static void put_json(void *user, const char *at, size_t size)
-{
-    mf_put(user, at, size);
-}
-
 static void put_index(const struct mf_outputs *outputs, struct mf_sink *sink)
 {
-    struct mf_json_out json = { .write = put_json, .user = sink };
+    struct mf_json_out json = mf_draft_json(sink);
     uint64_t size = 0;
 
     for (size_t i = 0; i < outputs->count; i++)
