@@ -16,8 +16,7 @@ enum mf_status mf_writer_wrong_stage(const struct mf_writer *writer,
     static const char *const why[] = {
         [MF_WRITER_LISTING] = "the writer is not open yet",
         [MF_WRITER_PLANNED] =
-            "metadata and tensors can no longer be added: open the "
-            "writer",
+            "metadata and tensors can no longer be added: open it",
         [MF_WRITER_OPEN] = "the header of this file has been written",
         [MF_WRITER_DONE] = "this file has been committed",
         [MF_WRITER_FAILED] = "this writer has failed: make a new one",
