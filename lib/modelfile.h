@@ -51,9 +51,9 @@
  * an empty model; mf_env_error(NULL) is an error of its own; functions without
  * a result do nothing.
  *
- * Options: an option struct begins with its size, which the program sets:
+ * Options: an option struct begins with its size, which the program sets, as in
  *
- *     struct mf_open_options options = { sizeof(options) };
+ *   struct mf_open_options options = { .size = sizeof(options) };
  *
  * So a library with more options knows which ones a program was compiled with;
  * the others have their defaults.  Zero is the default of every other member.
@@ -854,7 +854,8 @@ mf_model_quantize(struct mf_model *model, const char *path,
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
  *
- *     struct mf_writer_options options = { sizeof(options), "gguf" };
+ *     struct mf_writer_options options = { .size = sizeof(options),
+ *                                          .format = "gguf" };
  *     mf_writer_new(env, &options, &writer);
  *     mf_writer_set(writer, &(struct mf_edit){
  *         .key = "general.architecture", .type = MF_VALUE_STRING,

@@ -249,7 +249,7 @@ static void big_endian_fields(void **state)
 
 /* ---- drafts ---- */
 
-/* One dimension more than names_and_ranks tries without a limit. */
+/* As many dimensions as names_and_ranks tries. */
 static const uint64_t shape[] = { 32, 1ULL << 62, 1, 1, 1, 1, 1, 1, 1, 1 };
 
 static void add(struct mf_draft *draft, const char *name, uint32_t rank,
