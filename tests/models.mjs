@@ -18,7 +18,7 @@ const folder = process.argv[2];
 const FAULTS = {
     "bad_column_major.apr": ["refused", /column-major/],
     "bad_header_crc.apr": ["refused", /checksum/],
-    "bad_dtype_2.apr": ["TENSOR-SIZE", /'bias' takes 4 bytes, .* bf16/],
+    "bad_dtype_2.apr": ["TENSOR-SIZE", /'bias' has 4 bytes, .*bf16/],
     "bad_oob_offset.apr": ["TENSOR-BOUNDS", /'weights' .*\(offset 1099511628160, /],
     "bad_truncated_data.apr": ["TENSOR-BOUNDS", /'weights' .*data ends at 400/],
     "bad_unsorted_index.apr": ["APR-INDEX-ORDER", /'bias'.* 'weights'/],
