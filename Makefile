@@ -52,7 +52,8 @@ RELRO   := -Wl,-z,relro -Wl,-z,now
 RELRO   := $(call each,$(RELRO))
 PIE     := $(call known,-pie)
 endif
-COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(SANITIZE)
+# OWN: what one object needs, whatever CFLAGS the command line gives.
+COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(OWN) $(SANITIZE)
 # A sanitizer's functions come with the program, not with the library.
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
@@ -120,16 +121,16 @@ $(BUILD)/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/base/threads.o: private CFLAGS += $(THREADS)
+$(BUILD)/lib/base/threads.o: private OWN := $(THREADS)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
-$(BUILD)/lib/lanes/scan_portable.o: private CFLAGS += -O3
+$(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
 ifneq (,$(X86_64))
-$(BUILD)/lib/lanes/scan_avx2.o: private CFLAGS += -O3 -mavx2
-$(BUILD)/lib/lanes/scan_avx512.o: private CFLAGS += -O3 -mavx512bw -mavx512vl \
+$(BUILD)/lib/lanes/scan_avx2.o: private OWN := -O3 -mavx2
+$(BUILD)/lib/lanes/scan_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl \
     -mprefer-vector-width=512
-$(BUILD)/lib/lanes/xxh3_avx2.o: private CFLAGS += -mavx2
-$(BUILD)/lib/lanes/xxh3_avx512.o: private CFLAGS += -mavx512f
+$(BUILD)/lib/lanes/xxh3_avx2.o: private OWN := -mavx2
+$(BUILD)/lib/lanes/xxh3_avx512.o: private OWN := -mavx512f
 endif
 
 # What these allow the compiler changes no result.  Nothing that does is on:
@@ -218,7 +219,7 @@ $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
 TOY      := $(BUILD)/toy
 TOY_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/toy/*.c)) \
             $(TOY)/lib/model/formats.o
-$(TOY_OBJ): private CFLAGS += -iquote $(TOY)
+$(TOY_OBJ): private OWN := -iquote $(TOY)
 
 $(TOY)/lib/model/formats.def: lib/model/formats.def
 	@mkdir -p $(@D)
