@@ -30,25 +30,6 @@ static uint64_t get_u64(const uint8_t *at)
     return value;
 }
 
-bool mf_journal_read_all(int fd, uint64_t offset, void *bytes, size_t size)
-{
-    uint8_t *into = bytes;
-
-    while (size > 0) {
-        ssize_t got;
-
-        MF_AGAIN(got, pread(fd, into, size, (off_t)offset));
-        if (got == 0)
-            errno = EIO;
-        if (got <= 0)
-            return false;
-        into += got;
-        offset += (uint64_t)got;
-        size -= (size_t)got;
-    }
-    return true;
-}
-
 bool mf_journal_write_all(int fd, uint64_t offset, const void *bytes,
                           size_t size)
 {
@@ -133,15 +114,15 @@ static const char *read_head(struct mf_journal *journal, uint64_t size)
     if (size > MF_JOURNAL_MAX)
         return "is larger than a journal can be";
     if (size < MF_JOURNAL_HEAD + MF_JOURNAL_ROW + MF_JOURNAL_SUM ||
-        !mf_journal_read_all(journal->fd, 0, bytes, MF_JOURNAL_HEAD) ||
+        !mf_fd_read(journal->fd, 0, bytes, MF_JOURNAL_HEAD) ||
         memcmp(bytes, MF_JOURNAL_MAGIC, 8) != 0)
         return "is not a journal of this version";
     journal->file_size = get_u64(bytes + 8);
     count = get_u64(bytes + 16);
     if (count < 1 || count > MF_PATCHES_MAX ||
         size < MF_JOURNAL_HEAD + MF_JOURNAL_ROW * count + MF_JOURNAL_SUM ||
-        !mf_journal_read_all(journal->fd, MF_JOURNAL_HEAD, bytes,
-                             MF_JOURNAL_ROW * (size_t)count))
+        !mf_fd_read(journal->fd, MF_JOURNAL_HEAD, bytes,
+                    MF_JOURNAL_ROW * (size_t)count))
         return "is damaged: its count of patches is invalid";
     journal->count = (size_t)count;
     for (size_t i = 0; i < journal->count; i++) {
@@ -160,11 +141,11 @@ static const char *check_digest(struct mf_digest *digest, int fd, uint64_t size)
     size -= MF_JOURNAL_SUM;
     for (uint64_t at = 0, some; at < size; at += some) {
         some = size - at < sizeof(bytes) ? size - at : sizeof(bytes);
-        if (!mf_journal_read_all(fd, at, bytes, (size_t)some))
+        if (!mf_fd_read(fd, at, bytes, (size_t)some))
             return "cannot be read";
         mf_digest_add(digest, bytes, (size_t)some);
     }
-    if (!mf_journal_read_all(fd, size, expected, sizeof(expected)))
+    if (!mf_fd_read(fd, size, expected, sizeof(expected)))
         return "cannot be read";
     mf_digest_finish(digest, found);
     return memcmp(expected, found, sizeof(expected)) == 0
@@ -225,11 +206,10 @@ static bool compare_patch(struct comparison *comparison,
         uint64_t old_at = patch->old_at + at;
 
         size = mf_journal_piece(patch->size - at);
-        if (!mf_journal_read_all(fd, patch->offset + at, comparison->now,
-                                 size) ||
-            !mf_journal_read_all(journal->fd, old_at, comparison->old, size) ||
-            !mf_journal_read_all(journal->fd, old_at + patch->size,
-                                 comparison->new, size))
+        if (!mf_fd_read(fd, patch->offset + at, comparison->now, size) ||
+            !mf_fd_read(journal->fd, old_at, comparison->old, size) ||
+            !mf_fd_read(journal->fd, old_at + patch->size, comparison->new,
+                        size))
             return false;
         compare_chunk(comparison, size);
     }

@@ -38,7 +38,7 @@ static bool copy_patch(const struct mf_journal *journal,
 
     for (uint64_t at = 0; at < patch->size; at += size) {
         size = mf_journal_piece(patch->size - at);
-        if (!mf_journal_read_all(journal->fd, from + at, chunk, size) ||
+        if (!mf_fd_read(journal->fd, from + at, chunk, size) ||
             !mf_journal_write_all(fd, patch->offset + at, chunk, size))
             return false;
     }

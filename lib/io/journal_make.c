@@ -32,6 +32,7 @@
 #include "lib/base/signals.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/io/source.h"
 #include "lib/io/temporary.h"
 
 /* ---- trust ---- */
@@ -192,8 +193,8 @@ static enum mf_status put_old(struct builder *builder,
     for (uint64_t at = 0, some; at < patch->size; at += some) {
         some = patch->size - at;
         some = some < sizeof(bytes) ? some : sizeof(bytes);
-        if (!mf_journal_read_all(builder->lock->fd, patch->offset + at, bytes,
-                                 (size_t)some))
+        if (!mf_fd_read(builder->lock->fd, patch->offset + at, bytes,
+                        (size_t)some))
             return mf_fail(builder->env, MF_ERR_IO, patch->offset + at,
                            "cannot be read: %s", strerror(errno));
         if (put(builder, bytes, (size_t)some) != MF_OK)

@@ -32,8 +32,7 @@ static inline size_t mf_journal_piece(uint64_t left)
     return left < MF_JOURNAL_CHUNK ? (size_t)left : MF_JOURNAL_CHUNK;
 }
 
-/* All of size bytes; false with errno set. */
-bool mf_journal_read_all(int fd, uint64_t offset, void *bytes, size_t size);
+/* Writes all of size bytes; false with errno set. */
 bool mf_journal_write_all(int fd, uint64_t offset, const void *bytes,
                           size_t size);
 

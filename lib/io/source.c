@@ -15,9 +15,10 @@
 /* Linux reads at most 2 GiB less a page at once. */
 #define READ_MAX ((size_t)1 << 30)
 
-/* All of size bytes; false with errno set if they cannot be read. */
-static bool read_all(int fd, uint64_t offset, uint8_t *into, size_t size)
+bool mf_fd_read(int fd, uint64_t offset, void *bytes, size_t size)
 {
+    uint8_t *into = bytes;
+
     while (size > 0) {
         ssize_t got;
 
@@ -45,8 +46,8 @@ static bool apply_overlay(const struct mf_overlay *overlay, uint64_t offset,
         uint64_t end = offset + size < stop ? offset + size : stop;
 
         if (from < end &&
-            !read_all(overlay->fd, overlay->span[i].at + (from - start),
-                      buffer + (from - offset), (size_t)(end - from)))
+            !mf_fd_read(overlay->fd, overlay->span[i].at + (from - start),
+                        buffer + (from - offset), (size_t)(end - from)))
             return false;
     }
     return true;

@@ -80,4 +80,8 @@ enum mf_status mf_source_read(struct mf_env *env,
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source);
 
+/* Reads all of size bytes at offset of an open file; false with errno set, EIO
+ * if the file ends before. */
+bool mf_fd_read(int fd, uint64_t offset, void *bytes, size_t size);
+
 #endif
