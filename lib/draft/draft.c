@@ -79,6 +79,35 @@ struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key)
     return NULL;
 }
 
+/* The key with the architecture for its "*"; NULL where the architecture is
+ * missing, or too long. */
+static const char *full_key(const struct mf_draft *draft, const char *key,
+                            char *out, size_t capacity)
+{
+    const struct mf_entry *entry = mf_draft_find(draft, "general.architecture");
+    const char *star = strchr(key, '*');
+    size_t before = (size_t)(star - key), size;
+
+    if (!entry || entry->type != MF_VALUE_STRING || !entry->text.at)
+        return NULL;
+    size = entry->text.size;
+    if (size >= capacity - strlen(key))
+        return NULL;
+    memcpy(out, key, before);
+    memcpy(out + before, entry->text.at, size);
+    strcpy(out + before + size, star + 1);
+    return out;
+}
+
+struct mf_entry *mf_draft_find_of(const struct mf_draft *draft, const char *key)
+{
+    char full[256];
+
+    if (strchr(key, '*') && !full_key(draft, key, full, sizeof(full)))
+        return NULL;
+    return mf_draft_find(draft, strchr(key, '*') ? full : key);
+}
+
 struct mf_str mf_draft_key_at(const void *draft, size_t entry)
 {
     return ((const struct mf_draft *)draft)->entry[entry].key;

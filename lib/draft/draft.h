@@ -155,6 +155,11 @@ struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft);
 
 /* The entry of that key, or NULL. */
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key);
+
+/* The same, with the architecture for a "*" in the key: "*.block_count". */
+struct mf_entry *mf_draft_find_of(const struct mf_draft *draft,
+                                  const char *key);
+
 void mf_draft_remove(struct mf_draft *draft, struct mf_entry *entry);
 
 /* For a struct mf_names whose table is a draft. */

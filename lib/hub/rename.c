@@ -31,21 +31,6 @@
 
 /* ---- what the metadata says ---- */
 
-/* The entry for an architecture and a tail, "llama" and ".block_count". */
-static const struct mf_entry *find_of(const struct mf_draft *facts,
-                                      struct mf_str name, const char *tail)
-{
-    for (size_t i = 0; i < facts->entry_count; i++) {
-        struct mf_str key = facts->entry[i].key;
-
-        if (key.size == name.size + strlen(tail) &&
-            memcmp(key.at, name.at, name.size) == 0 &&
-            memcmp(key.at + name.size, tail, strlen(tail)) == 0)
-            return &facts->entry[i];
-    }
-    return NULL;
-}
-
 /* At NULL where it is missing. */
 static struct mf_str architecture_of(const struct mf_draft *facts)
 {
@@ -57,10 +42,9 @@ static struct mf_str architecture_of(const struct mf_draft *facts)
 }
 
 /* 0 where it is missing or not one number. */
-static uint64_t count_of(const struct mf_draft *facts, struct mf_str name,
-                         const char *tail)
+static uint64_t count_of(const struct mf_draft *facts, const char *key)
 {
-    const struct mf_entry *entry = find_of(facts, name, tail);
+    const struct mf_entry *entry = mf_draft_find_of(facts, key);
     union mf_number number;
 
     return entry && mf_number_as(entry->type, entry->number, MF_VALUE_U32,
@@ -79,7 +63,7 @@ static enum mf_status complete_facts(struct mf_draft *facts,
 
     if (name.at && !mf_hub_class_named(name))
         return mf_hub_class_unknown(model->env, name);
-    if (!name.at || !find_of(facts, name, ".block_count"))
+    if (!name.at || !mf_draft_find_of(facts, "*.block_count"))
         return mf_hub_read(facts, model, result);
     return result && to == MF_NAMING_GGUF
                ? mf_hub_add_rope_factors(facts, model, result)
@@ -104,12 +88,12 @@ static enum mf_status read_facts(struct mf_renaming *renaming,
                        "'general.architecture' is not the name of an "
                        "architecture");
     renaming->family = class->family;
-    renaming->heads = count_of(facts, name, ".attention.head_count");
-    renaming->heads_kv = count_of(facts, name, ".attention.head_count_kv");
-    if (!find_of(facts, name, ".attention.head_count_kv"))
+    renaming->heads = count_of(facts, "*.attention.head_count");
+    renaming->heads_kv = count_of(facts, "*.attention.head_count_kv");
+    if (!mf_draft_find_of(facts, "*.attention.head_count_kv"))
         renaming->heads_kv = renaming->heads;
-    renaming->layers = count_of(facts, name, ".block_count");
-    renaming->vocabulary = count_of(facts, name, ".vocab_size");
+    renaming->layers = count_of(facts, "*.block_count");
+    renaming->vocabulary = count_of(facts, "*.vocab_size");
     renaming->predicting = result ? result->predicting : 0;
     return MF_OK;
 }

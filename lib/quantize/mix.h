@@ -134,12 +134,8 @@ bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,
 
 /* ---- mix_meta.c ---- */
 
-/* The entry of that key, in which "*" stands for the architecture; NULL where
- * it is missing. */
-struct mf_entry *mf_draft_find_of(const struct mf_draft *draft,
-                                  const char *key);
-
-/* Its value, or the first element of an array; 0 where it is missing. */
+/* The value of that key (as in mf_draft_find_of), or the first element of an
+ * array; 0 where it is missing. */
 enum mf_status mf_draft_number(const struct mf_draft *draft, const char *key,
                                uint64_t *number);
 
