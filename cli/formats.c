@@ -6,23 +6,15 @@
 
 #include <string.h>
 
-bool formats_is_main(size_t row, const struct mf_format_info *format)
+bool formats_is_main(const struct mf_format_info *format)
 {
-    size_t size = strlen(format->suffix);
-    struct mf_format_info other;
-
-    for (size_t i = 0; mf_format_at(i, &other); i++)
-        if (strcmp(other.name, format->name) == 0 &&
-            (strlen(other.suffix) < size ||
-             (i < row && strlen(other.suffix) == size)))
-            return false;
-    return true;
+    return *format->variant == 0;
 }
 
 bool formats_find(const char *name, struct mf_format_info *out)
 {
     for (size_t row = 0; mf_format_at(row, out); row++)
-        if (strcmp(out->name, name) == 0 && formats_is_main(row, out))
+        if (strcmp(out->name, name) == 0 && formats_is_main(out))
             return true;
     return false;
 }
@@ -44,7 +36,7 @@ const char *formats_name(enum formats which, size_t index)
     struct mf_format_info format;
 
     for (size_t row = 0; mf_format_at(row, &format); row++)
-        if (format.can_write && formats_is_main(row, &format) &&
+        if (format.can_write && formats_is_main(&format) &&
             (which != FORMATS_BLOCKS || formats_holds_blocks(format.name)) &&
             index-- == 0)
             return format.name;

@@ -17,10 +17,10 @@ enum formats {
 const char *formats_name(enum formats which, size_t index);
 
 /* A format has several rows in the library, one for each dialect.  True for the
- * main row: the one with the shortest suffix. */
-bool formats_is_main(size_t row, const struct mf_format_info *format);
+ * main row, which has no variant. */
+bool formats_is_main(const struct mf_format_info *format);
 
-/* The main row of a format; false if there is no format of that name. */
+/* Finds the main row of a format; false if the name is unknown. */
 bool formats_find(const char *name, struct mf_format_info *out);
 
 /* Whether a model can be quantized into the format. */

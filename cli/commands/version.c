@@ -32,7 +32,7 @@ static void formats_json(struct run *run)
     mf_json_key(&run->json, "formats");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; mf_format_at(i, &format); i++) {
-        if (!formats_is_main(i, &format))
+        if (!formats_is_main(&format))
             continue;
         mf_json_begin(&run->json, '{');
         json_text(run, "name", format.name);
@@ -57,7 +57,7 @@ static void types_json(struct run *run)
         json_number(run, "block", type.block);
         json_number(run, "bytes", type.size);
         for (size_t k = 0; mf_format_at(k, &format); k++)
-            if (formats_is_main(k, &format))
+            if (formats_is_main(&format))
                 json_bool(run, format.name, mf_type_in(type.name, format.name));
         mf_json_end(&run->json, '}');
     }

@@ -132,7 +132,7 @@ static struct suffixes suffixes(void)
     size_t size = 0;
 
     for (size_t i = 0; mf_format_at(i, &format); i++)
-        if (format.can_write && formats_is_main(i, &format) &&
+        if (format.can_write && formats_is_main(&format) &&
             size < sizeof(all.text))
             size +=
                 (size_t)snprintf(all.text + size, sizeof(all.text) - size,
