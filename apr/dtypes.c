@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dtypes.c - which type a dtype byte stands for
+ * dtypes.c - the type of a dtype byte
  *
  * aprender and ggml number types differently, APR files use both numberings,
  * and nothing in the file says which.  What differs is the size: the index has
