@@ -542,6 +542,17 @@ enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };
 /* "note", "warning", "error". */
 MF_API const char *mf_severity_name(enum mf_severity severity);
 
+/* Who reads a model. */
+enum mf_readers {
+    MF_READER_SPEC = 1,         /* any that follows the specification */
+    MF_READER_LLAMA = 2,        /* llama.cpp v0.5.0, which reads GGUF */
+    MF_READER_TRANSFORMERS = 4, /* transformers, which reads safetensors */
+    MF_READERS_ALL = 7
+};
+
+/* "spec", "llama.cpp", "transformers", "all"; NULL for other numbers. */
+MF_API const char *mf_readers_name(enum mf_readers reader);
+
 #define MF_FINDINGS_MAX 1000 /* kept, unless findings_max says otherwise */
 
 struct mf_finding {
@@ -574,6 +585,9 @@ struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */
     enum mf_severity severity; /* of the usual case */
     const char *meaning;       /* in a line */
+    uint32_t readers; /* of enum mf_readers: those that an error breaks */
+    bool when_asked;  /* an error only for a reader that is asked for, for which
+                         a breach of the usual severity is one */
 };
 
 /* All rules: index from 0 until it returns false. */

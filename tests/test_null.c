@@ -435,6 +435,12 @@ static void null_mf_rule_at(void)
     assert_false(mf_rule_at(0, NULL));
 }
 
+static void null_mf_readers_name(void)
+{
+    assert_non_null(mf_readers_name(MF_READER_SPEC));
+    assert_null(mf_readers_name((enum mf_readers)8));
+}
+
 static void null_mf_severity_name(void)
 {
     assert_non_null(mf_severity_name(MF_NOTE));
@@ -697,6 +703,7 @@ static const struct {
     { "mf_model_quantize", null_mf_model_quantize },
     { "mf_reason_at", null_mf_reason_at },
     { "mf_rule_at", null_mf_rule_at },
+    { "mf_readers_name", null_mf_readers_name },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
     { "mf_status_name", null_mf_status_name },

@@ -4,25 +4,56 @@
  */
 #include "lib/base/rules.h"
 
+/* Readers as rules.def names them. */
+enum {
+    NOBODY = 0,
+    SPEC = MF_READER_SPEC,
+    LLAMA = MF_READER_LLAMA,
+    TRANSFORMERS = MF_READER_TRANSFORMERS,
+    ALL = MF_READERS_ALL
+};
+
 const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
-#define RULE(NAME, id, severity, meaning)  { id, MF_##severity, meaning },
-#define REFUSAL(NAME, id, status, meaning) { id, MF_ERROR, meaning },
+#define RULE(NAME, id, severity, readers, meaning)                             \
+    { id, MF_##severity, meaning, readers, false },
+#define ASKED(NAME, id, severity, readers, meaning)                            \
+    { id, MF_##severity, meaning, readers, true },
+#define REFUSAL(NAME, id, status, readers, meaning)                            \
+    { id, MF_ERROR, meaning, readers, false },
 #include "lib/base/rules.def"
 #undef REFUSAL
+#undef ASKED
 #undef RULE
 };
 
 enum mf_status mf_rule_status(enum mf_rule rule)
 {
     static const uint8_t statuses[MF_RULE_COUNT] = {
-#define RULE(NAME, id, severity, meaning)  MF_ERR_CORRUPT,
-#define REFUSAL(NAME, id, status, meaning) MF_ERR_##status,
+#define RULE(NAME, id, severity, readers, meaning)  MF_ERR_CORRUPT,
+#define ASKED(NAME, id, severity, readers, meaning) MF_ERR_CORRUPT,
+#define REFUSAL(NAME, id, status, readers, meaning) MF_ERR_##status,
 #include "lib/base/rules.def"
 #undef REFUSAL
+#undef ASKED
 #undef RULE
     };
 
     return (enum mf_status)statuses[rule];
+}
+
+const char *mf_readers_name(enum mf_readers reader)
+{
+    switch (reader) {
+    case MF_READER_SPEC:
+        return "spec";
+    case MF_READER_LLAMA:
+        return "llama.cpp";
+    case MF_READER_TRANSFORMERS:
+        return "transformers";
+    case MF_READERS_ALL:
+        return "all";
+    }
+    return NULL;
 }
 
 const char *mf_severity_name(enum mf_severity severity)

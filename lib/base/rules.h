@@ -8,10 +8,12 @@
 #include "lib/modelfile.h"
 
 enum mf_rule {
-#define RULE(NAME, id, severity, meaning)  MF_RULE_##NAME,
-#define REFUSAL(NAME, id, status, meaning) MF_RULE_##NAME,
+#define RULE(NAME, id, severity, readers, meaning)  MF_RULE_##NAME,
+#define ASKED(NAME, id, severity, readers, meaning) MF_RULE_##NAME,
+#define REFUSAL(NAME, id, status, readers, meaning) MF_RULE_##NAME,
 #include "lib/base/rules.def"
 #undef REFUSAL
+#undef ASKED
 #undef RULE
     MF_RULE_COUNT
 };

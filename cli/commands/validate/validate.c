@@ -6,12 +6,9 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <strings.h>
 
-#include "cli/answer.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
-#include "cli/nearest.h"
 #include "cli/report.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
@@ -144,88 +141,6 @@ static const struct report_form *form_of(void)
     return forms[options.form];
 }
 
-/* ---- rules ---- */
-
-static void rule_json(struct run *run, const struct mf_rule_info *rule)
-{
-    json_text(run, "id", rule->id);
-    json_text(run, "severity", mf_severity_name(rule->severity));
-    json_text(run, "meaning", rule->meaning);
-}
-
-static void rules_json(struct run *run)
-{
-    struct mf_rule_info rule;
-
-    answer_begin(run);
-    mf_json_key(&run->json, "rules");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; mf_rule_at(i, &rule); i++) {
-        mf_json_begin(&run->json, '{');
-        rule_json(run, &rule);
-        mf_json_end(&run->json, '}');
-    }
-    mf_json_end(&run->json, ']');
-    answer_end(run);
-    out_text(&run->out, "\n");
-}
-
-static void list_rules(struct run *run)
-{
-    struct mf_rule_info rule;
-
-    for (size_t i = 0; mf_rule_at(i, &rule); i++) {
-        out_column(&run->out, str_of(rule.id), 20, false);
-        out_column(&run->out, str_of(mf_severity_name(rule.severity)), 9,
-                   false);
-        if (run->out.columns > 0)
-            out_wrapped(&run->out, rule.meaning, 29);
-        else
-            out_line(&run->out, rule.meaning); /* one line each, for scripts */
-    }
-}
-
-static const char *next_rule(void *state)
-{
-    size_t *index = state;
-    struct mf_rule_info rule;
-
-    return mf_rule_at((*index)++, &rule) ? rule.id : NULL;
-}
-
-static void explain_rule(struct run *run, const struct mf_rule_info *rule)
-{
-    const char *text = rule_text(rule->id);
-
-    if (run->options->json) {
-        answer_begin(run);
-        rule_json(run, rule);
-        json_text(run, "text", text);
-        answer_end(run);
-        out_text(&run->out, "\n");
-        return;
-    }
-    out_format(&run->out, "%s\n\n", rule->id);
-    out_wrapped(&run->out, text, 0);
-}
-
-static void explain(struct run *run, const char *id)
-{
-    struct mf_rule_info rule;
-    struct nearest nearest;
-    size_t index = 0;
-
-    for (size_t i = 0; mf_rule_at(i, &rule); i++)
-        if (strcasecmp(rule.id, id) == 0 && rule_text(rule.id)) {
-            explain_rule(run, &rule);
-            return;
-        }
-    nearest = nearest_word(id, next_rule, &index);
-    report_usage(run, "unknown rule '%.60s'%s", id,
-                 *nearest.hint ? nearest.hint
-                               : "; see: modelfile validate --rules");
-}
-
 /* ---- the command ---- */
 
 /* model NULL: reports the error of the env. */
@@ -271,22 +186,6 @@ static size_t findings_to_keep(void)
                                                   : SIZE_MAX;
 }
 
-/* --rules and --explain, which read no file. */
-static void show_rules(struct run *run)
-{
-    const char *option = options.rules ? "--rules" : "--explain";
-
-    if (run->operand_count > 0)
-        report_usage(run, "unexpected argument '%.200s': '%s' takes no file",
-                     run->operand[0], option);
-    else if (options.rules && options.explain)
-        report_usage(run, "'--rules' and '--explain' cannot both be given");
-    else if (options.rules)
-        (run->options->json ? rules_json : list_rules)(run);
-    else
-        explain(run, options.explain);
-}
-
 static void validate(struct run *run)
 {
     const char *path = options.baseline;
@@ -295,7 +194,7 @@ static void validate(struct run *run)
         options.form = FORM_JSON;
     run->options->json = options.form == FORM_JSON;
     if (options.rules || options.explain) {
-        show_rules(run);
+        rules_show(run, options.rules, options.explain);
         return;
     }
     if (run->operand_count == 0) {

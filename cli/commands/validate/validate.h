@@ -105,6 +105,11 @@ void baseline_release(struct run *run, struct baseline *baseline);
 bool baseline_has(struct run *run, struct baseline *baseline,
                   const struct result *result);
 
+/* ---- rules.c ---- */
+
+/* --rules: all, and --explain: the one with that id, or NULL. */
+void rules_show(struct run *run, bool all, const char *id);
+
 /* The paragraph of docs/rules.md for a rule, or NULL; made by rules_text.awk.
  */
 const char *rule_text(const char *id);
