@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "lib/base/names.h"
+#include "lib/model/name_pattern.h"
 
 /* ---- names ---- */
 
@@ -54,55 +55,6 @@ static enum mf_status add_rows(struct mf_names *names, struct mf_arena *arena,
             mf_names_add(names, 2 * i + 1);
     }
     return MF_OK;
-}
-
-/* The longest name in the table takes 55 bytes. */
-#define PATTERN_MAX 64
-
-struct pattern {
-    char text[PATTERN_MAX];
-    struct mf_str name; /* with "*" for each number */
-    bool has_block;
-    uint64_t block; /* the first number */
-};
-
-/* The count of digits from `at` on, if they are a whole part between dots. */
-static size_t digits_at(struct mf_str name, size_t at)
-{
-    size_t end = at;
-
-    if (at > 0 && name.at[at - 1] != '.')
-        return 0;
-    while (end < name.size && name.at[end] >= '0' && name.at[end] <= '9')
-        end++;
-    return end == name.size || name.at[end] != '.' ? 0 : end - at;
-}
-
-/* False for a name that cannot be in the table: too long, or with a number of
- * more than nine digits. */
-static bool make_pattern(struct mf_str name, struct pattern *out)
-{
-    size_t size = 0, at = 0;
-
-    out->has_block = false;
-    out->block = 0;
-    while (at < name.size) {
-        size_t digits = digits_at(name, at);
-
-        if (digits > 9 || size == PATTERN_MAX)
-            return false;
-        if (digits == 0) {
-            out->text[size++] = name.at[at++];
-            continue;
-        }
-        for (size_t i = 0; i < digits && !out->has_block; i++)
-            out->block = out->block * 10 + (uint64_t)(name.at[at + i] - '0');
-        out->has_block = true;
-        out->text[size++] = '*';
-        at += digits;
-    }
-    out->name = (struct mf_str){ out->text, size };
-    return true;
 }
 
 /* ---- shapes ---- */
@@ -179,11 +131,11 @@ static void check_tensor(struct mf_model *model, const struct mf_record *record,
                          struct mf_lengths *lengths, struct mf_shapes *out)
 {
     const struct mf_tensor_row *row;
-    struct pattern pattern;
+    struct mf_name_pattern pattern;
     size_t entry;
 
-    if (!make_pattern((struct mf_str){ record->name, record->name_size },
-                      &pattern))
+    if (!mf_name_pattern_make(
+            (struct mf_str){ record->name, record->name_size }, &pattern))
         return;
     entry = mf_names_find(names, pattern.name);
     if (entry == MF_NOT_FOUND)
@@ -232,7 +184,7 @@ enum mf_status mf_shapes_check(struct mf_model *model,
 
 /* The row's name with number for its first "*" and 0 for a second one. */
 struct row_name {
-    char text[PATTERN_MAX + 24];
+    char text[MF_NAME_PATTERN_MAX + 24];
 };
 
 static struct row_name row_name(const char *name, uint64_t number)
