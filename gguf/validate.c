@@ -154,6 +154,50 @@ static void check_quantization_version(struct mf_index *index)
     }
 }
 
+/* ---- sizes ---- */
+
+/* llama.cpp counts in 64 bits, but some readers keep 32 of a dimension.  A
+ * tensor without elements has no data to be misread. */
+static void check_dimensions(struct mf_index *index)
+{
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t elements = 1;
+        uint8_t at = 0;
+
+        mf_elements(record->dim, record->rank, &elements);
+        while (at < record->rank && record->dim[at] <= UINT32_MAX)
+            at++;
+        if (at < record->rank && elements > 0)
+            mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_DIM_LARGE,
+                             record->entry,
+                             "dimension %u of tensor '%s' is %" PRIu64
+                             "; some readers keep the low 32 bits, %" PRIu64,
+                             at, mf_record_name(record).text, record->dim[at],
+                             record->dim[at] & UINT32_MAX);
+    }
+}
+
+/* ggml adds up the padded sizes, also of tensors whose data is missing. */
+static void check_sum(struct mf_index *index, const struct mf_part *part)
+{
+    uint64_t sum = 0, padded;
+
+    for (size_t i = 0; i < part->count; i++) {
+        const struct mf_record *record = &index->tensor[part->first + i];
+
+        if (mf_align_up(record->size, part->alignment, &padded) &&
+            mf_add(sum, padded, &sum) && sum <= INT64_MAX)
+            continue;
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_OVERFLOW,
+                         record->entry,
+                         "the tensors up to '%s' add up to more than 2^63 "
+                         "bytes",
+                         mf_record_name(record).text);
+        return;
+    }
+}
+
 /* ---- layout ---- */
 
 /* ggml expects each tensor to start where the previous one, padded, ends. */
@@ -206,8 +250,10 @@ void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
     check_cut_names(index);
     check_file_type(index);
     check_quantization_version(index);
+    check_dimensions(index);
     for (size_t i = 0; i < part_count; i++) {
         check_order(index, &parts[i]);
         check_padding(index, &parts[i]);
+        check_sum(index, &parts[i]);
     }
 }

@@ -593,6 +593,25 @@ struct mf_rule_info {
 /* All rules: index from 0 until it returns false. */
 MF_API bool mf_rule_at(size_t index, struct mf_rule_info *out);
 
+/* An attack on a reader of models, or a crash of one, that a file was made for.
+ */
+struct mf_attack_info {
+    const char *id;      /* "CVE-2024-23496", "llama.cpp #24759" */
+    const char *rule;    /* the id of the rule that finds such a file */
+    const char *meaning; /* what happened, in a line */
+};
+
+/* All of them, one rule each: index from 0 until it returns false. An id with
+ * several rules comes several times. */
+MF_API bool mf_attack_at(size_t index, struct mf_attack_info *out);
+
+/* Whether a finding is what such a file has: the rule, the field and a value in
+ * the range that did the harm. It says nothing of who made the file. format is
+ * that of the model, NULL if it could not be opened; of an error, rule and
+ * message make a finding. */
+MF_API bool mf_attack_fits(size_t index, const char *format,
+                           const struct mf_finding *finding);
+
 /* ---- Writing ------------------------------------------------------------- */
 
 /* A change of one metadata key: sets it, or removes it if unset. */

@@ -425,6 +425,17 @@ static void null_mf_model_quantize(void)
               &dry, NULL));
 }
 
+static void null_mf_attack_at(void)
+{
+    assert_false(mf_attack_at(0, NULL));
+}
+
+static void null_mf_attack_fits(void)
+{
+    assert_false(mf_attack_fits(0, NULL, NULL));
+    assert_false(mf_attack_fits(0, NULL, &(struct mf_finding){ 0 }));
+}
+
 static void null_mf_reason_at(void)
 {
     assert_false(mf_reason_at(0, NULL));
@@ -701,6 +712,8 @@ static const struct {
     { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_pattern_check", null_mf_pattern_check },
     { "mf_model_quantize", null_mf_model_quantize },
+    { "mf_attack_at", null_mf_attack_at },
+    { "mf_attack_fits", null_mf_attack_fits },
     { "mf_reason_at", null_mf_reason_at },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_readers_name", null_mf_readers_name },

@@ -112,9 +112,11 @@ static uint64_t block_count_at(const struct mf_model *model)
 static void check_block_count(struct mf_model *model,
                               const struct mf_lengths *lengths)
 {
+    bool is_gguf = model->format->naming == MF_NAMING_GGUF;
+
     if (lengths->blocks > MF_BLOCKS_MAX)
-        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_MODEL_BLOCKS,
-                      block_count_at(model),
+        mf_index_note(&model->index, 0, is_gguf ? MF_ERROR : MF_WARNING,
+                      MF_RULE_MODEL_BLOCKS, block_count_at(model),
                       "block count %" PRIu64 " is too large (at most %d)",
                       lengths->blocks, MF_BLOCKS_MAX);
 }

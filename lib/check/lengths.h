@@ -49,8 +49,9 @@ enum mf_length {
     MF_LENGTH_COUNT
 };
 
-/* No model has more blocks, and no more memory is reserved for any. */
-#define MF_BLOCKS_MAX 65536
+/* The arrays of llama.cpp have room for so many blocks.  No model has more, and
+ * no more memory is reserved for any. */
+#define MF_BLOCKS_MAX 512
 
 /* A number for all blocks, or one for each. */
 struct mf_by_block {

@@ -12,6 +12,7 @@
 
 #include "lib/check/check.h"
 #include "lib/io/path.h"
+#include "lib/model/formats.h"
 #include "lib/model/model.h"
 #include "lib/model/shard_meta.h"
 
@@ -116,30 +117,21 @@ static enum mf_status check_trailing(struct mf_model *model)
 
 /* ---- the name ---- */
 
-/* The format of the suffix of a name; NULL if it is no format's. */
-static const char *format_of_name(const char *name)
-{
-    for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_name_ends(name, mf_formats[i]->suffix))
-            return mf_formats[i]->name;
-    return NULL;
-}
-
 static void check_names(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
 
     for (size_t i = 0; i < model->file_count; i++) {
         const char *name = mf_base_name(model->file[i].path);
-        const char *claimed = format_of_name(name);
+        const struct mf_format *claimed = mf_format_of_name(name);
 
-        if (!claimed || strcmp(claimed, model->format->name) == 0)
+        if (!claimed || strcmp(claimed->name, model->format->name) == 0)
             continue;
         mf_index_note(index, (uint32_t)i, MF_WARNING, MF_RULE_FILE_NAME,
                       MF_NO_OFFSET,
                       "'%s' has the suffix of %s, but is a %s file",
                       mf_quote((struct mf_str){ name, strlen(name) }).text,
-                      claimed, model->format->name);
+                      claimed->name, model->format->name);
     }
 }
 

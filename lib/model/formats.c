@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "lib/io/path.h"
 #include "lib/model/foreign.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
@@ -104,6 +105,14 @@ bool mf_type_in(const char *type, const char *format)
                 return true;
     }
     return false;
+}
+
+const struct mf_format *mf_format_of_name(const char *name)
+{
+    for (size_t i = 0; mf_formats[i]; i++)
+        if (mf_name_ends(name, mf_formats[i]->suffix))
+            return mf_formats[i];
+    return NULL;
 }
 
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,

@@ -12,7 +12,9 @@
 void finding_line(const struct result *result, put_text *put, void *user)
 {
     const struct mf_finding *finding = &result->finding;
+    const char *attack, *before = " (see ";
     char place[32] = "";
+    size_t next = 0;
 
     put(user, result->path);
     if (*finding->rule) {
@@ -26,6 +28,12 @@ void finding_line(const struct result *result, put_text *put, void *user)
     put(user, place);
     put(user, ": ");
     put(user, finding->message);
+    for (; (attack = finding_attack(result, &next)); before = ", ") {
+        put(user, before);
+        put(user, attack);
+    }
+    if (*before == ',')
+        put(user, ")");
 }
 
 size_t tally_sum(const struct tally *tally)

@@ -96,6 +96,7 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
         answer_begin(run);
         rule_json(run, rule);
         json_text(run, "text", text);
+        rule_attacks(run, rule->id);
         answer_end(run);
         out_text(&run->out, "\n");
         return;
@@ -103,6 +104,7 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
     out_format(&run->out, "%s\n\n", rule->id);
     out_wrapped(&run->out, text, 0);
     readers_line(run, rule);
+    rule_attacks(run, rule->id);
 }
 
 static void explain(struct run *run, const char *id)
@@ -116,6 +118,8 @@ static void explain(struct run *run, const char *id)
             explain_rule(run, &rule);
             return;
         }
+    if (attacks_explain(run, id))
+        return;
     nearest = nearest_word(id, next_rule, &index);
     report_usage(run, "unknown rule '%.60s'%s", id,
                  *nearest.hint ? nearest.hint

@@ -201,6 +201,10 @@ static void file(struct run *run, const struct verdict *verdict)
         json_text(run, "level", mf_severity_name(finding->severity));
         text_object(run, "message", finding->message);
         location(run, verdict->result[i].path, finding->offset);
+        mf_json_key(json, "properties");
+        mf_json_begin(json, '{');
+        finding_attacks(run, &verdict->result[i]);
+        mf_json_end(json, '}');
         mf_json_end(json, '}');
     }
     if (tally_sum(&verdict->unshown) > 0) {

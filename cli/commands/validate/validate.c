@@ -33,7 +33,8 @@ static const struct option table[] = {
     OPTION_ONE_FILE,
     OPTION_FLAG("--rules", options.rules, "list all rules"),
     OPTION_TEXT("--explain", "ID", options.explain,
-                "explain a rule and what to do about it"),
+                "explain a rule and what to do about it, or a known attack; "
+                "'attacks' lists these"),
     OPTIONS_WORK,
     { 0 },
 };
@@ -100,6 +101,7 @@ static void finding_json(struct run *run, const struct result *result)
     else
         mf_json_u64(json, finding->shard);
     json_text(run, "message", finding->message);
+    finding_attacks(run, result);
     mf_json_end(json, '}');
 }
 

@@ -23,8 +23,9 @@ struct verdict_options {
 
 struct result {
     struct mf_finding finding;
-    const char *path; /* the file that the offset is in; without an offset
-                         the operand */
+    const char *path;   /* the file that the offset is in; without an offset
+                           the operand */
+    const char *format; /* of the model; NULL: it could not be opened */
 };
 
 /* Findings by severity. */
@@ -76,6 +77,22 @@ void verdict_release(struct run *run, struct verdict *verdict);
 
 /* How many findings of each file are shown. */
 size_t verdict_limit(const struct verdict_options *options);
+
+/* ---- attacks.c ---- */
+
+/* The known attacks whose files have such a finding, one a call; NULL after the
+ * last.  *next: 0 at first. */
+const char *finding_attack(const struct result *result, size_t *next);
+
+/* The same as the member "known_as" of the current JSON object. */
+void finding_attacks(struct run *run, const struct result *result);
+
+/* Shows the attacks that the rule finds, in JSON as the member "attacks". */
+void rule_attacks(struct run *run, const char *rule);
+
+/* Shows the attack of that id, or all if it is "attacks"; false if there is no
+ * such attack. */
+bool attacks_explain(struct run *run, const char *id);
 
 /* ---- lines.c ---- */
 

@@ -104,7 +104,7 @@ static bool add_findings(struct run *run, const struct mf_model *model,
     const struct mf_model_info *info = mf_model_info(model);
     size_t all = info->error_count + info->warning_count + info->note_count;
     size_t limit = verdict_limit(options), room = all < limit ? all : limit;
-    struct result result;
+    struct result result = { .format = info->format };
 
     if (room > 0)
         verdict->result =
