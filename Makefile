@@ -98,7 +98,7 @@ RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty \
+HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty \
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
@@ -250,9 +250,11 @@ $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
+$(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
+
 $(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lpthread -o $@
+	$(Q)$(LINK) $^ -lpthread -lm -o $@
 
 test: ## installs what is missing, builds, and runs every test
 	@sh tests/install_deps.sh test
