@@ -22,7 +22,7 @@ check "it writes every committed byte, and nothing else" as_committed
 # Faults in what `info` does not read, such as the tensor data.
 unread=" bad-metadata-field.apr bad-footer.apr bad-members-duplicate.apr \
 bad-shard.apr bad-scale.apr bad-data-nan.gguf bad-data-scale.gguf \
-bad-block-count.gguf "
+bad-block-count.gguf bad-norm-f16.gguf "
 
 # judge FILE VERDICT: as fixtures/README.md explains the verdicts.
 judge() {

@@ -203,8 +203,9 @@ static enum mf_status check_known(struct mf_model *model,
     struct mf_shapes shapes;
     enum mf_status status;
 
-    if (family->parts == 0)
-        return MF_OK;
+    status = mf_tensor_types_check(model, name->text);
+    if (status != MF_OK || family->parts == 0)
+        return status;
     if (family->keys >> MF_FACT_HEAD_COUNT & 1)
         check_heads(model, lengths);
     status = mf_shapes_check(model, family, lengths, &shapes);

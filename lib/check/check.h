@@ -41,4 +41,9 @@
  * blocks, tensors. */
 void mf_architecture_check(struct mf_model *model);
 
+/* Finds tensors of types that llama.cpp cannot compute with.  The architecture
+ * is one that it has. */
+enum mf_status mf_tensor_types_check(struct mf_model *model,
+                                     struct mf_str architecture);
+
 #endif
