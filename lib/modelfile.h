@@ -558,7 +558,8 @@ MF_API const char *mf_readers_name(enum mf_readers reader);
 struct mf_finding {
     const char *rule; /* "TENSOR-BOUNDS": stable, static */
     enum mf_severity severity;
-    uint64_t offset; /* in the shard's file, or MF_NO_OFFSET */
+    enum mf_severity usual; /* what severity is without mf_validate_options */
+    uint64_t offset;        /* in the shard's file, or MF_NO_OFFSET */
     uint32_t shard;
     struct mf_str
         tensor; /* the tensor it is about; at is NULL if it is not about one */
@@ -580,6 +581,22 @@ MF_API enum mf_status mf_model_validate(struct mf_model *model);
  * at most 3 MiB in total: NaN and infinite values and block scales, tensors of
  * zeros, padding, checksums. Nothing is decoded. */
 MF_API enum mf_status mf_model_validate_data(struct mf_model *model);
+
+struct mf_validate_options {
+    size_t size;      /* of this struct: see above */
+    uint32_t readers; /* of enum mf_readers: those that have to read the model.
+                         0: all, which leaves out what mf_rule_info.when_asked
+                         says. Otherwise such a breach is an error, and an
+                         error that breaks none of these readers is a note */
+    bool data;        /* as mf_model_validate_data */
+    bool require_known; /* an unknown architecture is an error */
+};
+
+/* The same with options, which may be NULL. Each call judges all findings
+ * anew. MF_ERR_UNSUPPORTED if none of the readers reads the model's format. */
+MF_API enum mf_status
+mf_model_validate_with(struct mf_model *model,
+                       const struct mf_validate_options *options);
 
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */

@@ -388,7 +388,8 @@ static void findings_are_bounded(void **state)
     for (int i = 0; i < 2 * MF_FINDINGS_MAX; i++)
         mf_index_note(&index, 0, MF_ERROR, MF_RULE_DATA_GAP, 0, "number %d", i);
     assert_int_equal(index.finding_count, MF_FINDINGS_MAX);
-    assert_int_equal(index.count_of[MF_ERROR], 2 * MF_FINDINGS_MAX);
+    assert_int_equal(index.tally[MF_RULE_DATA_GAP][MF_ERROR],
+                     2 * MF_FINDINGS_MAX);
     assert_string_equal(index.finding[999].message, "number 999");
     mf_index_release(&index);
 }

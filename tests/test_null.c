@@ -532,6 +532,12 @@ static void null_mf_type_in(void)
     assert_false(mf_type_in("f32", NULL));
 }
 
+static void null_mf_model_validate_with(void)
+{
+    refused(mf_model_validate_with(NULL, NULL));
+    assert_int_equal(mf_model_validate_with(model, NULL), MF_OK);
+}
+
 static void null_mf_model_validate(void)
 {
     refused(mf_model_validate(NULL));
@@ -730,6 +736,7 @@ static const struct {
     { "mf_type_at", null_mf_type_at },
     { "mf_type_in", null_mf_type_in },
     { "mf_model_validate", null_mf_model_validate },
+    { "mf_model_validate_with", null_mf_model_validate_with },
     { "mf_model_validate_data", null_mf_model_validate_data },
     { "mf_value_type_name", null_mf_value_type_name },
     { "mf_values_close", null_mf_values_close },

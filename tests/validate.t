@@ -105,6 +105,54 @@ strict() {
 }
 check "--strict makes warnings errors" strict
 
+# counts ERRORS WARNINGS ARGUMENT...: the numbers of the verdict, and the exit
+# code that follows from them.
+counts() {
+    wanted=$1/$2
+    [ "$1" = 0 ] && wanted_code=0 || wanted_code=1
+    shift 2
+    code=0
+    "$modelfile" validate --json "$@" >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$(number errors)/$(number warnings)" = "$wanted" ] &&
+        [ "$code" = "$wanted_code" ] && return
+    echo "exit code $code, $(number errors)/$(number warnings), not $wanted"
+    return 1
+}
+check "--for all is what is checked without --for" \
+    counts 1 0 --for all fixtures/bad-key-nul.gguf
+check "--for a reader: what breaks it is an error" \
+    counts 1 0 --for spec fixtures/bad-key-nul.gguf
+check "what does not is a note" \
+    counts 0 0 --for llama.cpp fixtures/bad-key-nul.gguf
+check "a warning is an error for the reader that was asked for" \
+    counts 1 0 --for spec fixtures/bad-key-style.gguf
+check "and stays one for others" \
+    counts 0 1 --for llama.cpp fixtures/bad-key-style.gguf
+check "and without --for" counts 0 1 fixtures/bad-key-style.gguf
+check "an unknown architecture is a note" counts 0 0 fixtures/good-base.gguf
+check "and an error with --require-known" \
+    counts 1 0 --require-known fixtures/good-base.gguf
+
+spared() {
+    "$modelfile" validate --quiet --for llama.cpp fixtures/bad-key-nul.gguf |
+        grep -q ": note GGUF-KEY-CHARS .* (no error for llama.cpp)$" &&
+        "$modelfile" validate --json --for llama.cpp \
+            fixtures/bad-key-nul.gguf |
+        grep -q '"for":"llama.cpp".*"severity":"note","usual_severity":"error"'
+}
+check "the note says so" spared
+
+other_reader() {
+    code=0
+    "$modelfile" validate --for "$1" "$2" >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" = 3 ] && grep -q "are not checked for $1" "$dir/err"
+}
+check "llama.cpp reads no safetensors" \
+    other_reader llama.cpp fixtures/good-base.safetensors
+check "transformers reads no GGUF" \
+    other_reader transformers fixtures/good-base.gguf
+check "neither reads APR" other_reader llama.cpp fixtures/good-base.apr
+
 baseline() {
     "$modelfile" validate --quiet fixtures/bad-overlap.gguf >"$dir/known"
     "$modelfile" validate --quiet --baseline "$dir/known" \
@@ -135,6 +183,16 @@ strict_baseline() {
     accepts fixtures/bad-gap.gguf
 }
 check "with and without --strict" strict_baseline
+
+for_baseline() {
+    "$modelfile" validate --quiet --for llama.cpp fixtures/bad-key-nul.gguf \
+        >"$dir/known"
+    accepts fixtures/bad-key-nul.gguf || return 1
+    "$modelfile" validate --quiet fixtures/bad-key-nul.gguf >"$dir/known"
+    accepts --for llama.cpp fixtures/bad-key-nul.gguf &&
+        accepts --for spec fixtures/bad-key-nul.gguf
+}
+check "with and without --for" for_baseline
 
 other_system() {
     { echo "# known"; echo; "$modelfile" validate --quiet \

@@ -4,6 +4,8 @@
  */
 #include "lib/base/rules.h"
 
+#include <assert.h>
+
 /* Readers as rules.def names them. */
 enum {
     NOBODY = 0,
@@ -16,6 +18,7 @@ enum {
 const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #define RULE(NAME, id, severity, readers, meaning)                             \
     { id, MF_##severity, meaning, readers, false },
+#define READABLE RULE
 #define ASKED(NAME, id, severity, readers, meaning)                            \
     { id, MF_##severity, meaning, readers, true },
 #define REFUSAL(NAME, id, status, readers, meaning)                            \
@@ -23,22 +26,52 @@ const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #include "lib/base/rules.def"
 #undef REFUSAL
 #undef ASKED
+#undef READABLE
 #undef RULE
 };
 
 enum mf_status mf_rule_status(enum mf_rule rule)
 {
     static const uint8_t statuses[MF_RULE_COUNT] = {
-#define RULE(NAME, id, severity, readers, meaning)  MF_ERR_CORRUPT,
-#define ASKED(NAME, id, severity, readers, meaning) MF_ERR_CORRUPT,
-#define REFUSAL(NAME, id, status, readers, meaning) MF_ERR_##status,
+#define RULE(NAME, id, severity, readers, meaning)     MF_ERR_CORRUPT,
+#define READABLE(NAME, id, severity, readers, meaning) MF_ERR_CORRUPT,
+#define ASKED(NAME, id, severity, readers, meaning)    MF_ERR_CORRUPT,
+#define REFUSAL(NAME, id, status, readers, meaning)    MF_ERR_##status,
 #include "lib/base/rules.def"
 #undef REFUSAL
 #undef ASKED
+#undef READABLE
 #undef RULE
     };
 
     return (enum mf_status)statuses[rule];
+}
+
+bool mf_rule_is_damage(enum mf_rule rule)
+{
+    static const bool damage[MF_RULE_COUNT] = {
+#define RULE(NAME, id, severity, readers, meaning)     true,
+#define READABLE(NAME, id, severity, readers, meaning) false,
+#define ASKED(NAME, id, severity, readers, meaning)    false,
+#define REFUSAL(NAME, id, status, readers, meaning)    true,
+#include "lib/base/rules.def"
+#undef REFUSAL
+#undef ASKED
+#undef READABLE
+#undef RULE
+    };
+
+    return damage[rule];
+}
+
+enum mf_rule mf_rule_of(const char *id)
+{
+    size_t rule = 0;
+
+    while (rule < MF_RULE_COUNT && mf_rules[rule].id != id)
+        rule++;
+    assert(rule < MF_RULE_COUNT);
+    return (enum mf_rule)rule;
 }
 
 const char *mf_readers_name(enum mf_readers reader)

@@ -46,4 +46,9 @@ void mf_architecture_check(struct mf_model *model);
 enum mf_status mf_tensor_types_check(struct mf_model *model,
                                      struct mf_str architecture);
 
+/* What a model shows without its tensor data, and with it: each adds findings
+ * once. */
+enum mf_status mf_header_check(struct mf_model *model);
+enum mf_status mf_data_check(struct mf_model *model);
+
 #endif

@@ -135,13 +135,10 @@ static void check_names(struct mf_model *model)
     }
 }
 
-enum mf_status mf_model_validate(struct mf_model *model)
+enum mf_status mf_header_check(struct mf_model *model)
 {
-    MF_NEED(NULL, model);
-
     struct mf_index *index = &model->index;
 
-    mf_clear_error(model->env);
     if (model->validated)
         return MF_OK;
     model->validated = true;
@@ -159,6 +156,5 @@ enum mf_status mf_model_validate(struct mf_model *model)
                       "no tensors: a vocabulary, or metadata only");
     else
         mf_architecture_check(model);
-    mf_model_count_findings(model);
     return index->status;
 }

@@ -24,6 +24,7 @@
 #include <assert.h>
 
 #include "lib/base/parallel.h"
+#include "lib/check/check.h"
 #include "lib/check/scan.h"
 #include "lib/model/model.h"
 
@@ -408,19 +409,17 @@ static void restore_findings(struct mf_index *index,
                              const struct mf_index *before)
 {
     index->finding_count = before->finding_count;
-    memcpy(index->count_of, before->count_of, sizeof(index->count_of));
+    memcpy(index->tally, before->tally, sizeof(index->tally));
 }
 
-enum mf_status mf_model_validate_data(struct mf_model *model)
+enum mf_status mf_data_check(struct mf_model *model)
 {
-    MF_NEED(NULL, model);
-
     struct scanner scanner = { .model = model, .index = &model->index };
-    enum mf_status status = mf_model_validate(model);
+    enum mf_status status = MF_OK;
     const struct mf_index before = model->index;
 
-    if (status != MF_OK || model->data_validated)
-        return status;
+    if (model->data_validated)
+        return MF_OK;
     scanner.isa = mf_isa_choose(model->env);
     if (!scanner.isa)
         return model->env->error.status;
@@ -435,6 +434,5 @@ enum mf_status mf_model_validate_data(struct mf_model *model)
         return status;
     }
     model->data_validated = true;
-    mf_model_count_findings(model);
     return scanner.index->status;
 }

@@ -144,14 +144,17 @@ static const struct mf_source_ops preview_ops = { read_preview, preview_size,
 
 /* ---- validating it ---- */
 
-static size_t errors_of(const struct mf_model *model, const char *rule)
+/* The last error of the rule: the ones before it may be old.  NULL where so
+ * many others were found that none was kept. */
+static const char *message_of(const struct mf_model *model, const char *rule)
 {
     struct mf_finding finding;
-    size_t count = 0;
+    const char *message = NULL;
 
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-        count += finding.severity == MF_ERROR && finding.rule == rule;
-    return count;
+        if (finding.severity == MF_ERROR && finding.rule == rule)
+            message = finding.message;
+    return message;
 }
 
 /* Fails where `after` has more errors of a rule than `now`, the file as it is.
@@ -159,14 +162,14 @@ static size_t errors_of(const struct mf_model *model, const char *rule)
 static enum mf_status compare(const struct mf_model *now,
                               const struct mf_model *after)
 {
-    struct mf_finding finding;
+    for (size_t i = 0; i < MF_RULE_COUNT; i++) {
+        const char *id = mf_rules[i].id, *message = message_of(after, id);
 
-    for (size_t i = 0; mf_finding_at(after, i, &finding); i++)
-        if (finding.severity == MF_ERROR &&
-            errors_of(after, finding.rule) > errors_of(now, finding.rule))
+        if (after->index.tally[i][MF_ERROR] > now->index.tally[i][MF_ERROR])
             return mf_fail(after->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "this edit would make the file invalid (%s): %s",
-                           finding.rule, finding.message);
+                           "this edit would make the file invalid (%s): %s", id,
+                           message ? message : mf_rules[i].meaning);
+    }
     return MF_OK;
 }
 

@@ -163,12 +163,19 @@ static const char *keep_message(struct mf_index *index, const char *format,
     return kept;
 }
 
-static void add_finding(struct mf_index *index, struct mf_finding finding,
-                        const char *format, va_list arguments)
+static void add_finding(struct mf_index *index, enum mf_rule rule,
+                        struct mf_finding finding, const char *format,
+                        va_list arguments)
 {
     void *table = index->finding;
 
-    index->count_of[finding.severity]++;
+    assert(finding.severity != MF_ERROR || mf_rules[rule].readers != 0);
+    index->tally[rule][finding.severity]++;
+    if (!index->opened && finding.severity == MF_ERROR &&
+        mf_rule_is_damage(rule)) {
+        index->damaged_by[rule] = true;
+        index->damage_count++;
+    }
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
     finding.message = keep_message(index, format, arguments);
@@ -188,12 +195,13 @@ void mf_index_note(struct mf_index *index, uint32_t shard,
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
+                                  .usual = severity,
                                   .shard = shard,
                                   .offset = offset };
     va_list arguments;
 
     va_start(arguments, format);
-    add_finding(index, finding, format, arguments);
+    add_finding(index, rule, finding, format, arguments);
     va_end(arguments);
 }
 
@@ -203,6 +211,7 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
+                                  .usual = severity,
                                   .shard = record->shard,
                                   .offset = offset,
                                   .tensor = { record->name,
@@ -210,7 +219,7 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
     va_list arguments;
 
     va_start(arguments, format);
-    add_finding(index, finding, format, arguments);
+    add_finding(index, rule, finding, format, arguments);
     va_end(arguments);
 }
 

@@ -85,7 +85,13 @@ struct mf_index {
     struct mf_names meta_names, tensor_names;
     struct mf_finding *finding;
     size_t finding_count, finding_room, findings_max;
-    size_t count_of[MF_ERROR + 1]; /* findings of each severity, kept or not */
+    /* findings of each rule and severity, kept or not */
+    uint32_t tally[MF_RULE_COUNT][MF_ERROR + 1];
+    /* errors that keep the file from being converted: of a RULE, before
+     * the model was open */
+    bool damaged_by[MF_RULE_COUNT];
+    size_t damage_count;
+    bool opened;
     /* of all shards but the first: checked, never shown */
     struct mf_meta *later_meta;
     size_t later_meta_count, later_meta_room;

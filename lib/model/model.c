@@ -43,11 +43,15 @@ static struct mf_model *model_new(struct mf_env *env,
     return model;
 }
 
-void mf_model_count_findings(struct mf_model *model)
+static void count_findings(struct mf_model *model)
 {
-    model->info.error_count = model->index.count_of[MF_ERROR];
-    model->info.warning_count = model->index.count_of[MF_WARNING];
-    model->info.note_count = model->index.count_of[MF_NOTE];
+    for (size_t i = 0; i < MF_RULE_COUNT; i++) {
+        const uint32_t *found = model->index.tally[i];
+
+        model->info.error_count += found[MF_ERROR];
+        model->info.warning_count += found[MF_WARNING];
+        model->info.note_count += found[MF_NOTE];
+    }
 }
 
 /* Damaged tensors may claim any size: the sum stops at UINT64_MAX. */
@@ -76,7 +80,7 @@ static void fill_info(struct mf_model *model)
         .data_offset = model->part[0].data_offset,
         .alignment = model->part[0].alignment,
     };
-    mf_model_count_findings(model);
+    count_findings(model);
     for (size_t i = 0; i < model->file_count; i++) {
         info->file_size += model->file[i].source.size;
         info->pending_edit |= model->file[i].source.overlay.count > 0;
@@ -101,6 +105,7 @@ static enum mf_status finish(struct mf_model *model)
         (!index->tensor_names.slot && mf_index_build_names(index) != MF_OK))
         return model->env->error.status;
     fill_info(model);
+    index->opened = true;
     return index->status;
 }
 

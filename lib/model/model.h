@@ -63,7 +63,4 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
                                     const struct mf_open_options *options,
                                     struct mf_model **out);
 
-/* Updates the counts of findings in info, after a check has added some. */
-void mf_model_count_findings(struct mf_model *model);
-
 #endif

@@ -98,11 +98,11 @@ static enum mf_status check_gguf(const struct mf_imatrix *imatrix)
     if (model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(imatrix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the importance matrix is big-endian");
-    if (model->info.error_count > 0)
+    if (model->index.damage_count > 0)
         return mf_decline(imatrix->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the importance matrix has %zu error%s",
-                          model->info.error_count,
-                          model->info.error_count == 1 ? "" : "s");
+                          model->index.damage_count,
+                          model->index.damage_count == 1 ? "" : "s");
     return MF_OK;
 }
 

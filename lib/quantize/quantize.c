@@ -26,14 +26,15 @@ struct quantizing {
 static enum mf_status check_model(const struct quantizing *work)
 {
     const struct mf_model_info *info = mf_model_info(work->model);
+    size_t errors = work->model->index.damage_count;
 
     if (mf_model_require_complete(work->model) != MF_OK)
         return work->model->env->error.status;
-    if (info->error_count > 0)
+    if (errors > 0)
         return mf_decline(work->model->env, MF_REASON_INPUT_INVALID,
                           MF_NO_OFFSET,
                           "the model has %zu error%s and is not quantized",
-                          info->error_count, info->error_count == 1 ? "" : "s");
+                          errors, errors == 1 ? "" : "s");
     if (info->byte_order == MF_BIG_ENDIAN)
         return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "big-endian models cannot be quantized");

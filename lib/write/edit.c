@@ -270,18 +270,17 @@ static enum mf_status rewrite(struct edit *edit, const struct mf_lock *lock,
  * not keep us from understanding the file. */
 static bool can_be_repaired(const struct mf_model *model)
 {
-    static const enum mf_rule rules[] = { MF_RULE_META_DUPLICATE,
-                                          MF_RULE_GGUF_SPLIT,
-                                          MF_RULE_APR_METADATA_TYPE,
-                                          MF_RULE_APR_METADATA_FIELD };
-    struct mf_finding finding;
-    size_t count = 0;
+    static const bool repaired[MF_RULE_COUNT] = {
+        [MF_RULE_META_DUPLICATE] = true,
+        [MF_RULE_GGUF_SPLIT] = true,
+        [MF_RULE_APR_METADATA_TYPE] = true,
+        [MF_RULE_APR_METADATA_FIELD] = true,
+    };
 
-    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-        for (size_t k = 0; k < sizeof(rules) / sizeof(*rules); k++)
-            count += finding.severity == MF_ERROR &&
-                     strcmp(finding.rule, mf_rules[rules[k]].id) == 0;
-    return count == model->info.error_count;
+    for (size_t i = 0; i < MF_RULE_COUNT; i++)
+        if (model->index.damaged_by[i] && !repaired[i])
+            return false;
+    return true;
 }
 
 static enum mf_status check(const struct edit *edit)
@@ -295,8 +294,8 @@ static enum mf_status check(const struct edit *edit)
     if (!can_be_repaired(model))
         return mf_decline(edit->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the file has %zu error%s and is not edited",
-                          model->info.error_count,
-                          model->info.error_count == 1 ? "" : "s");
+                          model->index.damage_count,
+                          model->index.damage_count == 1 ? "" : "s");
     if (model->part[0].is_split && model->part[0].split_number > 0)
         return mf_fail(edit->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "the metadata of a split model is in its first shard, "

@@ -53,11 +53,11 @@ const struct mf_format *mf_output_format(struct mf_model *model,
 static enum mf_status check_model(struct mf_model *model,
                                   const struct mf_format *format)
 {
-    if (model->info.error_count > 0)
+    if (model->index.damage_count > 0)
         return mf_decline(model->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the model has %zu error%s and is not copied",
-                          model->info.error_count,
-                          model->info.error_count == 1 ? "" : "s");
+                          model->index.damage_count,
+                          model->index.damage_count == 1 ? "" : "s");
     if (model->info.byte_order == MF_BIG_ENDIAN && format != model->format)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the model is big-endian, which %s does not support",

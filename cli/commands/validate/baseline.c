@@ -29,6 +29,28 @@ static bool is_rule(const char *text)
     return strncmp(text, ": ", 2) == 0;
 }
 
+/* Ends the line before the remark that a reader named with --for does not
+ * mind: without it the same finding is an error. */
+static void cut_spared(char *line)
+{
+    size_t size = strlen(line);
+    char *at = NULL;
+
+    for (char *next = strstr(line, SPARED_WORDS); next;
+         next = strstr(next + 1, SPARED_WORDS))
+        at = next;
+    for (unsigned bit = 1; at && bit < MF_READERS_ALL; bit *= 2) {
+        const char *name = mf_readers_name((enum mf_readers)bit);
+        size_t length = strlen(SPARED_WORDS) + strlen(name) + 1;
+
+        if (at + length == line + size && line[size - 1] == ')' &&
+            strncmp(at + strlen(SPARED_WORDS), name, strlen(name)) == 0) {
+            *at = 0;
+            return;
+        }
+    }
+}
+
 static bool is_finding(const char *line)
 {
     for (const char *at = line; (at = strstr(at, ": ")) != NULL; at++)
@@ -109,6 +131,7 @@ static bool add_lines(struct run *run, const char *path,
     for (char *line = file->text, *next; line < end; line = next, number++) {
         next = end_line(line, end, &whole);
         if (whole && is_finding(line)) {
+            cut_spared(line);
             *find(baseline, line, strlen(line)) =
                 (uint32_t)(line - file->text) + 1;
         } else if (!whole || (*line && *line != '#' && !is_remark(line))) {
@@ -201,6 +224,7 @@ bool baseline_has(struct run *run, struct baseline *baseline,
 
     if (!baseline->slot)
         return false;
+    other.spared = NULL;
     for (int severity = MF_NOTE; severity <= MF_ERROR; severity++) {
         baseline->key.size = 0;
         other.finding.severity = (enum mf_severity)severity;

@@ -35,8 +35,9 @@ static void put(void *user, const char *text)
     }
 }
 
-static void begin(struct run *run)
+static void begin(struct run *run, const char *reader)
 {
+    (void)reader; /* each suite names it */
     out_text(&run->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                         "<testsuites name=\"modelfile validate\">\n");
 }
@@ -98,6 +99,10 @@ static void file(struct run *run, const struct verdict *verdict)
     put(run, verdict->path);
     out_format(&run->out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
                count > 0 ? count : 1, failures, verdict->refused != NULL);
+    out_format(&run->out,
+               "    <properties><property name=\"for\" value=\"%s\"/>"
+               "</properties>\n",
+               verdict->reader);
     for (size_t i = 0; i < verdict->count; i++)
         finding_case(run, verdict, &verdict->result[i]);
     if (unshown)

@@ -34,6 +34,11 @@ void finding_line(const struct result *result, put_text *put, void *user)
     }
     if (*before == ',')
         put(user, ")");
+    if (result->spared) {
+        put(user, SPARED_WORDS);
+        put(user, result->spared);
+        put(user, ")");
+    }
 }
 
 size_t tally_sum(const struct tally *tally)

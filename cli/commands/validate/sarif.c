@@ -39,7 +39,7 @@ static void rules(struct run *run)
     mf_json_end(json, ']');
 }
 
-static void begin(struct run *run)
+static void begin(struct run *run, const char *reader)
 {
     struct mf_json_out *json = &run->json;
 
@@ -59,6 +59,10 @@ static void begin(struct run *run)
     json_text(run, "version", mf_version());
     rules(run);
     mf_json_end(json, '}');
+    mf_json_end(json, '}');
+    mf_json_key(json, "properties");
+    mf_json_begin(json, '{');
+    json_text(run, "for", reader);
     mf_json_end(json, '}');
     mf_json_key(json, "results");
     mf_json_begin(json, '[');

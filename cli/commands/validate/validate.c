@@ -15,7 +15,7 @@ enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 
 static struct {
     unsigned form; /* enum form */
-    bool data, rules;
+    bool data, known, rules;
     const char *baseline, *explain;
     struct verdict_options verdict;
 } options;
@@ -24,6 +24,11 @@ static const struct option table[] = {
     OPTION_CHOICE("--format", "text|json|sarif|junit", FORM_TEXT, options.form,
                   "form of the report"),
     OPTION_FLAG("--data", options.data, "read all tensor data, too"),
+    OPTION_CHOICE("--for", "all|spec|llama.cpp|transformers", READER_ALL,
+                  options.verdict.reader,
+                  "only what this reader refuses is an error"),
+    OPTION_FLAG("--require-known", options.known,
+                "treat an unknown architecture as an error"),
     OPTION_FLAG("--strict", options.verdict.strict, "treat warnings as errors"),
     OPTION_TEXT("--baseline", "FILE", options.baseline,
                 "ignore findings listed in FILE, an earlier text report"),
@@ -83,6 +88,7 @@ static void finding_json(struct run *run, const struct result *result)
     mf_json_begin(json, '{');
     json_text(run, "id", finding->rule);
     json_text(run, "severity", mf_severity_name(finding->severity));
+    json_text(run, "usual_severity", mf_severity_name(finding->usual));
     mf_json_key(json, "offset");
     if (finding->offset == MF_NO_OFFSET)
         mf_json_null(json);
@@ -114,6 +120,7 @@ static void show_json(struct run *run, const struct verdict *verdict)
     json_str(run, "file", str_of(verdict->path));
     json_bool(run, "valid", verdict->found.of[MF_ERROR] == 0);
     json_text(run, "level", verdict->data ? "data" : "header");
+    json_text(run, "for", verdict->reader);
     json_number(run, "errors", verdict->found.of[MF_ERROR]);
     json_number(run, "warnings", verdict->found.of[MF_WARNING]);
     json_number(run, "notes", verdict->found.of[MF_NOTE]);
@@ -149,7 +156,9 @@ static const struct report_form *form_of(void)
 static void show_verdict(struct run *run, const char *path,
                          const struct mf_model *model)
 {
-    struct verdict verdict = { .path = path, .data = model && options.data };
+    struct verdict verdict = { .path = path,
+                               .data = model && options.data,
+                               .reader = verdict_reader(&options.verdict) };
 
     verdict_make(run, model, &options.verdict, &baseline, &verdict);
     if (verdict.refused)
@@ -162,12 +171,17 @@ static void show_verdict(struct run *run, const char *path,
 
 static void show(struct run *run, const char *path, enum mf_shards shards)
 {
+    struct mf_validate_options how = {
+        .size = sizeof(how),
+        .readers = verdict_readers(&options.verdict),
+        .data = options.data,
+        .require_known = options.known,
+    };
     struct mf_model *model = NULL;
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
-        status = options.data ? mf_model_validate_data(model)
-                              : mf_model_validate(model);
+        status = mf_model_validate_with(model, &how);
     show_verdict(run, path, status == MF_OK ? model : NULL);
     mf_model_close(model);
 }
@@ -207,7 +221,7 @@ static void validate(struct run *run)
         return;
     run->findings_max = findings_to_keep();
     if (form_of()->begin)
-        form_of()->begin(run);
+        form_of()->begin(run, verdict_reader(&options.verdict));
     inputs_each(run, show, show_failure);
     if (form_of()->end)
         form_of()->end(run);

@@ -12,8 +12,12 @@
 #include "cli/cli.h"
 #include "cli/textfile.h"
 
+/* In the order of the choices of --for. */
+enum reader { READER_ALL, READER_SPEC, READER_LLAMA, READER_TRANSFORMERS };
+
 struct verdict_options {
     bool strict;           /* warnings are errors */
+    unsigned reader;       /* enum reader: only its errors count */
     uint64_t max_findings; /* to show of each file; 0: the default */
 };
 
@@ -26,6 +30,7 @@ struct result {
     const char *path;   /* the file that the offset is in; without an offset
                            the operand */
     const char *format; /* of the model; NULL: it could not be opened */
+    const char *spared; /* the reader that it is no error for, or NULL */
 };
 
 /* Findings by severity. */
@@ -45,6 +50,7 @@ struct verdict {
                          tensor; 0: not truncated, or other errors as well */
     const char *missing_path; /* the truncated file */
     bool data;                /* tensor data was read */
+    const char *reader;       /* "all", "spec", "llama.cpp", "transformers" */
     const char *refused;      /* "io": the file cannot be read, and result[0]
                                  is the error; else NULL */
     struct result only;       /* result, if the file cannot be opened */
@@ -53,7 +59,7 @@ struct verdict {
 
 /* A form of report: begin once, file for each, end once. */
 struct report_form {
-    void (*begin)(struct run *run);
+    void (*begin)(struct run *run, const char *reader); /* of --for */
     void (*file)(struct run *run, const struct verdict *verdict);
     void (*end)(struct run *run);
 };
@@ -74,6 +80,10 @@ void verdict_make(struct run *run, const struct mf_model *model,
                   const struct verdict_options *options,
                   struct baseline *baseline, struct verdict *verdict);
 void verdict_release(struct run *run, struct verdict *verdict);
+
+/* The bit of the library, and its name. */
+uint32_t verdict_readers(const struct verdict_options *options);
+const char *verdict_reader(const struct verdict_options *options);
 
 /* How many findings of each file are shown. */
 size_t verdict_limit(const struct verdict_options *options);
@@ -100,6 +110,7 @@ size_t tally_sum(const struct tally *tally);
 
 /* The line of a finding in a text report, in pieces that put has to escape. */
 typedef void put_text(void *user, const char *text);
+#define SPARED_WORDS " (no error for "
 void finding_line(const struct result *result, put_text *put, void *user);
 
 /* The line about a truncated file. */

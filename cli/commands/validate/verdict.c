@@ -18,6 +18,23 @@ size_t verdict_limit(const struct verdict_options *options)
     return limit < SIZE_MAX ? (size_t)limit : SIZE_MAX;
 }
 
+uint32_t verdict_readers(const struct verdict_options *options)
+{
+    static const uint32_t readers[] = {
+        [READER_ALL] = MF_READERS_ALL,
+        [READER_SPEC] = MF_READER_SPEC,
+        [READER_LLAMA] = MF_READER_LLAMA,
+        [READER_TRANSFORMERS] = MF_READER_TRANSFORMERS,
+    };
+
+    return readers[options->reader];
+}
+
+const char *verdict_reader(const struct verdict_options *options)
+{
+    return mf_readers_name((enum mf_readers)verdict_readers(options));
+}
+
 /* Adds a finding unless the baseline has it. */
 static void add(struct run *run, struct verdict *verdict, bool strict,
                 struct baseline *baseline, struct result result)
@@ -56,7 +73,7 @@ static bool is_only_truncated(const struct mf_model *model)
     bool found = false;
 
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
-        if (finding.severity == MF_ERROR) {
+        if (finding.usual == MF_ERROR) {
             if (strcmp(finding.rule, "TENSOR-BOUNDS") != 0)
                 return false;
             found = true;
@@ -124,6 +141,9 @@ static bool add_findings(struct run *run, const struct mf_model *model,
     for (int severity = MF_ERROR; severity >= MF_NOTE; severity--)
         for (size_t i = 0; mf_finding_at(model, i, &result.finding); i++) {
             result.path = path_of(model, verdict->path, &result.finding);
+            result.spared = result.finding.severity < result.finding.usual
+                                ? verdict->reader
+                                : NULL;
             if (result.finding.severity == (enum mf_severity)severity)
                 add(run, verdict, options->strict, baseline, result);
         }
@@ -165,6 +185,7 @@ static void add_error(struct run *run, const struct verdict_options *options,
     struct result result = { .path = verdict->path,
                              .finding = { .rule = rule,
                                           .severity = MF_ERROR,
+                                          .usual = MF_ERROR,
                                           .offset = error->offset,
                                           .message = error->message } };
 
