@@ -84,14 +84,17 @@ FUZZ_journal := journal
 FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json model check draft codec hub write compare quantize
+ROOMS    := base lanes io json model arch check draft codec hub write compare quantize
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
 ISAS     := portable $(if $(X86_64),avx2 avx512)
 CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
+# Architectures are rows of text, which the library contains.
+ARCH_TABLES := lib/arch/tables
+ARCH_ROWS := $(wildcard lib/arch/tables/*.txt)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c))) $(CODEC_OBJ)
+              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -159,6 +162,16 @@ $(BUILD)/$(RULES_TEXT).c: docs/rules.md $(RULES_TEXT).awk
 	@awk -f $(RULES_TEXT).awk docs/rules.md >$@
 
 $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
+	$(call say,CC,$@)
+	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
+
+$(BUILD)/$(ARCH_TABLES).c: $(ARCH_ROWS) $(ARCH_TABLES).awk
+	@mkdir -p $(@D)
+	@awk -f $(ARCH_TABLES).awk $(ARCH_ROWS) >$@
+
+# An architecture is one text, longer than every compiler has to take.
+$(BUILD)/$(ARCH_TABLES).o: private OWN := -Wno-overlength-strings
+$(BUILD)/$(ARCH_TABLES).o: $(BUILD)/$(ARCH_TABLES).c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

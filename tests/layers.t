@@ -110,7 +110,8 @@ lanes     base
 io        base lanes
 json      base io
 model     base io json
-check     base lanes io model
+arch      base io model
+check     base lanes io model arch
 draft     base io json model check
 codec     base lanes model draft quant
 hub       base io json model draft
@@ -129,7 +130,7 @@ may() {
 
 check "the matrix has all rooms of lib/" \
     [ "$(matrix | awk '{ print $1 }' | LC_ALL=C sort)" = \
-    "$(cd lib && find . -mindepth 1 -type d ! -name quant | sed 's|^./||' |
+    "$(cd lib && find . -mindepth 1 -maxdepth 1 -type d ! -name quant | sed 's|^./||' |
         LC_ALL=C sort)" ]
 check_empty "and no arrow upward" awk '
     { known[$1] = 1

@@ -27,23 +27,9 @@ const char *mf_detail_name(int fact)
         [MF_FACT_FEED_FORWARD_LENGTH] = "feed_forward_length",
         [MF_FACT_KEY_LENGTH] = "key_length",
         [MF_FACT_VALUE_LENGTH] = "value_length",
-        [MF_DETAIL_NORM_EPSILON] = "layer_norm_epsilon",
-        [MF_DETAIL_RMS_EPSILON] = "layer_norm_rms_epsilon",
-        [MF_DETAIL_ROPE] = "rope.dimension_count",
-        [MF_DETAIL_KEY_LENGTH_MLA] = "key_length_mla",
-        [MF_DETAIL_VALUE_LENGTH_MLA] = "value_length_mla",
-        [MF_DETAIL_Q_LORA_RANK] = "q_lora_rank",
-        [MF_DETAIL_KV_LORA_RANK] = "kv_lora_rank",
         [MF_DETAIL_EXPERT_COUNT] = "expert_count",
         [MF_DETAIL_EXPERT_USED_COUNT] = "expert_used_count",
         [MF_DETAIL_EXPERT_LENGTH] = "expert_feed_forward_length",
-        [MF_DETAIL_SHARED_COUNT] = "expert_shared_count",
-        [MF_DETAIL_SHARED_LENGTH] = "expert_shared_feed_forward_length",
-        [MF_DETAIL_PREDICT_LAYERS] = "nextn_predict_layers",
-        [MF_DETAIL_SSM_CONV_KERNEL] = "ssm.conv_kernel",
-        [MF_DETAIL_SSM_INNER_SIZE] = "ssm.inner_size",
-        [MF_DETAIL_SSM_STATE_SIZE] = "ssm.state_size",
-        [MF_DETAIL_SSM_STEP_RANK] = "ssm.time_step_rank",
     };
 
     return fact >= 0 && fact < MF_DETAIL_COUNT ? names[fact] : "unknown";
@@ -68,8 +54,6 @@ static bool fits(int fact, const struct mf_meta *meta)
     case MF_FACT_FILE_TYPE:
         return mf_meta_is_integer(meta) ||
                (meta->type == MF_VALUE_STRING && meta->text.at);
-    case MF_DETAIL_NORM_EPSILON:
-    case MF_DETAIL_RMS_EPSILON:
         return meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64;
     default:
         return mf_meta_is_integer(meta) || meta->type == MF_VALUE_ARRAY;
@@ -98,15 +82,28 @@ static bool find_key(const struct mf_model *model, const char *key,
     return mf_meta_find(model, full, size, out, at);
 }
 
-bool mf_model_detail_any(const struct mf_model *model, int fact,
-                         struct mf_meta *out)
+bool mf_model_has_fact(const struct mf_model *model, int fact)
 {
     const struct mf_fact_row *row = model->format->facts;
 
     for (; row && row->key; row++)
-        if (row->fact == fact && find_key(model, row->key, out, NULL))
+        if (row->fact == fact)
             return true;
     return false;
+}
+
+int mf_fact_of_key(struct mf_str key)
+{
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const struct mf_fact_row *row = mf_formats[i]->facts;
+
+        if (mf_formats[i]->naming != MF_NAMING_GGUF)
+            continue;
+        for (; row && row->key; row++)
+            if (mf_str_is(key, row->key + (*row->key == '*' ? 2 : 0)))
+                return row->fact;
+    }
+    return -1;
 }
 
 struct mf_key_text mf_detail_key(const struct mf_model *model, int fact)

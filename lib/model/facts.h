@@ -15,9 +15,12 @@ bool mf_model_detail(const struct mf_model *model, int fact,
 /* The name of an enum mf_fact or enum mf_detail, as GGUF spells it. */
 const char *mf_detail_name(int fact);
 
-/* The same, whatever the type of the value. */
-bool mf_model_detail_any(const struct mf_model *model, int fact,
-                         struct mf_meta *out);
+/* Whether the model's format has a key for the fact. */
+bool mf_model_has_fact(const struct mf_model *model, int fact);
+
+/* The fact that GGUF has under "*." and this key, or under the key itself; -1:
+ * it is not a fact. */
+int mf_fact_of_key(struct mf_str key);
 
 /* The key that should have the fact in a file of this format and
  * architecture, for a message. */

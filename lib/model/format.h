@@ -32,23 +32,9 @@ struct mf_head {
 
 /* Facts that only checks use; they go on where enum mf_fact ends. */
 enum mf_detail {
-    MF_DETAIL_NORM_EPSILON = MF_FACT_COUNT,
-    MF_DETAIL_RMS_EPSILON,
-    MF_DETAIL_ROPE, /* how many elements of a head are turned */
-    MF_DETAIL_KEY_LENGTH_MLA,
-    MF_DETAIL_VALUE_LENGTH_MLA,
-    MF_DETAIL_Q_LORA_RANK,
-    MF_DETAIL_KV_LORA_RANK,
-    MF_DETAIL_EXPERT_COUNT,
+    MF_DETAIL_EXPERT_COUNT = MF_FACT_COUNT,
     MF_DETAIL_EXPERT_USED_COUNT,
     MF_DETAIL_EXPERT_LENGTH, /* forward length of an expert */
-    MF_DETAIL_SHARED_COUNT,
-    MF_DETAIL_SHARED_LENGTH, /* of all shared experts together */
-    MF_DETAIL_PREDICT_LAYERS,
-    MF_DETAIL_SSM_CONV_KERNEL,
-    MF_DETAIL_SSM_INNER_SIZE,
-    MF_DETAIL_SSM_STATE_SIZE,
-    MF_DETAIL_SSM_STEP_RANK,
     MF_DETAIL_COUNT
 };
 

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * expression.c - the numbers in rows: "ssm.inner_size + 2 * groups * state"
+ *
+ * A descent with one function per level of precedence, over the text of a row.
+ * What is not needed (the other side of ?:, && and ||) is parsed but not
+ * computed: it may divide by what the condition excludes.  Rows are part of
+ * this library; the depth of the recursion is theirs, never the file's.
+ */
+#include "lib/arch/run.h"
+
+#include <assert.h>
+
+static const struct mf_arch_number unknown = { false, 0 };
+
+static struct mf_arch_number number(int64_t value)
+{
+    return (struct mf_arch_number){ true, value };
+}
+
+struct parser {
+    struct mf_arch_run *run;
+    struct mf_str rest;
+    bool live; /* what is parsed is needed */
+};
+
+static struct mf_arch_number choice(struct parser *parser);
+
+/* ---- words ---- */
+
+static void skip_spaces(struct parser *parser)
+{
+    while (parser->rest.size > 0 && *parser->rest.at == ' ') {
+        parser->rest.at++;
+        parser->rest.size--;
+    }
+}
+
+/* Takes the sign if it is next. */
+static bool take(struct parser *parser, const char *sign)
+{
+    size_t size = strlen(sign);
+
+    skip_spaces(parser);
+    if (!mf_str_begins(parser->rest, sign))
+        return false;
+    parser->rest.at += size;
+    parser->rest.size -= size;
+    return true;
+}
+
+static void expect(struct parser *parser, const char *sign)
+{
+    bool found = take(parser, sign);
+
+    assert(found); /* in a row, not in a file */
+    (void)found;
+}
+
+static struct mf_str take_name(struct parser *parser)
+{
+    struct mf_str name;
+
+    skip_spaces(parser);
+    name = parser->rest;
+    name.size = 0;
+    while (parser->rest.size > 0 && mf_arch_is_in_name(*parser->rest.at)) {
+        parser->rest.at++;
+        parser->rest.size--;
+        name.size++;
+    }
+    return name;
+}
+
+/* Takes the text up to the sign, and the sign. */
+static struct mf_str take_until(struct parser *parser, char sign)
+{
+    struct mf_str text;
+
+    skip_spaces(parser);
+    text = (struct mf_str){ parser->rest.at, 0 };
+    while (text.size < parser->rest.size && text.at[text.size] != sign)
+        text.size++;
+    assert(text.size < parser->rest.size);
+    parser->rest.at += text.size + 1;
+    parser->rest.size -= text.size + 1;
+    return text;
+}
+
+/* ---- functions ---- */
+
+/* The key that a row names in parentheses.  One that is not needed need not be
+ * read. */
+static const struct mf_arch_key *take_key(struct parser *parser)
+{
+    static const struct mf_arch_key none = { .present = false };
+    const struct mf_arch_key *key =
+        mf_arch_key_of(parser->run, take_name(parser));
+
+    assert(key || !parser->live);
+    return key ? key : &none;
+}
+
+/* The tensor that a row names in parentheses. */
+static const struct mf_record *take_tensor(struct parser *parser, char sign)
+{
+    struct mf_str pattern = take_until(parser, sign);
+
+    return parser->live ? mf_arch_tensor(parser->run, pattern) : NULL;
+}
+
+/* Whether a string has a value: is(rope.scaling.type, longrope). */
+static struct mf_arch_number is_text(struct parser *parser)
+{
+    const struct mf_arch_key *key = take_key(parser);
+    struct mf_str text;
+
+    expect(parser, ",");
+    text = take_until(parser, ')');
+    return number(key->present && mf_str_same(key->text, text));
+}
+
+/* Whether a tensor has a type: type(output.weight, nvfp4). */
+static struct mf_arch_number is_type(struct parser *parser)
+{
+    const struct mf_record *record = take_tensor(parser, ',');
+    struct mf_str name = take_until(parser, ')');
+
+    return number(record && record->type != MF_TYPE_UNKNOWN &&
+                  mf_str_is(name, mf_types[record->type].name));
+}
+
+/* A dimension of a tensor, 0 if it is missing: dim(position_embd.weight, 1). */
+static struct mf_arch_number dimension(struct parser *parser)
+{
+    const struct mf_record *record = take_tensor(parser, ',');
+    struct mf_arch_number place = choice(parser);
+
+    expect(parser, ")");
+    if (!record)
+        return number(0);
+    if (!place.known || place.value < 0 || place.value >= record->rank)
+        return number(1);
+    return record->dim[place.value] <= INT64_MAX
+               ? number((int64_t)record->dim[place.value])
+               : unknown;
+}
+
+/* The greatest value of an expression in any block, and whether any is not 0:
+ * most(experts_used), any(swa). */
+static struct mf_arch_number over_blocks(struct parser *parser, bool any)
+{
+    struct mf_arch_run *run = parser->run;
+    struct mf_arch_number blocks, out = number(any ? 0 : INT64_MIN), one;
+    uint64_t block = run->block;
+    struct mf_str text = parser->rest;
+    bool live = parser->live;
+
+    parser->live = false;
+    choice(parser);
+    parser->live = live;
+    expect(parser, ")");
+    if (!live)
+        return unknown;
+    text.size -= parser->rest.size + 1;
+    blocks = mf_arch_name_value(run, (struct mf_str){ "blocks", 6 });
+    if (!blocks.known || blocks.value <= 0)
+        return unknown;
+    for (int64_t i = 0; i < blocks.value && i < MF_ARCH_BLOCKS_MAX; i++) {
+        run->block = (uint64_t)i;
+        one = mf_arch_number_of(run, text);
+        if (!one.known) {
+            out = unknown;
+            break;
+        }
+        if (any)
+            out.value |= one.value != 0;
+        else if (one.value > out.value)
+            out = one;
+    }
+    run->block = block;
+    return out;
+}
+
+/* An expression as another block sees it: at(0, heads). */
+static struct mf_arch_number at_block(struct parser *parser)
+{
+    struct mf_arch_number block = choice(parser), out = unknown;
+    uint64_t now = parser->run->block;
+
+    expect(parser, ",");
+    if (block.known && block.value >= 0)
+        parser->run->block = (uint64_t)block.value;
+    out = choice(parser);
+    parser->run->block = now;
+    expect(parser, ")");
+    return block.known && block.value >= 0 ? out : unknown;
+}
+
+static struct mf_arch_number extreme(struct parser *parser, bool largest)
+{
+    struct mf_arch_number a = choice(parser), b;
+
+    expect(parser, ",");
+    b = choice(parser);
+    expect(parser, ")");
+    if (!a.known || !b.known)
+        return unknown;
+    return (a.value > b.value) == largest ? a : b;
+}
+
+static struct mf_arch_number call(struct parser *parser, struct mf_str name)
+{
+    struct mf_arch_number out;
+
+    if (mf_str_is(name, "is"))
+        return is_text(parser);
+    if (mf_str_is(name, "type"))
+        return is_type(parser);
+    if (mf_str_is(name, "dim"))
+        return dimension(parser);
+    if (mf_str_is(name, "at"))
+        return at_block(parser);
+    if (mf_str_is(name, "most") || mf_str_is(name, "any"))
+        return over_blocks(parser, name.size == 3);
+    if (mf_str_is(name, "min") || mf_str_is(name, "max"))
+        return extreme(parser, name.at[1] == 'a');
+    if (mf_str_is(name, "has"))
+        return number(take_tensor(parser, ')') != NULL);
+    if (mf_str_is(name, "set"))
+        out = number(take_key(parser)->present);
+    else {
+        assert(mf_str_is(name, "len"));
+        out = number((int64_t)take_key(parser)->count);
+    }
+    expect(parser, ")");
+    return out;
+}
+
+/* ---- operators ---- */
+
+static struct mf_arch_number operand(struct parser *parser)
+{
+    struct mf_arch_number out = unknown;
+    struct mf_str name;
+
+    if (take(parser, "(")) {
+        out = choice(parser);
+        expect(parser, ")");
+        return out;
+    }
+    if (take(parser, "!")) {
+        out = operand(parser);
+        return out.known ? number(!out.value) : out;
+    }
+    if (take(parser, "-")) {
+        out = operand(parser);
+        return out.known && out.value != INT64_MIN ? number(-out.value)
+                                                   : unknown;
+    }
+    name = take_name(parser);
+    assert(name.size > 0);
+    if (*name.at >= '0' && *name.at <= '9') {
+        out = number(0);
+        for (size_t i = 0; i < name.size; i++)
+            out.value = out.value * 10 + (name.at[i] - '0');
+        return out;
+    }
+    if (take(parser, "("))
+        return call(parser, name);
+    return parser->live ? mf_arch_name_value(parser->run, name) : unknown;
+}
+
+static struct mf_arch_number apply(char sign, struct mf_arch_number a,
+                                   struct mf_arch_number b)
+{
+    struct mf_arch_number out = { true, 0 };
+    bool wraps = false;
+
+    /* 0 times anything is 0, also where that is unknown. */
+    if (sign == '*' && ((a.known && a.value == 0) || (b.known && b.value == 0)))
+        return number(0);
+    if (!a.known || !b.known)
+        return unknown;
+    if (sign == '*')
+        wraps = __builtin_mul_overflow(a.value, b.value, &out.value);
+    else if (sign == '+')
+        wraps = __builtin_add_overflow(a.value, b.value, &out.value);
+    else if (sign == '-')
+        wraps = __builtin_sub_overflow(a.value, b.value, &out.value);
+    else if (b.value == 0 || (b.value == -1 && a.value == INT64_MIN))
+        wraps = true;
+    else
+        out.value = sign == '/' ? a.value / b.value : a.value % b.value;
+    return wraps ? unknown : out;
+}
+
+static struct mf_arch_number product(struct parser *parser)
+{
+    struct mf_arch_number out = operand(parser);
+
+    for (;;)
+        if (take(parser, "*"))
+            out = apply('*', out, operand(parser));
+        else if (take(parser, "/"))
+            out = apply('/', out, operand(parser));
+        else if (take(parser, "%"))
+            out = apply('%', out, operand(parser));
+        else
+            return out;
+}
+
+static struct mf_arch_number sum(struct parser *parser)
+{
+    struct mf_arch_number out = product(parser);
+
+    for (;;)
+        if (take(parser, "+"))
+            out = apply('+', out, product(parser));
+        else if (take(parser, "-"))
+            out = apply('-', out, product(parser));
+        else
+            return out;
+}
+
+static bool compare(const char *sign, int64_t a, int64_t b)
+{
+    switch (sign[0]) {
+    case '=':
+        return a == b;
+    case '!':
+        return a != b;
+    case '<':
+        return sign[1] ? a <= b : a < b;
+    default:
+        return sign[1] ? a >= b : a > b;
+    }
+}
+
+static struct mf_arch_number comparison(struct parser *parser)
+{
+    static const char *const signs[] = { "==", "!=", "<=", ">=", "<", ">" };
+    struct mf_arch_number out = sum(parser), other;
+
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+        if (!take(parser, signs[i]))
+            continue;
+        other = sum(parser);
+        return out.known && other.known
+                   ? number(compare(signs[i], out.value, other.value))
+                   : unknown;
+    }
+    return out;
+}
+
+/* The operands of && and ||: `decides` is the truth of one that makes the
+ * others not matter. */
+static struct mf_arch_number logic(struct parser *parser, bool decides)
+{
+    struct mf_arch_number out =
+        decides ? logic(parser, false) : comparison(parser);
+    bool live = parser->live;
+
+    while (take(parser, decides ? "||" : "&&")) {
+        bool done = out.known && (out.value != 0) == decides;
+        struct mf_arch_number next;
+
+        parser->live = live && !done;
+        next = decides ? logic(parser, false) : comparison(parser);
+        parser->live = live;
+        if (done)
+            continue;
+        if (next.known && (next.value != 0) == decides)
+            out = number(decides);
+        else
+            out = out.known && next.known ? number(!decides) : unknown;
+    }
+    return out;
+}
+
+static struct mf_arch_number choice(struct parser *parser)
+{
+    struct mf_arch_number which = logic(parser, true), yes, no;
+    bool live = parser->live;
+
+    if (!take(parser, "?"))
+        return which;
+    parser->live = live && which.known && which.value;
+    yes = choice(parser);
+    expect(parser, ":");
+    parser->live = live && which.known && !which.value;
+    no = choice(parser);
+    parser->live = live;
+    if (!which.known)
+        return unknown;
+    return which.value ? yes : no;
+}
+
+/* ---- whole expressions ---- */
+
+struct mf_arch_number mf_arch_take_number(struct mf_arch_run *run,
+                                          struct mf_str *text)
+{
+    struct parser parser = { run, *text, true };
+    struct mf_arch_number out = choice(&parser);
+
+    skip_spaces(&parser);
+    *text = parser.rest;
+    return out;
+}
+
+struct mf_arch_number mf_arch_number_of(struct mf_arch_run *run,
+                                        struct mf_str text)
+{
+    struct mf_arch_number out = mf_arch_take_number(run, &text);
+
+    assert(text.size == 0);
+    return out;
+}

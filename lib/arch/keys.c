@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.c - rows that read metadata
+ *
+ *     key TYPE NAME
+ *
+ * TYPE is what the loader takes, to the letter: a u32 where it wants a u32.
+ *
+ *     uint, float, bool, string   one value of type u32, f32, bool, string
+ *     uint[]    an array of at most 512, of u32, i32 or bool.  A single value
+ *               counts as missing
+ *     uint[4]   the same, of at most 4
+ *     uint*     one value, or an array with one for each block
+ *     uint*4    one value, or an array of exactly 4
+ *     uint|[]   one value or an array
+ *     float[], string[], ulong[] and so on: arrays of f32, string, u64
+ *     list      an array of anything, of which only the length matters
+ *
+ * "?" at the end: the key may be missing.  Keys stand after the architecture's
+ * name, except for those of general. and tokenizer.
+ */
+#include "lib/arch/run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/model/facts.h"
+
+#define ELEMENTS_MAX 512 /* of an array that a loader keeps */
+
+/* ---- the type of a row ---- */
+
+struct base {
+    const char *name;
+    enum mf_value_type scalar;
+    uint32_t elements; /* bits of types that an array may have */
+};
+
+#define BIT(type) (UINT32_C(1) << MF_VALUE_##type)
+
+static const struct base bases[] = {
+    { "uint", MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { "float", MF_VALUE_F32, BIT(F32) },
+    { "bool", MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { "string", MF_VALUE_STRING, BIT(STRING) },
+    { "ulong", MF_VALUE_U64, BIT(U64) },
+    { "list", MF_VALUE_ARRAY, UINT32_MAX },
+};
+
+struct type {
+    const struct base *base;
+    bool single, array; /* may be one value, an array */
+    bool exact;         /* the array must have `most` elements */
+    bool optional;
+    uint64_t most;
+};
+
+static bool ends_with(struct mf_str *text, char c)
+{
+    if (text->size == 0 || text->at[text->size - 1] != c)
+        return false;
+    text->size--;
+    return true;
+}
+
+/* The digits at the end of a type, or the default. */
+static uint64_t take_count(struct mf_str *text, uint64_t usual)
+{
+    uint64_t count = 0, place = 1;
+    bool any = false;
+
+    while (text->size > 0 && text->at[text->size - 1] >= '0' &&
+           text->at[text->size - 1] <= '9') {
+        count += place * (uint64_t)(text->at[--text->size] - '0');
+        place *= 10;
+        any = true;
+    }
+    return any ? count : usual;
+}
+
+/* *blocks: whether the array has as many elements as there are blocks. */
+static struct type type_of(struct mf_str text, bool *blocks)
+{
+    struct type type = { .single = true, .most = ELEMENTS_MAX };
+    uint64_t count;
+
+    *blocks = false;
+    type.optional = ends_with(&text, '?');
+    if (ends_with(&text, ']')) {
+        type.most = take_count(&text, ELEMENTS_MAX);
+        ends_with(&text, '[');
+        type.array = true;
+        type.single = ends_with(&text, '|');
+    } else {
+        count = take_count(&text, 0);
+        if (ends_with(&text, '*')) {
+            type.array = type.exact = true;
+            *blocks = count == 0;
+            type.most = count;
+        }
+    }
+    for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++)
+        if (mf_str_is(text, bases[i].name))
+            type.base = &bases[i];
+    assert(type.base);
+    return type;
+}
+
+/* ---- the key in the file ---- */
+
+struct full_key {
+    char text[320];
+    size_t size;
+};
+
+static struct full_key full_key(const struct mf_arch_run *run,
+                                struct mf_str name)
+{
+    bool whole =
+        mf_str_begins(name, "general.") || mf_str_begins(name, "tokenizer.");
+    struct full_key out;
+
+    assert(run->name.size + name.size + 2 <= sizeof(out.text));
+    out.size = (size_t)snprintf(out.text, sizeof(out.text), "%.*s%s%.*s",
+                                whole ? 0 : (int)run->name.size,
+                                whole ? "" : run->name.at, whole ? "" : ".",
+                                (int)name.size, name.at);
+    return out;
+}
+
+static void note_type(struct mf_arch_run *run, const struct mf_meta *meta,
+                      const struct type *type)
+{
+    bool is_array = meta->type == MF_VALUE_ARRAY;
+
+    mf_index_note(run->index, meta->shard, run->severity, MF_RULE_MODEL_KEY,
+                  meta->span.offset, "'%s' is %s%s; the loader expects %s%s%s",
+                  mf_quote(meta->key).text,
+                  is_array ? "an array of " : "of type ",
+                  mf_value_type_name(is_array ? meta->of : meta->type),
+                  type->single ? mf_value_type_name(type->base->scalar) : "",
+                  type->single && type->array ? " or " : "",
+                  type->array ? "an array" : "");
+    run->unsure = true;
+}
+
+static void note_count(struct mf_arch_run *run, const struct mf_meta *meta,
+                       const struct type *type)
+{
+    mf_index_note(run->index, meta->shard, run->severity, MF_RULE_MODEL_KEY,
+                  meta->span.offset,
+                  "'%s' has %" PRIu64
+                  " elements; the loader expects %s%" PRIu64,
+                  mf_quote(meta->key).text, meta->count,
+                  type->exact ? "" : "at most ", type->most);
+    run->unsure = true;
+}
+
+/* ---- its value ---- */
+
+static int64_t integer_of(enum mf_value_type type, union mf_number number)
+{
+    switch (type) {
+    case MF_VALUE_BOOL:
+        return number.boolean;
+    case MF_VALUE_U64:
+        return number.u64 <= INT64_MAX ? (int64_t)number.u64 : INT64_MAX;
+    case MF_VALUE_I32:
+        return (uint32_t)number.i64; /* as the loader reads it */
+    case MF_VALUE_I8:
+    case MF_VALUE_I16:
+    case MF_VALUE_I64:
+        return number.i64;
+    case MF_VALUE_U8:
+    case MF_VALUE_U16:
+    case MF_VALUE_U32:
+        return (int64_t)number.u64;
+    default:
+        return 0;
+    }
+}
+
+/* Reads the elements of an array, which has at most ELEMENTS_MAX. */
+static void read_elements(struct mf_arch_run *run, size_t row,
+                          const struct mf_meta *meta, struct mf_arch_key *key)
+{
+    struct mf_index *index = run->index;
+    struct mf_values *values;
+    struct mf_value value;
+    uint64_t seen = 0;
+    int64_t *each;
+
+    each = mf_arena_take(&index->arena, (size_t)meta->count * sizeof(*each));
+    if (!each || mf_values_open(run->model, row, &values) != MF_OK) {
+        run->status = index->env->error.status;
+        return;
+    }
+    while ((run->status = mf_values_next(values, &value)) == MF_OK &&
+           value.event != MF_EVENT_DONE)
+        if (value.event == MF_EVENT_ITEM && seen < meta->count)
+            each[seen++] = integer_of(value.type, value.number);
+    mf_values_close(values);
+    key->each = each;
+    key->count = seen;
+}
+
+static void read_array(struct mf_arch_run *run, size_t row,
+                       const struct mf_meta *meta, const struct type *type,
+                       struct mf_arch_key *key)
+{
+    key->count = meta->count;
+    if (!(type->base->elements >> meta->of & 1)) {
+        note_type(run, meta, type);
+        return;
+    }
+    if (type->base->scalar != MF_VALUE_ARRAY &&
+        (type->exact ? meta->count != type->most : meta->count > type->most)) {
+        note_count(run, meta, type);
+        return;
+    }
+    key->present = true;
+    if ((meta->of == MF_VALUE_U32 || meta->of == MF_VALUE_I32 ||
+         meta->of == MF_VALUE_BOOL || meta->of == MF_VALUE_U64) &&
+        meta->count > 0 && meta->count <= ELEMENTS_MAX)
+        read_elements(run, row, meta, key);
+}
+
+static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
+                        const struct type *type, struct mf_arch_key *key)
+{
+    if (meta->type != type->base->scalar) {
+        note_type(run, meta, type);
+        return;
+    }
+    key->present = true;
+    key->text = meta->text;
+    key->number =
+        (struct mf_arch_number){ true, integer_of(meta->type, meta->number) };
+}
+
+static void note_missing(struct mf_arch_run *run, const struct full_key *full)
+{
+    mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_KEY, MF_NO_OFFSET,
+                  "missing key '%s'",
+                  mf_quote((struct mf_str){ full->text, full->size }).text);
+    run->unsure = true;
+}
+
+static void read_meta(struct mf_arch_run *run, size_t at,
+                      const struct mf_meta *meta, const struct type *type,
+                      struct mf_arch_key *key)
+{
+    key->offset = meta->span.offset;
+    if (meta->type == MF_VALUE_ARRAY &&
+        (type->array || type->base->scalar == MF_VALUE_ARRAY))
+        read_array(run, at, meta, type, key);
+    else
+        read_single(run, meta, type, key);
+}
+
+/* ---- models of other formats ---- */
+
+/* Other formats have what GGUF calls a fact under keys of their own, as numbers
+ * of any type.  What they have no key for is unknown. */
+static void read_fact(struct mf_arch_run *run, const struct type *type,
+                      struct mf_arch_key *key)
+{
+    int fact = mf_fact_of_key(key->name);
+    uint64_t number;
+    struct mf_meta meta;
+    size_t at;
+
+    if (fact < 0) { /* only GGUF counts blocks for speculative decoding */
+        key->number.known = mf_str_is(key->name, "nextn_predict_layers");
+        return;
+    }
+    if (!mf_model_detail(run->model, fact, &meta, &at)) {
+        bool has = mf_model_has_fact(run->model, fact);
+
+        /* A model that could count experts, and does not, has none. */
+        key->number.known = has && mf_str_is(key->name, "expert_count");
+        if (has && !type->optional)
+            mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_KEY,
+                          MF_NO_OFFSET, "missing key '%s'",
+                          mf_detail_key(run->model, fact).text);
+        return;
+    }
+    key->offset = meta.span.offset;
+    if (meta.type == MF_VALUE_ARRAY)
+        key->count = meta.count;
+    if (type->base->scalar == MF_VALUE_ARRAY)
+        key->present = meta.type == MF_VALUE_ARRAY;
+    else if (meta.type == MF_VALUE_ARRAY && type->array) {
+        if (type->exact && meta.count != type->most)
+            note_count(run, &meta, type);
+        else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
+            read_elements(run, at, &meta, key);
+        key->present = key->each != NULL;
+    } else if (mf_meta_unsigned(&meta, &number) && number <= INT64_MAX) {
+        key->number = (struct mf_arch_number){ true, (int64_t)number };
+        key->present = true;
+    }
+}
+
+/* ---- rows ---- */
+
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
+{
+    struct mf_str word = mf_arch_word(&row);
+    struct full_key full = full_key(run, row);
+    struct mf_arch_key *key;
+    struct mf_arch_number blocks;
+    struct mf_meta meta;
+    struct type type;
+    bool per_block;
+    size_t at;
+
+    assert(run->key_count < MF_ARCH_KEYS_MAX);
+    key = &run->key[run->key_count];
+    *key = (struct mf_arch_key){ .name = row, .offset = MF_NO_OFFSET };
+    type = type_of(word, &per_block);
+    if (per_block) {
+        blocks = mf_arch_number_of(run, (struct mf_str){ "blocks", 6 });
+        type.exact = blocks.known;
+        type.most = blocks.known ? (uint64_t)blocks.value : ELEMENTS_MAX;
+    }
+    run->key_count++;
+    if (run->foreign)
+        read_fact(run, &type, key);
+    else if (mf_meta_find(run->model, full.text, full.size, &meta, &at) &&
+             (type.single || type.base->scalar == MF_VALUE_ARRAY ||
+              meta.type == MF_VALUE_ARRAY))
+        read_meta(run, at, &meta, &type, key);
+    else if (!type.optional)
+        note_missing(run, &full);
+    else /* loaders begin with 0 where a key may be missing */
+        key->number.known = true;
+}
+
+/* Of two rows for one key the later one counts. */
+const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
+                                         struct mf_str name)
+{
+    for (size_t i = run->key_count; i-- > 0;)
+        if (mf_str_same(run->key[i].name, name))
+            return &run->key[i];
+    return NULL;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * name.c - the names in expressions, and conditions that do not hold
+ *
+ * A name is a parameter of the group whose rows are run, a `let` or a key that
+ * a row has read, in this order.  The arguments of a group belong to its
+ * caller; a `let` sees no parameters.
+ */
+#include "lib/arch/run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+bool mf_arch_is_in_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.';
+}
+
+static struct mf_arch_number in_frame(struct mf_arch_run *run,
+                                      const struct mf_arch_frame *frame,
+                                      struct mf_str text)
+{
+    const struct mf_arch_frame *now = run->frame;
+    struct mf_arch_number out;
+
+    run->frame = frame;
+    out = mf_arch_number_of(run, text);
+    run->frame = now;
+    return out;
+}
+
+/* The argument at a place in the list, which has commas between them. */
+static struct mf_str argument(struct mf_str list, size_t place)
+{
+    size_t begin = 0, depth = 0;
+
+    for (size_t i = 0; i < list.size; i++) {
+        depth += list.at[i] == '(';
+        depth -= list.at[i] == ')';
+        if (list.at[i] != ',' || depth > 0)
+            continue;
+        if (place-- == 0)
+            return (struct mf_str){ list.at + begin, i - begin };
+        begin = i + 1;
+    }
+    assert(place == 0);
+    return (struct mf_str){ list.at + begin, list.size - begin };
+}
+
+/* Whether the name is a parameter of the group; *out: its argument. */
+static bool find_argument(const struct mf_arch_frame *frame, struct mf_str name,
+                          struct mf_str *out)
+{
+    struct mf_str parameters = frame->parameters;
+
+    for (size_t place = 0; parameters.size > 0; place++)
+        if (mf_str_same(mf_arch_word(&parameters), name)) {
+            *out = argument(frame->arguments, place);
+            return true;
+        }
+    return false;
+}
+
+static struct mf_arch_number key_value(const struct mf_arch_run *run,
+                                       const struct mf_arch_key *key)
+{
+    if (!key->each)
+        return key->number;
+    if (run->block >= key->count)
+        return (struct mf_arch_number){ false, 0 };
+    return (struct mf_arch_number){ true, key->each[run->block] };
+}
+
+/* Whether a row or a group explains the name. */
+static bool is_name(const struct mf_arch_run *run, struct mf_str name)
+{
+    struct mf_str text;
+
+    if (run->frame && find_argument(run->frame, name, &text))
+        return true;
+    for (size_t i = 0; i < run->let_count; i++)
+        if (mf_str_same(run->let[i].name, name))
+            return true;
+    return mf_arch_key_of(run, name) != NULL;
+}
+
+struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
+                                         struct mf_str name)
+{
+    const struct mf_arch_key *key;
+    struct mf_str text;
+
+    if (mf_str_is(name, "i"))
+        return (struct mf_arch_number){ true, (int64_t)run->block };
+    if (run->frame && find_argument(run->frame, name, &text))
+        return in_frame(run, run->frame->up, text);
+    for (size_t i = 0; i < run->let_count; i++)
+        if (mf_str_same(run->let[i].name, name))
+            return in_frame(run, NULL, run->let[i].expression);
+    key = mf_arch_key_of(run, name);
+    assert(key); /* a row uses a name that none explains */
+    return key ? key_value(run, key) : (struct mf_arch_number){ false, 0 };
+}
+
+/* ---- a condition that does not hold ---- */
+
+/* Whether the name is earlier in the text, too. */
+static bool is_named_before(struct mf_str text, struct mf_str name)
+{
+    size_t before = (size_t)(name.at - text.at);
+
+    for (size_t i = 0; i + name.size <= before; i++)
+        if (memcmp(text.at + i, name.at, name.size) == 0)
+            return true;
+    return false;
+}
+
+/* Appends "NAME is VALUE" for each name in the text that has a value. */
+static void add_values(struct mf_arch_run *run, struct mf_str text, char *out,
+                       size_t room, uint64_t *offset)
+{
+    size_t used = 0, at = 0;
+
+    while (at < text.size) {
+        struct mf_str name = { text.at + at, 0 };
+        const struct mf_arch_key *key;
+        struct mf_arch_number value;
+
+        while (at < text.size && mf_arch_is_in_name(text.at[at])) {
+            at++;
+            name.size++;
+        }
+        if (name.size == 0) {
+            at++;
+            continue;
+        }
+        key = mf_arch_key_of(run, name);
+        if (key && *offset == MF_NO_OFFSET)
+            *offset = key->offset;
+        if ((*name.at >= '0' && *name.at <= '9') || mf_str_is(name, "i") ||
+            (at < text.size && text.at[at] == '(') || !is_name(run, name))
+            continue;
+        value = mf_arch_name_value(run, name);
+        if (value.known && !is_named_before(text, name) &&
+            used + name.size + 32 < room)
+            used += (size_t)snprintf(out + used, room - used,
+                                     "%s%.*s is %" PRId64, used ? ", " : "",
+                                     (int)name.size, name.at, value.value);
+    }
+}
+
+void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression)
+{
+    uint64_t offset = MF_NO_OFFSET;
+    char values[240] = "";
+
+    add_values(run, expression, values, sizeof(values), &offset);
+    mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_VALUE, offset,
+                  "architecture '%s' requires %.*s%s%s",
+                  mf_quote(run->name).text, (int)expression.size, expression.at,
+                  *values ? ", but " : "", values);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.h - an architecture's rows while they are run
+ */
+#ifndef MF_LIB_ARCH_RUN_H
+#define MF_LIB_ARCH_RUN_H
+
+#include "lib/arch/arch.h"
+#include "lib/base/str.h"
+
+/* A paragraph of lib/arch/tables: one row a line. */
+struct mf_arch_text {
+    bool is_arch; /* false: a group, which `use` rows refer to */
+    const char *name;
+    const char *parameters; /* of a group: names between spaces */
+    const char *rows;
+};
+extern const struct mf_arch_text mf_arch_texts[];
+extern const size_t mf_arch_text_count;
+
+const struct mf_arch_text *mf_arch_find(bool is_arch, struct mf_str name);
+
+/* What an expression gives.  Unknown: it depends on metadata that the file
+ * lacks, on a division by zero or on a number above INT64_MAX. */
+struct mf_arch_number {
+    bool known;
+    int64_t value;
+};
+
+/* A metadata key that a row has read. */
+struct mf_arch_key {
+    struct mf_str name; /* in the rows */
+    bool present;       /* and of the right type */
+    struct mf_arch_number number;
+    const int64_t *each; /* elements of an array; NULL: not an array, or one
+                            whose elements are of no interest */
+    uint64_t count;      /* elements of the array */
+    struct mf_str text;  /* of a string */
+    uint64_t offset;     /* of the value in the file */
+};
+
+struct mf_arch_let {
+    struct mf_str name, expression;
+};
+
+/* The arguments of the group that is run. */
+struct mf_arch_frame {
+    const struct mf_arch_frame *up;
+    struct mf_str parameters, arguments;
+    bool optional; /* all tensors of the group */
+};
+
+/* A tensor that is missing; one for all blocks. */
+struct mf_arch_missing {
+    struct mf_str pattern;
+    uint64_t first, count;
+};
+
+#define MF_ARCH_KEYS_MAX    112
+#define MF_ARCH_LETS_MAX    128
+#define MF_ARCH_MISSING_MAX 96
+
+struct mf_arch_run {
+    struct mf_model *model;
+    struct mf_index *index;
+    struct mf_str name; /* of the architecture */
+    bool whole;         /* all tensors must be there */
+    bool foreign;       /* not GGUF: other keys, and names of names.def */
+    enum mf_severity severity; /* of findings */
+    bool stopped;   /* a fault that ends loading: no row is run any more */
+    bool unsure;    /* a row was skipped for want of metadata */
+    uint64_t block; /* the number that "*" stands for */
+    const struct mf_arch_frame *frame;
+    enum mf_status status;
+    uint8_t *used; /* for each tensor: a row names it */
+    size_t used_count;
+    size_t key_count, let_count, missing_count;
+    struct mf_arch_key key[MF_ARCH_KEYS_MAX];
+    struct mf_arch_let let[MF_ARCH_LETS_MAX];
+    struct mf_arch_missing missing[MF_ARCH_MISSING_MAX];
+};
+
+/* ---- words and lines of rows (run.c) ---- */
+
+/* Takes the text up to the next space, and the space. */
+struct mf_str mf_arch_word(struct mf_str *text);
+
+/* ---- expressions (expression.c) ---- */
+
+/* The value of the expression at the beginning of *text, which is advanced past
+ * it. */
+struct mf_arch_number mf_arch_take_number(struct mf_arch_run *run,
+                                          struct mf_str *text);
+struct mf_arch_number mf_arch_number_of(struct mf_arch_run *run,
+                                        struct mf_str text);
+
+/* ---- names in expressions (name.c) ---- */
+
+bool mf_arch_is_in_name(char c);
+struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
+                                         struct mf_str name);
+
+/* Reports that an expression is not true, with the values of the keys and
+ * names in it. */
+void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression);
+
+/* ---- metadata (keys.c) ---- */
+
+/* Runs a row "key TYPE NAME". */
+void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row);
+
+/* The key that a row has read; NULL if none has. */
+const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
+                                         struct mf_str name);
+
+/* ---- tensors (tensors.c) ---- */
+
+/* The tensor of that name, with the current block for "*"; NULL if it is
+ * missing. */
+const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
+                                       struct mf_str pattern);
+
+/* Runs a row "tensor NAME DIMENSIONS". */
+void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
+                          bool optional);
+
+/* Reports tensors that are missing, and those that no row names. */
+void mf_arch_report_tensors(struct mf_arch_run *run);
+
+#endif
