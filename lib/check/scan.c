@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - finding NaN and infinite values in the bytes of a tensor
+ * scan.c - finding NaN, infinite and extreme values in the bytes of a tensor
  *
- * A loop without branches (scan_lane.h) counts bad values in the whole buffer.
- * Nearly always there are none; otherwise a slow loop goes through it block by
- * block to find where.
+ * A loop without branches (scan_lane.h) compares magnitudes with one bound: NaN
+ * and infinity are above it, too.  Nearly always nothing is; otherwise a slow
+ * loop goes through the buffer block by block to find what and where.
  */
 #include "lib/check/scan.h"
 
@@ -13,16 +13,22 @@
 
 #define NONE UINT16_MAX
 
+/* The bits below the lowest one of mask, too: of an exponent, the mantissa. */
+#define DOWN(mask) ((mask) | (((mask) & (0 - (uint64_t)(mask))) - 1))
+
 static const struct scan {
-    struct mf_bits bits;
-    bool others; /* values that do not match bits are the bad ones */
+    struct mf_bits bits; /* of a bad value */
+    bool others;         /* values that do not match bits are the bad ones */
+    struct mf_bounds bounds;
     uint8_t width;
     uint16_t stride, first, second;
 } scans[MF_TYPE_COUNT] = {
-#define SCAN(NAME, width, mask, stride, first, second)                         \
-    [MF_TYPE_##NAME] = { { mask, mask }, false, width, stride, first, second },
+#define SCAN(NAME, width, mask, high, low, stride, first, second)              \
+    [MF_TYPE_##NAME] = { { mask, mask }, false,  { DOWN(mask), high, low },    \
+                         width,          stride, first,                        \
+                         second },
 #define BYTE(NAME, mask, value, others)                                        \
-    [MF_TYPE_##NAME] = { { mask, value }, others, 1, 1, 0, NONE },
+    [MF_TYPE_##NAME] = { { mask, value }, others, { 0, 0, 0 }, 1, 1, 0, NONE },
 #include "lib/check/scan.def"
 #undef BYTE
 #undef SCAN
@@ -62,85 +68,145 @@ bool mf_scan_any(const uint8_t *bytes, size_t size)
 
 /* ---- blocks ---- */
 
-static bool bad_iq1_m(const uint8_t *block, bool big_endian)
+enum { BAD = 1, HIGH = 2, LOW = 4 };
+
+static unsigned judge(const struct scan *scan, uint64_t value)
 {
-    uint16_t scale = 0;
+    uint64_t magnitude = value & scan->bounds.mask;
+
+    if (((value & scan->bits.mask) == scan->bits.value) != scan->others)
+        return BAD;
+    if (scan->bounds.mask == 0) /* a BYTE */
+        return 0;
+    if (magnitude >= scan->bounds.high)
+        return HIGH;
+    return magnitude != 0 && magnitude < scan->bounds.low ? LOW : 0;
+}
+
+static uint64_t value_at(const uint8_t *bytes, size_t width, bool big_endian)
+{
+    uint64_t value = 0;
+
+    for (size_t i = 0; i < width; i++)
+        value = value << 8 | bytes[big_endian ? i : width - 1 - i];
+    return value;
+}
+
+static uint64_t iq1_m_scale(const uint8_t *block, bool big_endian)
+{
+    uint64_t scale = 0;
 
     for (int i = 0; i < 4; i++) {
         const uint8_t *word = block + IQ1_M_SCALE + 2 * i;
         uint8_t high = big_endian ? word[0] : word[1];
 
-        scale = (uint16_t)(scale | (high >> 4) << 4 * i);
+        scale |= (uint64_t)(high >> 4) << 4 * i;
     }
-    return (scale & 0x7c00) == 0x7c00;
+    return scale;
 }
 
-static bool bad_nvfp4(const uint8_t *block)
+static unsigned judge_nvfp4(const uint8_t *block)
 {
     for (int i = 0; i < 4; i++)
         if ((block[i] & 0x7f) == 0x7f)
-            return true;
-    return false;
+            return BAD;
+    return 0;
 }
 
-/* In a big-endian file the bits are in the opposite bytes. */
-static struct mf_bits bits_of(const struct scan *scan, bool big_endian)
+/* The second value of a block is a minimum, which may be small. */
+static unsigned judge_block(enum mf_type type, bool big_endian,
+                            const uint8_t *block)
 {
-    unsigned shift = 64u - 8u * scan->width;
+    const struct scan *scan = &scans[type];
+    unsigned first, second = 0;
 
-    if (!big_endian || scan->width == 0)
-        return scan->bits;
-    return (struct mf_bits){ __builtin_bswap64(scan->bits.mask) >> shift,
-                             __builtin_bswap64(scan->bits.value) >> shift };
-}
-
-/* Whether any value is bad, at `at` or at the same place of the next blocks. */
-static bool bad_at(const struct mf_isa *isa, const struct scan *scan,
-                   struct mf_bits bits, const uint8_t *at, size_t blocks)
-{
-    return isa->count(at, blocks, scan->stride, scan->width, bits) !=
-           (scan->others ? blocks : 0);
-}
-
-static bool any_bad(const struct mf_isa *isa, const struct scan *scan,
-                    struct mf_bits bits, const uint8_t *bytes, size_t blocks)
-{
-    return bad_at(isa, scan, bits, bytes + scan->first, blocks) ||
-           (scan->second != NONE &&
-            bad_at(isa, scan, bits, bytes + scan->second, blocks));
-}
-
-static bool bad_block(enum mf_type type, bool big_endian, struct mf_bits bits,
-                      const uint8_t *block)
-{
-    if (type == MF_TYPE_IQ1_M)
-        return bad_iq1_m(block, big_endian);
+    if (type == MF_TYPE_IQ1_M) /* a scale like that of iq1_s */
+        return judge(&scans[MF_TYPE_IQ1_S], iq1_m_scale(block, big_endian));
     if (type == MF_TYPE_NVFP4)
-        return bad_nvfp4(block);
-    return any_bad(mf_isas, &scans[type], bits, block, 1);
+        return judge_nvfp4(block);
+    first = judge(scan, value_at(block + scan->first, scan->width, big_endian));
+    if (scan->second != NONE)
+        second = judge(scan,
+                       value_at(block + scan->second, scan->width, big_endian));
+    return first | (second & (BAD | HIGH));
+}
+
+/* The fast loops.  False if a value is bad or high: where, and which of the
+ * two, they do not say. */
+static bool count_fast(const struct mf_isa *isa, const struct scan *scan,
+                       bool big_endian, const uint8_t *bytes, size_t blocks,
+                       struct mf_found *out)
+{
+    struct mf_outside outside;
+
+    if (scan->width == 0)
+        return false; /* iq1_m and nvfp4 */
+    if (scan->bounds.mask == 0)
+        return isa->count(bytes, blocks, 1, 1, scan->bits) ==
+               (scan->others ? blocks : 0);
+    outside = isa->range(bytes + scan->first, blocks, scan->stride, scan->width,
+                         big_endian, scan->bounds);
+    out->low = outside.low;
+    if (outside.high == 0 && scan->second != NONE)
+        outside = isa->range(bytes + scan->second, blocks, scan->stride,
+                             scan->width, big_endian, scan->bounds);
+    return outside.high == 0;
+}
+
+static void count_slowly(enum mf_type type, bool big_endian,
+                         const uint8_t *bytes, size_t blocks,
+                         struct mf_found *out)
+{
+    size_t stride = mf_scan_stride(type);
+
+    *out = (struct mf_found){ .bad = 0 };
+    for (size_t i = 0; i < blocks; i++) {
+        unsigned found = judge_block(type, big_endian, bytes + i * stride);
+
+        if (found & BAD && out->bad++ == 0)
+            out->first_bad = i;
+        if (found & HIGH && out->high++ == 0)
+            out->first_high = i;
+        out->low += (found & LOW) != 0;
+    }
+}
+
+void mf_scan_all(const struct mf_isa *isa, enum mf_type type, bool big_endian,
+                 const uint8_t *bytes, size_t size, struct mf_found *out)
+{
+    const struct scan *scan = &scans[type];
+    size_t stride = mf_scan_stride(type);
+
+    assert(size % stride == 0);
+    *out = (struct mf_found){ .bad = 0 };
+    if (scan->width == 0 && stride == 1)
+        return; /* integers */
+    if (!count_fast(isa, scan, big_endian, bytes, size / stride, out))
+        count_slowly(type, big_endian, bytes, size / stride, out);
 }
 
 size_t mf_scan(const struct mf_isa *isa, enum mf_type type, bool big_endian,
                const uint8_t *bytes, size_t size, uint64_t *count)
 {
-    const struct scan *scan = &scans[type];
-    struct mf_bits bits = bits_of(scan, big_endian);
-    size_t stride = mf_scan_stride(type), first = MF_SCAN_CLEAN;
+    struct mf_found found;
 
-    assert(size % stride == 0);
-    *count = 0;
-    if (scan->width == 0 && stride == 1)
-        return MF_SCAN_CLEAN; /* integers */
-    /* The fast loop; iq1_m and nvfp4, which have no width, are checked block by
-     * block. */
-    if (scan->width > 0 && !any_bad(isa, scan, bits, bytes, size / stride))
-        return MF_SCAN_CLEAN;
-    for (size_t i = 0; i < size / stride; i++)
-        if (bad_block(type, big_endian, bits, bytes + i * stride)) {
-            first = first == MF_SCAN_CLEAN ? i : first;
-            ++*count;
-        }
-    return first;
+    mf_scan_all(isa, type, big_endian, bytes, size, &found);
+    *count = found.bad;
+    return found.bad > 0 ? (size_t)found.first_bad : MF_SCAN_CLEAN;
+}
+
+bool mf_scan_is_weight(enum mf_type type)
+{
+    return type != MF_TYPE_BOOL && type != MF_TYPE_F8_E8M0 &&
+           (scans[type].width > 0 || mf_scan_stride(type) > 1 ||
+            mf_type_is_quantized(type));
+}
+
+/* Scales of iq1_m, which has no row, are f16. */
+const char *mf_scan_bound(enum mf_type type)
+{
+    return scans[type].bounds.high == 0x7800 || type == MF_TYPE_IQ1_M ? "2^15"
+                                                                      : "2^64";
 }
 
 struct mf_scan_kind mf_scan_kind(enum mf_type type)

@@ -23,9 +23,9 @@
  */
 #include <assert.h>
 
-#include "lib/base/parallel.h"
 #include "lib/check/check.h"
-#include "lib/check/scan.h"
+#include "lib/check/data_report.h"
+#include "lib/check/data_rows.h"
 #include "lib/model/model.h"
 
 /* What a piece is read for. */
@@ -43,13 +43,13 @@ struct piece {
     size_t size;
     uint32_t shard;
     enum kind kind;
-    bool last;   /* of its span */
-    bool in_crc; /* part of the checksum */
+    bool last;    /* of its span */
+    bool in_crc;  /* part of the checksum */
+    uint64_t row; /* of a tensor whose rows are compared, or 0 */
     /* results */
-    bool nonzero;          /* a byte is not zero */
-    bool bad_scale;        /* of the whole tensor */
-    uint32_t crc;          /* of a footer: what it says */
-    uint64_t count, first; /* bad values; the first one, in strides */
+    struct mf_data_found found;
+    bool differs; /* not all rows are the same */
+    uint32_t crc; /* of a footer: what it says */
 };
 
 #define PIECES_MAX 1024
@@ -85,18 +85,20 @@ static void scan_tensor(const struct scanner *scanner, const uint8_t *bytes,
 {
     bool big_endian = scanner->index->kind.byte_order == MF_BIG_ENDIAN;
     enum mf_type type = (enum mf_type)piece->record->type;
-    size_t head = head_size(piece), first;
-    uint64_t count = 0;
+    size_t head = head_size(piece);
+    struct mf_found *values = &piece->found.values;
+    uint64_t count, before = piece->done / mf_scan_stride(type);
 
-    piece->nonzero = mf_scan_any(bytes, piece->size);
-    piece->bad_scale =
+    piece->found.nonzero = mf_scan_any(bytes, piece->size);
+    piece->found.bad_scale =
         head > 0 && mf_scan(scanner->isa, MF_TYPE_F32, big_endian, bytes, head,
                             &count) != MF_SCAN_CLEAN;
-    first = mf_scan(scanner->isa, type, big_endian, bytes, piece->size, &count);
-    piece->first = piece->done / mf_scan_stride(type);
-    if (first != MF_SCAN_CLEAN)
-        piece->first += first;
-    piece->count = count;
+    piece->differs =
+        piece->row > 0 &&
+        mf_data_row_differs(bytes + head, piece->size - head, piece->row);
+    mf_scan_all(scanner->isa, type, big_endian, bytes, piece->size, values);
+    values->first_bad += before;
+    values->first_high += before;
 }
 
 static enum mf_status scan_piece(struct mf_worker *worker, void *context,
@@ -116,7 +118,7 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     if (piece->kind == PIECE_TENSOR)
         scan_tensor(scanner, bytes, piece);
     else if (piece->kind == PIECE_PADDING)
-        piece->nonzero = mf_scan_any(bytes, piece->size);
+        piece->found.nonzero = mf_scan_any(bytes, piece->size);
     else if (piece->kind == PIECE_FOOTER)
         piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
                      (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
@@ -126,48 +128,42 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
 
 /* ---- merging results, in file order ---- */
 
-static void report_tensor(const struct scanner *scanner)
+static void add_found(struct mf_data_found *sum,
+                      const struct mf_data_found *found)
 {
-    const struct piece *found = &scanner->tensor;
-    const struct mf_record *record = found->record;
-    struct mf_index *index = scanner->index;
-    enum mf_type type = (enum mf_type)record->type;
-    struct mf_scan_kind kind = mf_scan_kind(type);
-    enum mf_severity severity =
-        scanner->model->format->allows_nonfinite ? MF_WARNING : MF_ERROR;
+    struct mf_found *values = &sum->values;
 
-    if (found->bad_scale)
-        mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,
-                         record->offset,
-                         "the scale of tensor '%s' is NaN or infinite",
-                         mf_record_name(record).text);
-    if (found->count > 0)
-        mf_index_note_of(
-            index, record, severity, kind.rule,
-            record->offset + found->first * mf_scan_stride(type),
-            "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
-            mf_record_name(record).text, found->count,
-            found->count == 1 ? kind.one : kind.many, kind.unit, found->first);
-    if (!found->nonzero)
-        mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
-                         record->offset, "tensor '%s' is all zeros",
-                         mf_record_name(record).text);
+    if (values->bad == 0)
+        values->first_bad = found->values.first_bad;
+    if (values->high == 0)
+        values->first_high = found->values.first_high;
+    values->bad += found->values.bad;
+    values->high += found->values.high;
+    values->low += found->values.low;
+    sum->nonzero = sum->nonzero || found->nonzero;
+    sum->bad_scale = sum->bad_scale || found->bad_scale;
 }
 
-static void merge_tensor(struct scanner *scanner, const struct piece *piece)
+static enum mf_status merge_tensor(struct scanner *scanner,
+                                   const struct piece *piece)
 {
-    struct piece *found = &scanner->tensor;
+    struct piece *sum = &scanner->tensor;
+    enum mf_status status = MF_OK;
 
-    assert(piece->done == 0 || found->record == piece->record);
+    assert(piece->done == 0 || sum->record == piece->record);
     if (piece->done == 0)
-        *found = (struct piece){ .record = piece->record };
-    if (found->count == 0)
-        found->first = piece->first;
-    found->count += piece->count;
-    found->nonzero = found->nonzero || piece->nonzero;
-    found->bad_scale = found->bad_scale || piece->bad_scale;
-    if (piece->last)
-        report_tensor(scanner);
+        *sum = *piece;
+    else
+        add_found(&sum->found, &piece->found);
+    sum->differs = sum->differs || piece->differs;
+    if (!piece->last)
+        return MF_OK;
+    if (sum->row > 0 && !sum->differs && sum->found.nonzero)
+        status = mf_data_rows_same(&scanner->crew, scanner->model, sum->record,
+                                   sum->row, &sum->found.same);
+    if (status == MF_OK)
+        mf_data_report(scanner->model, sum->record, &sum->found);
+    return status;
 }
 
 static void merge_padding(struct scanner *scanner, const struct piece *piece)
@@ -176,9 +172,9 @@ static void merge_padding(struct scanner *scanner, const struct piece *piece)
 
     if (piece->done == 0)
         *found = *piece;
-    found->nonzero = found->nonzero || piece->nonzero;
+    add_found(&found->found, &piece->found);
     found->size = (size_t)piece->done + piece->size;
-    if (!piece->last || !found->nonzero)
+    if (!piece->last || !found->found.nonzero)
         return;
     if (piece->record)
         mf_index_note_of(
@@ -194,15 +190,16 @@ static void merge_padding(struct scanner *scanner, const struct piece *piece)
             found->size);
 }
 
-static void merge_piece(struct scanner *scanner, const struct piece *piece)
+static enum mf_status merge_piece(struct scanner *scanner,
+                                  const struct piece *piece)
 {
     if (piece->offset == 0)
         scanner->crc = 0;
     if (piece->in_crc)
         scanner->crc = mf_crc32_join(scanner->crc, piece->crc, piece->size);
     if (piece->kind == PIECE_TENSOR)
-        merge_tensor(scanner, piece);
-    else if (piece->kind == PIECE_PADDING)
+        return merge_tensor(scanner, piece);
+    if (piece->kind == PIECE_PADDING)
         merge_padding(scanner, piece);
     else if (piece->kind == PIECE_FOOTER && piece->crc != scanner->crc)
         mf_index_note(scanner->index, piece->shard, MF_ERROR,
@@ -211,6 +208,7 @@ static void merge_piece(struct scanner *scanner, const struct piece *piece)
                       "checksum mismatch: the footer has %08" PRIx32
                       ", the file's bytes give %08" PRIx32,
                       piece->crc, scanner->crc);
+    return MF_OK;
 }
 
 static enum mf_status scan_and_merge(struct scanner *scanner)
@@ -219,7 +217,7 @@ static enum mf_status scan_and_merge(struct scanner *scanner)
         mf_crew_run(&scanner->crew, scan_piece, scanner, scanner->piece_count);
 
     for (size_t i = 0; i < scanner->piece_count && status == MF_OK; i++)
-        merge_piece(scanner, &scanner->piece[i]);
+        status = merge_piece(scanner, &scanner->piece[i]);
     scanner->piece_count = 0;
     return status;
 }
@@ -286,6 +284,7 @@ static enum mf_status cut_tensor(struct scanner *scanner,
 
     if (record->flags & MF_TENSOR_DAMAGED || record->type == MF_TYPE_UNKNOWN)
         return MF_OK;
+    like.row = mf_data_row(scanner->model, record);
     stride = mf_scan_stride((enum mf_type)record->type);
     if (record->size % stride != 0)
         return MF_OK; /* where its blocks are is unknown */

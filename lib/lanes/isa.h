@@ -28,6 +28,24 @@ typedef uint64_t mf_count(const uint8_t *bytes, size_t count, size_t stride,
 
 mf_count mf_count_portable, mf_count_avx2, mf_count_avx512;
 
+/* Bounds of a number's magnitude, that is of the bits of mask: those from high
+ * on are too large, those below low, but not zero, too small. */
+struct mf_bounds {
+    uint64_t mask, high, low;
+};
+
+struct mf_outside {
+    uint64_t high, low; /* counts */
+};
+
+/* How many of count numbers, width bytes wide and stride bytes apart, are out
+ * of bounds; reverse: their bytes are in the order of big-endian files. */
+typedef struct mf_outside mf_range(const uint8_t *bytes, size_t count,
+                                   size_t stride, uint8_t width, bool reverse,
+                                   struct mf_bounds bounds);
+
+mf_range mf_range_portable, mf_range_avx2, mf_range_avx512;
+
 /* Adds bytes to an XXH3_state_t, for a digest of 64 or of 128 bits. */
 typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
 
@@ -36,6 +54,7 @@ mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
 struct mf_isa {
     const char *name;
     mf_count *count;
+    mf_range *range;
     mf_xxh3_add *xxh3_add;
 };
 

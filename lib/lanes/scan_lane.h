@@ -76,3 +76,103 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
         return count_64(bytes, count, stride, bits);
     }
 }
+
+/* Big-endian numbers are reversed first. */
+#define REVERSED_8(value)  (value)
+#define REVERSED_16(value) __builtin_bswap16(value)
+#define REVERSED_32(value) __builtin_bswap32(value)
+#define REVERSED_64(value) __builtin_bswap64(value)
+
+/* For each width: how many magnitudes are high, and how many low.  Numbers
+ * without space between them have no low bound, and their magnitude leaves the
+ * top bit free: adding what is missing from high to that bit sets it.  The
+ * vectorizer makes more of this than of a comparison. */
+#define RANGE(width)                                                           \
+    static inline uint##width##_t magnitude_##width(                           \
+        const uint8_t *bytes, bool reverse, uint##width##_t mask)              \
+    {                                                                          \
+        uint##width##_t value;                                                 \
+                                                                               \
+        memcpy(&value, bytes, sizeof(value));                                  \
+        return (reverse ? REVERSED_##width(value) : value) & mask;             \
+    }                                                                          \
+                                                                               \
+    static inline uint64_t some_high_##width(const uint8_t *bytes,             \
+                                             size_t count, bool reverse,       \
+                                             struct mf_bounds bounds)          \
+    {                                                                          \
+        const uint##width##_t mask = (uint##width##_t)bounds.mask;             \
+        const uint##width##_t rest =                                           \
+            (uint##width##_t)((UINT64_C(1) << (width - 1)) - bounds.high);     \
+        uint##width##_t some = 0;                                              \
+                                                                               \
+        for (size_t i = 0; i < count; i++) {                                   \
+            uint##width##_t value =                                            \
+                magnitude_##width(bytes + i * (width / 8), reverse, mask);     \
+                                                                               \
+            value = (uint##width##_t)(value + rest);                           \
+            some = (uint##width##_t)(some + (value >> (width - 1)));           \
+        }                                                                      \
+        return some;                                                           \
+    }                                                                          \
+                                                                               \
+    static inline struct mf_outside dense_##width(const uint8_t *bytes,        \
+                                                  size_t count, bool reverse,  \
+                                                  struct mf_bounds bounds)     \
+    {                                                                          \
+        struct mf_outside found = { 0, 0 };                                    \
+                                                                               \
+        for (; count >= TOGETHER; count -= TOGETHER) {                         \
+            found.high += some_high_##width(bytes, TOGETHER, reverse, bounds); \
+            bytes += TOGETHER * (width / 8);                                   \
+        }                                                                      \
+        found.high += some_high_##width(bytes, count, reverse, bounds);        \
+        return found;                                                          \
+    }                                                                          \
+                                                                               \
+    static inline struct mf_outside sparse_##width(                            \
+        const uint8_t *bytes, size_t count, size_t stride, bool reverse,       \
+        struct mf_bounds bounds)                                               \
+    {                                                                          \
+        struct mf_outside found = { 0, 0 };                                    \
+                                                                               \
+        for (size_t i = 0; i < count; i++) {                                   \
+            uint##width##_t value = magnitude_##width(                         \
+                bytes + i * stride, reverse, (uint##width##_t)bounds.mask);    \
+                                                                               \
+            found.high += value >= (uint##width##_t)bounds.high;               \
+            found.low += value != 0 && value < (uint##width##_t)bounds.low;    \
+        }                                                                      \
+        return found;                                                          \
+    }                                                                          \
+                                                                               \
+    static struct mf_outside range_##width(const uint8_t *bytes, size_t count, \
+                                           size_t stride, bool reverse,        \
+                                           struct mf_bounds bounds)            \
+    {                                                                          \
+        if (stride != (width) / 8 || bounds.low > 0)                           \
+            return sparse_##width(bytes, count, stride, reverse, bounds);      \
+        return reverse ? dense_##width(bytes, count, true, bounds)             \
+                       : dense_##width(bytes, count, false, bounds);           \
+    }
+
+RANGE(8)
+RANGE(16)
+RANGE(32)
+RANGE(64)
+
+struct mf_outside JOIN(mf_range_, LANE)(const uint8_t *bytes, size_t count,
+                                        size_t stride, uint8_t width,
+                                        bool reverse, struct mf_bounds bounds)
+{
+    switch (width) {
+    case 1:
+        return range_8(bytes, count, stride, reverse, bounds);
+    case 2:
+        return range_16(bytes, count, stride, reverse, bounds);
+    case 4:
+        return range_32(bytes, count, stride, reverse, bounds);
+    default:
+        return range_64(bytes, count, stride, reverse, bounds);
+    }
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * data_report.c - what was found in the data of one tensor, as findings
+ */
+#include "lib/check/data_report.h"
+
+#include "lib/base/str.h"
+
+/* Blocks may lose their last bits where a model has learnt nothing: the unused
+ * tokens of an embedding are some in a hundred rows.  This many are not that.
+ */
+#define LOW_SHARE 16
+
+static void report_bad(struct mf_index *index, const struct mf_record *record,
+                       const struct mf_data_found *found,
+                       enum mf_severity severity)
+{
+    enum mf_type type = (enum mf_type)record->type;
+    const struct mf_found *values = &found->values;
+    struct mf_scan_kind kind = mf_scan_kind(type);
+
+    if (found->bad_scale)
+        mf_index_note_of(index, record, severity, MF_RULE_DATA_SCALE,
+                         record->offset,
+                         "the scale of tensor '%s' is NaN or infinite",
+                         mf_record_name(record).text);
+    if (values->bad > 0)
+        mf_index_note_of(
+            index, record, severity, kind.rule,
+            record->offset + values->first_bad * mf_scan_stride(type),
+            "tensor '%s' has %" PRIu64 " %s, the first at %s %" PRIu64,
+            mf_record_name(record).text, values->bad,
+            values->bad == 1 ? kind.one : kind.many, kind.unit,
+            values->first_bad);
+}
+
+static void report_extreme(struct mf_index *index,
+                           const struct mf_record *record,
+                           const struct mf_found *values)
+{
+    enum mf_type type = (enum mf_type)record->type;
+    size_t stride = mf_scan_stride(type);
+    uint64_t blocks = record->size / stride;
+    const char *unit = mf_types[type].block > 1 ? "block" : "element";
+
+    if (values->high > 0)
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_RANGE,
+                         record->offset + values->first_high * stride,
+                         "tensor '%s' has %" PRIu64
+                         " %s%s of magnitude %s or more, the "
+                         "first at %s %" PRIu64,
+                         mf_record_name(record).text, values->high,
+                         mf_types[type].block > 1 ? "scale" : "value",
+                         values->high == 1 ? "" : "s", mf_scan_bound(type),
+                         unit, values->first_high);
+    if (values->low > 0 && values->low >= blocks / LOW_SHARE)
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_DENORMAL,
+                         record->offset,
+                         "the scales of %" PRIu64 " of %" PRIu64
+                         " blocks of tensor '%s' are below 4.8e-07, where f16 "
+                         "has fewer than 4 bits",
+                         values->low, blocks, mf_record_name(record).text);
+}
+
+/* A bias may be zero: many were never trained. */
+static bool may_be_zero(const struct mf_record *record)
+{
+    struct mf_str name = { record->name, record->name_size };
+
+    return record->rank < 2 && mf_str_ends(name, "bias");
+}
+
+void mf_data_report(struct mf_model *model, const struct mf_record *record,
+                    const struct mf_data_found *found)
+{
+    struct mf_index *index = &model->index;
+
+    report_bad(index, record, found,
+               model->format->allows_nonfinite ? MF_WARNING : MF_ERROR);
+    report_extreme(index, record, &found->values);
+    if (!found->nonzero && !may_be_zero(record))
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_ZERO,
+                         record->offset, "tensor '%s' is all zeros",
+                         mf_record_name(record).text);
+    if (found->nonzero && found->same > 0)
+        mf_index_note_of(index, record, MF_WARNING, MF_RULE_DATA_CONSTANT,
+                         record->offset,
+                         "the %" PRIu64 " rows of tensor '%s' are all the same",
+                         found->same, mf_record_name(record).text);
+}
