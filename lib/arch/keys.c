@@ -6,18 +6,20 @@
  *
  * TYPE is what the loader takes, to the letter: a u32 where it wants a u32.
  *
- *     uint, float, bool, string   one value of type u32, f32, bool, string
+ *     uint, int, float, bool, string
+ *               one value of type u32, i32, f32, bool, string
  *     uint[]    an array of at most 512, of u32, i32 or bool.  A single value
  *               counts as missing
  *     uint[4]   the same, of at most 4
  *     uint*     one value, or an array with one for each block
+ *     uint*-    the same, without blocks for speculative decoding
  *     uint*4    one value, or an array of exactly 4
  *     uint|[]   one value or an array
  *     float[], string[], ulong[] and so on: arrays of f32, string, u64
  *     list      an array of anything, of which only the length matters
  *
  * "?" at the end: the key may be missing.  Keys stand after the architecture's
- * name, except for those of general. and tokenizer.
+ * name, except for those of general., tokenizer. and xielu.
  */
 #include "lib/arch/run.h"
 
@@ -42,6 +44,7 @@ struct base {
 
 static const struct base bases[] = {
     { "uint", MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { "int", MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
     { "float", MF_VALUE_F32, BIT(F32) },
     { "bool", MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
     { "string", MF_VALUE_STRING, BIT(STRING) },
@@ -80,13 +83,15 @@ static uint64_t take_count(struct mf_str *text, uint64_t usual)
     return any ? count : usual;
 }
 
-/* *blocks: whether the array has as many elements as there are blocks. */
-static struct type type_of(struct mf_str text, bool *blocks)
+/* *per: the `let` that says how many elements the array has; NULL if the type
+ * does. */
+static struct type type_of(struct mf_str text, const char **per)
 {
     struct type type = { .single = true, .most = ELEMENTS_MAX };
     uint64_t count;
+    bool trunk;
 
-    *blocks = false;
+    *per = NULL;
     type.optional = ends_with(&text, '?');
     if (ends_with(&text, ']')) {
         type.most = take_count(&text, ELEMENTS_MAX);
@@ -94,10 +99,12 @@ static struct type type_of(struct mf_str text, bool *blocks)
         type.array = true;
         type.single = ends_with(&text, '|');
     } else {
+        trunk = ends_with(&text, '-');
         count = take_count(&text, 0);
         if (ends_with(&text, '*')) {
             type.array = type.exact = true;
-            *blocks = count == 0;
+            if (count == 0)
+                *per = trunk ? "layers" : "blocks";
             type.most = count;
         }
     }
@@ -118,8 +125,9 @@ struct full_key {
 static struct full_key full_key(const struct mf_arch_run *run,
                                 struct mf_str name)
 {
-    bool whole =
-        mf_str_begins(name, "general.") || mf_str_begins(name, "tokenizer.");
+    bool whole = mf_str_begins(name, "general.") ||
+                 mf_str_begins(name, "tokenizer.") ||
+                 mf_str_begins(name, "xielu.");
     struct full_key out;
 
     assert(run->name.size + name.size + 2 <= sizeof(out.text));
@@ -160,6 +168,7 @@ static void note_count(struct mf_arch_run *run, const struct mf_meta *meta,
 
 /* ---- its value ---- */
 
+/* Of a float only the sign is known; that of a NaN is -1. */
 static int64_t integer_of(enum mf_value_type type, union mf_number number)
 {
     switch (type) {
@@ -177,6 +186,8 @@ static int64_t integer_of(enum mf_value_type type, union mf_number number)
     case MF_VALUE_U16:
     case MF_VALUE_U32:
         return (int64_t)number.u64;
+    case MF_VALUE_F32:
+        return number.f64 > 0 ? 1 : number.f64 == 0 ? 0 : -1;
     default:
         return 0;
     }
@@ -314,15 +325,15 @@ void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
     struct mf_arch_number blocks;
     struct mf_meta meta;
     struct type type;
-    bool per_block;
+    const char *per;
     size_t at;
 
     assert(run->key_count < MF_ARCH_KEYS_MAX);
     key = &run->key[run->key_count];
     *key = (struct mf_arch_key){ .name = row, .offset = MF_NO_OFFSET };
-    type = type_of(word, &per_block);
-    if (per_block) {
-        blocks = mf_arch_number_of(run, (struct mf_str){ "blocks", 6 });
+    type = type_of(word, &per);
+    if (per) {
+        blocks = mf_arch_number_of(run, (struct mf_str){ per, strlen(per) });
         type.exact = blocks.known;
         type.most = blocks.known ? (uint64_t)blocks.value : ELEMENTS_MAX;
     }
