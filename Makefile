@@ -101,7 +101,7 @@ RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty \
+HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
             $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
@@ -265,9 +265,12 @@ $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 
 $(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
 
+# Its own rows of keys and tensors come before those of the archive.
+$(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(BUILD)/libmodelfile.a
+
 $(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lpthread -lm -o $@
+	$(Q)$(LINK) $^ $(LIBS) -lpthread -o $@
 
 test: ## installs what is missing, builds, and runs every test
 	@sh tests/install_deps.sh test
