@@ -86,7 +86,8 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
 /* For each width: how many magnitudes are high, and how many low.  Numbers
  * without space between them have no low bound, and their magnitude leaves the
  * top bit free: adding what is missing from high to that bit sets it.  The
- * vectorizer makes more of this than of a comparison. */
+ * vectorizer makes more of this than of a comparison.  Of numbers further apart
+ * those out of bounds are told apart only where there are some. */
 #define RANGE(width)                                                           \
     static inline uint##width##_t magnitude_##width(                           \
         const uint8_t *bytes, bool reverse, uint##width##_t mask)              \
@@ -130,18 +131,56 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
         return found;                                                          \
     }                                                                          \
                                                                                \
+    /* Counts zeros as well, and whatever has the top bit. */                  \
+    static inline uint64_t some_out_##width(                                   \
+        const uint8_t *bytes, size_t count, size_t stride, bool reverse,       \
+        struct mf_bounds bounds)                                               \
+    {                                                                          \
+        const uint##width##_t mask = (uint##width##_t)bounds.mask;             \
+        const uint##width##_t low = (uint##width##_t)bounds.low;               \
+        const uint##width##_t rest =                                           \
+            (uint##width##_t)((UINT64_C(1) << (width - 1)) - bounds.high);     \
+        uint##width##_t some = 0;                                              \
+                                                                               \
+        for (size_t i = 0; i < count; i++) {                                   \
+            uint##width##_t value =                                            \
+                magnitude_##width(bytes + i * stride, reverse, mask);          \
+                                                                               \
+            value = (uint##width##_t)((value + rest) | (value - low));         \
+            some = (uint##width##_t)(some + (value >> (width - 1)));           \
+        }                                                                      \
+        return some;                                                           \
+    }                                                                          \
+                                                                               \
+    static inline void count_out_##width(                                      \
+        const uint8_t *bytes, size_t count, size_t stride, bool reverse,       \
+        struct mf_bounds bounds, struct mf_outside *found)                     \
+    {                                                                          \
+        const uint##width##_t mask = (uint##width##_t)bounds.mask;             \
+                                                                               \
+        for (size_t i = 0; i < count; i++) {                                   \
+            uint##width##_t value =                                            \
+                magnitude_##width(bytes + i * stride, reverse, mask);          \
+                                                                               \
+            found->high += value >= bounds.high;                               \
+            found->low += value != 0 && value < bounds.low;                    \
+        }                                                                      \
+    }                                                                          \
+                                                                               \
     static inline struct mf_outside sparse_##width(                            \
         const uint8_t *bytes, size_t count, size_t stride, bool reverse,       \
         struct mf_bounds bounds)                                               \
     {                                                                          \
         struct mf_outside found = { 0, 0 };                                    \
                                                                                \
-        for (size_t i = 0; i < count; i++) {                                   \
-            uint##width##_t value = magnitude_##width(                         \
-                bytes + i * stride, reverse, (uint##width##_t)bounds.mask);    \
+        while (count > 0) {                                                    \
+            size_t some = count < TOGETHER ? count : TOGETHER;                 \
                                                                                \
-            found.high += value >= (uint##width##_t)bounds.high;               \
-            found.low += value != 0 && value < (uint##width##_t)bounds.low;    \
+            if (some_out_##width(bytes, some, stride, reverse, bounds) > 0)    \
+                count_out_##width(bytes, some, stride, reverse, bounds,        \
+                                  &found);                                     \
+            bytes += some * stride;                                            \
+            count -= some;                                                     \
         }                                                                      \
         return found;                                                          \
     }                                                                          \
@@ -150,10 +189,11 @@ uint64_t JOIN(mf_count_, LANE)(const uint8_t *bytes, size_t count,
                                            size_t stride, bool reverse,        \
                                            struct mf_bounds bounds)            \
     {                                                                          \
-        if (stride != (width) / 8 || bounds.low > 0)                           \
-            return sparse_##width(bytes, count, stride, reverse, bounds);      \
-        return reverse ? dense_##width(bytes, count, true, bounds)             \
-                       : dense_##width(bytes, count, false, bounds);           \
+        if (stride == (width) / 8 && bounds.low == 0)                          \
+            return reverse ? dense_##width(bytes, count, true, bounds)         \
+                           : dense_##width(bytes, count, false, bounds);       \
+        return reverse ? sparse_##width(bytes, count, stride, true, bounds)    \
+                       : sparse_##width(bytes, count, stride, false, bounds);  \
     }
 
 RANGE(8)
