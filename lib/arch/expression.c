@@ -97,7 +97,7 @@ static const struct mf_arch_key *take_key(struct parser *parser)
     const struct mf_arch_key *key =
         mf_arch_key_of(parser->run, take_name(parser));
 
-    assert(key || !parser->live);
+    assert(key || !parser->live || parser->run->unsure);
     return key ? key : &none;
 }
 

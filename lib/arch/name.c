@@ -100,7 +100,8 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
         if (mf_str_same(run->let[i].name, name))
             return in_frame(run, NULL, run->let[i].expression);
     key = mf_arch_key_of(run, name);
-    assert(key); /* a row uses a name that none explains */
+    /* A row uses a name that none explains, or one that was skipped. */
+    assert(key || run->unsure);
     return key ? key_value(run, key) : (struct mf_arch_number){ false, 0 };
 }
 
