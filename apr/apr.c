@@ -170,12 +170,38 @@ static const struct mf_vocabulary vocabulary = {
     .id = MF_RULE_APR_TOKENS,
 };
 
+/* All sections and tensors are padded to 64 bytes, so a file with 4 bytes more
+ * than that ends with a footer, and data that reaches into it is too long.  A
+ * JSON index and its data are not padded. */
+static void check_footer(struct mf_index *index, const struct mf_part *part)
+{
+    const uint64_t footer = 4;
+    uint64_t size = part->data_end - part->data_offset;
+
+    if (part->alignment == 1 || part->data_end < part->data_offset ||
+        size % part->alignment != footer)
+        return;
+    for (size_t i = part->first; i < part->first + part->count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint64_t end = record->offset + record->size;
+
+        if (record->flags & MF_TENSOR_DAMAGED || end <= part->data_end - footer)
+            continue;
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS,
+                         record->offset,
+                         "tensor '%s' (offset %" PRIu64 ", size %" PRIu64
+                         ") reaches into the footer at %" PRIu64,
+                         mf_record_name(record).text, record->offset,
+                         record->size, part->data_end - footer);
+    }
+}
+
 static void validate(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count)
 {
-    (void)parts;
-    (void)part_count;
     mf_vocabulary_check(index, &vocabulary);
+    for (size_t i = 0; i < part_count; i++)
+        check_footer(index, &parts[i]);
 }
 
 /* ---- the rows of formats.def ---- */

@@ -77,6 +77,9 @@ enum mf_status mf_apr_read_metadata(struct mf_reader *reader,
 /* Whether aprender accepts a value of that JSON type under the key. */
 bool mf_apr_key_takes(struct mf_str key, enum mf_value_type type);
 
+/* Adds a finding if the value does not fit aprender's field of that key. */
+void mf_apr_check_range(struct mf_index *index, const struct mf_meta *meta);
+
 /* Whether the key has a meaning to aprender or realizar. */
 bool mf_apr_key_owned(struct mf_str key);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * known.h - the kinds of values in known.def
+ * known.h - the kinds and ranges of values in known.def
  */
 #ifndef MF_APR_KNOWN_H
 #define MF_APR_KNOWN_H
+
+#include <stdint.h>
 
 enum kind {
     TEXT = 1,
@@ -17,5 +19,18 @@ enum kind {
     REAL_OR_NULL = REAL | OR_NULL,
     OBJECT_OR_NULL = OBJECT | OR_NULL
 };
+
+enum range { NONE, U8, U32, U64, F32 };
+
+/* The largest integer of a range. */
+static inline uint64_t range_max(enum range range)
+{
+    return range == U8 ? UINT8_MAX : range == U32 ? UINT32_MAX : UINT64_MAX;
+}
+
+static inline const char *range_name(enum range range)
+{
+    return range == U8 ? "u8" : range == U32 ? "u32" : "f32";
+}
 
 #endif

@@ -2,6 +2,8 @@
  *
  * metadata.c - the metadata of APR version 2: one JSON object
  */
+#include <math.h>
+
 #include "apr/apr.h"
 #include "apr/known.h"
 
@@ -10,12 +12,13 @@
 struct known {
     const char *key;
     enum kind kind;
+    enum range range;
     const char *alias[ALIASES_MAX];
 };
 
 static const struct known known[] = {
-#define KNOWN(key, kind, ...) { key, kind, { __VA_ARGS__ } },
-#define FIELD(key, name, kind)
+#define KNOWN(key, kind, range, ...) { key, kind, range, { __VA_ARGS__ } },
+#define FIELD(key, name, kind, range)
 #include "apr/known.def"
 #undef FIELD
 #undef KNOWN
@@ -105,6 +108,34 @@ static void check_known(struct mf_index *index)
                 check_entry(index, &index->meta[i], row, seen);
                 break;
             }
+}
+
+/* One as large as 1e400 is META-NOT-FINITE: no JSON reader takes it. */
+static void check_range(struct mf_index *index, const struct mf_meta *meta,
+                        enum range range)
+{
+    if (meta->type == MF_VALUE_U64 && range != F32 &&
+        meta->number.u64 > range_max(range))
+        mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_METADATA_RANGE,
+                      meta->span.offset,
+                      "'%s' is %" PRIu64 ", which does not fit %s: aprender "
+                      "refuses the file",
+                      mf_quote(meta->key).text, meta->number.u64,
+                      range_name(range));
+    if (meta->type == MF_VALUE_F64 && range == F32 &&
+        isfinite(meta->number.f64) && isinf((float)meta->number.f64))
+        mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_METADATA_RANGE,
+                      meta->span.offset,
+                      "'%s' is %g, which does not fit f32: aprender reads "
+                      "infinity",
+                      mf_quote(meta->key).text, meta->number.f64);
+}
+
+void mf_apr_check_range(struct mf_index *index, const struct mf_meta *meta)
+{
+    for (size_t row = 0; row < KNOWN_COUNT; row++)
+        if (mf_str_is(meta->key, known[row].key))
+            check_range(index, meta, known[row].range);
 }
 
 static enum mf_status read_members(struct mf_json *json, struct mf_index *index,

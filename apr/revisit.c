@@ -8,9 +8,10 @@
 static const struct field {
     const char *key, *name;
     enum kind kind;
+    enum range range;
 } fields[] = {
-#define KNOWN(key, kind, ...)
-#define FIELD(key, name, kind) { key, name, kind },
+#define KNOWN(key, kind, range, ...)
+#define FIELD(key, name, kind, range) { key, name, kind, range },
 #include "apr/known.def"
 #undef FIELD
 #undef KNOWN
@@ -99,6 +100,14 @@ static void check_fields(struct mf_index *index, const struct mf_meta *meta,
                           "'%s' of '%s' has a type for which aprender refuses "
                           "the file",
                           field->name, field->key);
+        else if (seen[i].kind & COUNT &&
+                 seen[i].number > range_max(field->range))
+            mf_index_note(index, meta->shard, MF_ERROR,
+                          MF_RULE_APR_METADATA_RANGE, seen[i].offset,
+                          "'%s' of '%s' is %" PRIu64 ", which does not fit %s: "
+                          "aprender refuses the file",
+                          field->name, field->key, seen[i].number,
+                          range_name(field->range));
         else if (seen[i].offset == 0 && !(field->kind & OR_NULL))
             mf_index_note(index, meta->shard, MF_ERROR,
                           MF_RULE_APR_METADATA_FIELD, meta->span.offset,
@@ -162,6 +171,7 @@ enum mf_status mf_apr_revisit(struct mf_reader *reader, struct mf_index *index,
     for (size_t i = 0; i < count; i++) {
         const struct mf_meta *meta = &rows[i];
 
+        mf_apr_check_range(index, meta);
         if (has_fields(meta) && revisit_object(reader, index, meta) != MF_OK)
             return reader->env->error.status;
         if (meta->type != MF_VALUE_OBJECT && meta->type != MF_VALUE_ARRAY)

@@ -18,7 +18,7 @@
 
 #define ELEMENTS_SHOWN   8
 #define CHARACTERS_SHOWN 60
-#define DEPTH_MAX        72 /* the library's limit is lower */
+#define DEPTH_MAX        136 /* the library's limit is lower */
 
 struct printer {
     struct run *run;

@@ -166,8 +166,8 @@ static enum mf_status read_shape(struct mf_reader *reader,
     if (rank > MF_RANK_MAX)
         return mf_refuse(reader->env, MF_RULE_FILE_RANK, record->entry,
                          "tensor '%s' has %" PRIu32
-                         " dimensions, the limit is %d",
-                         mf_record_name(record).text, rank, MF_RANK_MAX);
+                         " dimensions, but GGUF allows %d",
+                         mf_record_name(record).text, rank, RANK_ALLOWED);
     dim = mf_index_dims(index, rank);
     if (!dim)
         return reader->env->error.status;

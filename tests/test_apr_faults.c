@@ -63,6 +63,8 @@ static const struct refusal refusals[] = {
       "the header's checksum is 7dd6fce9, but its bytes have c783f8fe" },
     { "bad-index-past-end.apr", "FILE-COUNT", MF_ERR_CORRUPT, 0x18,
       "tensor index at 0xffffffffffffffff, but the file has 516 bytes" },
+    { "bad-json-depth.apr", "FILE-NESTING", MF_ERR_LIMIT, 0xd7,
+      "objects and arrays are nested deeper than 127" },
     { "bad-metadata-array.apr", "FILE-FIELD", MF_ERR_CORRUPT, 0x40,
       "the metadata is not a JSON object" },
     { "bad-metadata-json.apr", "FILE-JSON", MF_ERR_CORRUPT, 0x55,
@@ -114,15 +116,12 @@ static const struct refusal refusals[] = {
 
 /* Opening does not check for these faults. */
 static const char *const silent[] = {
-    "bad-metadata-field.apr",
-    "good-realizar-q4k.apr",
-    "bad-footer.apr",
-    "bad-lengths-0.apr",
-    "bad-padding.apr",
-    "bad-scale.apr",
-    "bad-members-duplicate.apr",
-    "bad-shard.apr",
-    "bad-tokens.apr",
+    "bad-metadata-field.apr", "good-realizar-q4k.apr",
+    "bad-footer.apr",         "bad-lengths-0.apr",
+    "bad-padding.apr",        "bad-scale.apr",
+    "bad-footer-reached.apr", "bad-members-duplicate.apr",
+    "bad-metadata-huge.apr",  "bad-metadata-range.apr",
+    "bad-shard.apr",          "bad-tokens.apr",
     "bad-shapes.apr",
 };
 

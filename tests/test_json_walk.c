@@ -222,7 +222,7 @@ static void depth_is_bounded(void **state)
     static const char *const patterns[] = { "[", "{", "[{", "{[[", "{{{{[" };
     static struct json_trace trace;
     const struct json_way way = { MF_JSON_LOOK, 4 };
-    char text[512];
+    char text[1024];
 
     (void)state;
     for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
@@ -237,7 +237,7 @@ static void depth_is_bounded(void **state)
         size = nest(text, MF_JSON_DEPTH + 1, patterns[i]);
         trace_document(text, size, way, &trace);
         assert_int_equal(trace.status, MF_ERR_LIMIT);
-        assert_non_null(strstr(trace.message, "deeper than 64"));
+        assert_non_null(strstr(trace.message, "deeper than 127"));
     }
     nest(text, MF_JSON_DEPTH + 1, "[");
     trace_document(text, strlen(text), way, &trace);

@@ -16,18 +16,25 @@
 #include "lib/model/model.h"
 #include "lib/model/shard_meta.h"
 
-static void check_finite(struct mf_index *index, const struct mf_meta *rows,
+/* JSON has no infinity: there the number was out of range, and other readers
+ * refuse the document. */
+static void check_finite(struct mf_model *model, const struct mf_meta *rows,
                          size_t count)
 {
+    bool json = model->format->values == MF_VALUES_JSON;
+
     for (size_t i = 0; i < count; i++) {
         const struct mf_meta *meta = &rows[i];
 
         if ((meta->type == MF_VALUE_F32 || meta->type == MF_VALUE_F64) &&
             !isfinite(meta->number.f64))
-            mf_index_note(index, meta->shard, MF_WARNING,
-                          MF_RULE_META_NOT_FINITE, meta->span.offset,
-                          "'%s' is %s", mf_quote(meta->key).text,
-                          isnan(meta->number.f64) ? "NaN" : "infinite");
+            mf_index_note(&model->index, meta->shard,
+                          json ? MF_ERROR : MF_WARNING, MF_RULE_META_NOT_FINITE,
+                          meta->span.offset, "'%s' is %s",
+                          mf_quote(meta->key).text,
+                          json ? "out of range: JSON readers refuse the file"
+                          : isnan(meta->number.f64) ? "NaN"
+                                                    : "infinite");
     }
 }
 
@@ -142,8 +149,8 @@ enum mf_status mf_header_check(struct mf_model *model)
     if (model->validated)
         return MF_OK;
     model->validated = true;
-    check_finite(index, index->meta, index->meta_count);
-    check_finite(index, index->later_meta, index->later_meta_count);
+    check_finite(model, index->meta, index->meta_count);
+    check_finite(model, index->later_meta, index->later_meta_count);
     if (mf_shards_check_metadata(model) != MF_OK)
         return model->env->error.status;
     check_names(model);

@@ -152,12 +152,15 @@ static inline int next_byte(struct mf_reader *reader)
 
 static bool in_object(const struct mf_json *json)
 {
-    return json->depth > 0 && json->in_object >> (json->depth - 1) & 1;
+    unsigned level = json->depth - 1;
+
+    return json->depth > 0 && json->in_object[level / 64] >> level % 64 & 1;
 }
 
 static enum mf_json_token begin(struct mf_json *json, bool object)
 {
-    uint64_t bit;
+    uint64_t *bits = &json->in_object[json->depth / 64];
+    uint64_t bit = (uint64_t)1 << json->depth % 64;
 
     if (json->depth == MF_JSON_DEPTH) {
         mf_refuse(json->reader->env, MF_RULE_FILE_NESTING, json->token_offset,
@@ -165,8 +168,8 @@ static enum mf_json_token begin(struct mf_json *json, bool object)
                   MF_JSON_DEPTH);
         return stop(json);
     }
-    bit = (uint64_t)1 << json->depth++;
-    json->in_object = object ? json->in_object | bit : json->in_object & ~bit;
+    json->depth++;
+    *bits = object ? *bits | bit : *bits & ~bit;
     json->state = object ? AT_FIRST_KEY : AT_FIRST_VALUE;
     json->reader->at++;
     return object ? MF_JSON_BEGIN_OBJECT : MF_JSON_BEGIN_ARRAY;

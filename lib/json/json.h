@@ -16,7 +16,9 @@
 
 #include "lib/io/reader.h"
 
-#define MF_JSON_DEPTH 64
+/* As deep as serde_json reads, with which aprender and safetensors are built.
+ */
+#define MF_JSON_DEPTH 127
 
 /* The longest piece that must be in the window at once: a pair of escaped
  * surrogates, as in \ud83d\ude00. */
@@ -41,7 +43,7 @@ struct mf_json {
     struct mf_reader *reader;
     uint64_t token_offset; /* of the token that mf_json_next gave last */
     unsigned depth;        /* open objects and arrays */
-    uint64_t in_object;    /* bit i: level i + 1 is an object */
+    uint64_t in_object[2]; /* bit i: level i + 1 is an object */
     unsigned state;        /* private: what may come next */
     bool text_pending;     /* a string was announced and not read to its end */
     char digits[40];       /* number as written; longer ones are an error
@@ -75,6 +77,10 @@ bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out);
  * of their range). */
 enum mf_value_type mf_json_number(const struct mf_json *json,
                                   union mf_number *out);
+
+/* Whether the number in digits is beyond the doubles, where parsers that have
+ * no infinity refuse the document. */
+bool mf_json_is_huge(const struct mf_json *json);
 
 /* ---- between json*.c ---- */
 

@@ -4,6 +4,7 @@
  */
 #include "lib/json/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,4 +102,10 @@ enum mf_value_type mf_json_number(const struct mf_json *json,
     }
     out->f64 = to_double(digits);
     return MF_VALUE_F64;
+}
+
+bool mf_json_is_huge(const struct mf_json *json)
+{
+    /* 39 digits without an exponent are below 10^39. */
+    return strpbrk(json->digits, "eE") && isinf(to_double(json->digits));
 }

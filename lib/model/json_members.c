@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_members.c - duplicate keys in the objects of a JSON value
+ * json_members.c - duplicate keys and huge numbers in a JSON value
  *
  * For each key of the objects that are open, only a 64-bit hash and the offset
  * are kept; two keys with one hash count as equal.  The hash has a seed that a
@@ -25,6 +25,7 @@ struct walk {
     uint32_t *row;         /* as many, to sort them */
     size_t count, room;
     size_t first[MF_JSON_DEPTH + 1]; /* first member of the object at a depth */
+    bool huge;                       /* a number beyond the doubles was found */
 };
 
 static enum mf_status make_room(struct walk *walk)
@@ -113,6 +114,19 @@ static void close_object(struct walk *walk, size_t first)
     walk->count = first;
 }
 
+/* One finding for each value: an array may have a million such numbers. */
+static void check_number(struct walk *walk)
+{
+    if (walk->huge || !mf_json_is_huge(&walk->json))
+        return;
+    walk->huge = true;
+    mf_index_note(walk->index, walk->meta->shard, MF_ERROR,
+                  MF_RULE_META_NOT_FINITE, walk->json.token_offset,
+                  "'%s' has the number %s, which is out of range: JSON readers "
+                  "refuse the file",
+                  mf_quote(walk->meta->key).text, walk->json.digits);
+}
+
 static enum mf_status walk_value(struct walk *walk)
 {
     struct mf_json *json = &walk->json;
@@ -126,6 +140,9 @@ static enum mf_status walk_value(struct walk *walk)
         case MF_JSON_KEY:
             if (add_member(walk) != MF_OK)
                 return walk->env->error.status;
+            break;
+        case MF_JSON_NUMBER:
+            check_number(walk);
             break;
         case MF_JSON_BEGIN_OBJECT:
             walk->first[json->depth] = walk->count;

@@ -91,15 +91,15 @@ static const char *byte_order_name(enum mf_byte_order order)
     return order == MF_BIG_ENDIAN ? "big-endian" : "little-endian";
 }
 
-/* A file that is no model, but has the name of one, may be meant to be taken
- * for it.  A look-alike that a format knows has its suffix rightly. */
+/* A pickle is a program: one with the name of a model is meant to be taken for
+ * it. */
 static enum mf_status refuse_foreign(struct mf_model *model,
-                                     const struct mf_format *look_alike,
                                      const struct mf_detection *kind)
 {
     const char *path = model->file[model->file_count - 1].path;
-    const struct mf_format *named =
-        look_alike || !path ? NULL : mf_format_of_name(path);
+    const struct mf_format *named = path && strcmp(kind->format, "pickle") == 0
+                                        ? mf_format_of_name(path)
+                                        : NULL;
 
     return mf_refuse(model->env, MF_RULE_FILE_FOREIGN, 0,
                      "unsupported format %s%s%s%s: %s", kind->format,
@@ -122,7 +122,7 @@ static enum mf_status check_kind(struct mf_model *model,
                          "%s version %" PRIu32 " is not supported: %s",
                          kind->format, kind->version, kind->note);
     if (!kind->supported)
-        return refuse_foreign(model, format, kind);
+        return refuse_foreign(model, kind);
     if (!model->format) {
         model->format = format;
         model->index.kind = *kind;
