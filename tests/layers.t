@@ -111,7 +111,8 @@ io        base lanes
 json      base io
 model     base io json
 arch      base io model
-check     base lanes io model arch
+vocab     base io json model
+check     base lanes io model arch vocab
 draft     base io json model check
 codec     base lanes model draft quant
 hub       base io json model draft
