@@ -238,7 +238,7 @@ static enum mf_status skip_nested(struct walk *walk, struct mf_level outer)
     struct mf_reader *reader = walk->reader;
     unsigned depth = 1;
 
-    mf_index_note(walk->index, walk->part->shard, MF_WARNING,
+    mf_index_note(walk->index, walk->part->shard, MF_ERROR_ELSEWHERE,
                   MF_RULE_GGUF_ARRAY_NESTED, walk->meta->span.offset,
                   "'%s' contains arrays of arrays, which ggml cannot read",
                   mf_quote(walk->meta->key).text);

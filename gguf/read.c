@@ -48,7 +48,7 @@ enum mf_status mf_gguf_parse(struct mf_reader *reader, struct mf_index *index,
         return reader->env->error.status;
     if (reader->big_endian && version < 3)
         mf_index_note(
-            index, part->shard, MF_WARNING, MF_RULE_GGUF_ENDIAN, 4,
+            index, part->shard, MF_ERROR_ELSEWHERE, MF_RULE_GGUF_ENDIAN, 4,
             "version %u is big-endian, but only version 3 allows that",
             version);
     /* Smallest sizes.  An entry: a key's length, a key of one byte, a type, a

@@ -26,12 +26,17 @@ static enum mf_status apply_alignment(struct mf_index *index,
                          "general.alignment is %" PRIu64 ", must be a power of "
                          "two or a multiple of 8",
                          value);
-    if (!power || value < 8 || value > ALIGNMENT_USUAL)
+    if (!power)
+        mf_index_note(index, meta->shard, MF_ERROR_ELSEWHERE,
+                      MF_RULE_GGUF_ALIGNMENT, meta->span.offset,
+                      "general.alignment is %" PRIu64
+                      ", not a power of two as llama.cpp requires",
+                      value);
+    else if (value < 8 || value > ALIGNMENT_USUAL)
         mf_index_note(index, meta->shard, MF_WARNING, MF_RULE_GGUF_ALIGNMENT,
                       meta->span.offset,
                       "general.alignment is %" PRIu64
-                      "; some readers reject values below 8, above 2^20 "
-                      "or not a power of two",
+                      "; some readers reject values below 8 or above 2^20",
                       value);
     part->alignment = value;
     return MF_OK;

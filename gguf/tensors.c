@@ -45,8 +45,9 @@ static void check_name(struct mf_index *index, const struct mf_record *record)
                          mf_quote(name).text, name.size, NAME_ALLOWED);
     else if (name.size == NAME_ALLOWED)
         mf_index_note_of(
-            index, record, MF_WARNING, MF_RULE_GGUF_NAME_LENGTH, record->entry,
-            "tensor '%s' has a name of %zu bytes, ggml's limit is %d",
+            index, record, MF_ERROR_ELSEWHERE, MF_RULE_GGUF_NAME_64,
+            record->entry,
+            "tensor '%s' has a name of %zu bytes, llama.cpp's limit is %d",
             mf_quote(name).text, name.size, NAME_ALLOWED - 1);
     else if (name.size == 0)
         mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME,
@@ -119,8 +120,8 @@ static void check_type(struct mf_index *index, const struct mf_record *record)
                          " (%s), which was removed from the format",
                          mf_record_name(record).text, record->type_id, name);
     else
-        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_TYPE_FORK,
-                         record->entry,
+        mf_index_note_of(index, record, MF_ERROR_ELSEWHERE,
+                         MF_RULE_GGUF_TYPE_FORK, record->entry,
                          "tensor '%s' has type %" PRIu32
                          " (%s), which only ik_llama.cpp reads",
                          mf_record_name(record).text, record->type_id, name);

@@ -56,7 +56,7 @@ static void check_cut_names(struct mf_index *index)
 
         if (memcmp(record->name, index->tensor[row[i - 1]].name, NAME_SEEN))
             continue;
-        mf_index_note_of(index, record, MF_WARNING, MF_RULE_GGUF_NAME_CUT,
+        mf_index_note_of(index, record, MF_ERROR, MF_RULE_GGUF_NAME_CUT,
                          record->entry,
                          "tensor '%s' has the same first %d bytes as another "
                          "tensor, and ggml truncates names to these",
@@ -210,11 +210,36 @@ static void check_order(struct mf_index *index, const struct mf_part *part)
             (record[0].flags | record[-1].flags) & MF_TENSOR_DAMAGED)
             continue;
         mf_index_note_of(
-            index, record, MF_WARNING, MF_RULE_GGUF_ORDER, record->entry,
+            index, record, MF_ERROR, MF_RULE_GGUF_ORDER, record->entry,
             "the data of tensor '%s' comes before that of '%s', "
-            "which is listed first: ggml refuses such a file",
+            "which is listed first: llama.cpp refuses such a file",
             mf_record_name(record).text, mf_record_name(record - 1).text);
         return;
+    }
+}
+
+/* The same goes for a tensor without data, whatever others make of its offset.
+ */
+static void check_empty(struct mf_index *index, const struct mf_part *part)
+{
+    uint64_t expected = 0;
+
+    for (size_t i = 0; i < part->count; i++) {
+        const struct mf_record *record = &index->tensor[part->first + i];
+        uint64_t offset = record->offset - part->data_offset;
+
+        if (record->flags & MF_TENSOR_DAMAGED)
+            return;
+        if (record->size == 0 && offset != expected) {
+            mf_index_note_of(
+                index, record, MF_ERROR, MF_RULE_GGUF_ORDER, record->entry,
+                "tensor '%s' has no data, but offset %" PRIu64
+                " instead of %" PRIu64 ": llama.cpp refuses such a file",
+                mf_record_name(record).text, offset, expected);
+            return;
+        }
+        if (!mf_align_up(offset + record->size, part->alignment, &expected))
+            return;
     }
 }
 
@@ -243,9 +268,56 @@ static void check_padding(struct mf_index *index, const struct mf_part *part)
                          mf_record_name(last).text);
 }
 
+/* ---- what llama.cpp reads ---- */
+
+static void check_version(struct mf_index *index, const struct mf_part *part)
+{
+    const struct mf_detection *kind = &index->kind;
+
+    if (kind->version == 1)
+        mf_index_note(index, part->shard, MF_ERROR, MF_RULE_GGUF_VERSION, 4,
+                      "version 1, which llama.cpp no longer reads");
+    if (kind->byte_order == MF_BIG_ENDIAN)
+        mf_index_note(index, part->shard, MF_NOTE, MF_RULE_GGUF_BIG_ENDIAN, 4,
+                      "big-endian: llama.cpp reads it on big-endian machines "
+                      "only");
+}
+
+/* Keys of every architecture whose types llama.cpp does not convert. */
+static const struct {
+    const char *key;
+    enum mf_value_type type;
+    bool of_shards; /* it looks only where there are several */
+} typed_keys[] = {
+    { "general.name", MF_VALUE_STRING, false },
+    { "general.file_type", MF_VALUE_U32, false },
+    { "split.count", MF_VALUE_U16, false },
+    { "split.no", MF_VALUE_U16, true },
+    { "split.tensors.count", MF_VALUE_I32, true },
+};
+
+static void check_key_types(struct mf_index *index, const struct mf_part *part)
+{
+    const struct mf_meta *meta;
+
+    for (size_t i = 0; i < sizeof(typed_keys) / sizeof(*typed_keys); i++) {
+        if (typed_keys[i].of_shards && part->split_count < 2)
+            continue;
+        meta = mf_index_meta(index, typed_keys[i].key);
+        if (meta && meta->type != typed_keys[i].type)
+            mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_GGUF_KEY_TYPE,
+                          meta->span.offset,
+                          "'%s' is of type %s, must be %s for llama.cpp",
+                          typed_keys[i].key, mf_value_type_name(meta->type),
+                          mf_value_type_name(typed_keys[i].type));
+    }
+}
+
 void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
                       size_t part_count)
 {
+    check_version(index, &parts[0]);
+    check_key_types(index, &parts[0]);
     mf_vocabulary_check(index, &vocabulary);
     check_cut_names(index);
     check_file_type(index);
@@ -253,6 +325,7 @@ void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
     check_dimensions(index);
     for (size_t i = 0; i < part_count; i++) {
         check_order(index, &parts[i]);
+        check_empty(index, &parts[i]);
         check_padding(index, &parts[i]);
         check_sum(index, &parts[i]);
     }

@@ -84,31 +84,73 @@ static const struct mf_fact_row facts[] = {
 
 /* Readers that map the file need aligned numbers.  Old writers did not pad the
  * header, so this is only a warning. */
+static void check_alignment(struct mf_index *index, const struct mf_part *part)
+{
+    if (part->data_offset % 8 != 0)
+        mf_index_note(index, part->shard, MF_WARNING, MF_RULE_ST_ALIGN, 0,
+                      "the data begins at %" PRIu64
+                      ", not a multiple of 8: the header is not padded",
+                      part->data_offset);
+    for (size_t i = 0; i < part->count; i++) {
+        const struct mf_record *record = &index->tensor[part->first + i];
+        uint32_t size = mf_types[record->type].bytes;
+        uint64_t start = record->offset - part->data_offset;
+
+        if (mf_types[record->type].block > 1 || start % size == 0 ||
+            record->flags & MF_TENSOR_DAMAGED)
+            continue;
+        mf_index_note_of(
+            index, record, MF_WARNING, MF_RULE_ST_ALIGN, record->entry,
+            "tensor '%s' starts at byte %" PRIu64
+            " of the data, not a multiple of its element size %" PRIu32,
+            mf_record_name(record).text, start, size);
+        return;
+    }
+}
+
+/* The row of __metadata__ in that shard, or NULL. */
+static const struct mf_meta *find_format(const struct mf_index *index,
+                                         uint32_t shard)
+{
+    const struct mf_meta *rows = shard == 0 ? index->meta : index->later_meta;
+    size_t count = shard == 0 ? index->meta_count : index->later_meta_count;
+
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].shard == shard && mf_str_is(rows[i].key, "format"))
+            return &rows[i];
+    return NULL;
+}
+
+/* transformers asks each file which framework its tensors are for.  True after
+ * a finding: one of a model is enough. */
+static bool check_format(struct mf_index *index, const struct mf_part *part)
+{
+    static const char *const known[] = { "pt", "tf", "flax", "mlx" };
+    const struct mf_meta *format = find_format(index, part->shard);
+
+    for (size_t i = 0; format && i < sizeof(known) / sizeof(*known); i++)
+        if (format->text.at && mf_str_is(format->text, known[i]))
+            return false;
+    if (format)
+        mf_index_note(index, part->shard, MF_NOTE, MF_RULE_ST_FORMAT,
+                      format->span.offset,
+                      "the format in __metadata__ is not pt, tf, flax or mlx, "
+                      "which are those that transformers reads");
+    else
+        mf_index_note(index, part->shard, MF_NOTE, MF_RULE_ST_FORMAT,
+                      MF_NO_OFFSET,
+                      "no format in __metadata__, which transformers requires");
+    return true;
+}
+
 static void validate(struct mf_index *index, const struct mf_part *parts,
                      size_t part_count)
 {
-    for (size_t i = 0; i < part_count; i++) {
-        if (parts[i].data_offset % 8 != 0)
-            mf_index_note(index, parts[i].shard, MF_WARNING, MF_RULE_ST_ALIGN,
-                          0,
-                          "the data begins at %" PRIu64
-                          ", not a multiple of 8: the header is not padded",
-                          parts[i].data_offset);
-        for (size_t t = 0; t < parts[i].count; t++) {
-            const struct mf_record *record = &index->tensor[parts[i].first + t];
-            uint32_t size = mf_types[record->type].bytes;
-            uint64_t start = record->offset - parts[i].data_offset;
+    bool found = false;
 
-            if (mf_types[record->type].block > 1 || start % size == 0 ||
-                record->flags & MF_TENSOR_DAMAGED)
-                continue;
-            mf_index_note_of(
-                index, record, MF_WARNING, MF_RULE_ST_ALIGN, record->entry,
-                "tensor '%s' starts at byte %" PRIu64
-                " of the data, not a multiple of its element size %" PRIu32,
-                mf_record_name(record).text, start, size);
-            break;
-        }
+    for (size_t i = 0; i < part_count; i++) {
+        check_alignment(index, &parts[i]);
+        found = found || check_format(index, &parts[i]);
     }
 }
 

@@ -81,9 +81,9 @@ is meant-sub-far meta show good-base.gguf
 is meant-sub-file tensors inf
 is meant-two-files tensors good-base.gguf good-llama.gguf
 is meant-two-files-meta meta good-base.gguf good-llama.gguf
-is meant-many-files tensors good-base.gguf good-llama.gguf good-v1.gguf good-v2.gguf
-is meant-many-files-stats tensors stats good-base.gguf good-llama.gguf good-v1.gguf
-is meant-many-files-meta meta good-base.gguf good-llama.gguf good-v1.gguf
+is meant-many-files tensors good-base.gguf good-llama.gguf bad-v1.gguf good-v2.gguf
+is meant-many-files-stats tensors stats good-base.gguf good-llama.gguf bad-v1.gguf
+is meant-many-files-meta meta good-base.gguf good-llama.gguf bad-v1.gguf
 is meant-many-shards merge good-split-00001-of-00003.gguf \
     good-split-00002-of-00003.gguf good-split-00003-of-00003.gguf
 is meant-no-command --json
@@ -133,7 +133,7 @@ is info-missing info --quiet nothing.gguf
 is info-missing-json info --json nothing.gguf
 is info-several info --quiet good-base.gguf nothing.gguf bad-version-4.gguf
 is info-several-json info --json good-base.gguf nothing.gguf
-is info-glob info --quiet 'good-v?.gguf'
+is info-glob info --quiet 'good-s??????.gguf'
 is info-glob-none info --quiet 'nothing-*.gguf'
 is info-apr-v1 info --quiet good-v1.apr
 
@@ -158,7 +158,7 @@ is tensors-totals tensors --quiet --totals good-llama.gguf
 is tensors-json tensors --json good-base.gguf
 is tensors-json-hex tensors --json bad-name-utf8.gguf
 is tensors-types tensors --quiet good-types.gguf
-is tensors-fork tensors --quiet good-type-iq4_ks.gguf
+is tensors-fork tensors --quiet bad-type-iq4_ks.gguf
 is tensors-split tensors --quiet good-split-00001-of-00003.gguf
 is tensors-json-index tensors --quiet good-json-index.apr
 
@@ -167,8 +167,8 @@ is meta-short meta --quiet good-base.gguf
 is meta-pattern meta list --quiet good-llama.gguf 'tokenizer.*'
 is meta-full meta list --quiet --full good-arrays.gguf
 is meta-json meta list --json good-scalars.gguf
-is meta-nested meta list --quiet good-array-nested.gguf
-is meta-nested-json meta list --json --full good-array-nested.gguf
+is meta-nested meta list --quiet bad-array-nested.gguf
+is meta-nested-json meta list --json --full bad-array-nested.gguf
 is meta-apr meta list --quiet good-metadata.apr
 is meta-apr-v1 meta list --quiet good-v1.apr
 is meta-apr-v1-json meta list --json good-v1.apr

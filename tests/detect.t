@@ -47,7 +47,7 @@ if ! traced true 2>/dev/null; then
     echo "1..0 # SKIP strace is not installed, or may not trace here"
     exit 0
 fi
-for file in good-llama.gguf good-big-endian.gguf good-v1.gguf \
+for file in good-llama.gguf good-big-endian.gguf bad-v1.gguf \
     good-split-00001-of-00003.gguf good-base.safetensors \
     good-header-room.safetensors good-sharded/model.safetensors.index.json \
     good-base.apr good-metadata-large.apr good-v1.apr unsupported-zip.gguf \

@@ -130,7 +130,7 @@ function checkIndex(path) {
 
 // What that reader (0.4.6) cannot do, and why.
 const UNREADABLE = {
-    "good-type-iq4_ks.gguf": "it does not know type 144, which is a fork's",
+    "bad-type-iq4_ks.gguf": "it does not know type 144, which is a fork's",
     "good-zero-size.safetensors.gguf": "it takes no dimension above 2^32",
 };
 

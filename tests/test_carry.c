@@ -355,7 +355,7 @@ static void keys_that_do_not_fit(void **state)
 
 static void arrays_within_arrays(void **state)
 {
-    const char *from = fixture_path("good-array-nested.gguf");
+    const char *from = fixture_path("bad-array-nested.gguf");
 
     (void)state;
     must_refuse(env, from, scratch_path("o.apr"), &usual, MF_ERR_UNSUPPORTED,

@@ -13,8 +13,8 @@
 static const struct refusal {
     const char *file, *format, *part;
 } refusals[] = {
-    { "good-array-nested.gguf", "apr", "an array of type array" },
-    { "good-array-nested.gguf", "safetensors", "an array of type array" },
+    { "bad-array-nested.gguf", "apr", "an array of type array" },
+    { "bad-array-nested.gguf", "safetensors", "an array of type array" },
     { "good-big-endian.gguf", "apr", "big-endian" },
     { "good-big-endian.gguf", "safetensors", "big-endian" },
     { "good-dtypes-aprender.apr", "gguf", "'code.7.u8'" },
@@ -34,8 +34,8 @@ static const struct refusal {
     { "good-rank-10.safetensors", "apr", "10 dimensions" },
     { "good-realizar-q4k.apr", "gguf", "of type object" },
     { "good-realizar-q4k.apr", "safetensors", "q4_k" },
-    { "good-type-iq4_ks.gguf", "apr", "iq4_ks" },
-    { "good-type-iq4_ks.gguf", "safetensors", "iq4_ks" },
+    { "bad-type-iq4_ks.gguf", "apr", "iq4_ks" },
+    { "bad-type-iq4_ks.gguf", "safetensors", "iq4_ks" },
     { "good-types.gguf", "apr", "q4_0" },
     { "good-types.gguf", "safetensors", "q4_0" },
     { "good-v1.apr", "", "is not supported" },

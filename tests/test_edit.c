@@ -42,6 +42,7 @@ static void write_aligned(const char *path, uint64_t alignment,
                                          .reserve = reserve,
                                          .replace = true };
     struct mf_edit name = text_edit("general.name", text);
+    struct mf_edit kind = text_edit("general.architecture", "tiny");
     struct mf_edit key =
         number_edit("general.alignment", MF_VALUE_U32, alignment);
     struct mf_writer *writer;
@@ -50,6 +51,7 @@ static void write_aligned(const char *path, uint64_t alignment,
     assert_int_equal(mf_writer_new(env, &options, &writer), MF_OK);
     if (alignment > 0)
         assert_int_equal(mf_writer_set(writer, &key), MF_OK);
+    assert_int_equal(mf_writer_set(writer, &kind), MF_OK);
     assert_int_equal(mf_writer_set(writer, &name), MF_OK);
     for (unsigned i = 0; i < TENSORS; i++) {
         struct mf_new_tensor tensor = {

@@ -42,7 +42,7 @@ static void versions_and_byte_orders(void **state)
 {
     (void)state;
     check_base("good-base.gguf", 3, MF_LITTLE_ENDIAN);
-    check_base("good-v1.gguf", 1, MF_LITTLE_ENDIAN);
+    check_base("bad-v1.gguf", 1, MF_LITTLE_ENDIAN);
     check_base("good-v2.gguf", 2, MF_LITTLE_ENDIAN);
     check_base("good-big-endian.gguf", 3, MF_BIG_ENDIAN);
 }

@@ -70,12 +70,12 @@ static const struct fault faults[] = {
     { "bad-sum-wraps.gguf", "TENSOR-BOUNDS", MF_ERROR, 0xa0 },
     { "bad-sum-wraps.gguf", "TENSOR-BOUNDS", MF_ERROR, 0x80000000000000a0 },
     { "bad-type-removed.gguf", "GGUF-TYPE", MF_ERROR, 0x74 },
-    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0x5a },
-    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xae },
-    { "good-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xfd },
-    { "good-name-64.gguf", "GGUF-NAME-LENGTH", MF_WARNING, 0x9c },
+    { "bad-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0x5a },
+    { "bad-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xae },
+    { "bad-array-nested.gguf", "GGUF-ARRAY-NESTED", MF_WARNING, 0xfd },
+    { "bad-name-64.gguf", "GGUF-NAME-LENGTH", MF_WARNING, 0x9c },
     { "good-rank-0.gguf", "GGUF-RANK", MF_WARNING, 0x9c },
-    { "good-type-iq4_ks.gguf", "GGUF-TYPE-FORK", MF_WARNING, 0xc8 },
+    { "bad-type-iq4_ks.gguf", "GGUF-TYPE-FORK", MF_WARNING, 0xc8 },
     { "unsupported-type-1234.gguf", "GGUF-TYPE", MF_ERROR, 0x9c },
     /* clang-format on */
 };

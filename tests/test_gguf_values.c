@@ -220,7 +220,7 @@ static void arrays_of_arrays(void **state)
 {
     (void)state;
     check_lines(&(struct expected){
-        "good-array-nested.gguf",
+        "bad-array-nested.gguf",
         { "nested.i32 array [array*3:[i32*2: 1 2][i32*1: 3][i32*0:]]",
           "nested.mixed array [array*2:[string*2: 'a' 'b'][bool*1: true]]",
           "nested.empty array [array*0:]" } });
@@ -282,7 +282,7 @@ static void values_of_every_version(void **state)
     const char *words = "tiny.words array [string*2: 'one' 'two']";
 
     (void)state;
-    check_lines(&(struct expected){ "good-v1.gguf", { words } });
+    check_lines(&(struct expected){ "bad-v1.gguf", { words } });
     check_lines(&(struct expected){ "good-v2.gguf", { words } });
     check_lines(&(struct expected){ "good-big-endian.gguf",
                                     { "general.quantization_version u32 2",

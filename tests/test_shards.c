@@ -59,10 +59,10 @@ static void merged_as_before(void **state)
     split_and_merge("good-llama.gguf", "gguf", small, 19);
     split_and_merge("good-alignment-64.gguf", "gguf", one, 2);
     split_and_merge("good-big-endian.gguf", "gguf", two, 3);
-    split_and_merge("good-v1.gguf", "gguf", one, 2);
+    split_and_merge("bad-v1.gguf", "gguf", one, 2);
     split_and_merge("good-v2.gguf", "gguf", one, 2);
     split_and_merge("good-types.gguf", "gguf", two, 18);
-    split_and_merge("good-type-iq4_ks.gguf", "gguf", two, 2);
+    split_and_merge("bad-type-iq4_ks.gguf", "gguf", two, 2);
     split_and_merge("good-base.safetensors", "safetensors", one, 1);
     split_and_merge("good-dtypes.safetensors", "safetensors", two, 11);
 }

@@ -99,9 +99,9 @@ check "in the order of the table" in_order
 
 strict() {
     code=0
-    "$modelfile" validate --quiet --strict fixtures/bad-gap.gguf >"$dir/out" ||
+    "$modelfile" validate --quiet --strict fixtures/bad-key-style.gguf >"$dir/out" ||
         code=$?
-    [ "$code" = 1 ] && grep -q "error DATA-GAP" "$dir/out"
+    [ "$code" = 1 ] && grep -q "error GGUF-KEY-STYLE" "$dir/out"
 }
 check "--strict makes warnings errors" strict
 
@@ -177,10 +177,10 @@ accepts() {
 }
 
 strict_baseline() {
-    "$modelfile" validate --quiet fixtures/bad-gap.gguf >"$dir/known"
-    accepts --strict fixtures/bad-gap.gguf || return 1
-    "$modelfile" validate --quiet --strict fixtures/bad-gap.gguf >"$dir/known"
-    accepts fixtures/bad-gap.gguf
+    "$modelfile" validate --quiet fixtures/bad-key-style.gguf >"$dir/known"
+    accepts --strict fixtures/bad-key-style.gguf || return 1
+    "$modelfile" validate --quiet --strict fixtures/bad-key-style.gguf >"$dir/known"
+    accepts fixtures/bad-key-style.gguf
 }
 check "with and without --strict" strict_baseline
 
@@ -231,7 +231,7 @@ check "each finding of its own, however long the path is" long_path
 # Names that begin with a control character: a warning each, and one more for
 # the odd length.
 awk 'BEGIN {
-    printf "{"
+    printf "{\"__metadata__\":{\"format\":\"pt\"},"
     for (i = 0; i < 1500; i++)
         printf "%s\"\\u0001%d\":{\"dtype\":\"F32\",\"shape\":[0]," \
             "\"data_offsets\":[0,0]}", i ? "," : "", i

@@ -18,7 +18,6 @@ enum {
 const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #define RULE(NAME, id, severity, readers, meaning)                             \
     { id, MF_##severity, meaning, readers, false },
-#define READABLE RULE
 #define ASKED(NAME, id, severity, readers, meaning)                            \
     { id, MF_##severity, meaning, readers, true },
 #define REFUSAL(NAME, id, status, readers, meaning)                            \
@@ -26,42 +25,22 @@ const struct mf_rule_info mf_rules[MF_RULE_COUNT] = {
 #include "lib/base/rules.def"
 #undef REFUSAL
 #undef ASKED
-#undef READABLE
 #undef RULE
 };
 
 enum mf_status mf_rule_status(enum mf_rule rule)
 {
     static const uint8_t statuses[MF_RULE_COUNT] = {
-#define RULE(NAME, id, severity, readers, meaning)     MF_ERR_CORRUPT,
-#define READABLE(NAME, id, severity, readers, meaning) MF_ERR_CORRUPT,
-#define ASKED(NAME, id, severity, readers, meaning)    MF_ERR_CORRUPT,
-#define REFUSAL(NAME, id, status, readers, meaning)    MF_ERR_##status,
+#define RULE(NAME, id, severity, readers, meaning)  MF_ERR_CORRUPT,
+#define ASKED(NAME, id, severity, readers, meaning) MF_ERR_CORRUPT,
+#define REFUSAL(NAME, id, status, readers, meaning) MF_ERR_##status,
 #include "lib/base/rules.def"
 #undef REFUSAL
 #undef ASKED
-#undef READABLE
 #undef RULE
     };
 
     return (enum mf_status)statuses[rule];
-}
-
-bool mf_rule_is_damage(enum mf_rule rule)
-{
-    static const bool damage[MF_RULE_COUNT] = {
-#define RULE(NAME, id, severity, readers, meaning)     true,
-#define READABLE(NAME, id, severity, readers, meaning) false,
-#define ASKED(NAME, id, severity, readers, meaning)    false,
-#define REFUSAL(NAME, id, status, readers, meaning)    true,
-#include "lib/base/rules.def"
-#undef REFUSAL
-#undef ASKED
-#undef READABLE
-#undef RULE
-    };
-
-    return damage[rule];
 }
 
 enum mf_rule mf_rule_of(const char *id)

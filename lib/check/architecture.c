@@ -63,8 +63,10 @@ void mf_architecture_check(struct mf_model *model)
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         is_empty(model->format, &name)) {
-        mf_index_note(index, 0, MF_WARNING, MF_RULE_MODEL_ARCHITECTURE,
-                      MF_NO_OFFSET,
+        mf_index_note(index, 0,
+                      model->format->readers & MF_READER_LLAMA ? MF_ERROR
+                                                               : MF_WARNING,
+                      MF_RULE_MODEL_ARCHITECTURE, MF_NO_OFFSET,
                       "no architecture in the metadata (key '%s')",
                       model->format->facts[0].key);
         return;

@@ -276,9 +276,13 @@ static void note_overlap(struct mf_index *index, struct mf_record *first,
 static void note_gap(struct mf_index *index, enum mf_layout layout,
                      uint64_t from, const struct mf_record *next)
 {
-    mf_index_note_of(index, next,
-                     layout == MF_LAYOUT_TILED ? MF_ERROR : MF_WARNING,
-                     MF_RULE_DATA_GAP, from,
+    static const enum mf_severity severity[] = {
+        [MF_LAYOUT_PADDED] = MF_ERROR_ELSEWHERE,
+        [MF_LAYOUT_TILED] = MF_ERROR,
+        [MF_LAYOUT_FREE] = MF_WARNING,
+    };
+
+    mf_index_note_of(index, next, severity[layout], MF_RULE_DATA_GAP, from,
                      "%" PRIu64 " bytes before tensor '%s' belong to no tensor",
                      next->offset - from, mf_record_name(next).text);
 }

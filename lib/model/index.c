@@ -169,13 +169,15 @@ static void add_finding(struct mf_index *index, enum mf_rule rule,
 {
     void *table = index->finding;
 
-    assert(finding.severity != MF_ERROR || mf_rules[rule].readers != 0);
-    index->tally[rule][finding.severity]++;
-    if (!index->opened && finding.severity == MF_ERROR &&
-        mf_rule_is_damage(rule)) {
+    assert(finding.severity < MF_ERROR || mf_rules[rule].readers != 0);
+    if (finding.severity == MF_ERROR && !index->opened) {
         index->damaged_by[rule] = true;
         index->damage_count++;
     }
+    if (finding.severity == MF_ERROR_ELSEWHERE)
+        finding.severity = MF_ERROR;
+    finding.usual = finding.severity;
+    index->tally[rule][finding.severity]++;
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;
     finding.message = keep_message(index, format, arguments);
@@ -195,7 +197,6 @@ void mf_index_note(struct mf_index *index, uint32_t shard,
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
-                                  .usual = severity,
                                   .shard = shard,
                                   .offset = offset };
     va_list arguments;
@@ -211,7 +212,6 @@ void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
 {
     struct mf_finding finding = { .rule = mf_rules[rule].id,
                                   .severity = severity,
-                                  .usual = severity,
                                   .shard = record->shard,
                                   .offset = offset,
                                   .tensor = { record->name,

@@ -87,8 +87,8 @@ struct mf_index {
     size_t finding_count, finding_room, findings_max;
     /* findings of each rule and severity, kept or not */
     uint32_t tally[MF_RULE_COUNT][MF_ERROR + 1];
-    /* errors that keep the file from being converted: of a RULE, before
-     * the model was open */
+    /* errors that keep the file from being converted: those that were found
+     * before the model was open, but for MF_ERROR_ELSEWHERE */
     bool damaged_by[MF_RULE_COUNT];
     size_t damage_count;
     bool opened;
@@ -141,6 +141,10 @@ enum mf_status mf_index_add(struct mf_index *index,
 
 /* Room for rank dimensions, in the arena; NULL after mf_fail, and only then. */
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
+
+/* For the severity of a finding: an error of other readers.  Here the file is
+ * read as it was meant, and can be converted. */
+#define MF_ERROR_ELSEWHERE ((enum mf_severity)(MF_ERROR + 1))
 
 /* Adds a finding about the shard of that number; offset is in its file.  Out
  * of memory is kept in index->status, which opening the model returns. */

@@ -152,7 +152,7 @@ enum mf_status mf_model_open_split(struct mf_model *model, const char *path)
         pattern.count != part->split_count ||
         pattern.number - 1 != part->split_number) {
         model->incomplete = true;
-        mf_index_note(&model->index, 0, MF_WARNING, MF_RULE_SHARD_NAME,
+        mf_index_note(&model->index, 0, MF_ERROR_ELSEWHERE, MF_RULE_SHARD_NAME,
                       MF_NO_OFFSET,
                       "this is shard %" PRIu64 " of %" PRIu64
                       ", but its name does not end in -%05" PRIu64
