@@ -168,16 +168,20 @@ static void note_count(struct mf_arch_run *run, const struct mf_meta *meta,
 
 /* ---- its value ---- */
 
-/* Of a float only the sign is known; that of a NaN is -1. */
-static int64_t integer_of(enum mf_value_type type, union mf_number number)
+/* What the loader sees, which takes u32 for i32 and the reverse.  Of a float
+ * only the sign is known; that of a NaN is -1. */
+static int64_t integer_of(const struct type *wanted, enum mf_value_type type,
+                          union mf_number number)
 {
+    bool is_signed = wanted->base->scalar == MF_VALUE_I32;
+
     switch (type) {
     case MF_VALUE_BOOL:
         return number.boolean;
     case MF_VALUE_U64:
         return number.u64 <= INT64_MAX ? (int64_t)number.u64 : INT64_MAX;
     case MF_VALUE_I32:
-        return (uint32_t)number.i64; /* as the loader reads it */
+        return is_signed ? number.i64 : (uint32_t)number.i64;
     case MF_VALUE_I8:
     case MF_VALUE_I16:
     case MF_VALUE_I64:
@@ -185,7 +189,7 @@ static int64_t integer_of(enum mf_value_type type, union mf_number number)
     case MF_VALUE_U8:
     case MF_VALUE_U16:
     case MF_VALUE_U32:
-        return (int64_t)number.u64;
+        return is_signed ? (int32_t)number.u64 : (int64_t)number.u64;
     case MF_VALUE_F32:
         return number.f64 > 0 ? 1 : number.f64 == 0 ? 0 : -1;
     default:
@@ -195,7 +199,8 @@ static int64_t integer_of(enum mf_value_type type, union mf_number number)
 
 /* Reads the elements of an array, which has at most ELEMENTS_MAX. */
 static void read_elements(struct mf_arch_run *run, size_t row,
-                          const struct mf_meta *meta, struct mf_arch_key *key)
+                          const struct mf_meta *meta, const struct type *type,
+                          struct mf_arch_key *key)
 {
     struct mf_index *index = run->index;
     struct mf_values *values;
@@ -211,7 +216,7 @@ static void read_elements(struct mf_arch_run *run, size_t row,
     while ((run->status = mf_values_next(values, &value)) == MF_OK &&
            value.event != MF_EVENT_DONE)
         if (value.event == MF_EVENT_ITEM && seen < meta->count)
-            each[seen++] = integer_of(value.type, value.number);
+            each[seen++] = integer_of(type, value.type, value.number);
     mf_values_close(values);
     key->each = each;
     key->count = seen;
@@ -235,7 +240,7 @@ static void read_array(struct mf_arch_run *run, size_t row,
     if ((meta->of == MF_VALUE_U32 || meta->of == MF_VALUE_I32 ||
          meta->of == MF_VALUE_BOOL || meta->of == MF_VALUE_U64) &&
         meta->count > 0 && meta->count <= ELEMENTS_MAX)
-        read_elements(run, row, meta, key);
+        read_elements(run, row, meta, type, key);
 }
 
 static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
@@ -247,8 +252,8 @@ static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
     }
     key->present = true;
     key->text = meta->text;
-    key->number =
-        (struct mf_arch_number){ true, integer_of(meta->type, meta->number) };
+    key->number = (struct mf_arch_number){ true, integer_of(type, meta->type,
+                                                            meta->number) };
 }
 
 static void note_missing(struct mf_arch_run *run, const struct full_key *full)
@@ -307,7 +312,7 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
         if (type->exact && meta.count != type->most)
             note_count(run, &meta, type);
         else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
-            read_elements(run, at, &meta, key);
+            read_elements(run, at, &meta, type, key);
         key->present = key->each != NULL;
     } else if (mf_meta_unsigned(&meta, &number) && number <= INT64_MAX) {
         key->number = (struct mf_arch_number){ true, (int64_t)number };
