@@ -100,9 +100,11 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
         if (mf_str_same(run->let[i].name, name))
             return in_frame(run, NULL, run->let[i].expression);
     key = mf_arch_key_of(run, name);
-    /* A row uses a name that none explains, or one that was skipped. */
-    assert(key || run->unsure);
-    return key ? key_value(run, key) : (struct mf_arch_number){ false, 0 };
+    if (!key) { /* the row that reads it was not reached */
+        run->unsure = true;
+        return (struct mf_arch_number){ false, 0 };
+    }
+    return key_value(run, key);
 }
 
 /* ---- a condition that does not hold ---- */

@@ -40,7 +40,7 @@ struct mf_str mf_arch_word(struct mf_str *text)
     return word;
 }
 
-static struct mf_str take_line(struct mf_str *rows)
+struct mf_str mf_arch_take_line(struct mf_str *rows)
 {
     struct mf_str line = { rows->at, 0 };
 
@@ -237,7 +237,7 @@ static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
                              bool live)
 {
     while (rows->size > 0) {
-        struct mf_str row = take_line(rows), word = mf_arch_word(&row);
+        struct mf_str row = mf_arch_take_line(rows), word = mf_arch_word(&row);
         bool now = live && !run->stopped && run->status == MF_OK;
 
         if (mf_str_is(word, "end"))
@@ -262,7 +262,7 @@ static void add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
     struct mf_str rows = str(text->rows);
 
     while (rows.size > 0) {
-        struct mf_str row = take_line(&rows), word = mf_arch_word(&row);
+        struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
 
         if (mf_str_is(word, "like"))
             add_lets(run, mf_arch_find(true, row));

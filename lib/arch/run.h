@@ -85,6 +85,9 @@ struct mf_arch_run {
 /* Takes the text up to the next space, and the space. */
 struct mf_str mf_arch_word(struct mf_str *text);
 
+/* Takes the next row. */
+struct mf_str mf_arch_take_line(struct mf_str *rows);
+
 /* ---- expressions (expression.c) ---- */
 
 /* The value of the expression at the beginning of *text, which is advanced past
