@@ -23,9 +23,12 @@ static const int64_t each[] = { 5, 6, 7 };
 static void set_up(struct mf_arch_run *run)
 {
     memset(run, 0, sizeof(*run));
-    run->let[0] = (struct mf_arch_let){ str("two"), str("2") };
-    run->let[1] = (struct mf_arch_let){ str("three"), str("two + 1") };
-    run->let[2] = (struct mf_arch_let){ str("blocks"), str("three") };
+    run->let[0] =
+        (struct mf_arch_let){ .name = str("two"), .expression = str("2") };
+    run->let[1] = (struct mf_arch_let){ .name = str("three"),
+                                        .expression = str("two + 1") };
+    run->let[2] = (struct mf_arch_let){ .name = str("blocks"),
+                                        .expression = str("three") };
     run->let_count = 3;
     run->key[0] = (struct mf_arch_key){
         .name = str("each"), .present = true, .each = each, .count = 3

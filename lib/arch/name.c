@@ -86,6 +86,18 @@ static bool is_name(const struct mf_arch_run *run, struct mf_str name)
     return mf_arch_key_of(run, name) != NULL;
 }
 
+static struct mf_arch_number let_value(struct mf_arch_run *run,
+                                       struct mf_arch_let *let)
+{
+    if (let->key_count != run->key_count || let->block != run->block ||
+        run->key_count == 0) {
+        let->value = in_frame(run, NULL, let->expression);
+        let->block = run->block;
+        let->key_count = run->key_count;
+    }
+    return let->value;
+}
+
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name)
 {
@@ -98,7 +110,7 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
         return in_frame(run, run->frame->up, text);
     for (size_t i = 0; i < run->let_count; i++)
         if (mf_str_same(run->let[i].name, name))
-            return in_frame(run, NULL, run->let[i].expression);
+            return let_value(run, &run->let[i]);
     key = mf_arch_key_of(run, name);
     if (!key) { /* the row that reads it was not reached */
         run->unsure = true;

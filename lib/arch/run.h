@@ -41,6 +41,12 @@ struct mf_arch_key {
 
 struct mf_arch_let {
     struct mf_str name, expression;
+    /* Its last value, and for what it holds: the current block, and the keys
+     * that had been read.  Without it lengths that are made of others are
+     * computed again for each row. */
+    struct mf_arch_number value;
+    uint64_t block;
+    size_t key_count; /* 0: no value */
 };
 
 /* The arguments of the group that is run. */
