@@ -593,7 +593,7 @@ struct mf_validate_options {
 };
 
 /* The same with options, which may be NULL. Each call judges all findings
- * anew. MF_ERR_UNSUPPORTED if none of the readers reads the model's format. */
+ * again. MF_ERR_UNSUPPORTED if none of the readers reads the model's format. */
 MF_API enum mf_status
 mf_model_validate_with(struct mf_model *model,
                        const struct mf_validate_options *options);

@@ -321,6 +321,12 @@ void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
     assert(made.tensors < ROWS_MAX);
 }
 
+bool mf_arch_is_other(struct mf_arch_run *run)
+{
+    (void)run;
+    return false;
+}
+
 void mf_arch_report_tensors(struct mf_arch_run *run)
 {
     (void)run;

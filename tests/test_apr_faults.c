@@ -114,17 +114,6 @@ static const struct refusal refusals[] = {
     /* clang-format on */
 };
 
-/* Opening does not check for these faults. */
-static const char *const silent[] = {
-    "bad-metadata-field.apr", "good-realizar-q4k.apr",
-    "bad-footer.apr",         "bad-lengths-0.apr",
-    "bad-padding.apr",        "bad-scale.apr",
-    "bad-footer-reached.apr", "bad-members-duplicate.apr",
-    "bad-metadata-huge.apr",  "bad-metadata-range.apr",
-    "bad-shard.apr",          "bad-tokens.apr",
-    "bad-shapes.apr",
-};
-
 static const struct faults all = FAULTS_OF(".apr");
 
 int main(void)

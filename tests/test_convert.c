@@ -28,6 +28,7 @@ static const struct refusal {
     { "good-json-index.apr", "safetensors", "json" },
     { "good-llama.gguf", "apr", "q8_0" },
     { "good-llama.gguf", "safetensors", "q8_0" },
+    { "good-json-depth.apr", "gguf", "an array of type array" },
     { "good-metadata.apr", "gguf", "of type object" },
     { "good-metadata.safetensors", "gguf", "'k\xc3\xa9y'" },
     { "good-rank-10.safetensors", "gguf", "10 dimensions" },

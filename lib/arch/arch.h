@@ -4,8 +4,8 @@
  *
  * In: an open model.  Out: findings.  For GGUF they are errors: what is
  * reported here makes llama.cpp refuse the file, abort or compute something
- * else.  Models of other formats are held against the same rows, as far as
- * names.def and facts say what they call the same.
+ * else.  Models of other formats are compared with the same rows, as far
+ * as names.def and facts say what they call the same.
  *
  * An architecture is a paragraph of lib/arch/tables: rows that say which
  * metadata is read, with which type; what must hold of it; which tensors are

@@ -284,12 +284,12 @@ static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
     assert(before && after);
     add_lets(run, text);
     add_lets(run, before);
-    if (*text->rows) { /* of some no more than the name is known */
+    if (*text->rows && !mf_arch_is_other(run)) {
         run_text(run, before);
         run_text(run, text);
         run_text(run, after);
     }
-    if (run->status == MF_OK && *text->rows)
+    if (run->status == MF_OK && run->key_count > 0)
         mf_arch_report_tensors(run);
 }
 

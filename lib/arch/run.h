@@ -133,6 +133,10 @@ const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
 void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
                           bool optional);
 
+/* Whether a model of another format has nothing that its architecture has: no
+ * block, no embedding.  Then a note says so, and there is nothing to check. */
+bool mf_arch_is_other(struct mf_arch_run *run);
+
 /* Reports tensors that are missing, and those that no row names. */
 void mf_arch_report_tensors(struct mf_arch_run *run);
 

@@ -377,12 +377,16 @@ static bool check_blocks(struct mf_arch_run *run, uint64_t blocks,
     return wrong;
 }
 
-/* Tensors that no row names, in a model that has not one that a row names: it
- * is something else. */
-static bool is_other(struct mf_arch_run *run)
+bool mf_arch_is_other(struct mf_arch_run *run)
 {
-    if (!run->foreign || memchr(run->used, 1, run->used_count))
+    uint64_t block;
+
+    if (!run->foreign ||
+        find(run, (struct mf_str){ "token_embd.weight", 17 }) != MF_NOT_FOUND)
         return false;
+    for (size_t i = 0; i < run->used_count; i++)
+        if (block_of(&run->index->tensor[i], &block))
+            return false;
     mf_index_note(run->index, 0, MF_NOTE, MF_RULE_MODEL_UNKNOWN, MF_NO_OFFSET,
                   "no tensor of architecture '%s' found: generic checks only",
                   mf_quote(run->name).text);
@@ -397,8 +401,6 @@ void mf_arch_report_tensors(struct mf_arch_run *run)
     uint64_t seen = blocks_in_names(run), block;
     bool wrong;
 
-    if (is_other(run))
-        return;
     wrong = count.known && run->whole && !run->stopped &&
             check_blocks(run, blocks, seen);
     for (size_t i = 0; i < run->missing_count; i++)
