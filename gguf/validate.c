@@ -313,6 +313,30 @@ static void check_key_types(struct mf_index *index, const struct mf_part *part)
     }
 }
 
+#define MAP_ALIGNMENT 32 /* of a buffer of ggml */
+
+/* llama.cpp maps the data from the first tensor on. */
+static void check_start(struct mf_index *index, const struct mf_part *part)
+{
+    const struct mf_record *first = NULL;
+
+    for (size_t i = 0; i < part->count; i++) {
+        const struct mf_record *record = &index->tensor[part->first + i];
+
+        if (record->flags & MF_TENSOR_DAMAGED)
+            return;
+        if (!first || record->offset < first->offset)
+            first = record;
+    }
+    if (first && first->offset % MAP_ALIGNMENT != 0)
+        mf_index_note_of(index, first, MF_ERROR, MF_RULE_GGUF_DATA_START,
+                         first->offset,
+                         "the data begins with tensor '%s' at an offset that "
+                         "is not a multiple of %d: llama.cpp aborts when it "
+                         "maps the file",
+                         mf_record_name(first).text, MAP_ALIGNMENT);
+}
+
 void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
                       size_t part_count)
 {
@@ -327,6 +351,7 @@ void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
         check_order(index, &parts[i]);
         check_empty(index, &parts[i]);
         check_padding(index, &parts[i]);
+        check_start(index, &parts[i]);
         check_sum(index, &parts[i]);
     }
 }
