@@ -60,6 +60,13 @@ static const char *const scaled[] = {
 };
 
 static const struct {
+    const char *architecture, *head;
+} scaled_by[] = {
+#define SCALED(architecture, head) { architecture, head },
+#include "lib/check/tensor_uses.def"
+};
+
+static const struct {
     const char *architecture, *name;
 } idle[] = {
 #define IDLE(architecture, name) { architecture, name },
@@ -75,10 +82,14 @@ static struct mf_str use_name(const void *table, size_t row)
     return (struct mf_str){ use[row].name, strlen(use[row].name) };
 }
 
-static bool is_scaled(struct mf_str name)
+static bool is_scaled(struct mf_str architecture, struct mf_str name)
 {
     for (size_t i = 0; i < COUNT(scaled); i++)
         if (mf_str_is(name, scaled[i]))
+            return true;
+    for (size_t i = 0; i < COUNT(scaled_by); i++)
+        if (mf_str_is(architecture, scaled_by[i].architecture) &&
+            mf_str_begins(name, scaled_by[i].head))
             return true;
     return false;
 }
@@ -93,8 +104,8 @@ static bool is_idle(struct mf_str architecture, struct mf_str name)
 }
 
 /* The kind of tensor that has a name of the table and ".last". */
-static bool kind_of_part(struct mf_str name, struct mf_str last, enum kind row,
-                         enum kind *kind)
+static bool kind_of_part(struct mf_str architecture, struct mf_str name,
+                         struct mf_str last, enum kind row, enum kind *kind)
 {
     *kind = row;
     if (mf_str_is(last, "weight"))
@@ -106,13 +117,13 @@ static bool kind_of_part(struct mf_str name, struct mf_str last, enum kind row,
     if (mf_str_is(last, "lora_a") || mf_str_is(last, "lora_b"))
         return true;
     *kind = KIND_FACTOR;
-    return mf_str_is(last, "scale") && is_scaled(name);
+    return mf_str_is(last, "scale") && is_scaled(architecture, name);
 }
 
 /* What a tensor is used for, by its name with "*" for numbers; false if the
  * table does not say. */
-static bool find_kind(const struct mf_names *names, struct mf_str name,
-                      enum kind *kind)
+static bool find_kind(const struct mf_names *names, struct mf_str architecture,
+                      struct mf_str name, enum kind *kind)
 {
     struct mf_str stem = name, last = { NULL, 0 };
     size_t row = mf_names_find(names, name);
@@ -127,7 +138,7 @@ static bool find_kind(const struct mf_names *names, struct mf_str name,
     last.size = name.size - stem.size - 1;
     row = stem.size > 0 ? mf_names_find(names, stem) : MF_NOT_FOUND;
     return row != MF_NOT_FOUND &&
-           kind_of_part(stem, last, uses[row].kind, kind);
+           kind_of_part(architecture, stem, last, uses[row].kind, kind);
 }
 
 static void check_tensor(struct mf_model *model, const struct mf_record *record,
@@ -140,7 +151,7 @@ static void check_tensor(struct mf_model *model, const struct mf_record *record,
     if (record->type == MF_TYPE_UNKNOWN ||
         !mf_name_pattern_make(
             (struct mf_str){ record->name, record->name_size }, &pattern) ||
-        !find_kind(names, pattern.name, &kind) ||
+        !find_kind(names, architecture, pattern.name, &kind) ||
         kinds[kind].types >> record->type & 1 ||
         is_idle(architecture, pattern.name))
         return;
