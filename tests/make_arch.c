@@ -8,7 +8,8 @@
  * Runs the rows of lib/arch/tables.  Where they would look a key or a tensor up
  * (keys.c, tensors.c), this one adds it to the model instead: keys with the
  * values of make_arch.def, tensors with the shape of the row.  Tensors that may
- * be missing are, or with --full are not.  Tensor data is a hole.
+ * be missing are, or with --full are not.  If a condition is not true, the rows
+ * are run again with the tensors that it names.  Tensor data is a hole.
  */
 #include "lib/arch/run.h"
 #include "tests/faulty.h"
@@ -26,6 +27,9 @@ static struct tensor tensors[ROWS_MAX];
 static struct mf_record records[ROWS_MAX];
 static struct model made = { 3, keys, tensors, 0, 0 };
 static bool full;
+static size_t arrays_used;
+static struct mf_str wanted[64]; /* patterns that conditions name */
+static size_t wanted_count;
 
 static void give_up(const char *what, struct mf_str name)
 {
@@ -203,7 +207,6 @@ static void write_key(const char *name, struct kind kind, const char *value)
 static void show_key(const struct key *key, struct mf_arch_key *out)
 {
     static int64_t each[MF_ARCH_KEYS_MAX][ELEMENTS_MAX];
-    static size_t used;
 
     out->present = true;
     out->count = key->count;
@@ -214,11 +217,11 @@ static void show_key(const struct key *key, struct mf_arch_key *out)
             (struct mf_arch_number){ true, (int64_t)number_of(key->type,
                                                               key->bytes) };
     else if (key->element != GGUF_STRING && key->count <= ELEMENTS_MAX) {
-        assert(used < MF_ARCH_KEYS_MAX);
+        assert(arrays_used < MF_ARCH_KEYS_MAX);
         for (uint64_t i = 0; i < key->count; i++)
-            each[used][i] = (int64_t)number_of(
+            each[arrays_used][i] = (int64_t)number_of(
                 key->element, key->bytes + i * scalar_size(key->element));
-        out->each = each[used++];
+        out->each = each[arrays_used++];
     }
 }
 
@@ -276,15 +279,30 @@ static char *tensor_name(const struct mf_arch_run *run, struct mf_str pattern)
     return text_of((struct mf_str){ name, strlen(name) });
 }
 
-const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
-                                       struct mf_str pattern)
+static const struct mf_record *find_made(const char *name)
 {
-    const char *name = tensor_name(run, pattern);
-
     for (size_t i = 0; i < made.tensors; i++)
         if (!strcmp(tensors[i].name, name))
             return records + i;
     return NULL;
+}
+
+static bool is_wanted(struct mf_str pattern)
+{
+    for (size_t i = 0; i < wanted_count; i++)
+        if (mf_str_same(wanted[i], pattern))
+            return true;
+    return false;
+}
+
+const struct mf_record *mf_arch_tensor(const struct mf_arch_run *run,
+                                       struct mf_str pattern)
+{
+    static const uint64_t one = 1;
+    static const struct mf_record soon = { .dim = &one, .rank = 1 };
+    const struct mf_record *record = find_made(tensor_name(run, pattern));
+
+    return record ? record : is_wanted(pattern) ? &soon : NULL;
 }
 
 void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
@@ -305,7 +323,7 @@ void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str row,
     while (row.size > 0)
         if (mf_str_is(mf_arch_word(&row), "optional"))
             optional |= mf_arch_take_number(run, &row).value != 0;
-    if ((optional && !full) || mf_arch_tensor(run, pattern))
+    if ((optional && !full && !is_wanted(pattern)) || find_made(tensor.name))
         return;
     if (tensor.dim[4]) {
         if (!optional)
@@ -404,7 +422,25 @@ static void add_vocabulary(size_t count)
 
 static const unsigned char empty[] = { 'G', 'G', 'U', 'F', 3, [23] = 0 };
 
-static bool run_rows(struct mf_str arch)
+/* Adds the tensors in a message, as in "has(NAME)"; false if all of them have
+ * been added before. */
+static bool want(const char *message)
+{
+    size_t before = wanted_count;
+
+    while ((message = strstr(message, "has(")) != NULL) {
+        struct mf_str name = { message + 4, strcspn(message + 4, ")") };
+
+        if (!is_wanted(name) && wanted_count < 64)
+            wanted[wanted_count++] =
+                (struct mf_str){ text_of(name), name.size };
+        message += name.size;
+    }
+    return wanted_count > before;
+}
+
+/* *again: a condition names tensors that could be added. */
+static bool run_rows(struct mf_str arch, bool *again)
 {
     struct mf_env *env = mf_env_new(NULL);
     struct mf_model *model;
@@ -414,12 +450,15 @@ static bool run_rows(struct mf_str arch)
                                      &model) == MF_OK &&
                 mf_arch_check(model, arch.at, true) == MF_OK;
 
+    *again = false;
     if (!good)
         return false;
     for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
         if (finding.severity == MF_ERROR) {
-            fprintf(stderr, "make_arch: %s\n", finding.message);
             good = false;
+            *again |= want(finding.message);
+            if (!*again)
+                fprintf(stderr, "make_arch: %s\n", finding.message);
         }
     mf_model_close(model);
     mf_env_free(env);
@@ -429,6 +468,8 @@ static bool run_rows(struct mf_str arch)
 int main(int argc, char **argv)
 {
     struct mf_str arch;
+    size_t first;
+    bool again;
 
     full = argc == 4 && !strcmp(argv[1], "--full");
     if (argc == 1) {
@@ -446,8 +487,13 @@ int main(int argc, char **argv)
         give_up("unknown architecture", arch);
     add_text("general.architecture", arch.at);
     add_vocabulary(tokens_of(arch));
-    if (!run_rows(arch))
-        return 1;
+    first = made.keys;
+    while (!run_rows(arch, &again)) {
+        if (!again)
+            return 1;
+        made.keys = first;
+        made.tensors = arrays_used = 0;
+    }
     write_model(&made, argv[2 + full]);
     return 0;
 }
