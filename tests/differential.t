@@ -54,12 +54,15 @@ fi
 
 # shellcheck disable=SC2086 # words
 check "make models to be judged" make_models "$dir/some" $architectures
-FAULTS=${FAULTS:-100} sh tests/differential.sh "$dir/some"/*.gguf >"$dir/lines"
+judge_all() {
+    FAULTS=${FAULTS:-100} sh tests/differential.sh "$dir/some"/*.gguf \
+        >"$dir/lines"
+}
+check "make faulty models, and judge them" judge_all
 awk -F "$tab" -f tests/differential.awk tests/differential.tsv "$dir/lines" \
     >"$dir/sums"
 sed '/^[a-z]* [^ ]*: /d' "$dir/sums" | note
 
-check "faults were judged" grep -q "^all *[1-9]" "$dir/sums"
 check_empty "both accept the good models" grep '^good' "$dir/sums"
 check_empty "what does not run is an error, or explained" \
     grep '^passes' "$dir/sums"

@@ -249,6 +249,8 @@ static bool add_tensor(struct model *model, size_t i, uint64_t argument)
 static bool reorder(struct model *model, size_t i, uint64_t argument)
 {
     (void)i;
+    if (!model->keys || !model->tensors)
+        return false;
     for (size_t a = 0, b = model->keys - 1; argument == 0 && a < b; a++, b--) {
         struct key key = model->key[a];
         model->key[a] = model->key[b];

@@ -483,8 +483,8 @@ int main(int argc, char **argv)
         return 2;
     }
     arch = (struct mf_str){ argv[1 + full], strlen(argv[1 + full]) };
-    if (!mf_arch_find(true, arch))
-        give_up("unknown architecture", arch);
+    if (!mf_arch_find(true, arch) || !*mf_arch_find(true, arch)->rows)
+        give_up("an architecture without rows", arch);
     add_text("general.architecture", arch.at);
     add_vocabulary(tokens_of(arch));
     first = made.keys;
