@@ -150,9 +150,9 @@ static struct kind kind_of(struct mf_arch_run *run, struct mf_str word)
         const char *name;
         uint32_t type;
     } types[] = {
-        { "uint", TYPE_U32 },  { "int", TYPE_I32 },       { "float", TYPE_F32 },
-        { "bool", GGUF_BOOL }, { "string", GGUF_STRING }, { "ulong", TYPE_U64 },
-        { "list", TYPE_U32 },
+        { "uint", TYPE_U32 },  { "int", TYPE_I32 },   { "id", TYPE_I32 },
+        { "float", TYPE_F32 }, { "bool", GGUF_BOOL }, { "string", GGUF_STRING },
+        { "ulong", TYPE_U64 }, { "list", TYPE_U32 },
     };
     struct kind kind = { 0, true, word.at[word.size - 1] == '?', 0 };
     const char *digits = NULL, *rest = NULL;

@@ -15,6 +15,7 @@
  *     uint*-    the same, without blocks for speculative decoding
  *     uint*4    one value, or an array of exactly 4
  *     uint|[]   one value or an array
+ *     id[]      an array of u32 or i32
  *     float[], string[], ulong[] and so on: arrays of f32, string, u64
  *     list      an array of anything, of which only the length matters
  *
@@ -44,6 +45,7 @@ struct base {
 
 static const struct base bases[] = {
     { "uint", MF_VALUE_U32, BIT(U32) | BIT(I32) | BIT(BOOL) },
+    { "id", MF_VALUE_U32, BIT(U32) | BIT(I32) },
     { "int", MF_VALUE_I32, BIT(U32) | BIT(I32) | BIT(BOOL) },
     { "float", MF_VALUE_F32, BIT(F32) },
     { "bool", MF_VALUE_BOOL, BIT(U32) | BIT(I32) | BIT(BOOL) },
