@@ -145,6 +145,7 @@ const struct mf_format mf_format_gguf = {
     .naming = MF_NAMING_GGUF,
     .sharding = MF_SHARDING_NUMBERED,
     .fastest_first = true,
+    .rules = "GGUF-",
     .readers = MF_READER_LLAMA,
     .probe = probe,
     .parse = mf_gguf_parse,

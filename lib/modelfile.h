@@ -598,6 +598,24 @@ MF_API enum mf_status
 mf_model_validate_with(struct mf_model *model,
                        const struct mf_validate_options *options);
 
+/* How much of a model was checked. The first five add up to file_bytes. */
+struct mf_coverage {
+    uint64_t header_bytes, tensor_bytes, padding_bytes, footer_bytes;
+    uint64_t gap_bytes; /* of no sound tensor, and no padding */
+    uint64_t file_bytes, checked_bytes;
+    size_t rule_count, applied_count;
+    uint32_t readers; /* of enum mf_readers, that it was judged for */
+};
+
+/* False, and out unchanged, if an argument is NULL. */
+MF_API bool mf_model_coverage(const struct mf_model *model,
+                              struct mf_coverage *out);
+
+/* Why the rule with that id could not be applied to the model: static text such
+ * as "no tensors". NULL: it was applied. */
+MF_API const char *mf_rule_skipped(const struct mf_model *model,
+                                   const char *rule);
+
 struct mf_rule_info {
     const char *id;            /* "TENSOR-BOUNDS" */
     enum mf_severity severity; /* of the usual case */
@@ -730,6 +748,7 @@ struct mf_edit_options {
     size_t size;      /* of this struct: see above */
     uint64_t reserve; /* if the file is rewritten: free bytes in its header */
     bool dry_run;     /* fill in the result, but change nothing */
+    bool force;       /* also make an edit that adds errors */
 };
 
 struct mf_edit_result {
@@ -748,9 +767,9 @@ struct mf_edit_result {
  * While another process has the lock, the env's progress function is called,
  * and after 10 seconds the edit fails with MF_ERR_OUTPUT. MF_ERR_UNSUPPORTED,
  * and nothing is changed, if mf_model_validate would find more errors of any
- * rule than before. After MF_ERR_OUTPUT nothing was changed, unless the message
- * says so. No model of the file may be open in this env. options and out may be
- * NULL. */
+ * rule than before, unless it is forced. After MF_ERR_OUTPUT nothing was
+ * changed, unless the message says so. No model of the file may be open in this
+ * env. options and out may be NULL. */
 MF_API enum mf_status mf_file_edit(struct mf_env *env, const char *path,
                                    const struct mf_edit *edits, size_t count,
                                    const struct mf_edit_options *options,

@@ -164,6 +164,7 @@ const struct mf_format mf_format_safetensors = {
     .naming = MF_NAMING_HF,
     .sharding = MF_SHARDING_LISTED,
     .allows_nonfinite = true,
+    .rules = "ST-",
     .readers = MF_READER_TRANSFORMERS,
     .probe = probe,
     .parse = mf_safetensors_parse,

@@ -532,6 +532,20 @@ static void null_mf_type_in(void)
     assert_false(mf_type_in("f32", NULL));
 }
 
+static void null_mf_model_coverage(void)
+{
+    struct mf_coverage coverage;
+
+    assert_false(mf_model_coverage(NULL, &coverage));
+    assert_false(mf_model_coverage(model, NULL));
+}
+
+static void null_mf_rule_skipped(void)
+{
+    assert_null(mf_rule_skipped(NULL, "FILE-COUNT"));
+    assert_null(mf_rule_skipped(model, NULL));
+}
+
 static void null_mf_model_validate_with(void)
 {
     refused(mf_model_validate_with(NULL, NULL));
@@ -736,6 +750,8 @@ static const struct {
     { "mf_type_at", null_mf_type_at },
     { "mf_type_in", null_mf_type_in },
     { "mf_model_validate", null_mf_model_validate },
+    { "mf_model_coverage", null_mf_model_coverage },
+    { "mf_rule_skipped", null_mf_rule_skipped },
     { "mf_model_validate_with", null_mf_model_validate_with },
     { "mf_model_validate_data", null_mf_model_validate_data },
     { "mf_value_type_name", null_mf_value_type_name },

@@ -105,6 +105,54 @@ strict() {
 }
 check "--strict makes warnings errors" strict
 
+# The kinds of bytes of every fixture that opens, with and without --data.
+sums() {
+    tr '\n' '\0' <"$dir/files" | xargs -0 "$modelfile" validate --quiet \
+        --coverage "$@" 2>/dev/null | awk '
+        function fail(why) { print FILENAME $0 ": " why }
+        / of [0-9]+ bytes checked/ {
+            match($0, /[0-9]+ of [0-9]+ bytes checked/)
+            split(substr($0, RSTART, RLENGTH), word, " ")
+            checked = word[1] + 0; size = word[3] + 0
+        }
+        / coverage: bytes: / {
+            count++
+            sum = 0; line = $0; sub(/.* coverage: bytes: /, "", line)
+            gsub(/[a-z,]/, "", line)
+            n = split(line, word, " ")
+            for (i = 1; i <= n; i++)
+                sum += word[i]
+            if (n != 5 || sum != size) fail("sum " sum " of " size)
+            if (checked > size) fail("checked more than there is")
+            header = word[1]
+        }
+        / coverage: rules: [0-9]+ of / {
+            split($0, word, "coverage: rules: "); split(word[2], word, " ")
+            total = word[3]; rules = word[1]
+        }
+        / not applied: / {
+            split($0, word, "coverage: rules: "); rules += word[2] + 0
+        }
+        / coverage: readers: / { if (rules != total) fail("rules") }
+        END { if (count < 100) fail("only " count + 0 " files") }'
+}
+check_empty "--coverage: all bytes and rules are accounted for" sums
+check_empty "likewise with --data" sums --data
+
+edit_of_errors() {
+    cp fixtures/good-llama.gguf "$dir/e.gguf"
+    "$modelfile" meta set --quiet "$dir/e.gguf" split.count:u16=3 \
+        >/dev/null 2>"$dir/err" && return 1
+    grep -q "GGUF-SPLIT.*--force makes it anyway" "$dir/err" || return 1
+    "$modelfile" meta set --quiet --force "$dir/e.gguf" \
+        split.count:u16=3 >/dev/null || return 1
+    counts 1 0 "$dir/e.gguf" || return 1
+    "$modelfile" meta set --quiet "$dir/e.gguf" general.name=other \
+        >/dev/null || return 1
+    "$modelfile" meta unset --quiet "$dir/e.gguf" split.count \
+        >/dev/null && counts 0 0 "$dir/e.gguf"
+}
+
 # counts ERRORS WARNINGS ARGUMENT...: the numbers of the verdict, and the exit
 # code that follows from them.
 counts() {
@@ -132,6 +180,9 @@ check "and without --for" counts 0 1 fixtures/bad-key-style.gguf
 check "an unknown architecture is a note" counts 0 0 fixtures/good-base.gguf
 check "and an error with --require-known" \
     counts 1 0 --require-known fixtures/good-base.gguf
+
+check "meta set adds no error without --force, and keeps old ones" \
+    edit_of_errors
 
 spared() {
     "$modelfile" validate --quiet --for llama.cpp fixtures/bad-key-nul.gguf |

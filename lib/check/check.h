@@ -33,6 +33,9 @@ void mf_architecture_check(struct mf_model *model);
 enum mf_status mf_tensor_types_check(struct mf_model *model,
                                      struct mf_str architecture);
 
+/* Finds out which rules could be applied, for mf_rule_skipped. */
+void mf_coverage_update(struct mf_model *model);
+
 /* What a model shows without its tensor data, and with it: each adds findings
  * once. */
 enum mf_status mf_header_check(struct mf_model *model);

@@ -47,6 +47,8 @@ static void judge_all(struct mf_model *model,
         for (int usual = MF_NOTE; usual <= MF_ERROR; usual++)
             count[judge((enum mf_rule)i, (enum mf_severity)usual, options)] +=
                 index->tally[i][usual];
+    model->readers = asked_readers(options);
+    mf_coverage_update(model);
     model->info.error_count = count[MF_ERROR];
     model->info.warning_count = count[MF_WARNING];
     model->info.note_count = count[MF_NOTE];

@@ -166,9 +166,9 @@ static enum mf_status compare(const struct mf_model *now,
         const char *id = mf_rules[i].id, *message = message_of(after, id);
 
         if (after->index.tally[i][MF_ERROR] > now->index.tally[i][MF_ERROR])
-            return mf_fail(after->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "this edit would make the file invalid (%s): %s", id,
-                           message ? message : mf_rules[i].meaning);
+            return mf_decline(after->env, MF_REASON_EDIT_INVALID, MF_NO_OFFSET,
+                              "this edit would make the file invalid (%s): %s",
+                              id, message ? message : mf_rules[i].meaning);
     }
     return MF_OK;
 }
@@ -195,7 +195,7 @@ static enum mf_status check_errors(struct mf_model *after,
 }
 
 enum mf_status mf_preview_check(const struct mf_draft *draft,
-                                const struct mf_model *model)
+                                const struct mf_model *model, bool force)
 {
     struct preview preview = { .env = draft->env };
     struct mf_source source = { .ops = &preview_ops,
@@ -209,7 +209,7 @@ enum mf_status mf_preview_check(const struct mf_draft *draft,
         status = mf_model_open_source(draft->env, model->file[0].path, &source,
                                       NULL, &after);
     if (status == MF_OK) {
-        status = check_errors(after, model);
+        status = force ? MF_OK : check_errors(after, model);
         mf_model_close(after);
     }
     mf_release(draft->env, preview.bytes, preview.room);

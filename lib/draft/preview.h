@@ -12,6 +12,6 @@
  * MF_ERR_UNSUPPORTED where it has more errors of any rule than the file has
  * now: an edit may leave errors or repair them, and adds none. */
 enum mf_status mf_preview_check(const struct mf_draft *draft,
-                                const struct mf_model *model);
+                                const struct mf_model *model, bool force);
 
 #endif

@@ -77,8 +77,10 @@ struct mf_format {
     /* NaN and infinite values are data like any other: its readers take them,
      * and so they are only worth a warning. */
     bool allows_nonfinite;
+    const char
+        *rules;       /* "GGUF-": how ids of its own rules begin; may be NULL */
     uint32_t readers; /* of enum mf_readers, in addition to the specification's
-                         own: what else reads this format */
+                        own: what else reads this format */
 
     /* True where the bytes are this format's (also when it can tell no more
      * than that they wear its magic): fills in *out, which comes with name,

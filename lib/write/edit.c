@@ -349,7 +349,7 @@ static enum mf_status edit_model(struct edit *edit, const struct mf_lock *lock,
         return edit->env->error.status;
     fits = fits && mf_journal_possible(lock, &edit->change);
     if (plan(edit, fits, options->reserve) != MF_OK ||
-        mf_preview_check(&edit->draft, edit->model) != MF_OK)
+        mf_preview_check(&edit->draft, edit->model, options->force) != MF_OK)
         return edit->env->error.status;
     return fits ? edit_in_place(edit, lock, options->dry_run, out)
                 : rewrite(edit, lock, edits, count, options, out);

@@ -14,11 +14,13 @@
 
 static struct {
     uint64_t reserve;
+    bool force;
 } options;
 
 static const struct option table[] = {
     OPTION_SIZE("--reserve", options.reserve,
                 "rewrite the file with room for later edits in its header"),
+    OPTION_FLAG("--force", options.force, "also if it adds an error"),
     OPTION_FLAG("--dry-run", shared_options.dry_run, "show what would be done"),
     OPTIONS_WORK,
     { 0 },
@@ -101,7 +103,8 @@ static void edit(struct editing *editing)
     struct run *run = editing->run;
     struct mf_edit_options how = { .size = sizeof(struct mf_edit_options),
                                    .reserve = options.reserve,
-                                   .dry_run = run->options->dry_run };
+                                   .dry_run = run->options->dry_run,
+                                   .force = options.force };
     struct mf_editor *editor;
 
     if (mf_editor_open(run->env, editing->path, &how, &editor) != MF_OK) {

@@ -69,7 +69,8 @@ static bool is_finding(const char *line)
 static bool is_remark(const char *line)
 {
     return strstr(line, ", header checked, data ") ||
-           strstr(line, UNSHOWN_WORDS) || strstr(line, MISSING_WORDS) ||
+           strstr(line, COVERAGE_WORDS) || strstr(line, UNSHOWN_WORDS) ||
+           strstr(line, MISSING_WORDS) ||
            strstr(line, ": file ends "); /* of version 0.1 */
 }
 

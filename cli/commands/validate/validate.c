@@ -15,7 +15,7 @@ enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 
 static struct {
     unsigned form; /* enum form */
-    bool data, known, rules;
+    bool data, known, coverage, rules;
     const char *baseline, *explain;
     struct verdict_options verdict;
 } options;
@@ -30,6 +30,8 @@ static const struct option table[] = {
     OPTION_FLAG("--require-known", options.known,
                 "treat an unknown architecture as an error"),
     OPTION_FLAG("--strict", options.verdict.strict, "treat warnings as errors"),
+    OPTION_FLAG("--coverage", options.coverage,
+                "show which bytes and rules were checked"),
     OPTION_TEXT("--baseline", "FILE", options.baseline,
                 "ignore findings listed in FILE, an earlier text report"),
     OPTION_COUNT("--max-findings", "N", options.verdict.max_findings,
@@ -75,9 +77,17 @@ static void show_text(struct run *run, const struct verdict *verdict)
                found[MF_WARNING] == 1 ? "" : "s");
     if (verdict->accepted > 0)
         out_format(out, ", %zu accepted by the baseline", verdict->accepted);
-    out_format(out, "; %" PRIu64 " tensor%s, header checked, data %s\n",
+    out_format(out, "; %" PRIu64 " tensor%s, header checked, data %s",
                verdict->tensors, verdict->tensors == 1 ? "" : "s",
                verdict->data ? "checked" : "not read");
+    if (verdict->model)
+        out_format(out, "; %" PRIu64 " of %" PRIu64 " bytes checked%s",
+                   verdict->coverage.checked_bytes,
+                   verdict->coverage.file_bytes,
+                   verdict->generic ? ", generic checks only" : "");
+    out_text(out, "\n");
+    if (options.coverage)
+        coverage_text(run, verdict);
 }
 
 static void finding_json(struct run *run, const struct result *result)
@@ -128,6 +138,8 @@ static void show_json(struct run *run, const struct verdict *verdict)
     json_number(run, "not_shown", tally_sum(&verdict->unshown));
     json_number(run, "tensor_count", verdict->tensors);
     json_number(run, "missing_bytes", verdict->missing);
+    if (options.coverage)
+        coverage_json(run, verdict);
     mf_json_key(json, "findings");
     mf_json_begin(json, '[');
     for (size_t i = 0; i < verdict->count; i++)

@@ -48,12 +48,15 @@ struct verdict {
     uint64_t tensors;
     uint64_t missing; /* bytes between the end of the file and that of its last
                          tensor; 0: not truncated, or other errors as well */
-    const char *missing_path; /* the truncated file */
-    bool data;                /* tensor data was read */
-    const char *reader;       /* "all", "spec", "llama.cpp", "transformers" */
-    const char *refused;      /* "io": the file cannot be read, and result[0]
-                                 is the error; else NULL */
-    struct result only;       /* result, if the file cannot be opened */
+    const char *missing_path;     /* the truncated file */
+    bool data;                    /* tensor data was read */
+    bool generic;                 /* the architecture is unknown */
+    const struct mf_model *model; /* NULL: it could not be opened */
+    struct mf_coverage coverage;
+    const char *reader;  /* "all", "spec", "llama.cpp", "transformers" */
+    const char *refused; /* "io": the file cannot be read, and result[0]
+                            is the error; else NULL */
+    struct result only;  /* result, if the file cannot be opened */
     struct buffer shard_path;
 };
 
@@ -103,6 +106,13 @@ void rule_attacks(struct run *run, const char *rule);
 /* Shows the attack of that id, or all if it is "attacks"; false if there is no
  * such attack. */
 bool attacks_explain(struct run *run, const char *id);
+
+/* ---- coverage.c ---- */
+
+/* Of --coverage: lines that begin with the path, and a member of the JSON. */
+#define COVERAGE_WORDS ": coverage: "
+void coverage_text(struct run *run, const struct verdict *verdict);
+void coverage_json(struct run *run, const struct verdict *verdict);
 
 /* ---- lines.c ---- */
 

@@ -81,6 +81,16 @@ static bool is_only_truncated(const struct mf_model *model)
     return found;
 }
 
+static bool is_generic(const struct mf_model *model)
+{
+    struct mf_finding finding;
+
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        if (strcmp(finding.rule, "MODEL-UNKNOWN") == 0)
+            return true;
+    return false;
+}
+
 /* How many bytes a truncated file lacks.  Its tensors follow each other, so
  * none ends further past the end than all tensors have bytes; if one does, its
  * offset is wrong. */
@@ -130,6 +140,9 @@ static bool add_findings(struct run *run, const struct mf_model *model,
         return false;
     verdict->room = room;
     verdict->tensors = info->tensor_count;
+    verdict->model = model;
+    verdict->generic = is_generic(model);
+    mf_model_coverage(model, &verdict->coverage);
     measure_missing(model, verdict);
     verdict->found = (struct tally){ { [MF_ERROR] = info->error_count,
                                        [MF_WARNING] = info->warning_count,

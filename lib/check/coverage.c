@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * coverage.c - how much of a model was checked, and by which rules
+ *
+ * Every byte of the files is counted once: as header, tensor, padding, footer
+ * or gap.  What a rule needs is in scopes.def.
+ */
+#include <string.h>
+
+#include "lib/check/check.h"
+#include "lib/model/model.h"
+
+/* ---- bytes ---- */
+
+#define FOOTER_SIZE sizeof(uint32_t) /* CRC-32 */
+
+/* Counts the bytes from *at to next, which belong to no tensor: padding up to
+ * the alignment, then a gap. */
+static void count_between(const struct mf_part *part, uint64_t *at,
+                          uint64_t next, struct mf_coverage *out)
+{
+    uint64_t padded, padding = 0, size = next - *at;
+
+    if (mf_align_up(*at - part->data_offset, part->alignment, &padded))
+        padding = padded - (*at - part->data_offset);
+    padding = padding < size ? padding : size;
+    out->padding_bytes += padding;
+    out->gap_bytes += size - padding;
+    *at = next;
+}
+
+/* *unread: bytes of tensors of unknown types. */
+static void count_file(const struct mf_model *model, size_t file,
+                       struct mf_coverage *out, uint64_t *unread)
+{
+    const struct mf_part *part = &model->part[file];
+    uint64_t size = model->file[file].source.size, at = part->data_offset;
+    uint64_t end =
+        size - (part->has_footer && size >= FOOTER_SIZE ? FOOTER_SIZE : 0);
+
+    at = at < end ? at : end;
+    out->file_bytes += size;
+    out->header_bytes += at;
+    out->footer_bytes += size - end;
+    for (size_t i = 0; i < part->count; i++) {
+        const struct mf_record *record =
+            mf_record_by_offset(&model->index, part->first + i);
+
+        if (record->flags & MF_TENSOR_DAMAGED || record->size == 0 ||
+            record->offset < at || record->size > end - record->offset)
+            continue;
+        count_between(part, &at, record->offset, out);
+        out->tensor_bytes += record->size;
+        *unread += record->type == MF_TYPE_UNKNOWN ? record->size : 0;
+        at += record->size;
+    }
+    count_between(part, &at, end, out);
+}
+
+/* ---- rules ---- */
+
+enum need {
+    NOTHING = 0,
+    TENSORS = 1,
+    DATA = 2,
+    SHARDS = 4,
+    ARCHITECTURE = 8,
+    TOKENIZER = 16,
+    TEMPLATE = 32,
+    LIST = 64
+};
+
+static unsigned needs_of(const char *id)
+{
+    static const struct {
+        const char *prefix;
+        unsigned needs;
+    } scopes[] = {
+#define SCOPE(prefix, needs) { prefix, needs },
+#include "lib/check/scopes.def"
+#undef SCOPE
+    };
+    unsigned out = NOTHING;
+    size_t longest = 0;
+
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(*scopes); i++) {
+        size_t size = strlen(scopes[i].prefix);
+
+        if (size > longest && strncmp(id, scopes[i].prefix, size) == 0) {
+            longest = size;
+            out = scopes[i].needs;
+        }
+    }
+    return out;
+}
+
+static bool has_key(const struct mf_index *index, const char *part)
+{
+    for (size_t i = 0; i < index->meta_count; i++) {
+        struct mf_str key = index->meta[i].key;
+
+        for (size_t at = 0; at + strlen(part) <= key.size; at++)
+            if (memcmp(key.at + at, part, strlen(part)) == 0)
+                return true;
+    }
+    return false;
+}
+
+void mf_coverage_update(struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    const uint32_t *unknown = index->tally[MF_RULE_MODEL_UNKNOWN];
+    const uint32_t *nameless = index->tally[MF_RULE_MODEL_ARCHITECTURE];
+    bool known = true;
+
+    for (int i = MF_NOTE; i <= MF_ERROR; i++)
+        known = known && unknown[i] == 0 && nameless[i] == 0;
+    model->lacks = (index->tensor_count > 0 ? 0U : TENSORS) |
+                   (model->data_validated ? 0U : DATA) |
+                   (model->file_count > 1 ? 0U : SHARDS) |
+                   (known ? 0U : ARCHITECTURE) |
+                   (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
+                   (has_key(index, "chat_template") ? 0U : TEMPLATE) |
+                   (model->list ? 0U : LIST);
+}
+
+/* Whether the rule is another format's: the longest prefix tells. */
+static bool is_foreign(const struct mf_model *model, const char *id)
+{
+    const char *own = model->format->rules;
+    const struct mf_format *of = NULL;
+    size_t longest = 0;
+
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const char *prefix = mf_formats[i]->rules;
+
+        if (prefix && strlen(prefix) > longest &&
+            strncmp(id, prefix, strlen(prefix)) == 0) {
+            longest = strlen(prefix);
+            of = mf_formats[i];
+        }
+    }
+    return of && (strcmp(of->name, model->format->name) != 0 || !own ||
+                  strlen(own) < longest);
+}
+
+static const char *why_skipped(const struct mf_model *model, const char *id)
+{
+    static const struct {
+        unsigned need;
+        const char *why;
+    } reasons[] = {
+        { TENSORS, "no tensors" },     { DATA, "tensor data not read" },
+        { SHARDS, "a single file" },   { ARCHITECTURE, "unknown architecture" },
+        { TOKENIZER, "no tokenizer" }, { TEMPLATE, "no chat template" },
+        { LIST, "no list of shards" },
+    };
+    unsigned needs = needs_of(id) & model->lacks;
+
+    if (!model->validated)
+        return "not validated";
+    if (is_foreign(model, id))
+        return "another format";
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+        if (needs & reasons[i].need)
+            return reasons[i].why;
+    return NULL;
+}
+
+/* ---- queries ---- */
+
+bool mf_model_coverage(const struct mf_model *model, struct mf_coverage *out)
+{
+    uint64_t unread = 0;
+
+    if (!model || !out)
+        return false;
+    *out = (struct mf_coverage){ .readers =
+                                     model->format->readers | MF_READER_SPEC };
+    if (model->readers != 0)
+        out->readers &= model->readers;
+    for (size_t i = 0; i < model->file_count; i++)
+        count_file(model, i, out, &unread);
+    if (model->validated)
+        out->checked_bytes = out->header_bytes;
+    if (model->data_validated)
+        out->checked_bytes +=
+            out->tensor_bytes - unread + out->padding_bytes + out->footer_bytes;
+    for (size_t i = 0; i < MF_RULE_COUNT; i++)
+        out->applied_count += !why_skipped(model, mf_rules[i].id);
+    out->rule_count = MF_RULE_COUNT;
+    return true;
+}
+
+const char *mf_rule_skipped(const struct mf_model *model, const char *rule)
+{
+    return model && rule ? why_skipped(model, rule) : NULL;
+}
