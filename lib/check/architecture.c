@@ -51,6 +51,48 @@ static bool is_empty(const struct mf_format *format, const struct mf_meta *name)
     return name->text.size == 0 && mf_str_is(name->key, format->facts[0].key);
 }
 
+/* Whether a file without an architecture has what only models have.  Of shards
+ * the first one names it for all. */
+static bool is_meant(const struct mf_model *model)
+{
+    const struct mf_index *index = &model->index;
+    const struct mf_part *part = &model->part[0];
+
+    if (part->is_split && part->split_number > 0)
+        return false;
+    for (size_t i = 0; i < index->meta_count; i++)
+        if (mf_str_begins(index->meta[i].key, "tokenizer.ggml.") ||
+            mf_str_ends(index->meta[i].key, ".block_count"))
+            return true;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        struct mf_str name = { record->name, record->name_size };
+
+        if (mf_str_is(name, "token_embd.weight") || mf_str_begins(name, "blk."))
+            return true;
+    }
+    return false;
+}
+
+/* The name is missing, empty or not a string. */
+static void note_nameless(struct mf_model *model)
+{
+    const char *key = model->format->facts[0].key;
+    const struct mf_meta *meta = mf_index_meta(&model->index, key);
+    bool llama = (model->format->readers & MF_READER_LLAMA) != 0;
+
+    if (llama && meta && meta->type != MF_VALUE_STRING)
+        mf_index_note(&model->index, meta->shard, MF_ERROR,
+                      MF_RULE_MODEL_ARCHITECTURE, meta->span.offset,
+                      "'%s' is of type %s, not a string", key,
+                      mf_value_type_name(meta->type));
+    else
+        mf_index_note(
+            &model->index, 0, llama && is_meant(model) ? MF_ERROR : MF_WARNING,
+            MF_RULE_MODEL_ARCHITECTURE, meta ? meta->span.offset : MF_NO_OFFSET,
+            "no architecture in the metadata (key '%s')", key);
+}
+
 void mf_architecture_check(struct mf_model *model)
 {
     struct mf_index *index = &model->index;
@@ -63,12 +105,7 @@ void mf_architecture_check(struct mf_model *model)
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         is_empty(model->format, &name)) {
-        mf_index_note(index, 0,
-                      model->format->readers & MF_READER_LLAMA ? MF_ERROR
-                                                               : MF_WARNING,
-                      MF_RULE_MODEL_ARCHITECTURE, MF_NO_OFFSET,
-                      "no architecture in the metadata (key '%s')",
-                      model->format->facts[0].key);
+        note_nameless(model);
         return;
     }
     architecture = mf_arch_of(model, name.text);
