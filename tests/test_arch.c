@@ -358,6 +358,9 @@ static void the_faults_of_fixtures(void **state)
           "implies 8 x 4 x 3" },
         { "bad-moe-key.gguf", "architecture 'qwen3moe' requires used_most > "
                               "0, but used_most is 0" },
+        { "bad-rope-length.gguf",
+          "architecture 'llama' requires rot == head_k, but rot is 3 "
+          "(rope.dimension_count), head_k is 4" },
         { "bad-moe-router.gguf", "missing tensor 'blk.0.ffn_gate_inp.weight'" },
         { "bad-fused-qkv.gguf",
           "tensor 'blk.0.attn_qkv.weight' is 8 x 24, but the metadata "

@@ -73,17 +73,22 @@ static struct mf_arch_number key_value(const struct mf_arch_run *run,
     return (struct mf_arch_number){ true, key->each[run->block] };
 }
 
+static struct mf_arch_let *find_let(struct mf_arch_run *run, struct mf_str name)
+{
+    for (size_t i = 0; i < run->let_count; i++)
+        if (mf_str_same(run->let[i].name, name))
+            return &run->let[i];
+    return NULL;
+}
+
 /* Whether a row or a group explains the name. */
-static bool is_name(const struct mf_arch_run *run, struct mf_str name)
+static bool is_name(struct mf_arch_run *run, struct mf_str name)
 {
     struct mf_str text;
 
     if (run->frame && find_argument(run->frame, name, &text))
         return true;
-    for (size_t i = 0; i < run->let_count; i++)
-        if (mf_str_same(run->let[i].name, name))
-            return true;
-    return mf_arch_key_of(run, name) != NULL;
+    return find_let(run, name) || mf_arch_key_of(run, name);
 }
 
 static struct mf_arch_number let_value(struct mf_arch_run *run,
@@ -101,6 +106,7 @@ static struct mf_arch_number let_value(struct mf_arch_run *run,
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name)
 {
+    struct mf_arch_let *let;
     const struct mf_arch_key *key;
     struct mf_str text;
 
@@ -108,9 +114,9 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
         return (struct mf_arch_number){ true, (int64_t)run->block };
     if (run->frame && find_argument(run->frame, name, &text))
         return in_frame(run, run->frame->up, text);
-    for (size_t i = 0; i < run->let_count; i++)
-        if (mf_str_same(run->let[i].name, name))
-            return let_value(run, &run->let[i]);
+    let = find_let(run, name);
+    if (let)
+        return let_value(run, let);
     key = mf_arch_key_of(run, name);
     if (!key) { /* the row that reads it was not reached */
         run->unsure = true;
@@ -120,6 +126,90 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 }
 
 /* ---- a condition that does not hold ---- */
+
+/* The end of what stands before the first such sign outside of parentheses, or
+ * before the ':' that belongs to a '?' in front of the text. */
+static size_t before_sign(struct mf_str text, char sign)
+{
+    size_t depth = 0, at = 0;
+
+    for (; at < text.size; at++) {
+        if (depth == 0 && text.at[at] == sign)
+            break;
+        depth += text.at[at] == '(' || (sign == ':' && text.at[at] == '?');
+        depth -= text.at[at] == ')' || (sign == ':' && text.at[at] == ':');
+    }
+    return at;
+}
+
+/* What is left of an expression if only the sides of ?: are kept that give its
+ * value. */
+static struct mf_str chosen(struct mf_arch_run *run, struct mf_str text)
+{
+    size_t at;
+
+    while ((at = before_sign(text, '?')) < text.size) {
+        struct mf_arch_number which =
+            in_frame(run, NULL, (struct mf_str){ text.at, at });
+
+        text = (struct mf_str){ text.at + at + 2, text.size - at - 2 };
+        at = before_sign(text, ':');
+        if (which.known && which.value == 0)
+            text = (struct mf_str){ text.at + at + 2, text.size - at - 2 };
+        else
+            text.size = at - 1;
+    }
+    return text;
+}
+
+/* The name from *at on, which is advanced past it; its size is 0 at the end. */
+static struct mf_str next_name(struct mf_str text, size_t *at)
+{
+    struct mf_str name;
+
+    while (*at < text.size && !mf_arch_is_in_name(text.at[*at]))
+        ++*at;
+    name = (struct mf_str){ text.at + *at, 0 };
+    while (*at < text.size && mf_arch_is_in_name(text.at[*at])) {
+        ++*at;
+        name.size++;
+    }
+    return name;
+}
+
+static const struct mf_arch_key *key_behind(struct mf_arch_run *run,
+                                            struct mf_str text, bool *same);
+
+/* The first key in the file that a text names, also through `let`s. */
+static const struct mf_arch_key *first_key(struct mf_arch_run *run,
+                                           struct mf_str text, bool *same)
+{
+    struct mf_str name;
+    size_t at = 0;
+
+    while ((name = next_name(text, &at)).size > 0) {
+        const struct mf_arch_let *let = find_let(run, name);
+        const struct mf_arch_key *key =
+            let ? key_behind(run, let->expression, same)
+                : mf_arch_key_of(run, name);
+
+        *same = *same && name.size == text.size;
+        if (key && key->offset != MF_NO_OFFSET)
+            return key;
+    }
+    return NULL;
+}
+
+/* The key that the value of an expression is taken from, or else one that its
+ * conditions name; NULL if the file has none.  *same stays true if the value is
+ * just that of the key. */
+static const struct mf_arch_key *key_behind(struct mf_arch_run *run,
+                                            struct mf_str text, bool *same)
+{
+    const struct mf_arch_key *key = first_key(run, chosen(run, text), same);
+
+    return key ? key : first_key(run, text, same);
+}
 
 /* Whether the name is earlier in the text, too. */
 static bool is_named_before(struct mf_str text, struct mf_str name)
@@ -137,32 +227,27 @@ static void add_values(struct mf_arch_run *run, struct mf_str text, char *out,
                        size_t room, uint64_t *offset)
 {
     size_t used = 0, at = 0;
+    struct mf_str name;
 
-    while (at < text.size) {
-        struct mf_str name = { text.at + at, 0 };
-        const struct mf_arch_key *key;
+    while ((name = next_name(text, &at)).size > 0) {
+        bool same = true;
+        const struct mf_arch_key *key = key_behind(run, name, &same);
         struct mf_arch_number value;
 
-        while (at < text.size && mf_arch_is_in_name(text.at[at])) {
-            at++;
-            name.size++;
-        }
-        if (name.size == 0) {
-            at++;
-            continue;
-        }
-        key = mf_arch_key_of(run, name);
         if (key && *offset == MF_NO_OFFSET)
             *offset = key->offset;
         if ((*name.at >= '0' && *name.at <= '9') || mf_str_is(name, "i") ||
             (at < text.size && text.at[at] == '(') || !is_name(run, name))
             continue;
+        same = same && key && !mf_str_same(key->name, name);
         value = mf_arch_name_value(run, name);
         if (value.known && !is_named_before(text, name) &&
-            used + name.size + 32 < room)
-            used += (size_t)snprintf(out + used, room - used,
-                                     "%s%.*s is %" PRId64, used ? ", " : "",
-                                     (int)name.size, name.at, value.value);
+            used + name.size + (same ? key->name.size : 0) + 32 < room)
+            used += (size_t)snprintf(
+                out + used, room - used, "%s%.*s is %" PRId64 "%s%.*s%s",
+                used ? ", " : "", (int)name.size, name.at, value.value,
+                same ? " (" : "", same ? (int)key->name.size : 0,
+                same ? key->name.at : "", same ? ")" : "");
     }
 }
 
