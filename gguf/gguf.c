@@ -157,4 +157,5 @@ const struct mf_format mf_format_gguf = {
     .file_type_name = mf_gguf_file_type_name,
     .out = &mf_gguf_out,
     .facts = facts,
+    .tokenizer = "tokenizer.ggml.",
 };

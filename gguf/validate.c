@@ -4,21 +4,6 @@
  */
 #include "gguf/gguf.h"
 
-/* Loaders look these arrays up by name and do not check the type of their
- * elements: scores of u8 read as f32 were an out-of-bounds read. */
-static const struct mf_vocabulary vocabulary = {
-    .array = {
-        { "tokenizer.ggml.tokens", MF_TAKES(MF_VALUE_STRING), "string", false },
-        { "tokenizer.ggml.scores", MF_TAKES(MF_VALUE_F32), "f32", true },
-        { "tokenizer.ggml.token_type", MF_TAKES(MF_VALUE_I32), "i32", true },
-        { "tokenizer.ggml.merges", MF_TAKES(MF_VALUE_STRING), "string", false },
-    },
-    .ids = "tokenizer.ggml.",
-    .length = MF_RULE_GGUF_TOKENS_LENGTH,
-    .type = MF_RULE_GGUF_TOKENS_TYPE,
-    .id = MF_RULE_GGUF_TOKENS_ID,
-};
-
 /* ---- names ---- */
 
 #define NAME_SEEN 63 /* ggml truncates names to so many bytes */
@@ -342,7 +327,6 @@ void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
 {
     check_version(index, &parts[0]);
     check_key_types(index, &parts[0]);
-    mf_vocabulary_check(index, &vocabulary);
     check_cut_names(index);
     check_file_type(index);
     check_quantization_version(index);

@@ -16,6 +16,7 @@
 #include "lib/model/model.h"
 #include "lib/model/shard_meta.h"
 #include "lib/vocab/template.h"
+#include "lib/vocab/vocab.h"
 
 /* JSON has no infinity: there the number was out of range, and other readers
  * refuse the document. */
@@ -159,7 +160,7 @@ enum mf_status mf_header_check(struct mf_model *model)
         return model->env->error.status;
     if (model->format->validate)
         model->format->validate(index, model->part, model->file_count);
-    if (mf_templates_check(model) != MF_OK)
+    if (mf_vocab_check(model) != MF_OK || mf_templates_check(model) != MF_OK)
         return model->env->error.status;
     if (model->info.has_tensors && index->tensor_count == 0)
         mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,

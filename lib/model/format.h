@@ -126,6 +126,9 @@ struct mf_format {
     /* How it is written; NULL: it is not. */
     const struct mf_format_out *out;
     const struct mf_fact_row *facts; /* ends with key NULL; may be NULL */
+    /* What GGUF's keys of a tokenizer begin with; NULL: metadata has none of
+     * these. */
+    const char *tokenizer;
 };
 
 #define MF_NO_TYPE_ID UINT32_MAX
