@@ -72,13 +72,25 @@ static void write_aligned(const char *path, uint64_t alignment,
     mf_writer_free(writer);
 }
 
+/* With force: where an alignment is below 32, an edit may put the data where
+ * llama.cpp does not map it. */
 static struct mf_edit_result edit_file(const char *path, struct mf_edit edit)
 {
+    struct mf_edit_options options = { .size = sizeof(options), .force = true };
     struct mf_edit_result result = { 0 };
 
-    if (mf_file_edit(env, path, &edit, 1, NULL, &result) != MF_OK)
+    if (mf_file_edit(env, path, &edit, 1, &options, &result) != MF_OK)
         fail_msg("%s: %s", edit.key, mf_env_error(env)->message);
     return result;
+}
+
+/* Where the data begins. */
+static uint64_t tensor_offset(const struct mf_model *model)
+{
+    struct mf_tensor tensor;
+
+    assert_true(mf_tensor_at(model, 0, &tensor));
+    return tensor.data.offset;
 }
 
 /* The tensors are those that write_aligned wrote, and lie as the file says. */
@@ -91,7 +103,8 @@ static void check_tensors(const char *path, uint64_t alignment)
 
     assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
     assert_int_equal(mf_model_validate(model), MF_OK);
-    assert_int_equal(mf_model_info(model)->error_count, 0);
+    assert_int_equal(mf_model_info(model)->error_count > 0,
+                     alignment < 32 && tensor_offset(model) % 32 != 0);
     assert_int_equal(mf_model_info(model)->alignment, alignment);
     assert_int_equal(mf_model_info(model)->tensor_count, TENSORS);
     for (unsigned i = 0; i < TENSORS; i++) {
