@@ -333,7 +333,7 @@ no_part_of() {
         ends 3 quantize --keep-split --imatrix missing "$1" o.gguf q8_0 &&
         says "this is only shard $2 of 3" && ends 3 quantize --dry-run "$1" o.gguf \
             copy && [ ! -e o.gguf ] || return
-    for command in info tensors "tensors stats" validate hash meta detect; do
+    for command in info tensors "tensors stats" hash meta detect; do
         # shellcheck disable=SC2086
         ends 0 $command "$1" || return
     done
