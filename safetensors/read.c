@@ -90,26 +90,6 @@ static void note_entry(struct st_walk *walk, struct mf_str key, uint64_t offset)
                   mf_quote(key).text);
 }
 
-/* The metadata of later shards is checked, but not kept. */
-static enum mf_status skip_entry(struct st_walk *walk)
-{
-    struct mf_json *json = &walk->json;
-    enum mf_json_token token;
-    char key[64];
-    uint64_t size;
-    bool more;
-
-    if (mf_json_text(json, key, sizeof(key), &size, &more) != MF_OK)
-        return st_failed(walk);
-    token = mf_json_next(json);
-    if (token == MF_JSON_ERROR)
-        return st_failed(walk);
-    if (token != MF_JSON_STRING)
-        note_entry(walk, (struct mf_str){ key, (size_t)size },
-                   json->token_offset);
-    return mf_json_skip(json, token);
-}
-
 /* A key of the metadata was just announced. */
 static enum mf_status read_entry(struct st_walk *walk)
 {
@@ -117,8 +97,6 @@ static enum mf_status read_entry(struct st_walk *walk)
     struct mf_meta *meta;
     struct mf_str key;
 
-    if (walk->part->shard > 0)
-        return skip_entry(walk);
     if (mf_json_read_key(&walk->json, arena, &key) != MF_OK)
         return st_failed(walk);
     meta = mf_index_add_meta(walk->index, walk->part);

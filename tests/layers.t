@@ -112,11 +112,12 @@ json      base io
 model     base io json
 arch      base io model
 vocab     base io json model
-check     base lanes io model arch vocab
+folder    base io json model vocab
+check     base lanes io model arch vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
-hub       base io json model draft
-write     base lanes io json model check draft codec hub
+hub       base io json model folder draft
+write     base lanes io json model folder check draft codec hub
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write
 ROOMS

@@ -30,6 +30,7 @@ static void check_verdict(const char *name, const char *verdict)
                  status == MF_OK ? "it opens" : mf_env_error(env)->message);
     if (status != MF_OK)
         return;
+    assert_int_equal(mf_model_validate(model), MF_OK);
     if ((mf_model_info(model)->error_count > 0) !=
         (strcmp(verdict, "error") == 0))
         fail_msg("%s is %s, but has %zu errors", name, verdict,

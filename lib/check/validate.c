@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/check/check.h"
+#include "lib/folder/folder.h"
 #include "lib/io/path.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
@@ -167,5 +168,7 @@ enum mf_status mf_header_check(struct mf_model *model)
                       "no tensors: a vocabulary, or metadata only");
     else
         mf_architecture_check(model);
+    if (mf_folder_check(model) != MF_OK)
+        return model->env->error.status;
     return index->status;
 }

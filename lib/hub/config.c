@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lib/hub/sidecar.h"
+#include "lib/folder/sidecar.h"
 #include "lib/json/json_walk.h"
 
 const struct mf_config_row mf_config_rows[MF_CONFIG_COUNT] = {

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
+#include "lib/folder/sidecar.h"
 #include "lib/hub/config.h"
-#include "lib/hub/sidecar.h"
 
 static const enum mf_config_field fields[MF_FACT_COUNT] = {
     [MF_FACT_ARCHITECTURE] = MF_CONFIG_MODEL_TYPE,

@@ -7,10 +7,10 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "lib/folder/sidecar.h"
 #include "lib/hub/config.h"
 #include "lib/hub/rename_table.h"
 #include "lib/hub/rope.h"
-#include "lib/hub/sidecar.h"
 #include "lib/hub/tokenizer.h"
 #include "lib/io/path.h"
 

@@ -11,8 +11,8 @@
 #define MF_LIB_TOKENIZER_H
 
 #include "lib/draft/draft.h"
+#include "lib/folder/sidecar.h"
 #include "lib/hub/config.h"
-#include "lib/hub/sidecar.h"
 
 #define MF_TOKEN_MAX 511 /* bytes of an added token */
 

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/hub/sidecar.h"
+#include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 #include "lib/write/convert.h"
 

@@ -2,16 +2,19 @@
  *
  * sidecar.c - files next to a model: config.json, tokenizer.json and others
  */
-#include "lib/hub/sidecar.h"
+#include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 
 #include <assert.h>
 #include <unistd.h>
 
-const char *const mf_sidecar_names[] = {
-    "config.json",         "tokenizer.json",     "tokenizer_config.json",
-    "chat_template.jinja", "chat_template.json", NULL
-};
+const char *const mf_sidecar_names[] = { "config.json",
+                                         "tokenizer.json",
+                                         "tokenizer_config.json",
+                                         "generation_config.json",
+                                         "chat_template.jinja",
+                                         "chat_template.json",
+                                         NULL };
 
 static bool is_listed(const char *name)
 {
