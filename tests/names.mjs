@@ -264,8 +264,8 @@ check("so they do where nothing is asked", () => {
 check("in shards the tensors are the same", () => {
     converted(llama, at("shard.gguf"), "--names", "gguf",
         "--shard-tensors", "5");
-    const shards = [1, 2, 3, 4, 5, 6].map((n) =>
-        at(`shard-0000${n}-of-00006.gguf`));
+    const shards = [1, 2, 3, 4, 5, 6, 7].map((n) =>
+        at(`shard-0000${n}-of-00007.gguf`));
     same(Object.assign({}, ...shards.map(contents)), contents(first),
         "tensors");
     converted(shards[0], at("merged.gguf"));
@@ -515,8 +515,8 @@ const said = (path) => {
 check("safetensors out of GGUF say that they are PyTorch's", () => {
     converted(first, at("pt.safetensors"), "--names", "hf", "--shard-tensors",
         "9");
-    for (const n of [1, 2, 3])
-        same(said(at(`pt-0000${n}-of-00003.safetensors`)).format, "pt",
+    for (const n of [1, 2, 3, 4])
+        same(said(at(`pt-0000${n}-of-00004.safetensors`)).format, "pt",
             `shard ${n}`);
     const base = join(fixtures, "good-base.gguf");
     converted(base, at("pt.safetensors"));

@@ -14,10 +14,10 @@
  *     folder_templates  chat templates
  *     folder_shards     other shards in the folder, and shards that are unlike
  *
- * The reader that all this is held against is transformers: it makes a model
- * out of config.json first, and then looks its tensors up.  A tensor that is
- * missing is initialized with random numbers, one of another shape ends
- * loading, one too many is ignored.
+ * All this was compared with transformers: it makes a model out of config.json
+ * first, and then looks its tensors up.  A tensor that is missing is
+ * initialized with random numbers, one of another shape ends loading, an
+ * unknown one is ignored.
  *
  * What always holds:
  * - Sidecars are read from their first byte to the last, and never kept: a

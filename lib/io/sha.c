@@ -38,7 +38,7 @@ static bool find_all(struct mf_sha *sha, const struct calls *calls)
 static bool is_memory(const char *why)
 {
     return strstr(why, " map ") || strstr(why, "allocate") ||
-           strstr(why, "memory");
+           strstr(why, "cannot create") || strstr(why, "memory");
 }
 
 enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
