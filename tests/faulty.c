@@ -86,8 +86,9 @@ static bool text_value(struct model *model, size_t i, uint64_t argument)
     struct key *key = model->key + i;
     char *text = keep(key->bytes + 8, key->size - 8 + 1);
     text[key->size - 8] = '\0';
-    char *changed =
-        argument == TEXT_EMPTY ? keep("", 1) : misspelt(text, argument);
+    char *changed = argument == TEXT_EMPTY
+                        ? keep("", 1)
+                        : misspelt(text, (enum spelling)argument);
     if (!changed)
         return false;
     key_text(key, changed);

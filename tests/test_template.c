@@ -299,10 +299,9 @@ static void suspicions_are_found(void **state)
 
 static void special_tokens_are_collected(void **state)
 {
-    static const char *const expected[] = { "<|im_start|>",
-                                            "<\xef\xbd\x9c"
-                                            "end\xef\xbd\x9c>",
-                                            "<|im_end|>" };
+    static const char wide[] = "<\xef\xbd\x9c"
+                               "end\xef\xbd\x9c>";
+    const char *const expected[] = { "<|im_start|>", wide, "<|im_end|>" };
 
     (void)state;
     check("<|im_start|>a<|im_start|><\xef\xbd\x9c"

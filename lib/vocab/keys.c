@@ -165,8 +165,10 @@ static void check_arrays(struct mf_vocab *vocab)
         strcat(expected, arrays[row].expects);
         if (meta->type != MF_VALUE_ARRAY ||
             !(arrays[row].types >> meta->of & 1)) {
-            note_type(vocab, is_read(vocab, row) ? MF_ERROR : MF_WARNING, meta,
-                      expected);
+            note_type(vocab,
+                      is_read(vocab, (enum mf_vocab_array)row) ? MF_ERROR
+                                                               : MF_WARNING,
+                      meta, expected);
             continue;
         }
         vocab->array[row] = meta;
