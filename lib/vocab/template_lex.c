@@ -317,7 +317,7 @@ static void operator_token(struct mf_template_lexer *lexer)
         return;
     }
     token->kind = MF_LEX_OPERATOR;
-    token->op = pair ? MF_OP(a, b) : (uint8_t)a;
+    token->op = (uint16_t)(pair ? MF_OP(a, b) : (uint8_t)a);
     if (a == '{' || (jinja2 && (a == '(' || a == '[')))
         lexer->depth++;
     else if (a == '}' || (jinja2 && (a == ')' || a == ']')))
