@@ -19,8 +19,8 @@
  *     float[], string[], ulong[] and so on: arrays of f32, string, u64
  *     list      an array of anything, of which only the length matters
  *
- * "?" at the end: the key may be missing.  Keys stand after the architecture's
- * name, except for those of general., tokenizer. and xielu.
+ * "?" at the end: the key may be missing.  In the file the architecture's name
+ * and a dot come first, except for keys of general., tokenizer. and xielu.
  */
 #include "lib/arch/run.h"
 

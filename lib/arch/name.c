@@ -127,7 +127,7 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 
 /* ---- a condition that does not hold ---- */
 
-/* The end of what stands before the first such sign outside of parentheses, or
+/* The length of the text before the first such sign outside of parentheses, or
  * before the ':' that belongs to a '?' in front of the text. */
 static size_t before_sign(struct mf_str text, char sign)
 {

@@ -75,7 +75,7 @@ struct mf_arch_run {
     enum mf_severity severity; /* of findings */
     bool stopped;   /* a fault that ends loading: no row is run any more */
     bool unsure;    /* a row was skipped for want of metadata */
-    uint64_t block; /* the number that "*" stands for */
+    uint64_t block; /* its number replaces "*" */
     const struct mf_arch_frame *frame;
     enum mf_status status;
     uint8_t *used; /* for each tensor: a row names it */

@@ -30,7 +30,7 @@ struct result {
     const char *path;   /* the file that the offset is in; without an offset
                            the operand */
     const char *format; /* of the model; NULL: it could not be opened */
-    const char *spared; /* the reader that it is no error for, or NULL */
+    const char *spared; /* a reader that accepts it, or NULL */
 };
 
 /* Findings by severity. */
