@@ -3,7 +3,8 @@
  * bench.h - the parts of modelfile bench: options, times, rows of results
  *
  * kernels.c measures codecs, model.c whole operations on a model, peers.c whole
- * programs.  measure.c has what they need to time things; tables.c prints.
+ * programs.  measure.c has what they need to time things, folder.c where they
+ * write; tables.c prints.
  */
 #ifndef MF_CLI_BENCH_H
 #define MF_CLI_BENCH_H
@@ -83,12 +84,27 @@ void bench_csv_heading(struct run *run);
 
 void bench_kernels(struct run *run);
 
-/* ---- peers.c ---- */
+/* ---- folder.c ---- */
 
 /* A temporary folder, and two files in it. */
 struct bench_folder {
     char path[4096 - 32], ours[4096], theirs[4096];
 };
+
+/* Makes it; NULL after a report.  A signal that ends the program removes it. */
+const struct bench_folder *bench_folder_begin(struct run *run);
+
+/* The env that writes into it from now on, or NULL: a signal that ends the
+ * program removes what that has not finished. */
+void bench_folder_env(struct mf_env *env);
+
+/* Removes it, with all that is in it. */
+void bench_folder_end(struct run *run);
+
+/* For struct command. */
+void bench_allow_writes(struct run *run);
+
+/* ---- peers.c ---- */
 
 /* The environment names a program to compare with. */
 bool bench_has_peers(void);
@@ -105,7 +121,9 @@ void bench_peers(struct run *run, const struct bench_folder *folder,
 
 void bench_model(struct run *run, struct mf_model *model);
 
-/* For struct command. */
-void bench_allow_writes(struct run *run);
+/* Writes the model in its own format, or quantized to the mix if there is one.
+ */
+enum mf_status bench_write(struct mf_model *model, const char *path,
+                           const char *mix);
 
 #endif

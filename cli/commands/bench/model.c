@@ -5,82 +5,11 @@
  * Every operation has an env of its own, and includes opening and closing the
  * model.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "cli/commands/bench/bench.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/report.h"
-
-/* ---- a folder below $TMPDIR ---- */
-
-static const char *temporary(void)
-{
-    const char *path = getenv("TMPDIR");
-
-    return path && *path ? path : "/tmp";
-}
-
-/* A peer may need rights that we do without, and would inherit our sandbox. */
-void bench_allow_writes(struct run *run)
-{
-    if (run->operand_count > 0 && bench_has_peers())
-        run->sandbox.off = "other programs are run";
-    else if (run->operand_count > 0)
-        sandbox_allow_folder(&run->sandbox, temporary());
-}
-
-static bool make_folder(struct run *run, struct bench_folder *folder)
-{
-    const char *above = temporary();
-    int size;
-
-    size = snprintf(folder->path, sizeof(folder->path),
-                    "%s/modelfile-bench.XXXXXX", above);
-    if ((size_t)size >= sizeof(folder->path) || !mkdtemp(folder->path)) {
-        report_output(run, above,
-                      (size_t)size >= sizeof(folder->path) ? "is too long"
-                                                           : strerror(errno));
-        return false;
-    }
-    snprintf(folder->ours, sizeof(folder->ours), "%s/ours", folder->path);
-    snprintf(folder->theirs, sizeof(folder->theirs), "%s/theirs", folder->path);
-    return true;
-}
-
-/* With whatever peers have left in it. */
-static void remove_folder(struct run *run, const struct bench_folder *folder)
-{
-    DIR *open = opendir(folder->path);
-    const struct dirent *entry;
-
-    while (open && (entry = readdir(open)) != NULL)
-        unlinkat(dirfd(open), entry->d_name, 0);
-    if (open)
-        closedir(open);
-    if (rmdir(folder->path) != 0)
-        report_output(run, folder->path, strerror(errno));
-}
-
-/* ---- ended by a signal ---- */
-
-static struct bench_folder folder;
-static struct mf_env *volatile working; /* of the current operation */
-
-static void remove_all(void)
-{
-    mf_env_abandon(working);
-    bench_end_peer();
-    unlink(folder.ours);
-    unlink(folder.theirs);
-    rmdir(folder.path);
-}
 
 /* ---- one operation ---- */
 
@@ -89,8 +18,8 @@ struct operation {
     uint64_t bytes; /* of tensors; 0: it only opens the model */
 };
 
-static enum mf_status write_model(const struct operation *operation,
-                                  struct mf_model *model, const char *path)
+enum mf_status bench_write(struct mf_model *model, const char *path,
+                           const char *mix)
 {
     const char *format = mf_model_info(model)->format;
     struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
@@ -98,10 +27,10 @@ static enum mf_status write_model(const struct operation *operation,
                                       .replace = true };
     struct mf_quantize_options what = { .size =
                                             sizeof(struct mf_quantize_options),
-                                        .type = operation->mix,
+                                        .type = mix,
                                         .allow_requantize = true };
 
-    if (!operation->mix)
+    if (!mix)
         return mf_model_convert(model, path, &how, NULL);
     if (!formats_holds_blocks(format))
         how.format = formats_name(FORMATS_BLOCKS, 0);
@@ -118,7 +47,7 @@ static enum mf_status operate(const struct operation *operation,
     if (status != MF_OK)
         return status;
     if (operation->bytes > 0)
-        status = write_model(operation, model, out);
+        status = bench_write(model, out, operation->mix);
     mf_model_close(model);
     return status;
 }
@@ -149,7 +78,7 @@ static double time_one(struct run *run, const struct operation *operation,
 
     if (!env)
         return elapsed;
-    working = env;
+    bench_folder_env(env);
     mf_env_heap(env, &before);
     start = bench_now();
     if (operate(operation, env, inputs_path(run->operand[0]), out) == MF_OK)
@@ -159,7 +88,7 @@ static double time_one(struct run *run, const struct operation *operation,
     mf_env_heap(env, &after);
     row->allocations = after.allocations - before.allocations;
     row->peak = after.peak;
-    working = NULL;
+    bench_folder_env(NULL);
     bench_env_free(run, env);
     return elapsed;
 }
@@ -210,18 +139,18 @@ void bench_model(struct run *run, struct mf_model *model)
     size_t room = runs > BENCH_RUNS ? runs : BENCH_RUNS;
     size_t size = 2 * room * sizeof(double);
     double *times = mf_env_resize(run->env, NULL, 0, size);
+    const struct bench_folder *folder;
 
     if (!times) {
         report_failure(run, NULL);
         return;
     }
-    if (make_folder(run, &folder)) {
-        progress_at_end(remove_all);
-        time_all(run, mf_model_info(model)->file_size, folder.ours, times);
+    folder = bench_folder_begin(run);
+    if (folder) {
+        time_all(run, mf_model_info(model)->file_size, folder->ours, times);
         if (progress_signal() == 0)
-            bench_peers(run, &folder, times, room);
-        remove_folder(run, &folder);
-        progress_at_end(NULL);
+            bench_peers(run, folder, times, room);
+        bench_folder_end(run);
     }
     if (progress_signal() != 0) /* in our work or a peer's */
         report_code(run, EXIT_SIGNAL + progress_signal());

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * folder.c - the temporary folder into which modelfile bench writes models
+ *
+ * It is below $TMPDIR, and removed at the end of the work or of the program.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/commands/bench/bench.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+
+static struct bench_folder folder;
+static struct mf_env *volatile working;
+
+static const char *temporary(void)
+{
+    const char *path = getenv("TMPDIR");
+
+    return path && *path ? path : "/tmp";
+}
+
+/* A peer may need rights that we do without, and would inherit our sandbox. */
+void bench_allow_writes(struct run *run)
+{
+    if (run->operand_count > 0 && bench_has_peers())
+        run->sandbox.off = "other programs are run";
+    else if (run->operand_count > 0)
+        sandbox_allow_folder(&run->sandbox, temporary());
+}
+
+/* A signal ends the program. */
+static void remove_all(void)
+{
+    mf_env_abandon(working);
+    bench_end_peer();
+    unlink(folder.ours);
+    unlink(folder.theirs);
+    rmdir(folder.path);
+}
+
+const struct bench_folder *bench_folder_begin(struct run *run)
+{
+    const char *above = temporary();
+    int size;
+
+    size = snprintf(folder.path, sizeof(folder.path),
+                    "%s/modelfile-bench.XXXXXX", above);
+    if ((size_t)size >= sizeof(folder.path) || !mkdtemp(folder.path)) {
+        report_output(run, above,
+                      (size_t)size >= sizeof(folder.path) ? "is too long"
+                                                          : strerror(errno));
+        return NULL;
+    }
+    snprintf(folder.ours, sizeof(folder.ours), "%s/ours", folder.path);
+    snprintf(folder.theirs, sizeof(folder.theirs), "%s/theirs", folder.path);
+    progress_at_end(remove_all);
+    return &folder;
+}
+
+void bench_folder_env(struct mf_env *env)
+{
+    working = env;
+}
+
+/* With whatever peers have left in it. */
+void bench_folder_end(struct run *run)
+{
+    DIR *open = opendir(folder.path);
+    const struct dirent *entry;
+
+    while (open && (entry = readdir(open)) != NULL)
+        unlinkat(dirfd(open), entry->d_name, 0);
+    if (open)
+        closedir(open);
+    if (rmdir(folder.path) != 0)
+        report_output(run, folder.path, strerror(errno));
+    progress_at_end(NULL);
+}
