@@ -27,6 +27,8 @@ const struct option common_options[] = {
     OPTION_CHOICE("--color", "auto|always|never", COLOUR_AUTO,
                   shared_options.colour,
                   "print headings in bold; auto: unless NO_COLOR is set"),
+    OPTION_SIZE("--max-memory", shared_options.max_memory,
+                "limit of the heap; exit code 5 if it is reached"),
     OPTION_FLAG("--no-sandbox", shared_options.no_sandbox,
                 "keep all rights of the process (docs/security.md)"),
     OPTION_FLAG("--help", shared_options.help, "show this help"),

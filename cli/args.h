@@ -104,9 +104,9 @@ enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 struct options {
     bool json, quiet, stats, help, no_sandbox; /* every command */
     unsigned colour;                           /* enum colour; likewise */
-    uint64_t threads;                          /* 0: one per processor */
-    uint64_t max_memory;                       /* bytes; 0: no limit */
-    unsigned progress;                         /* enum progress */
+    uint64_t max_memory; /* bytes; likewise; 0: no limit */
+    uint64_t threads;    /* 0: one per processor */
+    unsigned progress;   /* enum progress */
     bool force, dry_run;
     bool one_file;
 };
@@ -119,8 +119,6 @@ extern const struct option common_options[];
 #define OPTIONS_WORK                                                           \
     OPTION_COUNT("--threads", "N", shared_options.threads,                     \
                  "number of threads (default: one per processor)"),            \
-        OPTION_SIZE("--max-memory", shared_options.max_memory,                 \
-                    "limit of the heap; exit code 5 if it is reached"),        \
         OPTION_CHOICE("--progress", "auto|never|always|json", PROGRESS_AUTO,   \
                       shared_options.progress,                                 \
                       "show progress on standard error; auto: on a terminal")

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/budget.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/cost.h"
@@ -66,7 +67,7 @@ static bool make_env(void)
     options.threads = run.options->threads < UINT_MAX
                           ? (unsigned)run.options->threads
                           : UINT_MAX;
-    options.heap_limit = (size_t)run.options->max_memory;
+    budget_env(&run, &options);
     options.progress = progress_update;
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
@@ -93,6 +94,7 @@ static void execute(int count, char **arguments)
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words))
         return;
+    budget_begin(&run);
     enter_sandbox();
     if (!make_env())
         return;

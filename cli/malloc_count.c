@@ -16,6 +16,8 @@
  *     exist for a moment while glibc copies.
  *   - malloc(0) counts one byte.
  *
+ * A limit refuses what would pass it with ENOMEM, so the peak never does.
+ *
  * valgrind replaces these functions by its own as it does libc's: under it
  * process_heap() sees next to nothing, and the comparison needs two runs.  The
  * dynamic loader's first blocks come from its own memory before malloc can be
@@ -41,6 +43,17 @@ bool process_heap(struct process_heap *out)
 {
     (void)out;
     return false;
+}
+
+bool process_heap_limit(size_t limit)
+{
+    (void)limit;
+    return false;
+}
+
+size_t process_heap_left(void)
+{
+    return SIZE_MAX;
 }
 
 #else
@@ -92,7 +105,7 @@ _Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
                "the header would put every block off its alignment");
 
 /* Relaxed order: these counters guard no other data. */
-static atomic_size_t heap_live, heap_peak;
+static atomic_size_t heap_live, heap_peak, heap_limit = SIZE_MAX;
 static atomic_uint_fast64_t heap_allocations;
 
 static struct header *header_of(void *block)
@@ -111,36 +124,63 @@ static void *start_of(void *block)
         (start) = (call);                                                      \
     while (!(start) && ask_for_less())
 
-/* Unsigned numbers wrap, so live + added is right for shrinking too. */
-static void count(size_t old_size, size_t new_size)
+/* One block that comes, or changes its size. */
+struct change {
+    size_t old_size, new_size;
+    size_t live; /* with it */
+};
+
+/* Counts as live what glibc is then asked for: so threads cannot pass the limit
+ * together.  Unsigned numbers wrap, so live + added is right for shrinking too.
+ * False, with errno set, if it would pass the limit. */
+static bool reserve(struct change *change, size_t old_size, size_t size)
 {
+    size_t new_size = size > 0 ? size : 1; /* DHAT's view, see above */
     size_t added = new_size - old_size;
-    size_t live =
-        atomic_fetch_add_explicit(&heap_live, added, memory_order_relaxed) +
-        added;
+    size_t limit = atomic_load_explicit(&heap_limit, memory_order_relaxed);
+    size_t live = atomic_load_explicit(&heap_live, memory_order_relaxed);
+
+    do {
+        if (new_size > old_size && (live > limit || added > limit - live)) {
+            errno = ENOMEM;
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(
+        &heap_live, &live, live + added, memory_order_relaxed,
+        memory_order_relaxed));
+    *change = (struct change){ old_size, new_size, live + added };
+    return true;
+}
+
+static void count(const struct change *change)
+{
     size_t peak = atomic_load_explicit(&heap_peak, memory_order_relaxed);
 
     /* A failed exchange loads the peak that another thread has set. */
-    while (live > peak && !atomic_compare_exchange_weak_explicit(
-                              &heap_peak, &peak, live, memory_order_relaxed,
-                              memory_order_relaxed))
+    while (change->live > peak &&
+           !atomic_compare_exchange_weak_explicit(
+               &heap_peak, &peak, change->live, memory_order_relaxed,
+               memory_order_relaxed))
         ;
     atomic_fetch_add_explicit(&heap_allocations, 1, memory_order_relaxed);
 }
 
-/* Makes a block of what glibc returned; NULL, with errno set, stays NULL. */
-static void *make_block(void *start, size_t offset, size_t old_size,
-                        size_t size)
+/* Makes a block of what glibc returned for a change that was reserved; NULL,
+ * with errno set, stays NULL. */
+static void *make_block(void *start, size_t offset, const struct change *change)
 {
     void *block;
 
-    if (!start)
+    if (!start) {
+        atomic_fetch_sub_explicit(&heap_live,
+                                  change->new_size - change->old_size,
+                                  memory_order_relaxed);
         return NULL;
-    if (size == 0)
-        size = 1; /* DHAT's view, see above */
+    }
     block = (char *)start + offset;
-    *header_of(block) = (struct header){ .size = size, .offset = offset };
-    count(old_size, size);
+    *header_of(block) =
+        (struct header){ .size = change->new_size, .offset = offset };
+    count(change);
     return block;
 }
 
@@ -156,25 +196,27 @@ static bool fits(size_t size, size_t extra)
 
 REPLACES_LIBC void *malloc(size_t size)
 {
+    struct change change;
     void *start;
 
-    if (!fits(size, HEADER_SIZE))
+    if (!fits(size, HEADER_SIZE) || !reserve(&change, 0, size))
         return NULL;
     TAKE(start, __libc_malloc(size + HEADER_SIZE));
-    return make_block(start, HEADER_SIZE, 0, size);
+    return make_block(start, HEADER_SIZE, &change);
 }
 
 REPLACES_LIBC void *calloc(size_t number, size_t each)
 {
+    struct change change;
     size_t size;
     void *start;
 
     if (__builtin_mul_overflow(number, each, &size))
         size = SIZE_MAX; /* which does not fit */
-    if (!fits(size, HEADER_SIZE))
+    if (!fits(size, HEADER_SIZE) || !reserve(&change, 0, size))
         return NULL;
     TAKE(start, __libc_calloc(1, size + HEADER_SIZE));
-    return make_block(start, HEADER_SIZE, 0, size);
+    return make_block(start, HEADER_SIZE, &change);
 }
 
 REPLACES_LIBC void free(void *block)
@@ -190,6 +232,7 @@ REPLACES_LIBC void free(void *block)
  * it; its alignment may be lost, as with any realloc. */
 REPLACES_LIBC void *realloc(void *block, size_t size)
 {
+    struct change change;
     size_t old_size, offset;
     void *start;
 
@@ -201,10 +244,10 @@ REPLACES_LIBC void *realloc(void *block, size_t size)
     }
     old_size = header_of(block)->size;
     offset = header_of(block)->offset;
-    if (!fits(size, offset))
+    if (!fits(size, offset) || !reserve(&change, old_size, size))
         return NULL;
     TAKE(start, __libc_realloc(start_of(block), offset + size));
-    return make_block(start, offset, old_size, size);
+    return make_block(start, offset, &change);
 }
 
 REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
@@ -220,14 +263,15 @@ REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
  * the start. */
 static void *aligned_block(size_t alignment, size_t size)
 {
+    struct change change;
     void *start;
 
     if (alignment < HEADER_SIZE)
         alignment = HEADER_SIZE;
-    if (!fits(size, alignment))
+    if (!fits(size, alignment) || !reserve(&change, 0, size))
         return NULL;
     TAKE(start, __libc_memalign(alignment, size + alignment));
-    return make_block(start, alignment, 0, size);
+    return make_block(start, alignment, &change);
 }
 
 static bool is_power_of_two(size_t value)
@@ -297,6 +341,22 @@ bool process_heap(struct process_heap *out)
     out->allocations =
         atomic_load_explicit(&heap_allocations, memory_order_relaxed);
     return true;
+}
+
+bool process_heap_limit(size_t limit)
+{
+    atomic_store_explicit(&heap_limit, limit, memory_order_relaxed);
+    return true;
+}
+
+size_t process_heap_left(void)
+{
+    size_t limit = atomic_load_explicit(&heap_limit, memory_order_relaxed);
+    size_t live = atomic_load_explicit(&heap_live, memory_order_relaxed);
+
+    if (limit == SIZE_MAX)
+        return SIZE_MAX;
+    return live < limit ? limit - live : 0;
 }
 
 #endif

@@ -22,4 +22,11 @@ struct process_heap {
  * without glibc, or with -DMF_NO_MALLOC_COUNT. */
 bool process_heap(struct process_heap *out);
 
+/* From now on refuses, with ENOMEM, what would make more than limit bytes live;
+ * SIZE_MAX: no limit.  False, and nothing is limited, in the same builds. */
+bool process_heap_limit(size_t limit);
+
+/* What the limit leaves; SIZE_MAX if there is none. */
+size_t process_heap_left(void);
+
 #endif

@@ -212,6 +212,12 @@ struct mf_options {
      * called. */
     void (*pending_edit)(void *user, const struct mf_pending_edit *edit);
     void *pending_edit_user;
+    /* How many bytes can still be allocated, for a program whose memory has a
+     * limit of its own: buffers become as small as that requires, and what does
+     * not fit fails like a request above heap_limit. Called often, from any
+     * thread of a call with this env. NULL: only heap_limit counts. */
+    size_t (*memory_left)(void *user);
+    void *memory_left_user;
 };
 
 struct mf_heap_stats {

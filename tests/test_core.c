@@ -67,6 +67,45 @@ static void quoted_names_are_printable_and_short(void **state)
     assert_memory_equal(quoted.text, "\\x1b\\x1b", 8);
 }
 
+static size_t told(void *user)
+{
+    return *(const size_t *)user;
+}
+
+/* Of two limits the lower one counts, and both refuse in the same words. */
+static void memory_left_is_what_both_limits_leave(void **state)
+{
+    size_t program = SIZE_MAX;
+    struct mf_options options = { .size = sizeof(options) };
+    struct mf_env *limited = mf_env_new(&options);
+    size_t live = limited->heap.live;
+    void *block;
+
+    (void)state;
+    assert_int_equal(mf_heap_left(limited), SIZE_MAX);
+    mf_env_free(limited);
+    options.memory_left = told;
+    options.memory_left_user = &program;
+    options.heap_limit = live + 5000;
+    limited = mf_env_new(&options);
+    assert_int_equal(mf_heap_left(limited), 5000);
+    program = 700;
+    assert_int_equal(mf_heap_left(limited), 700);
+    assert_null(mf_alloc(limited, 701));
+    assert_int_equal(mf_env_error(limited)->status, MF_ERR_LIMIT);
+    assert_string_equal(mf_env_error(limited)->rule, "HEAP-LIMIT");
+    block = mf_alloc(limited, 700);
+    assert_non_null(block);
+    program = 0;
+    mf_release(limited, block, 700);
+    program = SIZE_MAX;
+    assert_int_equal(mf_heap_left(limited), 5000);
+    mf_clear_error(limited);
+    assert_null(mf_alloc(limited, 5001));
+    assert_string_equal(mf_env_error(limited)->rule, "HEAP-LIMIT");
+    mf_env_free(limited);
+}
+
 static void arena_keeps_blocks_apart(void **state)
 {
     struct mf_arena arena;
@@ -419,6 +458,7 @@ int main(void)
         WITH_ENV(first_error_stays),
         WITH_ENV(a_refusal_has_its_rules_id_and_status),
         WITH_ENV(quoted_names_are_printable_and_short),
+        cmocka_unit_test(memory_left_is_what_both_limits_leave),
         WITH_ENV(arena_keeps_blocks_apart),
         WITH_ENV(a_shrinking_file_is_an_error_with_an_offset),
         WITH_ENV(a_read_error_is_an_error_with_an_offset),

@@ -6,6 +6,7 @@
  */
 #include "cli/malloc_count.c"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -196,6 +197,66 @@ static void too_much_is_refused(void **state)
     free(block);
 }
 
+/* Blocks that are there can shrink and end, and grow as far as it goes. */
+static void limit_is_kept(void **state)
+{
+    static char *volatile block; /* a refusal leaves it as it was */
+    void *out = NULL;
+
+    (void)state;
+    block = KEEP(malloc(1000));
+    assert_int_equal(process_heap_left(), SIZE_MAX);
+    assert_true(process_heap_limit(before.live + 1500));
+    assert_int_equal(process_heap_left(), 500);
+    errno = 0;
+    assert_refused(KEEP(malloc(501)));
+    assert_refused(KEEP(calloc(1, 501)));
+    assert_refused(KEEP(realloc(block, 1501)));
+    assert_refused(KEEP(memalign(64, 501)));
+    assert_int_equal(posix_memalign(&out, 64, 501), ENOMEM);
+    assert_null(out);
+    assert_live(1000, 1);
+    block = KEEP(realloc(block, 1500));
+    assert_int_equal(process_heap_left(), 0);
+    assert_refused(KEEP(malloc(0)));
+    assert_true(process_heap_limit(1));
+    assert_int_equal(process_heap_left(), 0);
+    block = KEEP(realloc(block, 10));
+    assert_live(10, 3);
+    assert_refused(KEEP(realloc(block, 11)));
+    free(block);
+    assert_true(process_heap_limit(SIZE_MAX));
+    assert_live(0, 3);
+}
+
+/* Each thread's block fits, both do not. */
+static void *take_and_free(void *passed)
+{
+    for (size_t i = 0; i < 100000; i++) {
+        void *volatile block = malloc(3000);
+        struct process_heap now;
+
+        if (process_heap(&now) && now.live > before.live + 5000)
+            atomic_store((atomic_bool *)passed, true);
+        free(block);
+    }
+    return NULL;
+}
+
+static void limit_is_kept_by_threads(void **state)
+{
+    pthread_t other;
+    atomic_bool passed = false;
+
+    (void)state;
+    assert_true(process_heap_limit(before.live + 5000));
+    assert_int_equal(pthread_create(&other, NULL, take_and_free, &passed), 0);
+    take_and_free(&passed);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    assert_true(process_heap_limit(SIZE_MAX));
+    assert_false(passed);
+}
+
 static void the_c_library_is_counted(void **state)
 {
     struct process_heap now;
@@ -223,6 +284,8 @@ int main(void)
         TEST(pages_are_whole),
         TEST(aligned_block_can_grow),
         TEST(too_much_is_refused),
+        TEST(limit_is_kept),
+        TEST(limit_is_kept_by_threads),
         TEST(the_c_library_is_counted),
     };
 

@@ -56,6 +56,8 @@ struct mf_env *mf_env_new(const struct mf_options *options)
         return NULL;
     options = &known;
     heap.limit = options->heap_limit;
+    heap.memory_left = options->memory_left;
+    heap.memory_left_user = options->memory_left_user;
     if (options->allocator.resize)
         heap.allocator = options->allocator;
     if (heap.limit && heap.limit < sizeof(*env))
@@ -102,6 +104,34 @@ void mf_env_io(const struct mf_env *env, struct mf_io_stats *out)
         *out = env ? env->io : (struct mf_io_stats){ 0 };
 }
 
+size_t mf_heap_left(const struct mf_env *env)
+{
+    const struct mf_heap *heap = &env->heap;
+    size_t own = SIZE_MAX, program = SIZE_MAX;
+
+    if (heap->limit > 0)
+        own = heap->limit > heap->live ? heap->limit - heap->live : 0;
+    if (heap->memory_left)
+        program = heap->memory_left(heap->memory_left_user);
+    return own < program ? own : program;
+}
+
+/* False after mf_decline. */
+static bool may_grow(struct mf_env *env, size_t old_size, size_t new_size)
+{
+    size_t left;
+
+    if (new_size <= old_size)
+        return true;
+    left = mf_heap_left(env);
+    if (new_size - old_size <= left)
+        return true;
+    mf_decline(env, MF_REASON_HEAP_LIMIT, MF_NO_OFFSET,
+               "%zu more bytes of memory are needed, and the limit leaves %zu",
+               new_size - old_size, left);
+    return false;
+}
+
 void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
                     size_t new_size)
 {
@@ -115,14 +145,8 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
     void *moved;
 
     assert(heap->live >= old_size);
-    if (new_size > old_size && heap->limit &&
-        (others > heap->limit || new_size > heap->limit - others)) {
-        mf_decline(env, MF_REASON_HEAP_LIMIT, MF_NO_OFFSET,
-                   "%zu bytes are needed in addition to %zu, more than the "
-                   "limit of %zu",
-                   new_size, others, heap->limit);
+    if (!may_grow(env, old_size, new_size))
         return NULL;
-    }
     moved =
         heap->allocator.resize(heap->allocator.user, block, old_size, new_size);
     if (!moved && new_size > 0) {

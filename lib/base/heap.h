@@ -15,6 +15,8 @@ struct mf_heap {
     struct mf_allocator allocator;
     size_t live, peak, limit; /* limit 0: unlimited */
     uint64_t allocations;
+    size_t (*memory_left)(void *user); /* of the program, or NULL */
+    void *memory_left_user;
 };
 
 struct mf_env {
@@ -31,6 +33,11 @@ struct mf_env {
     uint64_t hash_seed;
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
 };
+
+/* How many bytes can be allocated now: what the limit of the heap leaves, and
+ * that of the program; SIZE_MAX if neither has one.  Whoever can do with less
+ * asks before it allocates.  The next request may still be refused. */
+size_t mf_heap_left(const struct mf_env *env);
 
 static inline void *mf_alloc(struct mf_env *env, size_t size)
 {

@@ -25,15 +25,12 @@ static size_t least(uint64_t a, uint64_t b)
     return (size_t)(a < b ? a : b);
 }
 
-/* What buffers may take: where the heap has a limit, half of what is left. */
+/* What buffers may take: where memory has a limit, half of what is left. */
 static size_t memory_for(const struct mf_env *env)
 {
-    const struct mf_heap *heap = &env->heap;
+    size_t left = mf_heap_left(env);
 
-    if (heap->limit == 0)
-        return MF_CREW_MEMORY;
-    return least(MF_CREW_MEMORY,
-                 heap->limit > heap->live ? (heap->limit - heap->live) / 2 : 0);
+    return left == SIZE_MAX ? MF_CREW_MEMORY : least(MF_CREW_MEMORY, left / 2);
 }
 
 static size_t workers_for(const struct mf_env *env, uint64_t work,
@@ -44,7 +41,7 @@ static size_t workers_for(const struct mf_env *env, uint64_t work,
 
     /* A buffer's worth of work is done before a thread has started. */
     threads = least(least(threads, WORKERS_MAX), work / BUFFER_MAX + 1);
-    if (env->heap.limit > 0)
+    if (mf_heap_left(env) < SIZE_MAX)
         threads = least(threads, memory_for(env) / (each + 2 * MF_PAGE));
     return threads > 0 ? threads : 1;
 }

@@ -52,8 +52,8 @@ struct mf_crew {
 /* At most as many workers as the env has threads, for `work` bytes in all in
  * pieces of at most `piece`: no more workers and no larger buffers than those
  * can use, but buffers of at least `least` bytes.  A buffer has at most 512
- * KiB. If the heap has a limit, all buffers take at most half of what is left
- * of it, and there are fewer workers. */
+ * KiB.  If memory has a limit (mf_heap_left), all buffers take at most half of
+ * what is left of it, and there are fewer workers. */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
 void mf_crew_release(struct mf_crew *crew);

@@ -2,6 +2,7 @@
  *
  * measure.c - times and envs for modelfile bench
  */
+#include "cli/budget.h"
 #include "cli/commands/bench/bench.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -28,8 +29,10 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     struct mf_options options = { .size = sizeof(struct mf_options),
                                   .threads = (unsigned)threads,
                                   .progress = go_on };
-    struct mf_env *env = mf_env_new(&options);
+    struct mf_env *env;
 
+    budget_env(run, &options);
+    env = mf_env_new(&options);
     if (!env)
         report_no_env(run);
     return env;
