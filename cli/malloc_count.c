@@ -56,6 +56,22 @@ size_t process_heap_left(void)
     return SIZE_MAX;
 }
 
+bool malloc_watch(const struct malloc_watch *watch)
+{
+    (void)watch;
+    return false;
+}
+
+void *malloc_uncounted(void *user, void *block, size_t old_size,
+                       size_t new_size)
+{
+    (void)user;
+    (void)block;
+    (void)old_size;
+    (void)new_size;
+    return NULL;
+}
+
 #else
 
 #include <errno.h>
@@ -93,14 +109,20 @@ void *__libc_realloc(void *start, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *start);
 
+#define SIZE_BITS    58 /* far more than a process can have */
+
 /* In front of every block. */
 struct header {
-    size_t size;   /* counted for this block */
-    size_t offset; /* of the block from the start of what glibc gave */
+    uint64_t size : SIZE_BITS; /* counted for this block */
+    uint64_t shift : 6; /* the block is 1 << shift bytes after the start of
+                           what glibc gave */
+    uint64_t tag;       /* of the watch; 0: the watch does not know the block */
 };
 
 /* Blocks must stay aligned for any type. */
-#define HEADER_SIZE   sizeof(struct header)
+#define HEADER_SIZE  sizeof(struct header)
+#define HEADER_SHIFT 4
+_Static_assert(HEADER_SIZE == 1 << HEADER_SHIFT, "the header has 16 bytes");
 _Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
                "the header would put every block off its alignment");
 
@@ -108,14 +130,44 @@ _Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
 static atomic_size_t heap_live, heap_peak, heap_limit = SIZE_MAX;
 static atomic_uint_fast64_t heap_allocations;
 
+/* Nearly always NULL. */
+static const struct malloc_watch *watch;
+
+bool malloc_watch(const struct malloc_watch *new_watch)
+{
+    if (new_watch) {
+        atomic_store(&heap_live, 0);
+        atomic_store(&heap_peak, 0);
+        atomic_store(&heap_allocations, 0);
+    }
+    watch = new_watch;
+    return true;
+}
+
 static struct header *header_of(void *block)
 {
     return (struct header *)block - 1;
 }
 
+static size_t offset_of(const struct header *header)
+{
+    return (size_t)1 << header->shift;
+}
+
 static void *start_of(void *block)
 {
-    return (char *)block - header_of(block)->offset;
+    return (char *)block - offset_of(header_of(block));
+}
+
+void *malloc_uncounted(void *user, void *block, size_t old_size,
+                       size_t new_size)
+{
+    (void)user;
+    (void)old_size;
+    if (new_size > 0)
+        return __libc_realloc(block, new_size);
+    __libc_free(block);
+    return NULL;
 }
 
 /* Calls glibc, and again without the extra memory if that fails. */
@@ -126,6 +178,7 @@ static void *start_of(void *block)
 
 /* One block that comes, or changes its size. */
 struct change {
+    struct header old; /* all zero: it comes */
     size_t old_size, new_size;
     size_t live; /* with it */
 };
@@ -133,8 +186,9 @@ struct change {
 /* Counts as live what glibc is then asked for: so threads cannot pass the limit
  * together.  Unsigned numbers wrap, so live + added is right for shrinking too.
  * False, with errno set, if it would pass the limit. */
-static bool reserve(struct change *change, size_t old_size, size_t size)
+static bool reserve(struct change *change, struct header old, size_t size)
 {
+    size_t old_size = watch && !old.tag ? 0 : (size_t)old.size;
     size_t new_size = size > 0 ? size : 1; /* DHAT's view, see above */
     size_t added = new_size - old_size;
     size_t limit = atomic_load_explicit(&heap_limit, memory_order_relaxed);
@@ -148,7 +202,7 @@ static bool reserve(struct change *change, size_t old_size, size_t size)
     } while (!atomic_compare_exchange_weak_explicit(
         &heap_live, &live, live + added, memory_order_relaxed,
         memory_order_relaxed));
-    *change = (struct change){ old_size, new_size, live + added };
+    *change = (struct change){ old, old_size, new_size, live + added };
     return true;
 }
 
@@ -167,8 +221,14 @@ static void count(const struct change *change)
 
 /* Makes a block of what glibc returned for a change that was reserved; NULL,
  * with errno set, stays NULL. */
-static void *make_block(void *start, size_t offset, const struct change *change)
+static void *make_block(void *start, unsigned shift,
+                        const struct change *change, const void *caller)
 {
+    struct header header = {
+        .size = change->new_size & (((uint64_t)1 << SIZE_BITS) - 1),
+        .shift = shift & 63,
+        .tag = change->old.tag,
+    };
     void *block;
 
     if (!start) {
@@ -177,32 +237,48 @@ static void *make_block(void *start, size_t offset, const struct change *change)
                                   memory_order_relaxed);
         return NULL;
     }
-    block = (char *)start + offset;
-    *header_of(block) =
-        (struct header){ .size = change->new_size, .offset = offset };
+    if (watch)
+        header.tag = watch->change(watch->user, header.tag, change->old_size,
+                                   change->new_size, caller);
+    block = (char *)start + offset_of(&header);
+    *header_of(block) = header;
     count(change);
     return block;
 }
 
-/* Whether size + extra is a possible request: glibc refuses more than
- * PTRDIFF_MAX, and below that the sum cannot wrap. */
+/* Whether size + extra is a possible request.  No process can have as much as
+ * the limit, and below it the sum cannot wrap. */
 static bool fits(size_t size, size_t extra)
 {
-    if (extra <= PTRDIFF_MAX && size <= PTRDIFF_MAX - extra)
+    const uint64_t limit = PTRDIFF_MAX < UINT64_C(1) << SIZE_BITS
+                               ? PTRDIFF_MAX
+                               : UINT64_C(1) << (SIZE_BITS - 1);
+
+    if (extra <= limit && size <= limit - extra)
         return true;
     errno = ENOMEM;
     return false;
 }
 
-REPLACES_LIBC void *malloc(size_t size)
+static const struct header no_header;
+
+/* Who called the function of the C library that one of ours replaces. */
+#define CALLER __builtin_return_address(0)
+
+static void *new_block(size_t size, const void *caller)
 {
     struct change change;
     void *start;
 
-    if (!fits(size, HEADER_SIZE) || !reserve(&change, 0, size))
+    if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
     TAKE(start, __libc_malloc(size + HEADER_SIZE));
-    return make_block(start, HEADER_SIZE, &change);
+    return make_block(start, HEADER_SHIFT, &change, caller);
+}
+
+REPLACES_LIBC void *malloc(size_t size)
+{
+    return new_block(size, CALLER);
 }
 
 REPLACES_LIBC void *calloc(size_t number, size_t each)
@@ -213,41 +289,60 @@ REPLACES_LIBC void *calloc(size_t number, size_t each)
 
     if (__builtin_mul_overflow(number, each, &size))
         size = SIZE_MAX; /* which does not fit */
-    if (!fits(size, HEADER_SIZE) || !reserve(&change, 0, size))
+    if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
     TAKE(start, __libc_calloc(1, size + HEADER_SIZE));
-    return make_block(start, HEADER_SIZE, &change);
+    return make_block(start, HEADER_SHIFT, &change, CALLER);
+}
+
+/* False for a block that was made before there was a watch. */
+static bool unwatch(const struct header *header)
+{
+    if (header->tag)
+        watch->change(watch->user, header->tag, (size_t)header->size, 0, NULL);
+    return header->tag;
+}
+
+static void free_block(void *block)
+{
+    const struct header *header = header_of(block);
+
+    if (!watch || unwatch(header))
+        atomic_fetch_sub_explicit(&heap_live, (size_t)header->size,
+                                  memory_order_relaxed);
+    __libc_free(start_of(block));
 }
 
 REPLACES_LIBC void free(void *block)
 {
-    if (!block)
-        return;
-    atomic_fetch_sub_explicit(&heap_live, header_of(block)->size,
-                              memory_order_relaxed);
-    __libc_free(start_of(block));
+    if (block)
+        free_block(block);
 }
 
 /* An aligned block keeps its offset from the start, so that its bytes move with
  * it; its alignment may be lost, as with any realloc. */
-REPLACES_LIBC void *realloc(void *block, size_t size)
+static void *resized_block(void *block, size_t size, const void *caller)
 {
     struct change change;
-    size_t old_size, offset;
+    struct header old;
     void *start;
 
     if (!block)
-        return malloc(size);
+        return new_block(size, caller);
     if (size == 0) {
-        free(block);
+        free_block(block);
         return NULL;
     }
-    old_size = header_of(block)->size;
-    offset = header_of(block)->offset;
-    if (!fits(size, offset) || !reserve(&change, old_size, size))
+    old = *header_of(block);
+    if (!fits(size, offset_of(&old)) || !reserve(&change, old, size))
         return NULL;
-    TAKE(start, __libc_realloc(start_of(block), offset + size));
-    return make_block(start, offset, &change);
+    TAKE(start, __libc_realloc(start_of(block), offset_of(&old) + size));
+    return make_block(start, old.shift, &change, caller);
+}
+
+REPLACES_LIBC void *realloc(void *block, size_t size)
+{
+    return resized_block(block, size, CALLER);
 }
 
 REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
@@ -255,23 +350,25 @@ REPLACES_LIBC void *reallocarray(void *block, size_t number, size_t each)
     size_t size;
 
     if (__builtin_mul_overflow(number, each, &size))
-        size = SIZE_MAX; /* which realloc refuses */
-    return realloc(block, size);
+        size = SIZE_MAX; /* which does not fit */
+    return resized_block(block, size, CALLER);
 }
 
-/* The header gets one alignment in front, so that the block is as aligned as
- * the start. */
-static void *aligned_block(size_t alignment, size_t size)
+/* alignment is a power of two.  The header gets one alignment in front, so that
+ * the block is as aligned as the start. */
+static void *aligned_block(size_t alignment, size_t size, const void *caller)
 {
     struct change change;
+    unsigned shift = HEADER_SHIFT;
     void *start;
 
-    if (alignment < HEADER_SIZE)
-        alignment = HEADER_SIZE;
-    if (!fits(size, alignment) || !reserve(&change, 0, size))
+    while (alignment >> shift > 1)
+        shift++;
+    alignment = (size_t)1 << shift;
+    if (!fits(size, alignment) || !reserve(&change, no_header, size))
         return NULL;
     TAKE(start, __libc_memalign(alignment, size + alignment));
-    return make_block(start, alignment, &change);
+    return make_block(start, shift, &change, caller);
 }
 
 static bool is_power_of_two(size_t value)
@@ -279,18 +376,22 @@ static bool is_power_of_two(size_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
+static void *checked_block(size_t alignment, size_t size, const void *caller)
+{
+    if (is_power_of_two(alignment))
+        return aligned_block(alignment, size, caller);
+    errno = EINVAL;
+    return NULL;
+}
+
 REPLACES_LIBC void *memalign(size_t alignment, size_t size)
 {
-    if (!is_power_of_two(alignment)) {
-        errno = EINVAL;
-        return NULL;
-    }
-    return aligned_block(alignment, size);
+    return checked_block(alignment, size, CALLER);
 }
 
 REPLACES_LIBC void *aligned_alloc(size_t alignment, size_t size)
 {
-    return memalign(alignment, size);
+    return checked_block(alignment, size, CALLER);
 }
 
 /* It returns its error and leaves errno alone. */
@@ -301,7 +402,7 @@ REPLACES_LIBC int posix_memalign(void **out, size_t alignment, size_t size)
 
     if (!is_power_of_two(alignment) || alignment % sizeof(void *) != 0)
         return EINVAL;
-    block = aligned_block(alignment, size);
+    block = aligned_block(alignment, size, CALLER);
     errno = kept;
     if (!block)
         return ENOMEM;
@@ -317,7 +418,7 @@ static size_t page_size(void)
 /* Obsolete, but their blocks may reach our free(). */
 REPLACES_LIBC void *valloc(size_t size)
 {
-    return memalign(page_size(), size);
+    return aligned_block(page_size(), size, CALLER);
 }
 
 REPLACES_LIBC void *pvalloc(size_t size)
@@ -326,12 +427,12 @@ REPLACES_LIBC void *pvalloc(size_t size)
 
     if (!fits(size, page))
         return NULL;
-    return memalign(page, over ? size + (page - over) : size);
+    return aligned_block(page, over ? size + (page - over) : size, CALLER);
 }
 
 REPLACES_LIBC size_t malloc_usable_size(void *block)
 {
-    return block ? header_of(block)->size : 0;
+    return block ? (size_t)header_of(block)->size : 0;
 }
 
 bool process_heap(struct process_heap *out)

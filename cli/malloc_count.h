@@ -29,4 +29,24 @@ bool process_heap_limit(size_t limit);
 /* What the limit leaves; SIZE_MAX if there is none. */
 size_t process_heap_left(void);
 
+/* Is told about every block that is made, moved or freed. */
+struct malloc_watch {
+    /* A block of old_size bytes (0: a new one) has new_size (0: it will be
+     * freed), at the request of the code at caller.  tag: what was returned for
+     * the block last time, or 0.  Returns the block's tag; not 0. */
+    uint64_t (*change)(void *user, uint64_t tag, size_t old_size,
+                       size_t new_size, const void *caller);
+    void *user;
+};
+
+/* From now on the counts of process_heap begin at 0, and blocks that were made
+ * before are not counted.  watch NULL ends it.  At the start or at the end of
+ * the program, when it has one thread.  False where process_heap is. */
+bool malloc_watch(const struct malloc_watch *watch);
+
+/* An allocator (struct mf_allocator) for the watch itself: neither watched nor
+ * counted. */
+void *malloc_uncounted(void *user, void *block, size_t old_size,
+                       size_t new_size);
+
 #endif

@@ -272,6 +272,66 @@ static void the_c_library_is_counted(void **state)
     assert_int_equal(now.live, before.live);
 }
 
+/* ---- a watch ---- */
+
+static struct {
+    uint64_t next;
+    size_t live;
+    bool confused;
+} seen;
+
+static uint64_t see(void *user, uint64_t tag, size_t old_size, size_t new_size,
+                    const void *caller)
+{
+    seen.confused |= user != &seen || (tag == 0) != (old_size == 0) ||
+                     (new_size > 0 && !caller);
+    seen.live += new_size - old_size;
+    return tag ? tag : ++seen.next;
+}
+
+static void a_watch_is_told_of_each_change(void **state)
+{
+    static const struct malloc_watch watching = { see, &seen };
+    struct process_heap now;
+    void *before_it = KEEP(malloc(10)), *left;
+    size_t live = before.live;
+
+    (void)state;
+    assert_true(malloc_watch(&watching));
+    assert_true(process_heap(&now));
+    assert_int_equal(now.live + now.peak + now.allocations, 0);
+    left = KEEP(malloc(0));
+    free(KEEP(realloc(KEEP(calloc(3, 5)), 100)));
+    free(KEEP(memalign(4096, 50)));
+    before_it = KEEP(realloc(before_it, 20)); /* as if it were new */
+    assert_int_equal(seen.next, 4);
+    free(before_it);
+    assert_int_equal(seen.live, 1);
+    assert_true(process_heap(&now));
+    assert_int_equal(now.live, 1);
+    assert_int_equal(now.peak, 101);
+    assert_int_equal(now.allocations, 5);
+    assert_true(malloc_watch(NULL));
+    free(left);
+    assert_int_equal(seen.live, 1);
+    assert_false(seen.confused);
+    atomic_store(&heap_live, live);
+    atomic_store(&heap_peak, before.peak);
+}
+
+static void uncounted_memory_is_not(void **state)
+{
+    char *block = malloc_uncounted(NULL, NULL, 0, 100);
+
+    (void)state;
+    assert_non_null(block);
+    block = malloc_uncounted(NULL, block, 100, 1000);
+    assert_non_null(block);
+    block[999] = 1;
+    assert_null(malloc_uncounted(NULL, block, 1000, 0));
+    assert_live(0, 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup(test, remember)
 
 int main(void)
@@ -287,6 +347,8 @@ int main(void)
         TEST(limit_is_kept),
         TEST(limit_is_kept_by_threads),
         TEST(the_c_library_is_counted),
+        TEST(a_watch_is_told_of_each_change),
+        TEST(uncounted_memory_is_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
