@@ -220,6 +220,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
+$(BUILD)/tests/test_record: $(BUILD)/cli/latency.o
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \

@@ -57,6 +57,7 @@ every_type() {
         { works[$2] = works[$2] " " $1 }
         !($10 > 0) { print $0 ": no rate" }
         !($7 > 0 && $7 <= $8 && $8 <= $9) { print $0 ": percentiles" }
+        !($17 > 0 && $18 >= 0) { print $0 ": mean" }
         $1 == "memset" { set = $10 }
         $1 == "memcpy" { copy = $10 }
         $1 == "decode" { share = $10 / set }
@@ -213,7 +214,7 @@ document() {
         ok(d.kernels.length > 4 && d.kernels[0].work === "memset", "kernels");
         for (const row of d.kernels)
             ok(row.gb_per_second > 0 && row.p50_ms <= row.p99_ms &&
-                row.operations > 0 && row.threads > 0, row.work);
+                row.mean_ms > 0 && row.std_ms >= 0 && row.operations > 0 && row.threads > 0, row.work);
         ok(d.model.map((row) => row.work).join() ===
             "open,convert,quantize,quantize", "model");
         ok(d.model[0].allocations > 0 && d.model[0].peak_heap_bytes > 0, "cost");

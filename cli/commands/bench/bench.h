@@ -30,6 +30,7 @@ struct bench_row {
     size_t threads;
     size_t operations;    /* that were timed: */
     double p50, p95, p99; /* nanoseconds of one */
+    double mean, std;     /* likewise; std of these times, not of a sample */
     double rate;          /* bytes per nanosecond: GB/s */
     double share;         /* of the rate of memset or memcpy */
     bool has_cost;        /* memory: */
@@ -60,7 +61,7 @@ void bench_env_free(struct run *run, struct mf_env *env);
 /* report_failure with the error of that env. */
 void bench_failure(struct run *run, struct mf_env *env, const char *file);
 
-/* Sorts the times, and sets the percentiles of the row. */
+/* Sorts the times, and sets the figures of the row that are about them. */
 void bench_times(struct bench_row *row, double *times, size_t count);
 
 /* The smallest of sorted numbers that percent of them do not exceed. */

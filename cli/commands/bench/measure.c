@@ -4,6 +4,7 @@
  */
 #include "cli/budget.h"
 #include "cli/commands/bench/bench.h"
+#include "cli/latency.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 
@@ -59,37 +60,26 @@ void bench_failure(struct run *run, struct mf_env *env, const char *file)
     run->env = kept;
 }
 
-/* Shell's sort with Knuth's gaps: qsort would allocate, and there are some
- * thousand numbers at most. */
 void bench_sort(double *number, size_t count)
 {
-    size_t gap = 1;
-
-    while (gap < count / 3)
-        gap = 3 * gap + 1;
-    for (; gap > 0; gap /= 3)
-        for (size_t i = gap; i < count; i++) {
-            double moving = number[i];
-            size_t j = i;
-
-            for (; j >= gap && number[j - gap] > moving; j -= gap)
-                number[j] = number[j - gap];
-            number[j] = moving;
-        }
+    latency_sort(number, count);
 }
 
 double bench_percentile(const double *sorted, size_t count, unsigned percent)
 {
-    return count > 0 ? sorted[(count * percent + 99) / 100 - 1] : 0;
+    return latency_percentile(sorted, count, percent);
 }
 
 void bench_times(struct bench_row *row, double *times, size_t count)
 {
-    bench_sort(times, count);
+    struct latency latency = latency_of(times, count);
+
     row->operations = count;
-    row->p50 = bench_percentile(times, count, 50);
-    row->p95 = bench_percentile(times, count, 95);
-    row->p99 = bench_percentile(times, count, 99);
+    row->p50 = latency.p50;
+    row->p95 = latency.p95;
+    row->p99 = latency.p99;
+    row->mean = latency.mean;
+    row->std = latency.std;
 }
 
 bool bench_goes_on(size_t runs, uint64_t started)

@@ -13,14 +13,14 @@
 
 static const char *const names[] = { "kernels", "model", "peers" };
 
-/* At most 80 columns each. */
+/* At most 80 columns each.  The unit of all times is that after "work". */
 static const char *const headings[] = {
-    "type     work            isa      thr    GB/s  share   p50 us   p95 us"
-    "   p99 us",
-    "work     type     thr  runs   p50 ms   p95 ms   p99 ms   GB/s allocs"
+    "type     work, us        isa      thr   GB/s share  mean   std   p50   p95"
+    "   p99",
+    "work, ms type     thr runs  mean   std   p50   p95   p99  GB/s allocs"
     "  peak heap",
-    "work     type     program         runs   p50 ms   p95 ms   p99 ms"
-    "  ratio bytes",
+    "work, ms type     program        run  mean   std   p50   p95   p99"
+    " ratio bytes",
 };
 
 static void column(struct run *run, const char *text, size_t width)
@@ -29,15 +29,19 @@ static void column(struct run *run, const char *text, size_t width)
     out_text(&run->out, " ");
 }
 
-/* Three digits after the point as long as the column has room for them. */
+/* Four or five digits, which is more than times repeat to. */
 static void time_text(struct run *run, double time)
 {
-    out_format(&run->out, " %8.*f", time < 1e4 ? 3 : time < 1e6 ? 1 : 0, time);
+    int digits = time < 10 ? 3 : time < 100 ? 2 : time < 1000 ? 1 : 0;
+
+    out_format(&run->out, " %5.*f", digits, time);
 }
 
 static void times_text(struct run *run, const struct bench_row *row,
                        double unit)
 {
+    time_text(run, row->mean / unit);
+    time_text(run, row->std / unit);
     time_text(run, row->p50 / unit);
     time_text(run, row->p95 / unit);
     time_text(run, row->p99 / unit);
@@ -48,11 +52,11 @@ static void kernel_text(struct run *run, const struct bench_row *row)
     column(run, row->type, 8);
     column(run, row->work, 15);
     column(run, row->isa, 8);
-    out_format(&run->out, "%3zu %7.2f", row->threads, row->rate);
+    out_format(&run->out, "%3zu %6.2f", row->threads, row->rate);
     if (row->share > 0)
-        out_format(&run->out, " %4.0f %%", 100 * row->share);
+        out_format(&run->out, " %3.0f %%", 100 * row->share);
     else
-        out_spaces(&run->out, 7);
+        out_spaces(&run->out, 6);
     times_text(run, row, 1e3);
 }
 
@@ -60,12 +64,12 @@ static void model_text(struct run *run, const struct bench_row *row)
 {
     column(run, row->work, 8);
     column(run, row->type, 8);
-    out_format(&run->out, "%3zu %5zu", row->threads, row->operations);
+    out_format(&run->out, "%3zu %4zu", row->threads, row->operations);
     times_text(run, row, 1e6);
     if (row->rate > 0)
-        out_format(&run->out, " %6.2f", row->rate);
+        out_format(&run->out, " %5.2f", row->rate);
     else
-        out_spaces(&run->out, 7);
+        out_spaces(&run->out, 6);
     out_format(&run->out, " %6" PRIu64 " %10s", row->allocations,
                size_text(row->peak).at);
 }
@@ -79,10 +83,10 @@ static void peer_text(struct run *run, const struct bench_row *row)
         out_format(&run->out, "failed: %s", row->failed);
         return;
     }
-    out_format(&run->out, "%5zu", row->operations);
+    out_format(&run->out, "%3zu", row->operations);
     times_text(run, row, 1e6);
     if (row->ratio > 0)
-        out_format(&run->out, " %6.2f", row->ratio);
+        out_format(&run->out, " %5.2f", row->ratio);
     if (row->bytes)
         out_text(&run->out,
                  strcmp(row->bytes, "same") == 0 ? " same" : " differ");
@@ -127,6 +131,9 @@ static void row_json(struct run *run, const struct bench_row *row)
     positive_json(run, "p50_ms", row->p50 / 1e6);
     positive_json(run, "p95_ms", row->p95 / 1e6);
     positive_json(run, "p99_ms", row->p99 / 1e6);
+    positive_json(run, "mean_ms", row->mean / 1e6);
+    if (row->mean > 0)
+        json_double(run, "std_ms", row->std / 1e6);
     positive_json(run, "gb_per_second", row->rate);
     positive_json(run, "share", row->share);
     if (row->has_cost) {
@@ -169,7 +176,7 @@ void bench_csv_heading(struct run *run)
 {
     out_line(&run->out, "work,type,isa,program,threads,operations,p50_ms,"
                         "p95_ms,p99_ms,gb_per_second,share,allocations,"
-                        "peak_heap_bytes,ratio,bytes,failed");
+                        "peak_heap_bytes,ratio,bytes,failed,mean_ms,std_ms");
 }
 
 static void row_csv(struct run *run, const struct bench_row *row)
@@ -193,7 +200,11 @@ static void row_csv(struct run *run, const struct bench_row *row)
         out_text(out, ",,");
     positive_csv(run, row->ratio);
     text_csv(run, row->bytes);
-    out_line(out, row->failed ? row->failed : "");
+    text_csv(run, row->failed);
+    positive_csv(run, row->mean / 1e6);
+    if (row->mean > 0)
+        out_format(out, "%.6g", row->std / 1e6);
+    out_text(out, "\n");
     out_flush(out);
 }
 
