@@ -82,7 +82,7 @@ static enum mf_status read_name(struct mf_reader *reader,
                                 struct mf_record *record)
 {
     uint16_t size = mf_take_u16(reader);
-    char *name = mf_arena_text(&index->arena, size);
+    char *name = mf_arena_text(&index->tensor_arena, size);
 
     if (!name)
         return reader->env->error.status;

@@ -102,7 +102,7 @@ static enum mf_status read_name(struct mf_json *json, struct mf_index *index,
 
     if (token != MF_JSON_STRING)
         return unexpected(json, token, "name is not a string");
-    if (mf_json_read_key(json, &index->arena, &name) != MF_OK)
+    if (mf_json_read_key(json, &index->tensor_arena, &name) != MF_OK)
         return index->env->error.status;
     record->name = name.at;
     record->name_size = (uint32_t)name.size;

@@ -148,7 +148,7 @@ static enum mf_status read_name(struct mf_reader *reader,
                          "a tensor's name has %" PRIu64
                          " bytes, the limit is %d",
                          size, MF_NAME_MAX);
-    name = mf_arena_text(&index->arena, (size_t)size);
+    name = mf_arena_text(&index->tensor_arena, (size_t)size);
     if (!name)
         return reader->env->error.status;
     mf_take_bytes(reader, name, (size_t)size);

@@ -195,7 +195,7 @@ static enum mf_status walk_header(struct st_walk *walk,
 /* Allocates exactly what the first pass has counted. */
 static enum mf_status reserve_tables(struct st_walk *walk)
 {
-    struct mf_arena *arena = &walk->index->arena;
+    struct mf_arena *arena = &walk->index->tensor_arena;
     size_t names = (size_t)(walk->name_size + walk->tensor_count) + NAME_SLACK;
     size_t dims = (size_t)walk->dim_count;
 

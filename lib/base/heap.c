@@ -11,9 +11,11 @@
 
 #include "lib/base/options.h"
 
-/* Large enough for the metadata of a usual model in one piece; a model of
- * three keys does not notice it. */
-#define CHUNK_SIZE ((size_t)16 * 1024)
+/* The first chunk is large enough for the metadata of a usual model; a model of
+ * three keys does not notice it.  Later ones are small, or an arena that has
+ * just been filled exactly would cost 16 KiB more for the next byte. */
+#define FIRST_CHUNK ((size_t)16 * 1024)
+#define NEXT_CHUNK  ((size_t)2 * 1024)
 
 struct mf_chunk {
     struct mf_chunk *next;
@@ -214,9 +216,9 @@ static void *take(struct mf_arena *arena, size_t size, size_t alignment)
     size_t at = chunk ? (chunk->used + alignment - 1) & ~(alignment - 1) : 0;
 
     if (!chunk || at > chunk->size || chunk->size - at < size) {
-        size_t more = chunk ? chunk->total / 8 : 0;
+        size_t more = chunk ? chunk->total / 8 : FIRST_CHUNK;
 
-        more = more > CHUNK_SIZE ? more : CHUNK_SIZE;
+        more = more > NEXT_CHUNK ? more : NEXT_CHUNK;
         chunk = add_chunk(arena, size > more ? size : more);
         at = 0;
     }

@@ -14,6 +14,7 @@ void mf_index_init(struct mf_index *index, struct mf_env *env)
 {
     *index = (struct mf_index){ .env = env, .findings_max = MF_FINDINGS_MAX };
     mf_arena_init(&index->arena, env);
+    mf_arena_init(&index->tensor_arena, env);
 }
 
 void mf_index_release(struct mf_index *index)
@@ -27,16 +28,21 @@ void mf_index_release(struct mf_index *index)
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));
     mf_arena_release(&index->arena);
+    mf_arena_release(&index->tensor_arena);
     mf_index_init(index, env);
 }
 
-/* Makes room for one more row of row_size bytes; the table gets at least `min`
- * rows and grows by MF_TRUST, but never past `max`. */
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Makes room for one more row of row_size bytes: the table then has room for
+ * `wanted` of them, but never for more than `max`. */
 static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
-                                size_t *room, size_t row_size, size_t min,
+                                size_t *room, size_t row_size, size_t wanted,
                                 size_t max)
 {
-    size_t wanted = count > max / MF_TRUST ? max : count * MF_TRUST;
     void *moved;
 
     if (count < *room)
@@ -46,8 +52,8 @@ static enum mf_status make_room(struct mf_env *env, void **table, size_t count,
                          "the file has more than %zu entries of one kind, "
                          "which is the limit",
                          max);
-    if (wanted < min)
-        wanted = min;
+    if (wanted > max)
+        wanted = max;
     moved = mf_env_resize(env, *table, *room * row_size, wanted * row_size);
     if (!moved)
         return env->error.status;
@@ -64,10 +70,11 @@ struct mf_meta *mf_index_add_meta(struct mf_index *index,
     size_t *room = first ? &index->meta_room : &index->later_meta_room;
     void *table = first ? index->meta : index->later_meta;
     struct mf_meta *meta;
-
     /* Most models have fewer than 64 keys, later shards 3. */
-    if (make_room(index->env, &table, *count, room, sizeof(*meta),
-                  first ? 64 : 8, MF_META_MAX) != MF_OK)
+    size_t wanted = first ? larger(2 * *count, 64) : *count + *count / 8 + 8;
+
+    if (make_room(index->env, &table, *count, room, sizeof(*meta), wanted,
+                  MF_META_MAX) != MF_OK)
         return NULL;
     *(first ? &index->meta : &index->later_meta) = table;
     meta = (struct mf_meta *)table + (*count)++;
@@ -109,7 +116,7 @@ enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
     text = name_bytes + seen * 8 + dims * sizeof(uint64_t);
     if (more > seen)
         text = text / seen * more + (text / seen * more) / 8 + more;
-    return mf_arena_reserve(&index->arena, (size_t)text);
+    return mf_arena_reserve(&index->tensor_arena, (size_t)text);
 }
 
 /* The table never needs more rows than the headers claim. */
@@ -129,7 +136,8 @@ enum mf_status mf_index_add(struct mf_index *index,
     assert(index->tensor_count == 0 ||
            record->shard >= index->tensor[index->tensor_count - 1].shard);
     if (make_room(index->env, &table, index->tensor_count, &index->tensor_room,
-                  sizeof(*record), 16, max_tensors(index)) != MF_OK)
+                  sizeof(*record), larger(MF_TRUST * index->tensor_count, 16),
+                  max_tensors(index)) != MF_OK)
         return index->env->error.status;
     index->tensor = table;
     index->tensor[index->tensor_count++] = *record;
@@ -139,7 +147,7 @@ enum mf_status mf_index_add(struct mf_index *index,
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank)
 {
     assert(rank <= MF_RANK_MAX);
-    return mf_arena_take(&index->arena, rank * sizeof(uint64_t));
+    return mf_arena_take(&index->tensor_arena, rank * sizeof(uint64_t));
 }
 
 struct mf_quoted mf_record_name(const struct mf_record *record)
@@ -168,6 +176,7 @@ static void add_finding(struct mf_index *index, enum mf_rule rule,
                         va_list arguments)
 {
     void *table = index->finding;
+    size_t wanted = larger(2 * index->finding_count, 8);
 
     assert(finding.severity < MF_ERROR || mf_rules[rule].readers != 0);
     if (finding.severity == MF_ERROR && !index->opened) {
@@ -182,8 +191,8 @@ static void add_finding(struct mf_index *index, enum mf_rule rule,
         return;
     finding.message = keep_message(index, format, arguments);
     if (!finding.message || make_room(index->env, &table, index->finding_count,
-                                      &index->finding_room, sizeof(finding), 8,
-                                      index->findings_max) != MF_OK) {
+                                      &index->finding_room, sizeof(finding),
+                                      wanted, index->findings_max) != MF_OK) {
         index->status = index->env->error.status;
         return;
     }

@@ -33,7 +33,7 @@ enum mf_record_flag {
 
 /* One tensor. */
 struct mf_record {
-    const char *name; /* terminated; in the arena */
+    const char *name; /* terminated; in the tensors' arena */
     const uint64_t *dim;
     uint64_t offset; /* in the data section; in the file after mf_index_check */
     uint64_t size;   /* set by mf_index_check unless MF_RECORD_SIZED */
@@ -75,7 +75,11 @@ enum mf_layout {
 
 struct mf_index {
     struct mf_env *env;
-    struct mf_arena arena;
+    struct mf_arena arena; /* keys, values, messages */
+    /* Names and shapes of tensors.  Apart, because every shard reserves exactly
+     * what it needs: in one arena, that would leave the rest of a chunk unused
+     * for each shard. */
+    struct mf_arena tensor_arena;
     struct mf_meta *meta;
     size_t meta_count, meta_room;
     struct mf_record *tensor;
@@ -134,12 +138,13 @@ enum mf_status mf_index_reserve(struct mf_index *index, uint64_t claimed,
                                 uint64_t seen, uint64_t name_bytes,
                                 uint64_t dims);
 
-/* Keeps a copy of *record, whose name and dim lie in the index's arena.
+/* Keeps a copy of *record, whose name and dim lie in the tensors' arena.
  * Tensors are added shard by shard. */
 enum mf_status mf_index_add(struct mf_index *index,
                             const struct mf_record *record);
 
-/* Room for rank dimensions, in the arena; NULL after mf_fail, and only then. */
+/* Room for rank dimensions, in the tensors' arena; NULL after mf_fail, and only
+ * then. */
 uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 
 /* For the severity of a finding: an error of other readers.  Here the file is
@@ -152,8 +157,8 @@ void mf_index_note(struct mf_index *index, uint32_t shard,
                    enum mf_severity severity, enum mf_rule rule,
                    uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);
 
-/* The same about one tensor, in its shard; its name lies in the index's
- * arena. */
+/* The same about one tensor, in its shard; its name lives as long as the index.
+ */
 void mf_index_note_of(struct mf_index *index, const struct mf_record *record,
                       enum mf_severity severity, enum mf_rule rule,
                       uint64_t offset, const char *format, ...) MF_PRINTF(6, 7);

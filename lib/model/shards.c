@@ -58,27 +58,34 @@ enum mf_status mf_shard_add_context(struct mf_env *env, const char *path)
     return error.status;
 }
 
+/* One file needs one row, a split model some; both tables together have 300
+ * bytes for each. */
+static size_t next_room(size_t room)
+{
+    if (room < 16)
+        return room > 0 ? 2 * room : 1;
+    return room + 8 + room / 8;
+}
+
 static enum mf_status make_room(struct mf_model *model)
 {
-    size_t room = model->file_room ? model->file_room * 2 : 1;
+    size_t old = model->file_room, room = next_room(old);
     struct mf_file *file;
     struct mf_part *part;
 
-    if (model->file_count < model->file_room)
+    if (model->file_count < old)
         return MF_OK;
-    file =
-        mf_env_resize(model->env, model->file, model->file_room * sizeof(*file),
-                      room * sizeof(*file));
+    file = mf_env_resize(model->env, model->file, old * sizeof(*file),
+                         room * sizeof(*file));
     if (!file)
         return model->env->error.status;
     model->file = file;
-    part =
-        mf_env_resize(model->env, model->part, model->file_room * sizeof(*part),
-                      room * sizeof(*part));
+    part = mf_env_resize(model->env, model->part, old * sizeof(*part),
+                         room * sizeof(*part));
     if (!part) {
         /* Shrinking never fails, so the two tables keep one size. */
         model->file = mf_env_resize(model->env, file, room * sizeof(*file),
-                                    model->file_room * sizeof(*file));
+                                    old * sizeof(*file));
         return model->env->error.status;
     }
     model->part = part;

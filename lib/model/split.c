@@ -97,8 +97,8 @@ static enum mf_status check_number(struct mf_model *model, size_t i,
                      i + 1, count, part->split_number + 1, part->split_count);
 }
 
-/* Opens every shard of the pattern in order.  split: the header of each must
- * have its number. */
+/* Opens every shard of the pattern in order; path, one of them, is open.
+ * split: the header of each must have its number. */
 static enum mf_status open_pattern(struct mf_model *model, const char *path,
                                    const struct mf_shard_name *pattern,
                                    bool split)
@@ -106,8 +106,9 @@ static enum mf_status open_pattern(struct mf_model *model, const char *path,
     /* Metadata is the first shard's. */
     unsigned count = model->index.metadata_only ? 1 : pattern->count;
 
-    start_over(model);
-    for (unsigned i = 0; i < count; i++) {
+    if (pattern->number > 1)
+        start_over(model);
+    for (unsigned i = (unsigned)model->file_count; i < count; i++) {
         const char *shard = shard_path(model, path, pattern, i + 1);
 
         if (!shard)
