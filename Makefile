@@ -113,7 +113,7 @@ LIBZ     := $(or $(filter /%,$(shell $(CC) -print-file-name=libz.a \
               2>/dev/null)),-lz)
 LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 
-.PHONY: all deps demo test check fuzz fuzz-replay bench bench-quant mutants \
+.PHONY: all deps demo test check leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
 
@@ -221,6 +221,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(BUILD)/cli/latency.o
+$(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 
 # The symbol is there before the archive is looked at.
 $(BUILD)/modelfile-undecoded: $(CLI_OBJ) $(BUILD)/tests/undecoded.o \
@@ -255,6 +256,12 @@ $(BUILD)/modelfile-endless: $(CLI_OBJ) $(BUILD)/tests/endless.o \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_source_read,--wrap=mf_target_write,--wrap=fsync $^ $(LIBS) -o $@
 
+# Opening a model goes by way of the test, which keeps something.
+$(BUILD)/modelfile-leaky: $(CLI_OBJ) $(BUILD)/tests/leaky.o \
+    $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) -Wl,--wrap=mf_model_open $^ $(LIBS) -o $@
+
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
 	$(call say,LINK,$@)
@@ -278,7 +285,8 @@ test: ## installs what is missing, builds, and runs every test
 	@$(MAKE) --no-print-directory run-tests
 
 .PHONY: run-tests tests-built
-tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(BUILD)/modelfile-toy $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(BUILD)/modelfile-leaky \
+    $(BUILD)/modelfile-toy $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \
@@ -289,14 +297,18 @@ THREADED := $(filter-out %/test_sweep %/test_quant %/test_quant_golden,$(UNIT))
 THREADED += $(patsubst %,tests/%.t,cli diff edit hash names quantize validate \
               write)
 
-check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout
+check: ## tests under sanitizers with both compilers (with and without threads), warnings as errors, layout, leaks
 	@sh tests/install_deps.sh check
-	@$(MAKE) --no-print-directory format-check metrics
+	@$(MAKE) --no-print-directory format-check metrics leak-check
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=clang SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-clang CFLAGS="-O1 -g"
 	@$(MAKE) --no-print-directory run-tests QUICK=1 CC=gcc SAN=1 \
 	    WERROR=-Werror BUILD=$(BUILD)/check-gcc-san \
 	    UNIT="$(THREADED:$(BUILD)/%=$(BUILD)/check-gcc-san/%)" SCRIPTS=
+
+# Sanitized builds do not count the process's heap: this one does.
+leak-check: all ## uses models 100,000 times and sees whether anything grows
+	@BUILD=$(BUILD) sh tests/leak_rounds.sh
 
 # ---- fuzzing: formats, sidecar files, the JSON tokenizer, writing
 

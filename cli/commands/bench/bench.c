@@ -28,6 +28,12 @@ static const struct option table[] = {
     OPTION_LIST("--quantize", "TYPE", bench_options.mixes,
                 "quantize MODEL to TYPE (default Q8_0, Q6_K and Q4_K_M); can "
                 "be repeated"),
+    OPTION_FLAG("--leak-check", bench_options.leak_check,
+                "use MODEL over and over, 100 rounds or --rounds, and see "
+                "whether memory, open files or threads grow"),
+    OPTION_LIST("--work", "WORK", bench_options.works,
+                "what a round of --leak-check does: open, validate, hash, "
+                "convert, quantize (default all); can be repeated"),
     OPTION_FLAG("--csv", bench_options.csv,
                 "print comma-separated values instead of tables"),
     { 0 },
@@ -70,6 +76,10 @@ static bool is_usable(struct run *run)
 
     if (run->options->json && options->csv)
         report_usage(run, "'--json' and '--csv' cannot both be given");
+    else if (options->works.count > 0 && !options->leak_check)
+        report_usage(run, "'--work' is for '--leak-check'");
+    else if (options->leak_check)
+        return bench_leak_is_usable(run) && mixes_are_known(run);
     else if (options->rounds > ROUNDS_MAX)
         report_usage(run, "'--rounds' is too large: at most %d", ROUNDS_MAX);
     else if (options->size > SIZE_LIMIT)
@@ -112,10 +122,12 @@ static void bench(struct run *run)
     if (!is_usable(run))
         return;
     if (options->rounds == 0)
-        options->rounds = 7;
+        options->rounds = options->leak_check ? 100 : 7;
     if (options->mixes.count == 0)
         options->mixes = (struct text_list){ { "Q8_0", "Q6_K", "Q4_K_M" }, 3 };
-    if (run->operand_count > 0)
+    if (options->leak_check)
+        bench_leak(run);
+    else if (run->operand_count > 0)
         inputs_one(run, false, measure_model);
     else
         measure_kernels(run);
@@ -131,8 +143,10 @@ const struct command command_bench = {
                 "modelfile bench --csv >results.csv     every type and "
                 "instruction set\n"
                 "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
+                "modelfile bench model.gguf --leak-check --rounds 1000\n"
                 "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench "
                 "model.gguf\n",
+    .exit_no = "--leak-check: something grows from round to round",
     .options = table,
     .execute = bench,
     .writes = bench_allow_writes,

@@ -3,8 +3,8 @@
  * bench.h - the parts of modelfile bench: options, times, rows of results
  *
  * kernels.c measures codecs, model.c whole operations on a model, peers.c whole
- * programs.  measure.c has what they need to time things, folder.c where they
- * write; tables.c prints.
+ * programs, leak.c what grows.  measure.c has what they need to time things,
+ * folder.c where they write; tables.c prints.
  */
 #ifndef MF_CLI_BENCH_H
 #define MF_CLI_BENCH_H
@@ -15,8 +15,8 @@ struct bench_options {
     uint64_t rounds; /* 0: not given */
     uint64_t size;   /* bytes of floats for kernels; likewise */
     const char *isa; /* NULL: all */
-    struct text_list types, mixes;
-    bool csv;
+    struct text_list types, mixes, works;
+    bool csv, leak_check;
 };
 extern struct bench_options bench_options; /* measure.c */
 
@@ -55,7 +55,10 @@ uint64_t bench_now(void);
 /* An env whose work a signal ends; NULL after a report. */
 struct mf_env *bench_env(struct run *run, size_t threads);
 
-/* Adds its bytes read and written to those of the run; NULL is allowed. */
+/* Adds its bytes read and written to those of the run. */
+void bench_env_done(struct run *run, const struct mf_env *env);
+
+/* The same, and frees it; NULL is allowed. */
 void bench_env_free(struct run *run, struct mf_env *env);
 
 /* report_failure with the error of that env. */
@@ -126,5 +129,12 @@ void bench_model(struct run *run, struct mf_model *model);
  */
 enum mf_status bench_write(struct mf_model *model, const char *path,
                            const char *mix);
+
+/* ---- leak.c ---- */
+
+/* False after report_usage if --leak-check cannot be had with other options. */
+bool bench_leak_is_usable(struct run *run);
+
+void bench_leak(struct run *run);
 
 #endif

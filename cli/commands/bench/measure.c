@@ -39,15 +39,20 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     return env;
 }
 
-void bench_env_free(struct run *run, struct mf_env *env)
+void bench_env_done(struct run *run, const struct mf_env *env)
 {
     struct mf_io_stats io;
 
-    if (!env)
-        return;
     mf_env_io(env, &io);
     run->other_io.bytes_read += io.bytes_read;
     run->other_io.bytes_written += io.bytes_written;
+}
+
+void bench_env_free(struct run *run, struct mf_env *env)
+{
+    if (!env)
+        return;
+    bench_env_done(run, env);
     mf_env_free(env);
 }
 

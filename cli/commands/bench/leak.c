@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * leak.c - modelfile bench --leak-check: the same work again and again in one
+ * env, and what grows with it
+ *
+ * After the first rounds, which fill what is kept for good (tables of the C
+ * library, threads), nothing may grow.  cli/slope.h says what growth is.  Bytes
+ * that are allocated, open files and threads are exact: any growth counts.
+ * Resident memory moves by whole pages and with the place that malloc finds for
+ * a block, and Linux since 6.2 adds it up only now and then: growth is what
+ * exceeds 64 KiB and a byte a round.
+ *
+ * Nothing is kept for a round, so a million of them take the memory of ten.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "cli/answer.h"
+#include "cli/commands/bench/bench.h"
+#include "cli/commands/bench/leak.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
+#include "cli/malloc_count.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/self.h"
+
+#define RESIDENT_NOISE     (64 * 1024)
+#define RESIDENT_TOLERANCE 1
+
+/* ---- the work of a round ---- */
+
+struct place {
+    struct mf_env *env;
+    const char *out; /* where models are written to */
+    uint64_t size;   /* of the model's files, after the first round */
+};
+
+typedef enum mf_status do_work(const struct place *place,
+                               struct mf_model *model);
+
+static enum mf_status validate(const struct place *place,
+                               struct mf_model *model)
+{
+    (void)place;
+    return mf_model_validate_data(model);
+}
+
+static enum mf_status hash(const struct place *place, struct mf_model *model)
+{
+    const size_t size = (mf_model_info(model)->tensor_count + 1) * 8;
+    uint8_t *digests = mf_env_resize(place->env, NULL, 0, size);
+    uint8_t all[MF_DIGEST_MAX];
+    enum mf_status status;
+
+    if (!digests)
+        return mf_env_error(place->env)->status;
+    status = mf_model_hash_tensors(model, MF_XXH3_64, digests);
+    if (status == MF_OK)
+        status = mf_model_hash(model, MF_XXH3_64, digests, all, NULL, NULL);
+    mf_env_resize(place->env, digests, size, 0);
+    return status;
+}
+
+static enum mf_status convert(const struct place *place, struct mf_model *model)
+{
+    return bench_write(model, place->out, NULL);
+}
+
+static enum mf_status quantize(const struct place *place,
+                               struct mf_model *model)
+{
+    const struct text_list *mixes = &bench_options.mixes;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < mixes->count && status == MF_OK; i++)
+        status = bench_write(model, place->out, mixes->at[i]);
+    return status;
+}
+
+/* A round opens and closes the model, and does these in between. */
+static const struct {
+    const char *name;
+    do_work *work; /* NULL: nothing more */
+} works[] = {
+    { "open", NULL },       { "validate", validate }, { "hash", hash },
+    { "convert", convert }, { "quantize", quantize },
+};
+#define WORKS (sizeof(works) / sizeof(*works))
+_Static_assert(WORKS <= LEAK_WORKS_MAX, "struct leak has no room for all");
+
+static bool is_work(const char *name)
+{
+    for (size_t i = 0; i < WORKS; i++)
+        if (strcmp(name, works[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* All if none was named. */
+static bool is_wanted(const char *name)
+{
+    const struct text_list *wanted = &bench_options.works;
+
+    for (size_t i = 0; i < wanted->count; i++)
+        if (strcmp(wanted->at[i], name) == 0)
+            return true;
+    return wanted->count == 0;
+}
+
+static enum mf_status do_round(struct place *place, const char *in)
+{
+    struct mf_model *model;
+    enum mf_status status = mf_model_open(place->env, in, NULL, &model);
+
+    if (status != MF_OK)
+        return status;
+    place->size = mf_model_info(model)->file_size;
+    for (size_t i = 0; i < WORKS && status == MF_OK; i++)
+        if (works[i].work && is_wanted(works[i].name))
+            status = works[i].work(place, model);
+    mf_model_close(model);
+    return status;
+}
+
+/* ---- what is counted after each ---- */
+
+static void set(struct leak *leak, enum leak_count which, uint64_t now,
+                uint64_t most)
+{
+    struct leak_row *row = &leak->row[which];
+
+    row->known = true;
+    row->now = now;
+    row->high_water = most > row->high_water ? most : row->high_water;
+}
+
+/* A sanitizer keeps what was freed for a while, so that the resident memory
+ * grows: where malloc is not ours neither of the two is looked at. */
+static void look(struct leak *leak, const struct mf_env *env)
+{
+    struct mf_heap_stats library;
+    struct process_heap process;
+    bool ours = process_heap(&process);
+    struct self self;
+
+    mf_env_heap(env, &library);
+    set(leak, LEAK_LIBRARY, library.live, library.peak);
+    if (ours)
+        set(leak, LEAK_PROCESS, process.live, process.peak);
+    if (!self_look(&self))
+        return;
+    if (ours)
+        set(leak, LEAK_RESIDENT, self.resident, self.resident);
+    set(leak, LEAK_FILES, self.files, self.files);
+    set(leak, LEAK_THREADS, self.threads, self.threads);
+}
+
+static void begin(struct leak *leak, const struct run *run, uint64_t rounds)
+{
+    uint64_t memory = self_memory_limit(), own = run->options->max_memory;
+
+    if (own > 0 && own < memory)
+        memory = own;
+    *leak = (struct leak){ 0 };
+    for (size_t i = 0; i < WORKS; i++)
+        if (is_wanted(works[i].name))
+            leak->work[leak->work_count++] = works[i].name;
+    for (size_t i = 0; i < LEAK_COUNTS; i++)
+        leak->row[i] =
+            (struct leak_row){ .slope.rounds = rounds, .limit = memory };
+    leak->row[LEAK_FILES].limit = self_file_limit();
+    leak->row[LEAK_THREADS].limit = self_thread_limit();
+}
+
+/* How often the slope fits what is left below the limit. */
+static uint64_t rounds_left(const struct leak_row *row)
+{
+    double left;
+
+    if (row->limit <= row->high_water)
+        return 0;
+    left = floor((double)(row->limit - row->high_water) / row->per_round);
+    return left < 0x1p63 ? (uint64_t)left : UINT64_MAX;
+}
+
+static void judge(struct leak *leak)
+{
+    for (size_t i = 0; i < LEAK_COUNTS; i++) {
+        struct leak_row *row = &leak->row[i];
+        bool exact = i != LEAK_RESIDENT;
+
+        row->per_round = slope_of(&row->slope);
+        row->leaks =
+            row->known && slope_leaks(&row->slope, exact ? 0 : RESIDENT_NOISE,
+                                      exact ? 0 : RESIDENT_TOLERANCE);
+        row->rounds_left = row->leaks && row->limit != UINT64_MAX
+                               ? rounds_left(row)
+                               : UINT64_MAX;
+    }
+}
+
+/* ---- all rounds ---- */
+
+static bool do_rounds(struct run *run, struct place *place, struct leak *leak,
+                      uint64_t rounds)
+{
+    const char *in = inputs_path(run->operand[0]);
+
+    for (uint64_t i = 0; i < LEAK_WARM_UP + rounds; i++) {
+        if (progress_signal() != 0)
+            return false;
+        if (do_round(place, in) != MF_OK) {
+            bench_failure(run, place->env, run->operand[0]);
+            return false;
+        }
+        look(leak, place->env);
+        for (size_t k = 0; i >= LEAK_WARM_UP && k < LEAK_COUNTS; k++)
+            slope_add(&leak->row[k].slope, leak->row[k].now);
+    }
+    judge(leak);
+    return true;
+}
+
+/* An env with a leak cannot be freed: the library insists on its blocks. */
+static void free_env(struct run *run, struct mf_env *env, size_t before)
+{
+    struct mf_heap_stats heap;
+
+    mf_env_heap(env, &heap);
+    bench_env_done(run, env);
+    if (heap.live == before)
+        mf_env_free(env);
+}
+
+static void check(struct run *run, const struct bench_folder *folder)
+{
+    struct place place = { .env = bench_env(run, mf_env_threads(run->env)),
+                           .out = folder->ours };
+    struct mf_heap_stats heap;
+    struct leak leak;
+
+    if (!place.env)
+        return;
+    mf_env_heap(place.env, &heap);
+    bench_folder_env(place.env);
+    begin(&leak, run, bench_options.rounds);
+    if (do_rounds(run, &place, &leak, bench_options.rounds))
+        bench_leak_print(run, &leak);
+    bench_folder_env(NULL);
+    run->size += place.size;
+    free_env(run, place.env, heap.live);
+}
+
+/* The model is opened in that env only: a leak in opening would be one of
+ * run->env as well, which is always freed. */
+void bench_leak(struct run *run)
+{
+    const struct bench_folder *folder;
+
+    answer_begin(run);
+    if (run->options->json)
+        json_str(run, "file", str_of(run->operand[0]));
+    folder = bench_folder_begin(run);
+    if (folder) {
+        check(run, folder);
+        bench_folder_end(run);
+    }
+    if (progress_signal() != 0)
+        report_code(run, EXIT_SIGNAL + progress_signal());
+    answer_finish(run);
+}
+
+bool bench_leak_is_usable(struct run *run)
+{
+    const struct bench_options *options = &bench_options;
+
+    for (size_t i = 0; i < options->works.count; i++)
+        if (!is_work(options->works.at[i])) {
+            report_usage(run,
+                         "invalid value '%.60s' for '--work': use open, "
+                         "validate, hash, convert or quantize",
+                         options->works.at[i]);
+            return false;
+        }
+    if (run->operand_count == 0)
+        report_usage(run, "'--leak-check' requires the argument MODEL");
+    else if (options->types.count > 0 || options->isa || options->size > 0)
+        report_usage(run, "'--leak-check' measures no codecs: leave out "
+                          "'--type', '--isa' and '--size'");
+    else if (options->rounds > LEAK_ROUNDS_MAX)
+        report_usage(run, "'--rounds' is too large: at most %d",
+                     LEAK_ROUNDS_MAX);
+    else if (options->rounds > 0 && options->rounds < SLOPE_LEAST)
+        report_usage(run,
+                     "'--rounds' is too small for '--leak-check': at "
+                     "least %d",
+                     SLOPE_LEAST);
+    else
+        return true;
+    return false;
+}
