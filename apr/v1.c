@@ -81,15 +81,14 @@ static void check_fields(struct mf_index *index, const struct mf_part *part,
                       "the reserved bytes are not all zero");
 }
 
-/* A file that fits into the reader's window is read at once anyway, so its
+/* A file that fits into a reader's usual window is read at once anyway, so its
  * checksum is free.  The payload of a larger one is not read by an open; its
  * checksum is left to mf_model_validate_data. */
 static void check_crc(struct mf_reader *reader, struct mf_index *index,
                       struct mf_part *part)
 {
     uint64_t size = reader->source->size;
-    uint32_t stored, computed;
-    const uint8_t *bytes;
+    uint32_t stored, computed = 0;
 
     if (size > MF_WINDOW) {
         part->has_footer = true; /* for mf_model_validate_data */
@@ -97,10 +96,16 @@ static void check_crc(struct mf_reader *reader, struct mf_index *index,
         return;
     }
     mf_reader_seek(reader, 0);
-    bytes = mf_take(reader, (size_t)size - CRC_SIZE);
-    if (!bytes)
-        return;
-    computed = mf_crc32(0, bytes, (size_t)size - CRC_SIZE);
+    for (uint64_t left = size - CRC_SIZE; left > 0;) {
+        size_t piece =
+            left < reader->capacity ? (size_t)left : reader->capacity;
+        const uint8_t *bytes = mf_take(reader, piece);
+
+        if (!bytes)
+            return;
+        computed = mf_crc32(computed, bytes, piece);
+        left -= piece;
+    }
     stored = mf_take_u32(reader);
     if (!reader->failed && stored != computed)
         mf_index_note(index, part->shard, MF_ERROR, MF_RULE_APR_V1_CRC,

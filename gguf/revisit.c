@@ -82,7 +82,8 @@ static bool is_finite(const uint8_t *at, size_t size, bool big_endian)
 static void check_numbers(struct mf_reader *reader, enum mf_value_type of,
                           uint64_t count, struct elements *all)
 {
-    const size_t size = mf_gguf_number_size(of), max = 1024;
+    const size_t size = mf_gguf_number_size(of);
+    const size_t max = MF_WINDOW_LEAST / sizeof(double);
 
     while (count > 0) {
         size_t piece = count < max ? (size_t)count : max;

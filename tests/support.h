@@ -140,6 +140,20 @@ static inline struct mf_env *test_env(struct test_heap *heap)
     return mf_env_new(&options);
 }
 
+/* What may come of the refusal: if everything was refused from there on, only
+ * an error.  If one call was, its work may have gone on with a smaller chunk.
+ */
+static inline void check_refused(const struct test_heap *heap,
+                                 enum mf_status status)
+{
+    bool refused = heap->fail_at > 0 && heap->calls >= heap->fail_at;
+
+    if (!refused)
+        assert_int_equal(status, MF_OK);
+    else if (heap->fail_after || status != MF_OK)
+        assert_int_equal(status, MF_ERR_MEMORY);
+}
+
 /* ---- a writer ---- */
 
 static inline struct mf_writer *start_writer(struct mf_env *own,

@@ -290,8 +290,10 @@ static void file_is_all_of_its_bytes(void **state)
     assert_int_equal(mf_file_hash(env, ".", MF_CRC32, out), MF_ERR_ARGUMENT);
     assert_int_equal(mf_file_hash(env, path, MF_SHA256 + 1, out),
                      MF_ERR_ARGUMENT);
+    heap.fail_after = true;
     for (uint64_t n = 1; n <= 3; n++) {
-        heap.fail_at = heap.calls + n;
+        heap.calls = 0;
+        heap.fail_at = n;
         assert_int_equal(mf_file_hash(env, path, MF_CRC32, out), MF_ERR_MEMORY);
     }
     mf_env_free(env);
@@ -348,9 +350,10 @@ static bool try_failing(uint64_t call, bool after, bool sha256)
     assert_int_equal(heap.live, 0);
     for (int i = 0; i < 4; i++)
         assert_true(status[i] == MF_OK || status[i] == MF_ERR_MEMORY);
-    /* One refusal is one failure; a second may have been spared. */
-    assert_int_equal(status[0] || status[1] || status[2] || status[3],
-                     heap.calls >= call);
+    /* After one refusal the work may have gone on with a smaller chunk. */
+    if (after || heap.calls < call)
+        assert_int_equal(status[0] || status[1] || status[2] || status[3],
+                         heap.calls >= call);
     return heap.calls < call;
 }
 

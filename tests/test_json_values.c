@@ -7,7 +7,13 @@
 #include "lib/model/values.h"
 #include "tests/json_document.h"
 
-static struct mf_values values;
+#define PIECE 4096
+
+static union {
+    struct mf_values values;
+    char room[sizeof(struct mf_values) + PIECE];
+} memory;
+#define values memory.values
 
 static int values_teardown(void **state)
 {
@@ -51,7 +57,8 @@ static void begin_values(const char *text, size_t size, size_t window)
     assert_int_equal(
         mf_json_read_meta(&json, mf_json_next(&json), &arena, &meta), MF_OK);
     mf_reader_release(&reader);
-    values = (struct mf_values){ .env = env, .meta = meta };
+    values =
+        (struct mf_values){ .env = env, .piece_room = PIECE, .meta = meta };
     assert_int_equal(
         mf_reader_init_span(&values.reader, env, &source, meta.span, window),
         MF_OK);
@@ -163,6 +170,7 @@ static void broken_values_end(void **state)
         document_open(texts[i], strlen(texts[i]), MF_JSON_LOOK);
         values = (struct mf_values){ .env = env,
                                      .next = mf_json_value_next,
+                                     .piece_room = PIECE,
                                      .reader = reader };
         reader.window = NULL; /* it is with the values now */
         while (mf_values_next(&values, &value) == MF_OK)

@@ -17,6 +17,11 @@
 #define FIRST_CHUNK ((size_t)16 * 1024)
 #define NEXT_CHUNK  ((size_t)2 * 1024)
 
+/* Where memory is short a chunk takes a small share of what is left, but not
+ * less than this. */
+#define CHUNK_LEAST ((size_t)1024)
+#define CHUNK_SHARE 16
+
 struct mf_chunk {
     struct mf_chunk *next;
     size_t used, size; /* of bytes */
@@ -208,18 +213,27 @@ enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size)
     return add_chunk(arena, size) ? MF_OK : arena->env->error.status;
 }
 
-/* size bytes, the first on a multiple of alignment (a power of two).  Chunks
- * grow with what there is, so that very much is not very many chunks. */
+/* The size of the next chunk: it grows with what there is, so that very much is
+ * not very many chunks. */
+static size_t chunk_size(const struct mf_arena *arena, size_t at_least)
+{
+    size_t share = mf_heap_left(arena->env) / CHUNK_SHARE;
+    size_t wanted = arena->chunk ? arena->chunk->total / 8 : FIRST_CHUNK;
+
+    wanted = wanted > NEXT_CHUNK ? wanted : NEXT_CHUNK;
+    share = share > CHUNK_LEAST ? share : CHUNK_LEAST;
+    wanted = wanted < share ? wanted : share;
+    return wanted > at_least ? wanted : at_least;
+}
+
+/* size bytes, the first on a multiple of alignment (a power of two). */
 static void *take(struct mf_arena *arena, size_t size, size_t alignment)
 {
     struct mf_chunk *chunk = arena->chunk;
     size_t at = chunk ? (chunk->used + alignment - 1) & ~(alignment - 1) : 0;
 
     if (!chunk || at > chunk->size || chunk->size - at < size) {
-        size_t more = chunk ? chunk->total / 8 : FIRST_CHUNK;
-
-        more = more > NEXT_CHUNK ? more : NEXT_CHUNK;
-        chunk = add_chunk(arena, size > more ? size : more);
+        chunk = add_chunk(arena, chunk_size(arena, size));
         at = 0;
     }
     if (!chunk)

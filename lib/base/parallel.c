@@ -61,69 +61,139 @@ static size_t whole_pages(size_t size)
     return over > 0 ? size - over + MF_PAGE : size;
 }
 
-/* At least at_least, and a page, whatever the share is. */
-static size_t buffer_for(const struct mf_env *env, size_t workers,
-                         uint64_t piece, size_t at_least)
-{
-    size_t share = least(memory_for(env) / workers, BUFFER_MAX);
-
-    share =
-        piece < share ? whole_pages((size_t)piece) : share - share % MF_PAGE;
-    if (share < at_least)
-        share = whole_pages(at_least);
-    return share < MF_PAGE ? MF_PAGE : share;
-}
-
 /* So that all buffers together can be counted; no machine has as much. */
 #define LEAST_MAX (SIZE_MAX / (4 * MF_THREADS_MAX))
+
+/* The pages of a buffer: for a piece of the work, if so many can be had, but at
+ * least at_least bytes. */
+static struct mf_chunk_size pages_for(const struct mf_env *env, size_t workers,
+                                      uint64_t piece, size_t at_least)
+{
+    size_t most = least(MF_CREW_MEMORY / workers, BUFFER_MAX) / MF_PAGE;
+    size_t fewest = whole_pages(at_least > 0 ? at_least : 1) / MF_PAGE;
+
+    most = least(most, piece / MF_PAGE + (piece % MF_PAGE > 0));
+    if (most < fewest)
+        most = fewest;
+    return mf_chunk_size(env, fewest, most, MF_PAGE, 2 * workers);
+}
+
+/* Of all buffers: each has a page more for mf_worker_room, and one more aligns
+ * them. */
+static size_t memory_of(size_t workers, size_t buffer_size)
+{
+    return workers * (buffer_size + MF_PAGE) + MF_PAGE;
+}
+
+static void place_buffers(struct mf_crew *crew)
+{
+    uint8_t *at =
+        crew->buffers + (MF_PAGE - (uintptr_t)crew->buffers % MF_PAGE);
+
+    for (size_t i = 0; i < crew->room; i++) {
+        crew->worker[i].buffer = at + i * (crew->buffer_size + MF_PAGE);
+        crew->worker[i].buffer_size = crew->buffer_size;
+    }
+}
+
+/* Buffers of crew->pages for all workers.  On failure they stay as they were.
+ */
+static bool resize_buffers(struct mf_crew *crew)
+{
+    size_t size = crew->pages.now * MF_PAGE;
+    size_t before =
+        crew->buffers ? memory_of(crew->room, crew->buffer_size) : 0;
+    void *moved = mf_env_resize(crew->env, crew->buffers, before,
+                                memory_of(crew->room, size));
+
+    if (!moved)
+        return false;
+    crew->buffers = moved;
+    crew->buffer_size = size;
+    place_buffers(crew);
+    return true;
+}
+
+static bool hire(struct mf_crew *crew, size_t count)
+{
+    crew->worker = mf_alloc(crew->env, count * sizeof(*crew->worker));
+    if (!crew->worker)
+        return false;
+    crew->count = crew->room = count;
+    for (size_t i = 0; i < count; i++) {
+        crew->worker[i] =
+            (struct mf_worker){ .crew = crew, .env.heap.limit = 1 };
+        mf_clear_error(&crew->worker[i].env);
+    }
+    return true;
+}
+
+static void dismiss(struct mf_crew *crew)
+{
+    if (crew->room > 1)
+        mf_threads_end();
+    mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
+    crew->worker = NULL;
+    crew->count = crew->room = 0;
+}
 
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least_size)
 {
-    size_t count = workers_for(env, work, least_size), size, stride;
-    uint8_t *buffer;
+    const struct mf_error before = env->error;
+    size_t count = workers_for(env, work, least_size);
 
     *crew = (struct mf_crew){ 0 };
     if (least_size > LEAST_MAX)
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "one row needs a buffer of %zu bytes", least_size);
-    if (count > 1)
-        count = mf_threads_start(count);
-    size = buffer_for(env, count, piece, least_size);
-    stride = size + MF_PAGE;
+    *crew = (struct mf_crew){ .env = env, .work = work };
+    for (;; count /= 2) {
+        if (count > 1)
+            count = mf_threads_start(count);
+        crew->pages = pages_for(env, count, piece, least_size);
+        if (hire(crew, count)) {
+            while (!resize_buffers(crew) && mf_chunk_refused(&crew->pages))
+                env->error = before;
+            if (crew->buffers)
+                return MF_OK;
+        }
+        dismiss(crew);
+        if (count == 1)
+            break;
+        env->error = before;
+    }
+    *crew = (struct mf_crew){ 0 };
+    return env->error.status;
+}
 
-    *crew = (struct mf_crew){ .env = env,
-                              .count = count,
-                              .room = count,
-                              .buffer_size = size,
-                              .work = work };
-    crew->worker = mf_alloc(env, count * sizeof(*crew->worker));
-    if (crew->worker)
-        crew->buffers = mf_alloc(env, count * stride + MF_PAGE);
-    if (!crew->buffers) {
-        mf_crew_release(crew);
-        return env->error.status;
+bool mf_crew_shrink(struct mf_crew *crew)
+{
+    return mf_chunk_refused(&crew->pages) && resize_buffers(crew);
+}
+
+/* After a run: larger buffers, if it is time for them and memory is there. */
+static void widen_buffers(struct mf_crew *crew)
+{
+    const struct mf_error before = crew->env->error;
+    size_t now = memory_of(crew->room, crew->buffer_size), more;
+
+    if (!mf_chunk_fitted(&crew->pages))
+        return;
+    more = memory_of(crew->room, crew->pages.now * MF_PAGE) - now;
+    if (more > mf_heap_left(crew->env) / 2 || !resize_buffers(crew)) {
+        mf_chunk_refused(&crew->pages);
+        crew->env->error = before;
     }
-    buffer = crew->buffers + (MF_PAGE - (uintptr_t)crew->buffers % MF_PAGE);
-    for (size_t i = 0; i < count; i++) {
-        crew->worker[i] = (struct mf_worker){ .crew = crew,
-                                              .env.heap.limit = 1,
-                                              .buffer = buffer + i * stride,
-                                              .buffer_size = size };
-        mf_clear_error(&crew->worker[i].env);
-    }
-    return MF_OK;
 }
 
 void mf_crew_release(struct mf_crew *crew)
 {
     if (!crew->env)
         return;
-    if (crew->room > 1)
-        mf_threads_end();
     mf_release(crew->env, crew->buffers,
-               crew->room * (crew->buffer_size + MF_PAGE) + MF_PAGE);
-    mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
+               memory_of(crew->room, crew->buffer_size));
+    dismiss(crew);
     *crew = (struct mf_crew){ 0 };
 }
 
@@ -255,7 +325,10 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
     if (crew->count < 2 || count < 2 || !mf_threads_run(crew->count, &shared))
         work(&run, 0, true);
     watch(crew);
-    return gather(crew);
+    if (gather(crew) != MF_OK)
+        return crew->env->error.status;
+    widen_buffers(crew);
+    return MF_OK;
 }
 
 size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most)

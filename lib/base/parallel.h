@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "lib/base/heap.h"
+#include "lib/base/chunk.h"
 
 /* The kernel copies into a buffer more than twice as fast if a page of the file
  * ends up in one page of memory. */
@@ -38,6 +38,7 @@ struct mf_crew {
     size_t count; /* workers in use; may be lowered */
     size_t room;  /* workers allocated */
     size_t buffer_size;
+    struct mf_chunk_size pages; /* of a buffer, and of larger ones to come */
     uint8_t *buffers;
     uint64_t work; /* in all, for the progress function */
     atomic_uint_fast64_t done;
@@ -53,7 +54,9 @@ struct mf_crew {
  * pieces of at most `piece`: no more workers and no larger buffers than those
  * can use, but buffers of at least `least` bytes.  A buffer has at most 512
  * KiB.  If memory has a limit (mf_heap_left), all buffers take at most half of
- * what is left of it, and there are fewer workers. */
+ * what is left of it, and there are fewer workers.  Where memory is refused
+ * buffers are smaller, then workers fewer; after some runs buffers grow again.
+ */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
                             uint64_t work, uint64_t piece, size_t least);
 void mf_crew_release(struct mf_crew *crew);
@@ -62,6 +65,11 @@ void mf_crew_release(struct mf_crew *crew);
  * error of the first failing task, in their order, becomes the env's. */
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
+
+/* Between runs: gives back half of the buffers' memory, for something else that
+ * was refused; false, and nothing done, where they are as small as they can be.
+ */
+bool mf_crew_shrink(struct mf_crew *crew);
 
 /* The name of the tensor that the task is about, for the progress function; it
  * must live as long as the crew. */

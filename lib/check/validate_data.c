@@ -389,9 +389,9 @@ static enum mf_status prepare(struct scanner *scanner)
      * and the footer. */
     pieces = work / scanner->crew.buffer_size + 4 * index->tensor_count +
              (2 * PADDING_COUNT + 2) * scanner->model->file_count + 1;
-    scanner->piece_room = pieces < PIECES_MAX ? (size_t)pieces : PIECES_MAX;
-    scanner->piece = mf_alloc(scanner->model->env,
-                              scanner->piece_room * sizeof(*scanner->piece));
+    scanner->piece = mf_chunk_table(
+        scanner->model->env, pieces < PIECES_MAX ? (size_t)pieces : PIECES_MAX,
+        sizeof(*scanner->piece), &scanner->piece_room);
     return scanner->piece ? MF_OK : scanner->model->env->error.status;
 }
 

@@ -56,7 +56,7 @@ struct comparison {
     struct mf_crew crew;
     struct mf_valued *pair;
     struct piece *piece;
-    size_t count;
+    size_t count, room;
 };
 
 static uint64_t size_of(const struct side *side, uint64_t numbers)
@@ -263,7 +263,7 @@ static enum mf_status add_pieces(struct comparison *comparison, size_t number)
     for (left = pair->decoded ? piece.side[A].count : 0; left > 0;
          left -= piece.count, piece.from += piece.count) {
         piece.count = left < PIECE ? left : PIECE;
-        if (comparison->count == PIECES && run(comparison) != MF_OK)
+        if (comparison->count == comparison->room && run(comparison) != MF_OK)
             return comparison->crew.env->error.status;
         comparison->piece[comparison->count++] = piece;
     }
@@ -288,11 +288,12 @@ static enum mf_status prepare(struct comparison *comparison, size_t count)
             work = UINT64_MAX;
     }
     comparison->isa = mf_isa_choose(env);
-    if (!comparison->isa ||
-        mf_crew_init(&comparison->crew, env, work, UINT64_MAX, LEAST) != MF_OK)
+    if (comparison->isa)
+        comparison->piece = mf_chunk_table(
+            env, PIECES, sizeof(*comparison->piece), &comparison->room);
+    if (!comparison->piece)
         return env->error.status;
-    comparison->piece = mf_alloc(env, PIECES * sizeof(*comparison->piece));
-    return comparison->piece ? MF_OK : env->error.status;
+    return mf_crew_init(&comparison->crew, env, work, UINT64_MAX, LEAST);
 }
 
 enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
@@ -307,7 +308,8 @@ enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
         status = run(&comparison);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         finish(&pair[i].apart);
-    mf_release(a->env, comparison.piece, PIECES * sizeof(*comparison.piece));
+    mf_release(a->env, comparison.piece,
+               comparison.room * sizeof(*comparison.piece));
     mf_crew_release(&comparison.crew);
     return status;
 }

@@ -32,7 +32,7 @@ struct measurement {
     struct mf_crew crew;
     const struct mf_isa *isa;
     struct piece *piece;
-    size_t count;
+    size_t count, room;
     struct mf_tensor_stats *out;
 };
 
@@ -177,8 +177,8 @@ static enum mf_status add_pieces(struct measurement *measurement,
         recoding.in < PIECE ? PIECE / recoding.in * recoding.in : recoding.in;
     for (uint64_t at = 0, some; at < size; at += some) {
         some = mf_next_part(measurement->model->env, size - at, most);
-        if (some == 0 ||
-            (measurement->count == PIECES && run(measurement) != MF_OK))
+        if (some == 0 || (measurement->count == measurement->room &&
+                          run(measurement) != MF_OK))
             return measurement->model->env->error.status;
         measurement->piece[measurement->count++] = (struct piece){
             .record = record,
@@ -210,10 +210,11 @@ static enum mf_status prepare(struct measurement *measurement,
         if (mf_recoding_need(&recoding) > least)
             least = mf_recoding_need(&recoding);
     }
-    if (mf_crew_init(&measurement->crew, env, work, UINT64_MAX, least) != MF_OK)
+    measurement->piece = mf_chunk_table(
+        env, PIECES, sizeof(*measurement->piece), &measurement->room);
+    if (!measurement->piece)
         return env->error.status;
-    measurement->piece = mf_alloc(env, PIECES * sizeof(*measurement->piece));
-    return measurement->piece ? MF_OK : env->error.status;
+    return mf_crew_init(&measurement->crew, env, work, UINT64_MAX, least);
 }
 
 enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
@@ -247,7 +248,8 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
         status = run(&measurement);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         finish(&out[i]);
-    mf_release(env, measurement.piece, PIECES * sizeof(*measurement.piece));
+    mf_release(env, measurement.piece,
+               measurement.room * sizeof(*measurement.piece));
     mf_crew_release(&measurement.crew);
     return status;
 }

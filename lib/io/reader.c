@@ -7,16 +7,51 @@
 
 #include <assert.h>
 
-/* Allocates the window of a reader; at least one byte, because taking 0 bytes
- * must not return NULL. */
-static enum mf_status alloc_window(struct mf_reader *reader, size_t capacity)
+/* The tables that a header fills want far more memory than a window gains by
+ * its size. */
+#define SHARE 8
+
+/* Allocates the window of a reader, of at most `most` bytes; at least one,
+ * because taking 0 bytes must not return NULL. */
+static enum mf_status alloc_window(struct mf_reader *reader, size_t most)
 {
-    capacity = capacity > 0 ? capacity : 1;
-    reader->window = mf_alloc(reader->env, capacity);
+    size_t least = most < MF_WINDOW_LEAST ? most : MF_WINDOW_LEAST;
+
+    most = most > 0 ? most : 1;
+    reader->size =
+        mf_chunk_size(reader->env, least > 0 ? least : 1, most, 1, SHARE);
+    reader->window = mf_chunk_alloc(reader->env, &reader->size, 1);
     if (!reader->window)
         return reader->env->error.status;
-    reader->capacity = capacity;
+    reader->capacity = reader->size.now;
     return MF_OK;
+}
+
+static bool resize_window(struct mf_reader *reader, size_t capacity)
+{
+    void *moved =
+        mf_env_resize(reader->env, reader->window, reader->capacity, capacity);
+
+    if (!moved)
+        return false;
+    reader->window = moved;
+    reader->capacity = capacity;
+    return true;
+}
+
+/* After a read that filled the window.  Memory that a larger one would take
+ * may be needed more elsewhere: again it gets a share only. */
+static void widen_window(struct mf_reader *reader)
+{
+    const struct mf_error before = reader->env->error;
+
+    if (!mf_chunk_fitted(&reader->size) || reader->size.now <= reader->capacity)
+        return;
+    if (reader->size.now > mf_heap_left(reader->env) / SHARE ||
+        !resize_window(reader, reader->size.now)) {
+        mf_chunk_refused(&reader->size);
+        reader->env->error = before;
+    }
 }
 
 enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
@@ -26,12 +61,12 @@ enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
     size_t capacity =
         source->size < MF_WINDOW ? (size_t)source->size : MF_WINDOW;
 
-    assert(head_size <= capacity);
     *reader = (struct mf_reader){ .env = env,
                                   .source = source,
                                   .limit = source->size };
     if (alloc_window(reader, capacity) != MF_OK)
         return env->error.status;
+    assert(head_size <= reader->capacity);
     if (head_size > 0)
         memcpy(reader->window, head, head_size);
     reader->filled = head_size;
@@ -112,6 +147,10 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
         fail_reader(reader);
         return false;
     }
+    if (size > reader->capacity && !resize_window(reader, size)) {
+        fail_reader(reader);
+        return false;
+    }
     memmove(reader->window, reader->window + reader->at, kept);
     reader->base = here;
     reader->at = 0;
@@ -123,6 +162,8 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
         return false;
     }
     reader->filled = wanted;
+    if (wanted == reader->capacity)
+        widen_window(reader);
     return true;
 }
 

@@ -7,6 +7,9 @@
  * and stays failed, so that a parser reads a whole record, field after field as
  * the specification lists them, and then checks once.
  *
+ * Where memory is short the window is smaller; it grows for a field that needs
+ * more, and later by itself.  Its size must not show in any result.
+ *
  * The limit is the defence against sizes in a header: a section's reader cannot
  * leave it.  Skipping costs nothing: what is beyond the window is never read.
  */
@@ -15,6 +18,7 @@
 
 #include <string.h>
 
+#include "lib/base/chunk.h"
 #include "lib/io/source.h"
 
 /* Small enough for a second-level cache, large enough that system calls do
@@ -22,12 +26,17 @@
  * tenth. */
 #define MF_WINDOW ((size_t)128 * 1024)
 
+/* What a window shrinks to where memory is short: a page, which on a warm file
+ * takes six times as long. */
+#define MF_WINDOW_LEAST ((size_t)4 * 1024)
+
 struct mf_reader {
     struct mf_env *env;
     const struct mf_source *source;
     uint8_t *window;
-    size_t capacity;
-    uint64_t base;     /* offset in the file of window[0] */
+    size_t capacity;           /* of the window, which may grow */
+    struct mf_chunk_size size; /* that it should have */
+    uint64_t base;             /* offset in the file of window[0] */
     size_t at, filled; /* next byte and end of the bytes in the window */
     uint64_t limit;    /* no byte from this offset on is read */
     bool big_endian;

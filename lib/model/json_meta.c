@@ -193,7 +193,7 @@ static enum mf_status text_event(struct mf_values *values, struct mf_value *out)
 {
     uint64_t size;
 
-    if (mf_json_text(&values->json, values->piece, sizeof(values->piece), &size,
+    if (mf_json_text(&values->json, values->piece, values->piece_room, &size,
                      &out->more) != MF_OK)
         return values->env->error.status;
     out->event = values->text_event;

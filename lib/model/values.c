@@ -13,6 +13,9 @@
  * many arrays and should not read 128 KiB of each. */
 #define VALUES_WINDOW ((size_t)16 * 1024)
 
+/* Of text that must be unescaped. */
+#define PIECE ((size_t)4096)
+
 const char *mf_value_type_name(enum mf_value_type type)
 {
     static const char *const names[] = {
@@ -30,6 +33,25 @@ const char *mf_value_type_name(enum mf_value_type type)
                                                            : "unknown";
 }
 
+/* Values whose events `next` gives. */
+static struct mf_values *values_new(struct mf_env *env,
+                                    enum mf_status (*next)(struct mf_values *,
+                                                           struct mf_value *))
+{
+    size_t piece = next == mf_json_value_next ? PIECE : 0;
+    struct mf_values *values = mf_alloc(env, sizeof(*values) + piece);
+
+    if (values)
+        *values =
+            (struct mf_values){ .env = env, .next = next, .piece_room = piece };
+    return values;
+}
+
+static void values_free(struct mf_values *values)
+{
+    mf_release(values->env, values, sizeof(*values) + values->piece_room);
+}
+
 enum mf_status mf_values_open(struct mf_model *model, size_t index,
                               struct mf_values **out)
 {
@@ -45,17 +67,15 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "invalid metadata index %zu: the model has %zu keys",
                        index, model->index.meta_count);
-    values = mf_alloc(env, sizeof(*values));
+    values = values_new(env, model->format->value_next);
     if (!values)
         return env->error.status;
-    *values = (struct mf_values){ .env = env,
-                                  .next = model->format->value_next,
-                                  .version = model->index.kind.version,
-                                  .meta = meta };
+    values->version = model->index.kind.version;
+    values->meta = meta;
     if (mf_reader_init_span(&values->reader, env,
                             &model->file[meta.shard].source, meta.span,
                             VALUES_WINDOW) != MF_OK) {
-        mf_release(env, values, sizeof(*values));
+        values_free(values);
         return env->error.status;
     }
     values->reader.big_endian = model->index.kind.byte_order == MF_BIG_ENDIAN;
@@ -109,14 +129,13 @@ enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
                                    struct mf_values **out)
 {
     struct mf_env *env = model->env;
-    struct mf_values *values = mf_alloc(env, sizeof(*values));
+    struct mf_values *values = values_new(env, mf_json_value_next);
     struct mf_span span = { 0 };
 
     if (!values)
         return env->error.status;
-    *values = (struct mf_values){ .env = env, .next = mf_json_value_next };
     if (mf_values_open(model, index, &values->text) != MF_OK) {
-        mf_release(env, values, sizeof(*values));
+        values_free(values);
         return env->error.status;
     }
     span.size = values->text->meta.count;
@@ -153,14 +172,11 @@ enum mf_status mf_values_next(struct mf_values *values, struct mf_value *out)
 
 void mf_values_close(struct mf_values *values)
 {
-    struct mf_env *env;
-
     if (!values)
         return;
-    env = values->env;
     mf_values_close(values->text);
     mf_reader_release(&values->reader);
-    mf_release(env, values, sizeof(*values));
+    values_free(values);
 }
 
 enum mf_status mf_values_text(struct mf_values *values, struct mf_value *out)

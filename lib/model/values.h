@@ -45,7 +45,8 @@ struct mf_values {
     struct mf_source source; /* its bytes */
     struct mf_values *text;  /* the string */
     struct mf_str rest;      /* of the piece of it that was read last */
-    char piece[4096];        /* for text that must be unescaped */
+    size_t piece_room;       /* 0 in formats that are not JSON */
+    char piece[];            /* for text that must be unescaped */
 };
 
 /* For value_next of binary formats: *out becomes the next piece of a string of

@@ -31,8 +31,34 @@ void mf_items_close(struct mf_items *items)
     items->values = NULL;
 }
 
-/* Adds a piece to the text; `ended`: a NUL has ended it before.  Pieces of
- * equal texts are equal, so each one's hash can be the seed of the next. */
+uint64_t mf_item_hash(struct mf_str text, uint64_t seed)
+{
+    while (text.size > MF_ITEM_PART) {
+        seed = mf_text_hash((struct mf_str){ text.at, MF_ITEM_PART }, seed);
+        text.at += MF_ITEM_PART;
+        text.size -= MF_ITEM_PART;
+    }
+    return text.size > 0 ? mf_text_hash(text, seed) : seed;
+}
+
+/* Adds a piece to the hash, which lags behind by a part that is not full. */
+static void hash_piece(struct mf_items *items, struct mf_str piece)
+{
+    while (items->part_size + piece.size > MF_ITEM_PART) {
+        size_t some = MF_ITEM_PART - items->part_size;
+
+        memcpy(items->part + items->part_size, piece.at, some);
+        items->hash = mf_item_hash((struct mf_str){ items->part, MF_ITEM_PART },
+                                   items->hash);
+        items->part_size = 0;
+        piece.at += some;
+        piece.size -= some;
+    }
+    memcpy(items->part + items->part_size, piece.at, piece.size);
+    items->part_size += piece.size;
+}
+
+/* Adds a piece to the text; `ended`: a NUL has ended it before. */
 static void add_piece(struct mf_items *items, struct mf_str piece, bool ended)
 {
     const char *nul = memchr(piece.at, 0, piece.size);
@@ -41,8 +67,12 @@ static void add_piece(struct mf_items *items, struct mf_str piece, bool ended)
     items->has_nul = items->has_nul || nul != NULL;
     if (ended || size == 0)
         return;
-    items->hash = mf_text_hash((struct mf_str){ piece.at, size }, items->hash);
     items->size += size;
+    if (items->whole)
+        items->hash =
+            mf_item_hash((struct mf_str){ piece.at, size }, items->seed);
+    else
+        hash_piece(items, (struct mf_str){ piece.at, size });
 }
 
 /* Keeps the first bytes of a text that comes in pieces: the next one will
@@ -60,14 +90,18 @@ static void take_text(struct mf_items *items, struct mf_value *value)
 {
     items->size = 0;
     items->hash = items->seed;
+    items->part_size = 0;
     items->has_nul = false;
-    items->whole = !value->more;
+    items->whole = !value->more && value->text.size <= MF_ITEM_WHOLE;
     items->text.at = value->text.at;
-    if (value->more)
+    if (!items->whole)
         keep_head(items, value->text);
     add_piece(items, value->text, false);
     while (value->more && mf_values_next(items->values, value) == MF_OK)
         add_piece(items, value->text, items->has_nul);
+    if (items->part_size > 0)
+        items->hash = mf_item_hash(
+            (struct mf_str){ items->part, items->part_size }, items->hash);
     items->text.size = items->whole || items->size < sizeof(items->head)
                            ? (size_t)items->size
                            : sizeof(items->head);
@@ -95,25 +129,33 @@ bool mf_items_next(struct mf_items *items)
 
 /* ---- two texts ---- */
 
+/* One of two texts: the rest of a piece, and whether more of them follow. */
+struct side {
+    struct mf_items items;
+    struct mf_value piece;
+};
+
 /* Opens the array and goes to the first piece of that element. */
 static enum mf_status open_at(struct mf_model *model,
                               const struct mf_meta *meta, uint64_t at,
-                              struct mf_items *items, struct mf_value *piece)
+                              struct side *side)
 {
+    struct mf_items *items = &side->items;
+
     if (mf_items_open(items, model, meta) != MF_OK)
         return model->env->error.status;
     for (uint64_t i = 0; i < at; i++)
         if (!mf_items_next(items))
             break;
     if (model->env->error.status != MF_OK ||
-        mf_values_next(items->values, piece) != MF_OK) {
+        mf_values_next(items->values, &side->piece) != MF_OK) {
         mf_items_close(items);
         return model->env->error.status;
     }
     return MF_OK;
 }
 
-/* The piece without what comes after a NUL, which is then the last one. */
+/* Drops what comes after a NUL, which ends the text. */
 static void cut(struct mf_value *piece)
 {
     const char *nul = memchr(piece->text.at, 0, piece->text.size);
@@ -124,25 +166,41 @@ static void cut(struct mf_value *piece)
     piece->more = false;
 }
 
-/* From their first pieces on.  An empty text has a name of its own. */
-static enum mf_status compare(struct mf_items *left, struct mf_items *right,
-                              struct mf_value *a, struct mf_value *b,
-                              bool *same)
+/* Reads the next piece where the last one is used up. */
+static enum mf_status refill(struct side *side)
+{
+    struct mf_value *piece = &side->piece;
+
+    while (piece->text.size == 0 && piece->more) {
+        if (mf_values_next(side->items.values, piece) != MF_OK)
+            return side->items.values->env->error.status;
+        cut(piece);
+    }
+    return MF_OK;
+}
+
+static void drop(struct mf_str *text, size_t size)
+{
+    text->at += size;
+    text->size -= size;
+}
+
+/* From what is left of their first pieces on, which may differ in size. */
+static enum mf_status compare(struct side *a, struct side *b, bool *same)
 {
     for (;;) {
-        cut(a);
-        cut(b);
-        *same = a->text.size == b->text.size &&
-                memcmp(a->text.at, b->text.at, a->text.size) == 0;
-        if (!*same || (!a->more && !b->more))
+        struct mf_str *left = &a->piece.text, *right = &b->piece.text;
+        size_t size;
+
+        if (refill(a) != MF_OK || refill(b) != MF_OK)
+            return a->items.values->env->error.status;
+        size = left->size < right->size ? left->size : right->size;
+        *same = size > 0 ? memcmp(left->at, right->at, size) == 0
+                         : left->size == right->size;
+        if (!*same || size == 0)
             return MF_OK;
-        if (a->more != b->more) { /* one goes on: with a NUL at once, or not */
-            *same = false;
-            return MF_OK;
-        }
-        if (mf_values_next(left->values, a) != MF_OK ||
-            mf_values_next(right->values, b) != MF_OK)
-            return left->values->env->error.status;
+        drop(left, size);
+        drop(right, size);
     }
 }
 
@@ -161,22 +219,21 @@ enum mf_status mf_items_same(struct mf_model *model, const struct mf_meta *meta,
                              uint64_t a, uint64_t b, bool *same)
 {
     struct mf_empty_name names[2];
-    struct mf_items left, right;
-    struct mf_value first, second;
+    struct side left, right;
     enum mf_status status;
 
     *same = false;
-    if (open_at(model, meta, a, &left, &first) != MF_OK)
+    if (open_at(model, meta, a, &left) != MF_OK)
         return model->env->error.status;
-    if (open_at(model, meta, b, &right, &second) != MF_OK) {
-        mf_items_close(&left);
+    if (open_at(model, meta, b, &right) != MF_OK) {
+        mf_items_close(&left.items);
         return model->env->error.status;
     }
-    name_empty(&first, a, &names[0]);
-    name_empty(&second, b, &names[1]);
-    status = compare(&left, &right, &first, &second, same);
-    mf_items_close(&left);
-    mf_items_close(&right);
+    name_empty(&left.piece, a, &names[0]);
+    name_empty(&right.piece, b, &names[1]);
+    status = compare(&left, &right, same);
+    mf_items_close(&left.items);
+    mf_items_close(&right.items);
     return status;
 }
 

@@ -33,7 +33,7 @@ static void check_part(struct mf_merges *merges, const struct mf_items *merge,
                        const struct mf_token_set *set, enum part part,
                        struct mf_str text)
 {
-    uint64_t hash = mf_text_hash(text, merge->seed);
+    uint64_t hash = mf_item_hash(text, merge->seed);
 
     if (mf_token_set_takes(set, hash) && !mf_token_set_has(set, hash))
         note_unknown(merges, merge, part, text);

@@ -8,43 +8,47 @@
 #include <string.h>
 
 /* A smaller table would mean thousands of passes. */
-#define LEAST_ROOM ((uint64_t)32 * 1024)
+#define LEAST_SLOTS ((size_t)512)
 
-/* Enough for four million tokens at once.  A sparse file can have a billion
+/* Enough for six million tokens at once.  A sparse file can have a billion
  * empty ones. */
-#define MOST_ROOM ((uint64_t)64 * 1024 * 1024)
+#define MOST_SLOTS ((size_t)8 * 1024 * 1024)
 
 /* A share of the hashes is not exactly as large as the others: a deviation is
  * the square root of its tokens. */
 #define MARGIN 64
 
-static uint64_t slots_for(uint64_t count)
+/* Tokens that leave a fifth of the slots free.  A search looks at a few that
+ * are next to each other; a table that is half empty is no faster, for more of
+ * it is outside the cache. */
+static uint64_t tokens_for(size_t slots)
 {
-    return count + count / 8 * 7 + MARGIN;
+    return (slots - MARGIN) / 5 * 4;
+}
+
+static size_t slots_for(uint64_t tokens)
+{
+    return (size_t)(tokens / 4 * 5 + 5 + MARGIN);
 }
 
 enum mf_status mf_token_set_init(struct mf_token_set *set, struct mf_env *env,
                                  uint64_t count, size_t spare)
 {
-    const struct mf_heap *heap = &env->heap;
-    uint64_t room = MOST_ROOM, share = count;
+    size_t left = mf_heap_left(env);
+    struct mf_chunk_size size = { .least = LEAST_SLOTS, .most = MOST_SLOTS };
 
-    *set = (struct mf_token_set){ .env = env, .passes = 1 };
     assert(count <= INT32_MAX);
-    if (heap->limit) {
-        room = heap->limit > heap->live + spare
-                   ? heap->limit - heap->live - spare
-                   : 0;
-        room = room < LEAST_ROOM  ? LEAST_ROOM
-               : room > MOST_ROOM ? MOST_ROOM
-                                  : room;
-    }
-    while (slots_for(share) * sizeof(*set->slot) > room) {
-        set->passes++;
-        share = count / set->passes + MARGIN;
-    }
-    set->slots = (size_t)slots_for(share);
-    set->slot = mf_alloc(env, set->slots * sizeof(*set->slot));
+    *set = (struct mf_token_set){ .env = env };
+    left = left > spare ? left - spare : 0;
+    size.now = left / sizeof(*set->slot);
+    size.now = size.now < size.least  ? size.least
+               : size.now > size.most ? size.most
+                                      : size.now;
+    if (size.now > slots_for(count))
+        size.now = slots_for(count);
+    set->slot = mf_chunk_alloc(env, &size, sizeof(*set->slot));
+    set->slots = size.now;
+    set->passes = (uint32_t)(count / tokens_for(set->slots)) + 1;
     return set->slot ? MF_OK : env->error.status;
 }
 
@@ -89,7 +93,7 @@ bool mf_token_set_add(struct mf_token_set *set, uint64_t hash)
 
     if (*slot != 0)
         return false;
-    /* Half of the table is free, or the seed is known: one slot stays free,
+    /* A fifth of the table is free, or the seed is known: one slot stays free,
      * so that a search ends. */
     if (set->filled + 1 < set->slots) {
         *slot = stored(hash);

@@ -2,9 +2,9 @@
  *
  * token_set.h - which texts are tokens: a set of their hashes
  *
- * Eight bytes for a hash and a table that is half empty: 15 bytes for each
- * token.  What is not in the set is certainly no token.  What is in it nearly
- * certainly is: of 2^18 tokens two have the same 64 bits once in 2^28
+ * Eight bytes for a hash and a table of which a fifth is empty: 10 bytes for
+ * each token.  What is not in the set is certainly no token.  What is in it
+ * nearly certainly is: of 2^18 tokens two have the same 64 bits once in 2^28
  * vocabularies, and nobody can prepare them without the seed.
  *
  * Where that is more memory than there is, the set has several passes, each
@@ -13,7 +13,7 @@
 #ifndef MF_LIB_TOKEN_SET_H
 #define MF_LIB_TOKEN_SET_H
 
-#include "lib/base/heap.h"
+#include "lib/base/chunk.h"
 
 struct mf_token_set {
     struct mf_env *env;
@@ -22,8 +22,8 @@ struct mf_token_set {
     uint32_t pass, passes;
 };
 
-/* For count tokens.  The heap's limit, if any, decides on the passes; the set
- * leaves `spare` bytes of it. */
+/* For count tokens.  Memory decides on the passes; the set leaves `spare` bytes
+ * of what is left. */
 enum mf_status mf_token_set_init(struct mf_token_set *set, struct mf_env *env,
                                  uint64_t count, size_t spare);
 void mf_token_set_release(struct mf_token_set *set);

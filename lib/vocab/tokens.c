@@ -10,8 +10,8 @@
 #include "lib/base/str.h"
 #include "lib/vocab/parts.h"
 
-/* Two windows of values.c, and what goes with them. */
-#define SPARE ((size_t)64 * 1024)
+/* Two of values.c with the least of windows. */
+#define SPARE (2 * (sizeof(struct mf_values) + MF_WINDOW_LEAST))
 
 /* Tokens of equal hash that are kept to compare their texts.  One is enough,
  * unless hashes collide. */

@@ -9,7 +9,8 @@
  *   pieces, so that all threads work on it and a stop is noticed soon.  Small
  *   ones that are neighbours in both files become one piece: a million tensors
  *   of 32 bytes took 27 s as a piece each, and take 2 s.
- * - Pieces are collected and run up to PIECES at a time.  Some things cannot be
+ * - Pieces are collected and run up to PIECES at a time, fewer where memory is
+ *   short.  Some things cannot be
  *   shared by two runs: the importance weights of a tensor (one buffer, so the
  *   pieces of the tensor before must be done), and a type with one scale for
  * the whole tensor, which has to be read twice, once for its largest value.
@@ -33,7 +34,7 @@ struct transfer {
     struct mf_crew *crew;
     const struct mf_isa *isa;
     struct mf_piece *piece;
-    size_t count;
+    size_t count, room;
     bool joined;    /* the piece added last was joined to the one before */
     float *weights; /* importance, of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
@@ -93,7 +94,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
             mf_next_part(transfer->crew->env, piece.span.size - piece.at, most);
         piece.to = to + piece.at / in * out;
         if (piece.size == 0 ||
-            (transfer->count == PIECES && run(transfer) != MF_OK))
+            (transfer->count == transfer->room && run(transfer) != MF_OK))
             return transfer->crew->env->error.status;
         transfer->piece[transfer->count++] = piece;
     }
@@ -124,9 +125,12 @@ static enum mf_status make_weight_room(struct transfer *transfer, size_t count)
     transfer->weight_count = 0;
     if (count <= transfer->weight_room)
         return MF_OK;
-    moved = mf_env_resize(env, transfer->weights,
-                          transfer->weight_room * sizeof(*moved),
-                          count * sizeof(*moved));
+    do {
+        mf_clear_error(env);
+        moved = mf_env_resize(env, transfer->weights,
+                              transfer->weight_room * sizeof(*moved),
+                              count * sizeof(*moved));
+    } while (!moved && mf_crew_shrink(transfer->crew));
     if (!moved)
         return env->error.status;
     transfer->weights = moved;
@@ -416,7 +420,8 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
     transfer.isa = mf_isa_choose(outputs->env);
     if (!transfer.isa)
         return outputs->env->error.status;
-    transfer.piece = mf_alloc(outputs->env, PIECES * sizeof(*transfer.piece));
+    transfer.piece = mf_chunk_table(outputs->env, PIECES,
+                                    sizeof(*transfer.piece), &transfer.room);
     if (!transfer.piece)
         return outputs->env->error.status;
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
@@ -427,6 +432,7 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
         status = run(&transfer);
     mf_release(outputs->env, transfer.weights,
                transfer.weight_room * sizeof(*transfer.weights));
-    mf_release(outputs->env, transfer.piece, PIECES * sizeof(*transfer.piece));
+    mf_release(outputs->env, transfer.piece,
+               transfer.room * sizeof(*transfer.piece));
     return status;
 }
