@@ -223,6 +223,10 @@ struct mf_options {
 struct mf_heap_stats {
     size_t live, peak;    /* bytes allocated now, and at most */
     uint64_t allocations; /* successful calls that allocated or moved a block */
+    uint64_t total_bytes; /* of all these calls together */
+    size_t live_blocks;   /* allocated now */
+    size_t peak_blocks;   /* when live was peak; if more than once, the last
+                             time */
 };
 
 struct mf_io_stats {

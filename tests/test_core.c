@@ -27,6 +27,43 @@ static void heap_counts_live_and_peak(void **state)
     assert_int_equal(now.live, before.live);
 }
 
+static void heap_counts_blocks_and_all_bytes(void **state)
+{
+    struct mf_heap_stats before, now;
+    void *one, *two;
+
+    (void)state;
+    mf_env_heap(env, &before);
+    one = mf_alloc(env, 1000);
+    two = mf_alloc(env, 500);
+    two = mf_env_resize(env, two, 500, 5000);
+    mf_release(env, one, 1000);
+    one = mf_alloc(env, 600);
+    mf_env_heap(env, &now);
+    assert_int_equal(now.total_bytes - before.total_bytes, 7100);
+    assert_int_equal(now.live_blocks - before.live_blocks, 2);
+    assert_int_equal(now.peak - before.live, 6000);
+    assert_int_equal(now.peak_blocks - before.live_blocks, 2);
+    mf_release(env, one, 600);
+    one = mf_alloc(env, 400);
+    two = mf_env_resize(env, two, 5000, 5599);
+    mf_env_heap(env, &now); /* one byte below the peak */
+    assert_int_equal(now.peak - before.live, 6000);
+    two = mf_env_resize(env, two, 5599, 5500);
+    {
+        void *three = mf_alloc(env, 100); /* the peak again, in three blocks */
+
+        mf_env_heap(env, &now);
+        assert_int_equal(now.peak - before.live, 6000);
+        assert_int_equal(now.peak_blocks - before.live_blocks, 3);
+        mf_release(env, three, 100);
+    }
+    mf_release(env, one, 400);
+    mf_release(env, two, 5500);
+    mf_env_heap(env, &now);
+    assert_int_equal(now.live_blocks, before.live_blocks);
+}
+
 static void first_error_stays(void **state)
 {
     (void)state;
@@ -455,6 +492,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(heap_counts_live_and_peak),
+        WITH_ENV(heap_counts_blocks_and_all_bytes),
         WITH_ENV(first_error_stays),
         WITH_ENV(a_refusal_has_its_rules_id_and_status),
         WITH_ENV(quoted_names_are_printable_and_short),

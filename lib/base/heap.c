@@ -53,6 +53,21 @@ static uint64_t hash_seed(const void *place)
            (uint64_t)(uintptr_t)place;
 }
 
+/* A block of old_size bytes (0: a new one) has new_size (0: it was freed). */
+static void count(struct mf_heap *heap, size_t old_size, size_t new_size)
+{
+    heap->live += new_size - old_size;
+    heap->live_blocks += (size_t)(old_size == 0) - (size_t)(new_size == 0);
+    if (new_size == 0)
+        return;
+    heap->allocations++;
+    heap->total_bytes += new_size;
+    if (heap->live >= heap->peak) {
+        heap->peak = heap->live;
+        heap->peak_blocks = heap->live_blocks;
+    }
+}
+
 struct mf_env *mf_env_new(const struct mf_options *options)
 {
     struct mf_options known;
@@ -72,8 +87,7 @@ struct mf_env *mf_env_new(const struct mf_options *options)
     env = heap.allocator.resize(heap.allocator.user, NULL, 0, sizeof(*env));
     if (!env)
         return NULL;
-    heap.live = heap.peak = sizeof(*env);
-    heap.allocations = 1;
+    count(&heap, 0, sizeof(*env));
     *env = (struct mf_env){ .heap = heap,
                             .progress = options->progress,
                             .progress_user = options->progress_user,
@@ -89,8 +103,12 @@ void mf_env_free(struct mf_env *env)
 {
     if (!env)
         return;
-    assert(env->heap.live == sizeof(*env)); /* every model was closed */
-    env->heap.allocator.resize(env->heap.allocator.user, env, sizeof(*env), 0);
+
+    struct mf_heap heap = env->heap;
+
+    heap.allocator.resize(heap.allocator.user, env, sizeof(*env), 0);
+    /* Every model was closed.  A profile has named those that were not. */
+    assert(heap.live == sizeof(*env));
 }
 
 void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
@@ -103,6 +121,9 @@ void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
     out->live = env->heap.live;
     out->peak = env->heap.peak;
     out->allocations = env->heap.allocations;
+    out->total_bytes = env->heap.total_bytes;
+    out->live_blocks = env->heap.live_blocks;
+    out->peak_blocks = env->heap.peak_blocks;
 }
 
 void mf_env_io(const struct mf_env *env, struct mf_io_stats *out)
@@ -148,7 +169,6 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
     }
 
     struct mf_heap *heap = &env->heap;
-    size_t others = heap->live - old_size;
     void *moved;
 
     assert(heap->live >= old_size);
@@ -161,11 +181,7 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
                 "the system has no %zu bytes of memory left", new_size);
         return NULL;
     }
-    heap->live = others + new_size;
-    if (new_size > 0)
-        heap->allocations++;
-    if (heap->live > heap->peak)
-        heap->peak = heap->live;
+    count(heap, old_size, new_size);
     return moved;
 }
 

@@ -14,7 +14,8 @@
 struct mf_heap {
     struct mf_allocator allocator;
     size_t live, peak, limit; /* limit 0: unlimited */
-    uint64_t allocations;
+    size_t live_blocks, peak_blocks;
+    uint64_t allocations, total_bytes;
     size_t (*memory_left)(void *user); /* of the program, or NULL */
     void *memory_left_user;
 };
