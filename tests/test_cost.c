@@ -212,13 +212,17 @@ static struct cost open_and_look(struct bytes model_bytes, size_t tensors)
     return cost;
 }
 
-static struct cost cost_of(const char *format, size_t tensors)
+static struct bytes make(const char *format, size_t tensors)
 {
     if (strcmp(format, "gguf") == 0)
-        return open_and_look(make_gguf(tensors, 10), tensors);
-    if (strcmp(format, "apr") == 0)
-        return open_and_look(make_apr(tensors), tensors);
-    return open_and_look(make_safetensors(tensors), tensors);
+        return make_gguf(tensors, 10);
+    return strcmp(format, "apr") == 0 ? make_apr(tensors)
+                                      : make_safetensors(tensors);
+}
+
+static struct cost cost_of(const char *format, size_t tensors)
+{
+    return open_and_look(make(format, tensors), tensors);
 }
 
 /* The number of allocations is the same for 2 tensors and for 20,000: the
@@ -237,6 +241,51 @@ static void allocations_are_constant(void **state)
         for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
             assert_int_equal(cost_of(promised[f].format, counts[i]).allocations,
                              promised[f].allocations);
+}
+
+/* Allocations of a plan to convert a model to another format. */
+static uint64_t plan_cost(const char *from, size_t tensors, const char *to)
+{
+    const struct mf_convert_options options = {
+        .size = sizeof(options), .format = to, .lossy = true, .dry_run = true
+    };
+    struct bytes bytes = make(from, tensors);
+    struct mf_env *env = mf_env_new(NULL);
+    struct mf_heap_stats before, after;
+    struct mf_model *model;
+
+    assert_int_equal(
+        mf_model_open_memory(env, "memory", bytes.at, bytes.size, NULL, &model),
+        MF_OK);
+    mf_env_heap(env, &before);
+    if (mf_model_convert(model, "/tmp/planned", &options, NULL) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    mf_env_heap(env, &after);
+    mf_model_close(model);
+    mf_env_free(env);
+    free(bytes.at);
+    return after.allocations - before.allocations;
+}
+
+/* The file, its texts, tensors and their shapes in the other order; metadata of
+ * GGUF takes four more. */
+static void plans_are_constant(void **state)
+{
+    static const struct {
+        const char *from, *to;
+        uint64_t allocations;
+    } promised[] = { { "gguf", "apr", 8 },
+                     { "gguf", "safetensors", 8 },
+                     { "apr", "gguf", 4 },
+                     { "safetensors", "gguf", 4 } };
+    static const size_t counts[] = { 16, 64, 256, 1024, 4096, 20000 };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(promised); i++)
+        for (size_t j = 0; j < COUNT(counts); j++)
+            assert_int_equal(
+                plan_cost(promised[i].from, counts[j], promised[i].to),
+                promised[i].allocations);
 }
 
 /* The window, a few tables, and 160 bytes for each tensor and its name. */
@@ -280,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_constant),
+        cmocka_unit_test(plans_are_constant),
         cmocka_unit_test(heap_per_tensor),
         cmocka_unit_test(bytes_read),
         cmocka_unit_test(vocabulary_is_walked),

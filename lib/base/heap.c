@@ -12,8 +12,8 @@
 #include "lib/base/options.h"
 
 /* The first chunk is large enough for the metadata of a usual model; a model of
- * three keys does not notice it.  Later ones are small, or an arena that has
- * just been filled exactly would cost 16 KiB more for the next byte. */
+ * three keys does not notice it.  The next one is small, or an arena that was
+ * filled exactly would take 16 KiB for one byte more. */
 #define FIRST_CHUNK ((size_t)16 * 1024)
 #define NEXT_CHUNK  ((size_t)2 * 1024)
 
@@ -229,14 +229,27 @@ enum mf_status mf_arena_reserve(struct mf_arena *arena, size_t size)
     return add_chunk(arena, size) ? MF_OK : arena->env->error.status;
 }
 
-/* The size of the next chunk: it grows with what there is, so that very much is
- * not very many chunks. */
+/* Chunks grow with what there is, so that very much is not very many chunks: by
+ * a quarter, and from 64 KiB on more slowly, down to an eighth. */
+static size_t next_chunk(const struct mf_chunk *chunk)
+{
+    size_t quarter, eighth;
+
+    if (!chunk)
+        return FIRST_CHUNK;
+    quarter = chunk->total / 4 < FIRST_CHUNK ? chunk->total / 4 : FIRST_CHUNK;
+    eighth = chunk->total / 8;
+    if (quarter < NEXT_CHUNK)
+        return NEXT_CHUNK;
+    return quarter > eighth ? quarter : eighth;
+}
+
+/* The size of the next chunk, less where memory is limited. */
 static size_t chunk_size(const struct mf_arena *arena, size_t at_least)
 {
     size_t share = mf_heap_left(arena->env) / CHUNK_SHARE;
-    size_t wanted = arena->chunk ? arena->chunk->total / 8 : FIRST_CHUNK;
+    size_t wanted = next_chunk(arena->chunk);
 
-    wanted = wanted > NEXT_CHUNK ? wanted : NEXT_CHUNK;
     share = share > CHUNK_LEAST ? share : CHUNK_LEAST;
     wanted = wanted < share ? wanted : share;
     return wanted > at_least ? wanted : at_least;

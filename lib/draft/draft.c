@@ -30,21 +30,25 @@ void mf_draft_release(struct mf_draft *draft)
     *draft = (struct mf_draft){ 0 };
 }
 
-/* Makes room for one more row, by doubling.  False after mf_fail. */
-static bool make_room(struct mf_env *env, void **rows, size_t *room,
-                      size_t count, size_t size)
+/* False after mf_fail. */
+static bool resize(struct mf_env *env, void **rows, size_t *room, size_t more,
+                   size_t size)
 {
-    size_t more = *room > 0 ? *room * 2 : 16;
-    void *moved;
+    void *moved = mf_env_resize(env, *rows, *room * size, more * size);
 
-    if (count < *room)
-        return true;
-    moved = mf_env_resize(env, *rows, *room * size, more * size);
     if (!moved)
         return false;
     *rows = moved;
     *room = more;
     return true;
+}
+
+/* Makes room for one more row, by doubling.  False after mf_fail. */
+static bool make_room(struct mf_env *env, void **rows, size_t *room,
+                      size_t count, size_t size)
+{
+    return count < *room ||
+           resize(env, rows, room, *room > 0 ? *room * 2 : 16, size);
 }
 
 struct mf_entry *mf_draft_add_entry(struct mf_draft *draft)
@@ -57,6 +61,18 @@ struct mf_entry *mf_draft_add_entry(struct mf_draft *draft)
     draft->entry = rows;
     draft->entry[draft->entry_count] = (struct mf_entry){ 0 };
     return &draft->entry[draft->entry_count++];
+}
+
+enum mf_status mf_draft_reserve(struct mf_draft *draft, size_t count)
+{
+    void *rows = draft->tensor;
+
+    if (draft->tensor_count + count > draft->tensor_room &&
+        !resize(draft->env, &rows, &draft->tensor_room,
+                draft->tensor_count + count, sizeof(*draft->tensor)))
+        return draft->env->error.status;
+    draft->tensor = rows;
+    return MF_OK;
 }
 
 struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft)

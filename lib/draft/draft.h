@@ -153,6 +153,9 @@ void mf_draft_release(struct mf_draft *draft);
 struct mf_entry *mf_draft_add_entry(struct mf_draft *draft);
 struct mf_draft_tensor *mf_draft_add_tensor(struct mf_draft *draft);
 
+/* Room for so many tensors more; others can still be added. */
+enum mf_status mf_draft_reserve(struct mf_draft *draft, size_t count);
+
 /* The entry of that key, or NULL. */
 struct mf_entry *mf_draft_find(const struct mf_draft *draft, const char *key);
 

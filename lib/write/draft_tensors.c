@@ -33,6 +33,15 @@ static enum mf_status check_size(const struct mf_draft *draft,
                    record->size);
 }
 
+/* Whether the shape must be copied, in the draft's order. */
+static bool is_reversed(const struct mf_draft *draft,
+                        const struct mf_model *model,
+                        const struct mf_record *record)
+{
+    return draft->format->fastest_first != model->info.fastest_first &&
+           record->rank > 1;
+}
+
 /* Dimensions in the draft's order; a copy in the arena where that differs. */
 static const uint64_t *dims_of(struct mf_draft *draft,
                                const struct mf_model *model,
@@ -40,8 +49,7 @@ static const uint64_t *dims_of(struct mf_draft *draft,
 {
     uint64_t *dim;
 
-    if (draft->format->fastest_first == model->info.fastest_first ||
-        record->rank < 2)
+    if (!is_reversed(draft, model, record))
         return record->dim;
     dim = mf_arena_take(&draft->arena, record->rank * sizeof(*dim));
     for (uint32_t i = 0; dim && i < record->rank; i++)
@@ -172,12 +180,31 @@ static enum mf_status choose_type(struct mf_draft *draft,
                : check_size(draft, record);
 }
 
+/* Memory for all tensors at once: the number of allocations does not depend on
+ * theirs. */
+static enum mf_status reserve(struct mf_draft *draft,
+                              const struct mf_model *model,
+                              const struct mf_renaming *renaming, size_t first,
+                              size_t count)
+{
+    /* Some names come with a tensor of factors (rope.h). */
+    enum mf_status status = mf_draft_reserve(draft, count + (renaming != NULL));
+    size_t dims = 0;
+
+    for (size_t i = first; i < first + count; i++)
+        if (is_reversed(draft, model, &model->index.tensor[i]))
+            dims += model->index.tensor[i].rank;
+    if (status == MF_OK && dims > 0)
+        status = mf_arena_reserve(&draft->arena, dims * sizeof(uint64_t));
+    return status;
+}
+
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count)
 {
-    enum mf_status status = MF_OK;
+    enum mf_status status = reserve(draft, model, renaming, first, count);
 
     for (size_t i = 0; i < count && status == MF_OK; i++) {
         size_t before = draft->tensor_count;

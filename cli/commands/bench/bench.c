@@ -34,6 +34,9 @@ static const struct option table[] = {
     OPTION_LIST("--work", "WORK", bench_options.works,
                 "what a round of --leak-check does: open, validate, hash, "
                 "convert, quantize (default all); can be repeated"),
+    OPTION_FLAG("--alloc", bench_options.alloc,
+                "count what single operations allocate, on models of 16 to "
+                "4096 tensors that it makes"),
     OPTION_FLAG("--csv", bench_options.csv,
                 "print comma-separated values instead of tables"),
     { 0 },
@@ -78,6 +81,8 @@ static bool is_usable(struct run *run)
         report_usage(run, "'--json' and '--csv' cannot both be given");
     else if (options->works.count > 0 && !options->leak_check)
         report_usage(run, "'--work' is for '--leak-check'");
+    else if (options->leak_check && options->alloc)
+        report_usage(run, "'--leak-check' and '--alloc' cannot both be given");
     else if (options->leak_check)
         return bench_leak_is_usable(run) && mixes_are_known(run);
     else if (options->rounds > ROUNDS_MAX)
@@ -87,6 +92,9 @@ static bool is_usable(struct run *run)
                      size_text(SIZE_LIMIT).at);
     else if (run->operand_count == 0 && options->mixes.count > 0)
         report_usage(run, "'--quantize' requires the argument MODEL");
+    else if (run->operand_count > 0 && options->alloc)
+        report_usage(run, "'--alloc' makes its own models: remove '%.60s'",
+                     run->operand[0]);
     else
         return kernels_are_known(run) && mixes_are_known(run);
     return false;
@@ -105,9 +113,13 @@ static void measure_model(struct run *run, struct mf_model *model)
 static void measure_kernels(struct run *run)
 {
     answer_begin(run);
-    if (bench_options.csv)
-        bench_csv_heading(run);
-    bench_kernels(run);
+    if (bench_options.alloc) {
+        bench_alloc(run);
+    } else {
+        if (bench_options.csv)
+            bench_csv_heading(run);
+        bench_kernels(run);
+    }
     answer_finish(run);
     out_flush(&run->out);
     /* main prints the closing line only after a file was read. */
@@ -144,6 +156,7 @@ const struct command command_bench = {
                 "instruction set\n"
                 "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
                 "modelfile bench model.gguf --leak-check --rounds 1000\n"
+                "modelfile bench --alloc\n"
                 "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench "
                 "model.gguf\n",
     .exit_no = "--leak-check: something grows from round to round",

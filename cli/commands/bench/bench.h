@@ -3,8 +3,9 @@
  * bench.h - the parts of modelfile bench: options, times, rows of results
  *
  * kernels.c measures codecs, model.c whole operations on a model, peers.c whole
- * programs, leak.c what grows.  measure.c has what they need to time things,
- * folder.c where they write; tables.c prints.
+ * programs, leak.c what grows, alloc.c what single operations allocate
+ * (probe.h). measure.c has what they need to time things, folder.c where they
+ * write; tables.c prints.
  */
 #ifndef MF_CLI_BENCH_H
 #define MF_CLI_BENCH_H
@@ -16,7 +17,7 @@ struct bench_options {
     uint64_t size;   /* bytes of floats for kernels; likewise */
     const char *isa; /* NULL: all */
     struct text_list types, mixes, works;
-    bool csv, leak_check;
+    bool csv, leak_check, alloc;
 };
 extern struct bench_options bench_options; /* measure.c */
 
@@ -102,6 +103,13 @@ const struct bench_folder *bench_folder_begin(struct run *run);
  * program removes what that has not finished. */
 void bench_folder_env(struct mf_env *env);
 
+/* A signal that ends the program removes the files, at most 16, that are in it
+ * now. */
+void bench_folder_note(void);
+
+/* Removes all files in it, also what peers have left. */
+void bench_folder_empty(void);
+
 /* Removes it, with all that is in it. */
 void bench_folder_end(struct run *run);
 
@@ -120,6 +128,11 @@ void bench_end_peer(void);
 /* times has room for `room` times of each of two programs. */
 void bench_peers(struct run *run, const struct bench_folder *folder,
                  double *times, size_t room);
+
+/* ---- alloc.c ---- */
+
+/* What single operations allocate, on models that it makes. */
+void bench_alloc(struct run *run);
 
 /* ---- model.c ---- */
 

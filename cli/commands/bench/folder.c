@@ -16,6 +16,9 @@
 #include "cli/report.h"
 
 static struct bench_folder folder;
+/* For remove_all: names of files, and the folder in which they are. */
+static char further[16][64];
+static int further_in = -1;
 static struct mf_env *volatile working;
 
 static const char *temporary(void)
@@ -30,7 +33,7 @@ void bench_allow_writes(struct run *run)
 {
     if (run->operand_count > 0 && bench_has_peers())
         run->sandbox.off = "other programs are run";
-    else if (run->operand_count > 0)
+    else if (run->operand_count > 0 || bench_options.alloc)
         sandbox_allow_folder(&run->sandbox, temporary());
 }
 
@@ -41,6 +44,9 @@ static void remove_all(void)
     bench_end_peer();
     unlink(folder.ours);
     unlink(folder.theirs);
+    for (size_t i = 0;
+         i < sizeof(further) / sizeof(*further) && further_in >= 0; i++)
+        unlinkat(further_in, further[i], 0);
     rmdir(folder.path);
 }
 
@@ -68,17 +74,42 @@ void bench_folder_env(struct mf_env *env)
     working = env;
 }
 
-/* With whatever peers have left in it. */
-void bench_folder_end(struct run *run)
+void bench_folder_note(void)
 {
-    DIR *open = opendir(folder.path);
+    DIR *stream = opendir(folder.path);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    if (!stream)
+        return;
+    if (further_in < 0)
+        further_in = open(folder.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (count < sizeof(further) / sizeof(*further) &&
+           (entry = readdir(stream)) != NULL)
+        if (entry->d_name[0] != '.' &&
+            strlen(entry->d_name) < sizeof(further[0]))
+            strcpy(further[count++], entry->d_name);
+    closedir(stream);
+}
+
+void bench_folder_empty(void)
+{
+    DIR *stream = opendir(folder.path);
     const struct dirent *entry;
 
-    while (open && (entry = readdir(open)) != NULL)
-        unlinkat(dirfd(open), entry->d_name, 0);
-    if (open)
-        closedir(open);
+    while (stream && (entry = readdir(stream)) != NULL)
+        unlinkat(dirfd(stream), entry->d_name, 0);
+    if (stream)
+        closedir(stream);
+}
+
+void bench_folder_end(struct run *run)
+{
+    bench_folder_empty();
     if (rmdir(folder.path) != 0)
         report_output(run, folder.path, strerror(errno));
+    if (further_in >= 0)
+        close(further_in);
+    further_in = -1;
     progress_at_end(NULL);
 }
