@@ -41,6 +41,16 @@ static void *default_resize(void *user, void *block, size_t old_size,
     return realloc(block, new_size);
 }
 
+/* A compiler may drop a malloc whose block it never sees used. */
+bool mf_heap_system_has(size_t size)
+{
+    void *volatile block = malloc(size);
+    bool has = block != NULL;
+
+    free(block);
+    return has;
+}
+
 /* Names are hashed with a number that a file's author cannot know: the clock
  * and, where the system scatters addresses, the heap's place. */
 static uint64_t hash_seed(const void *place)

@@ -40,6 +40,10 @@ struct mf_env {
  * asks before it allocates.  The next request may still be refused. */
 size_t mf_heap_left(const struct mf_env *env);
 
+/* Whether the C library, not the env's allocator, has that many bytes: for
+ * OpenMP, which ends the program when it gets no memory. */
+bool mf_heap_system_has(size_t size);
+
 static inline void *mf_alloc(struct mf_env *env, size_t size)
 {
     return mf_env_resize(env, NULL, 0, size);
