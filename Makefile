@@ -126,6 +126,10 @@ $(BUILD)/%.o: %.c
 
 $(BUILD)/lib/base/threads.o: private OWN := $(THREADS)
 
+# For the fingerprint of a record.
+$(BUILD)/cli/build.o: private OWN := \
+    -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
+
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
 ifneq (,$(X86_64))
@@ -220,7 +224,9 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
-$(BUILD)/tests/test_record: $(BUILD)/cli/latency.o
+$(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
+    fingerprint latency out sha256)
+$(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
 $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 
 # The symbol is there before the archive is looked at.

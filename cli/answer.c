@@ -6,9 +6,11 @@
 
 #include "cli/cost.h"
 #include "cli/json.h"
+#include "cli/record.h"
 
 void answer_begin(struct run *run)
 {
+    record_sample_begin();
     if (!run->options->json)
         return;
     mf_json_begin(&run->json, '{');
@@ -18,6 +20,7 @@ void answer_begin(struct run *run)
 
 void answer_end(struct run *run)
 {
+    record_sample_end(run);
     if (!run->options->json)
         return;
     run->answering = false;

@@ -104,6 +104,7 @@ enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 struct options {
     bool json, quiet, stats, help, no_sandbox; /* every command */
     unsigned colour;                           /* enum colour; likewise */
+    const char *record, *power, *power_root;   /* likewise; NULL: not given */
     uint64_t max_memory; /* bytes; likewise; 0: no limit */
     uint64_t threads;    /* 0: one per processor */
     unsigned progress;   /* enum progress */

@@ -75,6 +75,7 @@ struct run {
     const struct command *const *commands; /* all of them; ends with NULL */
     const struct command *command;         /* this one */
     struct options *options;
+    struct mf_str command_line; /* its words as given, a NUL after each */
     char **operand;
     size_t operand_count;
     struct mf_env *env;

@@ -16,6 +16,7 @@
 
 #include "cli/answer.h"
 #include "cli/json.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 const char *inputs_path(const char *operand)
@@ -178,8 +179,10 @@ static enum mf_status try_open(struct run *run, const char *path,
     enum mf_status status =
         mf_model_open(run->env, inputs_path(path), &options, out);
 
-    if (status == MF_OK)
+    if (status == MF_OK) {
         run->size += mf_model_info(*out)->file_size;
+        record_model(*out);
+    }
     return status;
 }
 

@@ -19,6 +19,7 @@
 #include "cli/find.h"
 #include "cli/help.h"
 #include "cli/progress.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 static struct run run; /* holds the output buffer: too large for the stack */
@@ -56,6 +57,7 @@ static void enter_sandbox(void)
     sandbox_begin(&run.sandbox, options->no_sandbox ? "--no-sandbox" : NULL);
     if (run.command->writes && !options->help && !options->dry_run)
         run.command->writes(&run);
+    record_allow(&run.sandbox);
     sandbox_enter(&run.sandbox);
 }
 
@@ -92,12 +94,14 @@ static void execute(int count, char **arguments)
     if (words < 0)
         return;
     run.operand = arguments; /* operands move to the front of it */
-    if (!args_parse(&run, count - words, arguments + words))
+    if (!args_parse(&run, count - words, arguments + words) ||
+        !record_open(&run))
         return;
     budget_begin(&run);
     enter_sandbox();
     if (!make_env())
         return;
+    record_begin(&run);
     set_colour();
     if (run.options->help)
         help_command(&run, run.command);
@@ -113,9 +117,23 @@ static void finish(void)
         report_lost(&run);
     else if (run.out.stopped)
         report_stopped(&run);
-    else if (run.env && !run.out.closed && run.size + (uint64_t)run.code > 0 &&
-             run.code != EXIT_USAGE)
+    record_close(&run);
+    if (!run.out.error && !run.out.stopped && run.env && !run.out.closed &&
+        run.size + (uint64_t)run.code > 0 && run.code != EXIT_USAGE)
         cost_close(&run);
+}
+
+/* The words are in memory one after the other, and stay so when options and
+ * operands are put in order. */
+static struct mf_str command_line(int count, char **arguments)
+{
+    const char *end = count > 0 ? arguments[0] : "";
+
+    for (int i = 0; i < count && arguments[i] == end; i++)
+        end += strlen(end) + 1;
+    return count > 0
+               ? (struct mf_str){ arguments[0], (size_t)(end - arguments[0]) }
+               : (struct mf_str){ "", 0 };
 }
 
 int main(int count, char **arguments)
@@ -125,6 +143,7 @@ int main(int count, char **arguments)
     clock_gettime(CLOCK_MONOTONIC, &run.started);
     run.commands = commands;
     run.options = &shared_options;
+    run.command_line = command_line(count, arguments);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file size limit is an error like others */
     if (!out_hold_standard()) {

@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/record.h"
+
 /* How long the library may take to end by itself. */
 #define DEADLINE_NS 80000000
 
@@ -235,6 +237,7 @@ bool progress_update(void *user, const struct mf_progress *progress)
 
     if (stopped_by)
         return false;
+    record_tick(run->env);
     if (progress->total == 0)
         return true;
     clock_gettime(CLOCK_MONOTONIC, &now);

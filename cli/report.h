@@ -38,6 +38,9 @@ void report_memory(struct run *run, const char *file);
  * member of the object that is open. */
 void report_output(struct run *run, const char *file, const char *why);
 
+/* The same before an answer has begun. */
+void report_output_alone(struct run *run, const char *file, const char *why);
+
 /* A standard stream is closed and /dev/null cannot replace it. */
 void report_no_null(struct run *run);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/answer.h"
+#include "cli/build.h"
 #include "cli/cli.h"
 #include "cli/formats.h"
 #include "cli/json.h"
@@ -64,17 +65,6 @@ static void types_json(struct run *run)
     mf_json_end(&run->json, ']');
 }
 
-static const char *compiler(void)
-{
-#if defined(__clang__)
-    return "clang " __clang_version__;
-#elif defined(__GNUC__)
-    return "gcc " __VERSION__;
-#else
-    return "unknown";
-#endif
-}
-
 /* What is in force in this run, as in any other. */
 static void sandbox_json(struct run *run)
 {
@@ -100,7 +90,7 @@ static void version(struct run *run)
     }
     answer_begin(run);
     json_text(run, "version", mf_version());
-    json_text(run, "compiler", compiler());
+    json_text(run, "compiler", build_compiler());
     sandbox_json(run);
     formats_json(run);
     types_json(run);

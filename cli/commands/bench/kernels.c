@@ -7,7 +7,11 @@
  * through buffers larger than any cache, and a round continues where the last
  * one ended, so that data come from memory and not from a cache.
  */
+#include <math.h>
+#include <stdio.h>
+
 #include "cli/commands/bench/bench.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 #define COLUMNS       ((size_t)4096) /* the width of a model of 7B */
@@ -151,6 +155,9 @@ static bool measure(struct round *round, struct team *team,
     for (size_t i = 0; i < rounds && taken > 0; i++) {
         taken = run_round(round, team, count);
         rates[i] = (double)(count * BATCH * sizeof(float)) / taken;
+        record_sample(bench->run, taken,
+                      round->work >= ENCODE ? (uint64_t)taken : 0,
+                      count * BATCH);
         for (size_t j = 0; j < count; j++)
             times[used++] =
                 (double)(bench->stretch[j].end - bench->stretch[j].start);
@@ -160,6 +167,23 @@ static bool measure(struct round *round, struct team *team,
     row->rate = bench_percentile(rates, rounds, 50);
     mf_env_resize(team->env, times, size, 0);
     return taken > 0;
+}
+
+/* "decode_q4_k_avx2_t2" */
+static void record_row(const struct bench_row *row)
+{
+    char setting[80];
+
+    snprintf(setting, sizeof(setting), "%s%s%s%s%s_t%zu", row->work,
+             row->type ? "_" : "", row->type ? row->type : "",
+             row->isa ? "_" : "", row->isa ? row->isa : "", row->threads);
+    record_result(&(struct record_result){ .setting = setting,
+                                           .coherence_delta = NAN,
+                                           .kv_cache_reduction = NAN,
+                                           .peak_mem_reduction = NAN,
+                                           .energy_reduction = NAN,
+                                           .p95_latency_us = row->p95 / 1e3,
+                                           .accuracy = NAN });
 }
 
 static bool measure_row(struct bench *bench, const struct mf_kernel *kernel,
@@ -179,6 +203,7 @@ static bool measure_row(struct bench *bench, const struct mf_kernel *kernel,
     else if (work >= ENCODE)
         row.share = row.rate / team->rate[COPY];
     bench_print(bench->run, BENCH_KERNELS, &row);
+    record_row(&row);
     return true;
 }
 
@@ -379,6 +404,7 @@ void bench_kernels(struct run *run)
 {
     struct bench bench = { .run = run };
 
+    record_own_samples();
     bench_begin(run, BENCH_KERNELS);
     if (make_teams(&bench) && allocate(&bench))
         measure_all(&bench);

@@ -6,6 +6,7 @@
 #include "cli/commands/bench/bench.h"
 #include "cli/latency.h"
 #include "cli/progress.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 struct bench_options bench_options;
@@ -18,10 +19,13 @@ uint64_t bench_now(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
+static struct mf_env *newest;
+
 static bool go_on(void *user, const struct mf_progress *progress)
 {
     (void)user;
     (void)progress;
+    record_tick(newest);
     return progress_signal() == 0;
 }
 
@@ -36,6 +40,7 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     env = mf_env_new(&options);
     if (!env)
         report_no_env(run);
+    newest = env;
     return env;
 }
 
@@ -43,6 +48,8 @@ void bench_env_done(struct run *run, const struct mf_env *env)
 {
     struct mf_io_stats io;
 
+    if (newest == env)
+        newest = NULL;
     mf_env_io(env, &io);
     run->other_io.bytes_read += io.bytes_read;
     run->other_io.bytes_written += io.bytes_written;

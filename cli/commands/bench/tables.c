@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/commands/bench/bench.h"
+#include "cli/csv.h"
 #include "cli/json.h"
 
 /* ---- tables ---- */
@@ -148,21 +149,10 @@ static void row_json(struct run *run, const struct bench_row *row)
 
 /* ---- CSV ---- */
 
-/* Quoted if RFC 4180 requires it. */
 static void text_csv(struct run *run, const char *text)
 {
-    struct out *out = &run->out;
-
-    text = text ? text : "";
-    if (!text[strcspn(text, ",\"\r\n")]) {
-        out_text(out, text);
-    } else {
-        out_text(out, "\"");
-        for (; *text; text++)
-            out_bytes(out, *text == '"' ? "\"\"" : text, *text == '"' ? 2 : 1);
-        out_text(out, "\"");
-    }
-    out_text(out, ",");
+    csv_text(&run->out, text ? text : "");
+    out_text(&run->out, ",");
 }
 
 static void positive_csv(struct run *run, double number)

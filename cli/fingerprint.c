@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fingerprint.c - what was measured, as one digest
+ */
+#include "cli/fingerprint.h"
+
+#include <string.h>
+
+#include "cli/decimal.h"
+
+static void text_member(struct mf_json_out *json, const char *key,
+                        const char *text)
+{
+    mf_json_key(json, key);
+    mf_json_string(json, text, strlen(text));
+}
+
+static void float_member(struct mf_json_out *json, const char *key, float value)
+{
+    struct decimal_text text = decimal_json_f32(value);
+
+    mf_json_key(json, key);
+    mf_json_digits(json, text.at, strlen(text.at));
+}
+
+void fingerprint_json(struct mf_json_out *json,
+                      const struct fingerprint_config *config)
+{
+    mf_json_begin(json, '{');
+    text_member(json, "model_commit", config->model_commit);
+    text_member(json, "weights_hash", config->weights_hash);
+    float_member(json, "lambda", config->lambda);
+    mf_json_key(json, "tau");
+    mf_json_u64(json, config->tau);
+    float_member(json, "eps", config->eps);
+    text_member(json, "compiler_flags", config->compiler_flags);
+    mf_json_end(json, '}');
+}
+
+static void digest(void *user, const char *at, size_t size)
+{
+    sha256_add(user, at, size);
+}
+
+struct sha256_text fingerprint_of(const struct fingerprint_config *config)
+{
+    struct sha256 sha;
+    struct mf_json_out json = { .write = digest, .user = &sha };
+
+    sha256_begin(&sha);
+    fingerprint_json(&json, config);
+    return sha256_end(&sha);
+}

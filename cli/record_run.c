@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record_run.c - run.json: the figures of a record in one document
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/malloc_count.h"
+#include "cli/record_parts.h"
+
+static void put(void *user, const char *at, size_t size)
+{
+    out_bytes(user, at, size);
+}
+
+static void text_member(struct mf_json_out *json, const char *key,
+                        const char *text)
+{
+    mf_json_key(json, key);
+    mf_json_string(json, text, strlen(text));
+}
+
+static void number_member(struct mf_json_out *json, const char *key,
+                          uint64_t number)
+{
+    mf_json_key(json, key);
+    mf_json_u64(json, number);
+}
+
+static void double_member(struct mf_json_out *json, const char *key,
+                          double number, bool known)
+{
+    mf_json_key(json, key);
+    if (known)
+        mf_json_f64(json, number);
+    else
+        mf_json_null(json);
+}
+
+/* ---- latency ---- */
+
+static void latency_members(struct mf_json_out *json,
+                            const struct latency *latency, bool known)
+{
+    number_member(json, "samples", latency->count);
+    double_member(json, "p50_us", latency->p50, known);
+    double_member(json, "p95_us", latency->p95, known);
+    double_member(json, "p99_us", latency->p99, known);
+    double_member(json, "mean_us", latency->mean, known);
+    double_member(json, "std_us", latency->std, known);
+}
+
+void record_latency_json(struct mf_json_out *json,
+                         const struct latency *latency)
+{
+    latency_members(json, latency, true);
+}
+
+static struct latency latency_json(struct mf_json_out *json)
+{
+    struct record_times *times = &the_record.times;
+    struct latency latency = { .count = times->count };
+
+    if (!times->lost)
+        latency = latency_of(times->at, times->count);
+    mf_json_key(json, "latency");
+    mf_json_begin(json, '{');
+    latency_members(json, &latency, !times->lost);
+    mf_json_end(json, '}');
+    return latency;
+}
+
+/* ---- memory ---- */
+
+static void memory_json(struct mf_json_out *json)
+{
+    const struct record_rss *rss = &the_record.rss;
+    struct process_heap heap;
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    mf_json_key(json, "memory");
+    mf_json_begin(json, '{');
+    number_member(json, "samples", rss->samples);
+    number_member(json, "peak_rss_bytes", rss->peak);
+    number_member(json, "mean_rss_bytes", rss->sum / rss->samples);
+    number_member(json, "system_peak_rss_bytes",
+                  (uint64_t)usage.ru_maxrss * 1024);
+    if (process_heap(&heap)) {
+        number_member(json, "peak_heap_bytes", heap.peak);
+        number_member(json, "heap_allocations", heap.allocations);
+    }
+    mf_json_end(json, '}');
+}
+
+/* ---- energy ---- */
+
+void record_energy_json(struct mf_json_out *json, const struct energy *energy)
+{
+    bool known = record_has_energy(energy);
+    double seconds = energy_seconds(energy);
+
+    text_member(json, "status", power_status(&the_record.power, energy));
+    double_member(json, "joules", energy->joules, known);
+    double_member(json, "mean_watts", energy_mean_watts(energy), known);
+    double_member(json, "peak_watts", energy->peak, known);
+    double_member(json, "joules_per_second", energy->joules / seconds,
+                  known && seconds > 0);
+    double_member(json, "seconds", seconds, known);
+    number_member(json, "samples", energy->samples);
+}
+
+static void energy_json(struct mf_json_out *json)
+{
+    static const char *const sources[] = {
+        [POWER_NONE] = "none",
+        [POWER_MOCK] = "mock",
+        [POWER_RAPL] = "rapl",
+    };
+    const struct power *power = &the_record.power;
+
+    mf_json_key(json, "energy");
+    mf_json_begin(json, '{');
+    text_member(json, "source", sources[power->kind]);
+    mf_json_key(json, "zones");
+    mf_json_begin(json, '[');
+    for (size_t i = 0; i < power->count; i++)
+        mf_json_string(json, power->zone[i].name, strlen(power->zone[i].name));
+    mf_json_end(json, ']');
+    record_energy_json(json, &the_record.energy);
+    mf_json_end(json, '}');
+}
+
+/* ---- the document ---- */
+
+static void arguments_json(struct mf_json_out *json, const struct run *run)
+{
+    const char *at = run->command_line.at;
+
+    mf_json_key(json, "command_line");
+    mf_json_begin(json, '[');
+    for (size_t i = 0; i < run->command_line.size; i += strlen(at + i) + 1)
+        mf_json_string(json, at + i, strlen(at + i));
+    mf_json_end(json, ']');
+}
+
+static void write_members(struct mf_json_out *json, struct run *run)
+{
+    const struct record *record = &the_record;
+    const struct command *command = run->command;
+
+    number_member(json, "schema", 1);
+    text_member(json, "version", mf_version());
+    text_member(json, "command", command->name);
+    if (*command->sub)
+        text_member(json, "sub_command", command->sub);
+    arguments_json(json, run);
+    number_member(json, "exit_code", (uint64_t)run->code);
+    number_member(json, "started_us", record->begun_us);
+    number_member(json, "ended_us", record_wall_clock());
+    record_config_json(json, run);
+}
+
+/* The command, if it had no settings. */
+static void only_result(const struct run *run, const struct latency *latency)
+{
+    const struct command *command = run->command;
+    char setting[64];
+
+    snprintf(setting, sizeof(setting), "%s%s%s", command->name,
+             *command->sub ? " " : "", command->sub);
+    record_result(&(struct record_result){
+        .setting = setting,
+        .coherence_delta = NAN,
+        .kv_cache_reduction = NAN,
+        .peak_mem_reduction = NAN,
+        .energy_reduction = NAN,
+        .p95_latency_us = the_record.times.lost ? NAN : latency->p95,
+        .accuracy = NAN,
+    });
+}
+
+void record_write_run(struct run *run)
+{
+    struct record *record = &the_record;
+    struct mf_json_out json = { .write = put, .user = &record->other.out };
+    struct latency latency;
+
+    record_file_close(&record->folder, &record->latency);
+    record_file_close(&record->folder, &record->memory);
+    record_file_open(&record->folder, &record->other, "run.json");
+    mf_json_begin(&json, '{');
+    write_members(&json, run);
+    latency = latency_json(&json);
+    memory_json(&json);
+    energy_json(&json);
+    if (record->members)
+        record->members(&json);
+    mf_json_end(&json, '}');
+    out_text(&record->other.out, "\n");
+    record_file_close(&record->folder, &record->other);
+    if (record->results_count == 0)
+        only_result(run, &latency);
+    record_file_close(&record->folder, &record->results);
+}
