@@ -108,7 +108,7 @@ struct options {
     uint64_t max_memory; /* bytes; likewise; 0: no limit */
     uint64_t threads;    /* 0: one per processor */
     unsigned progress;   /* enum progress */
-    bool force, dry_run;
+    bool force, dry_run, resume;
     bool one_file;
 };
 extern struct options shared_options; /* run->options points here */
@@ -132,6 +132,12 @@ extern const struct option common_options[];
         OPTION_FLAG("--dry-run", shared_options.dry_run,                       \
                     "show what would be written, and its exact size"),         \
         OPTIONS_WORK
+
+/* For a command whose writing takes long. */
+#define OPTION_RESUME                                                          \
+    OPTION_FLAG(                                                               \
+        "--resume", shared_options.resume,                                     \
+        "keep what is done when stopped, and go on with what was kept")
 
 /* For a command that reads models. */
 #define OPTION_ONE_FILE                                                        \

@@ -4,6 +4,9 @@
  */
 #include "cli/output.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/report.h"
@@ -32,4 +35,48 @@ bool output_fits(struct run *run, const char *operand)
     report_usage(run, "'--json' and '%s' cannot both write to standard output",
                  operand);
     return false;
+}
+
+bool output_can_resume(struct run *run, const char *operand)
+{
+    if (run->options->resume && run->options->dry_run)
+        report_usage(run, "'--resume' and '--dry-run' cannot both be given");
+    else if (run->options->resume && output_is_stdout(operand))
+        report_usage(run, "'--resume' requires a file as OUT: standard output "
+                          "cannot be resumed");
+    else
+        return true;
+    return false;
+}
+
+static bool is_gone(long process)
+{
+    return (long)(pid_t)process == process && kill((pid_t)process, 0) != 0 &&
+           errno == ESRCH;
+}
+
+static void name_left(void *user, const char *path,
+                      const struct mf_left_file *file)
+{
+    char text[512];
+
+    if (file->process > 0 && !is_gone(file->process))
+        return;
+    if (file->process > 0)
+        snprintf(text, sizeof(text),
+                 "'%s' in its folder was left by process %ld, which was "
+                 "killed; it can be removed",
+                 file->name, file->process);
+    else
+        snprintf(text, sizeof(text),
+                 "'%s' in its folder is kept of work that was stopped; "
+                 "--resume goes on with it, otherwise it can be removed",
+                 file->name);
+    report_remark(user, path, text);
+}
+
+void output_name_left(struct run *run, const char *path)
+{
+    if (!output_is_stdout(path) && !run->options->dry_run)
+        mf_left_files(path, name_left, run);
 }

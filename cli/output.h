@@ -16,4 +16,11 @@ bool output_is_stdout(const char *operand);
  * output. */
 bool output_fits(struct run *run, const char *operand);
 
+/* False after report_usage if --resume makes no sense for the file. */
+bool output_can_resume(struct run *run, const char *operand);
+
+/* Remarks on files next to the one at path, which was or would be written:
+ * those that a process left when it was killed. */
+void output_name_left(struct run *run, const char *path);
+
 #endif

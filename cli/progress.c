@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "cli/record.h"
+#include "cli/report.h"
 
 /* How long the library may take to end by itself. */
 #define DEADLINE_NS 80000000
@@ -65,7 +66,9 @@ static void end_now(int number)
     if (at_end)
         at_end();
     progress_clear(running);
-    put("modelfile: interrupted\n");
+    put(mf_env_resumable(running->env) ? "modelfile: interrupted" REPORT_KEPT
+                                         "\n"
+                                       : "modelfile: interrupted\n");
     _exit(EXIT_SIGNAL + stopped_by);
 }
 

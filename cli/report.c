@@ -86,6 +86,8 @@ static void error_json(struct run *run, int code, struct failure failure)
         mf_json_u64(json, failure.offset);
     text_or_null(run, "rule", failure.rule);
     text_or_null(run, "advice", failure.advice);
+    if (run->options->resume)
+        json_bool(run, "resumable", mf_env_resumable(run->env));
     mf_json_end(json, '}');
 }
 
@@ -212,9 +214,9 @@ void report_failure(struct run *run, const char *file)
     /* What was printed before comes first on a terminal, too. */
     if (!run->options->json)
         out_flush(&run->out);
-    say(run, "modelfile: %s%s%s%s%s%s\n", file ? shown(file).text : "",
+    say(run, "modelfile: %s%s%s%s%s%s%s\n", file ? shown(file).text : "",
         file ? ": " : "", place, error->message, advice ? "; " : "",
-        advice ? advice : "");
+        advice ? advice : "", mf_env_resumable(run->env) ? REPORT_KEPT : "");
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,

@@ -11,6 +11,10 @@
 
 #include "cli/cli.h"
 
+/* Follows the error of work that can go on. */
+#define REPORT_KEPT                                                            \
+    "; the work so far is kept: the same command with --resume goes on"
+
 /* ---- errors ---- */
 
 /* The command line is wrong. */

@@ -246,8 +246,14 @@ MF_API void mf_env_free(struct mf_env *env);
  * program that has to end at once during a call with this env. A signal handler
  * may call it, in the thread that made the call; the process must then end,
  * with _exit. An edit in place stays as after a crash: begun, with its journal.
+ * So does work with the option resume, once there is something to go on with.
  * NULL is allowed. */
 MF_API void mf_env_abandon(struct mf_env *env);
+
+/* Whether what was written before the last error is kept, so that the same call
+ * with the option resume of struct mf_convert_options goes on with it. A signal
+ * handler may ask, too, during a call with this env. */
+MF_API bool mf_env_resumable(const struct mf_env *env);
 
 /* The last error of this env; its status is MF_OK if the last call succeeded.
  * Valid until the next call with this env. */
@@ -713,6 +719,10 @@ struct mf_convert_options {
      * model lacks is taken from the config.json in its folder. Refused unless
      * the new name of every tensor is certain. */
     enum mf_naming names;
+    unsigned unused; /* 0 */
+    /* Keep what is written if the work is stopped, by an error or a kill, and
+     * go on with what was kept of the same work: see mf_model_convert. */
+    bool resume;
 };
 
 struct mf_convert_result {
@@ -737,7 +747,18 @@ MF_API bool mf_shard_path(const char *path, const char *format, size_t number,
  * disk. Refuses with MF_ERR_OUTPUT a path that is (by device and inode) a file
  * it reads: of the model, its index.json, a sidecar such as config.json, an
  * importance matrix. The same goes for mf_tensor_export and mf_model_quantize.
- * options and out may be NULL. */
+ * options and out may be NULL.
+ *
+ * With the option resume, what is written is kept in the folder of each file as
+ * ".NAME.partial", and next to the first one ".NAME.resume" says how far it is.
+ * The next call with resume goes on there: after a kill, at most 64 MiB are
+ * written again. The files are those of a call that was not interrupted, and so
+ * is the report of mf_model_quantize; the number of threads may differ. What
+ * was kept is verified first. It is refused (MF_ERR_OUTPUT, NOT-RESUMABLE) if
+ * the input, the importance matrix, the options or the library differ, or if a
+ * file was changed; replace discards it, and starts from the beginning. Of two
+ * calls at the same time the second is refused. An error that leaves something
+ * to go on with makes mf_env_resumable true. */
 MF_API enum mf_status mf_model_convert(struct mf_model *model, const char *path,
                                        const struct mf_convert_options *options,
                                        struct mf_convert_result *out);

@@ -61,6 +61,19 @@ enum mf_status mf_folder_subfolders(struct mf_env *env, const char *folder,
                                                             bool link),
                                     void *user);
 
+/* A file next to an output that is not whole. */
+struct mf_left_file {
+    const char *name; /* without a folder, as in a message */
+    long process;     /* which writes it, or did; 0: the file is kept for the
+                         option resume */
+};
+
+/* Calls found for each such file of the output at path. */
+void mf_left_files(const char *path,
+                   void (*found)(void *user, const char *path,
+                                 const struct mf_left_file *file),
+                   void *user);
+
 /* ---- Text ---------------------------------------------------------------- */
 
 /* The number of bytes at the start of a text that can go to a terminal or a log

@@ -224,6 +224,11 @@ static void null_mf_env_abandon(void)
     mf_env_abandon(NULL);
 }
 
+static void null_mf_env_resumable(void)
+{
+    assert_false(mf_env_resumable(NULL));
+}
+
 static void null_mf_env_heap(void)
 {
     mf_env_heap(NULL, &heap);
@@ -710,6 +715,7 @@ static const struct {
     { "mf_env_heap", null_mf_env_heap },
     { "mf_env_io", null_mf_env_io },
     { "mf_env_new", null_mf_env_new },
+    { "mf_env_resumable", null_mf_env_resumable },
     { "mf_fact_name", null_mf_fact_name },
     { "mf_model_duplicates", null_mf_model_duplicates },
     { "mf_finding_at", null_mf_finding_at },

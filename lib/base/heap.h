@@ -8,6 +8,8 @@
 #ifndef MF_LIB_HEAP_H
 #define MF_LIB_HEAP_H
 
+#include <stdatomic.h>
+
 #include "lib/base/error.h"
 #include "lib/program.h"
 
@@ -33,6 +35,7 @@ struct mf_env {
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
+    atomic_bool resumable;                  /* see mf_env_resumable */
 };
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and

@@ -166,6 +166,8 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
                        size, offset, target->size);
     if (target->stream)
         return stream_write(env, target, offset, from, size);
+    if (target->complete)
+        return mf_target_compare(env, target, offset, bytes, size);
     while (size > 0) {
         ssize_t wrote;
 
@@ -192,9 +194,10 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
 
     /* The kernel would copy the file's own bytes, not those that an overlay
      * shows in their place. */
-    if (target->stream || source->fd < 0 || source->overlay.count > 0 ||
-        from > source->size || size > source->size - from ||
-        offset > target->size || size > target->size - offset)
+    if (target->stream || target->complete || source->fd < 0 ||
+        source->overlay.count > 0 || from > source->size ||
+        size > source->size - from || offset > target->size ||
+        size > target->size - offset)
         return 0;
     MF_AGAIN(moved,
              copy_file_range(source->fd, &in, target->fd, &out, size, 0));
@@ -241,7 +244,7 @@ void mf_target_abort(struct mf_target *target)
 
     if (target->fd >= 0)
         close(target->fd);
-    if (*target->temporary.name) {
+    if (*target->temporary.name && !target->kept) {
         MF_AGAIN(result, unlinkat(target->folder, target->temporary.name, 0));
     }
     if (target->env)

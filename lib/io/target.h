@@ -11,6 +11,9 @@
  * Callers go through open, write (from any thread), sync, commit; abort undoes
  * whatever was done so far.  Sync and commit are separate so that several files
  * can all be on the disk before the first of them takes its name.
+ *
+ * Where stopped work is to go on, the temporary file is a partial file instead:
+ * with a name that the next process finds, and abort leaves it once it is kept.
  */
 #ifndef MF_LIB_TARGET_H
 #define MF_LIB_TARGET_H
@@ -20,6 +23,16 @@
 
 #include "lib/io/source.h"
 #include "lib/io/temporary.h"
+
+/* How a file that is not whole yet is called, and what becomes of one that is
+ * there already. */
+enum mf_partial {
+    MF_PARTIAL_NONE,   /* a temporary file, whose name nobody can know */
+    MF_PARTIAL_NEW,    /* a partial file; one that we left is removed first */
+    MF_PARTIAL_FORCED, /* likewise, but whatever has its name is removed */
+    MF_PARTIAL_KEPT,   /* the one that was kept goes on */
+    MF_PARTIAL_NAMING /* likewise; it may have got its mode and owner already */
+};
 
 /* Must not move while it is open: the env's list of temporary files points
  * into it. */
@@ -36,8 +49,13 @@ struct mf_target {
     bool stream;       /* a pipe or a device */
     bool replace;      /* a file that exists may be replaced */
     bool is_new;       /* no file exists at the path */
-    mode_t mode;       /* of a new file: what the system would give it */
-    struct stat old;   /* else the file that is replaced */
+    enum mf_partial partial;
+    uint64_t inode;  /* of the partial file that is looked for */
+    bool kept;       /* abort leaves the partial file */
+    bool complete;   /* the file has its name already: what is written is only
+                        compared with it */
+    mode_t mode;     /* of a new file: what the system would give it */
+    struct stat old; /* else the file that is replaced */
     const struct stat *expected;  /* the only file that may be replaced when
                                      the target is committed; NULL: any */
     atomic_uint_fast64_t written; /* bytes written by all threads; not of a
@@ -50,6 +68,26 @@ struct mf_target {
 enum mf_status mf_target_open(struct mf_env *env, const char *path,
                               uint64_t size, bool replace,
                               struct mf_target *out);
+
+/* The same with a partial file.  inode: the number of the only one that
+ * MF_PARTIAL_NAMING takes. */
+enum mf_status mf_target_open_partial(struct mf_env *env, const char *path,
+                                      uint64_t size, bool replace,
+                                      enum mf_partial partial, uint64_t inode,
+                                      struct mf_target *out);
+
+/* Where the file at path has that size and, unless it is 0, that inode number:
+ * opens it as one that is complete, and *found is true. */
+enum mf_status mf_target_open_complete(struct mf_env *env, const char *path,
+                                       uint64_t size, uint64_t inode,
+                                       struct mf_target *out, bool *found);
+
+/* From here on neither abort nor mf_env_abandon removes the partial file. */
+void mf_target_keep(struct mf_target *target);
+
+/* What was written is on the disk after this. */
+enum mf_status mf_target_flush(struct mf_env *env,
+                               const struct mf_target *target);
 
 /* Fails where the target's file system has no space for that many bytes more,
  * which other outputs need. */

@@ -113,7 +113,8 @@ enum mf_status mf_target_sync(struct mf_target *target)
 
     if (target->stream)
         return MF_OK;
-    if ((target->is_new ? set_default_mode(target) : copy_rights(target)) != 0)
+    if (!target->complete &&
+        (target->is_new ? set_default_mode(target) : copy_rights(target)) != 0)
         return mf_target_fail(target->env, target, MF_NO_OFFSET,
                               "given its mode");
     MF_AGAIN(result, fsync(target->fd));
@@ -285,7 +286,7 @@ static enum mf_status commit(struct mf_target *target)
         return target->env->error.status;
     if (target->stream)
         return MF_OK;
-    if (replace(target, &new) != MF_OK)
+    if (!target->complete && replace(target, &new) != MF_OK)
         return target->env->error.status;
     *target->temporary.name = 0;
     return sync_folder(target);

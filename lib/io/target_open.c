@@ -37,7 +37,6 @@
 #include "lib/io/target_parts.h"
 
 #define MODE_DEFAULT 0666 /* less the umask */
-#define MODE_PRIVATE 0600 /* of a file that is not whole yet */
 
 static const char planted[] =
     "belongs to another user in a folder that everyone may write to; choose "
@@ -46,7 +45,7 @@ static const char planted[] =
 /* ---- the path ---- */
 
 /* The file is written where the links lead: a link stays a link. */
-static enum mf_status follow_links(struct mf_target *target)
+enum mf_status mf_target_follow_links(struct mf_target *target)
 {
     char real[PATH_MAX];
 
@@ -124,7 +123,7 @@ static enum mf_status open_stream_at_path(struct mf_target *target)
 
 /* ---- the old file ---- */
 
-static enum mf_status open_folder(struct mf_target *target)
+enum mf_status mf_target_open_folder(struct mf_target *target)
 {
     target->folder = mf_open_folder(target->real);
     return target->folder >= 0
@@ -155,7 +154,7 @@ static enum mf_status check_old(struct mf_target *target)
 
 /* ---- the temporary file ---- */
 
-static int create(const struct mf_target *target, mode_t mode)
+int mf_target_create(const struct mf_target *target, mode_t mode)
 {
     int fd;
 
@@ -169,9 +168,9 @@ static int create(const struct mf_target *target, mode_t mode)
  * without changing it for all others, or from an access list that the folder
  * passes on.  So an empty file is created, looked at and removed: the real one
  * must not be open to others before it is whole. */
-static bool find_default_mode(struct mf_target *target)
+bool mf_target_default_mode(struct mf_target *target)
 {
-    int fd = create(target, MODE_DEFAULT), error, result;
+    int fd = mf_target_create(target, MODE_DEFAULT), error, result;
     struct stat status;
 
     if (fd < 0)
@@ -191,8 +190,8 @@ static int create_temporary(struct mf_target *target)
 
     do {
         mf_temporary_name(&target->temporary, mf_target_name(target));
-        if (!target->is_new || find_default_mode(target))
-            target->fd = create(target, MODE_PRIVATE);
+        if (!target->is_new || mf_target_default_mode(target))
+            target->fd = mf_target_create(target, MF_MODE_PRIVATE);
     } while (target->fd < 0 && errno == EEXIST && --tries > 0);
     return target->fd;
 }
@@ -206,6 +205,12 @@ static enum mf_status open_temporary(struct mf_target *target)
 
     target->temporary.folder = target->folder;
     mf_signals_hold(&before);
+    if (target->partial != MF_PARTIAL_NONE) {
+        enum mf_status status = mf_target_open_kept(target);
+
+        mf_signals_release(&before);
+        return status;
+    }
     if (create_temporary(target) >= 0)
         mf_temporary_enlist(target->env, &target->temporary);
     error = errno;
@@ -299,13 +304,13 @@ static enum mf_status allocate(struct mf_target *target)
 
 static enum mf_status open_file(struct mf_target *target)
 {
-    enum mf_status status = open_folder(target);
+    enum mf_status status = mf_target_open_folder(target);
 
     if (status == MF_OK && !target->is_new)
         status = check_old(target);
     if (status == MF_OK)
         status = open_temporary(target);
-    if (status == MF_OK)
+    if (status == MF_OK && target->partial < MF_PARTIAL_KEPT)
         status = check_space(target, target->size);
     return status == MF_OK ? allocate(target) : status;
 }
@@ -320,7 +325,7 @@ static enum mf_status open_path(struct mf_target *target)
 {
     if (strcmp(target->path, "-") == 0)
         return open_stream(target);
-    if (follow_links(target) != MF_OK || find_old(target) != MF_OK)
+    if (mf_target_follow_links(target) != MF_OK || find_old(target) != MF_OK)
         return target->env->error.status;
     /* Before the name is looked at: /dev/fd/63 is a link to a pipe that has
      * none, and its target reads "pipe:[4711]". */
@@ -345,16 +350,19 @@ static enum mf_status open_path(struct mf_target *target)
     return open_file(target);
 }
 
-enum mf_status mf_target_open(struct mf_env *env, const char *path,
-                              uint64_t size, bool replace,
-                              struct mf_target *out)
+enum mf_status mf_target_open_partial(struct mf_env *env, const char *path,
+                                      uint64_t size, bool replace,
+                                      enum mf_partial partial, uint64_t inode,
+                                      struct mf_target *out)
 {
     *out = (struct mf_target){ .env = env,
                                .path = path,
                                .size = size,
                                .folder = -1,
                                .fd = -1,
-                               .replace = replace };
+                               .replace = replace,
+                               .partial = partial,
+                               .inode = inode };
     if (size > INT64_MAX)
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "%" PRIu64 " bytes are more than a file can have", size);
@@ -362,4 +370,12 @@ enum mf_status mf_target_open(struct mf_env *env, const char *path,
         return MF_OK;
     mf_target_abort(out);
     return env->error.status;
+}
+
+enum mf_status mf_target_open(struct mf_env *env, const char *path,
+                              uint64_t size, bool replace,
+                              struct mf_target *out)
+{
+    return mf_target_open_partial(env, path, size, replace, MF_PARTIAL_NONE, 0,
+                                  out);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * target_parts.h - what the three parts of an output file share
+ * target_parts.h - what the parts of an output file share
  *
  * target_open.c decides what may be written and reserves the space, target.c
  * moves bytes, target_commit.c syncs the file and gives it its name.
+ * target_partial.c has what is different about partial files.
  */
 #ifndef MF_LIB_TARGET_PARTS_H
 #define MF_LIB_TARGET_PARTS_H
@@ -39,5 +40,29 @@ static inline bool mf_target_is_old(const struct mf_target *target,
     return status->st_dev == target->old.st_dev &&
            status->st_ino == target->old.st_ino;
 }
+
+/* Sets target->real: where the symbolic links of the path lead. */
+enum mf_status mf_target_follow_links(struct mf_target *target);
+
+/* target->folder, in which the file gets its name. */
+enum mf_status mf_target_open_folder(struct mf_target *target);
+
+/* Creates an empty file of target->temporary.name; -1 with errno set. */
+int mf_target_create(const struct mf_target *target, mode_t mode);
+
+/* Finds the mode of a new file, with a file that is removed at once.  False
+ * with errno set. */
+bool mf_target_default_mode(struct mf_target *target);
+
+/* Opens or creates the partial file.  Signals are held back. */
+enum mf_status mf_target_open_kept(struct mf_target *target);
+
+/* Compares with the bytes of a file that is complete. */
+enum mf_status mf_target_compare(struct mf_env *env,
+                                 const struct mf_target *target,
+                                 uint64_t offset, const void *bytes,
+                                 size_t size);
+
+#define MF_MODE_PRIVATE 0600 /* of a file that is not whole yet */
 
 #endif

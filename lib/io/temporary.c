@@ -31,14 +31,13 @@
 
 #include "lib/io/path.h"
 
-/* Names have at most 255 bytes; 40 of the original leave room for the rest. */
 void mf_temporary_name(struct mf_temporary *temporary, const char *name)
 {
     struct timespec now = { 0 };
 
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(temporary->name, sizeof(temporary->name), ".%.40s.%ld.%08lx.tmp",
-             name, (long)getpid(),
+    snprintf(temporary->name, sizeof(temporary->name), ".%.*s.%ld.%08lx.tmp",
+             MF_TEMPORARY_START, name, (long)getpid(),
              (unsigned long)(now.tv_nsec ^ now.tv_sec << 8) & 0xffffffff);
 }
 
@@ -90,4 +89,9 @@ void mf_env_abandon(struct mf_env *env)
          each = each->next)
         if (*each->name)
             unlinkat(each->folder, each->name, 0);
+}
+
+bool mf_env_resumable(const struct mf_env *env)
+{
+    return env && atomic_load(&env->resumable);
 }

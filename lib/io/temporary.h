@@ -5,14 +5,21 @@
 #ifndef MF_LIB_TEMPORARY_H
 #define MF_LIB_TEMPORARY_H
 
+#include <limits.h>
+
 #include "lib/base/heap.h"
 
 /* Must not move while it is in the list. */
 struct mf_temporary {
     int folder;
-    char name[96];                     /* in the folder; "": no file has it */
+    char name[NAME_MAX + 1];           /* in the folder; "": no file has it */
     struct mf_temporary *_Atomic next; /* in the env's list */
 };
+
+/* Names have at most 255 bytes; so many of the original leave room for the
+ * rest.
+ */
+#define MF_TEMPORARY_START 40
 
 /* Chooses a name: a dot, the start of `name`, the process and the time.
  * Different at each call. */

@@ -264,7 +264,7 @@ static enum mf_status write_model(struct quantizing *work, bool report)
             return outputs->env->error.status;
         memset(outputs->deviation, 0, size);
     }
-    return mf_outputs_write(outputs, work->how->replace);
+    return mf_outputs_write(outputs, work->how->replace, work->how->resume);
 }
 
 static enum mf_status check_options(struct mf_env *env,

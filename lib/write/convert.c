@@ -10,10 +10,11 @@
  * a file that does not exist.
  */
 #include "lib/write/convert.h"
-#include "lib/base/options.h"
 
+#include "lib/base/options.h"
 #include "lib/base/signals.h"
 #include "lib/io/path.h"
+#include "lib/write/resume.h"
 
 /* ---- the index.json ---- */
 
@@ -58,22 +59,46 @@ static enum mf_status write_index(void *user, uint64_t offset,
     return mf_target_write(target->env, target, offset, bytes, size);
 }
 
-static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
+/* Its name is given by the caller, whether it is open to be written or to be
+ * compared. */
+static enum mf_status fill_index(struct mf_outputs *outputs)
 {
     struct mf_sink sink;
 
-    if (!outputs->index_path)
-        return MF_OK;
-    mf_sink_init(&sink, outputs->env);
-    put_index(outputs, &sink);
-    if (mf_target_open(outputs->env, outputs->index_path, sink.offset, replace,
-                       &outputs->index) != MF_OK)
-        return outputs->env->error.status;
     mf_sink_init(&sink, outputs->env);
     sink.write = write_index;
     sink.user = &outputs->index;
     put_index(outputs, &sink);
     return mf_sink_finish(&sink);
+}
+
+static uint64_t index_size(const struct mf_outputs *outputs)
+{
+    struct mf_sink sink;
+
+    mf_sink_init(&sink, outputs->env);
+    put_index(outputs, &sink);
+    return sink.offset;
+}
+
+static enum mf_status open_index(struct mf_outputs *outputs, bool replace)
+{
+    if (!outputs->index_path)
+        return MF_OK;
+    if (mf_target_open(outputs->env, outputs->index_path, index_size(outputs),
+                       replace, &outputs->index) != MF_OK)
+        return outputs->env->error.status;
+    return fill_index(outputs);
+}
+
+/* Written last: it is small, and no kill leaves it. */
+static enum mf_status resume_index(struct mf_outputs *outputs)
+{
+    if (!outputs->index_path || !outputs->resume)
+        return MF_OK;
+    if (mf_resume_index(outputs->resume, index_size(outputs)) != MF_OK)
+        return outputs->env->error.status;
+    return fill_index(outputs);
 }
 
 /* ---- all of it ---- */
@@ -87,9 +112,28 @@ static uint64_t total_size(const struct mf_outputs *outputs)
     return size;
 }
 
+static enum mf_status resume_targets(struct mf_outputs *outputs)
+{
+    struct mf_resume *resume = outputs->resume;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
+        struct mf_output *output = &outputs->output[i];
+
+        status = mf_resume_target(resume, i);
+        if (status == MF_OK && i == 0 && !resume->going_on)
+            status = mf_target_check_space(
+                &output->target, total_size(outputs) - output->draft.file_size);
+    }
+    return status;
+}
+
 static enum mf_status open_targets(struct mf_outputs *outputs, bool replace)
 {
     enum mf_status status = MF_OK;
+
+    if (outputs->resume)
+        return resume_targets(outputs);
 
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++) {
         struct mf_output *output = &outputs->output[i];
@@ -164,8 +208,14 @@ static enum mf_status commit(struct mf_outputs *outputs)
     sigset_t before;
     size_t done = 0;
 
+    if (outputs->resume)
+        status = mf_resume_naming(outputs->resume);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = mf_target_sync(&outputs->output[i].target);
+    if (status != MF_OK && outputs->resume)
+        mf_resume_lost(outputs->resume);
+    if (status == MF_OK)
+        status = resume_index(outputs);
     if (status == MF_OK && outputs->index_path)
         status = mf_target_sync(&outputs->index);
     if (status == MF_OK)
@@ -181,15 +231,13 @@ static enum mf_status commit(struct mf_outputs *outputs)
     return status == MF_OK || done == 0 ? status : fail_after(outputs, done);
 }
 
-enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
+static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
 {
     struct mf_crew crew = { 0 };
     uint64_t size = total_size(outputs);
     size_t buffer;
-    enum mf_status status = mf_outputs_guard_inputs(outputs);
+    enum mf_status status = mf_outputs_buffer_need(outputs, &buffer);
 
-    if (status == MF_OK)
-        status = mf_outputs_buffer_need(outputs, &buffer);
     if (status == MF_OK)
         status = mf_crew_init(&crew, outputs->env, size, size, buffer);
     crew.work = mf_outputs_work(outputs);
@@ -205,6 +253,24 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace)
     if (status == MF_OK)
         status = commit(outputs);
     mf_crew_release(&crew);
+    return status;
+}
+
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
+                                bool resume)
+{
+    enum mf_status status = mf_outputs_guard_inputs(outputs);
+    struct mf_resume kept;
+
+    atomic_store(&outputs->env->resumable, false);
+    if (status != MF_OK || !resume)
+        return status == MF_OK ? write_files(outputs, replace) : status;
+    outputs->resume = &kept;
+    status = mf_resume_open(&kept, outputs, replace);
+    if (status == MF_OK)
+        status = write_files(outputs, replace);
+    mf_resume_close(&kept, status);
+    outputs->resume = NULL;
     return status;
 }
 
@@ -229,9 +295,9 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     status = mf_outputs_plan(model, path, options, &outputs);
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
-        status = options->dry_run
-                     ? mf_outputs_check(&outputs, options->replace)
-                     : mf_outputs_write(&outputs, options->replace);
+        status = options->dry_run ? mf_outputs_check(&outputs, options->replace)
+                                  : mf_outputs_write(&outputs, options->replace,
+                                                     options->resume);
     if (status == MF_OK && options->delete_inputs && !options->dry_run)
         status = mf_outputs_delete_inputs(&outputs);
     if (status == MF_OK && out)

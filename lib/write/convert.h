@@ -12,6 +12,7 @@
  *   output.c         header, padding and checksum of one file
  *   transfer.c       cuts the tensors into pieces and shares them among threads
  *   piece.c          reads, converts, checks and writes one piece
+ *   resume.c         lets stopped work go on
  *   edit.c           changes metadata in place, or by writing the file again
  *   export.c, writer.c  one tensor as a file; files that a program makes itself
  *
@@ -73,6 +74,8 @@ struct mf_outputs {
     size_t left_out;                 /* metadata keys that were dropped */
     bool deletes;                    /* the inputs will be removed */
     const struct mf_source *imatrix; /* an input, too; or NULL */
+    uint64_t choice;                 /* a digest of what is used of it */
+    struct mf_resume *resume;        /* stopped work can go on; or NULL */
     struct mf_weights weights;
     /* The error that quantizing caused, by new type; NULL: not measured. */
     struct mf_deviation *deviation;
@@ -125,8 +128,10 @@ enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace);
  * place. */
 enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs);
 
-/* Writes them all; no path changes before every file is on the disk. */
-enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace);
+/* Writes them all; no path changes before every file is on the disk.  resume:
+ * stopped work goes on, and can go on again (resume.h). */
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
+                                bool resume);
 
 /* Before a file with a checksum becomes another one with a checksum: whether it
  * fits its bytes, so that damage stays known.  Reads them all. */

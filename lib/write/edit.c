@@ -258,7 +258,7 @@ static enum mf_status rewrite(struct edit *edit, const struct mf_lock *lock,
         out->changed = outputs.output->draft.file_size;
         outputs.replaces = &lock->status;
         if (!options->dry_run)
-            status = mf_outputs_write(&outputs, true);
+            status = mf_outputs_write(&outputs, true, false);
     }
     mf_outputs_release(&outputs);
     return status;

@@ -144,7 +144,7 @@ enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
     if (status == MF_OK)
         status = mf_draft_plan(&output.draft);
     if (status == MF_OK)
-        status = mf_outputs_write(&outputs, options->replace);
+        status = mf_outputs_write(&outputs, options->replace, false);
     mf_target_abort(&output.target);
     mf_draft_release(&output.draft);
     return status;

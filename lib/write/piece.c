@@ -15,7 +15,7 @@
  * Where nothing is recoded or scanned, the kernel copies the bytes by itself
  * (copy_file_range), on some file systems without moving any.
  */
-#include "lib/write/piece.h"
+#include "lib/write/resume_piece.h"
 
 #include <stdio.h>
 
@@ -74,9 +74,9 @@ static bool rows_move(const struct mf_piece *piece)
     return piece->tensor && piece->tensor->rows.size > 0;
 }
 
-static enum mf_status read_part(struct mf_worker *worker,
-                                const struct mf_piece *piece, uint64_t at,
-                                uint8_t *into, size_t size)
+enum mf_status mf_piece_read(struct mf_worker *worker,
+                             const struct mf_piece *piece, uint64_t at,
+                             uint8_t *into, size_t size)
 {
     if (!piece->source) {
         memset(into, 0, size);
@@ -196,7 +196,7 @@ static enum mf_status copy_piece(struct mf_worker *worker,
         if (moved == 0) {
             moved = mf_next_part(&worker->env, piece->size - done, most);
             if (moved == 0 ||
-                read_part(worker, piece, at, buffer, moved) != MF_OK ||
+                mf_piece_read(worker, piece, at, buffer, moved) != MF_OK ||
                 check_numbers(worker, piece, type, at, buffer, moved) !=
                     MF_OK ||
                 mf_target_write(&worker->env, target, piece->to + done, buffer,
@@ -223,14 +223,15 @@ static enum mf_status read_rows(struct mf_worker *worker,
                        piece->span.offset - recoding->prefix, worker->buffer,
                        recoding->prefix) != MF_OK)
         return worker->env.error.status;
-    if (read_part(worker, piece, first * recoding->in, into, size) != MF_OK)
+    if (mf_piece_read(worker, piece, first * recoding->in, into, size) != MF_OK)
         return worker->env.error.status;
     return check_numbers(worker, piece, recoding->from, first * recoding->in,
                          into, size);
 }
 
-static enum mf_status recode_piece(struct mf_worker *worker,
-                                   struct mf_piece *piece)
+static enum mf_status recode_rows(struct mf_worker *worker,
+                                  struct mf_piece *piece,
+                                  struct mf_piece_digest *digest)
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
@@ -257,6 +258,8 @@ static enum mf_status recode_piece(struct mf_worker *worker,
                            &piece->deviation);
         size = (size_t)mf_numbers_size(
             recoding->to, mf_recoding_numbers(recoding, first + done, some));
+        if (piece->hasher)
+            mf_piece_digest_add(digest, piece->hasher, result, size);
         if (check_numbers(worker, piece, recoding->to,
                           (first + done) * recoding->out, result,
                           size) != MF_OK ||
@@ -266,6 +269,20 @@ static enum mf_status recode_piece(struct mf_worker *worker,
             return worker->env.error.status;
     }
     return MF_OK;
+}
+
+static enum mf_status recode_piece(struct mf_worker *worker,
+                                   struct mf_piece *piece)
+{
+    struct mf_piece_digest digest;
+    enum mf_status status;
+
+    if (piece->hasher)
+        mf_piece_digest_begin(&digest);
+    status = recode_rows(worker, piece, &digest);
+    if (piece->hasher)
+        mf_piece_digest_end(&digest, piece->digest);
+    return status;
 }
 
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
@@ -280,6 +297,8 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
     if (piece->tensor && piece->model && !piece->tensor->made)
         mf_worker_at(worker,
                      piece->model->index.tensor[piece->tensor->record].name);
+    if (piece->kept)
+        return mf_piece_verify(worker, piece);
     return piece->recoding.decode ? recode_piece(worker, piece)
                                   : copy_piece(worker, piece);
 }
@@ -303,7 +322,8 @@ static bool same_scan(const struct mf_piece *a, const struct mf_piece *b)
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece)
 {
     if (!is_copied(piece) || !is_copied(last) || !same_scan(last, piece) ||
-        last->output != piece->output || last->source != piece->source ||
+        last->kept != piece->kept || last->output != piece->output ||
+        last->source != piece->source ||
         last->span.offset + last->at + last->size != piece->span.offset ||
         last->to + last->size != piece->to || last->size >= BY_KERNEL ||
         piece->span.size >= BY_KERNEL)

@@ -23,10 +23,21 @@ struct mf_piece {
                                      are refused; NULL: they are accepted */
     bool measured; /* nothing is written: only the largest value is wanted */
     float largest; /* absolute */
+    /* Where stopped work can go on (resume.h): */
+    const struct mf_isa *hasher; /* digests what is recoded; NULL: not wanted */
+    uint64_t digest[2];
+    bool kept;    /* it is in the target already, and only verified */
+    bool differs; /* from what is in the target */
 };
 
 /* Reads, recodes, checks and writes it, in a worker's thread. */
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece);
+
+/* Reads `size` bytes of the span from its byte `at` on, in the new file's order
+ * of rows. */
+enum mf_status mf_piece_read(struct mf_worker *worker,
+                             const struct mf_piece *piece, uint64_t at,
+                             uint8_t *into, size_t size);
 
 /* Makes last the union of both where piece follows it in the source and in the
  * target and both are small.  piece: all of its span. */

@@ -14,12 +14,14 @@
  *   shared by two runs: the importance weights of a tensor (one buffer, so the
  *   pieces of the tensor before must be done), and a type with one scale for
  * the whole tensor, which has to be read twice, once for its largest value.
+ * - Where stopped work can go on, a run is a batch of work that a kill may
+ * lose, so it is small, and must end where a run of the work before ended.
  * - A file that is copied as it is still gets its values scanned for NaN when
  *   that is asked for: its tensors become pieces in file order, and so do the
  *   bytes between them, which belong to no tensor.
  */
 #include "lib/check/scan.h"
-#include "lib/write/piece.h"
+#include "lib/write/resume.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to share and
  * to stop; a multiple of every element's size. */
@@ -39,6 +41,7 @@ struct transfer {
     float *weights; /* importance, of the tensor whose pieces were added last */
     size_t weight_count, weight_room;
     float largest; /* absolute value in the tensor that was measured */
+    bool flushes;  /* the first task of the run syncs what is written */
 };
 
 static enum mf_status move_piece(struct mf_worker *worker, void *context,
@@ -46,63 +49,132 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 {
     const struct transfer *transfer = context;
 
+    if (transfer->flushes && task-- == 0)
+        return mf_resume_flush(transfer->outputs->resume, &worker->env);
     return mf_piece_move(worker, &transfer->piece[task]);
 }
 
 /* ---- pieces ---- */
 
-static enum mf_status run(struct transfer *transfer)
+static void add_sums(struct transfer *transfer, size_t count)
 {
-    size_t count = transfer->count;
-    enum mf_status status =
-        mf_crew_run(transfer->crew, move_piece, transfer, count);
-
-    transfer->count = 0;
-    for (size_t i = 0; i < count && status == MF_OK; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct mf_piece *piece = &transfer->piece[i];
 
         if (piece->measured)
             transfer->largest = fmaxf(transfer->largest, piece->largest);
-        else if (piece->recoding.check)
+        else if (piece->recoding.check && !piece->kept)
             mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
                              &piece->deviation);
     }
-    return status;
+}
+
+static enum mf_status run(struct transfer *transfer)
+{
+    struct mf_resume *resume = transfer->outputs->resume;
+    size_t count = transfer->count;
+    enum mf_status status;
+
+    transfer->flushes = resume && count > 0 && mf_resume_flush_due(resume);
+    status = mf_crew_run(transfer->crew, move_piece, transfer,
+                         count + transfer->flushes);
+    transfer->count = 0;
+    if (transfer->flushes)
+        mf_resume_flushed(resume);
+    if (status != MF_OK)
+        return status;
+    add_sums(transfer, count);
+    return resume ? mf_resume_ran(resume, transfer->piece, count,
+                                  transfer->largest)
+                  : MF_OK;
+}
+
+/* How many bytes of the span a piece has at most.  The sums of an error are put
+ * together by pieces: these never depend on whether work can go on. */
+static size_t piece_most(const struct transfer *transfer,
+                         const struct mf_piece *piece)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = transfer->outputs->resume ? MF_RESUME_PIECE : PIECE;
+    size_t stride = piece->scanner ? mf_scan_stride(piece->tensor->type) : 1;
+
+    if (!recoding->decode)
+        return most - most % stride; /* whole blocks */
+    most = RECODED;
+    if (transfer->outputs->resume && !recoding->check &&
+        recoding->out > recoding->in)
+        most = most / recoding->out * recoding->in;
+    return recoding->in < most ? most / recoding->in * recoding->in
+                               : recoding->in;
+}
+
+/* The piece was added, by itself or to the one before. */
+static enum mf_status added(struct transfer *transfer,
+                            const struct mf_piece *piece)
+{
+    struct mf_resume *resume = transfer->outputs->resume;
+
+    return resume && !piece->measured && mf_resume_added(resume, piece)
+               ? run(transfer)
+               : MF_OK;
+}
+
+static enum mf_status add_part(struct transfer *transfer,
+                               struct mf_piece *piece)
+{
+    const struct mf_resume *resume = transfer->outputs->resume;
+
+    if (piece->size == 0 ||
+        (transfer->count == transfer->room && run(transfer) != MF_OK) ||
+        (resume && !piece->measured && mf_resume_place(resume, piece) != MF_OK))
+        return transfer->crew->env->error.status;
+    transfer->piece[transfer->count++] = *piece;
+    return added(transfer, piece);
+}
+
+/* A small piece that continues the one before. */
+static enum mf_status join(struct transfer *transfer, struct mf_piece *piece)
+{
+    const struct mf_resume *resume = transfer->outputs->resume;
+
+    transfer->joined = false;
+    piece->at = 0;
+    piece->size = piece->span.size;
+    if (transfer->count == 0 || piece->measured || piece->recoding.decode)
+        return MF_OK;
+    if (resume && piece->size < MF_RESUME_PIECE &&
+        mf_resume_place(resume, piece) != MF_OK)
+        return transfer->crew->env->error.status;
+    transfer->joined =
+        mf_piece_join(&transfer->piece[transfer->count - 1], piece);
+    return transfer->joined ? added(transfer, piece) : MF_OK;
 }
 
 /* Cuts piece.span, whose first byte goes to piece.to, into pieces. */
 static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
     const struct mf_recoding *recoding = &piece.recoding;
-    size_t in = 1, out = 1, most = PIECE;
-    size_t stride = piece.scanner ? mf_scan_stride(piece.tensor->type) : 1;
+    size_t in = recoding->decode ? recoding->in : 1;
+    size_t out = recoding->decode ? recoding->out : 1;
+    size_t most = piece_most(transfer, &piece);
     uint64_t to = piece.to;
 
-    most -= most % stride; /* whole blocks */
-    transfer->joined =
-        transfer->count > 0 &&
-        mf_piece_join(&transfer->piece[transfer->count - 1], &piece);
-    if (transfer->joined)
-        return MF_OK;
-    if (recoding->decode) {
-        in = recoding->in;
-        out = recoding->out;
-        most = in < RECODED ? RECODED / in * in : in;
-    }
-    for (piece.at = 0; piece.at < piece.span.size; piece.at += piece.size) {
+    piece.hasher = transfer->outputs->resume ? transfer->isa : NULL;
+    if (join(transfer, &piece) != MF_OK)
+        return transfer->crew->env->error.status;
+    for (piece.at = 0; piece.at < piece.span.size && !transfer->joined;
+         piece.at += piece.size) {
         piece.size =
             mf_next_part(transfer->crew->env, piece.span.size - piece.at, most);
         piece.to = to + piece.at / in * out;
-        if (piece.size == 0 ||
-            (transfer->count == transfer->room && run(transfer) != MF_OK))
+        if (add_part(transfer, &piece) != MF_OK)
             return transfer->crew->env->error.status;
-        transfer->piece[transfer->count++] = piece;
     }
     return MF_OK;
 }
 
 /* The gap between two tensors.  In a new file it is zeros already; to a pipe
- * zeros have to be written. */
+ * zeros have to be written, and where work goes on, verified. */
 static enum mf_status fill_gap(struct transfer *transfer,
                                struct mf_output *output, uint64_t from,
                                uint64_t to)
@@ -110,7 +182,9 @@ static enum mf_status fill_gap(struct transfer *transfer,
     struct mf_piece piece = { .output = output, .to = from };
 
     piece.span.size = to - from;
-    return output->target.stream ? add(transfer, piece) : MF_OK;
+    return output->target.stream || transfer->outputs->resume
+               ? add(transfer, piece)
+               : MF_OK;
 }
 
 /* Memory for count weights.  Runs the pieces that use another tensor's first.
@@ -171,24 +245,40 @@ static enum mf_status load_weights(struct transfer *transfer,
 
 /* One scale for the whole tensor: all of it is read before any of it is
  * written. */
+static enum mf_status measure(struct transfer *transfer, struct mf_piece piece)
+{
+    piece.measured = true;
+    piece.kept = false;
+    transfer->largest = 0;
+    return add(transfer, piece) == MF_OK ? run(transfer)
+                                         : transfer->crew->env->error.status;
+}
+
 static enum mf_status write_scale(struct transfer *transfer,
                                   struct mf_piece *piece)
 {
     struct mf_env *env = transfer->crew->env;
-    struct mf_piece measure = *piece;
-    float scale;
+    struct mf_resume *resume = transfer->outputs->resume;
+    float scale = 1;
 
-    measure.measured = true;
-    if (run(transfer) != MF_OK)
+    if (run(transfer) != MF_OK ||
+        (resume && mf_resume_place(resume, piece) != MF_OK))
         return env->error.status;
-    transfer->largest = 0;
-    if (add(transfer, measure) != MF_OK || run(transfer) != MF_OK)
+    if (piece->kept)
+        transfer->largest = resume->largest;
+    else if (measure(transfer, *piece) != MF_OK)
         return env->error.status;
-    scale = transfer->largest > 0 ? transfer->largest / 127 : 1;
+    if (transfer->largest > 0)
+        scale = transfer->largest / 127;
     piece->recoding.largest = transfer->largest;
+    if (!piece->kept && mf_target_write(env, &piece->output->target, piece->to,
+                                        &scale, sizeof(scale)) != MF_OK)
+        return env->error.status;
+    if (resume &&
+        mf_resume_scale(resume, piece, &scale, sizeof(scale)) != MF_OK)
+        return env->error.status;
     piece->to += sizeof(scale);
-    return mf_target_write(env, &piece->output->target,
-                           piece->to - sizeof(scale), &scale, sizeof(scale));
+    return MF_OK;
 }
 
 /* A tensor that the model does not have. */
@@ -358,57 +448,22 @@ static enum mf_status transfer_file(struct transfer *transfer)
 
 /* ---- all of them ---- */
 
-static uint64_t work_of(const struct mf_model *model,
-                        const struct mf_draft_tensor *tensor)
+static enum mf_status transfer_all(struct transfer *transfer)
 {
-    if (tensor->made)
-        return tensor->made->size;
-    return tensor->size > 0 ? model->index.tensor[tensor->record].size : 0;
-}
+    struct mf_outputs *outputs = transfer->outputs;
+    enum mf_status status = MF_OK;
 
-uint64_t mf_outputs_work(const struct mf_outputs *outputs)
-{
-    uint64_t work = 0;
-
-    if (outputs->verbatim)
-        return outputs->model->file[0].source.size;
-    for (size_t i = 0; i < outputs->count; i++) {
-        const struct mf_draft *draft = &outputs->output[i].draft;
-
-        for (size_t t = 0; t < draft->tensor_count; t++) {
-            uint64_t more = work_of(outputs->model, &draft->tensor[t]);
-
-            work = more > UINT64_MAX - work ? UINT64_MAX : work + more;
-        }
-    }
-    return work;
-}
-
-enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
-                                      size_t *out)
-{
-    const struct mf_isa *isa = mf_isa_choose(outputs->env);
-
-    *out = 0;
-    if (!isa)
-        return outputs->env->error.status;
-    for (size_t i = 0; i < outputs->count; i++) {
-        const struct mf_draft *draft = &outputs->output[i].draft;
-
-        for (size_t t = 0; t < draft->tensor_count; t++) {
-            const struct mf_draft_tensor *tensor = &draft->tensor[t];
-            struct mf_recoding recoding;
-
-            if (tensor->from == tensor->type)
-                continue;
-            if (!mf_recoding_init(outputs->env, isa, tensor,
-                                  draft->format->fastest_first, &recoding))
-                return outputs->env->error.status;
-            if (mf_recoding_need(&recoding) > *out)
-                *out = mf_recoding_need(&recoding);
-        }
-    }
-    return MF_OK;
+    transfer->count = 0;
+    transfer->weight_count = 0;
+    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
+        status = outputs->verbatim
+                     ? transfer_file(transfer)
+                     : transfer_output(transfer, &outputs->output[i]);
+    if (status == MF_OK)
+        status = run(transfer);
+    if (status == MF_OK && outputs->resume)
+        status = mf_resume_listed(outputs->resume);
+    return status;
 }
 
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
@@ -424,12 +479,9 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
                                     sizeof(*transfer.piece), &transfer.room);
     if (!transfer.piece)
         return outputs->env->error.status;
-    for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
-        status = outputs->verbatim
-                     ? transfer_file(&transfer)
-                     : transfer_output(&transfer, &outputs->output[i]);
-    if (status == MF_OK)
-        status = run(&transfer);
+    do
+        status = transfer_all(&transfer);
+    while (outputs->resume && mf_resume_again(outputs->resume));
     mf_release(outputs->env, transfer.weights,
                transfer.weight_room * sizeof(*transfer.weights));
     mf_release(outputs->env, transfer.piece,

@@ -30,6 +30,7 @@ static const struct option table[] = {
                   "for old readers"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
+    OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },
 };

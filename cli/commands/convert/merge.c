@@ -13,6 +13,7 @@ static struct {
 static const struct option table[] = {
     OPTION_FLAG("--delete-inputs", options.delete_inputs,
                 "delete the shards once OUT is on the disk"),
+    OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },
 };

@@ -18,6 +18,7 @@ static const struct option table[] = {
                  "at most N tensors in each file"),
     OPTION_FLAG("--no-tensor-first-split", options.empty_first,
                 "no tensors in the first file, only metadata (GGUF)"),
+    OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },
 };

@@ -211,6 +211,8 @@ static void write_out(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
+    for (size_t i = 0; i < result.file_count; i++)
+        output_name_left(run, file_name(path, &result, i));
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");
@@ -226,10 +228,12 @@ void write_model(struct run *run, const struct mf_convert_options *options)
 
     all.replace = run->options->force;
     all.dry_run = run->options->dry_run;
+    all.resume = run->options->resume;
     how = &all;
     if (output_is_stdout(run->operand[1]) && is_sharded())
         report_usage(run, "several files cannot go to standard output");
-    else if (output_fits(run, run->operand[1]))
+    else if (output_fits(run, run->operand[1]) &&
+             output_can_resume(run, run->operand[1]))
         inputs_whole(run, write_out);
     how = NULL;
 }

@@ -53,6 +53,7 @@ static const struct option table[] = {
                   "rename and reorder tensors for llama.cpp or Hugging Face"),
     OPTION_FORMAT("--to", FORMATS_BLOCKS, options.to,
                   "format of OUT; default: by its suffix"),
+    OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },
 };
@@ -125,6 +126,7 @@ static void quantize_model(struct run *run, struct mf_model *model)
         .names = (enum mf_naming)options.names,
         .replace = run->options->force,
         .dry_run = run->options->dry_run,
+        .resume = run->options->resume,
     };
 
     if (mf_model_quantize(model, path, &request.options, &how, &result) !=
@@ -144,7 +146,8 @@ static void quantize(struct run *run)
 
     run->imatrix = options.imatrix;
     if (!request_make(run, &options, run->operand[2], &request) ||
-        (out && !output_fits(run, out)))
+        (out && !output_fits(run, out)) ||
+        !output_can_resume(run, out ? out : ""))
         return;
     if (options.keep_split && !run->options->dry_run && out &&
         output_is_stdout(out))

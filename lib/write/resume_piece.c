@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * resume_piece.c - a piece whose bytes were written before a stop is verified
+ *
+ * What was recoded is digested: to recode it again would be the work itself.
+ * What was copied is compared with the source.  So copying needs no digest, and
+ * the kernel can go on to copy without our seeing the bytes.
+ */
+#include "lib/write/resume_piece.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- digests ---- */
+
+_Static_assert(sizeof(XXH3_state_t) <= sizeof(struct mf_piece_digest) &&
+                   alignof(XXH3_state_t) <= alignof(struct mf_piece_digest),
+               "the state fits");
+
+static XXH3_state_t *state_of(struct mf_piece_digest *digest)
+{
+    return (XXH3_state_t *)(void *)digest->state;
+}
+
+void mf_piece_digest_begin(struct mf_piece_digest *digest)
+{
+    XXH3_128bits_reset(state_of(digest));
+}
+
+void mf_piece_digest_add(struct mf_piece_digest *digest,
+                         const struct mf_isa *isa, const void *bytes,
+                         size_t size)
+{
+    isa->xxh3_add(state_of(digest), bytes, size);
+}
+
+void mf_piece_digest_end(const struct mf_piece_digest *digest, uint64_t out[2])
+{
+    XXH128_hash_t sum =
+        XXH3_128bits_digest((const XXH3_state_t *)(const void *)digest->state);
+
+    out[0] = sum.low64;
+    out[1] = sum.high64;
+}
+
+/* ---- verifying ---- */
+
+uint64_t mf_piece_written(const struct mf_piece *piece)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    uint64_t rows;
+
+    if (!recoding->decode)
+        return piece->size;
+    rows = mf_recoding_count(recoding, piece->size);
+    return mf_numbers_size(
+        recoding->to,
+        mf_recoding_numbers(recoding, piece->at / recoding->in, (size_t)rows));
+}
+
+static enum mf_status digest_kept(struct mf_worker *worker,
+                                  struct mf_piece *piece)
+{
+    uint64_t size = mf_piece_written(piece);
+    struct mf_piece_digest digest;
+
+    mf_piece_digest_begin(&digest);
+    for (uint64_t at = 0, some; at < size; at += some) {
+        some = mf_next_part(&worker->env, size - at, worker->buffer_size);
+        if (some == 0 ||
+            mf_target_read(&worker->env, &piece->output->target, piece->to + at,
+                           worker->buffer, (size_t)some) != MF_OK)
+            return worker->env.error.status;
+        mf_piece_digest_add(&digest, piece->hasher, worker->buffer,
+                            (size_t)some);
+    }
+    mf_piece_digest_end(&digest, piece->digest);
+    mf_worker_done(worker, piece->size);
+    return MF_OK;
+}
+
+/* Half of the buffer has what was read, half what is there. */
+static enum mf_status compare_kept(struct mf_worker *worker,
+                                   struct mf_piece *piece)
+{
+    size_t half = worker->buffer_size / 2;
+    uint8_t *there = worker->buffer + half;
+
+    for (uint64_t at = 0, some; at < piece->size && !piece->differs;
+         at += some) {
+        some = mf_next_part(&worker->env, piece->size - at, half);
+        if (some == 0 ||
+            mf_piece_read(worker, piece, piece->at + at, worker->buffer,
+                          (size_t)some) != MF_OK ||
+            mf_target_read(&worker->env, &piece->output->target, piece->to + at,
+                           there, (size_t)some) != MF_OK)
+            return worker->env.error.status;
+        piece->differs = memcmp(worker->buffer, there, (size_t)some) != 0;
+        mf_worker_done(worker, piece->source ? some : 0);
+    }
+    return MF_OK;
+}
+
+enum mf_status mf_piece_verify(struct mf_worker *worker, struct mf_piece *piece)
+{
+    return piece->recoding.decode ? digest_kept(worker, piece)
+                                  : compare_kept(worker, piece);
+}
