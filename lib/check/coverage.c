@@ -120,7 +120,9 @@ void mf_coverage_update(struct mf_model *model)
                    (model->file_count > 1 ? 0U : SHARDS) |
                    (known ? 0U : ARCHITECTURE) |
                    (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
-                   (has_key(index, "chat_template") ? 0U : TEMPLATE) |
+                   (model->sidecar_template || has_key(index, "chat_template")
+                        ? 0U
+                        : TEMPLATE) |
                    (model->list ? 0U : LIST);
 }
 

@@ -119,6 +119,7 @@ static enum mf_status check_text(struct mf_folder *folder, const char *name,
             status = mf_template_check(env, &text, report);
         if (status == MF_OK)
             mf_template_note(&folder->model->index, &use, report);
+        folder->model->sidecar_template = true;
         status = mf_sidecar_close(&of->file, status);
     }
     mf_release(env, report, sizeof(*report));

@@ -166,7 +166,8 @@ bool mf_model_detail(const struct mf_model *model, int fact,
 bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
                    struct mf_meta *out, size_t *at)
 {
-    if (!model || !out)
+    /* From MF_FACT_COUNT on are details, which only the library asks for. */
+    if (!model || !out || (unsigned)fact >= MF_FACT_COUNT)
         return false;
 
     return mf_model_detail(model, (int)fact, out, at);

@@ -53,9 +53,10 @@ struct mf_model {
     size_t file_count, file_room;
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
-    bool incomplete;  /* a shard whose name does not lead to the others */
-    uint32_t readers; /* that findings were judged for last; 0: all */
-    unsigned lacks;   /* what rules need, once it was validated: coverage.c */
+    bool incomplete;       /* a shard whose name does not lead to the others */
+    bool sidecar_template; /* a chat template next to the files was checked */
+    uint32_t readers;      /* that findings were judged for last; 0: all */
+    unsigned lacks; /* what rules need, once it was validated: coverage.c */
     bool validated, data_validated; /* mf_model_validate(_data) has run */
 };
 
