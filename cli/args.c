@@ -24,6 +24,8 @@ const struct option common_options[] = {
                 "print no closing line and no progress"),
     OPTION_FLAG("--stats", shared_options.stats,
                 "print the closing line as a table"),
+    OPTION_FLAG("--timings", shared_options.timings,
+                "print where the time went"),
     OPTION_CHOICE("--color", "auto|always|never", COLOUR_AUTO,
                   shared_options.colour,
                   "print headings in bold; auto: unless NO_COLOR is set"),

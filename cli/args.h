@@ -103,6 +103,7 @@ enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 /* All zero is the default. */
 struct options {
     bool json, quiet, stats, help, no_sandbox; /* every command */
+    bool timings;                              /* likewise */
     unsigned colour;                           /* enum colour; likewise */
     const char *record, *power, *power_root;   /* likewise; NULL: not given */
     uint64_t max_memory; /* bytes; likewise; 0: no limit */

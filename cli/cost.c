@@ -13,6 +13,7 @@
 #include "cli/malloc_count.h"
 #include "cli/progress.h"
 #include "cli/say.h"
+#include "cli/timings.h"
 
 struct cost {
     uint64_t peak, allocations, resident, read, written;
@@ -62,6 +63,7 @@ void cost_json(struct run *run)
     json_number(run, "bytes_written", cost.written);
     mf_json_key(json, "seconds");
     mf_json_f64(json, cost.seconds);
+    timings_json(run);
     mf_json_end(json, '}');
 }
 

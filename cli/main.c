@@ -21,6 +21,7 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/timings.h"
 
 static struct run run; /* holds the output buffer: too large for the stack */
 
@@ -74,7 +75,9 @@ static bool make_env(void)
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
+    options.timings = run.options->timings;
     run.progress.shown = run.started;
+    timings_begin(&run);
     run.env = mf_env_new(&options);
     if (!run.env) {
         report_no_env(&run);
@@ -121,6 +124,7 @@ static void finish(void)
     if (!run.out.error && !run.out.stopped && run.env && !run.out.closed &&
         run.size + (uint64_t)run.code > 0 && run.code != EXIT_USAGE)
         cost_close(&run);
+    timings_close(&run);
 }
 
 /* The words are in memory one after the other, and stay so when options and

@@ -218,6 +218,7 @@ struct mf_options {
      * thread of a call with this env. NULL: only heap_limit counts. */
     size_t (*memory_left)(void *user);
     void *memory_left_user;
+    bool timings; /* count where time goes, for mf_env_timing */
 };
 
 struct mf_heap_stats {
@@ -233,6 +234,21 @@ struct mf_io_stats {
     uint64_t bytes_read; /* by all models of this env, since mf_env_new */
     uint64_t reads;      /* successful read calls */
     uint64_t bytes_written;
+};
+
+/* One phase of the work of an env, such as reading. A phase inside another one
+ * stops the clock of the outer one: a read while a header is parsed is no part
+ * of the parsing. So the totals of all phases add up to the time since
+ * mf_env_new; with several threads, to that of all threads together, without
+ * the one that waits for them. The last one, "program", is what the program did
+ * between its calls, short calls included. Of single entries only their number
+ * for each power of two is kept: p50 and p99 are estimates, less than a factor
+ * of two off. */
+struct mf_timing {
+    const char *phase;   /* "read" */
+    const char *meaning; /* in a line */
+    uint64_t count;      /* how often the phase was entered */
+    uint64_t total_ns, min_ns, p50_ns, p99_ns, max_ns; /* nanoseconds */
 };
 
 /* options may be NULL: all defaults. Returns NULL if out of memory, or if the
@@ -261,6 +277,11 @@ MF_API const struct mf_error *mf_env_error(const struct mf_env *env);
 
 MF_API void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out);
 MF_API void mf_env_io(const struct mf_env *env, struct mf_io_stats *out);
+
+/* All phases, index from 0 until false. False for every index unless
+ * mf_options.timings was set. */
+MF_API bool mf_env_timing(const struct mf_env *env, size_t index,
+                          struct mf_timing *out);
 
 /* ---- Detection ----------------------------------------------------------- */
 

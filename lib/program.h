@@ -25,6 +25,10 @@
 void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
                     size_t new_size);
 
+/* Adds the timings of another env, which worked for this one in the same
+ * thread, and of which nothing was added before. */
+void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
+
 /* The number of threads that share long work of this env; 1 for NULL. */
 size_t mf_env_threads(const struct mf_env *env);
 

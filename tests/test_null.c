@@ -243,6 +243,14 @@ static void null_mf_env_io(void)
     mf_env_io(env, NULL);
 }
 
+static void null_mf_env_timing(void)
+{
+    struct mf_timing timing;
+
+    assert_false(mf_env_timing(NULL, 0, &timing));
+    assert_false(mf_env_timing(env, 0, NULL));
+}
+
 static void null_mf_env_new(void)
 {
     struct mf_env *new = mf_env_new(NULL);
@@ -716,6 +724,7 @@ static const struct {
     { "mf_env_io", null_mf_env_io },
     { "mf_env_new", null_mf_env_new },
     { "mf_env_resumable", null_mf_env_resumable },
+    { "mf_env_timing", null_mf_env_timing },
     { "mf_fact_name", null_mf_fact_name },
     { "mf_model_duplicates", null_mf_model_duplicates },
     { "mf_finding_at", null_mf_finding_at },

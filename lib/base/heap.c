@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "lib/base/options.h"
+#include "lib/base/timings.h"
 
 /* The first chunk is large enough for the metadata of a usual model; a model of
  * three keys does not notice it.  The next one is small, or an arena that was
@@ -78,6 +79,14 @@ static void count(struct mf_heap *heap, size_t old_size, size_t new_size)
     }
 }
 
+static bool add_timings(struct mf_env *env)
+{
+    env->timings = mf_alloc(env, sizeof(*env->timings));
+    if (env->timings)
+        mf_timings_init(env->timings);
+    return env->timings != NULL;
+}
+
 struct mf_env *mf_env_new(const struct mf_options *options)
 {
     struct mf_options known;
@@ -106,6 +115,10 @@ struct mf_env *mf_env_new(const struct mf_options *options)
                             .threads = options->threads,
                             .hash_seed = hash_seed(env) };
     mf_clear_error(env);
+    if (options->timings && !add_timings(env)) {
+        mf_env_free(env);
+        return NULL;
+    }
     return env;
 }
 
@@ -113,6 +126,7 @@ void mf_env_free(struct mf_env *env)
 {
     if (!env)
         return;
+    mf_release(env, env->timings, sizeof(*env->timings));
 
     struct mf_heap heap = env->heap;
 

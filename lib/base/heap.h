@@ -34,6 +34,7 @@ struct mf_env {
     unsigned threads;
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
+    struct mf_timings *timings; /* NULL: not asked for; see timings.h */
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
     atomic_bool resumable;                  /* see mf_env_resumable */
 };

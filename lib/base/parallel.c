@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/base/threads.h"
+#include "lib/base/timings.h"
 
 /* Half to all of a second-level cache, where what was read is looked at. On a
  * warm file 256 KiB to 1 MiB are equally fast; 64 KiB costs a third more, by
@@ -120,10 +121,19 @@ static bool hire(struct mf_crew *crew, size_t count)
     if (!crew->worker)
         return false;
     crew->count = crew->room = count;
+    if (crew->env->timings) {
+        crew->timings = mf_alloc(crew->env, count * sizeof(*crew->timings));
+        if (!crew->timings)
+            return false;
+    }
     for (size_t i = 0; i < count; i++) {
         crew->worker[i] =
             (struct mf_worker){ .crew = crew, .env.heap.limit = 1 };
         mf_clear_error(&crew->worker[i].env);
+        if (crew->timings) {
+            crew->worker[i].env.timings = &crew->timings[i];
+            mf_timings_init(&crew->timings[i]);
+        }
     }
     return true;
 }
@@ -132,13 +142,15 @@ static void dismiss(struct mf_crew *crew)
 {
     if (crew->room > 1)
         mf_threads_end();
+    mf_release(crew->env, crew->timings, crew->room * sizeof(*crew->timings));
     mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
+    crew->timings = NULL;
     crew->worker = NULL;
     crew->count = crew->room = 0;
 }
 
-enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
-                            uint64_t work, uint64_t piece, size_t least_size)
+static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
+                           uint64_t work, uint64_t piece, size_t least_size)
 {
     const struct mf_error before = env->error;
     size_t count = workers_for(env, work, least_size);
@@ -187,14 +199,29 @@ static void widen_buffers(struct mf_crew *crew)
     }
 }
 
+enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
+                            uint64_t work, uint64_t piece, size_t least_size)
+{
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_THREADS);
+    enum mf_status status = init(crew, env, work, piece, least_size);
+
+    mf_timed_end(env, timed);
+    return status;
+}
+
 void mf_crew_release(struct mf_crew *crew)
 {
-    if (!crew->env)
+    struct mf_env *env = crew->env;
+    struct mf_timed timed;
+
+    if (!env)
         return;
+    timed = mf_timed_begin(env, MF_PHASE_THREADS);
     mf_release(crew->env, crew->buffers,
                memory_of(crew->room, crew->buffer_size));
     dismiss(crew);
     *crew = (struct mf_crew){ 0 };
+    mf_timed_end(env, timed);
 }
 
 /* ---- a run ---- */
@@ -257,11 +284,13 @@ static void work(void *context, size_t number, bool caller)
 {
     struct run *run = context;
     struct mf_worker *worker = &run->crew->worker[number];
+    struct mf_timed timed = mf_timed_begin(&worker->env, MF_PHASE_REST);
 
     worker->watches = caller;
     while (do_next(run, worker))
         if (caller)
             watch(run->crew);
+    mf_timed_end(&worker->env, timed);
 }
 
 void mf_worker_at(struct mf_worker *worker, const char *tensor)
@@ -289,7 +318,8 @@ enum mf_status mf_worker_stopped(struct mf_worker *worker)
     return stopped(&worker->env);
 }
 
-/* What the workers read and wrote is the env's; so is the first failure. */
+/* What the workers read and wrote, and the time it took, is the env's; so is
+ * the first failure. */
 static enum mf_status gather(struct mf_crew *crew)
 {
     const struct mf_worker *first = NULL;
@@ -301,6 +331,10 @@ static enum mf_status gather(struct mf_crew *crew)
         crew->env->io.bytes_read += worker->env.io.bytes_read;
         crew->env->io.bytes_written += worker->env.io.bytes_written;
         worker->env.io = (struct mf_io_stats){ 0 };
+        if (worker->env.timings) {
+            mf_timings_add(crew->env->timings, worker->env.timings);
+            mf_timings_init(worker->env.timings);
+        }
         if (worker->env.error.status != MF_OK &&
             (!first || worker->failed < first->failed))
             first = worker;
@@ -318,13 +352,16 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
         .crew = crew, .task = task, .context = context, .count = count
     };
     const struct mf_threads_task shared = { work, watch_run, &run };
+    struct mf_timed timed;
 
     atomic_store(&crew->tensor, NULL);
     atomic_store(&crew->failed, false);
     atomic_store(&crew->stopped, false);
+    timed = mf_timed_begin(crew->env, MF_PHASE_NONE);
     if (crew->count < 2 || count < 2 || !mf_threads_run(crew->count, &shared))
         work(&run, 0, true);
     watch(crew);
+    mf_timed_end(crew->env, timed);
     if (gather(crew) != MF_OK)
         return crew->env->error.status;
     widen_buffers(crew);
@@ -343,19 +380,23 @@ size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most)
     return part;
 }
 
-bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
+bool mf_worker_wait(struct mf_worker *worker, const atomic_size_t *turn,
                     size_t mine)
 {
     /* As long as it takes to read a little from memory; then others may have
      * the processor. */
     const unsigned patience = 1000;
+    struct mf_timed timed = mf_timed_begin(&worker->env, MF_PHASE_WAIT);
+    bool came;
 
-    for (unsigned i = 0;
-         atomic_load_explicit(turn, memory_order_acquire) != mine; i++) {
-        if (is_set(&worker->crew->failed) || is_set(&worker->crew->stopped))
-            return false;
+    for (unsigned i = 0;; i++) {
+        came = atomic_load_explicit(turn, memory_order_acquire) == mine;
+        if (came || is_set(&worker->crew->failed) ||
+            is_set(&worker->crew->stopped))
+            break;
         if (i > patience)
             sched_yield();
     }
-    return true;
+    mf_timed_end(&worker->env, timed);
+    return came;
 }

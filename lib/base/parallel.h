@@ -40,7 +40,8 @@ struct mf_crew {
     size_t buffer_size;
     struct mf_chunk_size pages; /* of a buffer, and of larger ones to come */
     uint8_t *buffers;
-    uint64_t work; /* in all, for the progress function */
+    struct mf_timings *timings; /* of the workers; NULL if the env has none */
+    uint64_t work;              /* in all, for the progress function */
     atomic_uint_fast64_t done;
     _Atomic(const char *) tensor; /* the name of one in work; or NULL */
     atomic_bool failed;  /* a task of this run: others may be left out */
@@ -88,7 +89,7 @@ size_t mf_next_part(struct mf_env *env, uint64_t left, size_t most);
 /* Waits until *turn is `mine`, the number of the task: for pieces that threads
  * read at once but must process in order.  After its turn a task adds one.
  * False if the run has failed, since that turn may never come. */
-bool mf_worker_wait(const struct mf_worker *worker, const atomic_size_t *turn,
+bool mf_worker_wait(struct mf_worker *worker, const atomic_size_t *turn,
                     size_t mine);
 
 /* Where in the worker's buffer to read bytes at that offset of a file: at the

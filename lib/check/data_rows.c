@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "lib/base/timings.h"
 #include "lib/check/scan.h"
 
 /* The kernels of small convolutions may be the same by design. */
@@ -59,6 +60,7 @@ static enum mf_status compare_rows(struct mf_worker *worker, void *context,
     (void)task;
     while (left > 0 && comparison->same) {
         size_t size = mf_next_part(&worker->env, left, half);
+        struct mf_timed timed;
 
         if (size == 0 ||
             mf_source_read(&worker->env, source, at, worker->buffer, size) !=
@@ -66,8 +68,10 @@ static enum mf_status compare_rows(struct mf_worker *worker, void *context,
             mf_source_read(&worker->env, source, at + comparison->row,
                            worker->buffer + half, size) != MF_OK)
             return worker->env.error.status;
+        timed = mf_timed_begin(&worker->env, MF_PHASE_SCAN);
         comparison->same =
             memcmp(worker->buffer, worker->buffer + half, size) == 0;
+        mf_timed_end(&worker->env, timed);
         at += size;
         left -= size;
         if (!mf_worker_done(worker, 0))

@@ -7,6 +7,7 @@
  * rules.def: whoever asks for a reader wants to know what that one refuses.
  */
 #include "lib/base/options.h"
+#include "lib/base/timings.h"
 #include "lib/check/check.h"
 #include "lib/model/model.h"
 
@@ -77,18 +78,21 @@ enum mf_status mf_model_validate_with(struct mf_model *model,
     MF_NEED(NULL, model);
 
     struct mf_validate_options known;
+    struct mf_timed timed;
     enum mf_status status;
 
     mf_clear_error(model->env);
     status = mf_options_take(model->env, &known, sizeof(known), options);
     if (status == MF_OK)
         status = check_readers(model, &known);
+    timed = mf_timed_begin(model->env, MF_PHASE_CHECK);
     if (status == MF_OK)
         status = mf_header_check(model);
     if (status == MF_OK && known.data)
         status = mf_data_check(model);
     if (status == MF_OK)
         judge_all(model, &known);
+    mf_timed_end(model->env, timed);
     return status;
 }
 

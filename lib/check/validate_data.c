@@ -23,6 +23,7 @@
  */
 #include <assert.h>
 
+#include "lib/base/timings.h"
 #include "lib/check/check.h"
 #include "lib/check/data_report.h"
 #include "lib/check/data_rows.h"
@@ -107,14 +108,19 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     const struct scanner *scanner = context;
     struct piece *piece = &scanner->piece[task];
     uint8_t *bytes = mf_worker_room(worker, piece->offset);
+    struct mf_timed timed;
 
     if (mf_source_read(&worker->env, &scanner->model->file[piece->shard].source,
                        piece->offset, bytes, piece->size) != MF_OK)
         return worker->env.error.status;
-    if (piece->in_crc)
+    if (piece->in_crc) {
+        timed = mf_timed_begin(&worker->env, MF_PHASE_DIGEST);
         piece->crc = mf_crc32(0, bytes, piece->size);
+        mf_timed_end(&worker->env, timed);
+    }
     if (piece->kind == PIECE_TENSOR)
         mf_worker_at(worker, piece->record->name);
+    timed = mf_timed_begin(&worker->env, MF_PHASE_SCAN);
     if (piece->kind == PIECE_TENSOR)
         scan_tensor(scanner, bytes, piece);
     else if (piece->kind == PIECE_PADDING)
@@ -122,6 +128,7 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     else if (piece->kind == PIECE_FOOTER)
         piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
                      (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    mf_timed_end(&worker->env, timed);
     mf_worker_done(worker, piece->size);
     return MF_OK;
 }

@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#include "lib/base/timings.h"
+
 /* Parts of the buffer begin on a cache line, so each of three may take up to a
  * line less one byte more; the fourth line is for apr_q8's number and scale. */
 #define LINE  ((size_t)64)
@@ -170,9 +172,10 @@ void mf_deviation_add(struct mf_deviation *sum, const struct mf_deviation *more)
     sum->count += more->count;
 }
 
-static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
-                     size_t rows, size_t numbers)
+static float *decode(struct mf_env *env, const struct mf_recoding *recoding,
+                     uint8_t *buffer, size_t rows, size_t numbers)
 {
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_DECODE);
     float *floats =
         (void *)(buffer + up(recoding->prefix + rows * recoding->in));
 
@@ -180,16 +183,19 @@ static float *decode(const struct mf_recoding *recoding, uint8_t *buffer,
     assert(numbers % mf_types[recoding->from].block == 0 ||
            mf_type_flows(recoding->from));
     recoding->decode->decode(buffer, floats, numbers);
+    mf_timed_end(env, timed);
     return floats;
 }
 
 /* For a tensor with one scale: the codec computes the scale from the largest
  * magnitude it sees, so that of the whole tensor is appended to the part, and
  * what it is encoded as is dropped. */
-static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
+static uint8_t *encode_part(struct mf_env *env,
+                            const struct mf_recoding *recoding, float *floats,
                             size_t numbers, uint8_t *out,
                             struct mf_deviation *deviation)
 {
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_ENCODE);
     float scale;
 
     assert(numbers > 0 && recoding->head == sizeof(scale));
@@ -197,25 +203,26 @@ static uint8_t *encode_part(const struct mf_recoding *recoding, float *floats,
     recoding->encode->encode(floats, NULL, out, numbers + 1);
     memcpy(&scale, out, sizeof(scale));
     out += sizeof(scale);
-    for (size_t i = 0; recoding->check && i < numbers; i++)
+    mf_timed_end(env, timed);
+    if (!recoding->check)
+        return out;
+    timed = mf_timed_begin(env, MF_PHASE_MEASURE);
+    for (size_t i = 0; i < numbers; i++)
         mf_deviation_count(deviation, floats[i], (float)(int8_t)out[i] * scale);
+    mf_timed_end(env, timed);
     return out;
 }
 
-const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
-                         size_t rows, uint64_t first,
-                         struct mf_deviation *deviation)
+static void encode(struct mf_env *env, const struct mf_recoding *recoding,
+                   const float *floats, size_t rows, uint64_t first,
+                   uint8_t *out)
 {
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_ENCODE);
     size_t columns = recoding->columns;
-    size_t numbers = mf_recoding_numbers(recoding, first, rows);
-    float *floats = decode(recoding, buffer, rows, numbers);
-    uint8_t *out = (uint8_t *)floats + up((numbers + 1) * sizeof(float));
-    float *again = (void *)(out + up(rows * recoding->out));
 
-    if (recoding->head > 0)
-        return encode_part(recoding, floats, numbers, out, deviation);
     if (columns == 1) /* no blocks: all at once */
-        recoding->encode->encode(floats, NULL, out, numbers);
+        recoding->encode->encode(floats, NULL, out,
+                                 mf_recoding_numbers(recoding, first, rows));
     for (size_t i = 0; columns > 1 && i < rows; i++) {
         uint64_t matrix = (first + i) / recoding->matrix;
         const float *weights =
@@ -225,25 +232,56 @@ const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
                                  out + i * recoding->out,
                                  mf_recoding_numbers(recoding, first + i, 1));
     }
-    for (size_t i = 0; recoding->check && i < rows; i++) {
+    mf_timed_end(env, timed);
+}
+
+/* again: room for the floats of a row. */
+static void check(struct mf_env *env, const struct mf_recoding *recoding,
+                  const float *floats, size_t rows, uint64_t first,
+                  const uint8_t *out, float *again,
+                  struct mf_deviation *deviation)
+{
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_MEASURE);
+
+    for (size_t i = 0; i < rows; i++) {
         size_t some = mf_recoding_numbers(recoding, first + i, 1);
 
         recoding->check->decode(out + i * recoding->out, again, some);
-        compare(floats + i * columns, again, some, deviation);
+        compare(floats + i * recoding->columns, again, some, deviation);
     }
+    mf_timed_end(env, timed);
+}
+
+const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
+                         uint8_t *buffer, size_t rows, uint64_t first,
+                         struct mf_deviation *deviation)
+{
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    float *floats = decode(env, recoding, buffer, rows, numbers);
+    uint8_t *out = (uint8_t *)floats + up((numbers + 1) * sizeof(float));
+
+    if (recoding->head > 0)
+        return encode_part(env, recoding, floats, numbers, out, deviation);
+    encode(env, recoding, floats, rows, first, out);
+    if (recoding->check)
+        check(env, recoding, floats, rows, first, out,
+              (void *)(out + up(rows * recoding->out)), deviation);
     return out;
 }
 
-float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
-                        size_t rows, uint64_t first, float most)
+float mf_recode_largest(struct mf_env *env, const struct mf_recoding *recoding,
+                        uint8_t *buffer, size_t rows, uint64_t first,
+                        float most)
 {
     size_t numbers = mf_recoding_numbers(recoding, first, rows);
-    const float *floats = decode(recoding, buffer, rows, numbers);
+    const float *floats = decode(env, recoding, buffer, rows, numbers);
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_MEASURE);
 
     for (size_t i = 0; i < numbers; i++) {
         float size = fabsf(floats[i]);
 
         most = size > most ? size : most;
     }
+    mf_timed_end(env, timed);
     return most;
 }

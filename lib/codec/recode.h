@@ -75,17 +75,18 @@ static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
     return buffer + recoding->prefix;
 }
 
-/* Recodes the rows there, of which the first is row `first` of the tensor, and
- * returns the result, which is in the buffer as well.  Adds to deviation where
- * recoding->check is set. */
-const uint8_t *mf_recode(const struct mf_recoding *recoding, uint8_t *buffer,
-                         size_t rows, uint64_t first,
+/* env: the worker's, for its timings.  Recodes the rows there, of which the
+ * first is row `first` of the tensor, and returns the result, which is in the
+ * buffer as well.  Adds to deviation where recoding->check is set. */
+const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
+                         uint8_t *buffer, size_t rows, uint64_t first,
                          struct mf_deviation *deviation);
 
 /* Decodes them only: the largest of `most` and their magnitudes; NaN does not
  * count. */
-float mf_recode_largest(const struct mf_recoding *recoding, uint8_t *buffer,
-                        size_t rows, uint64_t first, float most);
+float mf_recode_largest(struct mf_env *env, const struct mf_recoding *recoding,
+                        uint8_t *buffer, size_t rows, uint64_t first,
+                        float most);
 
 /* Adds a number: its value before and after. */
 static inline void mf_deviation_count(struct mf_deviation *sum, float before,

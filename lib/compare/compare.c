@@ -11,6 +11,7 @@
 
 #include "lib/base/parallel.h"
 #include "lib/base/slices.h"
+#include "lib/base/timings.h"
 
 struct compare {
     struct mf_model *a, *b;
@@ -86,6 +87,7 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     for (slice->found = 0; slice->found < slice->size;) {
         uint64_t left = slice->size - slice->found;
         uint64_t at = slice->from + slice->found;
+        struct mf_timed timed;
         size_t size = mf_next_part(&worker->env, left, most), equal;
         const uint8_t *mine =
             size > 0 ? read_piece(worker, &compare->a->file[a->shard],
@@ -98,7 +100,9 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
 
         if (!other)
             return worker->env.error.status;
+        timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
         equal = equal_bytes(mine, other, size);
+        mf_timed_end(&worker->env, timed);
         slice->found += equal;
         mf_worker_done(worker, 2 * (uint64_t)size);
         if (equal < size)
@@ -126,6 +130,7 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
     struct compare compare = { .a = a, .b = b, .pair = pair };
     const struct mf_record *record = a->index.tensor;
     uint64_t work = 0, largest = 0;
+    struct mf_timed timed;
     enum mf_status status;
 
     for (size_t i = 0; i < count; i++) {
@@ -138,6 +143,7 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
         work = size > UINT64_MAX - work ? UINT64_MAX : work + size;
         largest = size > largest ? size : largest;
     }
+    timed = mf_timed_begin(a->env, MF_PHASE_REST);
     /* Two halves, each with a page to spare; no piece needs more than a MiB. */
     largest = largest < 1 << 20 ? largest : 1 << 20;
     status = mf_crew_init(&compare.crew, a->env, work,
@@ -155,5 +161,6 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
         join_slices(&compare);
     mf_slices_release(&compare.slices);
     mf_crew_release(&compare.crew);
+    mf_timed_end(a->env, timed);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "lib/base/parallel.h"
+#include "lib/base/timings.h"
 #include "lib/compare/compare.h"
 #include "lib/compare/diff.h"
 
@@ -97,13 +98,16 @@ static enum mf_status read_numbers(struct mf_worker *worker,
 {
     const struct mf_source *source = &side->file->source;
     uint64_t start = side->offset + side->prefix + size_of(side, from);
+    struct mf_timed timed;
 
     if (mf_source_read(&worker->env, source, side->offset, room,
                        side->prefix) != MF_OK ||
         mf_source_read(&worker->env, source, start, room + side->prefix,
                        (size_t)size_of(side, count)) != MF_OK)
         return mf_file_add_context(&worker->env, side->file);
+    timed = mf_timed_begin(&worker->env, MF_PHASE_DECODE);
     side->codec->decode(room, out, count);
+    mf_timed_end(&worker->env, timed);
     return MF_OK;
 }
 
@@ -128,6 +132,7 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
 
     for (uint64_t done = 0; done < piece->count; done += some) {
         uint64_t left = piece->count - done;
+        struct mf_timed timed;
 
         some = mf_next_part(&worker->env, left, most);
         if (some == 0 ||
@@ -136,7 +141,9 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
             read_numbers(worker, &piece->side[B], piece->from + done, some,
                          room, b) != MF_OK)
             return worker->env.error.status;
+        timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
         add_numbers(&piece->apart, a, b, some);
+        mf_timed_end(&worker->env, timed);
     }
     mf_worker_done(worker, size_of(&piece->side[A], piece->count) +
                                size_of(&piece->side[B], piece->count));
@@ -300,6 +307,7 @@ enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
                               struct mf_valued *pair, size_t count)
 {
     struct comparison comparison = { .model = { a, b }, .pair = pair };
+    struct mf_timed timed = mf_timed_begin(a->env, MF_PHASE_REST);
     enum mf_status status = prepare(&comparison, count);
 
     for (size_t i = 0; i < count && status == MF_OK; i++)
@@ -311,5 +319,6 @@ enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
     mf_release(a->env, comparison.piece,
                comparison.room * sizeof(*comparison.piece));
     mf_crew_release(&comparison.crew);
+    mf_timed_end(a->env, timed);
     return status;
 }

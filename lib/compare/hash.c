@@ -21,6 +21,7 @@
 
 #include "lib/base/parallel.h"
 #include "lib/base/slices.h"
+#include "lib/base/timings.h"
 #include "lib/io/digest.h"
 
 struct hash {
@@ -63,6 +64,15 @@ enum mf_status mf_tensor_readable(struct mf_model *model, size_t tensor)
 
 /* ---- in a thread ---- */
 
+static void digest_bytes(struct mf_env *env, struct mf_digest *digest,
+                         const uint8_t *bytes, size_t size)
+{
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_DIGEST);
+
+    mf_digest_add(digest, bytes, size);
+    mf_timed_end(env, timed);
+}
+
 static enum mf_status add_bytes(struct mf_worker *worker,
                                 const struct mf_source *source,
                                 struct mf_span span, struct mf_digest *digest)
@@ -75,7 +85,7 @@ static enum mf_status add_bytes(struct mf_worker *worker,
         if (size == 0 || mf_source_read(&worker->env, source, span.offset,
                                         bytes, size) != MF_OK)
             return worker->env.error.status;
-        mf_digest_add(digest, bytes, size);
+        digest_bytes(&worker->env, digest, bytes, size);
         if (!mf_worker_done(worker, size))
             return mf_worker_stopped(worker);
         span.offset += size;
@@ -144,7 +154,7 @@ static enum mf_status add_piece(struct mf_worker *worker, struct hash *hash,
 
     if (span.offset == 0)
         mf_digest_restart(digest);
-    mf_digest_add(digest, bytes, (size_t)span.size);
+    digest_bytes(&worker->env, digest, bytes, (size_t)span.size);
     mf_worker_done(worker, span.size);
     if (span.offset + span.size < record->size)
         return MF_OK;
@@ -312,6 +322,7 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     };
     uint64_t work = 0;
     size_t shared = 0;
+    struct mf_timed timed;
     enum mf_status status;
 
     for (size_t i = 0; i < count; i++) {
@@ -319,6 +330,7 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
             return model->env->error.status;
         work = add_up(work, record[tensor[i]].size);
     }
+    timed = mf_timed_begin(model->env, MF_PHASE_REST);
     status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
     if (status == MF_OK)
         status = mf_slices_init(&hash.slices, model->env, count, work);
@@ -335,6 +347,7 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
     if (status == MF_OK && kind == MF_CRC32)
         join_slices(&hash);
     release(&hash);
+    mf_timed_end(model->env, timed);
     return status;
 }
 
@@ -360,6 +373,7 @@ static enum mf_status hash_all_data(struct mf_model *model,
     struct hash hash = {
         .env = model->env, .model = model, .kind = kind, .digests = out
     };
+    struct mf_timed timed = mf_timed_begin(model->env, MF_PHASE_REST);
     enum mf_status status = mf_hash_begin(model->env, kind);
 
     for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
@@ -373,6 +387,7 @@ static enum mf_status hash_all_data(struct mf_model *model,
         status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
     }
     release(&hash);
+    mf_timed_end(model->env, timed);
     return status;
 }
 
@@ -419,10 +434,13 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
     struct hash hash = {
         .env = env, .source = &source, .kind = kind, .digests = out
     };
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
     enum mf_status status = mf_hash_begin(env, kind);
 
     if (status == MF_OK)
         status = mf_source_open_file(env, path, &source, NULL);
+    mf_timed_end(env, timed);
+    timed = mf_timed_begin(env, MF_PHASE_REST);
     if (status == MF_OK)
         status = prepare(&hash, 0, source.size);
     hash.crew.work = source.size;
@@ -430,5 +448,6 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
         status = mf_crew_run(&hash.crew, hash_source, &hash, 1);
     release(&hash);
     mf_source_close(&source);
+    mf_timed_end(env, timed);
     return status;
 }

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "lib/base/timings.h"
+
 /* ---- tensors ---- */
 
 /* Tensor indices in an order; NULL after mf_fail. */
@@ -119,6 +121,7 @@ enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
     MF_NEED(model->env, out);
 
     struct mf_env *env = model->env;
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_DIGEST);
     struct mf_digest *digest = mf_digest_new(env, kind);
     size_t room = line_room(model), size = digest ? mf_digest_size(kind) : 0;
     uint32_t *tensor = digest ? sorted(model, MF_ORDER_NAME) : NULL;
@@ -137,5 +140,6 @@ enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
     mf_release(env, text, room);
     release_sorted(model, tensor);
     mf_digest_free(digest);
+    mf_timed_end(env, timed);
     return env->error.status;
 }

@@ -8,6 +8,7 @@
  */
 #include <math.h>
 
+#include "lib/base/timings.h"
 #include "lib/write/convert.h"
 
 #define PIECE  ((size_t)512 * 1024)
@@ -74,6 +75,7 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);
         uint64_t row = (piece->at + done) / recoding->in;
+        struct mf_timed timed;
         const void *floats;
         size_t numbers;
 
@@ -87,8 +89,11 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
                            (size_t)mf_numbers_size(recoding->from, numbers)) !=
                 MF_OK)
             return worker->env.error.status;
-        floats = mf_recode(recoding, worker->buffer, some, row, NULL);
+        floats =
+            mf_recode(&worker->env, recoding, worker->buffer, some, row, NULL);
+        timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
         add_numbers(&piece->sums, floats, numbers);
+        mf_timed_end(&worker->env, timed);
     }
     mf_worker_done(worker, piece->size);
     return MF_OK;
@@ -226,6 +231,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
 
     struct measurement measurement = { .model = model, .out = out };
     struct mf_env *env = model->env;
+    struct mf_timed timed;
     enum mf_status status;
 
     mf_clear_error(env);
@@ -239,6 +245,7 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     measurement.isa = mf_isa_choose(env);
     if (!measurement.isa)
         return env->error.status;
+    timed = mf_timed_begin(env, MF_PHASE_REST);
     status = prepare(&measurement, index, count);
     for (size_t i = 0; i < count && status == MF_OK; i++) {
         out[i] = (struct mf_tensor_stats){ .min = INFINITY, .max = -INFINITY };
@@ -251,5 +258,6 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     mf_release(env, measurement.piece,
                measurement.room * sizeof(*measurement.piece));
     mf_crew_release(&measurement.crew);
+    mf_timed_end(env, timed);
     return status;
 }

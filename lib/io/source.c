@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/timings.h"
 #include "lib/io/path.h"
 
 /* Linux reads at most 2 GiB less a page at once. */
@@ -215,9 +216,9 @@ void mf_source_close(struct mf_source *source)
     source->ops = NULL;
 }
 
-enum mf_status mf_source_read(struct mf_env *env,
-                              const struct mf_source *source, uint64_t offset,
-                              void *buffer, size_t size)
+static enum mf_status read_all(struct mf_env *env,
+                               const struct mf_source *source, uint64_t offset,
+                               void *buffer, size_t size)
 {
     uint8_t *into = buffer;
 
@@ -239,6 +240,21 @@ enum mf_status mf_source_read(struct mf_env *env,
         size -= (size_t)got;
     }
     return MF_OK;
+}
+
+enum mf_status mf_source_read(struct mf_env *env,
+                              const struct mf_source *source, uint64_t offset,
+                              void *buffer, size_t size)
+{
+    struct mf_timed timed;
+    enum mf_status status;
+
+    if (size == 0)
+        return MF_OK;
+    timed = mf_timed_begin(env, MF_PHASE_READ);
+    status = read_all(env, source, offset, buffer, size);
+    mf_timed_end(env, timed);
+    return status;
 }
 
 enum mf_status mf_source_unchanged(struct mf_env *env,

@@ -36,6 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/timings.h"
 #include "lib/io/digest.h"
 #include "lib/io/target_parts.h"
 
@@ -153,8 +154,8 @@ static void count_written(struct mf_env *env, struct mf_target *target,
 #endif
 }
 
-enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
-                               uint64_t offset, const void *bytes, size_t size)
+static enum mf_status write_all(struct mf_env *env, struct mf_target *target,
+                                uint64_t offset, const void *bytes, size_t size)
 {
     const uint8_t *from = bytes;
 
@@ -184,12 +185,23 @@ enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
     return MF_OK;
 }
 
+enum mf_status mf_target_write(struct mf_env *env, struct mf_target *target,
+                               uint64_t offset, const void *bytes, size_t size)
+{
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_WRITE);
+    enum mf_status status = write_all(env, target, offset, bytes, size);
+
+    mf_timed_end(env, timed);
+    return status;
+}
+
 size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
                       uint64_t offset, const struct mf_source *source,
                       uint64_t from, size_t size)
 {
 #if defined(__linux__)
     off_t in = (off_t)from, out = (off_t)offset;
+    struct mf_timed timed;
     ssize_t moved;
 
     /* The kernel would copy the file's own bytes, not those that an overlay
@@ -199,8 +211,10 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
         size > source->size - from || offset > target->size ||
         size > target->size - offset)
         return 0;
+    timed = mf_timed_begin(env, MF_PHASE_WRITE);
     MF_AGAIN(moved,
              copy_file_range(source->fd, &in, target->fd, &out, size, 0));
+    mf_timed_end(env, timed);
     if (moved <= 0)
         return 0;
     env->io.bytes_read += (uint64_t)moved;
@@ -212,9 +226,9 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
 #endif
 }
 
-enum mf_status mf_target_read(struct mf_env *env,
-                              const struct mf_target *target, uint64_t offset,
-                              void *bytes, size_t size)
+static enum mf_status read_back(struct mf_env *env,
+                                const struct mf_target *target, uint64_t offset,
+                                void *bytes, size_t size)
 {
     uint8_t *into = bytes;
 
@@ -234,6 +248,17 @@ enum mf_status mf_target_read(struct mf_env *env,
         size -= (size_t)got;
     }
     return MF_OK;
+}
+
+enum mf_status mf_target_read(struct mf_env *env,
+                              const struct mf_target *target, uint64_t offset,
+                              void *bytes, size_t size)
+{
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_READ);
+    enum mf_status status = read_back(env, target, offset, bytes, size);
+
+    mf_timed_end(env, timed);
+    return status;
 }
 
 /* ---- closing ---- */

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "lib/base/signals.h"
+#include "lib/base/timings.h"
 #include "lib/io/journal.h"
 #include "lib/io/target_parts.h"
 
@@ -106,7 +107,7 @@ static int set_default_mode(struct mf_target *target)
     return result;
 }
 
-enum mf_status mf_target_sync(struct mf_target *target)
+static enum mf_status sync_file(struct mf_target *target)
 {
     struct stat status;
     int result;
@@ -126,6 +127,15 @@ enum mf_status mf_target_sync(struct mf_target *target)
         return mf_target_refuse(target, "does not have the size that was "
                                         "written");
     return MF_OK;
+}
+
+enum mf_status mf_target_sync(struct mf_target *target)
+{
+    struct mf_timed timed = mf_timed_begin(target->env, MF_PHASE_SYNC);
+    enum mf_status status = sync_file(target);
+
+    mf_timed_end(target->env, timed);
+    return status;
 }
 
 /* ---- names ---- */
@@ -296,13 +306,17 @@ static enum mf_status commit(struct mf_target *target)
  * a file that is not ours, which mf_env_abandon must not remove. */
 enum mf_status mf_target_commit(struct mf_target *target)
 {
+    struct mf_env *env = target->env;
+    struct mf_timed timed;
     enum mf_status status;
     sigset_t before;
 
     assert(target->fd >= 0);
     mf_signals_hold(&before);
+    timed = mf_timed_begin(env, MF_PHASE_SYNC);
     status = commit(target);
     mf_target_abort(target);
+    mf_timed_end(env, timed);
     mf_signals_release(&before);
     return status;
 }

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "lib/base/signals.h"
+#include "lib/base/timings.h"
 #include "lib/io/target_parts.h"
 
 #define MODE_DEFAULT 0666 /* less the umask */
@@ -355,6 +356,9 @@ enum mf_status mf_target_open_partial(struct mf_env *env, const char *path,
                                       enum mf_partial partial, uint64_t inode,
                                       struct mf_target *out)
 {
+    struct mf_timed timed;
+    enum mf_status status;
+
     *out = (struct mf_target){ .env = env,
                                .path = path,
                                .size = size,
@@ -366,10 +370,12 @@ enum mf_status mf_target_open_partial(struct mf_env *env, const char *path,
     if (size > INT64_MAX)
         return mf_fail(env, MF_ERR_OUTPUT, MF_NO_OFFSET,
                        "%" PRIu64 " bytes are more than a file can have", size);
-    if (open_path(out) == MF_OK)
-        return MF_OK;
-    mf_target_abort(out);
-    return env->error.status;
+    timed = mf_timed_begin(env, MF_PHASE_OPEN);
+    status = open_path(out);
+    if (status != MF_OK)
+        mf_target_abort(out);
+    mf_timed_end(env, timed);
+    return status;
 }
 
 enum mf_status mf_target_open(struct mf_env *env, const char *path,

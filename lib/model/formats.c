@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "lib/base/timings.h"
 #include "lib/io/path.h"
 #include "lib/model/foreign.h"
 #include "lib/model/formats.h"
@@ -171,13 +172,15 @@ enum mf_status mf_file_detect(struct mf_env *env, const char *path,
     uint8_t bytes[MF_HEAD_SIZE];
     struct mf_detection found;
     struct mf_head head;
+    struct mf_timed timed;
 
     mf_clear_error(env);
-    if (mf_source_open_file(env, path, &source, NULL) != MF_OK)
-        return env->error.status;
-    if (mf_head_read(env, &source, bytes, &head) == MF_OK)
+    timed = mf_timed_begin(env, MF_PHASE_OPEN);
+    if (mf_source_open_file(env, path, &source, NULL) == MF_OK &&
+        mf_head_read(env, &source, bytes, &head) == MF_OK)
         mf_format_detect(env, &head, &found);
     mf_source_close(&source);
+    mf_timed_end(env, timed);
     if (env->error.status == MF_OK)
         *out = found;
     return env->error.status;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/sort.h"
+#include "lib/base/timings.h"
 #include "lib/model/open_path.h"
 #include "lib/model/shards.h"
 
@@ -113,8 +114,11 @@ static enum mf_status finish(struct mf_model *model)
 static enum mf_status complete(struct mf_model *model, enum mf_status status,
                                struct mf_model **out)
 {
+    struct mf_timed timed = mf_timed_begin(model->env, MF_PHASE_INDEX);
+
     if (status == MF_OK)
         status = finish(model);
+    mf_timed_end(model->env, timed);
     if (status == MF_OK)
         *out = model;
     else
@@ -132,6 +136,8 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
 
     struct mf_open_options known;
     struct mf_model *model;
+    struct mf_timed timed;
+    enum mf_status status;
     const char *kept;
 
     if (mf_options_take(env, &known, sizeof(known), options) != MF_OK)
@@ -139,11 +145,14 @@ enum mf_status mf_model_open(struct mf_env *env, const char *path,
     model = model_new(env, &known);
     if (!model)
         return env->error.status;
+    timed = mf_timed_begin(env, MF_PHASE_OPEN);
     kept = keep_path(model, path);
-    return complete(model,
-                    kept ? mf_model_open_path(model, kept, known.shards)
-                         : env->error.status,
-                    out);
+    status = complete(model,
+                      kept ? mf_model_open_path(model, kept, known.shards)
+                           : env->error.status,
+                      out);
+    mf_timed_end(env, timed);
+    return status;
 }
 
 enum mf_status mf_model_open_source(struct mf_env *env, const char *name,

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/timings.h"
 #include "lib/io/path.h"
 #include "lib/model/formats.h"
 #include "lib/model/model.h"
@@ -157,6 +158,7 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
     const struct mf_source *source = &model->file[at].source;
     struct mf_part *part = &model->part[at];
     struct mf_reader reader;
+    struct mf_timed timed;
     enum mf_status status;
 
     *part = (struct mf_part){ .shard = (uint32_t)at,
@@ -164,10 +166,12 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
                               .alignment = 1,
                               .split_at = MF_NO_OFFSET,
                               .first = index->tensor_count };
+    timed = mf_timed_begin(model->env, MF_PHASE_INDEX);
     status = mf_reader_init(&reader, model->env, source, head->at, head->size);
     if (status == MF_OK)
         status = model->format->parse(&reader, index, part);
     mf_reader_release(&reader);
+    mf_timed_end(model->env, timed);
     if (status == MF_OK)
         status = mf_source_unchanged(model->env, source);
     part->count = index->tensor_count - part->first;

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "lib/base/options.h"
+#include "lib/base/timings.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -307,16 +308,19 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
     struct quantizing work = { .model = model,
                                .options = &known,
                                .how = &known_how };
+    struct mf_timed timed;
     enum mf_status status;
 
     mf_clear_error(model->env);
     mf_outputs_init(&work.outputs, model);
     work.outputs.finite_only = true;
+    timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
     status = check_model(&work);
     if (status == MF_OK)
         status = open_imatrix(&work);
     if (status == MF_OK)
         status = plan(&work, path);
+    mf_timed_end(model->env, timed);
     if (status == MF_OK)
         status = write_model(&work, known.report);
     if (status == MF_OK && out) {

@@ -13,6 +13,7 @@
 
 #include "lib/base/options.h"
 #include "lib/base/signals.h"
+#include "lib/base/timings.h"
 #include "lib/io/path.h"
 #include "lib/write/resume.h"
 
@@ -256,8 +257,8 @@ static enum mf_status write_files(struct mf_outputs *outputs, bool replace)
     return status;
 }
 
-enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
-                                bool resume)
+static enum mf_status write_or_resume(struct mf_outputs *outputs, bool replace,
+                                      bool resume)
 {
     enum mf_status status = mf_outputs_guard_inputs(outputs);
     struct mf_resume kept;
@@ -271,6 +272,16 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
         status = write_files(outputs, replace);
     mf_resume_close(&kept, status);
     outputs->resume = NULL;
+    return status;
+}
+
+enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
+                                bool resume)
+{
+    struct mf_timed timed = mf_timed_begin(outputs->env, MF_PHASE_REST);
+    enum mf_status status = write_or_resume(outputs, replace, resume);
+
+    mf_timed_end(outputs->env, timed);
     return status;
 }
 
@@ -288,11 +299,14 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
         return MF_ERR_ARGUMENT;
 
     struct mf_outputs outputs;
+    struct mf_timed timed;
     enum mf_status status;
 
     mf_clear_error(model->env);
     options = &known;
+    timed = mf_timed_begin(model->env, MF_PHASE_PLAN);
     status = mf_outputs_plan(model, path, options, &outputs);
+    mf_timed_end(model->env, timed);
     outputs.deletes = options->delete_inputs;
     if (status == MF_OK)
         status = options->dry_run ? mf_outputs_check(&outputs, options->replace)

@@ -2,6 +2,7 @@
  *
  * output.c - the header and the checksum of a file that is written
  */
+#include "lib/base/timings.h"
 #include "lib/write/convert.h"
 
 static enum mf_status write_head(void *user, uint64_t offset, const void *bytes,
@@ -13,7 +14,7 @@ static enum mf_status write_head(void *user, uint64_t offset, const void *bytes,
                            size);
 }
 
-enum mf_status mf_output_write_header(struct mf_output *output)
+static enum mf_status write_header(struct mf_output *output)
 {
     struct mf_draft *draft = &output->draft;
     struct mf_sink sink;
@@ -30,6 +31,15 @@ enum mf_status mf_output_write_header(struct mf_output *output)
         status = mf_fail(draft->env, MF_ERR_IO, MF_NO_OFFSET,
                          "the header has another size than planned: the input "
                          "changed while it was read");
+    return status;
+}
+
+enum mf_status mf_output_write_header(struct mf_output *output)
+{
+    struct mf_timed timed = mf_timed_begin(output->draft.env, MF_PHASE_PLAN);
+    enum mf_status status = write_header(output);
+
+    mf_timed_end(output->draft.env, timed);
     return status;
 }
 
@@ -65,6 +75,7 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
     struct checksum *sum = context;
     uint64_t at = sum->from + task * PIECE;
     uint64_t end = at + piece_size(sum, task);
+    struct mf_timed timed;
     uint32_t crc = 0;
 
     while (at < end) {
@@ -74,7 +85,9 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
         if (size == 0 ||
             read_bytes(&worker->env, sum, at, buffer, size) != MF_OK)
             return worker->env.error.status;
+        timed = mf_timed_begin(&worker->env, MF_PHASE_DIGEST);
         crc = mf_crc32(crc, buffer, size);
+        mf_timed_end(&worker->env, timed);
         at += size;
     }
     sum->crc[task] = crc;

@@ -19,6 +19,7 @@
 
 #include <stdio.h>
 
+#include "lib/base/timings.h"
 #include "lib/check/scan.h"
 
 /* For fewer bytes, read and write are faster than copy_file_range. */
@@ -146,18 +147,16 @@ static enum mf_status not_finite(struct mf_worker *worker,
 }
 
 /* bytes: of the tensor as it is or will be, from its byte `at` on. */
-static enum mf_status check_numbers(struct mf_worker *worker,
-                                    const struct mf_piece *piece,
-                                    enum mf_type type, uint64_t at,
-                                    const uint8_t *bytes, size_t size)
+static enum mf_status scan_numbers(struct mf_worker *worker,
+                                   const struct mf_piece *piece,
+                                   enum mf_type type, uint64_t at,
+                                   const uint8_t *bytes, size_t size)
 {
     size_t head = piece->recoding.decode ? 0 : mf_type_head(type), first;
     bool big_endian = piece->output->draft.big_endian;
     struct fault fault = { .type = type, .of_all = true };
     uint64_t count;
 
-    if (!piece->scanner) /* the type may be unknown */
-        return MF_OK;
     if (at == 0 && head > 0 && head <= size &&
         mf_scan(piece->scanner, MF_TYPE_F32, big_endian, bytes, head, &count) !=
             MF_SCAN_CLEAN)
@@ -168,6 +167,22 @@ static enum mf_status check_numbers(struct mf_worker *worker,
     fault.of_all = false;
     fault.number = at / mf_scan_stride(type) + first;
     return not_finite(worker, piece, &fault);
+}
+
+static enum mf_status check_numbers(struct mf_worker *worker,
+                                    const struct mf_piece *piece,
+                                    enum mf_type type, uint64_t at,
+                                    const uint8_t *bytes, size_t size)
+{
+    struct mf_timed timed;
+    enum mf_status status;
+
+    if (!piece->scanner) /* the type may be unknown */
+        return MF_OK;
+    timed = mf_timed_begin(&worker->env, MF_PHASE_SCAN);
+    status = scan_numbers(worker, piece, type, at, bytes, size);
+    mf_timed_end(&worker->env, timed);
+    return status;
 }
 
 /* ---- writing ---- */
@@ -250,12 +265,13 @@ static enum mf_status recode_rows(struct mf_worker *worker,
             mf_numbers_size(recoding->from,
                             mf_recoding_numbers(recoding, first + done, some)));
         if (piece->measured) {
-            piece->largest = mf_recode_largest(recoding, worker->buffer, some,
-                                               first + done, piece->largest);
+            piece->largest =
+                mf_recode_largest(&worker->env, recoding, worker->buffer, some,
+                                  first + done, piece->largest);
             continue;
         }
-        result = mf_recode(recoding, worker->buffer, some, first + done,
-                           &piece->deviation);
+        result = mf_recode(&worker->env, recoding, worker->buffer, some,
+                           first + done, &piece->deviation);
         size = (size_t)mf_numbers_size(
             recoding->to, mf_recoding_numbers(recoding, first + done, some));
         if (piece->hasher)

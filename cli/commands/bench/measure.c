@@ -33,7 +33,8 @@ struct mf_env *bench_env(struct run *run, size_t threads)
 {
     struct mf_options options = { .size = sizeof(struct mf_options),
                                   .threads = (unsigned)threads,
-                                  .progress = go_on };
+                                  .progress = go_on,
+                                  .timings = run->options->timings };
     struct mf_env *env;
 
     budget_env(run, &options);
@@ -53,6 +54,7 @@ void bench_env_done(struct run *run, const struct mf_env *env)
     mf_env_io(env, &io);
     run->other_io.bytes_read += io.bytes_read;
     run->other_io.bytes_written += io.bytes_written;
+    mf_env_add_timings(run->env, env);
 }
 
 void bench_env_free(struct run *run, struct mf_env *env)
