@@ -268,6 +268,14 @@ $(BUILD)/modelfile-leaky: $(CLI_OBJ) $(BUILD)/tests/leaky.o \
 	$(call say,LINK,$@)
 	$(Q)$(LINK) -Wl,--wrap=mf_model_open $^ $(LIBS) -o $@
 
+# What malloc asks of glibc goes by way of the test, which refuses.
+$(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
+    $(BUILD)/libmodelfile.a
+	$(call say,LINK,$@)
+	$(Q)$(LINK) $(foreach name,__libc_malloc __libc_calloc __libc_realloc \
+	    __libc_memalign gomp_malloc gomp_malloc_cleared gomp_realloc \
+	    gomp_aligned_alloc gomp_team_start,-Wl,--wrap=$(name)) $^ $(LIBS) -o $@
+
 # This one has its own malloc, which the library must not pull in twice.
 $(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
 	$(call say,LINK,$@)
@@ -292,7 +300,7 @@ test: ## installs what is missing, builds, and runs every test
 
 .PHONY: run-tests tests-built
 tests-built: all $(UNIT) $(HELPERS) $(BUILD)/modelfile-undecoded $(BUILD)/modelfile-endless $(BUILD)/modelfile-leaky \
-    $(BUILD)/modelfile-toy $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
+    $(BUILD)/modelfile-starved $(BUILD)/modelfile-toy $(FUZZ_NAMES:%=$(BUILD)/tests/replay-%)
 
 run-tests: tests-built
 	@BUILD=$(BUILD) CC="$(CC) $(SANITIZE)" CFLAGS="$(CFLAGS)" LIBS="$(LIBS)" \

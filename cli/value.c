@@ -32,6 +32,7 @@ struct printer {
     bool within;                 /* a string whose first piece was printed */
     size_t shown;                /* characters of it */
     bool cut;                    /* something was left out */
+    bool began, key;             /* anything, a key at last, was printed */
 };
 
 /* ---- numbers ---- */
@@ -221,6 +222,7 @@ static void item(struct printer *printer, const struct mf_value *value)
         else
             piece_text(printer, value);
         printer->within = value->more;
+        printer->key = value->event == MF_EVENT_KEY;
     } else if (printer->json) {
         scalar_json(&printer->run->json, value);
     } else {
@@ -266,6 +268,8 @@ static void print_event(struct printer *printer, const struct mf_value *value)
 {
     if (left_out(printer, value))
         return;
+    printer->began = true;
+    printer->key = false;
     if (value->event == MF_EVENT_BEGIN)
         begin(printer, value);
     else if (value->event == MF_EVENT_END)
@@ -274,28 +278,47 @@ static void print_event(struct printer *printer, const struct mf_value *value)
         item(printer, value);
 }
 
-/* Reads the value from the file.  If that fails in the middle, what is open is
- * closed so that JSON stays well-formed. */
-static void walk(struct printer *printer, struct mf_model *model, size_t index)
+/* What a value that cannot be read any further lacks to be one. */
+static void complete_json(struct printer *printer)
 {
-    struct mf_values *values;
-    struct mf_value value;
+    struct mf_json_out *json = &printer->run->json;
 
-    if (mf_values_open(model, index, &values) != MF_OK) {
-        report_failure(printer->run, "metadata");
-        return;
-    }
+    if (printer->within)
+        mf_json_close_string(json, printer->key);
+    if (printer->key || !printer->began)
+        mf_json_null(json);
+}
+
+static enum mf_status print_events(struct printer *printer,
+                                   struct mf_values *values)
+{
+    struct mf_value value;
+    enum mf_status status = MF_OK;
+
     while (!is_done(printer)) {
-        if (mf_values_next(values, &value) != MF_OK) {
-            value.event = MF_EVENT_DONE;
-            report_code(printer->run, EXIT_INPUT);
-        }
-        if (value.event == MF_EVENT_DONE)
+        status = mf_values_next(values, &value);
+        if (status != MF_OK || value.event == MF_EVENT_DONE)
             break;
         print_event(printer, &value);
     }
+    return status;
+}
+
+/* Reads the value from the file.  If that fails in the middle, what is open is
+ * closed so that JSON stays well-formed; the error comes after the value. */
+static void walk(struct printer *printer, struct mf_model *model, size_t index)
+{
+    struct mf_values *values = NULL;
+    enum mf_status status = mf_values_open(model, index, &values);
+
+    if (status == MF_OK)
+        status = print_events(printer, values);
+    if (status != MF_OK && printer->json)
+        complete_json(printer);
     while (printer->depth > 0)
         end(printer);
+    if (status != MF_OK)
+        report_failure(printer->run, "metadata");
     mf_values_close(values);
 }
 
@@ -339,6 +362,7 @@ void value_plain(struct run *run, struct mf_model *model, size_t index,
     struct mf_values *values;
     struct mf_value value;
     struct mf_meta meta;
+    enum mf_status status;
 
     mf_meta_at(model, index, &meta);
     if (meta.type != MF_VALUE_STRING) {
@@ -349,9 +373,11 @@ void value_plain(struct run *run, struct mf_model *model, size_t index,
         report_failure(run, "metadata");
         return;
     }
-    while (mf_values_next(values, &value) == MF_OK &&
+    while ((status = mf_values_next(values, &value)) == MF_OK &&
            value.event == MF_EVENT_ITEM)
         out_escaped(&run->out, value.text, "\n\t");
+    if (status != MF_OK)
+        report_failure(run, "metadata");
     mf_values_close(values);
 }
 

@@ -14,6 +14,7 @@
 #ifndef MF_LIB_ERROR_H
 #define MF_LIB_ERROR_H
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 
@@ -25,6 +26,13 @@
 #else
 #define MF_PRINTF(text, first)
 #endif
+
+/* What a call of the system that failed with that errno is: a folder cannot be
+ * listed without memory, either. */
+static inline enum mf_status mf_status_of(int number)
+{
+    return number == ENOMEM ? MF_ERR_MEMORY : MF_ERR_IO;
+}
 
 /* Sets the error and returns its status, for `return mf_fail(...)`.  For faults
  * of the caller, the system or the memory. */

@@ -138,9 +138,10 @@ static bool hire(struct mf_crew *crew, size_t count)
     return true;
 }
 
-static void dismiss(struct mf_crew *crew)
+/* With the threads that were started for it, even if there were no workers. */
+static void dismiss(struct mf_crew *crew, size_t threads)
 {
-    if (crew->room > 1)
+    if (threads > 1)
         mf_threads_end();
     mf_release(crew->env, crew->timings, crew->room * sizeof(*crew->timings));
     mf_release(crew->env, crew->worker, crew->room * sizeof(*crew->worker));
@@ -170,7 +171,7 @@ static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
             if (crew->buffers)
                 return MF_OK;
         }
-        dismiss(crew);
+        dismiss(crew, count);
         if (count == 1)
             break;
         env->error = before;
@@ -219,7 +220,7 @@ void mf_crew_release(struct mf_crew *crew)
     timed = mf_timed_begin(env, MF_PHASE_THREADS);
     mf_release(crew->env, crew->buffers,
                memory_of(crew->room, crew->buffer_size));
-    dismiss(crew);
+    dismiss(crew, crew->room);
     *crew = (struct mf_crew){ 0 };
     mf_timed_end(env, timed);
 }

@@ -87,6 +87,10 @@ static void check_strays(const struct mf_model *model, struct mf_index *index)
     struct dirent *entry;
 
     if (!stream) {
+        if (folder >= 0 && errno == ENOMEM)
+            index->status =
+                mf_fail(model->env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                        "cannot read the folder: %s", strerror(errno));
         if (folder >= 0)
             close(folder);
         return;

@@ -252,6 +252,10 @@ static enum mf_status read_additional(struct mf_chat *chat,
     size_t count = 0;
     bool listed;
 
+    if (!stream && path && errno == ENOMEM)
+        return mf_fail(chat->env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                       "cannot read the folder '%s': %s", MF_SIDECAR_FOLDER,
+                       strerror(errno));
     if (!stream)
         return failed(chat);
     listed = list_additional(chat, stream, names, &count);

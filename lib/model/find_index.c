@@ -135,9 +135,12 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
 
     *out = NULL;
     if (!stream) { /* a folder that cannot be listed has no index for us */
+        if (folder >= 0 && errno == ENOMEM)
+            status = mf_fail(model->env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                             "cannot read the folder: %s", strerror(errno));
         if (folder >= 0)
             close(folder);
-        return MF_OK;
+        return status;
     }
     errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
@@ -146,7 +149,7 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
-        status = mf_fail(model->env, MF_ERR_IO, MF_NO_OFFSET,
+        status = mf_fail(model->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
     closedir(stream);
     return status;

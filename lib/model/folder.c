@@ -106,7 +106,7 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
     struct dirent *entry;
 
     if (!stream)
-        return mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+        return mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
                        "cannot open the folder: %s", strerror(errno));
     errno = 0;
     while (status == MF_OK && (entry = readdir(stream)) != NULL) {
@@ -114,7 +114,7 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
-        status = mf_fail(listing->env, MF_ERR_IO, MF_NO_OFFSET,
+        status = mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
     closedir(stream);
     return status;

@@ -204,7 +204,7 @@ void mf_model_close(struct mf_model *model)
     mf_release(model->env, model->file,
                model->file_room * sizeof(*model->file));
     mf_release(model->env, model->part,
-               model->file_room * sizeof(*model->part));
+               model->part_room * sizeof(*model->part));
     mf_index_release(&model->index);
     mf_arena_release(&model->paths);
     mf_release(model->env, model, sizeof(*model));

@@ -50,7 +50,7 @@ struct mf_model {
     struct mf_arena paths;
     struct mf_file *file; /* as many as there are shards */
     struct mf_part *part; /* likewise */
-    size_t file_count, file_room;
+    size_t file_count, file_room, part_room;
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
     bool incomplete;       /* a shard whose name does not lead to the others */

@@ -68,29 +68,30 @@ static size_t next_room(size_t room)
     return room + 8 + room / 8;
 }
 
+/* The second table may be refused when the first was not: each has a size of
+ * its own. */
 static enum mf_status make_room(struct mf_model *model)
 {
-    size_t old = model->file_room, room = next_room(old);
-    struct mf_file *file;
-    struct mf_part *part;
+    size_t room = next_room(model->file_count);
+    struct mf_file *file = model->file;
+    struct mf_part *part = model->part;
 
-    if (model->file_count < old)
-        return MF_OK;
-    file = mf_env_resize(model->env, model->file, old * sizeof(*file),
-                         room * sizeof(*file));
-    if (!file)
-        return model->env->error.status;
-    model->file = file;
-    part = mf_env_resize(model->env, model->part, old * sizeof(*part),
-                         room * sizeof(*part));
-    if (!part) {
-        /* Shrinking never fails, so the two tables keep one size. */
-        model->file = mf_env_resize(model->env, file, room * sizeof(*file),
-                                    old * sizeof(*file));
-        return model->env->error.status;
+    if (model->file_count == model->file_room) {
+        file = mf_env_resize(model->env, file, model->file_room * sizeof(*file),
+                             room * sizeof(*file));
+        if (!file)
+            return model->env->error.status;
+        model->file = file;
+        model->file_room = room;
     }
-    model->part = part;
-    model->file_room = room;
+    if (model->file_count == model->part_room) {
+        part = mf_env_resize(model->env, part, model->part_room * sizeof(*part),
+                             room * sizeof(*part));
+        if (!part)
+            return model->env->error.status;
+        model->part = part;
+        model->part_room = room;
+    }
     return MF_OK;
 }
 
