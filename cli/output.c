@@ -5,6 +5,7 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,8 +76,15 @@ static void name_left(void *user, const char *path,
     report_remark(user, path, text);
 }
 
-void output_name_left(struct run *run, const char *path)
+void output_name_left(struct run *run, const char *path, const char *format,
+                      size_t count)
 {
-    if (!output_is_stdout(path) && !run->options->dry_run)
-        mf_left_files(path, name_left, run);
+    static char shard[PATH_MAX + 64];
+
+    if (output_is_stdout(path) || run->options->dry_run)
+        return;
+    mf_left_files(path, name_left, run);
+    for (size_t i = 0; i < count; i++)
+        if (mf_shard_path(path, format, i, count, shard, sizeof(shard)))
+            mf_left_files(shard, name_left, run);
 }

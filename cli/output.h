@@ -19,8 +19,9 @@ bool output_fits(struct run *run, const char *operand);
 /* False after report_usage if --resume makes no sense for the file. */
 bool output_can_resume(struct run *run, const char *operand);
 
-/* Remarks on files next to the one at path, which was or would be written:
- * those that a process left when it was killed. */
-void output_name_left(struct run *run, const char *path);
+/* Remarks on files next to those that were written, count shards of that format
+ * or the one at path: files that a process left when it was killed. */
+void output_name_left(struct run *run, const char *path, const char *format,
+                      size_t count);
 
 #endif

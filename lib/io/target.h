@@ -85,6 +85,10 @@ enum mf_status mf_target_open_complete(struct mf_env *env, const char *path,
 /* From here on neither abort nor mf_env_abandon removes the partial file. */
 void mf_target_keep(struct mf_target *target);
 
+/* The partial file was to get its name, and goes on instead: it is its owner's
+ * only again. */
+void mf_target_go_back(const struct mf_target *target);
+
 /* What was written is on the disk after this. */
 enum mf_status mf_target_flush(struct mf_env *env,
                                const struct mf_target *target);

@@ -149,6 +149,16 @@ enum mf_status mf_target_open_kept(struct mf_target *target)
     return target->env->error.status;
 }
 
+void mf_target_go_back(const struct mf_target *target)
+{
+    struct stat status;
+
+    if (target->fd < 0 || target->complete || !target->kept)
+        return;
+    if (fstat(target->fd, &status) == 0)
+        make_private(target, &status);
+}
+
 void mf_target_keep(struct mf_target *target)
 {
     target->kept = true;

@@ -9,6 +9,7 @@
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
+#include "lib/io/digest.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -164,6 +165,31 @@ static enum mf_status read_weights(void *user, struct mf_str name, float *out,
     return mf_imatrix_read(work->imatrix, name, out, count, found);
 }
 
+static void add_texts(struct mf_digest *digest, const char *const *texts,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        mf_digest_add(digest, texts[i], strlen(texts[i]) + 1);
+    mf_digest_add(digest, "", 1);
+}
+
+/* Which entries are used shows nowhere in the files, but in the data. */
+static enum mf_status digest_choice(struct quantizing *work)
+{
+    const struct mf_quantize_options *options = work->options;
+    struct mf_digest *digest = mf_digest_new(work->model->env, MF_XXH3_64);
+    uint8_t bytes[MF_DIGEST_MAX];
+
+    if (!digest)
+        return work->model->env->error.status;
+    add_texts(digest, options->include, options->include_count);
+    add_texts(digest, options->exclude, options->exclude_count);
+    mf_digest_finish(digest, bytes);
+    mf_digest_free(digest);
+    memcpy(&work->outputs.choice, bytes, sizeof(work->outputs.choice));
+    return MF_OK;
+}
+
 static enum mf_status open_imatrix(struct quantizing *work)
 {
     const struct mf_quantize_options *options = work->options;
@@ -188,7 +214,7 @@ static enum mf_status open_imatrix(struct quantizing *work)
     work->outputs.imatrix = &work->imatrix->source;
     work->outputs.weights.read = read_weights;
     work->outputs.weights.user = work;
-    return MF_OK;
+    return work->how->resume ? digest_choice(work) : MF_OK;
 }
 
 /* ---- the result ---- */

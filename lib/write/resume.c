@@ -177,10 +177,10 @@ enum mf_status mf_resume_index(struct mf_resume *resume, uint64_t size)
                                  &outputs->index, &complete) != MF_OK ||
          complete))
         return outputs->env->error.status;
-    return mf_target_open_partial(
-        outputs->env, outputs->index_path, size, resume->may_replace,
-        resume->restart ? MF_PARTIAL_FORCED : MF_PARTIAL_NEW, 0,
-        &outputs->index);
+    /* A kill may have left one with its final mode; it is not kept. */
+    return mf_target_open_partial(outputs->env, outputs->index_path, size,
+                                  resume->may_replace, MF_PARTIAL_FORCED, 0,
+                                  &outputs->index);
 }
 
 /* ---- while pieces are listed ---- */
@@ -404,12 +404,13 @@ void mf_resume_flushed(struct mf_resume *resume)
 /* The error that is set already is the one to report. */
 void mf_resume_lost(struct mf_resume *resume)
 {
-    struct mf_env *env = resume->outputs->env;
-    struct mf_error error = env->error;
+    struct mf_outputs *outputs = resume->outputs;
+    struct mf_error error = outputs->env->error;
 
-    mf_clear_error(env);
     mf_resume_drop(resume, resume->on_disk);
-    env->error = error;
+    for (size_t i = 0; i < outputs->count; i++)
+        mf_target_go_back(&outputs->output[i].target);
+    outputs->env->error = error;
 }
 
 enum mf_status mf_resume_naming(struct mf_resume *resume)

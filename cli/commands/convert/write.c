@@ -211,8 +211,8 @@ static void write_out(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
-    for (size_t i = 0; i < result.file_count; i++)
-        output_name_left(run, file_name(path, &result, i));
+    output_name_left(run, path, result.format,
+                     is_sharded() ? result.file_count : 0);
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");

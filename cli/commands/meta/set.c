@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/names.h"
+#include "cli/output.h"
 #include "cli/report.h"
 
 static struct {
@@ -72,6 +73,8 @@ static void apply(struct editing *editing, struct mf_editor *editor)
         report_failure(run, editing->path);
         return;
     }
+    if (!result.in_place)
+        output_name_left(run, editing->path, NULL, 0);
     if (result.changed > 0)
         report_done(run, editing->path, "was changed");
     show(run, &result);

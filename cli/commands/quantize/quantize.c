@@ -134,6 +134,8 @@ static void quantize_model(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
+    output_name_left(run, path, result.format,
+                     options.keep_split ? result.file_count : 0);
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");

@@ -40,6 +40,7 @@ static void export_tensor(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
+    output_name_left(run, path, NULL, 0);
     report_done(run, path, "was written");
     if (run->options->json) {
         json_str(run, "tensor", tensor.name);
