@@ -55,6 +55,7 @@ struct command {
     const char *summary;
     const char *examples;         /* one per line; ends with a newline */
     const char *exit_no;          /* what exit code 1 means; NULL: not used */
+    bool no_input;                /* reads no file: exit code 3 is not used */
     const struct option *options; /* its own; may be NULL */
     void (*execute)(struct run *run);
 

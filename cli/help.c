@@ -13,6 +13,7 @@
 
 #define OPTION_COLUMN  29 /* where the explanation of an option begins */
 #define COMMAND_COLUMN 31 /* where that of a command begins */
+#define EXIT_COLUMN    17 /* where that of an exit code begins */
 
 static const struct exit_meaning {
     int code;
@@ -80,6 +81,31 @@ static void example_lines(struct run *run, const char *examples)
     }
 }
 
+/* Whether the command, or any if it is NULL, can end with that code. */
+static bool can_end_with(const struct command *command, int code)
+{
+    return !command || ((code != EXIT_NO || command->exit_no) &&
+                        (code != EXIT_INPUT || !command->no_input));
+}
+
+static void exit_rows(struct run *run, const struct command *command)
+{
+    const struct exit_meaning *exit = exit_meanings;
+    char first[EXIT_COLUMN];
+
+    out_text(&run->out, "\nexit codes:\n");
+    for (; exit->code < EXIT_SIGNAL; exit++) {
+        if (!can_end_with(command, exit->code))
+            continue;
+        snprintf(first, sizeof(first), "  %d", exit->code);
+        row(run, first, EXIT_COLUMN,
+            command && exit->code == EXIT_NO ? command->exit_no
+                                             : exit->meaning);
+    }
+    row(run, "  129, 130, 143", EXIT_COLUMN,
+        "ended by SIGHUP, SIGINT (Ctrl-C), SIGTERM");
+}
+
 void help_command(struct run *run, const struct command *command)
 {
     struct out *out = &run->out;
@@ -95,16 +121,14 @@ void help_command(struct run *run, const struct command *command)
                space_before(command), command->sub, command->operands);
     if (command->more_help)
         command->more_help(run);
-    if (command->exit_no)
-        out_format(out, "exit code 1: %s\n", command->exit_no);
     out_text(out, "\noptions:\n");
     option_rows(run, command->options);
     option_rows(run, common_options);
+    exit_rows(run, command);
 }
 
 void help_list(struct run *run)
 {
-    const struct exit_meaning *exit = exit_meanings;
     struct out *out = &run->out;
     char first[100];
 
@@ -124,11 +148,8 @@ void help_list(struct run *run)
     out_text(out, "\noptions of every command:\n");
     option_rows(run, common_options);
     out_text(out, "\nFILE can be '-' for standard input, if that is "
-                  "seekable.\n\nexit codes:\n");
-    for (; exit->meaning; exit++) {
-        snprintf(first, sizeof(first), "  %d", exit->code);
-        row(run, first, 7, exit->meaning);
-    }
+                  "seekable.\n");
+    exit_rows(run, NULL);
 }
 
 /* ---- JSON ---- */
@@ -206,6 +227,12 @@ static void command_json(struct run *run, const struct command *command)
     json_text(run, "summary", command->summary);
     parts_json(run, "examples", command->examples, '\n');
     options_json(run, command->options);
+    mf_json_key(&run->json, "exit_codes");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; exit_meanings[i].meaning; i++)
+        if (can_end_with(command, exit_meanings[i].code))
+            mf_json_u64(&run->json, (uint64_t)exit_meanings[i].code);
+    mf_json_end(&run->json, ']');
     mf_json_end(&run->json, '}');
 }
 

@@ -27,6 +27,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/malloc_count.h"
+#include "cli/self.h"
+
 #include "cli/record.h"
 #include "cli/report.h"
 
@@ -129,9 +132,24 @@ static void write_piece(void *user, const char *at, size_t size)
     out_bytes(user, at, size);
 }
 
-static void show_json(const struct mf_progress *progress, double seconds)
+/* Bytes on the heap of the process, or where it is not counted, of the library.
+ */
+static uint64_t live_bytes(const struct run *run)
+{
+    struct mf_heap_stats library;
+    struct process_heap process;
+
+    if (process_heap(&process))
+        return process.live;
+    mf_env_heap(run->env, &library);
+    return library.live;
+}
+
+static void show_json(const struct run *run, const struct mf_progress *progress,
+                      double seconds)
 {
     struct mf_json_out json = { .write = write_piece, .user = &line };
+    uint64_t resident;
 
     mf_json_begin(&json, '{');
     mf_json_key(&json, "done");
@@ -143,6 +161,13 @@ static void show_json(const struct mf_progress *progress, double seconds)
     mf_json_key(&json, "tensor");
     if (progress->tensor.size > 0)
         mf_json_string(&json, progress->tensor.at, progress->tensor.size);
+    else
+        mf_json_null(&json);
+    mf_json_key(&json, "live_bytes");
+    mf_json_u64(&json, live_bytes(run));
+    mf_json_key(&json, "resident_bytes");
+    if (self_resident(&resident))
+        mf_json_u64(&json, resident);
     else
         mf_json_null(&json);
     mf_json_end(&json, '}');
@@ -199,7 +224,7 @@ static void show(struct run *run, const struct mf_progress *progress,
     line.closed = false;
     line.error = 0;
     if (run->options->progress == PROGRESS_JSON) {
-        show_json(progress, seconds);
+        show_json(run, progress, seconds);
     } else {
         out_text(&line, columns > 0 ? "\r" : "");
         width = show_text(progress, seconds, columns);

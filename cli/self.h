@@ -19,6 +19,10 @@ struct self {
 /* False, and out unchanged, where /proc does not say so. */
 bool self_look(struct self *out);
 
+/* All bytes that are in memory now, those of mapped files, too: one small read,
+ * for a number that is asked for often.  False as above. */
+bool self_resident(uint64_t *out);
+
 /* Limits of the system, UINT64_MAX if there is none: of memory (the least of
  * RLIMIT_DATA, RLIMIT_AS and what the machine has), of open files, of
  * threads. */

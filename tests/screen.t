@@ -90,8 +90,15 @@ quiet() {
 log() {
     "$modelfile" hash --algo sha256 --threads 1 --progress json --quiet \
         "$dir/big.safetensors" 2>"$dir/log" >/dev/null
-    grep -q "^{\"done\":[0-9]*,\"total\":536870912,\"seconds\":[0-9.]*,\"tensor\":\"$long\"}\$" \
+    grep -q "^{\"done\":[0-9]*,\"total\":536870912,\"seconds\":[0-9.]*,\"tensor\":\"$long\",\"live_bytes\":[0-9]*,\"resident_bytes\":[0-9]*}\$" \
         "$dir/log" || cat "$dir/log"
+    # What is live is at most the peak, and what is resident has it.
+    peak=$("$modelfile" hash --algo sha256 --threads 1 --json --quiet \
+        "$dir/big.safetensors" | tr -d ' \n' |
+        sed 's/.*"peak_heap_bytes":\([0-9]*\).*/\1/')
+    sed 's/.*"live_bytes":\([0-9]*\),"resident_bytes":\([0-9]*\)}/\1 \2/' \
+        "$dir/log" | awk -v peak="$peak" \
+        '$1 < 1000 || $1 > peak + 1000 || $2 < $1 || $2 > 1e9 { print peak, $0 }'
     "$modelfile" hash --algo sha256 --threads 1 "$dir/big.safetensors" \
         2>&1 >/dev/null | grep -v '^peak heap'
 }

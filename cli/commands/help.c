@@ -50,5 +50,6 @@ const struct command command_help = {
     .operands_max = 2,
     .summary = "list the commands, or explain one",
     .examples = "modelfile help tensors info\n",
+    .no_input = true,
     .execute = help,
 };

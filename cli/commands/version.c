@@ -103,5 +103,6 @@ const struct command command_version = {
     .operands = "",
     .summary = "show the version, formats and tensor types",
     .examples = "modelfile version --json\n",
+    .no_input = true,
     .execute = version,
 };

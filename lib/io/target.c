@@ -214,12 +214,12 @@ size_t mf_target_copy(struct mf_env *env, struct mf_target *target,
     timed = mf_timed_begin(env, MF_PHASE_WRITE);
     MF_AGAIN(moved,
              copy_file_range(source->fd, &in, target->fd, &out, size, 0));
+    if (moved > 0) {
+        env->io.bytes_read += (uint64_t)moved;
+        count_written(env, target, (uint64_t)moved);
+    }
     mf_timed_end(env, timed);
-    if (moved <= 0)
-        return 0;
-    env->io.bytes_read += (uint64_t)moved;
-    count_written(env, target, (uint64_t)moved);
-    return (size_t)moved;
+    return moved > 0 ? (size_t)moved : 0;
 #else
     (void)env, (void)target, (void)offset, (void)source, (void)from, (void)size;
     return 0;
