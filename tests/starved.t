@@ -149,6 +149,13 @@ if [ -z "${QUICK:-}" ]; then
         --leak-check --rounds 8 --threads 1 good-llama.gguf
     starve meta get "$f/good-template.gguf" tokenizer.chat_template
     starve meta list --full "$f/good-arrays.gguf"
+    starve info --timings good-llama.gguf
+    starve hash --timings --threads 2 f16.gguf
+    starve convert --resume --force --threads 1 f16.gguf o.gguf
+    starve quantize --resume --force --threads 2 f16.gguf o.gguf Q4_K_M
+    json=yes
+    check "all from there on: info --record" all_refused + info --json \
+        --quiet --record "$dir/record" good-llama.gguf
     starve help
     starve version
 fi
