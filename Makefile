@@ -84,7 +84,7 @@ FUZZ_journal := journal
 FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json model arch vocab folder check draft codec hub write compare quantize
+ROOMS    := base lanes io json profile model arch vocab folder check draft codec hub write compare quantize
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))
@@ -129,6 +129,14 @@ $(BUILD)/lib/base/threads.o: private OWN := $(THREADS)
 # For the fingerprint of a record.
 $(BUILD)/cli/build.o: private OWN := \
     -DMF_BUILD_FLAGS='"$(subst ",,$(subst ',,$(strip $(CFLAGS))))"'
+
+# Most of it runs once, when a heap profile is written, and below no block that
+# is profiled: its size matters, not its speed, and nobody unwinds it.
+PROFILE     := $(patsubst %.c,$(BUILD)/%.o,$(wildcard lib/profile/*.c))
+PROFILE_HOT := $(addprefix $(BUILD)/lib/profile/,allocator.o profile.o stack.o)
+$(PROFILE_HOT): private OWN := -Os
+$(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os \
+    $(call known,-fno-asynchronous-unwind-tables)
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3

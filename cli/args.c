@@ -37,6 +37,8 @@ const struct option common_options[] = {
                 "where --record gets the power from; auto: RAPL"),
     OPTION_TEXT("--power-root", "DIR", shared_options.power_root,
                 "what takes the place of /sys for --power"),
+    OPTION_OPTIONAL("--dhat", "FILE", shared_options.dhat,
+                    "write a profile of the heap (default: dhat-heap.json)"),
     OPTION_FLAG("--no-sandbox", shared_options.no_sandbox,
                 "keep all rights of the process (docs/security.md)"),
     OPTION_FLAG("--help", shared_options.help, "show this help"),
@@ -102,7 +104,8 @@ bool args_takes_next(const struct option *table, const char *text)
     struct argument argument = split(text);
     const struct option *option = find(table, &argument);
 
-    return option && option->kind != KIND_FLAG && !argument.value;
+    return option && option->kind != KIND_FLAG &&
+           option->kind != KIND_OPTIONAL && !argument.value;
 }
 
 /* No option begins with a digit: -1 is a number. */
@@ -172,7 +175,8 @@ struct option_value option_value(const struct option *option)
     size_t size = 0;
 
     if (option->kind != KIND_FORMAT) {
-        snprintf(value.text, sizeof(value.text), "%s",
+        snprintf(value.text, sizeof(value.text),
+                 option->kind == KIND_OPTIONAL ? "[=%s]" : "%s",
                  option->value ? option->value : "");
         return value;
     }
@@ -326,6 +330,10 @@ static bool parse_option(struct run *run, const char *text, const char *next,
     }
     if (option->kind == KIND_FLAG) {
         *option->set.flag = true;
+        return true;
+    }
+    if (option->kind == KIND_OPTIONAL) {
+        *option->set.text = argument.value ? argument.value : "";
         return true;
     }
     *used = !argument.value;

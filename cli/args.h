@@ -40,13 +40,14 @@ struct text_list {
 };
 
 enum option_kind {
-    KIND_FLAG,   /* sets a bool to true */
-    KIND_CHOICE, /* one of several words: sets an unsigned to first + index */
-    KIND_FORMAT, /* the name of a format that can be written */
-    KIND_COUNT,  /* a number from 1 up */
-    KIND_SIZE,   /* bytes, as in 64M or 1.5GiB */
-    KIND_TEXT,   /* any text */
-    KIND_LIST    /* any text; can be given several times */
+    KIND_FLAG,     /* sets a bool to true */
+    KIND_CHOICE,   /* one of several words: sets an unsigned to first + index */
+    KIND_FORMAT,   /* the name of a format that can be written */
+    KIND_COUNT,    /* a number from 1 up */
+    KIND_SIZE,     /* bytes, as in 64M or 1.5GiB */
+    KIND_TEXT,     /* any text */
+    KIND_OPTIONAL, /* any text, only as in --dhat=FILE; "" without one */
+    KIND_LIST      /* any text; can be given several times */
 };
 
 struct option {
@@ -90,6 +91,10 @@ struct option {
     {                                                                          \
         name, KIND_TEXT, value, 0, { .text = &(variable) }, help               \
     }
+#define OPTION_OPTIONAL(name, value, variable, help)                           \
+    {                                                                          \
+        name, KIND_OPTIONAL, value, 0, { .text = &(variable) }, help           \
+    }
 #define OPTION_LIST(name, value, variable, help)                               \
     {                                                                          \
         name, KIND_LIST, value, 0, { .list = &(variable) }, help               \
@@ -107,8 +112,9 @@ struct options {
     unsigned colour;                           /* enum colour; likewise */
     const char *record, *power, *power_root;   /* likewise; NULL: not given */
     uint64_t max_memory; /* bytes; likewise; 0: no limit */
-    uint64_t threads;    /* 0: one per processor */
-    unsigned progress;   /* enum progress */
+    const char *dhat;  /* a file, or "" for the usual one; likewise; or NULL */
+    uint64_t threads;  /* 0: one per processor */
+    unsigned progress; /* enum progress */
     bool force, dry_run, resume;
     bool one_file;
 };

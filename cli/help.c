@@ -63,7 +63,8 @@ static void option_rows(struct run *run, const struct option *option)
         if (!option->help)
             continue;
         snprintf(first, sizeof(first), "  %s%s%s%s%s", letter ? letter : "",
-                 letter ? ", " : "", option->name, option->value ? " " : "",
+                 letter ? ", " : "", option->name,
+                 option->value && option->kind != KIND_OPTIONAL ? " " : "",
                  option_value(option).text);
         row(run, first, OPTION_COLUMN, option->help);
     }
@@ -174,12 +175,14 @@ static void parts_json(struct run *run, const char *key, const char *text,
 static void option_json(struct run *run, const struct option *option,
                         const char *help)
 {
-    static const char *const kinds[] = {
-        [KIND_FLAG] = "flag",     [KIND_CHOICE] = "choice",
-        [KIND_FORMAT] = "choice", [KIND_COUNT] = "number",
-        [KIND_SIZE] = "size",     [KIND_TEXT] = "text",
-        [KIND_LIST] = "text"
-    };
+    static const char *const kinds[] = { [KIND_FLAG] = "flag",
+                                         [KIND_CHOICE] = "choice",
+                                         [KIND_FORMAT] = "choice",
+                                         [KIND_COUNT] = "number",
+                                         [KIND_SIZE] = "size",
+                                         [KIND_TEXT] = "text",
+                                         [KIND_OPTIONAL] = "text_or_none",
+                                         [KIND_LIST] = "text" };
 
     mf_json_begin(&run->json, '{');
     json_text(run, "name", option->name);

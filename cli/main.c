@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/cost.h"
+#include "cli/dhat.h"
 #include "cli/find.h"
 #include "cli/help.h"
 #include "cli/progress.h"
@@ -59,6 +60,7 @@ static void enter_sandbox(void)
     if (run.command->writes && !options->help && !options->dry_run)
         run.command->writes(&run);
     record_allow(&run.sandbox);
+    dhat_allow(&run);
     sandbox_enter(&run.sandbox);
 }
 
@@ -98,7 +100,7 @@ static void execute(int count, char **arguments)
         return;
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) ||
-        !record_open(&run))
+        !dhat_check(&run) || !record_open(&run))
         return;
     budget_begin(&run);
     enter_sandbox();

@@ -267,6 +267,12 @@ void report_output_alone(struct run *run, const char *file, const char *why)
     error_object(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file, why);
 }
 
+void report_unwritten(struct run *run, const char *file, const char *why)
+{
+    report_code(run, EXIT_OUTPUT);
+    say(run, "modelfile: %s: %s\n", shown(file).text, why);
+}
+
 void report_done(struct run *run, const char *path, const char *what)
 {
     if (run->options->dry_run)

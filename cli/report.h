@@ -54,6 +54,9 @@ void report_stopped(struct run *run);
 /* Standard output cannot be written: why, and what was done before. */
 void report_lost(struct run *run);
 
+/* The same after the answer is complete, on standard error only. */
+void report_unwritten(struct run *run, const char *file, const char *why);
+
 /* ---- no errors ---- */
 
 /* A remark about a file. */

@@ -1272,6 +1272,100 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
               void (*found)(void *user, const struct mf_difference *difference),
               void *user);
 
+/* ---- Heap profile ----------------------------------------------------------
+ *
+ * Which code allocates the memory of an env, how much, and what is left of it:
+ *
+ *     struct mf_profile_options how = { .size = sizeof(how),
+ *                                       .path = "dhat-heap.json" };
+ *     struct mf_profile *profile = mf_profile_new(&how);
+ *     struct mf_options options = { .size = sizeof(options) };
+ *
+ *     options.allocator = mf_profile_allocator(profile);
+ *     env = mf_env_new(&options);
+ *     ...
+ *     mf_env_free(env);
+ *     mf_profile_write(profile, "dhat-heap.json");
+ *     mf_profile_free(profile);
+ *
+ * Blocks are counted by the stack of calls that made them, as valgrind's DHAT
+ * does: a block that is moved counts again in the totals, and stays with the
+ * stack that made it first. */
+
+struct mf_profile;
+
+enum mf_profile_order {
+    MF_PROFILE_PEAK, /* most bytes first, when all together were most */
+    MF_PROFILE_LIVE, /* now */
+    MF_PROFILE_TOTAL /* ever */
+};
+
+/* A stack of calls, and the blocks that it made. */
+struct mf_profile_point {
+    uint64_t total_bytes, total_blocks;
+    size_t peak_bytes, peak_blocks; /* when all together were most */
+    size_t live_bytes, live_blocks;
+    const char *const *call; /* "0x1234: function (file.c:56)", innermost first;
+                                terminated; valid until the profile changes */
+    size_t call_count;
+};
+
+/* All zero is the default. */
+struct mf_profile_options {
+    size_t size;                   /* of this struct: see above */
+    struct mf_allocator allocator; /* where the env's memory and that of the
+                                      profile come from; if resize is NULL, the
+                                      C library's heap */
+    const char *path;    /* where a profile is written if an expectation fails
+                            or an env is freed too early; NULL: nowhere. The
+                            text must live as long as the profile */
+    const char *command; /* what the file calls the command; likewise. NULL: ""
+                          */
+    /* Called by mf_env_free for each stack that made blocks which are still
+     * allocated, most bytes first. It must not use the env. NULL: not called.
+     */
+    void (*alive)(void *user, const struct mf_profile_point *point);
+    void *alive_user;
+};
+
+/* options may be NULL: all defaults. Returns NULL if out of memory, or if the
+ * size of the options is invalid. */
+MF_API struct mf_profile *
+mf_profile_new(const struct mf_profile_options *options);
+
+/* After its env was freed. NULL is allowed. */
+MF_API void mf_profile_free(struct mf_profile *profile);
+
+/* The allocator for mf_options of one env at a time. All zero for NULL. */
+MF_API struct mf_allocator mf_profile_allocator(struct mf_profile *profile);
+
+/* What mf_env_heap says, also after the env was freed. */
+MF_API void mf_profile_stats(struct mf_profile *profile,
+                             struct mf_heap_stats *out);
+
+/* The points in an order; false, and out unchanged, after the last one. Names
+ * of functions and lines come from the symbols and the debug information of the
+ * files that the process was loaded from, which takes a moment after each
+ * change of the profile; what has no name is "??? (in OBJECT)". */
+MF_API bool mf_profile_point_at(struct mf_profile *profile,
+                                enum mf_profile_order order, size_t index,
+                                struct mf_profile_point *out);
+
+/* Writes a file for the viewer of DHAT. A file that exists is replaced only if
+ * it is such a profile or empty. */
+MF_API enum mf_status mf_profile_write(struct mf_profile *profile,
+                                       const char *path);
+
+/* For tests: returns holds. If that is false, the profile is written to the
+ * path of its options, and later expectations fail, too. expectation is for the
+ * message of mf_profile_error; it may be NULL. */
+MF_API bool mf_profile_expect(struct mf_profile *profile, bool holds,
+                              const char *expectation);
+
+/* The error of the last call that failed. */
+MF_API const struct mf_error *
+mf_profile_error(const struct mf_profile *profile);
+
 #ifdef __cplusplus
 }
 #endif

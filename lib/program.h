@@ -45,6 +45,15 @@ enum mf_status mf_env_share(struct mf_env *env, size_t count,
  * fail likewise; this function finds out before any work begins. */
 enum mf_status mf_isa_check(struct mf_env *env);
 
+/* Tells a profile of a change that another allocator has made: a block of
+ * old_size bytes (0: a new one) has new_size (0: it will be freed).  tag: what
+ * was returned for the block last time; 0 for a new one.  caller: where the
+ * function that allocates returns to; calls further in are not of interest.
+ * From any thread; it must not be called by the profile's own allocator.  user
+ * is the profile. */
+uint64_t mf_profile_change(void *user, uint64_t tag, size_t old_size,
+                           size_t new_size, const void *caller);
+
 /* ---- Folders ------------------------------------------------------------- */
 
 /* Calls found for every model in a folder, in the order of names, but not for

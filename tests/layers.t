@@ -109,6 +109,7 @@ base
 lanes     base
 io        base lanes
 json      base io
+profile   base io json
 model     base io json
 arch      base io model
 vocab     base io json model

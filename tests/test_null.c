@@ -650,6 +650,68 @@ static void null_mf_writer_new(void)
                      MF_ERR_ARGUMENT);
 }
 
+static void null_mf_profile_allocator(void)
+{
+    assert_null(mf_profile_allocator(NULL).resize);
+}
+
+static void null_mf_profile_error(void)
+{
+    assert_int_equal(mf_profile_error(NULL)->status, MF_ERR_ARGUMENT);
+}
+
+static void null_mf_profile_expect(void)
+{
+    struct mf_profile *profile = mf_profile_new(NULL);
+
+    assert_false(mf_profile_expect(NULL, true, "a"));
+    assert_false(mf_profile_expect(profile, false, NULL));
+    mf_profile_free(profile);
+}
+
+static void null_mf_profile_free(void)
+{
+    mf_profile_free(NULL);
+}
+
+static void null_mf_profile_new(void)
+{
+    struct mf_profile *profile = mf_profile_new(NULL);
+
+    assert_non_null(profile);
+    mf_profile_free(profile);
+}
+
+static void null_mf_profile_point_at(void)
+{
+    struct mf_profile *profile = mf_profile_new(NULL);
+    struct mf_profile_point point;
+
+    assert_false(mf_profile_point_at(NULL, MF_PROFILE_PEAK, 0, &point));
+    assert_false(mf_profile_point_at(profile, MF_PROFILE_PEAK, 0, NULL));
+    mf_profile_free(profile);
+}
+
+static void null_mf_profile_stats(void)
+{
+    struct mf_profile *profile = mf_profile_new(NULL);
+
+    mf_profile_stats(NULL, &heap);
+    assert_int_equal(heap.live, 0);
+    mf_profile_stats(profile, NULL);
+    mf_profile_free(profile);
+}
+
+static void null_mf_profile_write(void)
+{
+    struct mf_profile *profile = mf_profile_new(NULL);
+
+    refused(mf_profile_write(NULL, "a"));
+    refused(mf_profile_write(profile, NULL));
+    assert_string_equal(mf_profile_error(profile)->message, "'path' is NULL");
+    mf_profile_free(profile);
+}
+
 static void null_mf_writer_open(void)
 {
     new_writer();
@@ -719,6 +781,14 @@ static const struct {
     { "mf_editor_close", null_mf_editor_close },
     { "mf_env_error", null_mf_env_error },
     { "mf_env_abandon", null_mf_env_abandon },
+    { "mf_profile_allocator", null_mf_profile_allocator },
+    { "mf_profile_error", null_mf_profile_error },
+    { "mf_profile_expect", null_mf_profile_expect },
+    { "mf_profile_free", null_mf_profile_free },
+    { "mf_profile_new", null_mf_profile_new },
+    { "mf_profile_point_at", null_mf_profile_point_at },
+    { "mf_profile_stats", null_mf_profile_stats },
+    { "mf_profile_write", null_mf_profile_write },
     { "mf_env_free", null_mf_env_free },
     { "mf_env_heap", null_mf_env_heap },
     { "mf_env_io", null_mf_env_io },

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dhat.h - --dhat: a profile of the heap of the whole process
+ *
+ * Counting begins before main, so that blocks of OpenMP's start and those of
+ * the C library are in it: the command line is looked at twice.
+ */
+#ifndef MF_CLI_DHAT_H
+#define MF_CLI_DHAT_H
+
+#include "cli/cli.h"
+
+/* False after a report if a profile was requested and this build makes none.
+ * Else it is written when the process exits, what is left by then included, and
+ * its sums go to standard error; if it cannot be written the exit code is
+ * EXIT_OUTPUT. */
+bool dhat_check(struct run *run);
+
+/* Allows the sandbox to write the profile. */
+void dhat_allow(struct run *run);
+
+#endif
