@@ -749,7 +749,7 @@ struct mf_convert_options {
 struct mf_convert_result {
     const char *format;
     size_t file_count;
-    uint64_t file_size;      /* all files together */
+    uint64_t file_size;      /* all files together, but for a list of them */
     size_t left_out;         /* metadata that could not be carried */
     size_t tensors_left_out; /* tensors without a new name that were dropped */
 };

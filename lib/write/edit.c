@@ -225,9 +225,9 @@ static enum mf_status edit_in_place(struct edit *edit,
     out->in_place = true;
     for (size_t i = 0; i < edit->change.count; i++)
         out->changed += edit->change.patch[i].size;
-    if (dry_run || edit->change.count == 0)
+    out->journalled = edit->change.count > 0;
+    if (dry_run || !out->journalled)
         return MF_OK;
-    out->journalled = true;
     edit->change.fill = fill;
     edit->change.user = edit;
     return mf_journal_apply(edit->env, lock, &edit->model->file[0].source,

@@ -218,7 +218,10 @@ static enum mf_status check_absent(const struct mf_outputs *outputs)
 enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace)
 {
     enum mf_status status = mf_outputs_guard_inputs(outputs);
+    size_t buffer;
 
+    if (status == MF_OK) /* and whether there are codecs */
+        status = mf_outputs_buffer_need(outputs, &buffer);
     return status == MF_OK && !replace ? check_absent(outputs) : status;
 }
 
