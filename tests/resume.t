@@ -302,6 +302,43 @@ restore
 echo here >out/o.gguf
 check "a file that was put there since" refused "already exists"
 
+# matrix NUMBERS: of t3.weight, 4096 columns, as llama-imatrix wrote it.
+matrix() {
+    printf '\001\000\000\000\011\000\000\000t3.weight'
+    printf '\001\000\000\000\000\020\000\000'
+    awk -v number="$1" 'BEGIN { for (i = 0; i < 4096; i++) printf number }'
+}
+matrix '@?@@' >one.dat
+weighs="quantize in.gguf out/o.gguf Q4_0 --resume --imatrix one.dat"
+clean
+stop KILL WRITE=700 $weighs 2>/dev/null
+rm -rf kept
+cp -rp out kept
+check "other entries of the importance matrix" refused "with other options" \
+    $weighs --include-weights t
+restore
+matrix '@?A@' >one.dat
+check "another importance matrix" refused "importance matrix is not the one" \
+    $weighs
+
+# Memory may be shorter, too.
+less_memory() {
+    clean
+    stop KILL WRITE=700 $quantizes
+    "$modelfile" $quantizes --max-memory 1M --json >again.json 2>said || {
+        cat said
+        return 1
+    }
+    wrote=$(sed 's/.*"bytes_written":\([0-9]*\).*/\1/' again.json)
+    echo "$wrote bytes were written again"
+    cmp whole/8.gguf out/o.gguf && [ -z "$(left)" ] && [ "$wrote" -lt 60000000 ]
+}
+check "less memory than before" less_memory 2>/dev/null
+clean
+stop KILL WRITE=700 $quantizes 2>/dev/null
+rm -rf kept
+cp -rp out kept
+
 # A log that a kill left without its last bytes.
 cut_log() {
     size=$(wc -c <kept/.o.gguf.resume)

@@ -265,22 +265,18 @@ enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
     return env->error.status;
 }
 
+/* Not synced: where a power failure takes the log there is nothing that is
+ * kept, and the work starts again. */
 enum mf_status mf_worklog_begin(struct mf_worklog *log,
                                 const struct mf_work_record *record)
 {
     sigset_t before;
-    int result;
 
     mf_signals_hold(&before);
     own(log);
     mf_signals_release(&before);
-    if (mf_worklog_cut(log, 0) != MF_OK ||
-        mf_worklog_add(log, record) != MF_OK ||
-        mf_worklog_flush(log->env, log) != MF_OK)
-        return log->env->error.status;
-    MF_AGAIN(result, fsync(log->temporary.folder));
-    /* Some file systems cannot. */
-    return result == 0 || errno == EINVAL ? MF_OK : fail(log, "synced to disk");
+    return mf_worklog_cut(log, 0) == MF_OK ? mf_worklog_add(log, record)
+                                           : log->env->error.status;
 }
 
 /* ---- records ---- */
@@ -403,12 +399,17 @@ enum mf_status mf_worklog_add(struct mf_worklog *log,
     return MF_OK;
 }
 
-enum mf_status mf_worklog_flush(struct mf_env *env,
-                                const struct mf_worklog *log)
+enum mf_status mf_worklog_flush(struct mf_env *env, struct mf_worklog *log)
 {
     int result;
 
     MF_AGAIN(result, fdatasync(log->fd));
+    if (result == 0 && !log->named) {
+        MF_AGAIN(result, fsync(log->temporary.folder));
+        if (result != 0 && errno == EINVAL) /* some file systems cannot */
+            result = 0;
+        log->named = result == 0;
+    }
     return result == 0 ? MF_OK : fail_in(env, log, "synced to disk");
 }
 

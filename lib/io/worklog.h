@@ -44,6 +44,7 @@ struct mf_worklog {
     uint64_t size;                 /* of the file, when it was opened */
     uint64_t at;                   /* end of the records read or written */
     bool kept;                     /* it stays when the work fails */
+    bool named;                    /* its name is on the disk */
 };
 
 #define MF_WORKLOG_NONE                                                        \
@@ -57,8 +58,8 @@ struct mf_worklog {
 enum mf_status mf_worklog_open(struct mf_env *env, const char *path,
                                bool restart, struct mf_worklog *out);
 
-/* Empties the log and makes this its first record, which is on the disk after
- * that.  A failure and mf_env_abandon remove the log, until it is kept. */
+/* Empties the log and makes this its first record.  A failure and
+ * mf_env_abandon remove the log, until it is kept. */
 enum mf_status mf_worklog_begin(struct mf_worklog *log,
                                 const struct mf_work_record *record);
 
@@ -74,9 +75,9 @@ enum mf_status mf_worklog_add(struct mf_worklog *log,
 /* Cuts off all records from there on. */
 enum mf_status mf_worklog_cut(struct mf_worklog *log, uint64_t at);
 
-/* All records are on the disk after this; from any thread, with its env. */
-enum mf_status mf_worklog_flush(struct mf_env *env,
-                                const struct mf_worklog *log);
+/* All records are on the disk after this, and the log's name; from any thread,
+ * with its env. */
+enum mf_status mf_worklog_flush(struct mf_env *env, struct mf_worklog *log);
 
 /* From here on neither a failure nor mf_env_abandon removes the log, which is
  * so of one that had something in it. */

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/timings.h"
 #include "lib/io/path.h"
 
 #define XXH_INLINE_ALL
@@ -377,6 +378,7 @@ bool mf_resume_flush_due(struct mf_resume *resume)
 enum mf_status mf_resume_flush(struct mf_resume *resume, struct mf_env *env)
 {
     const struct mf_outputs *outputs = resume->outputs;
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_SYNC);
     enum mf_status status = MF_OK;
 
     for (size_t i = resume->flushed; i <= resume->reached && status == MF_OK;
@@ -384,6 +386,7 @@ enum mf_status mf_resume_flush(struct mf_resume *resume, struct mf_env *env)
         status = mf_target_flush(env, &outputs->output[i].target);
     if (status == MF_OK)
         status = mf_worklog_flush(env, &resume->log);
+    mf_timed_end(env, timed);
     atomic_store(status == MF_OK ? &resume->flush_succeeded
                                  : &resume->flush_failed,
                  true);
