@@ -115,7 +115,7 @@ static bool is_of_heap(const char *frame)
     return strstr(frame, " (heap.c:") || strstr(frame, " (heap.h:");
 }
 
-static void say_largest(struct run *run, const struct mf_profile_point *point)
+static void say_point(struct run *run, const struct mf_profile_point *point)
 {
     char text[512];
     size_t size = 0, first = 0;
@@ -127,26 +127,37 @@ static void say_largest(struct run *run, const struct mf_profile_point *point)
         size +=
             (size_t)snprintf(text + size, sizeof(text) - size, "%s%s",
                              i > first ? " < " : "", place_of(point->call[i]));
-    say_blocks(run, "  ", point->peak_bytes, point->peak_blocks);
     say(run, "    %s\n", text);
+}
+
+/* The points with most bytes, at the peak or now. */
+static void say_largest(struct run *run, enum mf_profile_order order)
+{
+    bool at_peak = order == MF_PROFILE_PEAK;
+    struct mf_profile_point point;
+
+    say(run, at_peak ? "largest at t-gmax:\n" : "largest of what is left:\n");
+    for (size_t i = 0;
+         i < LARGEST && mf_profile_point_at(profile, order, i, &point); i++) {
+        size_t bytes = at_peak ? point.peak_bytes : point.live_bytes;
+
+        if (bytes == 0)
+            return;
+        say_blocks(run, "  ", bytes,
+                   at_peak ? point.peak_blocks : point.live_blocks);
+        say_point(run, &point);
+    }
 }
 
 static void say_sums(struct run *run)
 {
-    struct mf_profile_point point;
     struct mf_heap_stats sum;
 
     mf_profile_stats(profile, &sum);
     say_blocks(run, "Total:     ", sum.total_bytes, sum.allocations);
     say_blocks(run, "At t-gmax: ", sum.peak, sum.peak_blocks);
     say_blocks(run, "At t-end:  ", sum.live, sum.live_blocks);
-    say(run, "largest at t-gmax:\n");
-    for (size_t i = 0;
-         i < LARGEST &&
-         mf_profile_point_at(profile, MF_PROFILE_PEAK, i, &point) &&
-         point.peak_bytes > 0;
-         i++)
-        say_largest(run, &point);
+    say_largest(run, MF_PROFILE_PEAK);
 }
 
 static void write_profile(struct run *run)
@@ -167,6 +178,22 @@ static void write_profile(struct run *run)
     else if (!run->options->quiet)
         say(run, "heap profile: %s (for dh_view.html of valgrind)\n",
             path_of(run));
+}
+
+/* mf_env_free asserts that nothing is left, and ends the process otherwise: the
+ * profile that shows where it comes from is written before. */
+void dhat_env_ends(const struct mf_env *env)
+{
+    struct run *run = profile_of;
+    struct mf_heap_stats heap;
+
+    mf_env_heap(env, &heap);
+    if (!run || heap.live_blocks <= 1) /* its own */
+        return;
+    malloc_watch(NULL);
+    say_largest(run, MF_PROFILE_LIVE);
+    write_profile(run);
+    profile_of = NULL;
 }
 
 /* Gives back what the C library keeps for itself until the process ends.  It is

@@ -16,6 +16,10 @@
  * EXIT_OUTPUT. */
 bool dhat_check(struct run *run);
 
+/* Before the env is freed.  If blocks of it are left, names them, and writes
+ * the profile at once. */
+void dhat_env_ends(const struct mf_env *env);
+
 /* Allows the sandbox to write the profile. */
 void dhat_allow(struct run *run);
 

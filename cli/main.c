@@ -169,6 +169,7 @@ int main(int count, char **arguments)
     finish();
     env = run.env;
     run.env = NULL; /* a signal may still come */
+    dhat_env_ends(env);
     mf_env_free(env);
     return run.code;
 }

@@ -148,6 +148,16 @@ not_an_option() {
 }
 check "no profile of a wrong command line" not_an_option
 
+# What an env still has when it is freed; an assertion ends the program then.
+left() {
+    (ulimit -c 0; LEAKY=env "$build/modelfile-leaky" info "$model" \
+        --dhat="$dir/left.json") >/dev/null 2>"$dir/err"
+    grep -q '^largest of what is left:' "$dir/err" &&
+        grep -q '^    leak (leaky\.c:[0-9]*) < ' "$dir/err" &&
+        grep -q ': leak (leaky\.c:[0-9]*)"' "$dir/left.json"
+}
+check "blocks that an env has when it is freed have names" left
+
 # ---- where it cannot be written
 
 # refused WHY FILE: exit code 4, and what the command wrote stays.
