@@ -5,8 +5,10 @@
 #include "cli/commands/bench/bench.h"
 
 #include "cli/answer.h"
+#include "cli/commands/bench/grid.h"
 #include "cli/cost.h"
 #include "cli/inputs.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/types.h"
 
@@ -18,9 +20,9 @@ static const struct option table[] = {
                 "measure codecs of this type only; can be repeated"),
     OPTION_TEXT("--isa", "NAME", bench_options.isa,
                 "measure one instruction set: portable, avx2, avx512"),
-    OPTION_COUNT("--threads", "N", shared_options.threads,
-                 "measure with N threads and with one; default: one per "
-                 "processor"),
+    OPTION_TEXT("--threads", "N", bench_options.threads,
+                "measure with N threads and with one; default: one per "
+                "processor; with --record also a list: 1,2,4"),
     OPTION_COUNT("--rounds", "N", bench_options.rounds,
                  "measure each N times (default 7)"),
     OPTION_SIZE("--size", bench_options.size,
@@ -37,6 +39,9 @@ static const struct option table[] = {
     OPTION_FLAG("--alloc", bench_options.alloc,
                 "count what single operations allocate, on models of 16 to "
                 "4096 tensors that it makes"),
+    OPTION_TEXT("--verify", "DIR", bench_options.verify,
+                "find what was changed in the record DIR"),
+    OPTION_FORCE,
     OPTION_FLAG("--csv", bench_options.csv,
                 "print comma-separated values instead of tables"),
     { 0 },
@@ -77,7 +82,10 @@ static bool is_usable(struct run *run)
 {
     const struct bench_options *options = &bench_options;
 
-    if (run->options->json && options->csv)
+    if (options->verify && (run->operand_count > 0 || run->options->record))
+        report_usage(run, "'--verify' is for a record: remove %s",
+                     run->operand_count > 0 ? "MODEL" : "'--record'");
+    else if (run->options->json && options->csv)
         report_usage(run, "'--json' and '--csv' cannot both be given");
     else if (options->works.count > 0 && !options->leak_check)
         report_usage(run, "'--work' is for '--leak-check'");
@@ -96,7 +104,8 @@ static bool is_usable(struct run *run)
         report_usage(run, "'--alloc' makes its own models: remove '%.60s'",
                      run->operand[0]);
     else
-        return kernels_are_known(run) && mixes_are_known(run);
+        return kernels_are_known(run) && mixes_are_known(run) &&
+               grid_is_usable(run);
     return false;
 }
 
@@ -107,7 +116,7 @@ static void measure_model(struct run *run, struct mf_model *model)
     if (bench_options.types.count > 0)
         bench_kernels(run);
     if (run->code == EXIT_DONE)
-        bench_model(run, model);
+        (record_is_on() ? grid_measure : bench_model)(run, model);
 }
 
 static void measure_kernels(struct run *run)
@@ -137,7 +146,9 @@ static void bench(struct run *run)
         options->rounds = options->leak_check ? 100 : 7;
     if (options->mixes.count == 0)
         options->mixes = (struct text_list){ { "Q8_0", "Q6_K", "Q4_K_M" }, 3 };
-    if (options->leak_check)
+    if (options->verify)
+        verify_record(run, options->verify);
+    else if (options->leak_check)
         bench_leak(run);
     else if (run->operand_count > 0)
         inputs_one(run, false, measure_model);
@@ -157,10 +168,14 @@ const struct command command_bench = {
                 "modelfile bench model-f16.gguf --quantize Q4_K_M\n"
                 "modelfile bench model.gguf --leak-check --rounds 1000\n"
                 "modelfile bench --alloc\n"
+                "modelfile bench model.gguf --record out --threads 1,2\n"
+                "modelfile bench --verify out\n"
                 "MODELFILE_LLAMA_QUANTIZE=./llama-quantize modelfile bench "
                 "model.gguf\n",
-    .exit_no = "--leak-check: something grows from round to round",
+    .exit_no = "--leak-check: something grows from round to round; --verify: "
+               "a file was changed",
     .options = table,
     .execute = bench,
+    .check_operands = grid_read_threads,
     .writes = bench_allow_writes,
 };

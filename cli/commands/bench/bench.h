@@ -5,7 +5,7 @@
  * kernels.c measures codecs, model.c whole operations on a model, peers.c whole
  * programs, leak.c what grows, alloc.c what single operations allocate
  * (probe.h). measure.c has what they need to time things, folder.c where they
- * write; tables.c prints.
+ * write; tables.c prints.  grid.h has the parts for --record.
  */
 #ifndef MF_CLI_BENCH_H
 #define MF_CLI_BENCH_H
@@ -13,9 +13,11 @@
 #include "cli/cli.h"
 
 struct bench_options {
-    uint64_t rounds; /* 0: not given */
-    uint64_t size;   /* bytes of floats for kernels; likewise */
-    const char *isa; /* NULL: all */
+    uint64_t rounds;     /* 0: not given */
+    uint64_t size;       /* bytes of floats for kernels; likewise */
+    const char *isa;     /* NULL: all */
+    const char *threads; /* "1,2"; NULL: not given */
+    const char *verify;  /* a record; likewise */
     struct text_list types, mixes, works;
     bool csv, leak_check, alloc;
 };
@@ -142,6 +144,11 @@ void bench_model(struct run *run, struct mf_model *model);
  */
 enum mf_status bench_write(struct mf_model *model, const char *path,
                            const char *mix);
+
+/* Quantizes it and measures the quantization error. */
+enum mf_status bench_write_measured(struct mf_model *model, const char *path,
+                                    const char *mix,
+                                    struct mf_quantize_result *result);
 
 /* ---- leak.c ---- */
 

@@ -18,8 +18,9 @@ struct operation {
     uint64_t bytes; /* of tensors; 0: it only opens the model */
 };
 
-enum mf_status bench_write(struct mf_model *model, const char *path,
-                           const char *mix)
+static enum mf_status write_model(struct mf_model *model, const char *path,
+                                  const char *mix, bool report,
+                                  struct mf_quantize_result *result)
 {
     const char *format = mf_model_info(model)->format;
     struct mf_convert_options how = { .size = sizeof(struct mf_convert_options),
@@ -28,13 +29,27 @@ enum mf_status bench_write(struct mf_model *model, const char *path,
     struct mf_quantize_options what = { .size =
                                             sizeof(struct mf_quantize_options),
                                         .type = mix,
+                                        .report = report,
                                         .allow_requantize = true };
 
     if (!mix)
         return mf_model_convert(model, path, &how, NULL);
     if (!formats_holds_blocks(format))
         how.format = formats_name(FORMATS_BLOCKS, 0);
-    return mf_model_quantize(model, path, &what, &how, NULL);
+    return mf_model_quantize(model, path, &what, &how, result);
+}
+
+enum mf_status bench_write(struct mf_model *model, const char *path,
+                           const char *mix)
+{
+    return write_model(model, path, mix, false, NULL);
+}
+
+enum mf_status bench_write_measured(struct mf_model *model, const char *path,
+                                    const char *mix,
+                                    struct mf_quantize_result *result)
+{
+    return write_model(model, path, mix, true, result);
 }
 
 static enum mf_status operate(const struct operation *operation,
