@@ -77,7 +77,7 @@ static bool make_env(void)
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
-    options.timings = run.options->timings;
+    options.timings = run.options->timings || record_is_on();
     run.progress.shown = run.started;
     timings_begin(&run);
     run.env = mf_env_new(&options);

@@ -133,8 +133,8 @@ static void sample_all(struct run *run)
                      (uint64_t)run->started.tv_nsec;
 
     if (record->times.count == 0)
-        record_sample(run, (double)(record_clock() - start), 0,
-                      record->now.elements);
+        record_sample(run, (double)(record_clock() - start),
+                      record_kernel(run->env), record->now.elements);
 }
 
 static void release_times(struct run *run, struct record_times *times)

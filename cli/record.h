@@ -57,6 +57,10 @@ void record_own_samples(void);
 uint64_t record_sample(struct run *run, double nanoseconds,
                        uint64_t kernel_nanoseconds, uint64_t elements);
 
+/* Nanoseconds in decoders and encoders since the env was made: of all threads
+ * together, divided by their number. */
+uint64_t record_kernel(const struct mf_env *env);
+
 struct record_result {
     const char *setting;
     double coherence_delta, kv_cache_reduction, peak_mem_reduction,

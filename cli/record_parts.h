@@ -25,6 +25,7 @@ struct record {
     struct record_now { /* the sample that is open */
         bool open;
         uint64_t start, paused; /* nanoseconds */
+        uint64_t kernel;        /* before the sample */
         uint64_t elements;
     } now;
     struct record_rss {

@@ -14,13 +14,27 @@ void record_own_samples(void)
     the_record.now.open = false;
 }
 
+uint64_t record_kernel(const struct mf_env *env)
+{
+    struct mf_timing timing;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; mf_env_timing(env, i, &timing); i++)
+        if (strcmp(timing.phase, "decode") == 0 ||
+            strcmp(timing.phase, "encode") == 0)
+            sum += timing.total_ns;
+    return sum / mf_env_threads(env);
+}
+
 void record_sample_begin(void)
 {
     struct record *record = &the_record;
 
     if (!record->on || record->own)
         return;
-    record->now = (struct record_now){ .open = true, .start = record_clock() };
+    record->now = (struct record_now){ .open = true,
+                                       .start = record_clock(),
+                                       .kernel = record_kernel(record->env) };
 }
 
 /* Room for one more time; false if there is none. */
@@ -71,8 +85,8 @@ void record_sample_end(struct run *run)
     if (!the_record.on || !now->open)
         return;
     now->open = false;
-    record_sample(run, (double)(record_clock() - now->start - now->paused), 0,
-                  now->elements);
+    record_sample(run, (double)(record_clock() - now->start - now->paused),
+                  record_kernel(run->env) - now->kernel, now->elements);
 }
 
 void record_result(const struct record_result *result)

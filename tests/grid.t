@@ -72,6 +72,8 @@ every = []
 for name, each in settings.items():
     rows = table("baseline.csv" if name == "baseline" else "csv/%s.csv" % name)
     times = [int(row["wall_time_us"]) for row in rows]
+    for row in rows:
+        assert 0 < int(row["kernel_time_us"]) <= int(row["wall_time_us"]), row
     assert len(times) == 5 == each["latency"]["samples"]
     every += times
     assert each["latency"]["p50_us"] == sorted(times)[2]

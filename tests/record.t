@@ -59,6 +59,15 @@ elements() {
 }
 check "the elements of its model" elements
 
+# On one thread, dequantizing is nothing but that and files.
+kernel() {
+    run dequantize filled.gguf k.gguf --type f32 --record kernel --threads 1 \
+        --force &&
+        awk -F, 'NR == 2 { exit !($3 > 0 && $3 <= $2) }' kernel/latency.csv &&
+        awk -F, 'NR > 1 && $3 > 0 { exit 1 }' elements/latency.csv
+}
+check "the time in decoders and encoders" kernel
+
 python_agrees() {
     python3 - "$@" <<'END'
 import csv, json, math, statistics, sys

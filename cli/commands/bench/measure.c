@@ -34,7 +34,8 @@ struct mf_env *bench_env(struct run *run, size_t threads)
     struct mf_options options = { .size = sizeof(struct mf_options),
                                   .threads = (unsigned)threads,
                                   .progress = go_on,
-                                  .timings = run->options->timings };
+                                  .timings =
+                                      run->options->timings || record_is_on() };
     struct mf_env *env;
 
     budget_env(run, &options);
