@@ -74,7 +74,7 @@ bool dhat_check(struct run *run)
     if (profile)
         return true;
     if (malloc_watch(NULL))
-        report_usage(run, "'--dhat': there is no memory for a heap profile");
+        report_no_env(run);
     else
         report_usage(run, "'--dhat' is not possible in this build, which does "
                           "not count memory");

@@ -156,6 +156,8 @@ if [ -z "${QUICK:-}" ]; then
     json=yes
     check "all from there on: info --record" all_refused + info --json \
         --quiet --record "$dir/record" good-llama.gguf
+    starve info --dhat="$dir/profile" good-llama.gguf
+    starve hash --dhat="$dir/profile" --threads 1 f16.gguf
     starve help
     starve version
 fi

@@ -9,6 +9,7 @@
  */
 #include "lib/profile/stack.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #if defined(__GLIBC__) || defined(__APPLE__)
@@ -22,16 +23,20 @@
 
 #if defined(HAS_BACKTRACE)
 
+/* backtrace() loads a library when it is called first.  If that fails, it would
+ * try again, and allocate, in each capture: which would capture that. */
+static bool is_loaded;
+
 void mf_stack_prepare(void)
 {
     void *address[1];
 
-    (void)backtrace(address, 1);
+    is_loaded = backtrace(address, 1) > 0;
 }
 
 static size_t capture(void **address, size_t room)
 {
-    int count = backtrace(address, (int)room);
+    int count = is_loaded ? backtrace(address, (int)room) : 0;
 
     return count > 0 ? (size_t)count : 0;
 }
