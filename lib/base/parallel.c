@@ -65,6 +65,13 @@ static size_t whole_pages(size_t size)
 /* So that all buffers together can be counted; no machine has as much. */
 #define LEAST_MAX (SIZE_MAX / (4 * MF_THREADS_MAX))
 
+/* Of all buffers: each has a page more for mf_worker_room, and one more aligns
+ * them. */
+static size_t memory_of(size_t workers, size_t buffer_size)
+{
+    return workers * (buffer_size + MF_PAGE) + MF_PAGE;
+}
+
 /* The pages of a buffer: for a piece of the work, if so many can be had, but at
  * least at_least bytes. */
 static struct mf_chunk_size pages_for(const struct mf_env *env, size_t workers,
@@ -73,17 +80,20 @@ static struct mf_chunk_size pages_for(const struct mf_env *env, size_t workers,
     size_t most = least(MF_CREW_MEMORY / workers, BUFFER_MAX) / MF_PAGE;
     size_t fewest = whole_pages(at_least > 0 ? at_least : 1) / MF_PAGE;
 
+    struct mf_chunk_size pages;
+    size_t left = mf_heap_left(env), fixed = memory_of(workers, 0);
+
     most = least(most, piece / MF_PAGE + (piece % MF_PAGE > 0));
     if (most < fewest)
         most = fewest;
-    return mf_chunk_size(env, fewest, most, MF_PAGE, 2 * workers);
-}
-
-/* Of all buffers: each has a page more for mf_worker_room, and one more aligns
- * them. */
-static size_t memory_of(size_t workers, size_t buffer_size)
-{
-    return workers * (buffer_size + MF_PAGE) + MF_PAGE;
+    /* Work with one buffer has little else to remember. */
+    left = left > fixed ? left - fixed : 0;
+    left = workers > 1 ? left / 2 : left / 4 * 3;
+    pages = (struct mf_chunk_size){ .least = fewest, .most = most };
+    pages.now = least(left / workers / MF_PAGE, most);
+    if (pages.now < fewest)
+        pages.now = fewest;
+    return pages;
 }
 
 static void place_buffers(struct mf_crew *crew)
@@ -183,6 +193,20 @@ static enum mf_status init(struct mf_crew *crew, struct mf_env *env,
 bool mf_crew_shrink(struct mf_crew *crew)
 {
     return mf_chunk_refused(&crew->pages) && resize_buffers(crew);
+}
+
+void *mf_crew_resize(struct mf_crew *crew, void *block, size_t old_size,
+                     size_t new_size)
+{
+    const struct mf_error before = crew->env->error;
+    void *moved;
+
+    for (;;) {
+        moved = mf_env_resize(crew->env, block, old_size, new_size);
+        if (moved || new_size == 0 || !mf_crew_shrink(crew))
+            return moved;
+        crew->env->error = before;
+    }
 }
 
 /* After a run: larger buffers, if it is time for them and memory is there. */

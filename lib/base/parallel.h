@@ -55,7 +55,8 @@ struct mf_crew {
  * pieces of at most `piece`: no more workers and no larger buffers than those
  * can use, but buffers of at least `least` bytes.  A buffer has at most 512
  * KiB.  If memory has a limit (mf_heap_left), all buffers take at most half of
- * what is left of it, and there are fewer workers.  Where memory is refused
+ * what is left of it, that of a single worker three quarters, and there are
+ * fewer workers.  Where memory is refused
  * buffers are smaller, then workers fewer; after some runs buffers grow again.
  */
 enum mf_status mf_crew_init(struct mf_crew *crew, struct mf_env *env,
@@ -71,6 +72,11 @@ enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
  * was refused; false, and nothing done, where they are as small as they can be.
  */
 bool mf_crew_shrink(struct mf_crew *crew);
+
+/* mf_env_resize for something else that the work needs, for which the buffers
+ * shrink if they have to. */
+void *mf_crew_resize(struct mf_crew *crew, void *block, size_t old_size,
+                     size_t new_size);
 
 /* The name of the tensor that the task is about, for the progress function; it
  * must live as long as the crew. */

@@ -205,7 +205,8 @@ static enum mf_status hash_large(struct hash *hash, const uint32_t *tensor,
     size_t pieces = 0, piece = hash->crew.buffer_size;
     enum mf_status status;
 
-    hash->large = mf_alloc(env, count * sizeof(*hash->large));
+    hash->large =
+        mf_crew_resize(&hash->crew, NULL, 0, count * sizeof(*hash->large));
     if (!hash->large)
         return env->error.status;
     for (; hash->large_count < count; tensor++) {
@@ -267,6 +268,20 @@ static void release(struct hash *hash)
     mf_crew_release(&hash->crew);
 }
 
+/* libcrypto takes memory of its own; buffers shrink for it. */
+static struct mf_digest *digest_new(struct hash *hash)
+{
+    struct mf_digest *digest;
+    enum mf_status status;
+
+    do {
+        digest = mf_digest_new(hash->env, hash->kind);
+        status = hash->env->error.status;
+    } while (!digest && (status == MF_ERR_MEMORY || status == MF_ERR_LIMIT) &&
+             mf_crew_shrink(&hash->crew));
+    return digest;
+}
+
 /* Workers for so many bytes in pieces of at most `piece`, each with a digest.
  */
 static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
@@ -278,12 +293,12 @@ static enum mf_status prepare(struct hash *hash, uint64_t work, uint64_t piece)
     if (mf_crew_init(&hash->crew, env, work, piece, 0) != MF_OK)
         return env->error.status;
     size = hash->crew.count * sizeof(*hash->digest);
-    hash->digest = mf_alloc(env, size);
+    hash->digest = mf_crew_resize(&hash->crew, NULL, 0, size);
     if (!hash->digest)
         return env->error.status;
     memset(hash->digest, 0, size);
     for (size_t i = 0; i < hash->crew.count; i++) {
-        hash->digest[i] = mf_digest_new(env, hash->kind);
+        hash->digest[i] = digest_new(hash);
         if (!hash->digest[i])
             return env->error.status;
     }
@@ -331,9 +346,9 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
         work = add_up(work, record[tensor[i]].size);
     }
     timed = mf_timed_begin(model->env, MF_PHASE_REST);
-    status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
+    status = mf_slices_init(&hash.slices, model->env, count, work);
     if (status == MF_OK)
-        status = mf_slices_init(&hash.slices, model->env, count, work);
+        status = prepare(&hash, work, count > 0 ? record[tensor[0]].size : 0);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         if (is_shared(&hash, &record[tensor[i]]))
             shared++;

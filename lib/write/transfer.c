@@ -199,12 +199,9 @@ static enum mf_status make_weight_room(struct transfer *transfer, size_t count)
     transfer->weight_count = 0;
     if (count <= transfer->weight_room)
         return MF_OK;
-    do {
-        mf_clear_error(env);
-        moved = mf_env_resize(env, transfer->weights,
-                              transfer->weight_room * sizeof(*moved),
-                              count * sizeof(*moved));
-    } while (!moved && mf_crew_shrink(transfer->crew));
+    moved = mf_crew_resize(transfer->crew, transfer->weights,
+                           transfer->weight_room * sizeof(*moved),
+                           count * sizeof(*moved));
     if (!moved)
         return env->error.status;
     transfer->weights = moved;
