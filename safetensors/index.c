@@ -29,11 +29,10 @@ struct walk {
 
     const struct mf_shard_names *listed; /* while verifying */
     struct mf_index *index;              /* likewise, else NULL */
-    char *name;           /* of the line's tensor: NAME_ROOM bytes */
+    char *name; /* of the line's tensor: name_room bytes */
+    size_t name_room;
     uint8_t *listed_bits; /* one for each tensor: it has a line */
 };
-
-#define NAME_ROOM ((size_t)MF_NAME_MAX + 1)
 
 static enum mf_status failed(const struct walk *walk)
 {
@@ -329,7 +328,7 @@ static enum mf_status verify_line(struct walk *walk)
     bool more;
 
     /* A name that does not fit is longer than any in the table. */
-    if (mf_json_text(&walk->json, walk->name, NAME_ROOM, &size, &more) !=
+    if (mf_json_text(&walk->json, walk->name, walk->name_room, &size, &more) !=
             MF_OK ||
         read_shard(walk, &shard) != MF_OK)
         return failed(walk);
@@ -362,21 +361,35 @@ static void check_unlisted(struct walk *walk)
     }
 }
 
+/* For any name in the table, and for messages; reading a longer one stops at
+ * most three bytes before the end. */
+static size_t name_room(const struct mf_index *index)
+{
+    size_t room = 256;
+
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (index->tensor[i].name_size + 4 > room)
+            room = index->tensor[i].name_size + 4;
+    return room;
+}
+
 static enum mf_status verify(struct mf_reader *reader, struct mf_index *index,
                              const struct mf_shard_names *names)
 {
-    size_t room = NAME_ROOM + index->tensor_count / 8 + 1;
+    size_t names_end = name_room(index);
+    size_t room = names_end + index->tensor_count / 8 + 1;
     char *scratch = mf_alloc(reader->env, room);
     struct walk walk = { .env = reader->env,
                          .line = verify_line,
                          .listed = names,
                          .index = index,
-                         .name = scratch };
+                         .name = scratch,
+                         .name_room = names_end };
 
     if (!scratch)
         return failed(&walk);
-    walk.listed_bits = (uint8_t *)scratch + NAME_ROOM;
-    memset(walk.listed_bits, 0, room - NAME_ROOM);
+    walk.listed_bits = (uint8_t *)scratch + names_end;
+    memset(walk.listed_bits, 0, room - names_end);
     if (walk_index(&walk, reader) == MF_OK)
         check_unlisted(&walk);
     mf_release(reader->env, scratch, room);
