@@ -2,13 +2,13 @@
  *
  * folder_shards.c - shards next to a model's own, and shards that are unlike
  */
-#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/folder/folder.h"
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/split.h"
 
@@ -82,31 +82,25 @@ static void note_strays(struct mf_index *index, const struct strays *strays)
 static void check_strays(const struct mf_model *model, struct mf_index *index)
 {
     int folder = mf_open_folder(model->file[0].path);
-    DIR *stream = folder < 0 ? NULL : fdopendir(folder);
     struct strays strays = { 0 };
-    struct dirent *entry;
+    struct mf_entries entries;
+    const char *name;
 
-    if (!stream) {
-        if (folder >= 0 && errno == ENOMEM)
-            index->status =
-                mf_fail(model->env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                        "cannot read the folder: %s", strerror(errno));
-        if (folder >= 0)
-            close(folder);
+    if (folder < 0)
         return;
-    }
-    while ((entry = readdir(stream)) != NULL)
-        if (!is_own(model, entry->d_name)) {
-            if (is_alike(model, entry->d_name))
-                add_stray(&strays, entry->d_name);
-            else if (is_preferred(model, entry->d_name))
+    mf_entries_begin(&entries, folder);
+    while ((name = mf_entries_next(&entries)) != NULL)
+        if (!is_own(model, name)) {
+            if (is_alike(model, name))
+                add_stray(&strays, name);
+            else if (is_preferred(model, name))
                 mf_index_note(index, 0, MF_WARNING, MF_RULE_SHARD_LEFTOVER,
                               MF_NO_OFFSET,
                               "'%s' is next to a list of shards: transformers "
                               "loads that file instead",
-                              entry->d_name);
+                              name);
         }
-    closedir(stream);
+    close(folder);
     note_strays(index, &strays);
 }
 

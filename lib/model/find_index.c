@@ -7,12 +7,12 @@
  * index.json in the folder is read and searched for the file's name.  One that
  * cannot be read is an error, because it might list the file.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/str.h"
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"
@@ -129,28 +129,23 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
                                    const char **out)
 {
     int folder = mf_open_folder(path);
-    DIR *stream = folder < 0 ? NULL : fdopendir(folder);
     enum mf_status status = MF_OK;
-    struct dirent *entry;
+    struct mf_entries entries;
+    const char *name;
 
     *out = NULL;
-    if (!stream) { /* a folder that cannot be listed has no index for us */
-        if (folder >= 0 && errno == ENOMEM)
-            status = mf_fail(model->env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                             "cannot read the folder: %s", strerror(errno));
-        if (folder >= 0)
-            close(folder);
-        return status;
-    }
+    if (folder < 0) /* one that cannot be listed has no index for us */
+        return MF_OK;
+    mf_entries_begin(&entries, folder);
     errno = 0;
-    while (status == MF_OK && (entry = readdir(stream)) != NULL) {
-        if (is_index_name(entry->d_name))
-            status = try_index(model, path, entry->d_name, out);
+    while (status == MF_OK && (name = mf_entries_next(&entries)) != NULL) {
+        if (is_index_name(name))
+            status = try_index(model, path, name, out);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
         status = mf_fail(model->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
-    closedir(stream);
+    close(folder);
     return status;
 }
