@@ -175,6 +175,30 @@ static void numbers_are_those_of_plain_counting(void **state)
         random_blocks(seed, (int)(seed * seed * 60));
 }
 
+/* As DHAT has it. */
+static void of_equal_peaks_the_last_one_counts(void **state)
+{
+    struct mf_profile *profile = new_profile(NULL);
+    struct mf_allocator allocator = mf_profile_allocator(profile);
+    void *a = place_0(&allocator, NULL, 0, 10);
+    void *b = place_1(&allocator, NULL, 0, 10), *c;
+    struct mf_heap_stats stats;
+
+    (void)state;
+    b = place_1(&allocator, b, 10, 4);
+    c = place_2(&allocator, NULL, 0, 6);
+    mf_profile_stats(profile, &stats);
+    assert_int_equal(stats.peak, 20);
+    assert_int_equal(stats.peak_blocks, 3);
+    assert_int_equal(point_of(profile, 1).peak_bytes, 4);
+    assert_int_equal(point_of(profile, 2).peak_bytes, 6);
+    allocator.resize(allocator.user, b, 4, 0);
+    allocator.resize(allocator.user, c, 6, 0);
+    allocator.resize(allocator.user, a, 10, 0);
+    assert_int_equal(point_of(profile, 2).peak_bytes, 6);
+    mf_profile_free(profile);
+}
+
 /* ---- names ---- */
 
 static int line_of_outer;
@@ -492,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_those_of_plain_counting),
+        cmocka_unit_test(of_equal_peaks_the_last_one_counts),
         cmocka_unit_test(calls_have_functions_and_lines),
         cmocka_unit_test(an_env_counts_the_same),
         cmocka_unit_test(blocks_that_are_left_have_names),
