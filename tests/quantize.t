@@ -51,7 +51,7 @@ little_memory() {
     done
 }
 too_little_memory() {
-    code_of "$modelfile" quantize --max-memory 100k "$dir/f16.gguf" \
+    code_of "$modelfile" quantize --max-memory 40k "$dir/f16.gguf" \
         "$dir/no.gguf" Q4_K_M
     [ "$code" = 5 ] && [ ! -e "$dir/no.gguf" ]
 }

@@ -665,7 +665,7 @@ clean
 memory_limit() {
     old o.gguf
     ends 5 convert --force --max-memory 64k "$model" o.gguf &&
-        ends 5 convert --force --max-memory 150k --to apr "$model" o.gguf &&
+        ends 5 convert --force --max-memory 80k --to apr "$model" o.gguf &&
         ends 0 convert --max-memory 8M --to apr "$model" new.apr &&
         still_old o.gguf && holds o.gguf new.apr
 }
