@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * budget.c - what --max-memory allows the process
+ * budget.c - what --max-memory allows the process, and what it needs
  *
  * The limit is of every malloc, that of the C library, OpenMP and libcrypto
  * included.  A build that does not count them limits each env instead.
  */
 #include "cli/budget.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
 #include "cli/malloc_count.h"
+#include "cli/trial.h"
 
 static bool limited; /* by malloc itself */
+static const struct run *in_work;
 
 /* A limit of SIZE_MAX is none. */
 static size_t limit_of(const struct run *run)
@@ -20,10 +27,13 @@ static size_t limit_of(const struct run *run)
     return most < SIZE_MAX ? (size_t)most : SIZE_MAX - 1;
 }
 
-void budget_begin(const struct run *run)
+void budget_begin(struct run *run)
 {
-    if (run->options->max_memory > 0)
-        limited = process_heap_limit(limit_of(run));
+    in_work = run;
+    if (run->options->max_memory == 0)
+        return;
+    trial_begin(run);
+    limited = process_heap_limit(limit_of(run));
 }
 
 static size_t memory_left(void *user)
@@ -38,4 +48,70 @@ void budget_env(const struct run *run, struct mf_options *options)
         options->memory_left = memory_left;
     else if (run->options->max_memory > 0)
         options->heap_limit = limit_of(run);
+}
+
+void budget_allow(struct run *run)
+{
+    if (run->trial)
+        sandbox_allow_file(&run->sandbox, "/dev/null");
+}
+
+void budget_end_trial(const struct run *run)
+{
+    if (run->trial)
+        _exit(run->code);
+}
+
+/* The system's refusals are not the limit's. */
+static bool is_limit(const struct mf_error *error)
+{
+    return error->status == MF_ERR_LIMIT ||
+           (error->status == MF_ERR_MEMORY && process_heap_refused());
+}
+
+uint64_t budget_least(const struct run *run, const struct mf_error *error)
+{
+    if (run->options->max_memory == 0 || (error && !is_limit(error)))
+        return 0;
+    return trial_least();
+}
+
+struct budget_text budget_text(uint64_t least)
+{
+    struct budget_text text;
+
+    if (least % 1000 == 0)
+        snprintf(text.at, sizeof(text.at), "%" PRIu64 "K", least / 1000);
+    else
+        snprintf(text.at, sizeof(text.at), "%" PRIu64, least);
+    return text;
+}
+
+/* ---- the end ---- */
+
+static bool ended;
+
+void budget_end(void)
+{
+    ended = true;
+}
+
+/* OpenMP's library ends the program where it gets no memory or no thread. */
+static void at_exit(void)
+{
+    static const char text[] = "modelfile: out of memory\n";
+    ssize_t wrote;
+
+    if (ended)
+        return;
+    mf_env_abandon(in_work ? in_work->env : NULL);
+    wrote = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)wrote;
+    _exit(EXIT_MEMORY);
+}
+
+/* Before the constructors of other libraries. */
+__attribute__((constructor(101))) static void watch_the_exit(void)
+{
+    atexit(at_exit);
 }

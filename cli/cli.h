@@ -67,6 +67,8 @@ struct command {
     /* Moves operands to where execute expects them, before they are counted,
      * or explains a mistake better than counting can; false after a report. */
     bool (*check_operands)(struct run *run);
+    /* It does not do the same when it runs again, so it is not tried. */
+    bool once;
     /* Prints a paragraph of the help text, below the usage line. */
     void (*more_help)(struct run *run);
 };
@@ -87,6 +89,7 @@ struct run {
     /* Between answer_begin and answer_end: an error is a member of the answer.
      */
     bool answering;
+    bool trial;                  /* see trial.h */
     int code;                    /* the worst exit code so far */
     uint64_t size;               /* of all files opened */
     struct mf_io_stats other_io; /* of envs that were freed */

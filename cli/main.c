@@ -23,6 +23,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/timings.h"
+#include "cli/trial.h"
 
 static struct run run; /* holds the output buffer: too large for the stack */
 
@@ -61,6 +62,7 @@ static void enter_sandbox(void)
         run.command->writes(&run);
     record_allow(&run.sandbox);
     dhat_allow(&run);
+    budget_allow(&run);
     sandbox_enter(&run.sandbox);
 }
 
@@ -73,7 +75,7 @@ static bool make_env(void)
                           ? (unsigned)run.options->threads
                           : UINT_MAX;
     budget_env(&run, &options);
-    options.progress = progress_update;
+    options.progress = run.trial ? trial_progress : progress_update;
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
@@ -85,6 +87,8 @@ static bool make_env(void)
         report_no_env(&run);
         return false;
     }
+    if (run.trial)
+        mf_env_discard(run.env);
     progress_catch_signals(&run);
     if (run.options->help || mf_isa_check(run.env) == MF_OK)
         return true;
@@ -106,7 +110,8 @@ static void execute(int count, char **arguments)
     enter_sandbox();
     if (!make_env())
         return;
-    record_begin(&run);
+    if (!run.trial)
+        record_begin(&run);
     set_colour();
     if (run.options->help)
         help_command(&run, run.command);
@@ -142,7 +147,7 @@ static struct mf_str command_line(int count, char **arguments)
                : (struct mf_str){ "", 0 };
 }
 
-int main(int count, char **arguments)
+static int run_program(int count, char **arguments)
 {
     struct mf_env *env;
 
@@ -166,10 +171,19 @@ int main(int count, char **arguments)
         if (strcmp(arguments[i], "--json") == 0)
             run.options->json = true; /* for errors of the command line, too */
     execute(count > 0 ? count - 1 : 0, arguments + 1);
+    budget_end_trial(&run);
     finish();
     env = run.env;
     run.env = NULL; /* a signal may still come */
     dhat_env_ends(env);
     mf_env_free(env);
     return run.code;
+}
+
+int main(int count, char **arguments)
+{
+    int code = run_program(count, arguments);
+
+    budget_end();
+    return code;
 }

@@ -51,6 +51,11 @@ bool process_heap_limit(size_t limit)
     return false;
 }
 
+bool process_heap_refused(void)
+{
+    return false;
+}
+
 size_t process_heap_left(void)
 {
     return SIZE_MAX;
@@ -129,6 +134,7 @@ _Static_assert(HEADER_SIZE % _Alignof(max_align_t) == 0,
 /* Relaxed order: these counters guard no other data. */
 static atomic_size_t heap_live, heap_peak, heap_limit = SIZE_MAX;
 static atomic_uint_fast64_t heap_allocations;
+static atomic_bool heap_refused;
 
 /* Nearly always NULL. */
 static const struct malloc_watch *watch;
@@ -196,6 +202,7 @@ static bool reserve(struct change *change, struct header old, size_t size)
 
     do {
         if (new_size > old_size && (live > limit || added > limit - live)) {
+            atomic_store_explicit(&heap_refused, true, memory_order_relaxed);
             errno = ENOMEM;
             return false;
         }
@@ -448,6 +455,11 @@ bool process_heap_limit(size_t limit)
 {
     atomic_store_explicit(&heap_limit, limit, memory_order_relaxed);
     return true;
+}
+
+bool process_heap_refused(void)
+{
+    return atomic_load_explicit(&heap_refused, memory_order_relaxed);
 }
 
 size_t process_heap_left(void)

@@ -26,6 +26,9 @@ bool process_heap(struct process_heap *out);
  * SIZE_MAX: no limit.  False, and nothing is limited, in the same builds. */
 bool process_heap_limit(size_t limit);
 
+/* Whether the limit has refused anything. */
+bool process_heap_refused(void);
+
 /* What the limit leaves; SIZE_MAX if there is none. */
 size_t process_heap_left(void);
 

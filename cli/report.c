@@ -9,9 +9,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/advice.h"
 #include "cli/answer.h"
+#include "cli/budget.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/say.h"
@@ -47,6 +49,8 @@ static struct shown_name shown(const char *name)
 
 void report_code(struct run *run, int code)
 {
+    if (run->trial && code == EXIT_MEMORY)
+        _exit(code); /* that is the answer */
     if (code > run->code)
         run->code = code;
 }
@@ -66,7 +70,30 @@ struct failure {
     const char *status, *file, *message;
     uint64_t offset;
     const char *rule, *advice; /* "" or NULL: none */
+    uint64_t memory;           /* the least limit that is enough; or 0 */
 };
+
+/* What to do about an error: "" if nothing is known. */
+struct advised {
+    char text[128];
+    uint64_t memory; /* see struct failure */
+};
+
+/* error: NULL if there is no env. */
+static struct advised advise(struct run *run, const struct mf_error *error)
+{
+    const char *text = error ? advice_for(run, error) : "raise --max-memory";
+    bool memory = !error || error->status == MF_ERR_LIMIT ||
+                  error->status == MF_ERR_MEMORY;
+    struct advised out = { .memory = memory ? budget_least(run, error) : 0 };
+
+    if (out.memory > 0)
+        snprintf(out.text, sizeof(out.text), "raise --max-memory to %s",
+                 budget_text(out.memory).at);
+    else if (text)
+        snprintf(out.text, sizeof(out.text), "%s", text);
+    return out;
+}
 
 /* The member "error" of an object that is open. */
 static void error_json(struct run *run, int code, struct failure failure)
@@ -86,20 +113,20 @@ static void error_json(struct run *run, int code, struct failure failure)
         mf_json_u64(json, failure.offset);
     text_or_null(run, "rule", failure.rule);
     text_or_null(run, "advice", failure.advice);
+    mf_json_key(json, "memory_needed");
+    if (failure.memory > 0)
+        mf_json_u64(json, failure.memory);
+    else
+        mf_json_null(json);
     if (run->options->resume)
         json_bool(run, "resumable", mf_env_resumable(run->env));
     mf_json_end(json, '}');
 }
 
 /* The same as an object of its own, unless an answer has begun. */
-static void error_object(struct run *run, int code, const char *status,
-                         const char *file, const char *message)
+static void error_object(struct run *run, int code, struct failure failure)
 {
-    struct failure failure = { .status = status,
-                               .file = file,
-                               .message = message,
-                               .offset = MF_NO_OFFSET };
-
+    failure.offset = MF_NO_OFFSET;
     if (!run->options->json)
         return;
     if (run->answering) {
@@ -113,11 +140,16 @@ static void error_object(struct run *run, int code, const char *status,
 
 /* An error that is not about a file. */
 static void report_alone(struct run *run, int code, const char *status,
-                         const char *text)
+                         const char *text, struct advised advised)
 {
     report_code(run, code);
-    say(run, "modelfile: %s\n", shown(text).text);
-    error_object(run, code, status, NULL, shown(text).text);
+    say(run, "modelfile: %s%s%s\n", shown(text).text, *advised.text ? "; " : "",
+        advised.text);
+    error_object(run, code,
+                 (struct failure){ .status = status,
+                                   .message = shown(text).text,
+                                   .advice = advised.text,
+                                   .memory = advised.memory });
 }
 
 void report_usage(struct run *run, const char *format, ...)
@@ -128,17 +160,19 @@ void report_usage(struct run *run, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    report_alone(run, EXIT_USAGE, "argument", text);
+    report_alone(run, EXIT_USAGE, "argument", text, (struct advised){ "", 0 });
 }
 
 void report_no_env(struct run *run)
 {
     if (run->options->max_memory > 0)
         report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT),
-                     "'--max-memory' leaves no memory to start with");
+                     "'--max-memory' leaves no memory to start with",
+                     advise(run, NULL));
     else
         report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_MEMORY),
-                     "the system has no memory to start with");
+                     "the system has no memory to start with",
+                     (struct advised){ "", 0 });
 }
 
 void report_no(struct run *run, const char *format, ...)
@@ -202,37 +236,46 @@ static int code_of(const struct run *run, const struct mf_error *error)
 void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
-    const char *advice = advice_for(run, error);
+    struct advised advised;
     int code = code_of(run, error);
     char place[32] = "";
 
     if (error->file == MF_ERROR_IN_IMATRIX)
         file = run->imatrix;
     report_code(run, code);
+    advised = advise(run, error);
     if (error->offset != MF_NO_OFFSET)
         snprintf(place, sizeof(place), "at 0x%" PRIx64 ": ", error->offset);
     /* What was printed before comes first on a terminal, too. */
     if (!run->options->json)
         out_flush(&run->out);
     say(run, "modelfile: %s%s%s%s%s%s%s\n", file ? shown(file).text : "",
-        file ? ": " : "", place, error->message, advice ? "; " : "",
-        advice ? advice : "", mf_env_resumable(run->env) ? REPORT_KEPT : "");
+        file ? ": " : "", place, error->message, *advised.text ? "; " : "",
+        advised.text, mf_env_resumable(run->env) ? REPORT_KEPT : "");
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,
                                      error->message, error->offset, error->rule,
-                                     advice });
+                                     advised.text, advised.memory });
 }
 
 void report_memory(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
+    struct advised advised;
     int code = code_of(run, error);
 
     report_code(run, code);
-    say(run, "modelfile: %s: %s\n", shown(file).text, error->message);
-    error_object(run, code, mf_status_name(error->status), file,
-                 error->message);
+    advised = advise(run, error);
+    say(run, "modelfile: %s: %s%s%s\n", shown(file).text, error->message,
+        *advised.text ? "; " : "", advised.text);
+    error_object(run, code,
+                 (struct failure){ .status = mf_status_name(error->status),
+                                   .file = file,
+                                   .message = error->message,
+                                   .rule = error->rule,
+                                   .advice = advised.text,
+                                   .memory = advised.memory });
 }
 
 void report_input(struct run *run, const char *file, const char *format, ...)
@@ -245,7 +288,9 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     va_end(arguments);
     report_code(run, EXIT_INPUT);
     say(run, "modelfile: %s: %s\n", shown(file).text, text);
-    error_object(run, EXIT_INPUT, "io", file, text);
+    error_object(
+        run, EXIT_INPUT,
+        (struct failure){ .status = "io", .file = file, .message = text });
 }
 
 void report_output(struct run *run, const char *file, const char *why)
@@ -256,15 +301,20 @@ void report_output(struct run *run, const char *file, const char *why)
     say(run, "modelfile: %s: %s\n", shown(file).text, why);
     if (run->options->json)
         error_json(run, EXIT_OUTPUT,
-                   (struct failure){ mf_status_name(MF_ERR_OUTPUT), file, why,
-                                     MF_NO_OFFSET, NULL, NULL });
+                   (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
+                                     .file = file,
+                                     .message = why,
+                                     .offset = MF_NO_OFFSET });
 }
 
 void report_output_alone(struct run *run, const char *file, const char *why)
 {
     report_code(run, EXIT_OUTPUT);
     say(run, "modelfile: %s: %s\n", shown(file).text, why);
-    error_object(run, EXIT_OUTPUT, mf_status_name(MF_ERR_OUTPUT), file, why);
+    error_object(run, EXIT_OUTPUT,
+                 (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
+                                   .file = file,
+                                   .message = why });
 }
 
 void report_unwritten(struct run *run, const char *file, const char *why)

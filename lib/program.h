@@ -29,6 +29,11 @@ void *mf_env_resize(struct mf_env *env, void *block, size_t old_size,
  * thread, and of which nothing was added before. */
 void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
 
+/* From now on nothing that this env writes is kept: outputs go to /dev/null,
+ * and what would change or remove a file ends with MF_ERR_STOPPED.  For a
+ * process that finds out whether a call can do its work. */
+void mf_env_discard(struct mf_env *env);
+
 /* The number of threads that share long work of this env; 1 for NULL. */
 size_t mf_env_threads(const struct mf_env *env);
 

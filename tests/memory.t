@@ -25,38 +25,128 @@ peak() {
         sed -n 's/.*"run":{[^}]*"peak_heap_bytes":\([0-9]*\).*/\1/p'
 }
 
-# kept COMMAND...: KiB by KiB, until it has what it needs.
+# kept COMMAND...: K by K, until it has what it needs; then it prints the same
+# as without a limit.
 kept() {
     worked=0
-    for kib in 2 8 16 20 24 28 32 36 40 44 48 52 56 60 64 80 96 128 192 256 \
+    "$modelfile" "$@" --quiet >"$dir/free" 2>/dev/null
+    free=$?
+    for size in 2 8 16 20 24 28 32 36 40 44 48 52 56 60 64 80 96 128 192 256 \
         512 1024 2048 4096; do
         code=0
-        "$modelfile" "$@" --json --max-memory ${kib}K >"$dir/out" \
+        "$modelfile" "$@" --json --max-memory ${size}K >"$dir/out" \
             2>"$dir/err" || code=$?
-        if [ $code -ne 0 ] && [ $code -ne 5 ]; then
-            echo "$kib KiB: exit code $code"
+        if [ $code -ne $free ] && [ $code -ne 5 ]; then
+            echo "$size K: exit code $code"
             cat "$dir/err"
             return 1
         fi
         told=$(peak)
-        if [ "${told:-0}" -gt $((kib * 1024)) ]; then
-            echo "$kib KiB: the peak is $told bytes, exit code $code"
+        if [ "${told:-0}" -gt $((size * 1000)) ]; then
+            echo "$size K: the peak is $told bytes, exit code $code"
             return 1
         fi
-        [ $code -ne 0 ] || worked=$((worked + 1))
+        [ $code -eq $free ] || continue
+        "$modelfile" "$@" --quiet --max-memory ${size}K >"$dir/out" \
+            2>"$dir/err"
+        if ! cmp "$dir/free" "$dir/out"; then
+            echo "$size K: other output"
+            return 1
+        fi
+        worked=$((worked + 1))
     done
     [ $worked -gt 4 ]
 }
-for algorithm in sha256 xxh3 crc32; do
-    check "--max-memory: hash --algo $algorithm" \
-        kept hash --algo $algorithm --threads 1 "$fixtures/good-llama.gguf"
+llama=$fixtures/good-llama.gguf
+for command in detect info "tensors info" "tensors stats" "meta list" \
+    "meta get" validate "validate --data --threads 3" "hash --threads 3" \
+    "hash --algo sha256 --threads 3" "hash --algo crc32" \
+    "diff $llama"; do
+    file=$llama
+    case $command in
+    *--threads*) file=$dir/model.gguf ;;
+    esac
+    key=
+    [ "$command" != "meta get" ] || key=general.architecture
+    # shellcheck disable=SC2086 # words
+    check "--max-memory: $command" kept $command "$file" $key
 done
-check "--max-memory: hash, on threads" \
-    kept hash --algo sha256 --threads 3 "$dir/model.gguf"
-check "--max-memory: validate --data" \
-    kept validate --data --threads 3 "$dir/model.gguf"
+check "--max-memory: version" kept version
+check "--max-memory: convert" \
+    kept convert --force --threads 3 "$dir/model.gguf" "$dir/o.apr"
 check "--max-memory: quantize" \
     kept quantize --force --threads 3 "$dir/model.gguf" "$dir/o.gguf" Q8_0
+
+# ---- the least SIZE that works
+
+again() {
+    [ -z "${changes:-}" ] || cp "$dir/model.gguf" "$changes"
+    code=0
+    "$modelfile" "$@" >"$dir/out" 2>"$dir/err" || code=$?
+}
+
+# least COMMAND...: does what the message says; a tenth less is not enough.
+least() {
+    for size in 10 9K; do
+        again "$@" --max-memory $size
+        [ $code -eq 5 ] || return 1
+        named=$(sed -n 's/.*; raise --max-memory to \([0-9]*\)K$/\1/p' \
+            "$dir/err")
+        [ -n "$named" ] || return 1
+        again "$@" --max-memory $((named * 900))
+        [ $code -eq 5 ] || return 1
+        again "$@" --max-memory "${named}K"
+        [ $code -le 1 ] || return 1
+    done
+}
+names_least() {
+    if least "$@"; then
+        ok "the least SIZE is named: $* (${named}K)"
+    else
+        not_ok "the least SIZE is named: $* (${named:-nothing}: code $code)"
+        note <"$dir/err"
+    fi
+}
+for command in info "tensors info" "tensors stats" "meta list" validate \
+    "validate --data" hash "hash --algo sha256" "diff $llama"; do
+    # shellcheck disable=SC2086 # words
+    names_least $command "$fixtures/good-many-tensors.gguf"
+done
+names_least hash --threads 3 "$dir/model.gguf"
+names_least convert --force "$dir/model.gguf" "$dir/o.apr"
+names_least quantize --force "$dir/model.gguf" "$dir/o.gguf" Q4_K_M
+names_least split --force --max-tensors 2 "$dir/model.gguf" "$dir/part"
+names_least merge --force "$fixtures/good-split-00001-of-00003.gguf" \
+    "$dir/merged.gguf"
+changes=$dir/changed.gguf
+names_least meta set "$changes" general.name=other
+changes=
+
+# Trials write nothing and remove nothing.
+changes_nothing() {
+    mkdir "$dir/kept"
+    cp "$dir"/part-0000?-of-0000?.gguf "$dir/model.gguf" "$dir/kept"
+    (cd "$dir/kept" && ls -l --time-style=full-iso) >"$dir/before"
+    for command in "merge --delete-inputs $dir/kept/part-00001-of-00004.gguf \
+$dir/kept/o.gguf" "convert $dir/kept/model.gguf $dir/kept/o.gguf" \
+        "convert --resume $dir/kept/model.gguf $dir/kept/o.gguf" \
+        "meta set $dir/kept/model.gguf general.name=x" \
+        "meta set $dir/kept/model.gguf a.b=1 --reserve 1M"; do
+        # shellcheck disable=SC2086 # words
+        again $command --max-memory 9K
+        [ $code -eq 5 ] || return 1
+        (cd "$dir/kept" && ls -l --time-style=full-iso) >"$dir/after"
+        diff "$dir/before" "$dir/after" || return 1
+    done
+}
+check "what does not fit leaves all files as they were" changes_nothing
+
+in_json() {
+    again info --json --max-memory 9K "$llama"
+    [ $code -eq 5 ] && tr -d ' \n' <"$dir/out" |
+        grep -q '"error":{"code":5,.*"memory_needed":[1-9][0-9]*000}'
+}
+check "the least SIZE in JSON" in_json
 
 # ---- ulimit
 

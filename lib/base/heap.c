@@ -135,6 +135,19 @@ void mf_env_free(struct mf_env *env)
     assert(heap.live == sizeof(*env));
 }
 
+void mf_env_discard(struct mf_env *env)
+{
+    if (env)
+        env->discards = true;
+}
+
+enum mf_status mf_check_change(struct mf_env *env)
+{
+    return env->discards ? mf_fail(env, MF_ERR_STOPPED, MF_NO_OFFSET,
+                                   "no file may be changed")
+                         : MF_OK;
+}
+
 void mf_env_heap(const struct mf_env *env, struct mf_heap_stats *out)
 {
     if (!out)

@@ -32,6 +32,7 @@ struct mf_env {
     void *pending_edit_user;
     /* Threads that share long work; 0: one per processor. */
     unsigned threads;
+    bool discards; /* what it writes: see mf_env_discard */
     /* Keeps authors of files from preparing names that collide. */
     uint64_t hash_seed;
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */
@@ -47,6 +48,9 @@ size_t mf_heap_left(const struct mf_env *env);
 /* Whether the C library, not the env's allocator, has that many bytes: for
  * OpenMP, which ends the program when it gets no memory. */
 bool mf_heap_system_has(size_t size);
+
+/* MF_ERR_STOPPED, after mf_fail, for an env that must not change files. */
+enum mf_status mf_check_change(struct mf_env *env);
 
 static inline void *mf_alloc(struct mf_env *env, size_t size)
 {

@@ -96,6 +96,8 @@ enum mf_status mf_journal_remove(struct mf_env *env, const struct mf_lock *lock,
     const char *start =
         made ? "the edit was made, but " : "nothing was changed, but ";
 
+    if (mf_check_change(env) != MF_OK)
+        return env->error.status;
     if (!mf_journal_sync(lock->fd))
         return fail_keeping(env, lock,
                             made
@@ -134,6 +136,8 @@ static void count_written(struct mf_env *env, const struct mf_journal *journal)
 enum mf_status mf_journal_finish(struct mf_env *env, const struct mf_lock *lock,
                                  const struct mf_journal *journal)
 {
+    if (mf_check_change(env) != MF_OK)
+        return env->error.status;
     if (!copy_patches(journal, lock->fd))
         return fail_keeping(env, lock, "the edit is incomplete", errno);
     count_written(env, journal);

@@ -283,7 +283,9 @@ enum mf_status mf_journal_make(struct mf_env *env, const struct mf_lock *lock,
     builder.digest = mf_digest_new(env, MF_XXH3_128);
     if (!builder.digest)
         return env->error.status;
-    status = make(&builder, edit, journal);
+    status = mf_check_change(env);
+    if (status == MF_OK)
+        status = make(&builder, edit, journal);
     remove_temporary(&builder);
     mf_digest_free(builder.digest);
     journal->fd = builder.fd;

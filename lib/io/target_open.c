@@ -326,7 +326,11 @@ static enum mf_status open_path(struct mf_target *target)
 {
     if (strcmp(target->path, "-") == 0)
         return open_stream(target);
-    if (mf_target_follow_links(target) != MF_OK || find_old(target) != MF_OK)
+    if (mf_target_follow_links(target) != MF_OK)
+        return target->env->error.status;
+    if (target->env->discards)
+        target->path = "/dev/null";
+    if (find_old(target) != MF_OK)
         return target->env->error.status;
     /* Before the name is looked at: /dev/fd/63 is a link to a pipe that has
      * none, and its target reads "pipe:[4711]". */

@@ -98,28 +98,26 @@ static enum mf_status sum_piece(struct mf_worker *worker, void *context,
  * back: threads wrote its pieces in any order, and what the file has is what
  * the checksum must fit.  (CRCs of the pieces could be joined as they are
  * written, but would also be right for bytes that never reached the file.) */
-static enum mf_status sum_crc(struct mf_env *env,
-                              const struct mf_target *target,
+static enum mf_status sum_crc(const struct mf_target *target,
                               const struct mf_source *source, uint64_t size,
                               struct mf_crew *crew, uint32_t *crc)
 {
-    struct checksum *sum = mf_alloc(env, sizeof(*sum));
-    enum mf_status status = sum ? MF_OK : env->error.status;
+    /* 4 KiB of stack: memory that is refused here would be refused after all
+     * the work. */
+    struct checksum sum = { .target = target, .source = source };
+    enum mf_status status = MF_OK;
 
     *crc = 0;
-    for (uint64_t at = 0; at < size && status == MF_OK; at = sum->to) {
+    for (uint64_t at = 0; at < size && status == MF_OK; at = sum.to) {
         size_t count;
 
-        sum->target = target;
-        sum->source = source;
-        sum->from = at;
-        sum->to = size - at < PIECE * PIECES ? size : at + PIECE * PIECES;
-        count = (size_t)((sum->to - at + PIECE - 1) / PIECE);
-        status = mf_crew_run(crew, sum_piece, sum, count);
+        sum.from = at;
+        sum.to = size - at < PIECE * PIECES ? size : at + PIECE * PIECES;
+        count = (size_t)((sum.to - at + PIECE - 1) / PIECE);
+        status = mf_crew_run(crew, sum_piece, &sum, count);
         for (size_t i = 0; i < count && status == MF_OK; i++)
-            *crc = mf_crc32_join(*crc, sum->crc[i], (size_t)piece_size(sum, i));
+            *crc = mf_crc32_join(*crc, sum.crc[i], (size_t)piece_size(&sum, i));
     }
-    mf_release(env, sum, sizeof(*sum));
     return status;
 }
 
@@ -137,7 +135,7 @@ enum mf_status mf_outputs_check_footers(const struct mf_outputs *outputs,
 
         if (!model->part[i].has_footer)
             continue;
-        if (sum_crc(env, NULL, source, end, crew, &found) != MF_OK ||
+        if (sum_crc(NULL, source, end, crew, &found) != MF_OK ||
             mf_source_read(env, source, end, bytes, sizeof(bytes)) != MF_OK)
             return env->error.status;
         expected = 0;
@@ -163,8 +161,7 @@ enum mf_status mf_output_write_footer(struct mf_output *output,
 
     if (!output->draft.format->out->has_crc)
         return MF_OK;
-    if (!target->stream &&
-        sum_crc(target->env, target, NULL, end, crew, &crc) != MF_OK)
+    if (!target->stream && sum_crc(target, NULL, end, crew, &crc) != MF_OK)
         return target->env->error.status;
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)(crc >> 8 * i);

@@ -253,7 +253,7 @@ static enum mf_status remove_file(struct mf_env *env, const char *path,
 enum mf_status mf_outputs_delete_inputs(const struct mf_outputs *outputs)
 {
     const struct mf_model *model = outputs->model;
-    enum mf_status status = MF_OK;
+    enum mf_status status = mf_check_change(outputs->env);
 
     for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
         status = remove_file(outputs->env, model->file[i].path,

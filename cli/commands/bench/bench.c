@@ -175,6 +175,7 @@ const struct command command_bench = {
     .exit_no = "--leak-check: something grows from round to round; --verify: "
                "a file was changed",
     .options = table,
+    .once = true,
     .execute = bench,
     .check_operands = grid_read_threads,
     .writes = bench_allow_writes,

@@ -79,6 +79,7 @@ const struct command command_meta_recover = {
     .summary = "finish an interrupted edit",
     .examples = "modelfile meta recover model.gguf\n",
     .options = table,
+    .once = true,
     .execute = meta_recover,
     .writes = writes,
 };
