@@ -12,7 +12,7 @@
 
 #include "lib/program.h"
 
-#define OUT_BUFFER ((size_t)64 * 1024)
+#define OUT_BUFFER ((size_t)16 * 1024)
 
 struct out {
     int fd;
