@@ -52,7 +52,8 @@ static void every_name_is_given_once(void **state)
     for (int i = 0; i < FILES; i++)
         assert_int_equal(seen[i], 1);
     assert_int_equal(dots, 2);
-    close(folder);
+    mf_entries_end(&entries);
+    assert_int_equal(fcntl(folder, F_GETFD), -1);
 }
 
 static void what_is_no_folder_is_an_error(void **state)
@@ -66,7 +67,7 @@ static void what_is_no_folder_is_an_error(void **state)
     mf_entries_begin(&entries, file);
     assert_null(mf_entries_next(&entries));
     assert_int_equal(errno, ENOTDIR);
-    close(file);
+    mf_entries_end(&entries);
     mf_entries_begin(&entries, -1);
     assert_null(mf_entries_next(&entries));
     assert_int_equal(errno, EBADF);

@@ -100,7 +100,7 @@ static void check_strays(const struct mf_model *model, struct mf_index *index)
                               "loads that file instead",
                               name);
         }
-    close(folder);
+    mf_entries_end(&entries);
     note_strays(index, &strays);
 }
 

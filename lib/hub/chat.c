@@ -4,12 +4,12 @@
  */
 #include "lib/hub/chat.h"
 
-#include <dirent.h>
 #include <stdio.h>
 
 #include "lib/base/str.h"
 #include "lib/base/text.h"
 #include "lib/folder/sidecar.h"
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/json/json_walk.h"
 
@@ -214,18 +214,18 @@ static enum mf_status read_additional_file(struct mf_chat *chat,
     return read_template_file(chat, model, path, name);
 }
 
-/* The names in the folder, sorted: readdir has no order, and output bytes must
+/* The names in the folder, sorted: a folder has no order, and output bytes must
  * not depend on it.  False where there are too many. */
-static bool list_additional(struct mf_chat *chat, DIR *stream,
+static bool list_additional(struct mf_chat *chat, struct mf_entries *entries,
                             const char **names, size_t *count)
 {
-    struct dirent *entry;
+    const char *entry;
 
-    while ((entry = readdir(stream)) != NULL) {
-        struct mf_str name = { entry->d_name, strlen(entry->d_name) };
+    while ((entry = mf_entries_next(entries)) != NULL) {
+        struct mf_str name = { entry, strlen(entry) };
         size_t at = *count;
 
-        if (entry->d_name[0] == '.' || !mf_str_ends(name, JINJA))
+        if (entry[0] == '.' || !mf_str_ends(name, JINJA))
             continue;
         if (at == TEMPLATES_MAX)
             return false;
@@ -248,18 +248,15 @@ static enum mf_status read_additional(struct mf_chat *chat,
     const char *path = mf_path_sibling(
         &chat->draft->arena, model->file[0].path,
         (struct mf_str){ MF_SIDECAR_FOLDER, strlen(MF_SIDECAR_FOLDER) });
-    DIR *stream = path ? opendir(path) : NULL;
+    struct mf_entries entries;
     size_t count = 0;
     bool listed;
 
-    if (!stream && path && errno == ENOMEM)
-        return mf_fail(chat->env, MF_ERR_MEMORY, MF_NO_OFFSET,
-                       "cannot read the folder '%s': %s", MF_SIDECAR_FOLDER,
-                       strerror(errno));
-    if (!stream)
+    if (!path)
         return failed(chat);
-    listed = list_additional(chat, stream, names, &count);
-    closedir(stream);
+    mf_entries_begin(&entries, mf_open_directory(path));
+    listed = list_additional(chat, &entries, names, &count);
+    mf_entries_end(&entries);
     if (!listed)
         return failed(chat) ? failed(chat)
                             : mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,

@@ -2,15 +2,19 @@
  *
  * entries.c - the names in a folder, one after the other
  */
+#if defined(__linux__)
 #define _DEFAULT_SOURCE /* syscall */
-
+#endif
 #include "lib/io/entries.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#if defined(__linux__)
+
+#include <sys/syscall.h>
 
 /* As the kernel writes it: see getdents(2). */
 struct record {
@@ -27,6 +31,13 @@ void mf_entries_begin(struct mf_entries *entries, int folder)
 {
     entries->folder = folder;
     entries->at = entries->filled = 0;
+}
+
+void mf_entries_end(struct mf_entries *entries)
+{
+    if (entries->folder >= 0)
+        close(entries->folder);
+    entries->folder = -1;
 }
 
 /* False at the end, or with errno set. */
@@ -61,3 +72,36 @@ const char *mf_entries_next(struct mf_entries *entries)
     entries->at += size;
     return (const char *)at + NAME_OFFSET;
 }
+
+#else
+
+void mf_entries_begin(struct mf_entries *entries, int folder)
+{
+    entries->folder = folder;
+    entries->stream = NULL;
+}
+
+void mf_entries_end(struct mf_entries *entries)
+{
+    if (entries->stream)
+        closedir(entries->stream);
+    else if (entries->folder >= 0)
+        close(entries->folder);
+    entries->stream = NULL;
+    entries->folder = -1;
+}
+
+const char *mf_entries_next(struct mf_entries *entries)
+{
+    const struct dirent *entry;
+
+    if (!entries->stream)
+        entries->stream = fdopendir(entries->folder);
+    if (!entries->stream)
+        return NULL;
+    errno = 0;
+    entry = readdir(entries->stream);
+    return entry ? entry->d_name : NULL;
+}
+
+#endif

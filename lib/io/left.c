@@ -7,10 +7,6 @@
  * It is found here, and never removed: on a file system that other machines
  * write to as well, the process may run there.
  */
-#if defined(__linux__)
-#define _DEFAULT_SOURCE /* fdopendir */
-#endif
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/io/worklog.h"
 
@@ -51,11 +48,11 @@ static bool is_kept(const char *entry, const char *name)
            strcmp(entry, partial) == 0;
 }
 
-static bool is_file(DIR *folder, const char *name)
+static bool is_file(int folder, const char *name)
 {
     struct stat status;
 
-    return fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(status.st_mode);
 }
 
@@ -65,29 +62,23 @@ void mf_left_files(const char *path,
                    void *user)
 {
     char real[PATH_MAX];
-    const char *name;
-    DIR *folder;
-    int fd;
+    const char *name, *entry;
+    struct mf_entries entries;
 
     if (!mf_follow_links(path, real))
         return;
     name = real + mf_folder_size(real);
-    fd = mf_open_folder(real);
-    folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!folder && fd >= 0)
-        close(fd);
-    for (struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
-        long process = process_of(entry->d_name, name);
+    mf_entries_begin(&entries, mf_open_folder(real));
+    while ((entry = mf_entries_next(&entries)) != NULL) {
+        long process = process_of(entry, name);
         struct mf_quoted shown;
 
-        if ((process == 0 && !is_kept(entry->d_name, name)) ||
-            !is_file(folder, entry->d_name))
+        if ((process == 0 && !is_kept(entry, name)) ||
+            !is_file(entries.folder, entry))
             continue;
-        shown =
-            mf_quote((struct mf_str){ entry->d_name, strlen(entry->d_name) });
+        shown = mf_quote((struct mf_str){ entry, strlen(entry) });
         found(user, path,
               &(struct mf_left_file){ .name = shown.text, .process = process });
     }
-    if (folder)
-        closedir(folder);
+    mf_entries_end(&entries);
 }

@@ -110,15 +110,19 @@ bool mf_follow_links(const char *path, char out[PATH_MAX])
     return false;
 }
 
+int mf_open_directory(const char *path)
+{
+    int fd;
+
+    MF_AGAIN(fd, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fd;
+}
+
 int mf_open_folder(const char *path)
 {
     char folder[PATH_MAX];
-    int fd;
 
-    if (!copy_folder(path, folder))
-        return -1;
-    MF_AGAIN(fd, open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    return fd;
+    return copy_folder(path, folder) ? mf_open_directory(folder) : -1;
 }
 
 const char *mf_base_name(const char *path)

@@ -31,8 +31,9 @@ bool mf_is_planted(const struct stat *folder, const struct stat *file);
  * does not exist.  False with errno set: EPERM where a link is planted. */
 bool mf_follow_links(const char *path, char out[PATH_MAX]);
 
-/* Opens the folder that path lies in; -1 with errno set. */
+/* Opens the folder that path lies in, or is; -1 with errno set. */
 int mf_open_folder(const char *path);
+int mf_open_directory(const char *path);
 
 /* The last component of path. */
 const char *mf_base_name(const char *path);

@@ -146,6 +146,6 @@ enum mf_status mf_model_find_index(struct mf_model *model, const char *path,
     if (status == MF_OK && errno != 0)
         status = mf_fail(model->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
-    close(folder);
+    mf_entries_end(&entries);
     return status;
 }

@@ -5,13 +5,13 @@
  * Only names are looked at: which files are models, by their suffix, and which
  * are shards of one.  No file is opened.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/sort.h"
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/model.h"
 #include "lib/model/split.h"
@@ -101,22 +101,23 @@ static enum mf_status try_name(struct listing *listing, const char *folder,
 
 static enum mf_status read_folder(struct listing *listing, const char *folder)
 {
-    DIR *stream = opendir(folder);
     enum mf_status status = MF_OK;
-    struct dirent *entry;
+    struct mf_entries entries;
+    const char *name;
 
-    if (!stream)
+    mf_entries_begin(&entries, mf_open_directory(folder));
+    if (entries.folder < 0)
         return mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
                        "cannot open the folder: %s", strerror(errno));
     errno = 0;
-    while (status == MF_OK && (entry = readdir(stream)) != NULL) {
-        status = try_name(listing, folder, dirfd(stream), entry->d_name);
+    while (status == MF_OK && (name = mf_entries_next(&entries)) != NULL) {
+        status = try_name(listing, folder, entries.folder, name);
         errno = 0;
     }
     if (status == MF_OK && errno != 0)
         status = mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
-    closedir(stream);
+    mf_entries_end(&entries);
     return status;
 }
 

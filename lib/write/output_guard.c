@@ -18,13 +18,13 @@
  * An edit is the exception, as it replaces its own input; target_commit.c makes
  * sure that it replaces nothing else.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lib/folder/sidecar.h"
+#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/write/convert.h"
 
@@ -50,17 +50,16 @@ static bool is_path(const struct stat *file, const char *path)
 
 static bool is_in_folder(const struct stat *file, const char *path)
 {
-    DIR *folder = path ? opendir(path) : NULL;
-    struct dirent *entry;
+    struct mf_entries entries;
     struct stat status;
+    const char *name;
     bool found = false;
 
-    if (!folder)
-        return false;
-    while (!found && (entry = readdir(folder)) != NULL)
-        found = fstatat(dirfd(folder), entry->d_name, &status, 0) == 0 &&
+    mf_entries_begin(&entries, path ? mf_open_directory(path) : -1);
+    while (!found && (name = mf_entries_next(&entries)) != NULL)
+        found = fstatat(entries.folder, name, &status, 0) == 0 &&
                 same_file(file, &status);
-    closedir(folder);
+    mf_entries_end(&entries);
     return found;
 }
 
