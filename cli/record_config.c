@@ -182,7 +182,7 @@ static const char *describe_work(const struct run *run)
 
 static void add_file(struct sha256 *sha, const char *path, uint64_t size)
 {
-    static char piece[65536];
+    static char piece[16384];
     struct stat status;
     uint64_t at = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

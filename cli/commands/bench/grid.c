@@ -77,6 +77,11 @@ static bool threads_twice(void)
     return false;
 }
 
+static size_t settings_asked(void)
+{
+    return bench_options.mixes.count * grid.threads_count + 1;
+}
+
 bool grid_is_usable(struct run *run)
 {
     bool records = record_is_on() && run->operand_count > 0;
@@ -88,6 +93,11 @@ bool grid_is_usable(struct run *run)
         report_usage(run, "'--threads' has a number twice");
     else if (records && has_twice(&bench_options.mixes))
         report_usage(run, "'--quantize' has a type twice");
+    else if (records && settings_asked() > GRID_MOST)
+        report_usage(run,
+                     "%zu settings are too many: '--quantize' and '--threads' "
+                     "may give at most %d with the unchanged model",
+                     settings_asked(), GRID_MOST);
     else
         return true;
     return false;

@@ -17,7 +17,7 @@
 
 #define GRID_THREADS 16
 #define GRID_NAME    48
-#define GRID_MOST    ((size_t)LIST_MAX * GRID_THREADS + 1)
+#define GRID_MOST    256 /* settings, the unchanged model among them */
 
 struct grid_setting {
     char name[GRID_NAME]; /* "Q4_K_M_t2" */

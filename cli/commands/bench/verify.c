@@ -107,7 +107,7 @@ static ssize_t read_some(int fd, void *bytes, size_t size)
 /* False with errno. */
 static bool digest_of(int fd, struct sha256_text *out)
 {
-    static char piece[65536];
+    static char piece[16384];
     struct sha256 sha;
     ssize_t got;
 
