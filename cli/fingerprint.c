@@ -39,15 +39,15 @@ void fingerprint_json(struct mf_json_out *json,
 
 static void digest(void *user, const char *at, size_t size)
 {
-    sha256_add(user, at, size);
+    mf_sha256_add(user, at, size);
 }
 
 struct sha256_text fingerprint_of(const struct fingerprint_config *config)
 {
-    struct sha256 sha;
+    struct mf_sha256 sha;
     struct mf_json_out json = { .write = digest, .user = &sha };
 
-    sha256_begin(&sha);
+    mf_sha256_begin(&sha);
     fingerprint_json(&json, config);
     return sha256_end(&sha);
 }

@@ -110,7 +110,7 @@ void record_begin(struct run *run)
     record->times.room = sizeof(record->times.first) / sizeof(double);
     record->env = run->env;
     record->begun_us = record_wall_clock();
-    sha256_begin(&record->weights);
+    mf_sha256_begin(&record->weights);
     record_folder_begin(&record->folder, &record->sums);
     open_table(&record->latency, "latency.csv",
                "sample_id,wall_time_us,kernel_time_us,seq_len");

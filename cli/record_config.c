@@ -23,7 +23,7 @@
 struct long_text {
     char at[4096 + 80];
     size_t size; /* of the whole text */
-    struct sha256 sha;
+    struct mf_sha256 sha;
 };
 
 #define LONG_TEXT ((size_t)4096)
@@ -35,7 +35,7 @@ static void add(struct long_text *text, const char *more)
 
     memcpy(text->at + (LONG_TEXT - room), more, size < room ? size : room);
     text->size += size;
-    sha256_add(&text->sha, more, size);
+    mf_sha256_add(&text->sha, more, size);
 }
 
 static const char *end(struct long_text *text)
@@ -155,7 +155,7 @@ static const char *describe_work(const struct run *run)
     const struct command *command = run->command;
 
     text.size = 0;
-    sha256_begin(&text.sha);
+    mf_sha256_begin(&text.sha);
     add(&text, "modelfile ");
     add(&text, mf_version());
     add(&text, " ");
@@ -180,7 +180,7 @@ static const char *describe_work(const struct run *run)
 /* Above the header of any model that is known; more of a file is data. */
 #define HEADER_MOST ((uint64_t)256 * 1024 * 1024)
 
-static void add_file(struct sha256 *sha, const char *path, uint64_t size)
+static void add_file(struct mf_sha256 *sha, const char *path, uint64_t size)
 {
     static char piece[16384];
     struct stat status;
@@ -200,7 +200,7 @@ static void add_file(struct sha256 *sha, const char *path, uint64_t size)
                 continue;
             if (got <= 0)
                 break;
-            sha256_add(sha, piece, (size_t)got);
+            mf_sha256_add(sha, piece, (size_t)got);
             at += (uint64_t)got;
         }
     close(fd);

@@ -152,7 +152,7 @@ static void digest(void *user)
 {
     struct record_file *file = user;
 
-    sha256_add(&file->sha, file->out.buffer, file->out.filled);
+    mf_sha256_add(&file->sha, file->out.buffer, file->out.filled);
 }
 
 /* Opens the folder that a name begins with, and makes it if it is missing. */
@@ -191,7 +191,7 @@ void record_file_open(struct record_folder *folder, struct record_file *file,
     int fd = folder->error ? -1 : create(folder->fd, name);
 
     snprintf(file->name, sizeof(file->name), "%s", name);
-    sha256_begin(&file->sha);
+    mf_sha256_begin(&file->sha);
     if (fd < 0 && !folder->error)
         fail(folder, name);
     out_init(&file->out, fd);

@@ -20,7 +20,7 @@
 
 struct record_file {
     struct out out; /* write here */
-    struct sha256 sha;
+    struct mf_sha256 sha;
     char name[RECORD_NAME];
 };
 

@@ -36,7 +36,7 @@ struct record {
 
     struct power power;
     struct energy energy, *setting;
-    struct sha256 weights; /* of the headers of all models opened */
+    struct mf_sha256 weights; /* of the headers of all models opened */
     bool has_weights;
     void (*members)(struct mf_json_out *json);
 };

@@ -183,7 +183,7 @@ static void fields(void **state)
 static void sha256_examples(void **state)
 {
     static char many[1000];
-    struct sha256 sha;
+    struct mf_sha256 sha;
 
     (void)state;
     assert_string_equal(
@@ -198,9 +198,9 @@ static void sha256_examples(void **state)
             .at,
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
     memset(many, 'a', sizeof(many));
-    sha256_begin(&sha);
+    mf_sha256_begin(&sha);
     for (int i = 0; i < 1000; i++)
-        sha256_add(&sha, many, sizeof(many));
+        mf_sha256_add(&sha, many, sizeof(many));
     assert_string_equal(
         sha256_end(&sha).at,
         "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
@@ -214,11 +214,11 @@ static void sha256_in_pieces(void **state)
     for (size_t i = 0; i < sizeof(text); i++)
         text[i] = (char)i;
     for (size_t size = 0; size <= sizeof(text); size++) {
-        struct sha256 sha;
+        struct mf_sha256 sha;
 
-        sha256_begin(&sha);
+        mf_sha256_begin(&sha);
         for (size_t i = 0; i < size; i++) {
-            sha256_add(&sha, text + i, 1);
+            mf_sha256_add(&sha, text + i, 1);
             sha256_end(&sha); /* which must not end it */
         }
         assert_string_equal(sha256_end(&sha).at, sha256_of(text, size).at);

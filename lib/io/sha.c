@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * sha.c - SHA-1 and SHA-256 by the system's libcrypto, loaded when needed
+ *
+ * Where it is missing, or there is no memory to load it, SHA-256 is computed by
+ * sha256.c: slower, and with the same result.
  */
 #include "lib/io/sha.h"
 
 #include <dlfcn.h>
 #include <string.h>
+
+#include "lib/program.h"
 
 /* The version that belongs to the calls below. */
 #define LIBRARY "libcrypto.so.3"
@@ -41,6 +46,49 @@ static bool is_memory(const char *why)
            strstr(why, "cannot create") || strstr(why, "memory");
 }
 
+/* ---- without libcrypto ---- */
+
+static int own_begin(void *state)
+{
+    mf_sha256_begin(state);
+    return 1;
+}
+
+static int own_update(void *state, const void *bytes, size_t size)
+{
+    mf_sha256_add(state, bytes, size);
+    return 1;
+}
+
+static int own_end(unsigned char *out, void *state)
+{
+    mf_sha256_end(state, out);
+    return 1;
+}
+
+static void use_own(struct mf_sha *sha)
+{
+    _Static_assert(sizeof(struct mf_sha256) <= sizeof(sha->state),
+                   "the state has room");
+    *sha = (struct mf_sha){ .size = mf_digest_size(MF_SHA256),
+                            .begin = own_begin,
+                            .update = own_update,
+                            .end = own_end };
+}
+
+static enum mf_status refuse_sha1(struct mf_env *env)
+{
+    const char *why = dlerror();
+    bool memory;
+
+    why = why ? why : "no reason given";
+    memory = is_memory(why);
+    return mf_fail(env, memory ? MF_ERR_MEMORY : MF_ERR_IO, MF_NO_OFFSET,
+                   "sha1 needs " LIBRARY ", which cannot be loaded%s: %s",
+                   memory ? "" : " (Debian has it in the package libssl3)",
+                   mf_quote((struct mf_str){ why, strlen(why) }).text);
+}
+
 enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
                            enum mf_digest_kind kind)
 {
@@ -48,25 +96,18 @@ enum mf_status mf_sha_init(struct mf_sha *sha, struct mf_env *env,
                                        "SHA1_Final" };
     static const struct calls sha256 = { "SHA256_Init", "SHA256_Update",
                                          "SHA256_Final" };
-    bool short_one = kind == MF_SHA1;
+    enum mf_status status = MF_OK;
 
     *sha = (struct mf_sha){ .library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL),
                             .size = mf_digest_size(kind) };
-    if (!sha->library || !find_all(sha, short_one ? &sha1 : &sha256)) {
-        const char *why = dlerror();
-        bool memory;
-
-        why = why ? why : "no reason given";
-        memory = is_memory(why);
-        mf_fail(env, memory ? MF_ERR_MEMORY : MF_ERR_IO, MF_NO_OFFSET,
-                "%s needs " LIBRARY ", which cannot be loaded%s: %s",
-                short_one ? "sha1" : "sha256",
-                memory ? "" : " (Debian has it in the package libssl3)",
-                mf_quote((struct mf_str){ why, strlen(why) }).text);
-        mf_sha_release(sha);
-        return env->error.status;
-    }
-    return MF_OK;
+    if (sha->library && find_all(sha, kind == MF_SHA1 ? &sha1 : &sha256))
+        return MF_OK;
+    if (kind == MF_SHA1)
+        status = refuse_sha1(env);
+    mf_sha_release(sha);
+    if (kind == MF_SHA256)
+        use_own(sha);
+    return status;
 }
 
 void mf_sha_release(struct mf_sha *sha)

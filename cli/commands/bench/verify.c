@@ -108,12 +108,12 @@ static ssize_t read_some(int fd, void *bytes, size_t size)
 static bool digest_of(int fd, struct sha256_text *out)
 {
     static char piece[16384];
-    struct sha256 sha;
+    struct mf_sha256 sha;
     ssize_t got;
 
-    sha256_begin(&sha);
+    mf_sha256_begin(&sha);
     while ((got = read_some(fd, piece, sizeof(piece))) > 0)
-        sha256_add(&sha, piece, (size_t)got);
+        mf_sha256_add(&sha, piece, (size_t)got);
     *out = sha256_end(&sha);
     return got == 0;
 }
