@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -96,8 +95,7 @@ void budget_end(void)
     ended = true;
 }
 
-/* OpenMP's library ends the program where it gets no memory or no thread. */
-static void at_exit(void)
+void budget_at_exit(void)
 {
     static const char text[] = "modelfile: out of memory\n";
     ssize_t wrote;
@@ -108,10 +106,4 @@ static void at_exit(void)
     wrote = write(STDERR_FILENO, text, sizeof(text) - 1);
     (void)wrote;
     _exit(EXIT_MEMORY);
-}
-
-/* Before the constructors of other libraries. */
-__attribute__((constructor(101))) static void watch_the_exit(void)
-{
-    atexit(at_exit);
 }

@@ -32,8 +32,10 @@ struct budget_text {
 };
 struct budget_text budget_text(uint64_t least);
 
-/* The program ends by itself.  Whoever else calls exit does so for lack of
- * memory: the program then ends with 5. */
+/* For atexit.  OpenMP's library calls exit where it gets no memory or no
+ * thread: the program then ends with 5, unless budget_end said that it ends by
+ * itself. */
+void budget_at_exit(void);
 void budget_end(void);
 
 #endif

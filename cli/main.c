@@ -180,6 +180,12 @@ static int run_program(int count, char **arguments)
     return run.code;
 }
 
+/* Before the constructors of other libraries. */
+__attribute__((constructor(101))) static void watch_the_exit(void)
+{
+    atexit(budget_at_exit);
+}
+
 int main(int count, char **arguments)
 {
     int code = run_program(count, arguments);

@@ -56,11 +56,13 @@ cat >"$dir/kept" <<'END'
 }
 END
 
-# run COMMAND...: sets code; dir/log is empty if memcheck has found nothing.
+# run COMMAND...: sets code; dir/log is empty if memcheck has found nothing.  The
+# processes that try what --max-memory must be end in the middle of their work.
 run() {
     code=0
     valgrind -q --leak-check=full --show-leak-kinds=all \
         --errors-for-leak-kinds=all --error-exitcode=99 --num-callers=24 \
+        --child-silent-after-fork=yes \
         --suppressions="$dir/kept" --log-file="$dir/log" \
         "$modelfile" "$@" >"$dir/out" 2>"$dir/err" || code=$?
 }

@@ -3,7 +3,7 @@
  * entries.c - the names in a folder, one after the other
  */
 #if defined(__linux__)
-#define _DEFAULT_SOURCE /* syscall */
+#define _GNU_SOURCE /* getdents64 */
 #endif
 #include "lib/io/entries.h"
 
@@ -14,7 +14,7 @@
 
 #if defined(__linux__)
 
-#include <sys/syscall.h>
+#include <dirent.h>
 
 /* As the kernel writes it: see getdents(2). */
 struct record {
@@ -43,8 +43,8 @@ void mf_entries_end(struct mf_entries *entries)
 /* False at the end, or with errno set. */
 static bool refill(struct mf_entries *entries)
 {
-    long got = syscall(SYS_getdents64, entries->folder, entries->list.bytes,
-                       sizeof(entries->list.bytes));
+    ssize_t got = getdents64(entries->folder, entries->list.bytes,
+                             sizeof(entries->list.bytes));
 
     if (got == 0)
         errno = 0;
