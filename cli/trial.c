@@ -90,7 +90,7 @@ static void become_trial(struct run *run, uint64_t units)
     close(ask);
     close(answer);
     if (setrlimit(RLIMIT_CPU, &time) != 0 || !open_input())
-        _exit(EXIT_INPUT);
+        raise(SIGKILL); /* whatever its exit code, it would count */
     run->trial = true;
     run->options->max_memory = units * UNIT;
     run->options->quiet = true;
@@ -138,10 +138,9 @@ static enum outcome try_limit(struct run *run, uint64_t units)
     code = WEXITSTATUS(end);
     if (code == EXIT_MEMORY)
         return LACKS_MEMORY;
-    /* 128: ended by trial_progress. */
-    return code == EXIT_DONE || code == EXIT_NO || code == EXIT_SIGNAL
-               ? WORKS
-               : UNCLEAR;
+    /* Whatever it failed for, it had enough memory to find out.  EXIT_SIGNAL
+     * alone: ended by trial_progress. */
+    return code <= EXIT_SIGNAL ? WORKS : UNCLEAR;
 }
 
 struct search {

@@ -80,7 +80,7 @@ check "--max-memory: quantize" \
 # ---- the least SIZE that works
 
 again() {
-    [ -z "${changes:-}" ] || cp "$dir/model.gguf" "$changes"
+    [ -z "${changes:-}" ] || cp "${unchanged:-$dir/model.gguf}" "$changes"
     code=0
     "$modelfile" "$@" >"$dir/out" 2>"$dir/err" || code=$?
 }
@@ -120,7 +120,34 @@ names_least merge --force "$fixtures/good-split-00001-of-00003.gguf" \
     "$dir/merged.gguf"
 changes=$dir/changed.gguf
 names_least meta set "$changes" general.name=other
+changes=$dir/changed.apr
+unchanged=$fixtures/good-base.apr
+names_least meta set "$changes" name=other
+unchanged=$fixtures/good-llama.gguf
+changes=$dir/changed.gguf
+names_least meta set "$changes" general.name=other
 changes=
+
+# A run that would fail for another reason had enough memory to find out.
+names_for_failure() {
+    : >"$dir/no-model.gguf"
+    for command in "info $dir/missing.gguf" "info $dir/no-model.gguf" \
+        "quantize $dir/o.gguf $dir/q.gguf Q4_K"; do
+        # shellcheck disable=SC2086 # words
+        again $command --max-memory 1K
+        [ $code -eq 5 ] || return 1
+        named=$(sed -n 's/.*; raise --max-memory to \([0-9]*\)K$/\1/p' \
+            "$dir/err")
+        [ -n "$named" ] || return 1
+        # shellcheck disable=SC2086 # words
+        again $command --max-memory "${named}K"
+        [ $code -eq 3 ] || return 1
+    done
+}
+"$modelfile" quantize --force --quiet "$dir/model.gguf" "$dir/o.gguf" Q8_0 \
+    >/dev/null
+check "the least SIZE of a run that fails otherwise" names_for_failure
+rm -f "$dir/o.gguf"
 
 # Trials write nothing and remove nothing.
 changes_nothing() {

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/chunk.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
 #include "lib/io/source.h"
@@ -176,8 +177,13 @@ enum mf_status mf_journal_read(struct mf_env *env, int fd,
 
 /* ---- the state of a file ---- */
 
+/* At the least they take less than the digest that made the journal, so that
+ * an edit with a journal never stops here for want of memory. */
+#define COMPARED_LEAST 128
+
 struct comparison {
-    uint8_t now[MF_JOURNAL_CHUNK], old[MF_JOURNAL_CHUNK], new[MF_JOURNAL_CHUNK];
+    uint8_t *now, *old, *new; /* of `chunk` bytes each */
+    size_t chunk;
     bool some_old, some_new, foreign;
 };
 
@@ -205,7 +211,8 @@ static bool compare_patch(struct comparison *comparison,
          at += size) {
         uint64_t old_at = patch->old_at + at;
 
-        size = mf_journal_piece(patch->size - at);
+        size = patch->size - at < comparison->chunk ? (size_t)(patch->size - at)
+                                                    : comparison->chunk;
         if (!mf_fd_read(fd, patch->offset + at, comparison->now, size) ||
             !mf_fd_read(journal->fd, old_at, comparison->old, size) ||
             !mf_fd_read(journal->fd, old_at + patch->size, comparison->new,
@@ -235,20 +242,26 @@ enum mf_status mf_journal_compare(struct mf_env *env,
                                   const struct mf_journal *journal, int fd,
                                   enum mf_journal_state *out)
 {
-    struct comparison *comparison = mf_alloc(env, sizeof(*comparison));
+    struct mf_chunk_size size =
+        mf_chunk_size(env, COMPARED_LEAST, MF_JOURNAL_CHUNK, 3, 2);
+    uint8_t *bytes = mf_chunk_alloc(env, &size, 3);
+    struct comparison comparison = { .chunk = size.now };
 
-    if (!comparison)
+    if (!bytes)
         return env->error.status;
-    if (!compare(comparison, journal, fd))
+    comparison.now = bytes;
+    comparison.old = bytes + size.now;
+    comparison.new = bytes + 2 * size.now;
+    if (!compare(&comparison, journal, fd))
         mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                 "cannot be compared with its journal: %s", strerror(errno));
-    else if (comparison->foreign)
+    else if (comparison.foreign)
         *out = MF_JOURNAL_FOREIGN;
-    else if (comparison->some_old)
-        *out = comparison->some_new ? MF_JOURNAL_MIXED : MF_JOURNAL_OLD;
+    else if (comparison.some_old)
+        *out = comparison.some_new ? MF_JOURNAL_MIXED : MF_JOURNAL_OLD;
     else
         *out = MF_JOURNAL_NEW;
-    mf_release(env, comparison, sizeof(*comparison));
+    mf_release(env, bytes, 3 * size.now);
     return env->error.status;
 }
 
