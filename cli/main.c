@@ -79,7 +79,7 @@ static bool make_env(void)
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
-    options.timings = run.options->timings || record_is_on();
+    options.timings = run.options->timings || run.options->record;
     run.progress.shown = run.started;
     timings_begin(&run);
     run.env = mf_env_new(&options);
@@ -104,14 +104,15 @@ static void execute(int count, char **arguments)
         return;
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) ||
-        !dhat_check(&run) || !record_open(&run))
+        !dhat_check(&run))
         return;
     budget_begin(&run);
+    if (!run.trial && !record_open(&run))
+        return;
     enter_sandbox();
     if (!make_env())
         return;
-    if (!run.trial)
-        record_begin(&run);
+    record_begin(&run);
     set_colour();
     if (run.options->help)
         help_command(&run, run.command);

@@ -30,9 +30,15 @@ static void refuse(struct run *run, enum record_found found)
 
     if (found == RECORD_OTHER)
         snprintf(why, sizeof(why),
-                 "contains '%s', which is not of a record: choose another "
-                 "folder for '--record'",
+                 "contains '%s', which is not of a whole record: choose "
+                 "another folder for '--record'",
                  folder->failed);
+    else if (found == RECORD_BUSY)
+        snprintf(why, sizeof(why), "is in use: another process records there");
+    else if (found == RECORD_PLANTED)
+        snprintf(why, sizeof(why),
+                 "belongs to another user in a folder that everyone may write "
+                 "to");
     else if (found == RECORD_OLD)
         snprintf(why, sizeof(why), "has a record; %s",
                  has_force(run->command)
@@ -51,8 +57,9 @@ static bool open_folder(struct run *run)
     struct record_folder *folder = &the_record.folder;
     enum record_found found = record_folder_open(folder, run->options->record);
 
-    if (found == RECORD_OLD && run->options->force) {
-        record_folder_clear(folder);
+    /* The record of work that goes on is that of the last try. */
+    if (found == RECORD_OLD && (run->options->force || run->options->resume)) {
+        record_remove(folder);
         found = RECORD_READY;
     }
     if (found != RECORD_READY)
@@ -183,6 +190,9 @@ void record_close(struct run *run)
             rmdir(record->folder.path);
         return;
     }
+    /* A mistyped command must not stand in the way of the right one. */
+    if (run->code == EXIT_USAGE)
+        record_folder_drop(&record->folder);
     sample_all(run);
     record_snapshot(run->env);
     fingerprint = record_fingerprint(run);
@@ -190,9 +200,9 @@ void record_close(struct run *run)
     record_folder_end(&record->folder);
     release_times(run, &record->times);
     power_close(&record->power);
-    if (record->folder.error)
+    if (record->folder.error && run->code != EXIT_USAGE)
         report_failed(run);
-    else
+    else if (!record->folder.error)
         report_recorded(run, fingerprint.at);
     record->on = false;
     if (record->times.lost && !record->folder.error) {

@@ -4,7 +4,6 @@
  */
 #include "cli/record_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@ static const struct {
 
 #define FILES   (sizeof(files) / sizeof(*files))
 #define FOLDERS (sizeof(folders) / sizeof(*folders))
+_Static_assert(FOLDERS == RECORD_FOLDERS, "all subfolders are counted");
 
 const char *record_subfolder(size_t index)
 {
@@ -41,11 +41,6 @@ int record_open_below(int fd, const char *name)
             openat(fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     while (below < 0 && errno == EINTR);
     return below;
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 static bool is_ours(const char *name)
@@ -66,84 +61,76 @@ static bool ends_with(const char *name, const char *suffix)
     return size > end && strcmp(name + size - end, suffix) == 0;
 }
 
-/* Its own descriptor, which closedir closes. */
-static DIR *list_of(int fd)
+bool record_can_have(const char *name, size_t *folder)
 {
-    int copy = record_open_below(fd, ".");
-    DIR *list = copy >= 0 ? fdopendir(copy) : NULL;
+    const char *slash = strchr(name, '/');
 
-    if (!list && copy >= 0)
-        close(copy);
-    return list;
+    if (!slash)
+        return is_ours(name) && strcmp(name, RECORD_SUMS) != 0;
+    for (size_t i = 0; i < FOLDERS; i++)
+        if (strlen(folders[i].name) == (size_t)(slash - name) &&
+            strncmp(folders[i].name, name, (size_t)(slash - name)) == 0) {
+            if (folder)
+                *folder = i;
+            return slash[1] != '.' && !strchr(slash + 1, '/') &&
+                   ends_with(slash + 1, folders[i].suffix);
+        }
+    return false;
 }
 
-static enum record_found fail(struct record_folder *folder, const char *name)
+static void fail(struct record_folder *folder, const char *name)
 {
     if (folder->error == 0) {
         folder->error = errno ? errno : EIO;
         snprintf(folder->failed, sizeof(folder->failed), "%s", name);
     }
-    return RECORD_FAILED;
 }
 
-/* Sets failed to the first name that is not ours. */
-static enum record_found look(struct record_folder *folder)
-{
-    enum record_found found = RECORD_READY;
-    const struct dirent *entry;
-    DIR *list = list_of(folder->fd);
+/* ---- removing what was made ---- */
 
-    if (!list)
-        return fail(folder, "");
-    while (found != RECORD_OTHER && (entry = readdir(list)) != NULL) {
-        if (is_dots(entry->d_name))
-            continue;
-        found = is_ours(entry->d_name) ? RECORD_OLD : RECORD_OTHER;
-        snprintf(folder->failed, sizeof(folder->failed), "%.*s",
-                 RECORD_NAME - 1, entry->d_name);
+static bool was_made(const struct record_folder *folder, int fd,
+                     const char *name)
+{
+    struct stat status;
+
+    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode))
+        return false;
+    for (size_t i = 0; i < folder->files; i++)
+        if (folder->inode[i] == status.st_ino)
+            return true;
+    return false;
+}
+
+/* name: of a subfolder, or "." */
+static void clear(const struct record_folder *folder, const char *name)
+{
+    struct mf_entries entries;
+    const char *entry;
+
+    mf_entries_begin(&entries, record_open_below(folder->fd, name));
+    while ((entry = mf_entries_next(&entries)) != NULL)
+        if (was_made(folder, entries.folder, entry))
+            unlinkat(entries.folder, entry, 0);
+    mf_entries_end(&entries);
+}
+
+static void clear_all(struct record_folder *folder)
+{
+    clear(folder, ".");
+    for (size_t i = 0; i < FOLDERS; i++) {
+        clear(folder, folders[i].name);
+        if (folder->made_below[i])
+            unlinkat(folder->fd, folders[i].name, AT_REMOVEDIR);
     }
-    closedir(list);
-    return found;
+    if (folder->made)
+        rmdir(folder->path);
 }
 
-enum record_found record_folder_open(struct record_folder *folder,
-                                     const char *path)
+void record_folder_drop(struct record_folder *folder)
 {
-    *folder = (struct record_folder){ .path = path, .fd = -1 };
-    folder->made = mkdir(path, 0777) == 0;
-    if (!folder->made && errno != EEXIST)
-        return fail(folder, "");
-    folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder->fd < 0)
-        return fail(folder, "");
-    return look(folder);
-}
-
-/* ---- removing ---- */
-
-static void clear_below(int above, const char *name, const char *suffix)
-{
-    int fd = record_open_below(above, name);
-    DIR *list = fd >= 0 ? list_of(fd) : NULL;
-    const struct dirent *entry;
-
-    while (list && (entry = readdir(list)) != NULL)
-        if (ends_with(entry->d_name, suffix))
-            unlinkat(fd, entry->d_name, 0);
-    if (list)
-        closedir(list);
-    if (fd >= 0)
-        close(fd);
-    if (unlinkat(above, name, AT_REMOVEDIR) != 0)
-        unlinkat(above, name, 0); /* a link, or a file */
-}
-
-void record_folder_clear(struct record_folder *folder)
-{
-    for (size_t i = 0; i < FILES; i++)
-        unlinkat(folder->fd, files[i], 0);
-    for (size_t i = 0; i < FOLDERS; i++)
-        clear_below(folder->fd, folders[i].name, folders[i].suffix);
+    errno = ECANCELED;
+    fail(folder, "");
 }
 
 /* ---- files ---- */
@@ -156,23 +143,28 @@ static void digest(void *user)
 }
 
 /* Opens the folder that a name begins with, and makes it if it is missing. */
-static int open_folder_of(int fd, const char *name)
+static int open_folder_of(struct record_folder *record, const char *name)
 {
-    const char *slash = strchr(name, '/');
-    char below[RECORD_NAME];
+    size_t index = 0;
 
-    if (!slash)
-        return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    snprintf(below, sizeof(below), "%.*s", (int)(slash - name), name);
-    if (mkdirat(fd, below, 0777) != 0 && errno != EEXIST)
+    if (!strchr(name, '/'))
+        return fcntl(record->fd, F_DUPFD_CLOEXEC, 0);
+    if (!record_can_have(name, &index)) {
+        errno = EINVAL;
         return -1;
-    return record_open_below(fd, below);
+    }
+    if (mkdirat(record->fd, folders[index].name, 0777) == 0)
+        record->made_below[index] = true;
+    else if (errno != EEXIST)
+        return -1;
+    return record_open_below(record->fd, folders[index].name);
 }
 
-static int create(int fd, const char *name)
+static int create(struct record_folder *record, const char *name)
 {
     const char *slash = strchr(name, '/');
-    int folder = open_folder_of(fd, name), file = -1;
+    int folder = open_folder_of(record, name), file = -1;
+    struct stat status;
 
     if (folder < 0)
         return -1;
@@ -182,13 +174,15 @@ static int create(int fd, const char *name)
                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     while (file < 0 && errno == EINTR);
     close(folder);
+    if (file >= 0 && record->files < RECORD_FILES && fstat(file, &status) == 0)
+        record->inode[record->files++] = status.st_ino;
     return file;
 }
 
 void record_file_open(struct record_folder *folder, struct record_file *file,
                       const char *name)
 {
-    int fd = folder->error ? -1 : create(folder->fd, name);
+    int fd = folder->error ? -1 : create(folder, name);
 
     snprintf(file->name, sizeof(file->name), "%s", name);
     mf_sha256_begin(&file->sha);
@@ -242,9 +236,7 @@ struct sha256_text record_folder_end(struct record_folder *folder)
     close_file(folder, folder->sums);
     if (folder->error) {
         seal = (struct sha256_text){ "" };
-        record_folder_clear(folder);
-        if (folder->made)
-            rmdir(folder->path);
+        clear_all(folder);
     }
     close(folder->fd);
     folder->fd = -1;

@@ -18,6 +18,10 @@
 
 #define RECORD_NAME 128 /* room for the name of a file */
 
+/* More files than the largest grid has. */
+#define RECORD_FILES   1024
+#define RECORD_FOLDERS 3
+
 struct record_file {
     struct out out; /* write here */
     struct mf_sha256 sha;
@@ -26,32 +30,41 @@ struct record_file {
 
 struct record_folder {
     const char *path;
-    int fd;    /* -1: not open */
-    bool made; /* it did not exist */
+    int fd;                       /* -1: not open */
+    bool made;                    /* it did not exist */
+    uint64_t inode[RECORD_FILES]; /* of the files that were made */
+    size_t files;
+    bool made_below[RECORD_FOLDERS]; /* that subfolder, too */
     int error; /* errno of the first failure; then nothing more is written */
     char failed[RECORD_NAME]; /* the file that it is about */
     struct record_file *sums;
 };
 
 enum record_found {
-    RECORD_READY, /* it is there, and empty or new */
-    RECORD_OLD,   /* it has a record, maybe of a run that did not end */
-    RECORD_OTHER, /* it has other files; see failed */
-    RECORD_FAILED /* see error */
+    RECORD_READY,   /* it is there, and empty or new */
+    RECORD_OLD,     /* it has a record, whole and unchanged */
+    RECORD_OTHER,   /* it has other files, or parts of a record; see failed */
+    RECORD_BUSY,    /* another process is recording there */
+    RECORD_PLANTED, /* it is another user's, where everyone may write */
+    RECORD_FAILED   /* see error */
 };
 
 /* Makes or opens the folder. */
 enum record_found record_folder_open(struct record_folder *folder,
                                      const char *path);
 
-/* Removes the files of a record, and nothing else. */
-void record_folder_clear(struct record_folder *folder);
+/* Removes the record of a folder that was RECORD_OLD. */
+void record_remove(struct record_folder *folder);
 
 /* sums: memory for SHA256SUMS. */
 void record_folder_begin(struct record_folder *folder,
                          struct record_file *sums);
 
-/* Writes the seal; it is all zero after a failure.  Closes the folder. */
+/* No record will be left. */
+void record_folder_drop(struct record_folder *folder);
+
+/* Writes the seal; it is all zero after a failure, and what was made is removed
+ * again.  Closes the folder. */
 struct sha256_text record_folder_end(struct record_folder *folder);
 
 /* name: "results.csv", or with one of the folders "csv", "figs", "witness".
@@ -60,6 +73,16 @@ void record_file_open(struct record_folder *folder, struct record_file *file,
                       const char *name);
 struct sha256_text record_file_close(struct record_folder *folder,
                                      struct record_file *file);
+
+/* Whether a record can have a file of that name besides SHA256SUMS.  folder:
+ * NULL, or set to the index of the subfolder that it is in. */
+bool record_can_have(const char *name, size_t *folder);
+
+/* A regular file of a record, not through a link; -1 with errno. */
+int record_open_file(int fd, const char *name);
+
+/* Of the rest of a file.  False with errno. */
+bool record_digest(int fd, struct sha256_text *out);
 
 /* The folders that a record can have, by index; NULL after the last. */
 const char *record_subfolder(size_t index);

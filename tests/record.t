@@ -223,7 +223,6 @@ every() {
 0 tensors export $model token_embd.weight out.npy
 0 meta list $model
 0 meta get $model general.architecture
-2 meta get $model nothing
 0 validate --rules
 1 validate $bad
 3 info nothing.gguf
@@ -238,7 +237,6 @@ every() {
 0 version
 0 help
 0 bench --type q8_0 --rounds 1 --size 1K
-2 hash $model --format llama-gguf-hash --algo crc32
 END
     set -- e[0-9]*
     [ $# = $number ] || return 1
@@ -378,13 +376,71 @@ links() {
         ln -s ../victim linked/$each
     done
     ln -s ../away linked/csv
-    refused linked "has a record" &&
+    refused linked "is not of a whole record" &&
         run convert "$model" linked.gguf --force --record linked &&
-        [ "$code" = 0 ] && recorded linked &&
+        [ "$code" = 4 ] && [ ! -e linked.gguf ] &&
         [ "$(cat victim)" = victim ] && [ "$(cat away/x.csv)" = precious ] &&
-        [ -z "$(find linked -type l)" ]
+        [ "$(find linked -type l | wc -l)" = 4 ]
 }
-check "links in it are replaced, not followed" links
+check "links in it stay, and are not followed" links
+
+# What has a name that a record can have is not of one for that.
+not_of_a_record() {
+    mkdir named named/csv twice && echo keep >named/csv/mine.csv &&
+        cp "$model" twice/run.json || return 1
+    run convert "$model" named.gguf --force --record named
+    [ "$code" = 4 ] && [ "$(cat named/csv/mine.csv)" = keep ] || return 1
+    run convert twice/run.json twice.gguf --force --record twice
+    [ "$code" = 4 ] && cmp twice/run.json "$model" || return 1
+    cp -r many changed && cp "$model" changed/run.json &&
+        run convert changed/run.json changed.gguf --force --record changed
+    [ "$code" = 4 ] && grep -q "'run.json'" err &&
+        cmp changed/run.json "$model" || return 1
+    cp -r many more && mkdir more/figs && echo keep >more/figs/mine.svg &&
+        run convert "$model" more.gguf --force --record more
+    [ "$code" = 4 ] && grep -q "'figs'" err && diff -r many/run.json more
+}
+check "files that only have the names of a record stay" not_of_a_record
+
+# The output takes the place of a file of the record.
+own_output() {
+    mkdir own && run convert "$model" own/run.json --record own --to gguf
+    [ "$code" = 4 ] && cmp own/run.json "$model" && [ "$(ls own)" = run.json ]
+}
+check "a record that fails leaves the output" own_output
+
+mistyped() {
+    run convert "$model" mistyped.gguf --record mistyped --type f61
+    [ "$code" = 2 ] && [ ! -e mistyped ] || return 1
+    run convert "$model" mistyped.gguf --record mistyped
+    [ "$code" = 0 ] && recorded mistyped
+}
+check "a mistyped command leaves no record" mistyped
+
+busy() {
+    mkdir busy && (
+        flock -n 9 || exit 1
+        refused busy "another process records there"
+    ) 9<busy
+}
+if command -v flock >/dev/null 2>&1; then
+    check "two processes do not record in one folder" busy
+else
+    skip "two processes do not record in one folder" "flock is not installed"
+fi
+
+somebody_else() {
+    mkdir -m 1777 sticky && mkdir sticky/theirs away2 &&
+        ln -s ../away2 sticky/link && chown 65534 sticky/theirs &&
+        chown -h 65534 sticky/link || return 1
+    refused sticky/theirs "belongs to another user" &&
+        refused sticky/link "belongs to another user" && [ -z "$(ls away2)" ]
+}
+if [ "$(id -u)" = 0 ]; then
+    check "a folder or link that another user planted" somebody_else
+else
+    skip "a folder or link that another user planted" "only root can make one"
+fi
 
 no_folder() {
     refused nothing/deep "cannot be made: No such file" &&

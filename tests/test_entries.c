@@ -4,7 +4,7 @@
  */
 #include <fcntl.h>
 
-#include "lib/io/entries.h"
+#include "lib/program.h"
 #include "tests/scratch.h"
 
 enum { FILES = 300 };

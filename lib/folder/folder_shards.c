@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lib/folder/folder.h"
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/split.h"
 

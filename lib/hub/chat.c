@@ -9,7 +9,6 @@
 #include "lib/base/str.h"
 #include "lib/base/text.h"
 #include "lib/folder/sidecar.h"
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/json/json_walk.h"
 

@@ -5,7 +5,7 @@
 #if defined(__linux__)
 #define _GNU_SOURCE /* getdents64 */
 #endif
-#include "lib/io/entries.h"
+#include "lib/program.h"
 
 #include <errno.h>
 #include <stdbool.h>

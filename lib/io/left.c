@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/io/worklog.h"
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "lib/base/str.h"
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 
 #include "lib/base/sort.h"
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/model/model.h"
 #include "lib/model/split.h"

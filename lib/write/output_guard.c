@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "lib/folder/sidecar.h"
-#include "lib/io/entries.h"
 #include "lib/io/path.h"
 #include "lib/write/convert.h"
 

@@ -7,7 +7,6 @@
  * for the tables that they repeat.  Nothing is opened through a link, and no
  * name of SHA256SUMS is used that a record cannot have.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -67,33 +66,6 @@ static void note(struct verify *verify, const char *name, size_t line,
 
 /* ---- files ---- */
 
-/* A regular file; -1 with errno. */
-static int open_file(int fd, const char *name)
-{
-    const char *slash = strchr(name, '/');
-    struct stat status;
-    char below[RECORD_NAME];
-    int folder = fd, file;
-
-    if (slash) {
-        snprintf(below, sizeof(below), "%.*s", (int)(slash - name), name);
-        folder = record_open_below(fd, below);
-        if (folder < 0)
-            return -1;
-        name = slash + 1;
-    }
-    file = openat(folder, name,
-                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (slash)
-        close(folder);
-    if (file >= 0 && (fstat(file, &status) != 0 || !S_ISREG(status.st_mode))) {
-        close(file);
-        errno = EINVAL;
-        return -1;
-    }
-    return file;
-}
-
 static ssize_t read_some(int fd, void *bytes, size_t size)
 {
     ssize_t got;
@@ -104,25 +76,11 @@ static ssize_t read_some(int fd, void *bytes, size_t size)
     return got;
 }
 
-/* False with errno. */
-static bool digest_of(int fd, struct sha256_text *out)
-{
-    static char piece[16384];
-    struct mf_sha256 sha;
-    ssize_t got;
-
-    mf_sha256_begin(&sha);
-    while ((got = read_some(fd, piece, sizeof(piece))) > 0)
-        mf_sha256_add(&sha, piece, (size_t)got);
-    *out = sha256_end(&sha);
-    return got == 0;
-}
-
 /* The whole file; at is NULL if it cannot be read or is too large. */
 static struct text load(struct verify *verify, const char *name)
 {
     struct text text = { NULL, 0 };
-    int fd = open_file(verify->fd, name);
+    int fd = record_open_file(verify->fd, name);
     struct stat status;
     size_t size, filled = 0;
     ssize_t got = 1;
@@ -298,7 +256,7 @@ static void check_file(struct verify *verify, const char *name,
                        const char *digest)
 {
     struct sha256_text found;
-    int fd = open_file(verify->fd, name);
+    int fd = record_open_file(verify->fd, name);
 
     verify->files++;
     if (fd < 0) {
@@ -306,7 +264,7 @@ static void check_file(struct verify *verify, const char *name,
              errno == ENOENT ? "is missing" : "cannot be read as a file");
         return;
     }
-    if (!digest_of(fd, &found))
+    if (!record_digest(fd, &found))
         note(verify, name, 0, "cannot be read");
     else if (memcmp(found.at, digest, 64) != 0)
         note(verify, name, find_line(verify, name), "was changed");
@@ -384,28 +342,27 @@ static bool is_subfolder(const char *name)
 static void look_for_more(struct verify *verify, const char *folder)
 {
     int fd = record_open_below(verify->fd, *folder ? folder : ".");
-    DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-    const struct dirent *entry;
+    struct mf_entries entries;
+    const char *entry;
     char name[RECORD_NAME + 300];
 
-    if (!list) {
-        if (fd >= 0)
-            close(fd);
-        if (fd >= 0 || errno != ENOENT)
+    if (fd < 0) {
+        if (errno != ENOENT)
             note(verify, folder, 0, "cannot be read as a folder");
         return;
     }
-    while ((entry = readdir(list)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+    mf_entries_begin(&entries, fd);
+    while ((entry = mf_entries_next(&entries)) != NULL) {
+        if (strcmp(entry, ".") == 0 || strcmp(entry, "..") == 0)
             continue;
-        if (!*folder && is_subfolder(entry->d_name))
+        if (!*folder && is_subfolder(entry))
             continue;
         snprintf(name, sizeof(name), "%s%s%s", folder, *folder ? "/" : "",
-                 entry->d_name);
+                 entry);
         if (strcmp(name, RECORD_SUMS) != 0 && !is_listed(&verify->sums, name))
             note(verify, name, 0, "was added");
     }
-    closedir(list);
+    mf_entries_end(&entries);
 }
 
 /* ---- all of it ---- */
