@@ -69,9 +69,9 @@ static void end_now(int number)
     if (at_end)
         at_end();
     progress_clear(running);
-    put(mf_env_resumable(running->env) ? "modelfile: interrupted" REPORT_KEPT
-                                         "\n"
-                                       : "modelfile: interrupted\n");
+    put("modelfile: interrupted");
+    put(report_kept(running));
+    put("\n");
     _exit(EXIT_SIGNAL + stopped_by);
 }
 

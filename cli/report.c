@@ -165,9 +165,13 @@ void report_usage(struct run *run, const char *format, ...)
 
 void report_no_env(struct run *run)
 {
-    if (run->options->max_memory > 0)
-        report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT),
-                     "'--max-memory' leaves no memory to start with",
+    uint64_t limit = run->options->max_memory;
+    char text[64];
+
+    snprintf(text, sizeof(text), "%" PRIu64 " byte%s too few to start with",
+             limit, limit == 1 ? " is" : "s are");
+    if (limit > 0)
+        report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_LIMIT), text,
                      advise(run, NULL));
     else
         report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_MEMORY),
@@ -251,7 +255,7 @@ void report_failure(struct run *run, const char *file)
         out_flush(&run->out);
     say(run, "modelfile: %s%s%s%s%s%s%s\n", file ? shown(file).text : "",
         file ? ": " : "", place, error->message, *advised.text ? "; " : "",
-        advised.text, mf_env_resumable(run->env) ? REPORT_KEPT : "");
+        advised.text, report_kept(run));
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,

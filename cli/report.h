@@ -11,9 +11,19 @@
 
 #include "cli/cli.h"
 
-/* Follows the error of work that can go on. */
-#define REPORT_KEPT                                                            \
-    "; the work so far is kept: the same command with --resume goes on"
+/* Follows the error of work that can go on, and is "" where none can.  A signal
+ * handler may call it.  The work keeps what --force allowed; given again, it
+ * begins anew. */
+static inline const char *report_kept(const struct run *run)
+{
+    if (!mf_env_resumable(run->env))
+        return "";
+    return run->options->force
+               ? "; the work so far is kept: the same command with --resume "
+                 "goes on, without --force"
+               : "; the work so far is kept: the same command with --resume "
+                 "goes on";
+}
 
 /* ---- errors ---- */
 

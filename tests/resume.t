@@ -296,7 +296,7 @@ restore
 check "other options" refused "with other options" \
     quantize in.gguf out/o.gguf Q8_0 --resume --leave-output --report
 restore
-check "another type" refused "other names or sizes" \
+check "another type" refused "with other options" \
     quantize in.gguf out/o.gguf Q6_K --resume
 restore
 echo here >out/o.gguf
@@ -359,7 +359,10 @@ forced() {
     clean
     echo old >out/o.gguf
     stop KILL WRITE=700 $quantizes --force 2>/dev/null
-    [ "$(cat out/o.gguf)" = old ] && "$modelfile" $quantizes >said 2>&1 &&
+    [ "$(cat out/o.gguf)" = old ] || return
+    stop TERM WRITE=700 $quantizes --force
+    grep -q 'with --resume goes on, without --force$' said || return
+    "$modelfile" $quantizes >said 2>&1 &&
         cmp whole/8.gguf out/o.gguf && [ -z "$(left)" ]
 }
 check "what --force began may replace the file" forced

@@ -324,7 +324,7 @@ static void only_the_same_work_goes_on(void **state)
     (void)state;
     begin();
     is_refused("no report", 0, &without_report, "other options");
-    is_refused("another type", 0, &other_type, "other names or sizes");
+    is_refused("another type", 0, &other_type, "with other options");
     make_input(scratch_path("in.gguf"), 2);
     is_refused("another input", 0, &usual, "the input is not the one");
     make_input(scratch_path("in.gguf"), 1);

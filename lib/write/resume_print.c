@@ -164,6 +164,8 @@ static enum mf_status add_plan(struct mf_digest *digest,
     add_word(digest, outputs->finite_only);
     add_word(digest, outputs->deviation != NULL);
     add_word(digest, outputs->choice);
+    for (size_t i = 0; i < outputs->count; i++)
+        add_word(digest, outputs->output[i].draft.file_size);
     for (size_t i = 0; i < outputs->count && !outputs->verbatim; i++) {
         const struct mf_draft *draft = &outputs->output[i].draft;
 
@@ -183,10 +185,8 @@ static enum mf_status add_outputs(struct mf_digest *digest,
                                   const struct mf_outputs *outputs)
 {
     add_word(digest, outputs->count);
-    for (size_t i = 0; i < outputs->count; i++) {
+    for (size_t i = 0; i < outputs->count; i++)
         add_text(digest, mf_base_name(outputs->output[i].path));
-        add_word(digest, outputs->output[i].draft.file_size);
-    }
     if (outputs->index_path)
         add_text(digest, mf_base_name(outputs->index_path));
     return MF_OK;
@@ -277,7 +277,7 @@ const char *mf_resume_difference(const struct mf_work_record *begun,
     if (!same(begun, now, IMATRIX, 2))
         return "the importance matrix is not the one it was begun with";
     if (!same(begun, now, OUTPUTS, 2))
-        return "it was begun with other names or sizes of the output files";
+        return "it was begun with other names of the output files";
     if (!same(begun, now, PLAN, 2))
         return "it was begun with other options, or with another version of a "
                "file that is read with the model";
