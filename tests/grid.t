@@ -181,8 +181,12 @@ usage() {
     bench "$@"
     [ "$code" = 2 ] && grep -qF -- "$want" err
 }
-check "a list of threads without --record" usage "requires MODEL" \
+check "a list of threads without --record" usage "requires '--record'" \
     model.gguf --threads 1,2
+check "a list of threads without MODEL" usage "requires the argument MODEL" \
+    --record alone --threads 1,2
+check "a list of threads without both" usage "requires MODEL and '--record'" \
+    --threads 1,2
 check "a list that is none" usage "invalid value '1,,2'" --threads 1,,2
 check "no threads" usage "invalid value '0'" --threads 0
 check "a number twice" usage "has a number twice" model.gguf --record no \

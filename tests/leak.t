@@ -186,10 +186,13 @@ check "too few rounds" refused 2 --leak-check --rounds 7 "$model"
 check "too many rounds" refused 2 --leak-check --rounds 1000001 "$model"
 check "unknown work" refused 2 --leak-check --work dance "$model"
 check "work for nothing" refused 2 --work open "$model"
+check "several numbers of threads" refused 2 --leak-check --threads 1,2 "$model"
 check "codecs" refused 2 --leak-check --type q8_0 "$model"
 check "a model that is missing" refused 3 --leak-check "$dir/nothing.gguf"
 check "a model that cannot be quantized" refused 3 --leak-check \
     "$fixtures/good-base.gguf"
+check "then it is said how to leave that out" \
+    grep -q "'quantize', .* '--work' chooses" "$dir/err"
 
 stopped() {
     "$modelfile" bench --leak-check --rounds 1000000 "$model" \

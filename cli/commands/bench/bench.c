@@ -92,7 +92,8 @@ static bool is_usable(struct run *run)
     else if (options->leak_check && options->alloc)
         report_usage(run, "'--leak-check' and '--alloc' cannot both be given");
     else if (options->leak_check)
-        return bench_leak_is_usable(run) && mixes_are_known(run);
+        return grid_is_usable(run) && bench_leak_is_usable(run) &&
+               mixes_are_known(run);
     else if (options->rounds > ROUNDS_MAX)
         report_usage(run, "'--rounds' is too large: at most %d", ROUNDS_MAX);
     else if (options->size > SIZE_LIMIT)

@@ -86,9 +86,13 @@ bool grid_is_usable(struct run *run)
 {
     bool records = record_is_on() && run->operand_count > 0;
 
-    if (grid.threads_count > 1 && !records)
-        report_usage(run, "a list for '--threads' requires MODEL and "
-                          "'--record'");
+    if (grid.threads_count > 1 && bench_options.leak_check)
+        report_usage(run, "'--leak-check' takes one number for '--threads'");
+    else if (grid.threads_count > 1 && !records)
+        report_usage(run, "a list for '--threads' requires %s",
+                     record_is_on()            ? "the argument MODEL"
+                     : run->operand_count == 0 ? "MODEL and '--record'"
+                                               : "'--record'");
     else if (records && threads_twice())
         report_usage(run, "'--threads' has a number twice");
     else if (records && has_twice(&bench_options.mixes))

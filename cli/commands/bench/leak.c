@@ -13,6 +13,7 @@
  * Nothing is kept for a round, so a million of them take the memory of ten.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/answer.h"
@@ -34,6 +35,7 @@ struct place {
     struct mf_env *env;
     const char *out; /* where models are written to */
     uint64_t size;   /* of the model's files, after the first round */
+    const char *at;  /* the work that was begun last */
 };
 
 typedef enum mf_status do_work(const struct place *place,
@@ -113,12 +115,15 @@ static enum mf_status do_round(struct place *place, const char *in)
     struct mf_model *model;
     enum mf_status status = mf_model_open(place->env, in, NULL, &model);
 
+    place->at = NULL;
     if (status != MF_OK)
         return status;
     place->size = mf_model_info(model)->file_size;
     for (size_t i = 0; i < WORKS && status == MF_OK; i++)
-        if (works[i].work && is_wanted(works[i].name))
+        if (works[i].work && is_wanted(works[i].name)) {
+            place->at = works[i].name;
             status = works[i].work(place, model);
+        }
     mf_model_close(model);
     return status;
 }
@@ -202,6 +207,22 @@ static void judge(struct leak *leak)
 
 /* ---- all rounds ---- */
 
+/* Nobody may have asked for the work, or the type, that failed. */
+static void fail_round(struct run *run, const struct place *place)
+{
+    bool refused = mf_env_error(place->env)->status == MF_ERR_UNSUPPORTED;
+    char text[128];
+
+    bench_failure(run, place->env, run->operand[0]);
+    if (!refused || !place->at)
+        return;
+    snprintf(text, sizeof(text),
+             "that was '%s', which each round does; '--work' chooses other "
+             "work",
+             place->at);
+    report_remark(run, run->operand[0], text);
+}
+
 static bool do_rounds(struct run *run, struct place *place, struct leak *leak,
                       uint64_t rounds)
 {
@@ -211,7 +232,7 @@ static bool do_rounds(struct run *run, struct place *place, struct leak *leak,
         if (progress_signal() != 0)
             return false;
         if (do_round(place, in) != MF_OK) {
-            bench_failure(run, place->env, run->operand[0]);
+            fail_round(run, place);
             return false;
         }
         look(leak, place->env);
