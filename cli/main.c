@@ -104,7 +104,7 @@ static void execute(int count, char **arguments)
         return;
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) ||
-        !dhat_check(&run))
+        (!run.options->help && !dhat_check(&run)))
         return;
     budget_begin(&run);
     if (!run.trial && !record_open(&run))

@@ -39,6 +39,8 @@ static inline const uint8_t *mf_bytes_skip(struct mf_bytes *bytes,
         *bytes = (struct mf_bytes){ 0 };
         return NULL;
     }
+    if (size == 0) /* NULL + 0 is not defined */
+        return at;
     bytes->at += size;
     bytes->left -= (size_t)size;
     return at;
