@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/malloc_count.h"
@@ -20,6 +21,7 @@
 static struct mf_profile *profile; /* NULL: not requested, or not possible */
 static struct run *profile_of;     /* NULL: the option was not one after all */
 static char command[4096];         /* the command line */
+static size_t env_blocks;          /* those that an env has for itself */
 
 /* Cut where it is too long. */
 static void keep_command(int count, char **arguments)
@@ -66,10 +68,60 @@ __attribute__((constructor(102))) static void constructor(int count,
     begin(count, arguments);
 }
 
+static const char *path_of(const struct run *run)
+{
+    return *run->options->dhat ? run->options->dhat : FILE_DEFAULT;
+}
+
+/* Unlike "--dhat" alone. */
+static bool is_without_name(const struct run *run)
+{
+    struct mf_str rest = run->command_line;
+
+    while (rest.size > 0 && strcmp(rest.at, "--") != 0) {
+        size_t size = strlen(rest.at) + 1;
+
+        if (strcmp(rest.at, "--dhat=") == 0)
+            return true;
+        rest = (struct mf_str){ rest.at + size, rest.size - size };
+    }
+    return false;
+}
+
+/* The profile would replace an empty file, or another profile. */
+static bool is_operand(const struct run *run)
+{
+    struct stat file, operand;
+
+    if (stat(path_of(run), &file) != 0)
+        return false;
+    for (size_t i = 0; i < run->operand_count; i++)
+        if (stat(run->operand[i], &operand) == 0 &&
+            operand.st_dev == file.st_dev && operand.st_ino == file.st_ino)
+            return true;
+    return false;
+}
+
+static bool check_path(struct run *run)
+{
+    if (strcmp(run->options->dhat, "-") == 0 || is_without_name(run))
+        report_usage(run, "'--dhat' needs the name of a file");
+    else if (is_operand(run))
+        report_usage(run,
+                     "'--dhat' would replace '%.200s', which is a file of the "
+                     "command",
+                     path_of(run));
+    else
+        return true;
+    return false;
+}
+
 bool dhat_check(struct run *run)
 {
     if (!run->options->dhat)
         return true;
+    if (!check_path(run))
+        return false;
     profile_of = profile ? run : NULL;
     if (profile)
         return true;
@@ -81,14 +133,13 @@ bool dhat_check(struct run *run)
     return false;
 }
 
-static const char *path_of(const struct run *run)
-{
-    return *run->options->dhat ? run->options->dhat : FILE_DEFAULT;
-}
-
+/* What is neither missing nor a file is refused in the end. */
 void dhat_allow(struct run *run)
 {
-    if (run->options->dhat)
+    struct stat old;
+
+    if (run->options->dhat &&
+        (lstat(path_of(run), &old) != 0 || S_ISREG(old.st_mode)))
         sandbox_allow_file(&run->sandbox, path_of(run));
 }
 
@@ -149,18 +200,28 @@ static void say_largest(struct run *run, enum mf_profile_order order)
     }
 }
 
-static void say_sums(struct run *run)
+static void say_sums(struct run *run, const struct mf_heap_stats *sum)
 {
-    struct mf_heap_stats sum;
-
-    mf_profile_stats(profile, &sum);
-    say_blocks(run, "Total:     ", sum.total_bytes, sum.allocations);
-    say_blocks(run, "At t-gmax: ", sum.peak, sum.peak_blocks);
-    say_blocks(run, "At t-end:  ", sum.live, sum.live_blocks);
-    say_largest(run, MF_PROFILE_PEAK);
+    say_blocks(run, "Total:     ", sum->total_bytes, sum->allocations);
+    say_blocks(run, "At t-gmax: ", sum->peak, sum->peak_blocks);
+    say_blocks(run, "At t-end:  ", sum->live, sum->live_blocks);
 }
 
-static void write_profile(struct run *run)
+/* The library's message names the file where that is at fault. */
+static void report_error(struct run *run)
+{
+    const struct mf_error *error = mf_profile_error(profile);
+
+    if (error->status != MF_ERR_OUTPUT) {
+        report_unwritten(run, path_of(run), error->message);
+        return;
+    }
+    report_code(run, EXIT_OUTPUT);
+    say(run, "modelfile: %s\n", error->message);
+}
+
+/* leaks: what is left is an error, and named with --quiet as well. */
+static void write_profile(struct run *run, bool leaks)
 {
     struct mf_heap_stats sum;
 
@@ -172,12 +233,24 @@ static void write_profile(struct run *run)
         return;
     }
     if (!run->options->quiet)
-        say_sums(run);
+        say_sums(run, &sum);
+    if (leaks)
+        say_largest(run, MF_PROFILE_LIVE);
+    if (!run->options->quiet)
+        say_largest(run, MF_PROFILE_PEAK);
     if (mf_profile_write(profile, path_of(run)) != MF_OK)
-        report_unwritten(run, path_of(run), mf_profile_error(profile)->message);
+        report_error(run);
     else if (!run->options->quiet)
         say(run, "heap profile: %s (for dh_view.html of valgrind)\n",
             path_of(run));
+}
+
+void dhat_env_begins(const struct mf_env *env)
+{
+    struct mf_heap_stats heap;
+
+    mf_env_heap(env, &heap);
+    env_blocks = heap.live_blocks;
 }
 
 /* mf_env_free asserts that nothing is left, and ends the process otherwise: the
@@ -188,11 +261,10 @@ void dhat_env_ends(const struct mf_env *env)
     struct mf_heap_stats heap;
 
     mf_env_heap(env, &heap);
-    if (!run || heap.live_blocks <= 1) /* its own */
+    if (!run || heap.live_blocks <= env_blocks)
         return;
     malloc_watch(NULL);
-    say_largest(run, MF_PROFILE_LIVE);
-    write_profile(run);
+    write_profile(run, true);
     profile_of = NULL;
 }
 
@@ -211,7 +283,7 @@ static void at_exit(void)
     if (profile_of) {
         int code = profile_of->code;
 
-        write_profile(profile_of);
+        write_profile(profile_of, false);
         mf_profile_free(profile);
         if (profile_of->code != code)
             _exit(profile_of->code);

@@ -10,11 +10,15 @@
 
 #include "cli/cli.h"
 
-/* False after a report if a profile was requested and this build makes none.
+/* False after a report if a profile was requested and this build makes none, or
+ * it would go to standard output or into a file that the command works on.
  * Else it is written when the process exits, what is left by then included, and
  * its sums go to standard error; if it cannot be written the exit code is
  * EXIT_OUTPUT. */
 bool dhat_check(struct run *run);
+
+/* At once after the env was made. */
+void dhat_env_begins(const struct mf_env *env);
 
 /* Before the env is freed.  If blocks of it are left, names them, and writes
  * the profile at once. */

@@ -87,6 +87,7 @@ static bool make_env(void)
         report_no_env(&run);
         return false;
     }
+    dhat_env_begins(run.env);
     if (run.trial)
         mf_env_discard(run.env);
     progress_catch_signals(&run);

@@ -153,12 +153,40 @@ left() {
     (ulimit -c 0; LEAKY=env "$build/modelfile-leaky" info "$model" \
         --dhat="$dir/left.json") >/dev/null 2>"$dir/err"
     grep -q '^largest of what is left:' "$dir/err" &&
+        [ "$(sed -n '/^At t-end/{n;p;}' "$dir/err")" = \
+            "largest of what is left:" ] &&
         grep -q '^    leak (leaky\.c:[0-9]*) < ' "$dir/err" &&
         grep -q ': leak (leaky\.c:[0-9]*)"' "$dir/left.json"
 }
 check "blocks that an env has when it is freed have names" left
 
+# An env with more blocks of its own leaves nothing, either.
+nothing_left() {
+    rm -rf "$dir/record"
+    "$modelfile" info "$model" --dhat="$dir/ours.json" >/dev/null 2>"$dir/err" &&
+        grep '^At t-end' "$dir/err" >"$dir/end" &&
+        "$modelfile" info "$model" --dhat="$dir/ours.json" "$@" \
+            >/dev/null 2>"$dir/err" &&
+        ! grep 'what is left' "$dir/err" &&
+        grep '^At t-end' "$dir/err" | cmp - "$dir/end"
+}
+check "--timings is no leak" nothing_left --timings
+check "--record is no leak" nothing_left --record="$dir/record"
+
 # ---- where it cannot be written
+
+# wrong WHY OPTION [OPERAND]: exit code 2, and nothing is printed.
+wrong() {
+    "$modelfile" info "${3-$model}" "$2" >"$dir/out" 2>"$dir/err"
+    [ $? -eq 2 ] && grep -q "^modelfile: '--dhat' $1" "$dir/err" &&
+        [ ! -s "$dir/out" ]
+}
+check "standard output: 2" wrong 'needs the name of a file' --dhat=-
+check "an empty name: 2" wrong 'needs the name of a file' --dhat=
+: >"$dir/input.json"
+check "an empty input: 2" wrong 'would replace' "--dhat=$dir/input.json" \
+    "$dir/../${dir##*/}/input.json"
+check "and it stays empty" [ ! -s "$dir/input.json" ]
 
 # refused WHY FILE: exit code 4, and what the command wrote stays.
 refused() {
@@ -169,6 +197,8 @@ refused() {
         [ -s "$dir/new.gguf" ]
 }
 check "no such folder: 4" refused 'No such file' "$dir/no-such/heap.json"
+check "and it is named once" grep -q \
+    "^modelfile: '[^']*' cannot be .*: No such file" "$dir/err"
 cp "$model" "$dir/precious.gguf"
 check "a file that is no profile: 4" refused 'is not a heap profile' \
     "$dir/precious.gguf"
@@ -178,7 +208,21 @@ check "a link to nowhere: 4" refused 'is a symbolic link' "$dir/link.json"
 check "and nothing is there" [ ! -e "$dir/nowhere" ]
 ln -sf "$dir/precious.gguf" "$dir/link.json"
 check "a link to a file: 4" refused 'is a symbolic link' "$dir/link.json"
-check "a full disk: 4" refused 'No space left' /dev/full
+ln -sf /dev/null "$dir/link.json"
+check "a link to a device: 4" refused 'is a symbolic link' "$dir/link.json"
+check "a device: 4" refused 'is not a regular file' /dev/full
+check "a folder: 4" refused 'is not a regular file' "$dir"
+mkfifo "$dir/fifo"
+check "a pipe that nobody reads: 4" refused 'is not a regular file' "$dir/fifo"
+check "/dev/stdout: 4" refused 'is a symbolic link' /dev/stdout
+no_room() {
+    (ulimit -f 1 && "$modelfile" version -q --dhat="$dir/large.json") \
+        >/dev/null 2>"$dir/err"
+    [ $? -eq 4 ] &&
+        grep -q "^modelfile: .*large.json': File too large" "$dir/err" &&
+        [ ! -e "$dir/large.json" ]
+}
+check "no room for it: 4, and no part stays" no_room
 : >"$dir/empty.json"
 check "an empty file is replaced" "$modelfile" version -q \
     --dhat="$dir/empty.json"

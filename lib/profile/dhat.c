@@ -168,7 +168,8 @@ static enum mf_status refuse(struct mf_env *env, const char *path,
 static bool is_profile(const char *path, off_t size)
 {
     char start[sizeof(beginning) - 1];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+    int fd =
+        open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
     bool is_one =
         size == 0 || (fd >= 0 && mf_fd_read(fd, 0, start, sizeof(start)) &&
                       memcmp(start, beginning, sizeof(start)) == 0);
@@ -179,21 +180,34 @@ static bool is_profile(const char *path, off_t size)
 }
 
 /* The name is usually a fixed one in the current folder, which may be somebody
- * else's: a link that was put there must not lead the profile elsewhere, and
- * only an older profile is replaced without a question. */
+ * else's: a link that was put there must not lead the profile elsewhere, a
+ * device must not be written and a pipe must not be waited for, and only an
+ * older profile is replaced without a question. */
 static enum mf_status check_old(struct mf_env *env, const char *path,
                                 struct stat *old)
 {
-    struct stat link;
-
-    if (lstat(path, &link) != 0)
+    if (lstat(path, old) != 0)
         return MF_OK; /* opening it will tell why */
-    if (stat(path, old) != 0 || S_ISREG(old->st_mode)) {
-        if (S_ISLNK(link.st_mode))
-            return refuse(env, path, "is a symbolic link");
-        if (!is_profile(path, old->st_size))
-            return refuse(env, path, "exists and is not a heap profile");
-    }
+    if (S_ISLNK(old->st_mode))
+        return refuse(env, path, "is a symbolic link");
+    if (!S_ISREG(old->st_mode))
+        return refuse(env, path, "is not a regular file");
+    if (!is_profile(path, old->st_size))
+        return refuse(env, path, "exists and is not a heap profile");
+    return MF_OK;
+}
+
+static enum mf_status open_target(struct mf_env *env, const char *path,
+                                  uint64_t size, struct stat *old,
+                                  struct mf_target *target)
+{
+    if (check_old(env, path, old) != MF_OK ||
+        mf_target_open(env, path, size, true, target) != MF_OK)
+        return env->error.status;
+    if (target->stream) /* "-", or what took the file's place meanwhile */
+        return refuse(env, path, "is not a regular file");
+    if (!target->is_new)
+        target->expected = old;
     return MF_OK;
 }
 
@@ -216,11 +230,10 @@ static enum mf_status write_file(const struct mf_profile *profile,
     mf_sink_init(&output->sink, env);
     put_all(output, profile);
     size = output->sink.offset;
-    if (check_old(env, path, &old) != MF_OK ||
-        mf_target_open(env, path, size, true, &target) != MF_OK)
+    if (open_target(env, path, size, &old, &target) != MF_OK) {
+        mf_target_abort(&target);
         return env->error.status;
-    if (!target.is_new && !target.stream)
-        target.expected = &old;
+    }
     mf_sink_init(&output->sink, env);
     output->sink.write = write_target;
     output->sink.user = &target;
