@@ -13,7 +13,7 @@
 
 /* Follows the error of work that can go on, and is "" where none can.  A signal
  * handler may call it.  The work keeps what --force allowed; given again, it
- * begins anew. */
+ * begins again. */
 static inline const char *report_kept(const struct run *run)
 {
     if (!mf_env_resumable(run->env))
