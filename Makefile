@@ -233,7 +233,7 @@ $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
     $(BUILD)/cli/sandbox.o
 $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
-    fingerprint latency out sha256)
+    fingerprint json latency out sha256)
 $(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
 $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 

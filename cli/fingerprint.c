@@ -7,13 +7,7 @@
 #include <string.h>
 
 #include "cli/decimal.h"
-
-static void text_member(struct mf_json_out *json, const char *key,
-                        const char *text)
-{
-    mf_json_key(json, key);
-    mf_json_string(json, text, strlen(text));
-}
+#include "cli/json.h"
 
 static void float_member(struct mf_json_out *json, const char *key, float value)
 {
@@ -27,13 +21,12 @@ void fingerprint_json(struct mf_json_out *json,
                       const struct fingerprint_config *config)
 {
     mf_json_begin(json, '{');
-    text_member(json, "model_commit", config->model_commit);
-    text_member(json, "weights_hash", config->weights_hash);
+    json_member_text(json, "model_commit", config->model_commit);
+    json_member_text(json, "weights_hash", config->weights_hash);
     float_member(json, "lambda", config->lambda);
-    mf_json_key(json, "tau");
-    mf_json_u64(json, config->tau);
+    json_member_number(json, "tau", config->tau);
     float_member(json, "eps", config->eps);
-    text_member(json, "compiler_flags", config->compiler_flags);
+    json_member_text(json, "compiler_flags", config->compiler_flags);
     mf_json_end(json, '}');
 }
 

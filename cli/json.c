@@ -7,10 +7,23 @@
 #include <stdio.h>
 #include <string.h>
 
+void json_member_text(struct mf_json_out *json, const char *key,
+                      const char *text)
+{
+    mf_json_key(json, key);
+    mf_json_string(json, text, strlen(text));
+}
+
+void json_member_number(struct mf_json_out *json, const char *key,
+                        uint64_t number)
+{
+    mf_json_key(json, key);
+    mf_json_u64(json, number);
+}
+
 void json_text(struct run *run, const char *key, const char *text)
 {
-    mf_json_key(&run->json, key);
-    mf_json_string(&run->json, text, strlen(text));
+    json_member_text(&run->json, key, text);
 }
 
 void json_hex(struct run *run, struct mf_str text)
@@ -42,8 +55,7 @@ void json_str(struct run *run, const char *key, struct mf_str text)
 
 void json_number(struct run *run, const char *key, uint64_t number)
 {
-    mf_json_key(&run->json, key);
-    mf_json_u64(&run->json, number);
+    json_member_number(&run->json, key, number);
 }
 
 void json_double(struct run *run, const char *key, double number)

@@ -7,7 +7,13 @@
 
 #include "cli/cli.h"
 
-/* A key with its value. */
+/* A key with its value, in a document of its own. */
+void json_member_text(struct mf_json_out *json, const char *key,
+                      const char *text);
+void json_member_number(struct mf_json_out *json, const char *key,
+                        uint64_t number);
+
+/* The same in the answer of the command. */
 void json_text(struct run *run, const char *key, const char *text);
 void json_number(struct run *run, const char *key, uint64_t number);
 void json_double(struct run *run, const char *key, double number);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cli/build.h"
+#include "cli/json.h"
 #include "cli/record_parts.h"
 
 /* ---- text of any length: what does not fit counts by its digest ---- */
@@ -274,13 +275,6 @@ struct sha256_text record_fingerprint(struct run *run)
 
 /* ---- the host ---- */
 
-static void text_member(struct mf_json_out *json, const char *key,
-                        const char *text)
-{
-    mf_json_key(json, key);
-    mf_json_string(json, text, strlen(text));
-}
-
 /* The processor's name in /proc/cpuinfo; "" if it has none. */
 static const char *processor(void)
 {
@@ -316,18 +310,17 @@ static void host_json(struct mf_json_out *json, const struct run *run)
 
     mf_json_key(json, "host");
     mf_json_begin(json, '{');
-    text_member(json, "system", known ? system.sysname : "");
-    text_member(json, "release", known ? system.release : "");
-    text_member(json, "machine", known ? system.machine : "");
-    text_member(json, "processor", processor());
-    mf_json_key(json, "processors");
-    mf_json_u64(json, positive(sysconf(_SC_NPROCESSORS_ONLN)));
-    mf_json_key(json, "memory_bytes");
-    mf_json_u64(json, positive(sysconf(_SC_PHYS_PAGES)) *
-                          positive(sysconf(_SC_PAGESIZE)));
-    mf_json_key(json, "threads");
-    mf_json_u64(json, mf_env_threads(run->env));
-    text_member(json, "isa", isa_in_force());
+    json_member_text(json, "system", known ? system.sysname : "");
+    json_member_text(json, "release", known ? system.release : "");
+    json_member_text(json, "machine", known ? system.machine : "");
+    json_member_text(json, "processor", processor());
+    json_member_number(json, "processors",
+                       positive(sysconf(_SC_NPROCESSORS_ONLN)));
+    json_member_number(json, "memory_bytes",
+                       positive(sysconf(_SC_PHYS_PAGES)) *
+                           positive(sysconf(_SC_PAGESIZE)));
+    json_member_number(json, "threads", mf_env_threads(run->env));
+    json_member_text(json, "isa", isa_in_force());
     mf_json_end(json, '}');
 }
 
@@ -335,7 +328,7 @@ void record_config_json(struct mf_json_out *json, struct run *run)
 {
     struct fingerprint_config config = record_config(run);
 
-    text_member(json, "fingerprint", fingerprint_of(&config).at);
+    json_member_text(json, "fingerprint", fingerprint_of(&config).at);
     mf_json_key(json, "configuration");
     fingerprint_json(json, &config);
     host_json(json, run);

@@ -7,26 +7,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cli/json.h"
 #include "cli/malloc_count.h"
 #include "cli/record_parts.h"
 
 static void put(void *user, const char *at, size_t size)
 {
     out_bytes(user, at, size);
-}
-
-static void text_member(struct mf_json_out *json, const char *key,
-                        const char *text)
-{
-    mf_json_key(json, key);
-    mf_json_string(json, text, strlen(text));
-}
-
-static void number_member(struct mf_json_out *json, const char *key,
-                          uint64_t number)
-{
-    mf_json_key(json, key);
-    mf_json_u64(json, number);
 }
 
 static void double_member(struct mf_json_out *json, const char *key,
@@ -44,7 +31,7 @@ static void double_member(struct mf_json_out *json, const char *key,
 static void latency_members(struct mf_json_out *json,
                             const struct latency *latency, bool known)
 {
-    number_member(json, "samples", latency->count);
+    json_member_number(json, "samples", latency->count);
     double_member(json, "p50_us", latency->p50, known);
     double_member(json, "p95_us", latency->p95, known);
     double_member(json, "p99_us", latency->p99, known);
@@ -83,14 +70,14 @@ static void memory_json(struct mf_json_out *json)
     getrusage(RUSAGE_SELF, &usage);
     mf_json_key(json, "memory");
     mf_json_begin(json, '{');
-    number_member(json, "samples", rss->samples);
-    number_member(json, "peak_rss_bytes", rss->peak);
-    number_member(json, "mean_rss_bytes", rss->sum / rss->samples);
-    number_member(json, "system_peak_rss_bytes",
-                  (uint64_t)usage.ru_maxrss * 1024);
+    json_member_number(json, "samples", rss->samples);
+    json_member_number(json, "peak_rss_bytes", rss->peak);
+    json_member_number(json, "mean_rss_bytes", rss->sum / rss->samples);
+    json_member_number(json, "system_peak_rss_bytes",
+                       (uint64_t)usage.ru_maxrss * 1024);
     if (process_heap(&heap)) {
-        number_member(json, "peak_heap_bytes", heap.peak);
-        number_member(json, "heap_allocations", heap.allocations);
+        json_member_number(json, "peak_heap_bytes", heap.peak);
+        json_member_number(json, "heap_allocations", heap.allocations);
     }
     mf_json_end(json, '}');
 }
@@ -102,14 +89,14 @@ void record_energy_json(struct mf_json_out *json, const struct energy *energy)
     bool known = record_has_energy(energy);
     double seconds = energy_seconds(energy);
 
-    text_member(json, "status", power_status(&the_record.power, energy));
+    json_member_text(json, "status", power_status(&the_record.power, energy));
     double_member(json, "joules", energy->joules, known);
     double_member(json, "mean_watts", energy_mean_watts(energy), known);
     double_member(json, "peak_watts", energy->peak, known);
     double_member(json, "joules_per_second", energy->joules / seconds,
                   known && seconds > 0);
     double_member(json, "seconds", seconds, known);
-    number_member(json, "samples", energy->samples);
+    json_member_number(json, "samples", energy->samples);
 }
 
 static void energy_json(struct mf_json_out *json)
@@ -123,7 +110,7 @@ static void energy_json(struct mf_json_out *json)
 
     mf_json_key(json, "energy");
     mf_json_begin(json, '{');
-    text_member(json, "source", sources[power->kind]);
+    json_member_text(json, "source", sources[power->kind]);
     mf_json_key(json, "zones");
     mf_json_begin(json, '[');
     for (size_t i = 0; i < power->count; i++)
@@ -151,15 +138,15 @@ static void write_members(struct mf_json_out *json, struct run *run)
     const struct record *record = &the_record;
     const struct command *command = run->command;
 
-    number_member(json, "schema", 1);
-    text_member(json, "version", mf_version());
-    text_member(json, "command", command->name);
+    json_member_number(json, "schema", 1);
+    json_member_text(json, "version", mf_version());
+    json_member_text(json, "command", command->name);
     if (*command->sub)
-        text_member(json, "sub_command", command->sub);
+        json_member_text(json, "sub_command", command->sub);
     arguments_json(json, run);
-    number_member(json, "exit_code", (uint64_t)run->code);
-    number_member(json, "started_us", record->begun_us);
-    number_member(json, "ended_us", record_wall_clock());
+    json_member_number(json, "exit_code", (uint64_t)run->code);
+    json_member_number(json, "started_us", record->begun_us);
+    json_member_number(json, "ended_us", record_wall_clock());
     record_config_json(json, run);
 }
 

@@ -377,29 +377,21 @@ static void do_mix(struct run *run, const char *mix, const char *path,
 
 /* ---- all of it ---- */
 
-static void number_member(struct mf_json_out *json, const char *key,
-                          uint64_t number)
-{
-    mf_json_key(json, key);
-    mf_json_u64(json, number);
-}
-
 static void setting_json(struct mf_json_out *json,
                          const struct grid_setting *setting)
 {
     mf_json_begin(json, '{');
-    mf_json_key(json, "setting");
-    mf_json_string(json, setting->name, strlen(setting->name));
+    json_member_text(json, "setting", setting->name);
     mf_json_key(json, "type");
     if (setting->mix)
         mf_json_string(json, setting->mix, strlen(setting->mix));
     else
         mf_json_null(json);
-    number_member(json, "threads", setting->threads);
-    number_member(json, "file_bytes", setting->file_size);
+    json_member_number(json, "threads", setting->threads);
+    json_member_number(json, "file_bytes", setting->file_size);
     mf_json_key(json, "relative_error");
     mf_json_f64(json, setting->error);
-    number_member(json, "peak_heap_bytes", setting->peak);
+    json_member_number(json, "peak_heap_bytes", setting->peak);
     mf_json_key(json, "latency");
     mf_json_begin(json, '{');
     record_latency_json(json, &setting->latency);
