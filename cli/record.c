@@ -119,8 +119,7 @@ void record_begin(struct run *run)
     record->begun_us = record_wall_clock();
     mf_sha256_begin(&record->weights);
     record_folder_begin(&record->folder, &record->sums);
-    open_table(&record->latency, "latency.csv",
-               "sample_id,wall_time_us,kernel_time_us,seq_len");
+    open_table(&record->latency, "latency.csv", RECORD_LATENCY);
     open_table(&record->memory, "memory.csv",
                "timestamp_us,peak_rss_bytes,kv_cache_bytes,activation_bytes,"
                "temp_buffer_bytes");

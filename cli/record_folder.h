@@ -16,6 +16,9 @@
 #define RECORD_SUMS "SHA256SUMS"
 #define RECORD_SEAL "# seal "
 
+/* The first line of latency.csv, and of the table of a setting. */
+#define RECORD_LATENCY "sample_id,wall_time_us,kernel_time_us,seq_len"
+
 #define RECORD_NAME 128 /* room for the name of a file */
 
 /* More files than the largest grid has. */

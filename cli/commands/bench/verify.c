@@ -135,8 +135,8 @@ static bool starts_with(struct mf_str line, const char *text)
            memcmp(line.at, text, strlen(text)) == 0;
 }
 
-/* The first line of a chain that is not what the line after it says; 0: there
- * is none. */
+/* The first line of a chain whose digest is not in the line after it; 0 if the
+ * chain is whole. */
 static size_t broken_link(struct text chain)
 {
     static const char key[] = "{\"previous\":\"";
@@ -182,12 +182,11 @@ static bool same_row(struct mf_str link, struct mf_str row)
     return false;
 }
 
-/* The first line of a table that its chain does not repeat; 0: there is none.
- * Both have a heading. */
+/* The first line of a table that differs from its copy in the chain; 0 if all
+ * are equal.  Both have a heading. */
 static size_t changed_row(struct text table, struct text chain)
 {
-    static const char heading[] =
-        "sample_id,wall_time_us,kernel_time_us,seq_len";
+    static const char heading[] = RECORD_LATENCY;
     struct mf_str row, link;
     size_t number = 0;
 
@@ -203,7 +202,7 @@ static size_t changed_row(struct text table, struct text chain)
     return 0;
 }
 
-/* The changed line of a file of a setting; 0: it cannot be told. */
+/* The changed line of a file of a setting; 0 if it is not known. */
 static size_t find_line(struct verify *verify, const char *name)
 {
     const char *base = strchr(name, '/') ? strchr(name, '/') + 1 : name;

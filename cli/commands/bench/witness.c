@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "cli/commands/bench/grid.h"
+#include "cli/json.h"
 #include "cli/record.h"
 
 /* The line that is being made; none is longer. */
@@ -46,20 +47,6 @@ static void end_line(struct witness *witness, struct mf_json_out *json)
     out_text(&witness->lines.out, "\n");
 }
 
-static void text_member(struct mf_json_out *json, const char *key,
-                        const char *text)
-{
-    mf_json_key(json, key);
-    mf_json_string(json, text, strlen(text));
-}
-
-static void number_member(struct mf_json_out *json, const char *key,
-                          uint64_t number)
-{
-    mf_json_key(json, key);
-    mf_json_u64(json, number);
-}
-
 void witness_begin(struct run *run, struct witness *witness,
                    const struct grid_setting *setting, bool baseline)
 {
@@ -70,18 +57,17 @@ void witness_begin(struct run *run, struct witness *witness,
     snprintf(name, sizeof(name), "%s%s.csv", baseline ? "" : "csv/",
              setting->name);
     record_file_open(folder, &witness->csv, name);
-    out_line(&witness->csv.out,
-             "sample_id,wall_time_us,kernel_time_us,seq_len");
+    out_line(&witness->csv.out, RECORD_LATENCY);
     snprintf(name, sizeof(name), "witness/%s.jsonl", setting->name);
     record_file_open(folder, &witness->lines, name);
     memset(witness->previous.at, '0', 64);
     witness->previous.at[64] = 0;
     json = begin_line(witness);
-    text_member(&json, "setting", setting->name);
-    text_member(&json, "fingerprint", record_fingerprint(run).at);
-    text_member(&json, "type", setting->mix ? setting->mix : "");
-    number_member(&json, "threads", setting->threads);
-    number_member(&json, "file_bytes", setting->file_size);
+    json_member_text(&json, "setting", setting->name);
+    json_member_text(&json, "fingerprint", record_fingerprint(run).at);
+    json_member_text(&json, "type", setting->mix ? setting->mix : "");
+    json_member_number(&json, "threads", setting->threads);
+    json_member_number(&json, "file_bytes", setting->file_size);
     end_line(witness, &json);
 }
 
@@ -94,7 +80,7 @@ void witness_round(struct witness *witness, size_t sample, uint64_t wall_us,
     snprintf(row, sizeof(row), "%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64, sample,
              wall_us, kernel_us, elements);
     out_line(&witness->csv.out, row);
-    text_member(&json, "row", row);
+    json_member_text(&json, "row", row);
     end_line(witness, &json);
 }
 
@@ -104,7 +90,7 @@ void witness_end(struct witness *witness, const struct grid_setting *setting)
     struct sha256_text table = record_file_close(folder, &witness->csv);
     struct mf_json_out json = begin_line(witness);
 
-    text_member(&json, "table_sha256", table.at);
+    json_member_text(&json, "table_sha256", table.at);
     record_latency_json(&json, &setting->latency);
     end_line(witness, &json);
     record_file_close(folder, &witness->lines);
