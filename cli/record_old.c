@@ -7,7 +7,6 @@
  * else is there.  Whatever somebody put in the place of a file is then not
  * taken for one of a record and removed.
  */
-#define _XOPEN_SOURCE 700 /* the sticky bit */
 #include "cli/record_folder.h"
 
 #include <errno.h>
@@ -195,10 +194,8 @@ static bool is_planted(int fd, const char *path)
 
     if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode))
         planted = link.st_uid != geteuid() && link.st_uid != 0;
-    if (parent >= 0 && fstat(fd, &own) == 0 && fstat(parent, &above) == 0 &&
-        (above.st_mode & S_ISVTX) && (above.st_mode & S_IWOTH))
-        planted =
-            planted || (own.st_uid != geteuid() && own.st_uid != above.st_uid);
+    if (parent >= 0 && fstat(fd, &own) == 0 && fstat(parent, &above) == 0)
+        planted = planted || mf_is_planted(&above, &own);
     if (parent >= 0)
         close(parent);
     return planted;

@@ -137,6 +137,14 @@ void mf_entries_end(struct mf_entries *entries);
  * the end with errno 0, or with that of a failure. */
 const char *mf_entries_next(struct mf_entries *entries);
 
+struct stat;
+
+/* Whether a file or link may have been planted: it is in a folder such as /tmp,
+ * where everyone may create names, and belongs neither to us nor to the
+ * folder's owner.  Linux refuses to follow or write such files where
+ * fs.protected_symlinks and its like are set; we refuse in any case. */
+bool mf_is_planted(const struct stat *folder, const struct stat *file);
+
 /* ---- Text ---------------------------------------------------------------- */
 
 /* The number of bytes at the start of a text that can go to a terminal or a log

@@ -21,12 +21,6 @@
 /* Bytes of path up to and with its last slash. */
 size_t mf_folder_size(const char *path);
 
-/* Whether a file or link may have been planted: it is in a folder such as /tmp,
- * where everyone may create names, and belongs neither to us nor to the
- * folder's owner.  Linux refuses to follow or write such files where
- * fs.protected_symlinks and its like are set; we refuse in any case. */
-bool mf_is_planted(const struct stat *folder, const struct stat *file);
-
 /* Follows symbolic links at the end of path, also one that leads to a file that
  * does not exist.  False with errno set: EPERM where a link is planted. */
 bool mf_follow_links(const char *path, char out[PATH_MAX]);
