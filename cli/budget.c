@@ -18,7 +18,7 @@
 static bool limited; /* by malloc itself */
 static const struct run *in_work;
 
-/* A limit of SIZE_MAX is none. */
+/* SIZE_MAX would mean that there is no limit. */
 static size_t limit_of(const struct run *run)
 {
     uint64_t most = run->options->max_memory;

@@ -28,8 +28,8 @@ void energy_add(struct energy *energy, double watts, uint64_t at_us);
 void energy_add_span(struct energy *energy, double watts, uint64_t from_us,
                      uint64_t to_us);
 
-/* The mean of the samples; 0 if there are none.  That over time is joules
- * divided by seconds, which differs if samples are not evenly spaced. */
+/* The mean of the samples, 0 without samples.  The mean over time, joules
+ * divided by seconds, differs if samples are not evenly spaced. */
 double energy_mean_watts(const struct energy *energy);
 double energy_seconds(const struct energy *energy);
 

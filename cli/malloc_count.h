@@ -29,10 +29,10 @@ bool process_heap_limit(size_t limit);
 /* Whether the limit has refused anything. */
 bool process_heap_refused(void);
 
-/* What the limit leaves; SIZE_MAX if there is none. */
+/* How many bytes the limit leaves; SIZE_MAX without a limit. */
 size_t process_heap_left(void);
 
-/* Is told about every block that is made, moved or freed. */
+/* Functions to call for every block that is made, moved or freed. */
 struct malloc_watch {
     /* A block of old_size bytes (0: a new one) has new_size (0: it will be
      * freed), at the request of the code at caller.  tag: what was returned for
