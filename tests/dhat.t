@@ -15,8 +15,7 @@ set -u
 
 check "the program is built" [ -x "$modelfile" ]
 
-# A build with sanitizers does not count; one that counts wraps glibc's malloc.
-if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then
+if ! counts_memory; then
     refused() {
         "$modelfile" version --dhat="$dir/heap.json" >"$dir/out" 2>&1
         [ $? -eq 2 ] && grep -q 'not possible in this build' "$dir/out" &&

@@ -40,8 +40,7 @@ if ! command -v valgrind >/dev/null 2>&1; then
     exit 0
 fi
 check "the program is built" [ -x "$modelfile" ]
-# A build with sanitizers does not count; one that counts wraps glibc's malloc.
-if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then
+if ! counts_memory; then
     skip "peak heap" "this build leaves malloc alone"
     finish
 fi

@@ -22,7 +22,7 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # A sanitizer keeps what was freed: the process's memory says nothing there.
 counted=yes
-"${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc || counted=no
+counts_memory || counted=no
 
 # bench PROGRAM ARGUMENT...
 bench() {

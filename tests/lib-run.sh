@@ -12,9 +12,16 @@
 #     modelfile  the program to test      (MODELFILE, or that of build)
 #     fixtures   the models of this tree  (FIXTURES, or fixtures)
 #     dir        an empty folder, which is removed when the script ends
+#
+# counts_memory tells whether the program has a malloc that counts, as it has
+# unless it is built with sanitizers.
 
 build=$(realpath "${BUILD:-build}")
 modelfile=$(realpath "${MODELFILE:-$build/modelfile}")
 fixtures=$(realpath "${FIXTURES:-fixtures}")
 dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-test.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
+
+counts_memory() {
+    "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc
+}

@@ -16,7 +16,7 @@ if ! command -v valgrind >/dev/null 2>&1; then
     echo "1..0 # SKIP valgrind is not installed (apt install valgrind)"
     exit 0
 fi
-if ! "${NM:-nm}" -u "$modelfile" | grep -q __libc_malloc; then
+if ! counts_memory; then
     echo "1..0 # SKIP valgrind cannot run a build with sanitizers"
     exit 0
 fi
