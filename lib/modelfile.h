@@ -542,6 +542,13 @@ enum mf_fact {
     MF_FACT_FEED_FORWARD_LENGTH,
     MF_FACT_KEY_LENGTH,   /* of a head */
     MF_FACT_VALUE_LENGTH, /* likewise */
+    MF_FACT_EXPERT_COUNT,
+    MF_FACT_EXPERT_USED_COUNT, /* of them, for each token */
+    MF_FACT_SLIDING_WINDOW,    /* tokens that blocks with a window look back */
+    /* Which blocks have that window: an array with a value for each, or a
+     * number N for all but every Nth. */
+    MF_FACT_SLIDING_WINDOW_PATTERN,
+    MF_FACT_STATE_SIZE, /* numbers that a recurrent block keeps of a channel */
     MF_FACT_COUNT
 };
 

@@ -137,6 +137,7 @@ is info-glob info --quiet 'good-s??????.gguf'
 is info-glob-none info --quiet 'nothing-*.gguf'
 is info-apr-v1 info --quiet good-v1.apr
 
+is info-moe info --quiet good-moe.gguf
 is info-config info --quiet good-hf-llama
 is info-config-json info --json good-hf-llama
 mkdir broken

@@ -4,6 +4,7 @@
  *
  * fixtures/make_gguf*.c says what each file is made of.
  */
+#include "tests/gguf_image.h"
 #include "tests/with_env.h"
 
 /* ---- versions ---- */
@@ -102,6 +103,76 @@ static void facts_that_a_file_does_not_have(void **state)
     model = open_fixture("bad-architecture-missing.gguf");
     assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL));
     mf_model_close(model);
+}
+
+static void put_text(const char *text)
+{
+    put_number(strlen(text), 8);
+    put(text, strlen(text));
+}
+
+static void put_u32(const char *key, uint32_t value)
+{
+    put_text(key);
+    put_number(MF_VALUE_U32, 4);
+    put_number(value, 4);
+}
+
+/* Only metadata: a window in two of three blocks, experts, a state. */
+static void make_hybrid(void)
+{
+    static const uint8_t pattern[] = { 1, 1, 0 };
+
+    image = (struct image){ .at = calloc(1, 4096) };
+    assert_non_null(image.at);
+    put("GGUF", 4);
+    put_number(3, 4);
+    put_number(0, 8);
+    put_number(6, 8);
+    put_text("general.architecture");
+    put_number(MF_VALUE_STRING, 4);
+    put_text("mix");
+    put_u32("mix.attention.sliding_window", 1024);
+    put_text("mix.attention.sliding_window_pattern");
+    put_number(MF_VALUE_ARRAY, 4);
+    put_number(MF_VALUE_BOOL, 4);
+    put_number(sizeof(pattern), 8);
+    put(pattern, sizeof(pattern));
+    put_u32("mix.expert_count", 128);
+    put_u32("mix.expert_used_count", 8);
+    put_u32("mix.wkv.head_size", 64);
+    image.size = (image.size + 31) / 32 * 32;
+}
+
+static void facts_that_not_every_model_has(void **state)
+{
+    static const struct {
+        enum mf_fact fact;
+        uint64_t value;
+    } facts[] = {
+        { MF_FACT_SLIDING_WINDOW, 1024 },
+        { MF_FACT_EXPERT_COUNT, 128 },
+        { MF_FACT_EXPERT_USED_COUNT, 8 },
+        { MF_FACT_STATE_SIZE, 64 },
+    };
+    struct mf_model *model;
+    struct mf_meta meta;
+    size_t at;
+
+    (void)state;
+    make_hybrid();
+    model = open_image(env);
+    for (size_t i = 0; i < COUNT(facts); i++) {
+        assert_true(mf_model_fact(model, facts[i].fact, &meta, NULL));
+        assert_int_equal(meta.number.u64, facts[i].value);
+    }
+    assert_true(
+        mf_model_fact(model, MF_FACT_SLIDING_WINDOW_PATTERN, &meta, &at));
+    assert_int_equal(meta.type, MF_VALUE_ARRAY);
+    assert_int_equal(meta.of, MF_VALUE_BOOL);
+    assert_int_equal(meta.count, 3);
+    mf_model_close(model);
+    free(image.at);
 }
 
 /* ---- shards ---- */
@@ -208,6 +279,7 @@ int main(void)
         WITH_ENV(versions_and_byte_orders),
         WITH_ENV(facts_of_a_llama),
         WITH_ENV(facts_that_a_file_does_not_have),
+        WITH_ENV(facts_that_not_every_model_has),
         WITH_ENV(split_models_open_from_any_shard),
         WITH_ENV(shards_that_do_not_fit_are_named),
         WITH_ENV(metadata_only_stops_before_tensors),

@@ -216,6 +216,37 @@ static void fact_text(struct run *run, struct mf_model *model,
     end_value(run);
 }
 
+/* Whether the model says that there are none: 0 experts. */
+static bool is_none(const struct mf_model *model,
+                    const struct mf_config_facts *config, enum mf_fact fact)
+{
+    const struct mf_config_fact *beside = &config->fact[fact];
+    struct mf_meta meta;
+
+    if (mf_model_fact(model, fact, &meta, NULL))
+        return meta.type != MF_VALUE_ARRAY && meta.number.u64 == 0;
+    return beside->given && !beside->is_text && beside->number == 0;
+}
+
+/* What not every model has. */
+static void parts_text(struct run *run, struct mf_model *model,
+                       const struct mf_config_facts *config)
+{
+    static const struct {
+        const char *name;
+        enum mf_fact fact;
+    } parts[] = {
+        { "window", MF_FACT_SLIDING_WINDOW },
+        { "state size", MF_FACT_STATE_SIZE },
+        { "experts", MF_FACT_EXPERT_COUNT },
+        { "experts used", MF_FACT_EXPERT_USED_COUNT },
+    };
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+        if (!is_none(model, config, parts[i].fact))
+            fact_text(run, model, config, parts[i].name, parts[i].fact);
+}
+
 static void format_text(struct run *run, const struct mf_model_info *info)
 {
     label(run, "format");
@@ -330,6 +361,7 @@ static void show_text(struct run *run, struct mf_model *model,
     fact_text(run, model, config, "embedding", MF_FACT_EMBEDDING_LENGTH);
     fact_text(run, model, config, "heads", MF_FACT_HEAD_COUNT);
     fact_text(run, model, config, "kv heads", MF_FACT_HEAD_COUNT_KV);
+    parts_text(run, model, config);
     fact_text(run, model, config, "vocabulary", MF_FACT_VOCAB_SIZE);
     label(run, "metadata");
     out_format(&run->out, "%zu key%s\n", info->metadata_count,

@@ -27,8 +27,11 @@ const char *mf_detail_name(int fact)
         [MF_FACT_FEED_FORWARD_LENGTH] = "feed_forward_length",
         [MF_FACT_KEY_LENGTH] = "key_length",
         [MF_FACT_VALUE_LENGTH] = "value_length",
-        [MF_DETAIL_EXPERT_COUNT] = "expert_count",
-        [MF_DETAIL_EXPERT_USED_COUNT] = "expert_used_count",
+        [MF_FACT_EXPERT_COUNT] = "expert_count",
+        [MF_FACT_EXPERT_USED_COUNT] = "expert_used_count",
+        [MF_FACT_SLIDING_WINDOW] = "sliding_window",
+        [MF_FACT_SLIDING_WINDOW_PATTERN] = "sliding_window_pattern",
+        [MF_FACT_STATE_SIZE] = "state_size",
         [MF_DETAIL_EXPERT_LENGTH] = "expert_feed_forward_length",
     };
 

@@ -32,9 +32,7 @@ struct mf_head {
 
 /* Facts that only checks use; they go on where enum mf_fact ends. */
 enum mf_detail {
-    MF_DETAIL_EXPERT_COUNT = MF_FACT_COUNT,
-    MF_DETAIL_EXPERT_USED_COUNT,
-    MF_DETAIL_EXPERT_LENGTH, /* forward length of an expert */
+    MF_DETAIL_EXPERT_LENGTH = MF_FACT_COUNT, /* forward length of an expert */
     MF_DETAIL_COUNT
 };
 
