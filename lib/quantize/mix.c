@@ -27,11 +27,8 @@ bool mf_block_number(struct mf_str name, uint64_t *out)
     return digits > 0;
 }
 
-/* By block, tensors without one first, then by name. */
-static bool by_name(const void *table, uint32_t a, uint32_t b)
+bool mf_mix_is_before(struct mf_str first, struct mf_str second)
 {
-    const struct mf_draft_tensor *tensor = table;
-    struct mf_str first = tensor[a].name, second = tensor[b].name;
     uint64_t block_a = 0, block_b = 0;
     bool in_a = mf_block_number(first, &block_a);
     bool in_b = mf_block_number(second, &block_b);
@@ -44,6 +41,13 @@ static bool by_name(const void *table, uint32_t a, uint32_t b)
         return block_a < block_b;
     order = common > 0 ? memcmp(first.at, second.at, common) : 0;
     return order != 0 ? order < 0 : first.size < second.size;
+}
+
+static bool by_name(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft_tensor *tensor = table;
+
+    return mf_mix_is_before(tensor[a].name, tensor[b].name);
 }
 
 /* A shard keeps the order of its data.  Until the plan is made, offset is that
@@ -127,8 +131,7 @@ static bool is_float(enum mf_type type)
            (type >= MF_TYPE_F8_E4M3 && type <= MF_TYPE_F8_E5M2FNUZ);
 }
 
-/* Whether the tensor can be quantized, and may be. */
-static enum mf_status check_source(const struct mf_mix *mix,
+enum mf_status mf_mix_check_source(const struct mf_mix *mix,
                                    const struct mf_draft_tensor *tensor)
 {
     bool known = tensor->from < MF_TYPE_COUNT;
@@ -190,7 +193,7 @@ static enum mf_status set_type(const struct mf_mix *mix,
 {
     uint64_t elements;
 
-    if (check_source(mix, tensor) != MF_OK ||
+    if (mf_mix_check_source(mix, tensor) != MF_OK ||
         check_weights(draft, tensor, imatrix) != MF_OK)
         return mix->env->error.status;
     if (mf_mix_needs_weights(mix, tensor->name, type) && !tensor->weights.at)
@@ -216,13 +219,15 @@ static enum mf_status choose_type(struct mf_mix *mix,
                                   struct mf_mix_result *result)
 {
     bool fastest_first = draft->format->fastest_first;
+    struct mf_mix_kind kind;
     enum mf_type type;
 
     if (!mf_mix_selects(mix, tensor, fastest_first)) {
         tensor->weights.at = NULL;
         return MF_OK;
     }
-    if (mf_mix_type(mix, tensor, fastest_first, &type) != MF_OK)
+    kind = mf_mix_kind_of(mix, tensor, fastest_first);
+    if (mf_mix_type(mix, tensor->name, &kind, &type) != MF_OK)
         return mix->env->error.status;
     if ((uint32_t)type == tensor->type) {
         tensor->weights.at = NULL;

@@ -8,6 +8,7 @@
  *
  *     quantize     the public function: options, plan, result
  *     mix          the decisions for a whole model
+ *     mix_sizes    how large a model would be in each mix
  *     mix.def      tables of llama-quantize: mixes, types, rules
  *     mix_names    which mix a name means
  *     mix_type     the type of one tensor
@@ -64,11 +65,6 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
 /* Where general.file_type has no number for the type of most tensors. */
 #define MF_NO_FILE_TYPE UINT32_MAX
 
-/* ---- mix.c ---- */
-
-/* 5 for "blk.5.attn_q.weight"; false for names without a block. */
-bool mf_block_number(struct mf_str name, uint64_t *out);
-
 /* ---- mix_names.c ---- */
 
 /* What a type depends on, apart from the tensor itself. */
@@ -108,6 +104,18 @@ uint32_t mf_mix_file_type(enum mf_type type);
 /* Whether the type is useless without importance values. */
 bool mf_mix_type_needs_imatrix(enum mf_type type);
 
+/* ---- mix.c ---- */
+
+/* 5 for "blk.5.attn_q.weight"; false for names without a block. */
+bool mf_block_number(struct mf_str name, uint64_t *out);
+
+/* The order of tensors: by block, those without one first, then by name. */
+bool mf_mix_is_before(struct mf_str first, struct mf_str second);
+
+/* Fails for a tensor that cannot be quantized, or may not be. */
+enum mf_status mf_mix_check_source(const struct mf_mix *mix,
+                                   const struct mf_draft_tensor *tensor);
+
 /* ---- mix_type.c ---- */
 
 /* First the metadata, as GGUF has it, and then the name of every tensor. */
@@ -116,15 +124,30 @@ enum mf_status mf_mix_read_facts(struct mf_mix *mix,
                                  bool has_imatrix);
 void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
+/* The same of another mix for the same model. */
+void mf_mix_share_facts(struct mf_mix *mix, const struct mf_mix *known,
+                        bool has_imatrix);
+
 /* Whether the tensor is one that is quantized. */
 bool mf_mix_selects(const struct mf_mix *mix,
                     const struct mf_draft_tensor *tensor, bool fastest_first);
 
+/* What the type of a tensor depends on, apart from the mix. */
+struct mf_mix_kind {
+    uint8_t part; /* enum part of mix_type.c */
+    bool several; /* matrices in one tensor, as experts are */
+    uint64_t row; /* elements */
+};
+
+/* Of a selected tensor, after all names were counted. */
+struct mf_mix_kind mf_mix_kind_of(const struct mf_mix *mix,
+                                  const struct mf_draft_tensor *tensor,
+                                  bool fastest_first);
+
 /* The type of a tensor.  Counts: call it once for each selected tensor, in
  * order. */
-enum mf_status mf_mix_type(struct mf_mix *mix,
-                           const struct mf_draft_tensor *tensor,
-                           bool fastest_first, enum mf_type *out);
+enum mf_status mf_mix_type(struct mf_mix *mix, struct mf_str name,
+                           const struct mf_mix_kind *kind, enum mf_type *out);
 
 bool mf_mix_is_embedding(struct mf_str name);
 

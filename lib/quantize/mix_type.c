@@ -196,6 +196,18 @@ enum mf_status mf_mix_read_facts(struct mf_mix *mix,
     return MF_OK;
 }
 
+void mf_mix_share_facts(struct mf_mix *mix, const struct mf_mix *known,
+                        bool has_imatrix)
+{
+    mix->conditions = (known->conditions & ~(unsigned)(IMATRIX | NO_IMATRIX)) |
+                      (has_imatrix ? IMATRIX : NO_IMATRIX);
+    mix->blocks = known->blocks;
+    mix->experts = known->experts;
+    mix->tied = known->tied;
+    mix->has_output = known->has_output;
+    mix->value_count = known->value_count;
+}
+
 void mf_mix_count(struct mf_mix *mix, struct mf_str name)
 {
     if (mf_str_holds(name, "attn_v.weight") ||
@@ -329,12 +341,13 @@ static bool rule_applies(const struct rule *rule, const struct mf_mix *mix,
 }
 
 static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
-                                 uint64_t row, bool several, enum mf_type *out)
+                                 const struct mf_mix_kind *kind,
+                                 enum mf_type *out)
 {
-    enum part part = part_of(mix, name);
-    unsigned conditions = mix->conditions | (several ? SEVERAL : 0);
+    enum part part = (enum part)kind->part;
+    unsigned conditions = mix->conditions | (kind->several ? SEVERAL : 0);
 
-    if (row % mf_types[mix->type].block != 0)
+    if (kind->row % mf_types[mix->type].block != 0)
         conditions |= ODD;
     if (add_position(mix, part, name, &conditions) != MF_OK)
         return mix->env->error.status;
@@ -392,23 +405,32 @@ static enum mf_status fallback_type(struct mf_mix *mix, struct mf_str name,
                    mf_types[*type].block);
 }
 
-enum mf_status mf_mix_type(struct mf_mix *mix,
-                           const struct mf_draft_tensor *tensor,
-                           bool fastest_first, enum mf_type *out)
+struct mf_mix_kind mf_mix_kind_of(const struct mf_mix *mix,
+                                  const struct mf_draft_tensor *tensor,
+                                  bool fastest_first)
 {
     uint32_t rank = tensor->rank;
-    uint64_t row = tensor->dim[fastest_first ? 0 : rank - 1];
-    bool several = rank > 2 && tensor->dim[fastest_first ? 2 : rank - 3] > 1;
-    struct mf_str name = tensor->name;
+
+    assert(rank > 0);
+    return (struct mf_mix_kind){
+        .part = (uint8_t)part_of(mix, tensor->name),
+        .several = rank > 2 && tensor->dim[fastest_first ? 2 : rank - 3] > 1,
+        .row = tensor->dim[fastest_first ? 0 : rank - 1],
+    };
+}
+
+enum mf_status mf_mix_type(struct mf_mix *mix, struct mf_str name,
+                           const struct mf_mix_kind *kind, enum mf_type *out)
+{
     enum mf_type type = mix->type;
 
-    assert(mf_mix_selects(mix, tensor, fastest_first));
+    assert(!mix->copy);
     if (mix->row < F16 && !mix->options->pure &&
-        mixed_type(mix, name, row, several, &type) != MF_OK)
+        mixed_type(mix, name, kind, &type) != MF_OK)
         return mix->env->error.status;
     requested_type(mix, name, &type);
     *out = type;
-    return fallback_type(mix, name, row, out);
+    return fallback_type(mix, name, kind->row, out);
 }
 
 bool mf_mix_is_embedding(struct mf_str name)
