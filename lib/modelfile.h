@@ -1279,6 +1279,99 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
               void (*found)(void *user, const struct mf_difference *difference),
               void *user);
 
+/* ---- Planning ------------------------------------------------------------ */
+
+/* What a number is that cannot be told: metadata that it depends on is missing
+ * or makes no sense. */
+#define MF_PLAN_UNKNOWN UINT64_MAX
+/* More than 16 EiB. */
+#define MF_PLAN_HUGE (UINT64_MAX - 1)
+
+/* The parts of the memory that a program needs to run a model. */
+enum mf_plan_line {
+    MF_PLAN_WEIGHTS,
+    MF_PLAN_KV,      /* keys and values of attention, for each cell */
+    MF_PLAN_STATE,   /* of recurrent blocks, for each sequence */
+    MF_PLAN_COMPUTE, /* what lives while tokens are computed */
+    MF_PLAN_OUTPUT,  /* logits */
+    MF_PLAN_LINE_COUNT
+};
+
+/* "weights", "kv", "state", "compute", "output"; NULL for other numbers. */
+MF_API const char *mf_plan_line_name(enum mf_plan_line line);
+
+enum mf_flash { MF_FLASH_AUTO, MF_FLASH_ON, MF_FLASH_OFF };
+
+/* All zero is the default. */
+struct mf_plan_options {
+    size_t size;        /* of this struct: see above */
+    uint64_t context;   /* tokens of all sequences together; 0: the model's */
+    uint64_t sequences; /* 0: 1 */
+    uint64_t ubatch;    /* tokens that are computed at once; 0: 512 */
+    const char *type_k, *type_v; /* of the cache; NULL: "f16" */
+    enum mf_flash flash;         /* flash attention; auto: where it can be */
+    bool full_windows; /* blocks with a sliding window keep every cell */
+    bool unified;      /* one cache for all sequences */
+    bool cpu_experts;  /* experts stay on the host */
+    bool offloaded;    /* offload counts */
+    uint64_t offload;  /* blocks on devices, from the last one back; those
+                          beyond all of them: the output. Without it and with
+                          devices: all */
+    /* Memory of each device; 0: no limit. Offload without devices: one that
+     * has no limit. */
+    const uint64_t *device_limits;
+    size_t device_count;
+};
+
+#define MF_PLAN_CACHES  4  /* kinds of cells */
+#define MF_PLAN_DEVICES 16 /* beside the host */
+
+/* One of the model's caches: blocks of attention with as many cells each. */
+struct mf_plan_cache {
+    uint64_t cells;            /* of one sequence, if each has its own */
+    uint64_t layers;           /* blocks */
+    uint64_t k_bytes, v_bytes; /* of all sequences together */
+    bool window;               /* the blocks have a sliding window */
+};
+
+struct mf_plan_device {
+    char name[16]; /* "host", "device0" */
+    uint64_t weights, kv, state, compute, output, total;
+    uint64_t limit; /* 0: none */
+};
+
+/* Numbers may be MF_PLAN_UNKNOWN or MF_PLAN_HUGE. */
+struct mf_plan {
+    uint64_t context; /* as it is computed: rounded up to 256 */
+    uint64_t asked;   /* as in the options, or the model's */
+    uint64_t model_context;
+    uint64_t sequences, ubatch;
+    bool flash;
+    const char *type_k, *type_v;
+    size_t cache_count;
+    struct mf_plan_cache cache[MF_PLAN_CACHES];
+    uint64_t state_conv, state_ssm; /* parts of the state: R and S of
+                                       llama.cpp's log */
+    uint64_t line[MF_PLAN_LINE_COUNT];
+    uint64_t mapped; /* of the weights: pages of the file */
+    uint64_t total;
+    size_t device_count;                               /* with the host */
+    struct mf_plan_device device[1 + MF_PLAN_DEVICES]; /* the host first */
+    uint32_t estimated, unknown; /* 1 << enum mf_plan_line, or-ed */
+    bool full_attention; /* of an architecture that this library does not know:
+                            every block is counted as full attention */
+    char reason[200];    /* why a line is unknown: "'llama.block_count' is
+                            missing"; else "" */
+};
+
+/* Computes from the header alone what llama.cpp v0.5.0 would need to run the
+ * model; no tensor data is read. options may be NULL: all defaults. Fails for
+ * options that llama.cpp refuses, never for what a file says: that makes lines
+ * unknown. */
+MF_API enum mf_status mf_plan(struct mf_model *model,
+                              const struct mf_plan_options *options,
+                              struct mf_plan *out);
+
 /* ---- Heap profile ----------------------------------------------------------
  *
  * Which code allocates the memory of an env, how much, and what is left of it:

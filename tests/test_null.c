@@ -301,6 +301,20 @@ static void null_mf_model_hash(void)
     named("out", mf_model_hash(model, MF_CRC32, bytes, NULL, NULL, NULL));
 }
 
+static void null_mf_plan(void)
+{
+    struct mf_plan plan;
+
+    refused(mf_plan(NULL, NULL, &plan));
+    named("out", mf_plan(model, NULL, NULL));
+}
+
+static void null_mf_plan_line_name(void)
+{
+    assert_string_equal(mf_plan_line_name(MF_PLAN_KV), "kv");
+    assert_null(mf_plan_line_name(MF_PLAN_LINE_COUNT));
+}
+
 static void null_mf_model_uuid(void)
 {
     refused(mf_model_uuid(NULL, bytes));
@@ -822,6 +836,8 @@ static const struct {
     { "mf_reason_at", null_mf_reason_at },
     { "mf_rule_at", null_mf_rule_at },
     { "mf_readers_name", null_mf_readers_name },
+    { "mf_plan", null_mf_plan },
+    { "mf_plan_line_name", null_mf_plan_line_name },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },
     { "mf_status_name", null_mf_status_name },

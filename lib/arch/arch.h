@@ -14,6 +14,10 @@
  * every block, `let` rows name a number.  run.c, keys.c and tensors.c explain
  * them.
  *
+ * The same rows answer another question: what a number of a block is, such as
+ * the keys that its attention keeps (mf_arch_open).  Then only rows that read
+ * metadata are run, and nothing is reported.
+ *
  * What always holds:
  * - A tensor is expected only if a row was reached that names it, and a tensor
  *   that no row names is an error as well: the loader counts them.
@@ -55,5 +59,37 @@ const char *mf_arch_similar(struct mf_str name);
  * warnings: its readers are other programs. */
 enum mf_status mf_arch_check(struct mf_model *model, const char *name,
                              bool whole);
+
+/* The numbers of an open model: its metadata as its architecture's rows read
+ * it. */
+struct mf_arch_run;
+
+enum mf_status mf_arch_open(struct mf_model *model, struct mf_arch_run **out);
+void mf_arch_close(struct mf_arch_run *run);
+
+/* Whether there are rows for the model's architecture.  Without them numbers
+ * are those of group "before". */
+bool mf_arch_is_known(const struct mf_arch_run *run);
+
+/* The value of a `let` or a key of the rows, as the block sees it.  False if it
+ * depends on metadata that is missing or has the wrong type. */
+bool mf_arch_value(struct mf_arch_run *run, const char *name, uint64_t block,
+                   int64_t *out);
+
+/* Whether the file has a key of the rows, of the right type. */
+bool mf_arch_has_key(const struct mf_arch_run *run, const char *name);
+
+/* Whether a key of the rows is one number, and 0, or is missing and counts as
+ * 0. */
+bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name);
+
+/* Whether the last value that was not known does not fit 63 bits. */
+bool mf_arch_overflowed(const struct mf_arch_run *run);
+
+/* What is the matter with the metadata that the last unknown value depends on:
+ * "'llama.block_count' is missing".  name: a key of the rows whose value makes
+ * no sense, or NULL.  Puts "" if nothing can be said. */
+void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
+                     size_t room);
 
 #endif

@@ -112,6 +112,21 @@ static const struct mf_record *take_tensor(struct parser *parser, char sign)
     return parser->live ? mf_arch_tensor(parser->run, pattern) : NULL;
 }
 
+/* Whether the file has a key.  One with a fault is no reason to take another
+ * number instead: then a number is unknown, where numbers are what is asked
+ * for. */
+static struct mf_arch_number is_set(struct parser *parser)
+{
+    const struct mf_arch_key *key = take_key(parser);
+    struct mf_arch_run *run = parser->run;
+
+    if (!run->quiet || key->fault == MF_ARCH_SOUND)
+        return number(key->present);
+    if (parser->live && !run->culprit)
+        run->culprit = key;
+    return unknown;
+}
+
 /* Whether a string has a value: is(rope.scaling.type, longrope). */
 static struct mf_arch_number is_text(struct parser *parser)
 {
@@ -231,7 +246,7 @@ static struct mf_arch_number call(struct parser *parser, struct mf_str name)
     if (mf_str_is(name, "has"))
         return number(take_tensor(parser, ')') != NULL);
     if (mf_str_is(name, "set"))
-        out = number(take_key(parser)->present);
+        out = is_set(parser);
     else {
         assert(mf_str_is(name, "len"));
         out = number((int64_t)take_key(parser)->count);
@@ -274,7 +289,8 @@ static struct mf_arch_number operand(struct parser *parser)
     return parser->live ? mf_arch_name_value(parser->run, name) : unknown;
 }
 
-static struct mf_arch_number apply(char sign, struct mf_arch_number a,
+static struct mf_arch_number apply(struct mf_arch_run *run, char sign,
+                                   struct mf_arch_number a,
                                    struct mf_arch_number b)
 {
     struct mf_arch_number out = { true, 0 };
@@ -295,6 +311,7 @@ static struct mf_arch_number apply(char sign, struct mf_arch_number a,
         wraps = true;
     else
         out.value = sign == '/' ? a.value / b.value : a.value % b.value;
+    run->overflowed = run->overflowed || (wraps && b.value != 0);
     return wraps ? unknown : out;
 }
 
@@ -304,11 +321,11 @@ static struct mf_arch_number product(struct parser *parser)
 
     for (;;)
         if (take(parser, "*"))
-            out = apply('*', out, operand(parser));
+            out = apply(parser->run, '*', out, operand(parser));
         else if (take(parser, "/"))
-            out = apply('/', out, operand(parser));
+            out = apply(parser->run, '/', out, operand(parser));
         else if (take(parser, "%"))
-            out = apply('%', out, operand(parser));
+            out = apply(parser->run, '%', out, operand(parser));
         else
             return out;
 }
@@ -319,9 +336,9 @@ static struct mf_arch_number sum(struct parser *parser)
 
     for (;;)
         if (take(parser, "+"))
-            out = apply('+', out, product(parser));
+            out = apply(parser->run, '+', out, product(parser));
         else if (take(parser, "-"))
-            out = apply('-', out, product(parser));
+            out = apply(parser->run, '-', out, product(parser));
         else
             return out;
 }

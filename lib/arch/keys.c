@@ -119,18 +119,13 @@ static struct type type_of(struct mf_str text, const char **per)
 
 /* ---- the key in the file ---- */
 
-struct full_key {
-    char text[320];
-    size_t size;
-};
-
-static struct full_key full_key(const struct mf_arch_run *run,
-                                struct mf_str name)
+struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
+                                         struct mf_str name)
 {
     bool whole = mf_str_begins(name, "general.") ||
                  mf_str_begins(name, "tokenizer.") ||
                  mf_str_begins(name, "xielu.");
-    struct full_key out;
+    struct mf_arch_full_key out;
 
     assert(run->name.size + name.size + 2 <= sizeof(out.text));
     out.size = (size_t)snprintf(out.text, sizeof(out.text), "%.*s%s%.*s",
@@ -145,6 +140,9 @@ static void note_type(struct mf_arch_run *run, const struct mf_meta *meta,
 {
     bool is_array = meta->type == MF_VALUE_ARRAY;
 
+    run->unsure = true;
+    if (run->quiet)
+        return;
     mf_index_note(run->index, meta->shard, run->severity, MF_RULE_MODEL_KEY,
                   meta->span.offset, "'%s' is %s%s; the loader expects %s%s%s",
                   mf_quote(meta->key).text,
@@ -153,19 +151,20 @@ static void note_type(struct mf_arch_run *run, const struct mf_meta *meta,
                   type->single ? mf_value_type_name(type->base->scalar) : "",
                   type->single && type->array ? " or " : "",
                   type->array ? "an array" : "");
-    run->unsure = true;
 }
 
 static void note_count(struct mf_arch_run *run, const struct mf_meta *meta,
                        const struct type *type)
 {
+    run->unsure = true;
+    if (run->quiet)
+        return;
     mf_index_note(run->index, meta->shard, run->severity, MF_RULE_MODEL_KEY,
                   meta->span.offset,
                   "'%s' has %" PRIu64
                   " elements; the loader expects %s%" PRIu64,
                   mf_quote(meta->key).text, meta->count,
                   type->exact ? "" : "at most ", type->most);
-    run->unsure = true;
 }
 
 /* ---- its value ---- */
@@ -210,7 +209,8 @@ static void read_elements(struct mf_arch_run *run, size_t row,
     uint64_t seen = 0;
     int64_t *each;
 
-    each = mf_arena_take(&index->arena, (size_t)meta->count * sizeof(*each));
+    each = mf_arena_take(run->quiet ? &run->arena : &index->arena,
+                         (size_t)meta->count * sizeof(*each));
     if (!each || mf_values_open(run->model, row, &values) != MF_OK) {
         run->status = index->env->error.status;
         return;
@@ -231,11 +231,13 @@ static void read_array(struct mf_arch_run *run, size_t row,
     key->count = meta->count;
     if (!(type->base->elements >> meta->of & 1)) {
         note_type(run, meta, type);
+        key->fault = MF_ARCH_TYPE;
         return;
     }
     if (type->base->scalar != MF_VALUE_ARRAY &&
         (type->exact ? meta->count != type->most : meta->count > type->most)) {
         note_count(run, meta, type);
+        key->fault = MF_ARCH_COUNT;
         return;
     }
     key->present = true;
@@ -250,6 +252,7 @@ static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
 {
     if (meta->type != type->base->scalar) {
         note_type(run, meta, type);
+        key->fault = MF_ARCH_TYPE;
         return;
     }
     key->present = true;
@@ -258,12 +261,15 @@ static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
                                                             meta->number) };
 }
 
-static void note_missing(struct mf_arch_run *run, const struct full_key *full)
+static void note_missing(struct mf_arch_run *run,
+                         const struct mf_arch_full_key *full)
 {
+    run->unsure = true;
+    if (run->quiet)
+        return;
     mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_KEY, MF_NO_OFFSET,
                   "missing key '%s'",
                   mf_quote((struct mf_str){ full->text, full->size }).text);
-    run->unsure = true;
 }
 
 static void read_meta(struct mf_arch_run *run, size_t at,
@@ -299,7 +305,7 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
 
         /* A model that could count experts, and does not, has none. */
         key->number.known = has && mf_str_is(key->name, "expert_count");
-        if (has && !type->optional)
+        if (has && !type->optional && !run->quiet)
             mf_index_note(run->index, 0, run->severity, MF_RULE_MODEL_KEY,
                           MF_NO_OFFSET, "missing key '%s'",
                           mf_detail_key(run->model, fact).text);
@@ -311,9 +317,10 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
     if (type->base->scalar == MF_VALUE_ARRAY)
         key->present = meta.type == MF_VALUE_ARRAY;
     else if (meta.type == MF_VALUE_ARRAY && type->array) {
-        if (type->exact && meta.count != type->most)
+        if (type->exact && meta.count != type->most) {
             note_count(run, &meta, type);
-        else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
+            key->fault = MF_ARCH_COUNT;
+        } else if (meta.count > 0 && meta.count <= ELEMENTS_MAX)
             read_elements(run, at, &meta, type, key);
         key->present = key->each != NULL;
     } else if (mf_meta_unsigned(&meta, &number) && number <= INT64_MAX) {
@@ -327,7 +334,7 @@ static void read_fact(struct mf_arch_run *run, const struct type *type,
 void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
 {
     struct mf_str word = mf_arch_word(&row);
-    struct full_key full = full_key(run, row);
+    struct mf_arch_full_key full = mf_arch_full_key(run, row);
     struct mf_arch_key *key;
     struct mf_arch_number blocks;
     struct mf_meta meta;

@@ -63,14 +63,18 @@ static bool find_argument(const struct mf_arch_frame *frame, struct mf_str name,
     return false;
 }
 
-static struct mf_arch_number key_value(const struct mf_arch_run *run,
+static struct mf_arch_number key_value(struct mf_arch_run *run,
                                        const struct mf_arch_key *key)
 {
-    if (!key->each)
-        return key->number;
-    if (run->block >= key->count)
-        return (struct mf_arch_number){ false, 0 };
-    return (struct mf_arch_number){ true, key->each[run->block] };
+    struct mf_arch_number out = key->number;
+
+    if (key->each && run->block < key->count)
+        out = (struct mf_arch_number){ true, key->each[run->block] };
+    else if (key->each)
+        out.known = false;
+    if (!out.known && !run->culprit)
+        run->culprit = key;
+    return out;
 }
 
 static struct mf_arch_let *find_let(struct mf_arch_run *run, struct mf_str name)
@@ -95,7 +99,7 @@ static struct mf_arch_number let_value(struct mf_arch_run *run,
                                        struct mf_arch_let *let)
 {
     if (let->key_count != run->key_count || let->block != run->block ||
-        run->key_count == 0) {
+        run->key_count == 0 || (run->quiet && !let->value.known)) {
         let->value = in_frame(run, NULL, let->expression);
         let->block = run->block;
         let->key_count = run->key_count;

@@ -130,7 +130,7 @@ enum closing { CLOSED_END, CLOSED_ELSE, CLOSED_TEXT };
 static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
                              bool live);
 
-static void run_text(struct mf_arch_run *run, const struct mf_arch_text *text)
+void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text)
 {
     struct mf_str rows = str(text->rows);
     enum closing closing = run_rows(run, &rows, true);
@@ -148,7 +148,7 @@ static void run_group(struct mf_arch_run *run, struct mf_str row, bool optional)
     frame.parameters = str(text->parameters);
     frame.optional = optional || (run->frame && run->frame->optional);
     run->frame = &frame;
-    run_text(run, text);
+    mf_arch_run_text(run, text);
     run->frame = frame.up;
 }
 
@@ -157,7 +157,7 @@ static void run_like(struct mf_arch_run *run, struct mf_str row)
     const struct mf_arch_text *text = mf_arch_find(true, row);
 
     assert(text);
-    run_text(run, text);
+    mf_arch_run_text(run, text);
 }
 
 static void run_need(struct mf_arch_run *run, struct mf_str row)
@@ -188,7 +188,7 @@ static void run_each(struct mf_arch_run *run, struct mf_str row,
 {
     uint64_t block = run->block;
 
-    if (live) {
+    if (live && !run->quiet) { /* they only look at tensors */
         struct mf_arch_number from = mf_arch_take_number(run, &row), to;
 
         mf_arch_word(&row); /* ".." */
@@ -213,6 +213,9 @@ static void run_row(struct mf_arch_run *run, struct mf_str word,
 {
     bool optional = run->frame && run->frame->optional;
 
+    if (run->quiet &&
+        (mf_str_begins(word, "tensor") || mf_str_is(word, "need")))
+        return;
     if (mf_str_is(word, "tensor"))
         mf_arch_check_tensor(run, row, optional);
     else if (mf_str_is(word, "tensor?"))
@@ -256,8 +259,8 @@ static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
 
 /* ---- a whole architecture ---- */
 
-/* Collects `let` rows; those that come first hide later ones. */
-static void add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
+/* Those that come first hide later ones. */
+void mf_arch_add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
 {
     struct mf_str rows = str(text->rows);
 
@@ -265,9 +268,9 @@ static void add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
         struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
 
         if (mf_str_is(word, "like"))
-            add_lets(run, mf_arch_find(true, row));
+            mf_arch_add_lets(run, mf_arch_find(true, row));
         else if (mf_str_is(word, "use") || mf_str_is(word, "use?"))
-            add_lets(run, mf_arch_find(false, mf_arch_word(&row)));
+            mf_arch_add_lets(run, mf_arch_find(false, mf_arch_word(&row)));
         else if (mf_str_is(word, "let")) {
             assert(run->let_count < MF_ARCH_LETS_MAX);
             run->let[run->let_count].name = mf_arch_word(&row);
@@ -282,12 +285,12 @@ static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
     const struct mf_arch_text *after = mf_arch_find(false, str("after"));
 
     assert(before && after);
-    add_lets(run, text);
-    add_lets(run, before);
+    mf_arch_add_lets(run, text);
+    mf_arch_add_lets(run, before);
     if (*text->rows && !mf_arch_is_other(run)) {
-        run_text(run, before);
-        run_text(run, text);
-        run_text(run, after);
+        mf_arch_run_text(run, before);
+        mf_arch_run_text(run, text);
+        mf_arch_run_text(run, after);
     }
     if (run->status == MF_OK && run->key_count > 0)
         mf_arch_report_tensors(run);

@@ -27,6 +27,9 @@ struct mf_arch_number {
     int64_t value;
 };
 
+/* What is wrong with a key that the file has. */
+enum mf_arch_fault { MF_ARCH_SOUND, MF_ARCH_TYPE, MF_ARCH_COUNT };
+
 /* A metadata key that a row has read. */
 struct mf_arch_key {
     struct mf_str name; /* in the rows */
@@ -37,6 +40,7 @@ struct mf_arch_key {
     uint64_t count;      /* elements of the array */
     struct mf_str text;  /* of a string */
     uint64_t offset;     /* of the value in the file */
+    enum mf_arch_fault fault;
 };
 
 struct mf_arch_let {
@@ -72,7 +76,12 @@ struct mf_arch_run {
     struct mf_str name; /* of the architecture */
     bool whole;         /* all tensors must be there */
     bool foreign;       /* not GGUF: other keys, and names of names.def */
-    enum mf_severity severity; /* of findings */
+    bool quiet;         /* for numbers: only keys are read, nothing is noted */
+    bool known;         /* there are rows for the architecture */
+    bool overflowed;    /* a number did not fit; only set */
+    const struct mf_arch_key *culprit; /* the first that a number lacked */
+    struct mf_arena arena;             /* of arrays, if quiet */
+    enum mf_severity severity;         /* of findings */
     bool stopped;   /* a fault that ends loading: no row is run any more */
     bool unsure;    /* a row was skipped for want of metadata */
     uint64_t block; /* its number replaces "*" */
@@ -87,6 +96,11 @@ struct mf_arch_run {
 };
 
 /* ---- words and lines of rows (run.c) ---- */
+
+/* Collects the `let` rows of a text and those that it uses. */
+void mf_arch_add_lets(struct mf_arch_run *run, const struct mf_arch_text *text);
+
+void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text);
 
 /* Takes the text up to the next space, and the space. */
 struct mf_str mf_arch_word(struct mf_str *text);
@@ -114,6 +128,14 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 void mf_arch_note_need(struct mf_arch_run *run, struct mf_str expression);
 
 /* ---- metadata (keys.c) ---- */
+
+/* The name of a key in the file. */
+struct mf_arch_full_key {
+    char text[320];
+    size_t size;
+};
+struct mf_arch_full_key mf_arch_full_key(const struct mf_arch_run *run,
+                                         struct mf_str name);
 
 /* Runs a row "key TYPE NAME". */
 void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row);

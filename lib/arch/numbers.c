@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * numbers.c - the numbers of a model, as its architecture's rows say
+ *
+ * The rows are run for their keys alone: metadata is read, tensors and
+ * requirements are passed over, and nothing is reported.  After that a `let` or
+ * a key has a value for each block.
+ */
+#include "lib/arch/run.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "lib/model/facts.h"
+
+/* No row or key has a longer name. */
+#define NAME_MAX 128
+
+static struct mf_str str(const char *text)
+{
+    return (struct mf_str){ text, strlen(text) };
+}
+
+/* The rows of the architecture that the model says it is of; NULL if there are
+ * none. */
+static const struct mf_arch_text *find_text(struct mf_arch_run *run)
+{
+    const struct mf_arch_text *text;
+    const char *known;
+    struct mf_meta name;
+
+    run->name = str("");
+    if (!mf_model_fact(run->model, MF_FACT_ARCHITECTURE, &name, NULL) ||
+        name.type != MF_VALUE_STRING || !name.text.at ||
+        name.text.size > NAME_MAX)
+        return NULL;
+    run->name = name.text;
+    known = mf_arch_of(run->model, name.text);
+    text = known ? mf_arch_find(true, str(known)) : NULL;
+    if (!text || !*text->rows)
+        return NULL;
+    run->name = str(known);
+    return text;
+}
+
+enum mf_status mf_arch_open(struct mf_model *model, struct mf_arch_run **out)
+{
+    const struct mf_arch_text *before = mf_arch_find(false, str("before"));
+    const struct mf_arch_text *text;
+    struct mf_arch_run *run = mf_alloc(model->env, sizeof(*run));
+    enum mf_status status;
+
+    assert(before);
+    if (!run)
+        return model->env->error.status;
+    memset(run, 0, sizeof(*run));
+    mf_arena_init(&run->arena, model->env);
+    run->model = model;
+    run->index = &model->index;
+    run->foreign = model->format->naming != MF_NAMING_GGUF;
+    run->quiet = true;
+    text = find_text(run);
+    run->known = text != NULL;
+    if (text)
+        mf_arch_add_lets(run, text);
+    mf_arch_add_lets(run, before);
+    mf_arch_run_text(run, before);
+    if (text)
+        mf_arch_run_text(run, text);
+    status = run->status;
+    if (status == MF_OK)
+        *out = run;
+    else
+        mf_arch_close(run);
+    return status;
+}
+
+void mf_arch_close(struct mf_arch_run *run)
+{
+    if (!run)
+        return;
+    mf_arena_release(&run->arena);
+    mf_release(run->model->env, run, sizeof(*run));
+}
+
+bool mf_arch_is_known(const struct mf_arch_run *run)
+{
+    return run->known;
+}
+
+bool mf_arch_value(struct mf_arch_run *run, const char *name, uint64_t block,
+                   int64_t *out)
+{
+    struct mf_arch_number value;
+
+    run->block = block;
+    run->culprit = NULL;
+    run->overflowed = false;
+    value = mf_arch_name_value(run, str(name));
+    if (value.known)
+        *out = value.value;
+    return value.known;
+}
+
+bool mf_arch_has_key(const struct mf_arch_run *run, const char *name)
+{
+    const struct mf_arch_key *key = mf_arch_key_of(run, str(name));
+
+    return key && key->present;
+}
+
+bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name)
+{
+    const struct mf_arch_key *key = mf_arch_key_of(run, str(name));
+
+    return key && !key->each && key->number.known && key->number.value == 0;
+}
+
+bool mf_arch_overflowed(const struct mf_arch_run *run)
+{
+    return run->overflowed && !run->culprit;
+}
+
+/* ---- why a number is not known ---- */
+
+/* The name that the key has in this file. */
+static struct mf_arch_full_key key_in_file(const struct mf_arch_run *run,
+                                           struct mf_str name)
+{
+    int fact = run->foreign ? mf_fact_of_key(name) : -1;
+    struct mf_arch_full_key full;
+
+    if (fact < 0)
+        return mf_arch_full_key(run, name);
+    full.size = (size_t)snprintf(full.text, sizeof(full.text), "%s",
+                                 mf_detail_key(run->model, fact).text);
+    return full;
+}
+
+void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
+                     size_t room)
+{
+    const struct mf_arch_key *key =
+        name ? mf_arch_key_of(run, str(name)) : run->culprit;
+    struct mf_arch_full_key full;
+    struct mf_quoted quoted;
+
+    *out = '\0';
+    if (!key)
+        return;
+    full = key_in_file(run, key->name);
+    quoted = mf_quote((struct mf_str){ full.text, full.size });
+    if (key->fault == MF_ARCH_TYPE)
+        snprintf(out, room, "'%s' has another type", quoted.text);
+    else if (key->fault == MF_ARCH_COUNT || (key->count > 0 && !name))
+        snprintf(out, room, "'%s' has %" PRIu64 " elements", quoted.text,
+                 key->count);
+    else if (key->present && key->number.known)
+        snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
+    else
+        snprintf(out, room, "'%s' is missing", quoted.text);
+}

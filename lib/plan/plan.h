@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan.h - the room that knows what memory a model needs to be run
+ *
+ * In: an open model, and how it is to be run.  Out: bytes, part by part.  They
+ * are what llama.cpp v0.5.0 allocates, found from the header alone.
+ *
+ *     plan       the public function
+ *     planner    numbers of the model and of its blocks, from the rows of its
+ *                architecture (lib/arch)
+ *     settings   options, as llama.cpp rounds and refuses them
+ *     cache      keys and values; also the state of recurrent blocks
+ *     graph      what lives while tokens are computed
+ *     devices    weights, the output buffer, and what is where
+ *
+ * What always holds:
+ * - What an architecture does with its blocks is said by rows of lib/arch, not
+ *   by code here.
+ * - A number that depends on metadata which is missing or makes no sense is
+ *   unknown, and so is what is made of it; nothing else is (amount.h).
+ * - Loops end at MF_ARCH_BLOCKS_MAX; nothing is allocated by a number of a
+ *   file.
+ */
+#ifndef MF_LIB_PLAN_H
+#define MF_LIB_PLAN_H
+
+#include "lib/arch/arch.h"
+#include "lib/model/types.h"
+#include "lib/plan/amount.h"
+
+/* ---- numbers of a model (planner.c) ---- */
+
+struct mf_planner;
+
+enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out);
+void mf_planner_close(struct mf_planner *planner);
+
+struct mf_model *mf_planner_model(const struct mf_planner *planner);
+struct mf_env *mf_planner_env(const struct mf_planner *planner);
+
+/* The rows of the architecture, for graphs. */
+struct mf_arch_run *mf_planner_rows(struct mf_planner *planner);
+
+/* Whether there are rows for the architecture; else every block is full
+ * attention. */
+bool mf_planner_is_known(const struct mf_planner *planner);
+
+/* Blocks, with those for speculative decoding; 0 if it cannot be told. */
+uint64_t mf_planner_blocks(const struct mf_planner *planner);
+
+/* A `let` or a key of the rows, as the block sees it; MF_PLAN_UNKNOWN also for
+ * what is negative. */
+uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
+                           uint64_t block);
+
+struct mf_plan_block {
+    bool cached;        /* it keeps keys and values of its own */
+    bool window;        /* of the last tokens only */
+    bool recurrent;     /* it has a state */
+    uint64_t k, v;      /* elements, a cell */
+    uint64_t conv, ssm; /* elements of the state, a sequence */
+};
+
+/* All members are unknown numbers, cached, where it cannot be told. */
+void mf_planner_block(struct mf_planner *planner, uint64_t block,
+                      struct mf_plan_block *out);
+
+/* Why the last number was not known; "" if it was.  The first reason since
+ * mf_planner_open stays. */
+const char *mf_planner_reason(const struct mf_planner *planner);
+
+/* Keeps a reason, unless there is one; the second one, that the value of a key
+ * of the rows makes no sense. */
+void mf_planner_note(struct mf_planner *planner, const char *format, ...)
+    MF_PRINTF(2, 3);
+void mf_planner_note_key(struct mf_planner *planner, const char *key);
+
+/* ---- how it is to be run (settings.c) ---- */
+
+struct mf_plan_settings {
+    uint64_t asked;   /* tokens, as in the options or the metadata */
+    uint64_t context; /* of all sequences together, as llama.cpp rounds it */
+    uint64_t streams; /* caches: one for each sequence, or one */
+    uint64_t cells;   /* of one stream */
+    uint64_t window_cells; /* likewise, of blocks with a sliding window */
+    uint64_t sequences, ubatch;
+    uint64_t tokens; /* that are computed at once */
+    enum mf_type type_k, type_v;
+    bool flash, full_windows, unified;
+};
+
+/* MF_ERR_ARGUMENT for what llama.cpp refuses. */
+enum mf_status mf_plan_settings_of(struct mf_planner *planner,
+                                   const struct mf_plan_options *options,
+                                   struct mf_plan_settings *out);
+
+/* Types that a cache can have, index from 0 until NULL. */
+const char *mf_plan_cache_type(size_t index);
+
+/* ---- caches and states (cache.c) ---- */
+
+struct mf_plan_bytes {
+    uint64_t k, v;
+};
+
+/* Keys and values of one block, of all streams; 0 if it keeps none. */
+struct mf_plan_bytes mf_plan_kv_bytes(const struct mf_plan_settings *settings,
+                                      const struct mf_plan_block *block);
+
+/* The state of one block, of all sequences. */
+uint64_t mf_plan_state_bytes(const struct mf_plan_settings *settings,
+                             const struct mf_plan_block *block);
+
+/* Fills in the caches, the state and their lines. */
+void mf_plan_caches(struct mf_planner *planner,
+                    const struct mf_plan_settings *settings,
+                    struct mf_plan *plan);
+
+/* ---- what lives while tokens are computed (graph.c) ---- */
+
+/* Bytes on one device; *estimated: they may be off. */
+uint64_t mf_plan_compute(struct mf_planner *planner,
+                         const struct mf_plan_settings *settings,
+                         bool *estimated);
+
+/* ---- what is where (devices.c) ---- */
+
+/* Fills in the weights, the output buffer, what is mapped and the devices; the
+ * other lines are there. */
+void mf_plan_devices(struct mf_planner *planner,
+                     const struct mf_plan_options *options,
+                     const struct mf_plan_settings *settings,
+                     struct mf_plan *plan);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan_image.h - GGUF headers in memory, from a line of text
+ *
+ *     "block_count=32 attention.head_count_kv=[0,8] attention.causal=false"
+ *
+ * A number is a u32, with a sign an i32, with a point an f32; a list is an
+ * array of i32, of bool if it has true or false; anything else is a string. The
+ * architecture's name comes before each key.  There are no tensors.
+ */
+#ifndef TESTS_PLAN_IMAGE_H
+#define TESTS_PLAN_IMAGE_H
+
+#include "tests/image.h"
+#include "tests/with_env.h"
+
+static inline void put_text(const char *text, size_t size)
+{
+    put_number(size, 8);
+    put(text, size);
+}
+
+static inline bool is_bool(const char *text)
+{
+    return strncmp(text, "true", 4) == 0 || strncmp(text, "false", 5) == 0;
+}
+
+static inline void put_list(const char *value)
+{
+    bool bools = is_bool(value + 1);
+    uint64_t count = 1;
+
+    for (const char *at = value; *at && *at != ' '; at++)
+        count += *at == ',';
+    put_number(MF_VALUE_ARRAY, 4);
+    put_number(bools ? MF_VALUE_BOOL : MF_VALUE_I32, 4);
+    put_number(count, 8);
+    for (const char *at = value + 1; count-- > 0; at += strcspn(at, ",]") + 1)
+        if (bools)
+            put_number(*at == 't', 1);
+        else
+            put_number((uint64_t)strtoll(at, NULL, 10), 4);
+}
+
+static inline void put_value(const char *value, size_t size)
+{
+    float real;
+
+    if (*value == '[') {
+        put_list(value);
+    } else if (is_bool(value)) {
+        put_number(MF_VALUE_BOOL, 4);
+        put_number(*value == 't', 1);
+    } else if (*value == '+' || *value == '-') {
+        put_number(MF_VALUE_I32, 4);
+        put_number((uint64_t)strtoll(value, NULL, 10), 4);
+    } else if (*value < '0' || *value > '9') {
+        put_number(MF_VALUE_STRING, 4);
+        put_text(value, size);
+    } else if (memchr(value, '.', size)) {
+        real = strtof(value, NULL);
+        put_number(MF_VALUE_F32, 4);
+        put(&real, sizeof(real));
+    } else {
+        put_number(MF_VALUE_U32, 4);
+        put_number(strtoull(value, NULL, 10), 4);
+    }
+}
+
+static inline void make_header(const char *arch, const char *keys)
+{
+    uint64_t count = 2;
+    char name[256];
+
+    for (const char *at = keys; *at; at++)
+        count += *at == '=';
+    image.size = 0;
+    put("GGUF", 4);
+    put_number(3, 4);
+    put_number(0, 8);
+    put_number(count, 8);
+    put_text("general.architecture", strlen("general.architecture"));
+    put_number(MF_VALUE_STRING, 4);
+    put_text(arch, strlen(arch));
+    put_text("tokenizer.ggml.model", strlen("tokenizer.ggml.model"));
+    put_number(MF_VALUE_STRING, 4);
+    put_text("no_vocab", strlen("no_vocab"));
+    while (*keys) {
+        size_t key = strcspn(keys, "="), size;
+
+        snprintf(name, sizeof(name), "%s.%.*s", arch, (int)key, keys);
+        put_text(name, strlen(name));
+        keys += key + 1;
+        size = strcspn(keys, " ");
+        put_value(keys, size);
+        keys += size;
+        keys += strspn(keys, " ");
+    }
+    while (image.size % 32 != 0)
+        put("", 1);
+}
+
+/* Close it. */
+static inline struct mf_model *open_header(const char *arch, const char *keys)
+{
+    struct mf_model *model;
+
+    make_header(arch, keys);
+    if (mf_model_open_memory(env, "made.gguf", image.at, image.size, NULL,
+                             &model) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    return model;
+}
+
+#endif
