@@ -96,20 +96,26 @@ static inline void make_header(const char *arch, const char *keys)
         keys += size;
         keys += strspn(keys, " ");
     }
+}
+
+/* Opens what was put together; close it. */
+static inline struct mf_model *open_image(void)
+{
+    struct mf_model *model;
+
     while (image.size % 32 != 0)
         put("", 1);
+    if (mf_model_open_memory(env, "made.gguf", image.at, image.size, NULL,
+                             &model) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    return model;
 }
 
 /* Close it. */
 static inline struct mf_model *open_header(const char *arch, const char *keys)
 {
-    struct mf_model *model;
-
     make_header(arch, keys);
-    if (mf_model_open_memory(env, "made.gguf", image.at, image.size, NULL,
-                             &model) != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    return model;
+    return open_image();
 }
 
 #endif

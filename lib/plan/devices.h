@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * devices.h - which block is on which device
+ *
+ * As llama.cpp splits a model by layers: the last blocks go to the devices, in
+ * their order, and each device gets a share of them that is as large as its
+ * share of all devices' memory.
+ */
+#ifndef MF_LIB_PLAN_DEVICES_H
+#define MF_LIB_PLAN_DEVICES_H
+
+#include "lib/plan/plan.h"
+
+struct mf_plan_split {
+    uint64_t blocks; /* of the model; 0: it cannot be told */
+    uint64_t first;  /* the first block that is on a device */
+    uint64_t count;  /* blocks on devices, and the output if it is there */
+    size_t devices;
+    /* Where the next device begins, of 1.  Not double: a block on the border
+     * would be on another device than llama.cpp puts it. */
+    float end[MF_PLAN_DEVICES];
+};
+
+void mf_plan_split_of(uint64_t blocks, const struct mf_plan_options *options,
+                      struct mf_plan_split *out);
+
+/* The place of a block in mf_plan.device; that of the output, if block is the
+ * number of blocks. */
+size_t mf_plan_device_of(const struct mf_plan_split *split, uint64_t block);
+
+/* Adds the size of each tensor to the weights of the devices that have it. */
+void mf_plan_weights(struct mf_planner *planner,
+                     const struct mf_plan_options *options,
+                     const struct mf_plan_split *split, struct mf_plan *plan);
+
+#endif
