@@ -1372,6 +1372,81 @@ MF_API enum mf_status mf_plan(struct mf_model *model,
                               const struct mf_plan_options *options,
                               struct mf_plan *out);
 
+/* What fits into memory of a given size: the longest context, the mixes of
+ * mf_mix_at, and how many blocks a device can have. */
+struct mf_fit_options {
+    size_t size; /* of this struct: see above */
+    /* Bytes of the host, if nothing is offloaded. With offload but no devices,
+     * of the one device, and the host has no limit. With devices, which have
+     * limits of their own, of the host; 0: none. */
+    uint64_t limit;
+    const uint64_t *margin; /* bytes that stay free in each memory that has a
+                               limit; NULL: 1 GiB, as llama.cpp has it */
+};
+
+/* Unknown: a line of the plan that it depends on is. */
+enum mf_fit_answer { MF_FIT_UNKNOWN, MF_FIT_NO, MF_FIT_YES };
+
+/* With keys and values of the type. */
+struct mf_fit_context {
+    const char *type; /* "f16" */
+    /* The longest that fits, all sequences together; 0: not even the shortest;
+     * MF_PLAN_UNKNOWN: it cannot be told, or values of the type need flash
+     * attention, which is off. At most 4294967295, all that llama.cpp can
+     * count. */
+    uint64_t context;
+    bool exceeds_model; /* it is above the model's context_length */
+};
+
+/* The model as a mix of mf_mix_at would make it, with the context and cache of
+ * the options. */
+struct mf_fit_mix {
+    const char *name;
+    bool needs_imatrix;
+    enum mf_fit_answer fits;
+    /* Of the GGUF file that mf_model_quantize writes, without the keys that
+     * name an importance matrix; MF_PLAN_UNKNOWN: the model cannot be quantized
+     * so. */
+    uint64_t file_size;
+    uint64_t data_size;     /* of its tensors, without padding */
+    double bits_per_weight; /* of these; 0: unknown */
+};
+
+/* The model with so many blocks on devices: on those of the options, or on one
+ * with the limit. */
+struct mf_fit_offload {
+    uint64_t blocks; /* one more than the model has: also the output */
+    enum mf_fit_answer fits;
+    uint64_t host, devices; /* bytes of the host, and of all devices */
+    uint64_t context;       /* the longest that fits, as above, with the cache's
+                               types of the options */
+};
+
+#define MF_FIT_TYPES    3
+#define MF_FIT_MIXES    48
+#define MF_FIT_OFFLOADS 8
+
+struct mf_fit {
+    uint64_t limit, margin;
+    enum mf_fit_answer fits; /* as the options have it */
+    uint64_t needed; /* bytes of all that has a limit, without the margin */
+    struct mf_fit_context context[MF_FIT_TYPES]; /* f16, q8_0, q4_0 */
+    size_t mix_count;
+    struct mf_fit_mix mix[MF_FIT_MIXES]; /* most bits per weight first, unknown
+                                            ones last */
+    /* All blocks on devices, as many as fit, and numbers in between; most
+     * blocks first. None if the number of blocks is unknown. */
+    size_t offload_count;
+    struct mf_fit_offload offload[MF_FIT_OFFLOADS];
+};
+
+/* Finds what of the plan fits. Fails as mf_plan does, and if nothing has a
+ * limit. options may be NULL. */
+MF_API enum mf_status mf_plan_fit(struct mf_model *model,
+                                  const struct mf_plan_options *options,
+                                  const struct mf_fit_options *fit,
+                                  struct mf_fit *out);
+
 /* ---- Heap profile ----------------------------------------------------------
  *
  * Which code allocates the memory of an env, how much, and what is left of it:

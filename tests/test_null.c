@@ -309,6 +309,16 @@ static void null_mf_plan(void)
     named("out", mf_plan(model, NULL, NULL));
 }
 
+static void null_mf_plan_fit(void)
+{
+    struct mf_fit_options how = { .size = sizeof(how), .limit = 1 };
+    struct mf_fit fit;
+
+    refused(mf_plan_fit(NULL, NULL, &how, &fit));
+    named("fit", mf_plan_fit(model, NULL, NULL, &fit));
+    named("out", mf_plan_fit(model, NULL, &how, NULL));
+}
+
 static void null_mf_plan_line_name(void)
 {
     assert_string_equal(mf_plan_line_name(MF_PLAN_KV), "kv");
@@ -837,6 +847,7 @@ static const struct {
     { "mf_rule_at", null_mf_rule_at },
     { "mf_readers_name", null_mf_readers_name },
     { "mf_plan", null_mf_plan },
+    { "mf_plan_fit", null_mf_plan_fit },
     { "mf_plan_line_name", null_mf_plan_line_name },
     { "mf_severity_name", null_mf_severity_name },
     { "mf_shard_at", null_mf_shard_at },

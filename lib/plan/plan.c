@@ -53,9 +53,9 @@ static void put_sums(struct mf_planner *planner, struct mf_plan *out)
                  mf_planner_reason(planner));
 }
 
-static enum mf_status plan_with(struct mf_planner *planner,
-                                const struct mf_plan_options *options,
-                                struct mf_plan *out)
+enum mf_status mf_plan_with(struct mf_planner *planner,
+                            const struct mf_plan_options *options,
+                            struct mf_plan *out)
 {
     struct mf_plan_settings settings;
     enum mf_status status = mf_plan_settings_of(planner, options, &settings);
@@ -63,6 +63,7 @@ static enum mf_status plan_with(struct mf_planner *planner,
 
     if (status != MF_OK)
         return status;
+    memset(out, 0, sizeof(*out));
     put_settings(planner, &settings, out);
     mf_plan_caches(planner, &settings, out);
     out->line[MF_PLAN_COMPUTE] =
@@ -71,6 +72,23 @@ static enum mf_status plan_with(struct mf_planner *planner,
         out->estimated |= UINT32_C(1) << MF_PLAN_COMPUTE;
     mf_plan_devices(planner, options, &settings, out);
     put_sums(planner, out);
+    return MF_OK;
+}
+
+enum mf_status mf_plan_options_take(struct mf_env *env,
+                                    struct mf_plan_options *to,
+                                    const struct mf_plan_options *options)
+{
+    enum mf_status status = mf_options_take(env, to, sizeof(*to), options);
+
+    if (status != MF_OK)
+        return status;
+    if (to->device_count > MF_PLAN_DEVICES)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%zu devices; at most %d can be planned for",
+                       to->device_count, MF_PLAN_DEVICES);
+    if (to->device_count > 0)
+        MF_NEED(env, to->device_limits);
     return MF_OK;
 }
 
@@ -85,20 +103,13 @@ enum mf_status mf_plan(struct mf_model *model,
 
     MF_NEED(NULL, model);
     MF_NEED(model->env, out);
-    status = mf_options_take(model->env, &given, sizeof(given), options);
+    status = mf_plan_options_take(model->env, &given, options);
     if (status != MF_OK)
         return status;
-    if (given.device_count > MF_PLAN_DEVICES)
-        return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%zu devices; at most %d can be planned for",
-                       given.device_count, MF_PLAN_DEVICES);
-    if (given.device_count > 0)
-        MF_NEED(model->env, given.device_limits);
     status = mf_planner_open(model, &planner);
     if (status != MF_OK)
         return status;
-    memset(&plan, 0, sizeof(plan));
-    status = plan_with(planner, &given, &plan);
+    status = mf_plan_with(planner, &given, &plan);
     mf_planner_close(planner);
     if (status == MF_OK)
         *out = plan;

@@ -12,6 +12,7 @@
  *     cache      keys and values; also the state of recurrent blocks
  *     graph      what lives while tokens are computed
  *     devices    weights, the output buffer, and what is where
+ *     fit        what fits into a given size: contexts, mixes, blocks
  *
  * What always holds:
  * - What an architecture does with its blocks is said by rows of lib/arch, not
@@ -131,5 +132,17 @@ void mf_plan_devices(struct mf_planner *planner,
                      const struct mf_plan_options *options,
                      const struct mf_plan_settings *settings,
                      struct mf_plan *plan);
+
+/* ---- all of it (plan.c) ---- */
+
+/* A copy of the options, which are checked. */
+enum mf_status mf_plan_options_take(struct mf_env *env,
+                                    struct mf_plan_options *to,
+                                    const struct mf_plan_options *options);
+
+/* mf_plan with a planner that is open. */
+enum mf_status mf_plan_with(struct mf_planner *planner,
+                            const struct mf_plan_options *options,
+                            struct mf_plan *out);
 
 #endif
