@@ -130,7 +130,8 @@ static void name_devices(const struct mf_plan_options *options,
     for (size_t i = 0; i < split->devices; i++) {
         struct mf_plan_device *device = &plan->device[1 + i];
 
-        snprintf(device->name, sizeof(device->name), "device%zu", i);
+        snprintf(device->name, sizeof(device->name), "device%hhu",
+                 (unsigned char)i);
         if (i < options->device_count)
             device->limit = options->device_limits[i];
     }
