@@ -93,8 +93,11 @@ CODEC_OBJ := $(foreach isa,$(ISAS),$(CODECS:%.c=$(BUILD)/%.$(isa).o))
 # Architectures are rows of text, which the library contains.
 ARCH_TABLES := lib/arch/tables
 ARCH_ROWS := $(wildcard lib/arch/tables/*.txt)
+# So are the graphs that they compute.
+GRAPH_TABLES := lib/plan/graphs
+GRAPH_ROWS := $(wildcard lib/plan/graphs/*.txt)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(CODEC_OBJ)
+              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -179,11 +182,15 @@ $(BUILD)/$(RULES_TEXT).o: $(BUILD)/$(RULES_TEXT).c
 
 $(BUILD)/$(ARCH_TABLES).c: $(ARCH_ROWS) $(ARCH_TABLES).awk
 	@mkdir -p $(@D)
-	@awk -f $(ARCH_TABLES).awk $(ARCH_ROWS) >$@
+	@awk -f $(ARCH_TABLES).awk -v array=mf_arch_text -v from=$(ARCH_TABLES) $(ARCH_ROWS) >$@
+
+$(BUILD)/$(GRAPH_TABLES).c: $(GRAPH_ROWS) $(ARCH_TABLES).awk
+	@mkdir -p $(@D)
+	@awk -f $(ARCH_TABLES).awk -v array=mf_graph_text -v from=$(GRAPH_TABLES) $(GRAPH_ROWS) >$@
 
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o: $(BUILD)/$(ARCH_TABLES).c
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o: private OWN := -Wno-overlength-strings
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o: %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

@@ -49,9 +49,8 @@ static struct mf_str argument(struct mf_str list, size_t place)
     return (struct mf_str){ list.at + begin, list.size - begin };
 }
 
-/* Whether the name is a parameter of the group; *out: its argument. */
-static bool find_argument(const struct mf_arch_frame *frame, struct mf_str name,
-                          struct mf_str *out)
+bool mf_arch_find_argument(const struct mf_arch_frame *frame,
+                           struct mf_str name, struct mf_str *out)
 {
     struct mf_str parameters = frame->parameters;
 
@@ -90,7 +89,7 @@ static bool is_name(struct mf_arch_run *run, struct mf_str name)
 {
     struct mf_str text;
 
-    if (run->frame && find_argument(run->frame, name, &text))
+    if (run->frame && mf_arch_find_argument(run->frame, name, &text))
         return true;
     return find_let(run, name) || mf_arch_key_of(run, name);
 }
@@ -116,7 +115,7 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
 
     if (mf_str_is(name, "i"))
         return (struct mf_arch_number){ true, (int64_t)run->block };
-    if (run->frame && find_argument(run->frame, name, &text))
+    if (run->frame && mf_arch_find_argument(run->frame, name, &text))
         return in_frame(run, run->frame->up, text);
     let = find_let(run, name);
     if (let)

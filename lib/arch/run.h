@@ -120,6 +120,11 @@ struct mf_arch_number mf_arch_number_of(struct mf_arch_run *run,
 /* ---- names in expressions (name.c) ---- */
 
 bool mf_arch_is_in_name(char c);
+
+/* Whether the name is a parameter of the group; *out: its argument. */
+bool mf_arch_find_argument(const struct mf_arch_frame *frame,
+                           struct mf_str name, struct mf_str *out);
+
 struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
                                          struct mf_str name);
 

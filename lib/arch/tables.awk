@@ -2,14 +2,17 @@
 #
 # tables.awk - turns the rows of architectures into texts in C
 #
-#     awk -f lib/arch/tables.awk lib/arch/tables/*.txt >tables.c
+#     awk -f lib/arch/tables.awk -v array=mf_arch_text \
+#         -v from=lib/arch/tables lib/arch/tables/*.txt >tables.c
 #
-# "arch NAME" or "group NAME PARAMETERS" begins a text.  Comments, indents and
-# empty lines are left out.
+# "arch NAME", "graph NAME" or "group NAME PARAMETERS" begins a text.  Comments,
+# indents and empty lines are left out.
 BEGIN {
-    print "/* Made from lib/arch/tables by lib/arch/tables.awk. */"
+    print "/* Made from " from " by lib/arch/tables.awk. */"
     print "#include \"lib/arch/run.h\"\n"
-    print "const struct mf_arch_text mf_arch_texts[] = {"
+    if (array == "mf_graph_text")
+        print "#include \"lib/plan/graph.h\"\n"
+    print "const struct mf_arch_text " array "s[] = {"
 }
 {
     sub(/#.*/, "")
@@ -18,14 +21,14 @@ BEGIN {
     sub(/ $/, "")
     gsub(/"/, "\\\"")
 }
-$1 == "arch" || $1 == "group" {
+$1 == "arch" || $1 == "graph" || $1 == "group" {
     if (open)
         print "    },"
     open = 1
     name = $2
     parameters = $0
     sub(/^[^ ]+ [^ ]+ ?/, "", parameters)
-    printf "    { %s, \"%s\", \"%s\",", $1 == "arch" ? "true" : "false", name, parameters
+    printf "    { %s, \"%s\", \"%s\",", $1 == "group" ? "false" : "true", name, parameters
     printf "\n      \"\""
     next
 }
@@ -36,6 +39,6 @@ END {
     if (open)
         print "    },"
     print "};\n"
-    print "const size_t mf_arch_text_count ="
-    print "    sizeof(mf_arch_texts) / sizeof(*mf_arch_texts);"
+    print "const size_t " array "_count ="
+    print "    sizeof(" array "s) / sizeof(*" array "s);"
 }

@@ -1,15 +1,115 @@
 /* SPDX-License-Identifier: MIT
  *
  * graph.c - what lives while tokens are computed
- *
- * An estimate: the logits of a batch with what leads to them, or without flash
- * attention the scores of one block, whichever is larger.
  */
-#include "lib/plan/plan.h"
+#include "lib/plan/graph.h"
 
-uint64_t mf_plan_compute(struct mf_planner *planner,
-                         const struct mf_plan_settings *settings,
-                         bool *estimated)
+#include <stdio.h>
+#include <string.h>
+
+#define NODES_FIRST 256 /* room for a model of usual blocks */
+
+/* ---- numbers that rows may use ---- */
+
+static void add_let(struct mf_graph *graph, const char *name,
+                    const char *expression)
+{
+    struct mf_arch_run *run = graph->run;
+
+    if (run->let_count == MF_ARCH_LETS_MAX) {
+        graph->unknown = true;
+        return;
+    }
+    run->let[run->let_count++] = (struct mf_arch_let){
+        .name = { name, strlen(name) },
+        .expression = { expression, strlen(expression) },
+    };
+}
+
+static void add_number(struct mf_graph *graph, const char *name,
+                       uint64_t number)
+{
+    char *text = graph->number[graph->number_count++];
+
+    if (number > INT64_MAX)
+        graph->unknown = true;
+    else {
+        snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
+        add_let(graph, name, text);
+    }
+}
+
+/* The largest power of two from 64 to 512 that divides a head. */
+#define ROTATION(head)                                                         \
+    head " % 512 == 0 ? 512 : " head " % 256 == 0 ? 256 : " head               \
+         " % 128 == 0 ? 128 : 64"
+
+/* common.txt explains them. */
+static void add_numbers(struct mf_graph *graph,
+                        const struct mf_plan_settings *settings)
+{
+    uint64_t over = settings->tokens % settings->sequences;
+
+    add_number(graph, "sequences", settings->sequences);
+    add_number(graph, "streams", settings->streams);
+    add_number(
+        graph, "tokens",
+        mf_plan_add(settings->tokens, over ? settings->sequences - over : 0));
+    add_number(graph, "outputs", settings->tokens);
+    add_number(graph, "cells_full", settings->cells);
+    add_number(graph, "cells_swa", settings->window_cells);
+    add_number(graph, "flash_on", settings->flash);
+    add_number(graph, "small_k", mf_type_is_quantized(settings->type_k));
+    add_number(graph, "small_v", mf_type_is_quantized(settings->type_v));
+    add_let(graph, "cells", "swa ? cells_swa : cells_full");
+    add_let(graph, "turn_k",
+            "small_k && at(0, head_k) % 64 == 0 ? " ROTATION("head_k") " : 0");
+    add_let(graph, "turn_v", "small_v && at(0, head_v) % 64 == 0 ? 64 : 0");
+}
+
+/* Values are kept for a block; they may depend on numbers of a graph. */
+static void forget_values(struct mf_arch_run *run)
+{
+    for (size_t i = 0; i < run->let_count; i++)
+        run->let[i].key_count = 0;
+}
+
+/* ---- a graph ---- */
+
+static struct mf_graph *open_graph(struct mf_planner *planner)
+{
+    struct mf_env *env = mf_planner_env(planner);
+    struct mf_graph *graph = mf_alloc(env, sizeof(*graph));
+
+    if (!graph)
+        return NULL;
+    memset(graph, 0, sizeof(*graph));
+    graph->env = env;
+    graph->run = mf_planner_rows(planner);
+    graph->node_room = NODES_FIRST;
+    graph->node_count = MF_GRAPH_SHARED;
+    graph->node = mf_alloc(env, NODES_FIRST * sizeof(*graph->node));
+    graph->order = mf_alloc(env, NODES_FIRST * sizeof(*graph->order));
+    graph->failed = !graph->node || !graph->order;
+    for (size_t i = 0; i < MF_GRAPH_SHARED && graph->node; i++)
+        graph->node[i] = (struct mf_graph_node){ .root = MF_GRAPH_NONE };
+    return graph;
+}
+
+static void close_graph(struct mf_graph *graph)
+{
+    struct mf_env *env = graph->env;
+
+    mf_release(env, graph->node, graph->node_room * sizeof(*graph->node));
+    mf_release(env, graph->order, graph->node_room * sizeof(*graph->order));
+    mf_release(env, graph, sizeof(*graph));
+}
+
+/* Of an architecture without a graph: the logits of a batch with what leads to
+ * them, or without flash attention the scores of one block, whichever is
+ * larger. */
+static uint64_t estimate(struct mf_planner *planner,
+                         const struct mf_plan_settings *settings)
 {
     uint64_t embd = mf_planner_number(planner, "embd", 0);
     uint64_t vocab = mf_planner_number(planner, "vocab", 0);
@@ -22,6 +122,57 @@ uint64_t mf_plan_compute(struct mf_planner *planner,
         scores = mf_plan_add(
             scores, mf_plan_mul(settings->cells, mf_plan_add(heads, 1)));
     most = logits == MF_PLAN_UNKNOWN || logits > scores ? logits : scores;
-    *estimated = true;
     return mf_plan_mul(mf_plan_mul(settings->tokens, sizeof(float)), most);
+}
+
+/* MF_PLAN_UNKNOWN: rows need metadata or tensors that are missing. */
+static uint64_t lay_out(struct mf_planner *planner,
+                        const struct mf_plan_settings *settings,
+                        const struct mf_arch_text *text, bool every_step,
+                        bool *rough)
+{
+    struct mf_graph *graph = open_graph(planner);
+    uint64_t bytes = MF_PLAN_UNKNOWN;
+    size_t lets;
+
+    if (!graph)
+        return bytes;
+    lets = graph->run->let_count;
+    graph->every_step = every_step;
+    add_numbers(graph, settings);
+    forget_values(graph->run);
+    if (!graph->failed && !graph->unknown)
+        mf_graph_build(graph, text);
+    if (!graph->failed && !graph->unknown)
+        bytes = mf_graph_place(graph);
+    *rough = graph->rough;
+    graph->run->let_count = lets;
+    forget_values(graph->run);
+    close_graph(graph);
+    return bytes;
+}
+
+uint64_t mf_graph_bytes(struct mf_planner *planner,
+                        const struct mf_plan_settings *settings,
+                        bool every_step, bool *estimated)
+{
+    const struct mf_arch_text *text =
+        mf_graph_text(mf_planner_rows(planner)->name);
+    uint64_t bytes = MF_PLAN_UNKNOWN;
+
+    *estimated = false;
+    if (text && mf_plan_is_number(settings->tokens) &&
+        mf_plan_is_number(settings->sequences))
+        bytes = lay_out(planner, settings, text, every_step, estimated);
+    if (bytes != MF_PLAN_UNKNOWN)
+        return bytes;
+    *estimated = true;
+    return estimate(planner, settings);
+}
+
+uint64_t mf_plan_compute(struct mf_planner *planner,
+                         const struct mf_plan_settings *settings,
+                         bool *estimated)
+{
+    return mf_graph_bytes(planner, settings, false, estimated);
 }
