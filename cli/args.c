@@ -249,13 +249,13 @@ static bool set_count(struct run *run, const struct option *option,
     return true;
 }
 
-/* 64M, 1.5G, 2GiB, 4096: a thousand or 1024 to the power of its letter. */
-static bool set_size(struct run *run, const struct option *option,
-                     const char *value)
+/* The letter is for a thousand or, with "i", 1024, to the power of its place.
+ */
+bool args_size(const char *text, uint64_t *out)
 {
     static const char letters[] = "kMGT";
     char *end;
-    double number = strtod(value, &end);
+    double number = strtod(text, &end);
     const char *letter =
         *end ? strchr(letters, *end == 'K' ? 'k' : *end) : NULL;
     bool binary = letter && end[1] == 'i';
@@ -264,16 +264,23 @@ static bool set_size(struct run *run, const struct option *option,
         number *= binary ? 1024 : 1000;
     end += letter ? 1 + binary : 0;
     end += *end == 'B';
-    if (*value < '0' || *value > '9' || *end || !(number >= 1) ||
-        number >= 0x1p63) {
-        report_usage(run,
-                     "invalid value '%.60s' for '%s': not a size such as 64M, "
-                     "1.5G or 2GiB",
-                     value, option->name);
+    if (*text < '0' || *text > '9' || *end || !(number >= 1) ||
+        number >= 0x1p63)
         return false;
-    }
-    *option->set.number = (uint64_t)number;
+    *out = (uint64_t)number;
     return true;
+}
+
+static bool set_size(struct run *run, const struct option *option,
+                     const char *value)
+{
+    if (args_size(value, option->set.number))
+        return true;
+    report_usage(run,
+                 "invalid value '%.60s' for '%s': not a size such as 64M, "
+                 "1.5G or 2GiB",
+                 value, option->name);
+    return false;
 }
 
 static bool add_text(struct run *run, const struct option *option,

@@ -167,6 +167,9 @@ struct option_value {
 };
 struct option_value option_value(const struct option *option);
 
+/* Bytes, as in "64M", "1.5G", "2GiB" or "4096": at least 1 and below 2^63. */
+bool args_size(const char *text, uint64_t *out);
+
 /* The one-letter name of an option, as in "-q"; NULL if it has none. */
 const char *option_letter(const struct option *option);
 

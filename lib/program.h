@@ -145,6 +145,14 @@ struct stat;
  * fs.protected_symlinks and its like are set; we refuse in any case. */
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
 
+/* ---- Files made from a model --------------------------------------------- */
+
+/* Writes a file, such as a picture of a model.  It appears when all of it is on
+ * the disk.  MF_ERR_OUTPUT if it is one of the files of the model, or exists
+ * and replace is not set.  "-" is standard output. */
+enum mf_status mf_output_write(struct mf_model *model, const char *path,
+                               bool replace, const void *bytes, size_t size);
+
 /* ---- Text ---------------------------------------------------------------- */
 
 /* The number of bytes at the start of a text that can go to a terminal or a log

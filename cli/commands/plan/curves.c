@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * curves.c - memory for many contexts and types of the cache, for the picture
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/buffer.h"
+#include "cli/commands/plan/plan.h"
+#include "cli/output.h"
+#include "cli/report.h"
+
+#define CELLS 256 /* contexts are multiples of it */
+
+/* 256, then steps to the largest context of interest: the model's, or the
+ * largest that was asked for. */
+static void choose_contexts(const struct plan_answer *answer,
+                            struct picture *picture)
+{
+    uint64_t most = answer->plan[0].model_context, step;
+
+    if (most >= MF_PLAN_HUGE)
+        most = CELLS;
+    for (size_t i = 0; i < answer->count; i++)
+        if (answer->plan[i].context > most)
+            most = answer->plan[i].context;
+    step = most / (CURVE_POINTS - 2) / CELLS * CELLS;
+    step += step * (CURVE_POINTS - 2) < most ? CELLS : 0;
+    picture->context[picture->points++] = CELLS;
+    for (uint64_t at = step > CELLS ? step : 2 * CELLS;
+         at < most && picture->points < CURVE_POINTS - 1; at += step)
+        picture->context[picture->points++] = at;
+    if (most > CELLS)
+        picture->context[picture->points++] = most;
+}
+
+/* Computes the bytes of the last curve; false after a report. */
+static bool compute(struct run *run, struct mf_model *model,
+                    struct mf_plan_options options, struct picture *picture)
+{
+    struct curve *curve = &picture->curve[picture->curve_count];
+    static struct mf_plan plan;
+
+    for (size_t i = 0; i < picture->points; i++) {
+        options.context = picture->context[i];
+        if (!plan_compute(run, model, &options, &plan))
+            return false;
+        if (plan.total >= MF_PLAN_HUGE) {
+            report_input(run, run->operand[0], "cannot draw what %s%s",
+                         plan.total == MF_PLAN_HUGE ? "is more than 16 EiB"
+                                                    : "is not known: ",
+                         plan.reason);
+            return false;
+        }
+        curve->bytes[i] = (double)plan.total;
+    }
+    picture->curve_count++;
+    return true;
+}
+
+static bool add_curve(struct run *run, struct mf_model *model,
+                      const struct mf_plan_options *given, const char *type_k,
+                      const char *type_v, struct picture *picture)
+{
+    struct mf_plan_options options = *given;
+    char *name = picture->curve[picture->curve_count].name;
+    bool same = strcmp(type_k, type_v) == 0;
+
+    options.type_k = type_k;
+    options.type_v = type_v;
+    snprintf(name, sizeof(picture->curve->name), "%s%s%s", type_k,
+             same ? "" : "/", same ? "" : type_v);
+    return compute(run, model, options, picture);
+}
+
+/* The highest first. */
+static void sort_curves(struct picture *picture)
+{
+    size_t last = picture->points - 1;
+
+    for (size_t i = 1; i < picture->curve_count; i++)
+        for (size_t j = i;
+             j > 0 && picture->curve[j - 1].bytes[last] <
+                          picture->curve[j].bytes[last];
+             j--) {
+            struct curve other = picture->curve[j];
+
+            picture->curve[j] = picture->curve[j - 1];
+            picture->curve[j - 1] = other;
+        }
+}
+
+/* Those types that --fit compares, and the one that was asked for. */
+static bool compute_all(struct run *run, struct mf_model *model,
+                        const struct plan_answer *answer,
+                        struct picture *picture)
+{
+    static const char *const types[] = { "f16", "q8_0", "q4_0" };
+    const struct mf_plan_options *options = &answer->request->options;
+    const struct mf_plan *plan = &answer->plan[0];
+    bool listed = false;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
+        bool asked = strcmp(plan->type_k, types[i]) == 0 &&
+                     strcmp(plan->type_v, types[i]) == 0;
+
+        listed = listed || asked;
+        /* Quantized values need flash attention. */
+        if (i > 0 && options->flash == MF_FLASH_OFF)
+            continue;
+        if (!add_curve(run, model, options, types[i], types[i], picture))
+            return false;
+    }
+    return listed || add_curve(run, model, options, plan->type_k, plan->type_v,
+                               picture);
+}
+
+static bool write_picture(struct run *run, struct mf_model *model,
+                          const struct picture *picture, const char *path)
+{
+    struct buffer buffer = { 0 };
+    bool done = picture_draw(run, picture, &buffer) &&
+                mf_output_write(model, output_path(path),
+                                run->options->force, buffer.at,
+                                buffer.size) == MF_OK;
+
+    if (!done)
+        report_failure(run, path);
+    buffer_release(run, &buffer);
+    if (!done)
+        return false;
+    output_name_left(run, path, NULL, 0);
+    report_done(run, path, "was written");
+    return true;
+}
+
+bool plot_write(struct run *run, struct mf_model *model,
+                const struct plan_answer *answer)
+{
+    static struct picture picture;
+    const struct plan_request *request = answer->request;
+    const char *path = run->operand[0], *slash = strrchr(path, '/');
+
+    picture = (struct picture){
+        .title = str_of(slash && slash[1] ? slash + 1 : path),
+        .limit = request->fits ? (double)request->limit : 0,
+        .asked = request->context[0] > 0 ? (double)answer->plan[0].context : 0,
+    };
+    choose_contexts(answer, &picture);
+    if (!compute_all(run, model, answer, &picture))
+        return false;
+    sort_curves(&picture);
+    return write_picture(run, model, &picture, request->plot);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json.c - plans as JSON
+ */
+#include "cli/json.h"
+
+#include <string.h>
+
+#include "cli/commands/plan/plan.h"
+
+static void number(struct run *run, const char *key, uint64_t value)
+{
+    static const char huge[] = "more than 16 EiB";
+
+    mf_json_key(&run->json, key);
+    if (value == MF_PLAN_UNKNOWN)
+        mf_json_null(&run->json);
+    else if (value == MF_PLAN_HUGE)
+        mf_json_string(&run->json, huge, strlen(huge));
+    else
+        mf_json_u64(&run->json, value);
+}
+
+static void caches(struct run *run, const struct mf_plan *plan)
+{
+    struct mf_json_out *json = &run->json;
+
+    mf_json_key(json, "kv");
+    if (plan->line[MF_PLAN_KV] == MF_PLAN_UNKNOWN) {
+        mf_json_null(json);
+        return;
+    }
+    mf_json_begin(json, '[');
+    for (size_t i = 0; i < plan->cache_count; i++) {
+        const struct mf_plan_cache *cache = &plan->cache[i];
+
+        mf_json_begin(json, '{');
+        number(run, "cells", cache->cells);
+        number(run, "layers", cache->layers);
+        number(run, "k_bytes", cache->k_bytes);
+        number(run, "v_bytes", cache->v_bytes);
+        json_bool(run, "window", cache->window);
+        mf_json_end(json, '}');
+    }
+    mf_json_end(json, ']');
+}
+
+static void devices(struct run *run, const struct mf_plan *plan)
+{
+    struct mf_json_out *json = &run->json;
+
+    mf_json_key(json, "devices");
+    mf_json_begin(json, '[');
+    for (size_t i = 0; i < plan->device_count; i++) {
+        const struct mf_plan_device *device = &plan->device[i];
+
+        mf_json_begin(json, '{');
+        json_text(run, "name", device->name);
+        number(run, "weights_bytes", device->weights);
+        number(run, "kv_bytes", device->kv);
+        number(run, "state_bytes", device->state);
+        number(run, "compute_bytes", device->compute);
+        number(run, "output_bytes", device->output);
+        number(run, "total_bytes", device->total);
+        number(run, "limit_bytes",
+               device->limit > 0 ? device->limit : MF_PLAN_UNKNOWN);
+        mf_json_end(json, '}');
+    }
+    mf_json_end(json, ']');
+}
+
+static void context(struct run *run, const struct mf_plan *plan)
+{
+    mf_json_begin(&run->json, '{');
+    number(run, "ctx", plan->context);
+    number(run, "ctx_asked", plan->asked);
+    caches(run, plan);
+    number(run, "kv_bytes", plan->line[MF_PLAN_KV]);
+    number(run, "state_bytes", plan->line[MF_PLAN_STATE]);
+    number(run, "state_r_bytes", plan->state_conv);
+    number(run, "state_s_bytes", plan->state_ssm);
+    number(run, "compute_bytes", plan->line[MF_PLAN_COMPUTE]);
+    number(run, "output_bytes", plan->line[MF_PLAN_OUTPUT]);
+    number(run, "weights_bytes", plan->line[MF_PLAN_WEIGHTS]);
+    number(run, "mapped_bytes", plan->mapped);
+    number(run, "total_bytes", plan->total);
+    devices(run, plan);
+    mf_json_key(&run->json, "not_known");
+    if (*plan->reason)
+        mf_json_string(&run->json, plan->reason, strlen(plan->reason));
+    else
+        mf_json_null(&run->json);
+    mf_json_end(&run->json, '}');
+}
+
+/* The names of lines whose bit is set. */
+static void lines(struct run *run, const char *key, uint32_t bits)
+{
+    mf_json_key(&run->json, key);
+    mf_json_begin(&run->json, '[');
+    for (unsigned i = 0; i < MF_PLAN_LINE_COUNT; i++)
+        if (bits >> i & 1) {
+            const char *name = mf_plan_line_name((enum mf_plan_line)i);
+
+            mf_json_string(&run->json, name, strlen(name));
+        }
+    mf_json_end(&run->json, ']');
+}
+
+static void settings(struct run *run, const struct plan_answer *answer)
+{
+    const struct mf_plan_options *options = &answer->request->options;
+    const struct mf_plan *plan = &answer->plan[0];
+
+    number(run, "context_length", plan->model_context);
+    number(run, "sequences", plan->sequences);
+    number(run, "ubatch", plan->ubatch);
+    json_text(run, "type_k", plan->type_k);
+    json_text(run, "type_v", plan->type_v);
+    json_bool(run, "flash_attention", plan->flash);
+    json_bool(run, "full_windows", options->full_windows);
+    json_bool(run, "unified", options->unified);
+    json_bool(run, "assumed_full_attention", plan->full_attention);
+}
+
+void plan_json(struct run *run, const struct plan_answer *answer)
+{
+    uint32_t estimated = 0;
+
+    settings(run, answer);
+    mf_json_key(&run->json, "contexts");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < answer->count; i++) {
+        context(run, &answer->plan[i]);
+        estimated |= answer->plan[i].estimated;
+    }
+    mf_json_end(&run->json, ']');
+    lines(run, "estimated", estimated);
+}

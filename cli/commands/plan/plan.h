@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan.h - the parts of modelfile plan: options, request, what is printed
+ */
+#ifndef MF_CLI_PLAN_PLAN_H
+#define MF_CLI_PLAN_PLAN_H
+
+#include "cli/cli.h"
+
+/* As given on the command line. */
+struct plan_options {
+    const char *contexts, *type_k, *type_v, *offload, *devices, *margin, *plot;
+    uint64_t sequences, ubatch, fit; /* 0: not given */
+    unsigned flash;                  /* enum mf_flash */
+    bool full_windows, unified, cpu_experts;
+    unsigned formula;    /* 0: none; 1: zigllama */
+    unsigned formula_kv; /* 1: f16; 2: f32; 0: not given */
+};
+
+#define CONTEXTS_MAX 16
+
+/* The same as the library takes it. */
+struct plan_request {
+    struct mf_plan_options options; /* its context is that of one plan */
+    uint64_t context[CONTEXTS_MAX]; /* 0: the model's */
+    size_t context_count;
+    uint64_t device_limit[MF_PLAN_DEVICES];
+    bool fits;       /* whether it fits is asked */
+    uint64_t limit;  /* then */
+    uint64_t margin; /* per device */
+    bool default_margin;
+    const char *plot; /* file of the picture; NULL: none */
+    unsigned formula, formula_kv;
+};
+
+/* A model with its plans, one for each context. */
+struct plan_answer {
+    const struct plan_request *request;
+    struct mf_plan plan[CONTEXTS_MAX];
+    size_t count;
+};
+
+/* ---- request.c ---- */
+
+/* Checks the options; false after report_usage. */
+bool plan_request_make(struct run *run, const struct plan_options *options,
+                  struct plan_request *out);
+
+/* ---- answer.c ---- */
+
+/* Plans for one context; false after a report. */
+bool plan_compute(struct run *run, struct mf_model *model,
+                  const struct mf_plan_options *options, struct mf_plan *out);
+
+/* A remark for each context above the model's. */
+void plan_warn(struct run *run, const struct plan_answer *answer);
+
+/* ---- text.c, json.c ---- */
+
+void plan_text(struct run *run, struct mf_model *model,
+               const struct plan_answer *answer);
+void plan_json(struct run *run, const struct plan_answer *answer);
+
+/* ---- zigllama.c ---- */
+
+/* What the calculator of the ZigLlama manual says of the model. */
+void zigllama_show(struct run *run, struct mf_model *model,
+                   const struct plan_request *request);
+
+/* ---- curves.c, plot.c ---- */
+
+#define CURVE_POINTS 34
+#define CURVES_MAX   4 /* types of the cache */
+
+/* Bytes for each context, with one type of the cache. */
+struct curve {
+    char name[32];
+    double bytes[CURVE_POINTS];
+};
+
+struct picture {
+    struct mf_str title;
+    uint64_t context[CURVE_POINTS]; /* rising */
+    size_t points;
+    struct curve curve[CURVES_MAX]; /* the highest first */
+    size_t curve_count;
+    double limit; /* bytes; 0: none */
+    double asked; /* a context to be marked; 0: none */
+};
+
+/* Computes what the picture shows, and writes it; false after a report. */
+bool plot_write(struct run *run, struct mf_model *model,
+                const struct plan_answer *answer);
+
+/* Draws it as SVG into a buffer of the env; false after an error of the env. */
+struct buffer;
+bool picture_draw(struct run *run, const struct picture *picture,
+                  struct buffer *out);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text.c - plans as text: a block for each context, tables, the verdict
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands/plan/plan.h"
+
+#define MIB 1048576.0
+
+struct cell {
+    char at[32];
+};
+
+/* "512.00": what llama.cpp's log says, to the digit. */
+static struct cell mib_text(uint64_t bytes)
+{
+    struct cell cell;
+
+    if (bytes == MF_PLAN_UNKNOWN)
+        strcpy(cell.at, "not known");
+    else if (bytes == MF_PLAN_HUGE)
+        strcpy(cell.at, "> 16 EiB");
+    else
+        snprintf(cell.at, sizeof(cell.at), "%.2f", (double)bytes / MIB);
+    return cell;
+}
+
+static struct cell bytes_text(uint64_t bytes)
+{
+    struct cell cell;
+
+    if (bytes == MF_PLAN_UNKNOWN)
+        strcpy(cell.at, "not known");
+    else if (bytes == MF_PLAN_HUGE)
+        strcpy(cell.at, "more than 16 EiB");
+    else
+        snprintf(cell.at, sizeof(cell.at), "%s", number_text(bytes).at);
+    return cell;
+}
+
+static bool is_number(uint64_t bytes)
+{
+    return bytes < MF_PLAN_HUGE;
+}
+
+/* ---- the block of one context ---- */
+
+/* A line: bytes, MiB and share of the total; note: what follows, or "". */
+static void line_text(struct out *out, const char *label, uint64_t bytes,
+                      uint64_t total, const char *note)
+{
+    bool shares = is_number(bytes) && is_number(total) && total > 0;
+
+    out_format(out, "%-11s %20s", label, bytes_text(bytes).at);
+    if (is_number(bytes) || *note)
+        out_format(out, " %12s", is_number(bytes) ? mib_text(bytes).at : "");
+    if (shares)
+        out_format(out, " %6.1f %%", 100 * (double)bytes / (double)total);
+    else if (*note)
+        out_spaces(out, 9);
+    out_format(out, "%s%s\n", *note ? "  " : "", note);
+}
+
+static const char *note_of(const struct mf_plan *plan, enum mf_plan_line line)
+{
+    return plan->estimated >> line & 1 && is_number(plan->line[line])
+               ? "estimated"
+               : "";
+}
+
+static void cache_lines(struct out *out, const struct mf_plan *plan)
+{
+    char note[80];
+
+    for (size_t i = 0; i < plan->cache_count; i++) {
+        const struct mf_plan_cache *cache = &plan->cache[i];
+
+        snprintf(note, sizeof(note), "%s cells x %s%s",
+                 number_text(cache->cells).at, number_text(cache->layers).at,
+                 cache->window ? " window" : " layers");
+        line_text(out, "  keys", cache->k_bytes, plan->total, note);
+        line_text(out, "  values", cache->v_bytes, plan->total, "");
+    }
+}
+
+static void state_lines(struct out *out, const struct mf_plan *plan)
+{
+    const enum mf_plan_line line = MF_PLAN_STATE;
+
+    if (plan->line[line] == 0)
+        return;
+    line_text(out, "state", plan->line[line], plan->total, note_of(plan, line));
+    if (!is_number(plan->line[line]))
+        return;
+    line_text(out, "  R", plan->state_conv, plan->total, "convolution, shift");
+    line_text(out, "  S", plan->state_ssm, plan->total, "recurrence");
+}
+
+static void total_lines(struct out *out, const struct mf_plan *plan)
+{
+    uint64_t own = is_number(plan->total) && is_number(plan->mapped)
+                       ? plan->total - plan->mapped
+                       : plan->total;
+
+    line_text(out, "total", plan->total, plan->total, "");
+    if (plan->mapped == 0)
+        return;
+    line_text(out, "  mapped", plan->mapped, plan->total, "pages of the file");
+    line_text(out, "  own", own, plan->total, "the process's memory");
+}
+
+static void plan_lines(struct run *run, const struct mf_plan *plan)
+{
+    struct out *out = &run->out;
+    static const struct {
+        enum mf_plan_line line;
+        const char *label;
+    } rest[] = { { MF_PLAN_COMPUTE, "compute" }, { MF_PLAN_OUTPUT, "output" } };
+
+    out_format(out, "%-11s %20s %12s %8s\n", "", "bytes", "MiB", "share");
+    line_text(out, "weights", plan->line[MF_PLAN_WEIGHTS], plan->total,
+              note_of(plan, MF_PLAN_WEIGHTS));
+    line_text(out, "kv cache", plan->line[MF_PLAN_KV], plan->total,
+              note_of(plan, MF_PLAN_KV));
+    cache_lines(out, plan);
+    state_lines(out, plan);
+    for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++)
+        line_text(out, rest[i].label, plan->line[rest[i].line], plan->total,
+                  note_of(plan, rest[i].line));
+    total_lines(out, plan);
+}
+
+/* ---- what it was computed with ---- */
+
+static void context_line(struct run *run, const struct mf_plan *plan)
+{
+    struct out *out = &run->out;
+    bool known = is_number(plan->model_context);
+
+    out_bold(out, "context ");
+    out_bold(out, number_text(plan->context).at);
+    if (plan->context != plan->asked)
+        out_format(out, " (rounded up from %s%s", number_text(plan->asked).at,
+                   known ? "; " : ")");
+    else if (known)
+        out_text(out, " (");
+    if (known && plan->asked == plan->model_context)
+        out_text(out, "the model's)");
+    else if (known)
+        out_format(out, "the model's: %s)",
+                   number_text(plan->model_context).at);
+    out_text(out, "\n");
+}
+
+/* The same for every context. */
+static void settings_lines(struct run *run, const struct plan_answer *answer)
+{
+    const struct mf_plan *plan = &answer->plan[0];
+    const struct mf_plan_options *options = &answer->request->options;
+    struct out *out = &run->out;
+
+    out_format(out, "%s sequence%s", number_text(plan->sequences).at,
+               plan->sequences == 1 ? "" : "s");
+    out_text(out, options->unified ? " with one cache" : "");
+    out_format(out, ", ubatch %s, keys %s, values %s\n",
+               number_text(plan->ubatch).at, plan->type_k, plan->type_v);
+    out_format(out, "flash attention %s%s, window caches %s\n",
+               plan->flash ? "on" : "off",
+               options->flash == MF_FLASH_AUTO ? " (auto)" : "",
+               options->full_windows ? "full" : "not full");
+}
+
+/* ---- devices ---- */
+
+static void device_row(struct out *out, const struct mf_plan_device *device)
+{
+    const uint64_t numbers[] = { device->weights, device->kv,
+                                 device->state,   device->compute,
+                                 device->output,  device->total };
+
+    out_format(out, "%-8s", device->name);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        out_format(out, " %9s", mib_text(numbers[i]).at);
+    if (device->limit > 0)
+        out_format(out, " %9s", mib_text(device->limit).at);
+    out_text(out, "\n");
+}
+
+static void device_lines(struct run *run, const struct mf_plan *plan)
+{
+    struct out *out = &run->out;
+
+    if (plan->device_count < 2)
+        return;
+    out_text(out, "\nMiB        weights        kv     state   compute    "
+                  "output     total     limit\n");
+    for (size_t i = 0; i < plan->device_count; i++)
+        device_row(out, &plan->device[i]);
+    for (size_t i = 0; i < plan->device_count; i++) {
+        const struct mf_plan_device *device = &plan->device[i];
+
+        if (device->limit == 0 || !is_number(device->total) ||
+            device->total <= device->limit)
+            continue;
+        out_format(out, "%s: ", device->name);
+        out_bold(out, "does not fit");
+        out_format(out, ", %s MiB too much\n",
+                   mib_text(device->total - device->limit).at);
+    }
+}
+
+/* ---- several contexts ---- */
+
+static void contexts_table(struct run *run, const struct plan_answer *answer)
+{
+    struct out *out = &run->out;
+
+    if (answer->count < 2)
+        return;
+    out_text(out, "\n   context      weights          kv       state     "
+                  "compute   output        total\n");
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct mf_plan *plan = &answer->plan[i];
+
+        out_format(out, "%10s %12s %11s %11s %11s %8s %12s\n",
+                   number_text(plan->context).at,
+                   mib_text(plan->line[MF_PLAN_WEIGHTS]).at,
+                   mib_text(plan->line[MF_PLAN_KV]).at,
+                   mib_text(plan->line[MF_PLAN_STATE]).at,
+                   mib_text(plan->line[MF_PLAN_COMPUTE]).at,
+                   mib_text(plan->line[MF_PLAN_OUTPUT]).at,
+                   mib_text(plan->total).at);
+    }
+}
+
+/* ---- all of it ---- */
+
+/* What a reader must know about the numbers above. */
+static void notes(struct run *run, const struct mf_plan *plan)
+{
+    struct out *out = &run->out;
+
+    if (plan->full_attention)
+        out_wrapped(out,
+                    "note: how this architecture uses its layers is not known: "
+                    "full attention is counted in each",
+                    6);
+    if (*plan->reason) {
+        out_text(out, "not known: ");
+        out_escaped(out, str_of(plan->reason), "");
+        out_text(out, "\n");
+    }
+}
+
+void plan_text(struct run *run, struct mf_model *model,
+               const struct plan_answer *answer)
+{
+    struct out *out = &run->out;
+
+    (void)model;
+    out_escaped(out, str_of(run->operand[0]), "");
+    out_text(out, "\n");
+    settings_lines(run, answer);
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct mf_plan *plan = &answer->plan[i];
+
+        out_text(out, "\n");
+        context_line(run, plan);
+        plan_lines(run, plan);
+        notes(run, plan);
+        device_lines(run, plan);
+    }
+    contexts_table(run, answer);
+}
