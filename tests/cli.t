@@ -217,6 +217,27 @@ is diff-missing-json diff --json nothing.gguf good-base.gguf
 is diff-usage-one diff good-base.gguf
 is diff-usage-three diff good-base.gguf good-base.gguf good-base.gguf
 
+is help-plan plan --help
+is plan-usage-none plan
+is plan-usage-two plan good-llama.gguf good-base.gguf
+is plan-usage-ctx plan good-llama.gguf --ctx 4x
+is plan-usage-ctx-zero plan good-llama.gguf --ctx 4k,0
+is plan-usage-ctx-end plan good-llama.gguf --ctx 4k,
+is plan-usage-ctx-huge plan good-llama.gguf --ctx 99999999999999M
+is plan-usage-type plan good-llama.gguf --type-k q9_x
+is plan-usage-type-v plan good-llama.gguf --type-v q8_0 --fa off
+is plan-usage-type-json plan good-llama.gguf --type-k q9_x --json
+is plan-usage-fa plan good-llama.gguf --fa yes
+is plan-usage-fit plan good-llama.gguf --fit 0
+is plan-usage-margin plan good-llama.gguf --fit 1G --margin x
+is plan-usage-margin-alone plan good-llama.gguf --margin 1G
+is plan-usage-devices plan good-llama.gguf --devices 24G,,24G
+is plan-usage-offload plan good-llama.gguf --offload -1
+is plan-usage-kv plan good-llama.gguf --kv f32
+is plan-usage-formula plan good-llama.gguf --formula zigllama --fit 1G
+is plan-usage-plot plan good-llama.gguf --plot - --json
+is plan-missing plan --quiet nothing.gguf
+
 is help-bench bench --help
 is bench-usage-type bench --type q9_0
 is bench-usage-isa bench --isa sse2 --json good-base.gguf

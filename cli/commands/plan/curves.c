@@ -79,9 +79,8 @@ static void sort_curves(struct picture *picture)
     size_t last = picture->points - 1;
 
     for (size_t i = 1; i < picture->curve_count; i++)
-        for (size_t j = i;
-             j > 0 && picture->curve[j - 1].bytes[last] <
-                          picture->curve[j].bytes[last];
+        for (size_t j = i; j > 0 && picture->curve[j - 1].bytes[last] <
+                                        picture->curve[j].bytes[last];
              j--) {
             struct curve other = picture->curve[j];
 
@@ -111,8 +110,8 @@ static bool compute_all(struct run *run, struct mf_model *model,
         if (!add_curve(run, model, options, types[i], types[i], picture))
             return false;
     }
-    return listed || add_curve(run, model, options, plan->type_k, plan->type_v,
-                               picture);
+    return listed ||
+           add_curve(run, model, options, plan->type_k, plan->type_v, picture);
 }
 
 static bool write_picture(struct run *run, struct mf_model *model,
@@ -120,9 +119,8 @@ static bool write_picture(struct run *run, struct mf_model *model,
 {
     struct buffer buffer = { 0 };
     bool done = picture_draw(run, picture, &buffer) &&
-                mf_output_write(model, output_path(path),
-                                run->options->force, buffer.at,
-                                buffer.size) == MF_OK;
+                mf_output_write(model, output_path(path), run->options->force,
+                                buffer.at, buffer.size) == MF_OK;
 
     if (!done)
         report_failure(run, path);

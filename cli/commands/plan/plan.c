@@ -34,13 +34,12 @@ static const struct option table[] = {
                 "there are: the output, too"),
     OPTION_TEXT("--devices", "SIZE,...", options.devices,
                 "devices and their memory, as 24G,24G"),
-    OPTION_FLAG("--cpu-moe", options.cpu_experts,
-                "experts stay on the host"),
+    OPTION_FLAG("--cpu-moe", options.cpu_experts, "experts stay on the host"),
     OPTION_SIZE("--fit", options.fit,
                 "what fits into SIZE: the largest contexts, and the "
                 "quantizations; exit code 1 if it does not fit as asked"),
     OPTION_TEXT("--margin", "SIZE", options.margin,
-                "memory to leave free on each device (default 1GiB)"),
+                "memory of each device that stays unused (default 1GiB)"),
     OPTION_TEXT("--plot", "FILE.svg", options.plot,
                 "draw memory against context"),
     OPTION_FORCE,
@@ -105,7 +104,7 @@ const struct command command_plan = {
     .operands = "FILE",
     .operands_min = 1,
     .operands_max = 1,
-    .summary = "tell how much memory a model needs, and what fits",
+    .summary = "show what memory a model needs, and what fits",
     .examples = "modelfile plan model.gguf --ctx 8k\n"
                 "modelfile plan model.gguf --ctx 4k,32k,128k --type-k q8_0 "
                 "--type-v q8_0\n"

@@ -44,7 +44,7 @@ struct plan_answer {
 
 /* Checks the options; false after report_usage. */
 bool plan_request_make(struct run *run, const struct plan_options *options,
-                  struct plan_request *out);
+                       struct plan_request *out);
 
 /* ---- answer.c ---- */
 

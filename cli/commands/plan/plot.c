@@ -141,8 +141,7 @@ static double x_of(const struct drawing *to, double context)
 
 static double y_of(const struct drawing *to, double bytes)
 {
-    return BOTTOM -
-           (BOTTOM - TOP) * bytes / (to->unit * to->tick * to->ticks);
+    return BOTTOM - (BOTTOM - TOP) * bytes / (to->unit * to->tick * to->ticks);
 }
 
 /* "22.10 GiB" */
@@ -200,8 +199,7 @@ static void put_head(struct drawing *to)
     put_text(to, to->picture->title);
     format(to, ": memory against context</title>\n");
     put_style(to);
-    format(to,
-           "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", WIDTH,
+    format(to, "<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", WIDTH,
            HEIGHT);
 }
 
@@ -264,13 +262,13 @@ static void put_curve(struct drawing *to, size_t number, double label)
                x_of(to, (double)picture->context[i]),
                y_of(to, curve->bytes[i]));
     format(to, "\"/>\n");
-    format(to, "<line class=\"line l%zu\" x1=\"%d\" y1=\"%.1f\" "
-               "x2=\"%d\" y2=\"%.1f\"/>\n",
+    format(to,
+           "<line class=\"line l%zu\" x1=\"%d\" y1=\"%.1f\" "
+           "x2=\"%d\" y2=\"%.1f\"/>\n",
            number, RIGHT + 6, label - 4, RIGHT + 30, label - 4);
     format(to, "<text x=\"%d\" y=\"%.1f\">", RIGHT + 36, label);
     put_text(to, str_of(curve->name));
-    format(to, ": %s</text>\n",
-           memory_text(to, end_of(picture, number)).at);
+    format(to, ": %s</text>\n", memory_text(to, end_of(picture, number)).at);
 }
 
 /* Labels from the top down, none over another: curves come in the order of

@@ -160,10 +160,10 @@ static bool is_usable(struct run *run, const struct plan_options *options)
     else if (options->formula && (options->fit > 0 || options->devices ||
                                   options->offload || options->plot))
         report_usage(run, "'--formula' cannot be given with '%s'",
-                     options->fit > 0     ? "--fit"
-                     : options->devices   ? "--devices"
-                     : options->offload   ? "--offload"
-                                          : "--plot");
+                     options->fit > 0   ? "--fit"
+                     : options->devices ? "--devices"
+                     : options->offload ? "--offload"
+                                        : "--plot");
     else if (options->margin && options->fit == 0)
         report_usage(run, "'--margin' is for '--fit'");
     else if (options->plot && !*options->plot)
@@ -174,7 +174,7 @@ static bool is_usable(struct run *run, const struct plan_options *options)
 }
 
 bool plan_request_make(struct run *run, const struct plan_options *options,
-                  struct plan_request *out)
+                       struct plan_request *out)
 {
     *out = (struct plan_request){
         .options = { .size = sizeof(out->options),

@@ -176,9 +176,10 @@ static void settings_lines(struct run *run, const struct plan_answer *answer)
 
 static void device_row(struct out *out, const struct mf_plan_device *device)
 {
-    const uint64_t numbers[] = { device->weights, device->kv,
-                                 device->state,   device->compute,
-                                 device->output,  device->total };
+    const uint64_t numbers[] = {
+        device->weights, device->kv,     device->state,
+        device->compute, device->output, device->total
+    };
 
     out_format(out, "%-8s", device->name);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

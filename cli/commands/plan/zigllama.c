@@ -109,9 +109,9 @@ static bool read_facts(struct run *run, struct mf_model *model,
         }
     if (!read_fact(model, &config, MF_FACT_KEY_LENGTH, &out->head))
         out->head = out->length / out->heads;
-    out->bits = info->parameters > 0 ? 8 * (double)info->data_size /
-                                           (double)info->parameters
-                                     : 0;
+    out->bits = info->parameters > 0
+                    ? 8 * (double)info->data_size / (double)info->parameters
+                    : 0;
     return true;
 }
 
