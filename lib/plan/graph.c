@@ -4,6 +4,7 @@
  */
 #include "lib/plan/graph.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,11 +17,7 @@ static void add_let(struct mf_graph *graph, const char *name,
 {
     struct mf_arch_run *run = graph->run;
 
-    if (run->let_count == MF_ARCH_LETS_MAX) {
-        graph->unknown = true;
-        return;
-    }
-    run->let[run->let_count++] = (struct mf_arch_let){
+    run->let[graph->let_count++] = (struct mf_arch_let){
         .name = { name, strlen(name) },
         .expression = { expression, strlen(expression) },
     };
@@ -29,14 +26,11 @@ static void add_let(struct mf_graph *graph, const char *name,
 static void add_number(struct mf_graph *graph, const char *name,
                        uint64_t number)
 {
-    char *text = graph->number[graph->number_count++];
+    char *text = graph->number[graph->let_count];
 
-    if (number > INT64_MAX)
-        graph->unknown = true;
-    else {
-        snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
-        add_let(graph, name, text);
-    }
+    graph->unknown = graph->unknown || number > INT64_MAX;
+    snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
+    add_let(graph, name, text);
 }
 
 /* The largest power of two from 64 to 512 that divides a head. */
@@ -44,12 +38,33 @@ static void add_number(struct mf_graph *graph, const char *name,
     head " % 512 == 0 ? 512 : " head " % 256 == 0 ? 256 : " head               \
          " % 128 == 0 ? 128 : 64"
 
+/* Those of graphs come first, and hide others of lib/arch. */
+static void make_room(struct mf_graph *graph)
+{
+    struct mf_arch_run *run = graph->run;
+
+    assert(run->let_count + MF_GRAPH_NUMBERS <= MF_ARCH_LETS_MAX);
+    memmove(run->let + MF_GRAPH_NUMBERS, run->let,
+            run->let_count * sizeof(*run->let));
+    run->let_count += MF_GRAPH_NUMBERS;
+}
+
+static void remove_numbers(struct mf_graph *graph, size_t let_count)
+{
+    struct mf_arch_run *run = graph->run;
+
+    run->let_count = let_count;
+    memmove(run->let, run->let + MF_GRAPH_NUMBERS,
+            let_count * sizeof(*run->let));
+}
+
 /* common.txt explains them. */
 static void add_numbers(struct mf_graph *graph,
                         const struct mf_plan_settings *settings)
 {
     uint64_t over = settings->tokens % settings->sequences;
 
+    make_room(graph);
     add_number(graph, "sequences", settings->sequences);
     add_number(graph, "streams", settings->streams);
     add_number(
@@ -65,6 +80,7 @@ static void add_numbers(struct mf_graph *graph,
     add_let(graph, "turn_k",
             "small_k && at(0, head_k) % 64 == 0 ? " ROTATION("head_k") " : 0");
     add_let(graph, "turn_v", "small_v && at(0, head_v) % 64 == 0 ? 64 : 0");
+    assert(graph->let_count == MF_GRAPH_NUMBERS);
 }
 
 /* Values are kept for a block; they may depend on numbers of a graph. */
@@ -146,7 +162,7 @@ static uint64_t lay_out(struct mf_planner *planner,
     if (!graph->failed && !graph->unknown)
         bytes = mf_graph_place(graph);
     *rough = graph->rough;
-    graph->run->let_count = lets;
+    remove_numbers(graph, lets);
     forget_values(graph->run);
     close_graph(graph);
     return bytes;

@@ -12,6 +12,7 @@
  *     ops.c      operations: the shape of what they give
  *     parts.c    parts of a graph, in the order of computing
  *     place.c    where each tensor lies
+ *     spread.c   what of it each of several devices has
  *
  * A graph consists of parts: rows before the blocks, one part for each block,
  * rows after them.  Blocks that are alike share a part, so that a model of 80
@@ -34,6 +35,7 @@
 #define MF_GRAPH_PARTS_MAX 48   /* different ones */
 #define MF_GRAPH_STEPS_MAX (MF_ARCH_BLOCKS_MAX + 16)
 #define MF_GRAPH_VARY_MAX  8
+#define MF_GRAPH_NUMBERS   12
 #define MF_GRAPH_HOLES_MAX 256 /* free pieces of memory between tensors */
 #define MF_GRAPH_PAST                                                          \
     64 /* steps among which one is looked for that                             \
@@ -91,8 +93,8 @@ struct mf_graph_hole {
 struct mf_graph {
     struct mf_env *env;
     struct mf_arch_run *run;
-    char number[12][21]; /* texts of `let`s */
-    size_t number_count;
+    char number[MF_GRAPH_NUMBERS][21]; /* texts of `let` rows */
+    size_t let_count;
     bool unknown; /* a number or tensor that is needed is missing */
     bool failed;  /* memory was refused */
     bool rough;   /* it has more different parts than are kept */
@@ -116,6 +118,8 @@ struct mf_graph {
     uint64_t tensors[MF_ARCH_BLOCKS_MAX]; /* of each block: a digest of their
                                              names and shapes */
     uint16_t step[MF_GRAPH_STEPS_MAX];    /* the parts as they are computed */
+    uint16_t block[MF_GRAPH_STEPS_MAX];   /* of each step; MF_GRAPH_NONE: of
+                                             none */
     size_t step_count;
 
     /* place.c */
@@ -127,6 +131,10 @@ struct mf_graph {
     uint64_t most;
     uint64_t past[MF_GRAPH_PAST];
     bool every_step; /* also where the memory repeats */
+    /* Several devices: that of each step, and the one whose memory this is;
+     * NULL: there is one (spread.c). */
+    const uint8_t *where;
+    uint8_t device;
 };
 
 /* ---- the whole (graph.c) ---- */
@@ -166,6 +174,10 @@ void mf_graph_expand(struct mf_graph *graph, uint16_t node);
 
 /* Bytes of all nodes, if each step is computed after the one before it. */
 uint64_t mf_graph_place(struct mf_graph *graph);
+
+/* The same on one of several devices. */
+uint64_t mf_graph_place_on(struct mf_graph *graph, const uint8_t *where,
+                           uint8_t device);
 
 /* Lays a graph out: its parts and steps. */
 void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text);

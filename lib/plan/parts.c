@@ -176,9 +176,10 @@ static void leave_part(struct mf_graph *graph, const struct mf_graph_part *part)
         graph->name[name].value = value[name];
 }
 
-static void add_step(struct mf_graph *graph, size_t part)
+static void add_step(struct mf_graph *graph, size_t part, uint64_t block)
 {
     assert(graph->step_count < MF_GRAPH_STEPS_MAX);
+    graph->block[graph->step_count] = (uint16_t)block;
     graph->step[graph->step_count++] = (uint16_t)part;
 }
 
@@ -294,7 +295,7 @@ static void run_block(struct mf_graph *graph, struct mf_str rows, uint64_t end)
     if (graph->failed || graph->unknown)
         return;
     leave_part(graph, part);
-    add_step(graph, at);
+    add_step(graph, at, graph->run->block);
 }
 
 /* "each FROM .. TO" */
@@ -329,7 +330,7 @@ void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text)
         each = mf_graph_run_rows(graph, &rows);
         end_part(graph, part);
         leave_part(graph, part);
-        add_step(graph, (size_t)(part - graph->part));
+        add_step(graph, (size_t)(part - graph->part), MF_GRAPH_NONE);
         if (each.size > 0) {
             struct mf_str body = rows;
 
