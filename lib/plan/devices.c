@@ -69,7 +69,7 @@ static uint64_t output_bytes(struct mf_planner *planner,
                              const struct mf_plan_settings *settings)
 {
     return mf_plan_mul(
-        mf_plan_mul(mf_planner_number(planner, "outputs", 0), sizeof(float)),
+        mf_plan_mul(mf_planner_number(planner, "output_row", 0), sizeof(float)),
         settings->sequences);
 }
 
