@@ -227,12 +227,53 @@ static struct mf_arch_number extreme(struct parser *parser, bool largest)
     return (a.value > b.value) == largest ? a : b;
 }
 
+/* The value of the first key of a list that there is: first(n_layer, layers).
+ * One with a fault is there as well. */
+static struct mf_arch_number first_of(struct parser *parser)
+{
+    struct mf_arch_run *run = parser->run;
+    struct mf_arch_number out = unknown;
+    bool found = false;
+
+    do {
+        struct mf_str name = take_name(parser);
+        const struct mf_arch_key *key = mf_arch_key_of(run, name);
+
+        if (found || !parser->live || !key ||
+            (!key->present && key->fault == MF_ARCH_SOUND))
+            continue;
+        found = true;
+        out = mf_arch_name_value(run, name);
+    } while (take(parser, ","));
+    expect(parser, ")");
+    return out;
+}
+
+/* Whether a list has a number: in(i, full_attn_idxs). */
+static struct mf_arch_number is_in(struct parser *parser)
+{
+    struct mf_arch_number wanted = choice(parser);
+    const struct mf_arch_key *key;
+    bool found = false;
+
+    expect(parser, ",");
+    key = take_key(parser);
+    expect(parser, ")");
+    for (uint64_t i = 0; key->each && i < key->count; i++)
+        found = found || key->each[i] == wanted.value;
+    return wanted.known && key->each ? number(found) : unknown;
+}
+
 static struct mf_arch_number call(struct parser *parser, struct mf_str name)
 {
     struct mf_arch_number out;
 
     if (mf_str_is(name, "is"))
         return is_text(parser);
+    if (mf_str_is(name, "first"))
+        return first_of(parser);
+    if (mf_str_is(name, "in"))
+        return is_in(parser);
     if (mf_str_is(name, "type"))
         return is_type(parser);
     if (mf_str_is(name, "dim"))

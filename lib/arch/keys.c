@@ -352,11 +352,18 @@ void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
         type.most = blocks.known ? (uint64_t)blocks.value : ELEMENTS_MAX;
     }
     run->key_count++;
+    if (run->field && mf_arch_read_field(run, key, type.array))
+        return;
     if (run->foreign)
         read_fact(run, &type, key);
-    else if (mf_meta_find(run->model, full.text, full.size, &meta, &at) &&
-             (type.single || type.base->scalar == MF_VALUE_ARRAY ||
-              meta.type == MF_VALUE_ARRAY))
+    if (run->field && type.optional && key->fault == MF_ARCH_SOUND &&
+        !key->present)
+        key->number.known = true;
+    if (run->foreign)
+        return;
+    if (mf_meta_find(run->model, full.text, full.size, &meta, &at) &&
+        (type.single || type.base->scalar == MF_VALUE_ARRAY ||
+         meta.type == MF_VALUE_ARRAY))
         read_meta(run, at, &meta, &type, key);
     else if (!type.optional)
         note_missing(run, &full);
@@ -371,5 +378,5 @@ const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
     for (size_t i = run->key_count; i-- > 0;)
         if (mf_str_same(run->key[i].name, name))
             return &run->key[i];
-    return NULL;
+    return mf_arch_field_of(run, name);
 }

@@ -24,19 +24,21 @@ static struct mf_str str(const char *text)
 
 /* The rows of the architecture that the model says it is of; NULL if there are
  * none. */
-static const struct mf_arch_text *find_text(struct mf_arch_run *run)
+static const struct mf_arch_text *find_text(struct mf_arch_run *run,
+                                            struct mf_str type)
 {
     const struct mf_arch_text *text;
     const char *known;
     struct mf_meta name;
 
     run->name = str("");
-    if (!mf_model_fact(run->model, MF_FACT_ARCHITECTURE, &name, NULL) ||
-        name.type != MF_VALUE_STRING || !name.text.at ||
-        name.text.size > NAME_MAX)
+    if (mf_model_fact(run->model, MF_FACT_ARCHITECTURE, &name, NULL))
+        type = name.text;
+    if (!type.at || type.size > NAME_MAX)
         return NULL;
-    run->name = name.text;
-    known = mf_arch_of(run->model, name.text);
+    run->name = type;
+    known = run->foreign ? mf_arch_of_type(run->model, type)
+                         : mf_arch_of(run->model, type);
     text = known ? mf_arch_find(true, str(known)) : NULL;
     if (!text || !*text->rows)
         return NULL;
@@ -44,7 +46,9 @@ static const struct mf_arch_text *find_text(struct mf_arch_run *run)
     return text;
 }
 
-enum mf_status mf_arch_open(struct mf_model *model, struct mf_arch_run **out)
+enum mf_status mf_arch_open(struct mf_model *model,
+                            const struct mf_arch_fields *fields,
+                            struct mf_arch_run **out)
 {
     const struct mf_arch_text *before = mf_arch_find(false, str("before"));
     const struct mf_arch_text *text;
@@ -60,13 +64,16 @@ enum mf_status mf_arch_open(struct mf_model *model, struct mf_arch_run **out)
     run->index = &model->index;
     run->foreign = model->format->naming != MF_NAMING_GGUF;
     run->quiet = true;
-    text = find_text(run);
+    text = find_text(run, fields ? fields->type : str(""));
     run->known = text != NULL;
+    if (fields)
+        run->status = mf_arch_take_fields(run, fields);
     if (text)
         mf_arch_add_lets(run, text);
     mf_arch_add_lets(run, before);
-    mf_arch_run_text(run, before);
-    if (text)
+    if (run->status == MF_OK)
+        mf_arch_run_text(run, before);
+    if (text && run->status == MF_OK)
         mf_arch_run_text(run, text);
     status = run->status;
     if (status == MF_OK)
@@ -150,8 +157,12 @@ void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
     if (!key)
         return;
     full = key_in_file(run, key->name);
-    quoted = mf_quote((struct mf_str){ full.text, full.size });
-    if (key->fault == MF_ARCH_TYPE)
+    quoted = mf_quote(key->origin.size > 0
+                          ? key->origin
+                          : (struct mf_str){ full.text, full.size });
+    if (key->fault == MF_ARCH_TYPE && key->number.value < 0)
+        snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
+    else if (key->fault == MF_ARCH_TYPE)
         snprintf(out, room, "'%s' has another type", quoted.text);
     else if (key->fault == MF_ARCH_COUNT || (key->count > 0 && !name))
         snprintf(out, room, "'%s' has %" PRIu64 " elements", quoted.text,

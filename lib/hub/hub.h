@@ -10,6 +10,7 @@
  *     sidecar          opening these files, and the list of their names
  *     config           config.json, by the table config.def
  *     hub, rope        its fields as metadata, and rope_freqs.weight
+ *     fields           the same file as numbers for the rows of lib/arch
  *     tokenizer, chat  the vocabulary, special tokens, chat templates
  *     rename           names of tensors, and the order of rows
  *

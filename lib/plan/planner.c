@@ -8,12 +8,15 @@
  */
 #include "lib/plan/plan.h"
 
+#include "lib/hub/fields.h"
+
 #include <stdio.h>
 #include <string.h>
 
 struct mf_planner {
     struct mf_model *model;
     struct mf_arch_run *rows;
+    struct mf_arena arena; /* of what the rows take from elsewhere */
     uint64_t blocks;
     char reason[200];
 };
@@ -62,6 +65,25 @@ static void count_blocks(struct mf_planner *planner)
         mf_planner_note_key(planner, "block_count");
 }
 
+/* Other formats than GGUF have numbers under other names, or in a config.json,
+ * without which there is no more than the size of the weights. */
+static enum mf_status open_rows(struct mf_planner *planner)
+{
+    struct mf_model *model = planner->model;
+    struct mf_arch_fields fields;
+    enum mf_status status;
+
+    if (model->format->naming == MF_NAMING_GGUF)
+        return mf_arch_open(model, NULL, &planner->rows);
+    status = mf_hub_fields(model, &planner->arena, &fields, NULL);
+    if (status == MF_ERR_MEMORY)
+        return status;
+    if (status != MF_OK)
+        mf_planner_note(planner, "%s", model->env->error.message);
+    mf_clear_error(model->env);
+    return mf_arch_open(model, &fields, &planner->rows);
+}
+
 enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
 {
     struct mf_planner *planner = mf_alloc(model->env, sizeof(*planner));
@@ -71,7 +93,8 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
         return model->env->error.status;
     memset(planner, 0, sizeof(*planner));
     planner->model = model;
-    status = mf_arch_open(model, &planner->rows);
+    mf_arena_init(&planner->arena, model->env);
+    status = open_rows(planner);
     if (status != MF_OK) {
         mf_planner_close(planner);
         return status;
@@ -86,6 +109,7 @@ void mf_planner_close(struct mf_planner *planner)
     if (!planner)
         return;
     mf_arch_close(planner->rows);
+    mf_arena_release(&planner->arena);
     mf_release(planner->model->env, planner, sizeof(*planner));
 }
 
