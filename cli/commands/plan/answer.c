@@ -7,18 +7,45 @@
 #include "cli/commands/plan/plan.h"
 #include "cli/report.h"
 
-bool plan_compute(struct run *run, struct mf_model *model,
-                  const struct mf_plan_options *options, struct mf_plan *out)
+static void failed(struct run *run)
 {
-    enum mf_status status = mf_plan(model, options, out);
-
-    if (status == MF_OK)
-        return true;
-    if (status == MF_ERR_ARGUMENT)
+    if (mf_env_error(run->env)->status == MF_ERR_ARGUMENT)
         report_usage(run, "%s", mf_env_error(run->env)->message);
     else
         report_failure(run, run->operand[0]);
+}
+
+bool plan_compute(struct run *run, struct mf_model *model,
+                  const struct mf_plan_options *options, struct mf_plan *out)
+{
+    if (mf_plan(model, options, out) == MF_OK)
+        return true;
+    failed(run);
     return false;
+}
+
+bool plan_fit(struct run *run, struct mf_model *model,
+              struct plan_answer *answer)
+{
+    const struct plan_request *request = answer->request;
+    struct mf_plan_options options = request->options;
+    struct mf_fit_options how = { .size = sizeof(how),
+                                  .limit = request->limit,
+                                  .margin = &request->margin };
+    const struct mf_plan *largest = &answer->plan[0];
+
+    for (size_t i = 1; i < answer->count; i++)
+        if (answer->plan[i].context > largest->context)
+            largest = &answer->plan[i];
+    options.context = request->context[largest - answer->plan];
+    if (mf_plan_fit(model, &options, &how, &answer->fit) != MF_OK) {
+        failed(run);
+        return false;
+    }
+    answer->fits = true;
+    if (answer->fit.fits == MF_FIT_NO)
+        report_code(run, EXIT_NO);
+    return true;
 }
 
 void plan_warn(struct run *run, const struct plan_answer *answer)

@@ -8,7 +8,7 @@
 
 #include "cli/commands/plan/plan.h"
 
-static void number(struct run *run, const char *key, uint64_t value)
+void plan_number_json(struct run *run, const char *key, uint64_t value)
 {
     static const char huge[] = "more than 16 EiB";
 
@@ -35,10 +35,10 @@ static void caches(struct run *run, const struct mf_plan *plan)
         const struct mf_plan_cache *cache = &plan->cache[i];
 
         mf_json_begin(json, '{');
-        number(run, "cells", cache->cells);
-        number(run, "layers", cache->layers);
-        number(run, "k_bytes", cache->k_bytes);
-        number(run, "v_bytes", cache->v_bytes);
+        plan_number_json(run, "cells", cache->cells);
+        plan_number_json(run, "layers", cache->layers);
+        plan_number_json(run, "k_bytes", cache->k_bytes);
+        plan_number_json(run, "v_bytes", cache->v_bytes);
         json_bool(run, "window", cache->window);
         mf_json_end(json, '}');
     }
@@ -56,14 +56,14 @@ static void devices(struct run *run, const struct mf_plan *plan)
 
         mf_json_begin(json, '{');
         json_text(run, "name", device->name);
-        number(run, "weights_bytes", device->weights);
-        number(run, "kv_bytes", device->kv);
-        number(run, "state_bytes", device->state);
-        number(run, "compute_bytes", device->compute);
-        number(run, "output_bytes", device->output);
-        number(run, "total_bytes", device->total);
-        number(run, "limit_bytes",
-               device->limit > 0 ? device->limit : MF_PLAN_UNKNOWN);
+        plan_number_json(run, "weights_bytes", device->weights);
+        plan_number_json(run, "kv_bytes", device->kv);
+        plan_number_json(run, "state_bytes", device->state);
+        plan_number_json(run, "compute_bytes", device->compute);
+        plan_number_json(run, "output_bytes", device->output);
+        plan_number_json(run, "total_bytes", device->total);
+        plan_number_json(run, "limit_bytes",
+                         device->limit > 0 ? device->limit : MF_PLAN_UNKNOWN);
         mf_json_end(json, '}');
     }
     mf_json_end(json, ']');
@@ -72,18 +72,18 @@ static void devices(struct run *run, const struct mf_plan *plan)
 static void context(struct run *run, const struct mf_plan *plan)
 {
     mf_json_begin(&run->json, '{');
-    number(run, "ctx", plan->context);
-    number(run, "ctx_asked", plan->asked);
+    plan_number_json(run, "ctx", plan->context);
+    plan_number_json(run, "ctx_asked", plan->asked);
     caches(run, plan);
-    number(run, "kv_bytes", plan->line[MF_PLAN_KV]);
-    number(run, "state_bytes", plan->line[MF_PLAN_STATE]);
-    number(run, "state_r_bytes", plan->state_conv);
-    number(run, "state_s_bytes", plan->state_ssm);
-    number(run, "compute_bytes", plan->line[MF_PLAN_COMPUTE]);
-    number(run, "output_bytes", plan->line[MF_PLAN_OUTPUT]);
-    number(run, "weights_bytes", plan->line[MF_PLAN_WEIGHTS]);
-    number(run, "mapped_bytes", plan->mapped);
-    number(run, "total_bytes", plan->total);
+    plan_number_json(run, "kv_bytes", plan->line[MF_PLAN_KV]);
+    plan_number_json(run, "state_bytes", plan->line[MF_PLAN_STATE]);
+    plan_number_json(run, "state_r_bytes", plan->state_conv);
+    plan_number_json(run, "state_s_bytes", plan->state_ssm);
+    plan_number_json(run, "compute_bytes", plan->line[MF_PLAN_COMPUTE]);
+    plan_number_json(run, "output_bytes", plan->line[MF_PLAN_OUTPUT]);
+    plan_number_json(run, "weights_bytes", plan->line[MF_PLAN_WEIGHTS]);
+    plan_number_json(run, "mapped_bytes", plan->mapped);
+    plan_number_json(run, "total_bytes", plan->total);
     devices(run, plan);
     mf_json_key(&run->json, "not_known");
     if (*plan->reason)
@@ -112,9 +112,9 @@ static void settings(struct run *run, const struct plan_answer *answer)
     const struct mf_plan_options *options = &answer->request->options;
     const struct mf_plan *plan = &answer->plan[0];
 
-    number(run, "context_length", plan->model_context);
-    number(run, "sequences", plan->sequences);
-    number(run, "ubatch", plan->ubatch);
+    plan_number_json(run, "context_length", plan->model_context);
+    plan_number_json(run, "sequences", plan->sequences);
+    plan_number_json(run, "ubatch", plan->ubatch);
     json_text(run, "type_k", plan->type_k);
     json_text(run, "type_v", plan->type_v);
     json_bool(run, "flash_attention", plan->flash);
@@ -135,5 +135,6 @@ void plan_json(struct run *run, const struct plan_answer *answer)
         estimated |= answer->plan[i].estimated;
     }
     mf_json_end(&run->json, ']');
+    fit_json(run, answer->fits ? &answer->fit : NULL);
     lines(run, "estimated", estimated);
 }

@@ -75,14 +75,18 @@ static void show(struct run *run, struct mf_model *model)
         return;
     }
     answer.request = &request;
-    if (!compute_all(run, model, &answer))
+    if (!compute_all(run, model, &answer) ||
+        (request.fits && !plan_fit(run, model, &answer)))
         return;
     plan_warn(run, &answer);
     if (run->options->json)
         plan_json(run, &answer);
     else if (!picture_only)
         plan_text(run, model, &answer);
-    if (request.plot)
+    if (answer.fits && answer.fit.fits == MF_FIT_UNKNOWN)
+        report_input(run, run->operand[0], "whether it fits is not known: %s",
+                     answer.plan[0].reason);
+    else if (request.plot)
         plot_write(run, model, &answer);
 }
 

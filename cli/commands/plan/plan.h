@@ -25,10 +25,9 @@ struct plan_request {
     uint64_t context[CONTEXTS_MAX]; /* 0: the model's */
     size_t context_count;
     uint64_t device_limit[MF_PLAN_DEVICES];
-    bool fits;       /* whether it fits is asked */
-    uint64_t limit;  /* then */
-    uint64_t margin; /* per device */
-    bool default_margin;
+    bool fits;        /* whether it fits is asked */
+    uint64_t limit;   /* then */
+    uint64_t margin;  /* per device */
     const char *plot; /* file of the picture; NULL: none */
     unsigned formula, formula_kv;
 };
@@ -38,6 +37,8 @@ struct plan_answer {
     const struct plan_request *request;
     struct mf_plan plan[CONTEXTS_MAX];
     size_t count;
+    bool fits; /* whether it fits is asked, for the largest context */
+    struct mf_fit fit;
 };
 
 /* ---- request.c ---- */
@@ -52,6 +53,11 @@ bool plan_request_make(struct run *run, const struct plan_options *options,
 bool plan_compute(struct run *run, struct mf_model *model,
                   const struct mf_plan_options *options, struct mf_plan *out);
 
+/* Answers --fit for the largest of the contexts, and sets the exit code; false
+ * after a report. */
+bool plan_fit(struct run *run, struct mf_model *model,
+              struct plan_answer *answer);
+
 /* A remark for each context above the model's. */
 void plan_warn(struct run *run, const struct plan_answer *answer);
 
@@ -60,6 +66,14 @@ void plan_warn(struct run *run, const struct plan_answer *answer);
 void plan_text(struct run *run, struct mf_model *model,
                const struct plan_answer *answer);
 void plan_json(struct run *run, const struct plan_answer *answer);
+
+/* A member: null if the number is not known, text if it is beyond 64 bits. */
+void plan_number_json(struct run *run, const char *key, uint64_t value);
+
+/* ---- fit.c ---- */
+
+void fit_text(struct run *run, const struct mf_fit *fit);
+void fit_json(struct run *run, const struct mf_fit *fit); /* NULL: not asked */
 
 /* ---- zigllama.c ---- */
 

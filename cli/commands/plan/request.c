@@ -138,7 +138,6 @@ static bool read_margin(struct run *run, const char *text,
                         struct plan_request *out)
 {
     out->margin = MARGIN_DEFAULT;
-    out->default_margin = !text;
     if (!text || args_size(text, &out->margin))
         return true;
     out->margin = 0;

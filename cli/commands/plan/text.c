@@ -45,6 +45,16 @@ static bool is_number(uint64_t bytes)
     return bytes < MF_PLAN_HUGE;
 }
 
+/* A number of tokens, cells or sequences. */
+static struct number_text count_of(uint64_t count)
+{
+    struct number_text unknown = { "not known" }, huge = { "2^64 or more" };
+
+    if (count == MF_PLAN_UNKNOWN)
+        return unknown;
+    return count == MF_PLAN_HUGE ? huge : number_text(count);
+}
+
 /* ---- the block of one context ---- */
 
 /* A line: bytes, MiB and share of the total; note: what follows, or "". */
@@ -78,7 +88,7 @@ static void cache_lines(struct out *out, const struct mf_plan *plan)
         const struct mf_plan_cache *cache = &plan->cache[i];
 
         snprintf(note, sizeof(note), "%s cells x %s%s",
-                 number_text(cache->cells).at, number_text(cache->layers).at,
+                 count_of(cache->cells).at, count_of(cache->layers).at,
                  cache->window ? " window" : " layers");
         line_text(out, "  keys", cache->k_bytes, plan->total, note);
         line_text(out, "  values", cache->v_bytes, plan->total, "");
@@ -140,17 +150,16 @@ static void context_line(struct run *run, const struct mf_plan *plan)
     bool known = is_number(plan->model_context);
 
     out_bold(out, "context ");
-    out_bold(out, number_text(plan->context).at);
+    out_bold(out, count_of(plan->context).at);
     if (plan->context != plan->asked)
-        out_format(out, " (rounded up from %s%s", number_text(plan->asked).at,
+        out_format(out, " (rounded up from %s%s", count_of(plan->asked).at,
                    known ? "; " : ")");
     else if (known)
         out_text(out, " (");
     if (known && plan->asked == plan->model_context)
         out_text(out, "the model's)");
     else if (known)
-        out_format(out, "the model's: %s)",
-                   number_text(plan->model_context).at);
+        out_format(out, "the model's: %s)", count_of(plan->model_context).at);
     out_text(out, "\n");
 }
 
@@ -161,11 +170,11 @@ static void settings_lines(struct run *run, const struct plan_answer *answer)
     const struct mf_plan_options *options = &answer->request->options;
     struct out *out = &run->out;
 
-    out_format(out, "%s sequence%s", number_text(plan->sequences).at,
+    out_format(out, "%s sequence%s", count_of(plan->sequences).at,
                plan->sequences == 1 ? "" : "s");
     out_text(out, options->unified ? " with one cache" : "");
     out_format(out, ", ubatch %s, keys %s, values %s\n",
-               number_text(plan->ubatch).at, plan->type_k, plan->type_v);
+               count_of(plan->ubatch).at, plan->type_k, plan->type_v);
     out_format(out, "flash attention %s%s, window caches %s\n",
                plan->flash ? "on" : "off",
                options->flash == MF_FLASH_AUTO ? " (auto)" : "",
@@ -226,7 +235,7 @@ static void contexts_table(struct run *run, const struct plan_answer *answer)
         const struct mf_plan *plan = &answer->plan[i];
 
         out_format(out, "%10s %12s %11s %11s %11s %8s %12s\n",
-                   number_text(plan->context).at,
+                   count_of(plan->context).at,
                    mib_text(plan->line[MF_PLAN_WEIGHTS]).at,
                    mib_text(plan->line[MF_PLAN_KV]).at,
                    mib_text(plan->line[MF_PLAN_STATE]).at,
@@ -274,4 +283,6 @@ void plan_text(struct run *run, struct mf_model *model,
         device_lines(run, plan);
     }
     contexts_table(run, answer);
+    if (answer->fits)
+        fit_text(run, &answer->fit);
 }

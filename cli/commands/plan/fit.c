@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fit.c - what fits into memory of a given size: text and JSON
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands/plan/plan.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
+#define MIB 1048576.0
+
+/* ---- text ---- */
+
+static const char *word(enum mf_fit_answer answer)
+{
+    return answer == MF_FIT_YES  ? "yes"
+           : answer == MF_FIT_NO ? "no"
+                                 : "not known";
+}
+
+struct cell {
+    char at[32];
+};
+
+static struct cell mib_text(uint64_t bytes)
+{
+    struct cell cell = { "not known" };
+
+    if (bytes == MF_PLAN_HUGE)
+        strcpy(cell.at, "> 16 EiB");
+    else if (bytes != MF_PLAN_UNKNOWN)
+        snprintf(cell.at, sizeof(cell.at), "%.2f", (double)bytes / MIB);
+    return cell;
+}
+
+static void mixes_text(struct out *out, const struct mf_fit *fit)
+{
+    out_text(out, "\nquantization  bits per weight                bytes"
+                  "          MiB  fits\n");
+    for (size_t i = 0; i < fit->mix_count; i++) {
+        const struct mf_fit_mix *mix = &fit->mix[i];
+
+        if (mix->file_size >= MF_PLAN_HUGE)
+            continue;
+        out_format(out, "%-13s %15.4f %20s %12s  %s%s\n", mix->name,
+                   mix->bits_per_weight, number_text(mix->file_size).at,
+                   mib_text(mix->file_size).at, word(mix->fits),
+                   mix->needs_imatrix ? ", with an imatrix" : "");
+    }
+}
+
+static struct number_text context_text(uint64_t context)
+{
+    struct number_text unknown = { "not known" }, none = { "none" };
+
+    if (context == MF_PLAN_UNKNOWN)
+        return unknown;
+    return context == 0 ? none : number_text(context);
+}
+
+static void offload_text(struct out *out, const struct mf_fit *fit)
+{
+    if (fit->offload_count == 0)
+        return;
+    out_text(out, "\nlayers on devices     host MiB   devices MiB  "
+                  "largest context  fits\n");
+    for (size_t i = 0; i < fit->offload_count; i++) {
+        const struct mf_fit_offload *each = &fit->offload[i];
+
+        out_format(out, "%17s %12s %13s %16s  %s\n",
+                   number_text(each->blocks).at, mib_text(each->host).at,
+                   mib_text(each->devices).at, context_text(each->context).at,
+                   word(each->fits));
+    }
+}
+
+static void contexts_text(struct out *out, const struct mf_fit *fit)
+{
+    out_text(out, "\nlargest context");
+    for (size_t i = 0; i < MF_FIT_TYPES; i++) {
+        const struct mf_fit_context *each = &fit->context[i];
+
+        out_format(out, "%s with %s %s%s", i > 0 ? "," : "", each->type,
+                   context_text(each->context).at,
+                   each->exceeds_model ? " (*)" : "");
+    }
+    out_text(out, "\n");
+    for (size_t i = 0; i < MF_FIT_TYPES; i++)
+        if (fit->context[i].exceeds_model) {
+            out_text(out, "(*) above the model's own\n");
+            return;
+        }
+}
+
+static void verdict_text(struct out *out, const struct mf_fit *fit)
+{
+    out_bold(out, "fits as asked: ");
+    out_bold(out, word(fit->fits));
+    if (fit->needed < MF_PLAN_HUGE)
+        out_format(out, "; %s MiB needed", mib_text(fit->needed).at);
+    if (fit->limit > 0)
+        out_format(out, "; limit %s MiB", mib_text(fit->limit).at);
+    if (fit->margin > 0)
+        out_format(out, ", %s of it stay free", mib_text(fit->margin).at);
+    out_text(out, "\n");
+}
+
+void fit_text(struct run *run, const struct mf_fit *fit)
+{
+    struct out *out = &run->out;
+
+    mixes_text(out, fit);
+    offload_text(out, fit);
+    contexts_text(out, fit);
+    verdict_text(out, fit);
+}
+
+/* ---- JSON ---- */
+
+static void answer_json(struct run *run, const char *key,
+                        enum mf_fit_answer answer)
+{
+    mf_json_key(&run->json, key);
+    if (answer == MF_FIT_UNKNOWN)
+        mf_json_null(&run->json);
+    else
+        mf_json_bool(&run->json, answer == MF_FIT_YES);
+}
+
+static void mixes_json(struct run *run, const struct mf_fit *fit)
+{
+    mf_json_key(&run->json, "mixes");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < fit->mix_count; i++) {
+        const struct mf_fit_mix *mix = &fit->mix[i];
+
+        mf_json_begin(&run->json, '{');
+        json_text(run, "name", mix->name);
+        plan_number_json(run, "bytes", mix->file_size);
+        mf_json_key(&run->json, "bits_per_weight");
+        if (mix->bits_per_weight > 0)
+            mf_json_f64(&run->json, mix->bits_per_weight);
+        else
+            mf_json_null(&run->json);
+        answer_json(run, "fits", mix->fits);
+        json_bool(run, "needs_imatrix", mix->needs_imatrix);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+static void contexts_json(struct run *run, const struct mf_fit *fit)
+{
+    mf_json_key(&run->json, "ctx");
+    mf_json_begin(&run->json, '{');
+    for (size_t i = 0; i < MF_FIT_TYPES; i++)
+        plan_number_json(run, fit->context[i].type, fit->context[i].context);
+    mf_json_end(&run->json, '}');
+    mf_json_key(&run->json, "exceeds_model");
+    mf_json_begin(&run->json, '{');
+    for (size_t i = 0; i < MF_FIT_TYPES; i++)
+        json_bool(run, fit->context[i].type, fit->context[i].exceeds_model);
+    mf_json_end(&run->json, '}');
+}
+
+static void offload_json(struct run *run, const struct mf_fit *fit)
+{
+    mf_json_key(&run->json, "offload");
+    mf_json_begin(&run->json, '[');
+    for (size_t i = 0; i < fit->offload_count; i++) {
+        const struct mf_fit_offload *each = &fit->offload[i];
+
+        mf_json_begin(&run->json, '{');
+        json_number(run, "layers", each->blocks);
+        answer_json(run, "fits", each->fits);
+        plan_number_json(run, "host_bytes", each->host);
+        plan_number_json(run, "devices_bytes", each->devices);
+        plan_number_json(run, "ctx", each->context);
+        mf_json_end(&run->json, '}');
+    }
+    mf_json_end(&run->json, ']');
+}
+
+void fit_json(struct run *run, const struct mf_fit *fit)
+{
+    mf_json_key(&run->json, "fit");
+    if (!fit) {
+        mf_json_null(&run->json);
+        return;
+    }
+    mf_json_begin(&run->json, '{');
+    plan_number_json(run, "limit_bytes", fit->limit);
+    plan_number_json(run, "margin_bytes", fit->margin);
+    answer_json(run, "fits", fit->fits);
+    plan_number_json(run, "needed_bytes", fit->needed);
+    contexts_json(run, fit);
+    mixes_json(run, fit);
+    offload_json(run, fit);
+    mf_json_end(&run->json, '}');
+}
