@@ -55,7 +55,7 @@ void plan_warn(struct run *run, const struct plan_answer *answer)
     for (size_t i = 0; i < answer->count; i++) {
         const struct mf_plan *plan = &answer->plan[i];
 
-        if (plan->model_context >= MF_PLAN_HUGE ||
+        if (!amount_known(plan->model_context) ||
             plan->asked <= plan->model_context)
             continue;
         snprintf(text, sizeof(text),

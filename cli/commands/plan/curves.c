@@ -19,7 +19,7 @@ static void choose_contexts(const struct plan_answer *answer,
 {
     uint64_t most = answer->plan[0].model_context, step;
 
-    if (most >= MF_PLAN_HUGE)
+    if (!amount_known(most))
         most = CELLS;
     for (size_t i = 0; i < answer->count; i++)
         if (answer->plan[i].context > most)
@@ -45,7 +45,7 @@ static bool compute(struct run *run, struct mf_model *model,
         options.context = picture->context[i];
         if (!plan_compute(run, model, &options, &plan))
             return false;
-        if (plan.total >= MF_PLAN_HUGE) {
+        if (!amount_known(plan.total)) {
             report_input(run, run->operand[0], "cannot draw what %s%s",
                          plan.total == MF_PLAN_HUGE ? "is more than 16 EiB"
                                                     : "is not known: ",

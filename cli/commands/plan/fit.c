@@ -2,14 +2,9 @@
  *
  * fit.c - what fits into memory of a given size: text and JSON
  */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/commands/plan/plan.h"
 #include "cli/json.h"
 #include "cli/report.h"
-
-#define MIB 1048576.0
 
 /* ---- text ---- */
 
@@ -20,21 +15,6 @@ static const char *word(enum mf_fit_answer answer)
                                  : "not known";
 }
 
-struct cell {
-    char at[32];
-};
-
-static struct cell mib_text(uint64_t bytes)
-{
-    struct cell cell = { "not known" };
-
-    if (bytes == MF_PLAN_HUGE)
-        strcpy(cell.at, "> 16 EiB");
-    else if (bytes != MF_PLAN_UNKNOWN)
-        snprintf(cell.at, sizeof(cell.at), "%.2f", (double)bytes / MIB);
-    return cell;
-}
-
 static void mixes_text(struct out *out, const struct mf_fit *fit)
 {
     out_text(out, "\nquantization  bits per weight                bytes"
@@ -42,22 +22,21 @@ static void mixes_text(struct out *out, const struct mf_fit *fit)
     for (size_t i = 0; i < fit->mix_count; i++) {
         const struct mf_fit_mix *mix = &fit->mix[i];
 
-        if (mix->file_size >= MF_PLAN_HUGE)
+        if (!amount_known(mix->file_size))
             continue;
         out_format(out, "%-13s %15.4f %20s %12s  %s%s\n", mix->name,
                    mix->bits_per_weight, number_text(mix->file_size).at,
-                   mib_text(mix->file_size).at, word(mix->fits),
+                   amount_mib(mix->file_size).at, word(mix->fits),
                    mix->needs_imatrix ? ", with an imatrix" : "");
     }
 }
 
-static struct number_text context_text(uint64_t context)
+/* Of the longest context: 0 if there is none. */
+static struct amount_text context_text(uint64_t context)
 {
-    struct number_text unknown = { "not known" }, none = { "none" };
+    struct amount_text none = { "none" };
 
-    if (context == MF_PLAN_UNKNOWN)
-        return unknown;
-    return context == 0 ? none : number_text(context);
+    return context == 0 ? none : amount_count(context);
 }
 
 static void offload_text(struct out *out, const struct mf_fit *fit)
@@ -70,8 +49,8 @@ static void offload_text(struct out *out, const struct mf_fit *fit)
         const struct mf_fit_offload *each = &fit->offload[i];
 
         out_format(out, "%17s %12s %13s %16s  %s\n",
-                   number_text(each->blocks).at, mib_text(each->host).at,
-                   mib_text(each->devices).at, context_text(each->context).at,
+                   number_text(each->blocks).at, amount_mib(each->host).at,
+                   amount_mib(each->devices).at, context_text(each->context).at,
                    word(each->fits));
     }
 }
@@ -98,12 +77,12 @@ static void verdict_text(struct out *out, const struct mf_fit *fit)
 {
     out_bold(out, "fits as asked: ");
     out_bold(out, word(fit->fits));
-    if (fit->needed < MF_PLAN_HUGE)
-        out_format(out, "; %s MiB needed", mib_text(fit->needed).at);
+    if (amount_known(fit->needed))
+        out_format(out, "; %s MiB needed", amount_mib(fit->needed).at);
     if (fit->limit > 0)
-        out_format(out, "; limit %s MiB", mib_text(fit->limit).at);
+        out_format(out, "; limit %s MiB", amount_mib(fit->limit).at);
     if (fit->margin > 0)
-        out_format(out, ", %s of it stay free", mib_text(fit->margin).at);
+        out_format(out, ", %s of it unused", amount_mib(fit->margin).at);
     out_text(out, "\n");
 }
 
@@ -138,7 +117,7 @@ static void mixes_json(struct run *run, const struct mf_fit *fit)
 
         mf_json_begin(&run->json, '{');
         json_text(run, "name", mix->name);
-        plan_number_json(run, "bytes", mix->file_size);
+        amount_json(run, "bytes", mix->file_size);
         mf_json_key(&run->json, "bits_per_weight");
         if (mix->bits_per_weight > 0)
             mf_json_f64(&run->json, mix->bits_per_weight);
@@ -156,7 +135,7 @@ static void contexts_json(struct run *run, const struct mf_fit *fit)
     mf_json_key(&run->json, "ctx");
     mf_json_begin(&run->json, '{');
     for (size_t i = 0; i < MF_FIT_TYPES; i++)
-        plan_number_json(run, fit->context[i].type, fit->context[i].context);
+        amount_json(run, fit->context[i].type, fit->context[i].context);
     mf_json_end(&run->json, '}');
     mf_json_key(&run->json, "exceeds_model");
     mf_json_begin(&run->json, '{');
@@ -175,9 +154,9 @@ static void offload_json(struct run *run, const struct mf_fit *fit)
         mf_json_begin(&run->json, '{');
         json_number(run, "layers", each->blocks);
         answer_json(run, "fits", each->fits);
-        plan_number_json(run, "host_bytes", each->host);
-        plan_number_json(run, "devices_bytes", each->devices);
-        plan_number_json(run, "ctx", each->context);
+        amount_json(run, "host_bytes", each->host);
+        amount_json(run, "devices_bytes", each->devices);
+        amount_json(run, "ctx", each->context);
         mf_json_end(&run->json, '}');
     }
     mf_json_end(&run->json, ']');
@@ -191,10 +170,10 @@ void fit_json(struct run *run, const struct mf_fit *fit)
         return;
     }
     mf_json_begin(&run->json, '{');
-    plan_number_json(run, "limit_bytes", fit->limit);
-    plan_number_json(run, "margin_bytes", fit->margin);
+    amount_json(run, "limit_bytes", fit->limit);
+    amount_json(run, "margin_bytes", fit->margin);
     answer_json(run, "fits", fit->fits);
-    plan_number_json(run, "needed_bytes", fit->needed);
+    amount_json(run, "needed_bytes", fit->needed);
     contexts_json(run, fit);
     mixes_json(run, fit);
     offload_json(run, fit);

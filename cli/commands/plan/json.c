@@ -8,19 +8,6 @@
 
 #include "cli/commands/plan/plan.h"
 
-void plan_number_json(struct run *run, const char *key, uint64_t value)
-{
-    static const char huge[] = "more than 16 EiB";
-
-    mf_json_key(&run->json, key);
-    if (value == MF_PLAN_UNKNOWN)
-        mf_json_null(&run->json);
-    else if (value == MF_PLAN_HUGE)
-        mf_json_string(&run->json, huge, strlen(huge));
-    else
-        mf_json_u64(&run->json, value);
-}
-
 static void caches(struct run *run, const struct mf_plan *plan)
 {
     struct mf_json_out *json = &run->json;
@@ -35,10 +22,10 @@ static void caches(struct run *run, const struct mf_plan *plan)
         const struct mf_plan_cache *cache = &plan->cache[i];
 
         mf_json_begin(json, '{');
-        plan_number_json(run, "cells", cache->cells);
-        plan_number_json(run, "layers", cache->layers);
-        plan_number_json(run, "k_bytes", cache->k_bytes);
-        plan_number_json(run, "v_bytes", cache->v_bytes);
+        amount_json(run, "cells", cache->cells);
+        amount_json(run, "layers", cache->layers);
+        amount_json(run, "k_bytes", cache->k_bytes);
+        amount_json(run, "v_bytes", cache->v_bytes);
         json_bool(run, "window", cache->window);
         mf_json_end(json, '}');
     }
@@ -56,14 +43,14 @@ static void devices(struct run *run, const struct mf_plan *plan)
 
         mf_json_begin(json, '{');
         json_text(run, "name", device->name);
-        plan_number_json(run, "weights_bytes", device->weights);
-        plan_number_json(run, "kv_bytes", device->kv);
-        plan_number_json(run, "state_bytes", device->state);
-        plan_number_json(run, "compute_bytes", device->compute);
-        plan_number_json(run, "output_bytes", device->output);
-        plan_number_json(run, "total_bytes", device->total);
-        plan_number_json(run, "limit_bytes",
-                         device->limit > 0 ? device->limit : MF_PLAN_UNKNOWN);
+        amount_json(run, "weights_bytes", device->weights);
+        amount_json(run, "kv_bytes", device->kv);
+        amount_json(run, "state_bytes", device->state);
+        amount_json(run, "compute_bytes", device->compute);
+        amount_json(run, "output_bytes", device->output);
+        amount_json(run, "total_bytes", device->total);
+        amount_json(run, "limit_bytes",
+                    device->limit > 0 ? device->limit : MF_PLAN_UNKNOWN);
         mf_json_end(json, '}');
     }
     mf_json_end(json, ']');
@@ -72,18 +59,18 @@ static void devices(struct run *run, const struct mf_plan *plan)
 static void context(struct run *run, const struct mf_plan *plan)
 {
     mf_json_begin(&run->json, '{');
-    plan_number_json(run, "ctx", plan->context);
-    plan_number_json(run, "ctx_asked", plan->asked);
+    amount_json(run, "ctx", plan->context);
+    amount_json(run, "ctx_asked", plan->asked);
     caches(run, plan);
-    plan_number_json(run, "kv_bytes", plan->line[MF_PLAN_KV]);
-    plan_number_json(run, "state_bytes", plan->line[MF_PLAN_STATE]);
-    plan_number_json(run, "state_r_bytes", plan->state_conv);
-    plan_number_json(run, "state_s_bytes", plan->state_ssm);
-    plan_number_json(run, "compute_bytes", plan->line[MF_PLAN_COMPUTE]);
-    plan_number_json(run, "output_bytes", plan->line[MF_PLAN_OUTPUT]);
-    plan_number_json(run, "weights_bytes", plan->line[MF_PLAN_WEIGHTS]);
-    plan_number_json(run, "mapped_bytes", plan->mapped);
-    plan_number_json(run, "total_bytes", plan->total);
+    amount_json(run, "kv_bytes", plan->line[MF_PLAN_KV]);
+    amount_json(run, "state_bytes", plan->line[MF_PLAN_STATE]);
+    amount_json(run, "state_r_bytes", plan->state_conv);
+    amount_json(run, "state_s_bytes", plan->state_ssm);
+    amount_json(run, "compute_bytes", plan->line[MF_PLAN_COMPUTE]);
+    amount_json(run, "output_bytes", plan->line[MF_PLAN_OUTPUT]);
+    amount_json(run, "weights_bytes", plan->line[MF_PLAN_WEIGHTS]);
+    amount_json(run, "mapped_bytes", plan->mapped);
+    amount_json(run, "total_bytes", plan->total);
     devices(run, plan);
     mf_json_key(&run->json, "not_known");
     if (*plan->reason)
@@ -112,9 +99,9 @@ static void settings(struct run *run, const struct plan_answer *answer)
     const struct mf_plan_options *options = &answer->request->options;
     const struct mf_plan *plan = &answer->plan[0];
 
-    plan_number_json(run, "context_length", plan->model_context);
-    plan_number_json(run, "sequences", plan->sequences);
-    plan_number_json(run, "ubatch", plan->ubatch);
+    amount_json(run, "context_length", plan->model_context);
+    amount_json(run, "sequences", plan->sequences);
+    amount_json(run, "ubatch", plan->ubatch);
     json_text(run, "type_k", plan->type_k);
     json_text(run, "type_v", plan->type_v);
     json_bool(run, "flash_attention", plan->flash);

@@ -47,6 +47,23 @@ struct plan_answer {
 bool plan_request_make(struct run *run, const struct plan_options *options,
                        struct plan_request *out);
 
+/* ---- amount.c ---- */
+
+/* Whether it is a number, and not MF_PLAN_UNKNOWN or MF_PLAN_HUGE. */
+bool amount_known(uint64_t amount);
+
+/* "512.00", the digits of llama.cpp's log; bytes and counts with separators;
+ * "not known", "more than 16 EiB". */
+struct amount_text {
+    char at[32];
+};
+struct amount_text amount_mib(uint64_t bytes);
+struct amount_text amount_bytes(uint64_t bytes);
+struct amount_text amount_count(uint64_t count);
+
+/* A member: null if it is not known. */
+void amount_json(struct run *run, const char *key, uint64_t amount);
+
 /* ---- answer.c ---- */
 
 /* Plans for one context; false after a report. */
@@ -66,9 +83,6 @@ void plan_warn(struct run *run, const struct plan_answer *answer);
 void plan_text(struct run *run, struct mf_model *model,
                const struct plan_answer *answer);
 void plan_json(struct run *run, const struct plan_answer *answer);
-
-/* A member: null if the number is not known, text if it is beyond 64 bits. */
-void plan_number_json(struct run *run, const char *key, uint64_t value);
 
 /* ---- fit.c ---- */
 

@@ -7,65 +7,18 @@
 
 #include "cli/commands/plan/plan.h"
 
-#define MIB 1048576.0
-
-struct cell {
-    char at[32];
-};
-
-/* "512.00": what llama.cpp's log says, to the digit. */
-static struct cell mib_text(uint64_t bytes)
-{
-    struct cell cell;
-
-    if (bytes == MF_PLAN_UNKNOWN)
-        strcpy(cell.at, "not known");
-    else if (bytes == MF_PLAN_HUGE)
-        strcpy(cell.at, "> 16 EiB");
-    else
-        snprintf(cell.at, sizeof(cell.at), "%.2f", (double)bytes / MIB);
-    return cell;
-}
-
-static struct cell bytes_text(uint64_t bytes)
-{
-    struct cell cell;
-
-    if (bytes == MF_PLAN_UNKNOWN)
-        strcpy(cell.at, "not known");
-    else if (bytes == MF_PLAN_HUGE)
-        strcpy(cell.at, "more than 16 EiB");
-    else
-        snprintf(cell.at, sizeof(cell.at), "%s", number_text(bytes).at);
-    return cell;
-}
-
-static bool is_number(uint64_t bytes)
-{
-    return bytes < MF_PLAN_HUGE;
-}
-
-/* A number of tokens, cells or sequences. */
-static struct number_text count_of(uint64_t count)
-{
-    struct number_text unknown = { "not known" }, huge = { "2^64 or more" };
-
-    if (count == MF_PLAN_UNKNOWN)
-        return unknown;
-    return count == MF_PLAN_HUGE ? huge : number_text(count);
-}
-
 /* ---- the block of one context ---- */
 
 /* A line: bytes, MiB and share of the total; note: what follows, or "". */
 static void line_text(struct out *out, const char *label, uint64_t bytes,
                       uint64_t total, const char *note)
 {
-    bool shares = is_number(bytes) && is_number(total) && total > 0;
+    bool shares = amount_known(bytes) && amount_known(total) && total > 0;
 
-    out_format(out, "%-11s %20s", label, bytes_text(bytes).at);
-    if (is_number(bytes) || *note)
-        out_format(out, " %12s", is_number(bytes) ? mib_text(bytes).at : "");
+    out_format(out, "%-11s %20s", label, amount_bytes(bytes).at);
+    if (amount_known(bytes) || *note)
+        out_format(out, " %12s",
+                   amount_known(bytes) ? amount_mib(bytes).at : "");
     if (shares)
         out_format(out, " %6.1f %%", 100 * (double)bytes / (double)total);
     else if (*note)
@@ -75,7 +28,7 @@ static void line_text(struct out *out, const char *label, uint64_t bytes,
 
 static const char *note_of(const struct mf_plan *plan, enum mf_plan_line line)
 {
-    return plan->estimated >> line & 1 && is_number(plan->line[line])
+    return plan->estimated >> line & 1 && amount_known(plan->line[line])
                ? "estimated"
                : "";
 }
@@ -88,7 +41,7 @@ static void cache_lines(struct out *out, const struct mf_plan *plan)
         const struct mf_plan_cache *cache = &plan->cache[i];
 
         snprintf(note, sizeof(note), "%s cells x %s%s",
-                 count_of(cache->cells).at, count_of(cache->layers).at,
+                 amount_count(cache->cells).at, amount_count(cache->layers).at,
                  cache->window ? " window" : " layers");
         line_text(out, "  keys", cache->k_bytes, plan->total, note);
         line_text(out, "  values", cache->v_bytes, plan->total, "");
@@ -102,7 +55,7 @@ static void state_lines(struct out *out, const struct mf_plan *plan)
     if (plan->line[line] == 0)
         return;
     line_text(out, "state", plan->line[line], plan->total, note_of(plan, line));
-    if (!is_number(plan->line[line]))
+    if (!amount_known(plan->line[line]))
         return;
     line_text(out, "  R", plan->state_conv, plan->total, "convolution, shift");
     line_text(out, "  S", plan->state_ssm, plan->total, "recurrence");
@@ -110,7 +63,7 @@ static void state_lines(struct out *out, const struct mf_plan *plan)
 
 static void total_lines(struct out *out, const struct mf_plan *plan)
 {
-    uint64_t own = is_number(plan->total) && is_number(plan->mapped)
+    uint64_t own = amount_known(plan->total) && amount_known(plan->mapped)
                        ? plan->total - plan->mapped
                        : plan->total;
 
@@ -147,19 +100,20 @@ static void plan_lines(struct run *run, const struct mf_plan *plan)
 static void context_line(struct run *run, const struct mf_plan *plan)
 {
     struct out *out = &run->out;
-    bool known = is_number(plan->model_context);
+    bool known = amount_known(plan->model_context);
 
     out_bold(out, "context ");
-    out_bold(out, count_of(plan->context).at);
+    out_bold(out, amount_count(plan->context).at);
     if (plan->context != plan->asked)
-        out_format(out, " (rounded up from %s%s", count_of(plan->asked).at,
+        out_format(out, " (rounded up from %s%s", amount_count(plan->asked).at,
                    known ? "; " : ")");
     else if (known)
         out_text(out, " (");
     if (known && plan->asked == plan->model_context)
         out_text(out, "the model's)");
     else if (known)
-        out_format(out, "the model's: %s)", count_of(plan->model_context).at);
+        out_format(out, "the model's: %s)",
+                   amount_count(plan->model_context).at);
     out_text(out, "\n");
 }
 
@@ -170,11 +124,11 @@ static void settings_lines(struct run *run, const struct plan_answer *answer)
     const struct mf_plan_options *options = &answer->request->options;
     struct out *out = &run->out;
 
-    out_format(out, "%s sequence%s", count_of(plan->sequences).at,
+    out_format(out, "%s sequence%s", amount_count(plan->sequences).at,
                plan->sequences == 1 ? "" : "s");
     out_text(out, options->unified ? " with one cache" : "");
     out_format(out, ", ubatch %s, keys %s, values %s\n",
-               count_of(plan->ubatch).at, plan->type_k, plan->type_v);
+               amount_count(plan->ubatch).at, plan->type_k, plan->type_v);
     out_format(out, "flash attention %s%s, window caches %s\n",
                plan->flash ? "on" : "off",
                options->flash == MF_FLASH_AUTO ? " (auto)" : "",
@@ -192,9 +146,9 @@ static void device_row(struct out *out, const struct mf_plan_device *device)
 
     out_format(out, "%-8s", device->name);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        out_format(out, " %9s", mib_text(numbers[i]).at);
+        out_format(out, " %9s", amount_mib(numbers[i]).at);
     if (device->limit > 0)
-        out_format(out, " %9s", mib_text(device->limit).at);
+        out_format(out, " %9s", amount_mib(device->limit).at);
     out_text(out, "\n");
 }
 
@@ -211,13 +165,13 @@ static void device_lines(struct run *run, const struct mf_plan *plan)
     for (size_t i = 0; i < plan->device_count; i++) {
         const struct mf_plan_device *device = &plan->device[i];
 
-        if (device->limit == 0 || !is_number(device->total) ||
+        if (device->limit == 0 || !amount_known(device->total) ||
             device->total <= device->limit)
             continue;
         out_format(out, "%s: ", device->name);
         out_bold(out, "does not fit");
         out_format(out, ", %s MiB too much\n",
-                   mib_text(device->total - device->limit).at);
+                   amount_mib(device->total - device->limit).at);
     }
 }
 
@@ -235,13 +189,13 @@ static void contexts_table(struct run *run, const struct plan_answer *answer)
         const struct mf_plan *plan = &answer->plan[i];
 
         out_format(out, "%10s %12s %11s %11s %11s %8s %12s\n",
-                   count_of(plan->context).at,
-                   mib_text(plan->line[MF_PLAN_WEIGHTS]).at,
-                   mib_text(plan->line[MF_PLAN_KV]).at,
-                   mib_text(plan->line[MF_PLAN_STATE]).at,
-                   mib_text(plan->line[MF_PLAN_COMPUTE]).at,
-                   mib_text(plan->line[MF_PLAN_OUTPUT]).at,
-                   mib_text(plan->total).at);
+                   amount_count(plan->context).at,
+                   amount_mib(plan->line[MF_PLAN_WEIGHTS]).at,
+                   amount_mib(plan->line[MF_PLAN_KV]).at,
+                   amount_mib(plan->line[MF_PLAN_STATE]).at,
+                   amount_mib(plan->line[MF_PLAN_COMPUTE]).at,
+                   amount_mib(plan->line[MF_PLAN_OUTPUT]).at,
+                   amount_mib(plan->total).at);
     }
 }
 

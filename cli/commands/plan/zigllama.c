@@ -134,7 +134,7 @@ static struct cell plan_text_of(uint64_t bytes)
 {
     struct cell cell = { "not known" };
 
-    return bytes < MF_PLAN_HUGE ? gb_text((double)bytes) : cell;
+    return amount_known(bytes) ? gb_text((double)bytes) : cell;
 }
 
 static void row(struct out *out, const char *label, const char *formula,
@@ -150,8 +150,8 @@ static uint64_t rest_of(const struct mf_plan *plan)
     uint64_t compute = plan->line[MF_PLAN_COMPUTE],
              output = plan->line[MF_PLAN_OUTPUT];
 
-    return compute < MF_PLAN_HUGE && output < MF_PLAN_HUGE ? compute + output
-                                                           : MF_PLAN_UNKNOWN;
+    return amount_known(compute) && amount_known(output) ? compute + output
+                                                         : MF_PLAN_UNKNOWN;
 }
 
 static void rows(struct run *run, const struct formula *f,
@@ -219,13 +219,8 @@ static void show_json(struct run *run, const struct formula *f,
     json_double(run, "ffn_bytes", feed_forward(f));
     json_double(run, "layer_bytes", activations(f));
     json_double(run, "peak_bytes", total(f) + activations(f));
-    for (size_t i = 0; i < sizeof(planned) / sizeof(*planned); i++) {
-        mf_json_key(&run->json, planned[i].key);
-        if (planned[i].bytes < MF_PLAN_HUGE)
-            mf_json_u64(&run->json, planned[i].bytes);
-        else
-            mf_json_null(&run->json);
-    }
+    for (size_t i = 0; i < sizeof(planned) / sizeof(*planned); i++)
+        amount_json(run, planned[i].key, planned[i].bytes);
     mf_json_end(&run->json, '}');
 }
 
