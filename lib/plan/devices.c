@@ -178,20 +178,21 @@ void mf_plan_devices(struct mf_planner *planner,
                      const struct mf_plan_settings *settings,
                      struct mf_plan *plan)
 {
-    struct mf_plan_split split;
+    struct mf_plan_places places;
+    const struct mf_plan_split *split = &places.split;
 
     plan->line[MF_PLAN_OUTPUT] = output_bytes(planner, settings);
-    mf_plan_split_of(mf_planner_blocks(planner), options, &split);
-    name_devices(options, &split, plan);
-    if (split.blocks == 0 && split.devices > 0) {
+    mf_plan_places_of(planner, options, &places);
+    name_devices(options, split, plan);
+    if (split->blocks == 0 && split->devices > 0) {
         nothing_is_known(planner, plan);
         return;
     }
-    mf_plan_weights(planner, options, &split, plan);
+    mf_plan_weights(planner, &places, plan);
     plan->device[0].output = plan->line[MF_PLAN_OUTPUT];
     if (plan->device_count > 1) {
-        add_blocks(planner, settings, &split, plan);
-        share_compute(planner, settings, &split, plan);
+        add_blocks(planner, settings, split, plan);
+        share_compute(planner, settings, split, plan);
     } else {
         plan->device[0].kv = plan->line[MF_PLAN_KV];
         plan->device[0].state = plan->line[MF_PLAN_STATE];

@@ -28,9 +28,25 @@ void mf_plan_split_of(uint64_t blocks, const struct mf_plan_options *options,
  * number of blocks. */
 size_t mf_plan_device_of(const struct mf_plan_split *split, uint64_t block);
 
+/* Where the tensors of a model are (weights.c). */
+struct mf_plan_places {
+    struct mf_plan_split split;
+    uint64_t layers; /* blocks that are loaded */
+    bool cpu_experts;
+    bool norm_is_last;   /* the norm of the embedding is that of the output */
+    struct mf_str tied;  /* the embedding that is the output, too; or NULL */
+    uint32_t everywhere; /* devices that have what all blocks read */
+};
+
+void mf_plan_places_of(struct mf_planner *planner,
+                       const struct mf_plan_options *options,
+                       struct mf_plan_places *out);
+
+/* The devices that have the tensor: bits 1 << place in mf_plan.device. */
+uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name);
+
 /* Adds the size of each tensor to the weights of the devices that have it. */
 void mf_plan_weights(struct mf_planner *planner,
-                     const struct mf_plan_options *options,
-                     const struct mf_plan_split *split, struct mf_plan *plan);
+                     const struct mf_plan_places *places, struct mf_plan *plan);
 
 #endif

@@ -4,9 +4,8 @@
  */
 #include "lib/plan/fit.h"
 
-#include <assert.h>
-
 #include "lib/base/sort.h"
+#include "lib/plan/devices.h"
 #include "lib/quantize/mix_sizes.h"
 
 _Static_assert(MF_FIT_MIXES >= MF_MIX_MAX, "room for all mixes");
@@ -45,18 +44,25 @@ static bool before(const void *table, uint32_t a, uint32_t b)
     return a < b;
 }
 
+static uint32_t place(void *user, struct mf_str name)
+{
+    return mf_plan_place(user, name);
+}
+
 enum mf_status mf_fit_mixes(const struct mf_fitting *fitting,
                             const struct mf_plan *plan, struct mf_fit *out)
 {
     struct mf_env *env = mf_planner_env(fitting->planner);
     struct mf_mix_sizes *sizes = mf_alloc(env, sizeof(*sizes));
+    struct mf_plan_places places;
     uint32_t order[MF_MIX_MAX];
     enum mf_status status;
 
     if (!sizes)
         return env->error.status;
+    mf_plan_places_of(fitting->planner, &fitting->options, &places);
     status =
-        mf_mix_sizes(mf_planner_model(fitting->planner), NULL, NULL, sizes);
+        mf_mix_sizes(mf_planner_model(fitting->planner), place, &places, sizes);
     for (size_t i = 0; status == MF_OK && i < sizes->count; i++)
         order[i] = (uint32_t)i;
     if (status == MF_OK) {

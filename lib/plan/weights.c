@@ -8,6 +8,8 @@
  */
 #include "lib/plan/devices.h"
 
+#include <string.h>
+
 #include "lib/arch/run.h"
 #include "lib/base/str.h"
 
@@ -71,102 +73,98 @@ static enum where part_of(struct mf_str name)
     return MF_PART_OUTPUT;
 }
 
-/* What all tensors of a model have in common. */
-struct weights {
-    struct mf_planner *planner;
-    const struct mf_plan_split *split;
-    struct mf_plan *plan;
-    uint64_t layers; /* blocks that are loaded */
-    bool cpu_experts;
-    bool norm_is_last; /* the norm of the embedding is that of the output */
-};
+#define PLACE(device) (UINT32_C(1) << (device))
 
-static void add(const struct weights *weights, size_t device, uint64_t size)
+_Static_assert(MF_PLAN_DEVICES < 32, "a set of devices is 32 bits");
+
+/* Each device that has a block which reads the tensor. */
+static uint32_t everywhere(struct mf_planner *planner,
+                           const struct mf_plan_places *places)
 {
-    struct mf_plan_device *row = &weights->plan->device[device];
+    uint32_t found = 0;
 
-    row->weights = mf_plan_add(row->weights, size);
-}
-
-/* Once on each device that has a block which reads it. */
-static void add_everywhere(const struct weights *weights, uint64_t size)
-{
-    size_t last = SIZE_MAX;
-
-    for (uint64_t i = 0; i < weights->layers; i++) {
-        size_t device = mf_plan_device_of(weights->split, i);
-
-        if (device == last ||
-            mf_planner_number(weights->planner, "rope_shared", i) == 0)
-            continue;
-        add(weights, device, size);
-        last = device;
-    }
-    if (last == SIZE_MAX)
-        add(weights, 0, size);
-}
-
-static size_t device_of(const struct weights *weights, struct mf_str name,
-                        enum where where)
-{
-    uint64_t block = 0;
-
-    if (where == MF_PART_INPUT || (weights->cpu_experts && is_expert(name)))
-        return 0;
-    if (where == MF_PART_FIRST && !weights->norm_is_last)
-        return mf_plan_device_of(weights->split, 0);
-    if (where != MF_PART_OUTPUT || !take_block(name, &block))
-        block = weights->split->blocks;
-    else if (block >= weights->layers)
-        return 0;
-    return mf_plan_device_of(weights->split, block);
-}
-
-static void add_tensor(const struct weights *weights,
-                       const struct mf_record *record)
-{
-    struct mf_str name = { record->name, record->name_size };
-    enum where where = part_of(name);
-
-    if (where == MF_PART_EVERY)
-        add_everywhere(weights, record->size);
-    else
-        add(weights, device_of(weights, name, where), record->size);
+    for (uint64_t i = 0; i < places->split.blocks && i < places->layers; i++)
+        if (mf_planner_number(planner, "rope_shared", i) != 0)
+            found |= PLACE(mf_plan_device_of(&places->split, i));
+    return found ? found : PLACE(0);
 }
 
 /* The embedding is the output too if there is no other: a device that computes
  * the output has a copy. */
-static void add_tied(const struct weights *weights)
+static void find_tied(struct mf_planner *planner, struct mf_plan_places *places)
 {
-    static const char embedding[] = "token_embd.weight";
-    static const char output[] = "output.weight";
-    struct mf_arch_run *rows = mf_planner_rows(weights->planner);
-    size_t device = mf_plan_device_of(weights->split, weights->split->blocks);
+    static const struct mf_str embedding = { "token_embd.weight", 17 };
+    static const struct mf_str output = { "output.weight", 13 };
+    struct mf_arch_run *rows = mf_planner_rows(planner);
     const struct mf_record *record;
 
-    if (device == 0 || mf_planner_number(weights->planner, "tied", 0) == 0 ||
-        mf_arch_tensor(rows, (struct mf_str){ output, sizeof(output) - 1 }))
+    if (mf_planner_number(planner, "tied", 0) == 0 ||
+        mf_arch_tensor(rows, output))
         return;
-    record = mf_arch_tensor(
-        rows, (struct mf_str){ embedding, sizeof(embedding) - 1 });
+    record = mf_arch_tensor(rows, embedding);
     if (record)
-        add(weights, device, record->size);
+        places->tied = (struct mf_str){ record->name, record->name_size };
+}
+
+void mf_plan_places_of(struct mf_planner *planner,
+                       const struct mf_plan_options *options,
+                       struct mf_plan_places *out)
+{
+    memset(out, 0, sizeof(*out));
+    mf_plan_split_of(mf_planner_blocks(planner), options, &out->split);
+    out->cpu_experts = options->cpu_experts;
+    out->layers =
+        mf_plan_min(mf_planner_number(planner, "layers", 0), out->split.blocks);
+    out->norm_is_last = mf_planner_number(planner, "embd_norm_last", 0) == 1;
+    out->everywhere = everywhere(planner, out);
+    find_tied(planner, out);
+}
+
+static size_t device_of(const struct mf_plan_places *places, struct mf_str name,
+                        enum where where)
+{
+    uint64_t block = 0;
+
+    if (where == MF_PART_INPUT || (places->cpu_experts && is_expert(name)))
+        return 0;
+    if (where == MF_PART_FIRST && !places->norm_is_last)
+        return mf_plan_device_of(&places->split, 0);
+    if (where != MF_PART_OUTPUT || !take_block(name, &block))
+        block = places->split.blocks;
+    else if (block >= places->layers)
+        return 0;
+    return mf_plan_device_of(&places->split, block);
+}
+
+uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name)
+{
+    enum where where = part_of(name);
+    uint32_t found;
+
+    if (where == MF_PART_EVERY)
+        return places->everywhere;
+    found = PLACE(device_of(places, name, where));
+    if (mf_str_same(name, places->tied) ||
+        (places->tied.at && mf_str_is(name, "token_embd.weight")))
+        found |= PLACE(mf_plan_device_of(&places->split, places->split.blocks));
+    return found;
 }
 
 void mf_plan_weights(struct mf_planner *planner,
-                     const struct mf_plan_options *options,
-                     const struct mf_plan_split *split, struct mf_plan *plan)
+                     const struct mf_plan_places *places, struct mf_plan *plan)
 {
     const struct mf_index *index = &mf_planner_model(planner)->index;
-    struct weights weights = { planner, split, plan, 0, options->cpu_experts,
-                               false };
 
-    weights.layers =
-        mf_plan_min(mf_planner_number(planner, "layers", 0), split->blocks);
-    weights.norm_is_last = mf_planner_number(planner, "embd_norm_last", 0) == 1;
     if (!mf_planner_model(planner)->info.has_tensors)
         plan->device[0].weights = MF_PLAN_UNKNOWN;
-    for (size_t i = 0; i < index->tensor_count; i++)
-        add_tensor(&weights, &index->tensor[i]);
-    add_tied(&weights);
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        uint32_t found = mf_plan_place(
+            places, (struct mf_str){ record->name, record->name_size });
+
+        for (size_t d = 0; d < plan->device_count; d++)
+            if (found & PLACE(d))
+                plan->device[d].weights =
+                    mf_plan_add(plan->device[d].weights, record->size);
+    }
 }
