@@ -39,11 +39,13 @@ static void skip_spaces(struct parser *parser)
 /* Takes the sign if it is next. */
 static bool take(struct parser *parser, const char *sign)
 {
-    size_t size = strlen(sign);
+    size_t size;
 
     skip_spaces(parser);
-    if (!mf_str_begins(parser->rest, sign))
+    if (parser->rest.size == 0 || *parser->rest.at != *sign ||
+        !mf_str_begins(parser->rest, sign))
         return false;
+    size = strlen(sign);
     parser->rest.at += size;
     parser->rest.size -= size;
     return true;

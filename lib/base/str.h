@@ -11,14 +11,19 @@
 
 #include "lib/modelfile.h"
 
+/* Most texts differ in their first byte, which is looked at without a call. */
 static inline bool mf_str_same(struct mf_str a, struct mf_str b)
 {
-    return a.size == b.size && (a.size == 0 || memcmp(a.at, b.at, a.size) == 0);
+    return a.size == b.size &&
+           (a.size == 0 ||
+            (*a.at == *b.at && memcmp(a.at, b.at, a.size) == 0));
 }
 
 static inline bool mf_str_is(struct mf_str text, const char *other)
 {
-    return text.at && text.size == strlen(other) &&
+    if (!text.at || text.size == 0)
+        return text.at && !*other;
+    return *text.at == *other && text.size == strlen(other) &&
            memcmp(text.at, other, text.size) == 0;
 }
 

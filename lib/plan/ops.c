@@ -31,7 +31,7 @@ enum rule {
 enum kind { LIKE, FLOAT, INDEX, GIVEN };
 
 struct mf_graph_op {
-    const char *name;
+    struct mf_str name;
     enum rule rule;
     enum kind kind;
     uint8_t least, most; /* sources */
@@ -40,7 +40,7 @@ struct mf_graph_op {
 
 static const struct mf_graph_op ops[] = {
 #define OP(name, rule, kind, least, most, inplace)                             \
-    { name, rule, kind, least, most, inplace },
+    { { name, sizeof(name) - 1 }, rule, kind, least, most, inplace },
 #include "lib/plan/ops.def"
 #undef OP
 };
@@ -48,7 +48,7 @@ static const struct mf_graph_op ops[] = {
 const struct mf_graph_op *mf_graph_find_op(struct mf_str name)
 {
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
-        if (mf_str_is(name, ops[i].name))
+        if (mf_str_same(name, ops[i].name))
             return &ops[i];
     return NULL;
 }
