@@ -15,8 +15,7 @@
 static inline bool mf_str_same(struct mf_str a, struct mf_str b)
 {
     return a.size == b.size &&
-           (a.size == 0 ||
-            (*a.at == *b.at && memcmp(a.at, b.at, a.size) == 0));
+           (a.size == 0 || (*a.at == *b.at && memcmp(a.at, b.at, a.size) == 0));
 }
 
 static inline bool mf_str_is(struct mf_str text, const char *other)

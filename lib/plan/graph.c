@@ -28,8 +28,10 @@ static void add_number(struct mf_graph *graph, const char *name,
 {
     char *text = graph->number[graph->let_count];
 
-    graph->unknown = graph->unknown || number > INT64_MAX;
-    snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
+    if (number > INT64_MAX)
+        snprintf(text, sizeof(graph->number[0]), "1 / 0"); /* unknown */
+    else
+        snprintf(text, sizeof(graph->number[0]), "%" PRIu64, number);
     add_let(graph, name, text);
 }
 
@@ -74,6 +76,8 @@ static void add_numbers(struct mf_graph *graph,
     add_number(graph, "cells_full", settings->cells);
     add_number(graph, "cells_swa", settings->window_cells);
     add_number(graph, "flash_on", settings->flash);
+    add_number(graph, "windows", graph->kinds->windows);
+    add_number(graph, "v_most", graph->kinds->v_most);
     add_number(graph, "small_k", mf_type_is_quantized(settings->type_k));
     add_number(graph, "small_v", mf_type_is_quantized(settings->type_v));
     add_let(graph, "cells", "swa ? cells_swa : cells_full");
@@ -102,11 +106,12 @@ static struct mf_graph *open_graph(struct mf_planner *planner)
     memset(graph, 0, sizeof(*graph));
     graph->env = env;
     graph->run = mf_planner_rows(planner);
+    graph->kinds = mf_planner_kinds(planner);
     graph->node_room = NODES_FIRST;
     graph->node_count = MF_GRAPH_SHARED;
     graph->node = mf_alloc(env, NODES_FIRST * sizeof(*graph->node));
     graph->order = mf_alloc(env, NODES_FIRST * sizeof(*graph->order));
-    graph->failed = !graph->node || !graph->order;
+    graph->failed = !graph->kinds || !graph->node || !graph->order;
     for (size_t i = 0; i < MF_GRAPH_SHARED && graph->node; i++)
         graph->node[i] = (struct mf_graph_node){ .root = MF_GRAPH_NONE };
     return graph;
@@ -118,6 +123,7 @@ static void close_graph(struct mf_graph *graph)
 
     mf_release(env, graph->node, graph->node_room * sizeof(*graph->node));
     mf_release(env, graph->order, graph->node_room * sizeof(*graph->order));
+    mf_release(env, graph->part, graph->part_room * sizeof(*graph->part));
     mf_release(env, graph, sizeof(*graph));
 }
 
@@ -155,15 +161,16 @@ static uint64_t lay_out(struct mf_planner *planner,
         return bytes;
     lets = graph->run->let_count;
     graph->every_step = every_step;
-    add_numbers(graph, settings);
-    forget_values(graph->run);
-    if (!graph->failed && !graph->unknown)
+    if (!graph->failed) {
+        add_numbers(graph, settings);
+        forget_values(graph->run);
         mf_graph_build(graph, text);
-    if (!graph->failed && !graph->unknown)
-        bytes = mf_graph_place(graph);
+        if (!graph->failed && !graph->unknown)
+            bytes = mf_graph_place(graph);
+        remove_numbers(graph, lets);
+        forget_values(graph->run);
+    }
     *rough = graph->rough;
-    remove_numbers(graph, lets);
-    forget_values(graph->run);
     close_graph(graph);
     return bytes;
 }

@@ -11,6 +11,7 @@
  *     rows.c     runs them; words.c knows their names, numbers and weights
  *     ops.c      operations: the shape of what they give
  *     parts.c    parts of a graph, in the order of computing
+ *     kinds.c    which blocks are alike
  *     place.c    where each tensor lies
  *     spread.c   what of it each of several devices has
  *
@@ -32,11 +33,11 @@
 #define MF_GRAPH_SHARED    32   /* names that go from part to part */
 #define MF_GRAPH_NAMES     64   /* of a part, with those */
 #define MF_GRAPH_NODES_MAX 4096 /* of all parts */
-#define MF_GRAPH_PARTS_MAX 48   /* different ones */
+#define MF_GRAPH_PARTS_MAX 64   /* different blocks */
 #define MF_GRAPH_STEPS_MAX (MF_ARCH_BLOCKS_MAX + 16)
 #define MF_GRAPH_VARY_MAX  8
-#define MF_GRAPH_NUMBERS   12
-#define MF_GRAPH_HOLES_MAX 256 /* free pieces of memory between tensors */
+#define MF_GRAPH_NUMBERS   14
+#define MF_GRAPH_HOLES_MAX 128 /* free pieces of memory between tensors */
 #define MF_GRAPH_PAST                                                          \
     64 /* steps among which one is looked for that                             \
           began like the current one */
@@ -93,6 +94,7 @@ struct mf_graph_hole {
 struct mf_graph {
     struct mf_env *env;
     struct mf_arch_run *run;
+    const struct mf_graph_kinds *kinds;
     char number[MF_GRAPH_NUMBERS][21]; /* texts of `let` rows */
     size_t let_count;
     bool unknown; /* a number or tensor that is needed is missing */
@@ -113,13 +115,11 @@ struct mf_graph {
     struct mf_str vary[MF_GRAPH_VARY_MAX]; /* that make blocks different */
     size_t vary_count;
 
-    struct mf_graph_part part[MF_GRAPH_PARTS_MAX];
-    size_t part_count;
-    uint64_t tensors[MF_ARCH_BLOCKS_MAX]; /* of each block: a digest of their
-                                             names and shapes */
-    uint16_t step[MF_GRAPH_STEPS_MAX];    /* the parts as they are computed */
-    uint16_t block[MF_GRAPH_STEPS_MAX];   /* of each step; MF_GRAPH_NONE: of
-                                             none */
+    struct mf_graph_part *part;
+    size_t part_count, part_room;
+    uint16_t step[MF_GRAPH_STEPS_MAX];  /* the parts as they are computed */
+    uint16_t block[MF_GRAPH_STEPS_MAX]; /* of each step; MF_GRAPH_NONE: of
+                                           none */
     size_t step_count;
 
     /* place.c */
@@ -169,6 +169,21 @@ bool mf_graph_reserve(struct mf_graph *graph);
 
 /* Puts a tensor, and before it what it is made of, at the end of the order. */
 void mf_graph_expand(struct mf_graph *graph, uint16_t node);
+
+/* ---- which blocks are alike (kinds.c) ---- */
+
+struct mf_graph_kinds {
+    bool windows;    /* some blocks have sliding windows */
+    uint64_t v_most; /* elements of the values of a block, at most */
+    uint64_t blocks;
+    uint64_t digest[]; /* equal ones: blocks that look alike */
+};
+
+/* NULL after mf_fail. */
+struct mf_graph_kinds *mf_graph_kinds_new(struct mf_planner *planner);
+
+/* The kind of the current block, in a loop up to a block; never 0. */
+uint64_t mf_graph_kind(struct mf_graph *graph, uint64_t end);
 
 /* ---- memory (place.c) ---- */
 

@@ -109,17 +109,35 @@ static void enter(struct mf_graph *graph, size_t name)
     value->node = (uint16_t)name;
 }
 
-static struct mf_graph_part *begin_part(struct mf_graph *graph)
+static bool grow_parts(struct mf_graph *graph)
 {
-    struct mf_graph_part *part = &graph->part[graph->part_count++];
+    size_t room = graph->part_room + 8;
+    struct mf_graph_part *part =
+        mf_env_resize(graph->env, graph->part, graph->part_room * sizeof(*part),
+                      room * sizeof(*part));
 
+    graph->failed = !part;
+    if (part) {
+        graph->part = part;
+        graph->part_room = room;
+    }
+    return part;
+}
+
+static void begin_part(struct mf_graph *graph, uint64_t kind)
+{
+    struct mf_graph_part *part;
+
+    if (graph->part_count == graph->part_room && !grow_parts(graph))
+        return;
+    part = &graph->part[graph->part_count++];
     memset(part, 0, sizeof(*part));
     memset(part->gives, 0xff, sizeof(part->gives));
+    part->kind = kind;
     part->first = (uint32_t)graph->order_count;
     graph->name_count = graph->shared_count;
     for (size_t name = 0; name < graph->shared_count; name++)
         enter(graph, name);
-    return part;
 }
 
 /* What the part reads of names that it was handed. */
@@ -137,8 +155,11 @@ static void count_shared(struct mf_graph *graph, struct mf_graph_part *part)
     }
 }
 
-static void end_part(struct mf_graph *graph, struct mf_graph_part *part)
+/* The part that was begun last. */
+static void end_part(struct mf_graph *graph)
 {
+    struct mf_graph_part *part = &graph->part[graph->part_count - 1];
+
     for (size_t name = 0; name < graph->shared_count; name++) {
         uint16_t node = graph->name[name].value.node;
 
@@ -183,86 +204,7 @@ static void add_step(struct mf_graph *graph, size_t part, uint64_t block)
     graph->step[graph->step_count++] = (uint16_t)part;
 }
 
-/* ---- kinds of blocks ---- */
-
-static uint64_t mix(uint64_t hash, uint64_t number)
-{
-    hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-/* The number between dots in a tensor's name; *rest: what follows it. */
-static bool block_of(const struct mf_record *record, uint64_t *block,
-                     size_t *rest)
-{
-    const char *name = record->name;
-    size_t at = 0;
-
-    for (; at + 1 < record->name_size; at++) {
-        size_t digit = at + 1;
-
-        if (name[at] != '.')
-            continue;
-        *block = 0;
-        while (digit < record->name_size && digit < at + 6 &&
-               name[digit] >= '0' && name[digit] <= '9')
-            *block = *block * 10 + (uint64_t)(name[digit++] - '0');
-        if (digit > at + 1 && digit < record->name_size && name[digit] == '.') {
-            *rest = digit;
-            return *block < MF_ARCH_BLOCKS_MAX;
-        }
-    }
-    return false;
-}
-
-/* Makes a digest of each block's tensors: no matter in which order they are. */
-static void digest_tensors(struct mf_graph *graph)
-{
-    const struct mf_index *index = graph->run->index;
-    uint64_t block;
-    size_t rest;
-
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-        uint64_t hash = 1;
-
-        if (!block_of(record, &block, &rest))
-            continue;
-        for (; rest < record->name_size; rest++)
-            hash = (hash ^ (unsigned char)record->name[rest]) *
-                   UINT64_C(0x100000001b3);
-        for (unsigned j = 0; j < record->rank; j++)
-            hash = mix(hash, record->dim[j]);
-        graph->tensors[block] += mix(hash, record->rank);
-    }
-}
-
-static uint64_t known_number(struct mf_graph *graph, struct mf_str text)
-{
-    struct mf_arch_number number = mf_arch_number_of(graph->run, text);
-
-    return number.known ? (uint64_t)number.value : UINT64_MAX;
-}
-
-/* What a block's part depends on: its tensors, what lib/arch says of it, the
- * shapes of what it is handed, and whether it is the first or last one. */
-static uint64_t kind_of(struct mf_graph *graph, uint64_t end)
-{
-    static const char *const names[] = { "swa",      "recurrent", "heads",
-                                         "heads_kv", "ff",        "used" };
-    uint64_t block = graph->run->block, hash = graph->tensors[block];
-
-    hash = mix(mix(hash, block == 0), block + 1 == end);
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        hash = mix(hash, known_number(graph, (struct mf_str){
-                                                 names[i], strlen(names[i]) }));
-    for (size_t i = 0; i < graph->vary_count; i++)
-        hash = mix(hash, known_number(graph, graph->vary[i]));
-    for (size_t name = 0; name < graph->shared_count; name++)
-        for (size_t i = 0; i < 4; i++)
-            hash = mix(hash, graph->name[name].value.dim[i]);
-    return hash | 1; /* 0: not of a block */
-}
+/* ---- steps ---- */
 
 static size_t find_part(const struct mf_graph *graph, uint64_t kind)
 {
@@ -273,70 +215,68 @@ static size_t find_part(const struct mf_graph *graph, uint64_t kind)
     return part;
 }
 
-/* ---- steps ---- */
-
-static void run_block(struct mf_graph *graph, struct mf_str rows, uint64_t end)
+/* Runs rows as a new part, unless there is one of this kind. */
+static struct mf_str run_part(struct mf_graph *graph, struct mf_str *rows,
+                              uint64_t kind, uint64_t block)
 {
-    uint64_t kind = kind_of(graph, end);
-    size_t at = find_part(graph, kind);
-    struct mf_graph_part *part;
+    size_t at = kind ? find_part(graph, kind) : graph->part_count;
+    struct mf_str each = { NULL, 0 };
 
-    if (at == MF_GRAPH_PARTS_MAX - 1) { /* one is for what follows */
+    if (kind && at == MF_GRAPH_PARTS_MAX) {
         graph->rough = true;
         at--;
     }
-    part = &graph->part[at];
     if (at == graph->part_count) {
-        begin_part(graph);
-        part->kind = kind;
-        mf_graph_run_rows(graph, &rows);
-        end_part(graph, part);
+        begin_part(graph, kind);
+        if (graph->failed)
+            return each;
+        each = mf_graph_run_rows(graph, rows);
+        end_part(graph);
     }
-    if (graph->failed || graph->unknown)
-        return;
-    leave_part(graph, part);
-    add_step(graph, at, graph->run->block);
+    if (!graph->failed && !graph->unknown) {
+        leave_part(graph, &graph->part[at]);
+        add_step(graph, at, block);
+    }
+    return each;
 }
 
 /* "each FROM .. TO" */
 static void run_blocks(struct mf_graph *graph, struct mf_str row,
                        struct mf_str rows)
 {
+    struct mf_arch_run *run = graph->run;
     struct mf_arch_number from, to;
 
     mf_arch_word(&row);
-    from = mf_arch_take_number(graph->run, &row);
+    from = mf_arch_take_number(run, &row);
     mf_arch_word(&row); /* ".." */
-    to = mf_arch_number_of(graph->run, row);
+    to = mf_arch_number_of(run, row);
     if (!from.known || !to.known || from.value < 0 ||
         to.value > MF_ARCH_BLOCKS_MAX)
         graph->unknown = true;
     for (int64_t i = from.value;
          !graph->unknown && !graph->failed && i < to.value; i++) {
-        graph->run->block = (uint64_t)i;
-        run_block(graph, rows, (uint64_t)to.value);
+        struct mf_str again = rows;
+
+        run->block = (uint64_t)i;
+        run_part(graph, &again, mf_graph_kind(graph, (uint64_t)to.value),
+                 run->block);
     }
-    graph->run->block = 0;
+    run->block = 0;
 }
 
 void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text)
 {
-    struct mf_str rows = { text->rows, strlen(text->rows) }, each;
+    struct mf_str rows = { text->rows, strlen(text->rows) };
 
-    digest_tensors(graph);
     while (rows.size > 0 && !graph->unknown && !graph->failed) {
-        struct mf_graph_part *part = begin_part(graph);
+        struct mf_str each = run_part(graph, &rows, 0, MF_GRAPH_NONE),
+                      body = rows;
 
-        each = mf_graph_run_rows(graph, &rows);
-        end_part(graph, part);
-        leave_part(graph, part);
-        add_step(graph, (size_t)(part - graph->part), MF_GRAPH_NONE);
-        if (each.size > 0) {
-            struct mf_str body = rows;
-
-            mf_graph_skip_rows(&rows);
-            body.size = (size_t)(rows.at - body.at) - strlen("end\n");
-            run_blocks(graph, each, body);
-        }
+        if (each.size == 0)
+            continue;
+        mf_graph_skip_rows(&rows);
+        body.size = (size_t)(rows.at - body.at) - strlen("end\n");
+        run_blocks(graph, each, body);
     }
 }

@@ -39,6 +39,14 @@ void mf_planner_close(struct mf_planner *planner);
 struct mf_model *mf_planner_model(const struct mf_planner *planner);
 struct mf_env *mf_planner_env(const struct mf_planner *planner);
 
+/* Which of its blocks are alike, for graphs (kinds.c): made when first asked
+ * for, and kept.  NULL after mf_fail. */
+struct mf_graph_kinds;
+const struct mf_graph_kinds *mf_planner_kinds(struct mf_planner *planner);
+
+/* For mf_planner_close; kinds may be NULL. */
+void mf_graph_kinds_free(struct mf_env *env, struct mf_graph_kinds *kinds);
+
 /* The rows of the architecture, for graphs. */
 struct mf_arch_run *mf_planner_rows(struct mf_planner *planner);
 

@@ -6,7 +6,7 @@
  * number of 0 or below where there must be something makes no sense, and the
  * metadata that it comes from is kept as the reason.
  */
-#include "lib/plan/plan.h"
+#include "lib/plan/graph.h"
 
 #include "lib/hub/fields.h"
 
@@ -18,6 +18,7 @@ struct mf_planner {
     struct mf_arch_run *rows;
     struct mf_arena arena; /* of what the rows take from elsewhere */
     uint64_t blocks;
+    struct mf_graph_kinds *kinds;
     char reason[200];
 };
 
@@ -108,6 +109,7 @@ void mf_planner_close(struct mf_planner *planner)
 {
     if (!planner)
         return;
+    mf_graph_kinds_free(planner->model->env, planner->kinds);
     mf_arch_close(planner->rows);
     mf_arena_release(&planner->arena);
     mf_release(planner->model->env, planner, sizeof(*planner));
@@ -121,6 +123,13 @@ struct mf_model *mf_planner_model(const struct mf_planner *planner)
 struct mf_env *mf_planner_env(const struct mf_planner *planner)
 {
     return planner->model->env;
+}
+
+const struct mf_graph_kinds *mf_planner_kinds(struct mf_planner *planner)
+{
+    if (!planner->kinds)
+        planner->kinds = mf_graph_kinds_new(planner);
+    return planner->kinds;
 }
 
 struct mf_arch_run *mf_planner_rows(struct mf_planner *planner)
