@@ -34,43 +34,31 @@ static void choose_contexts(const struct plan_answer *answer,
         picture->context[picture->points++] = most;
 }
 
-/* Computes the bytes of the last curve; false after a report. */
-static bool compute(struct run *run, struct mf_model *model,
-                    struct mf_plan_options options, struct picture *picture)
-{
-    struct curve *curve = &picture->curve[picture->curve_count];
-    static struct mf_plan plan;
-
-    for (size_t i = 0; i < picture->points; i++) {
-        options.context = picture->context[i];
-        if (!plan_compute(run, model, &options, &plan))
-            return false;
-        if (!amount_known(plan.total)) {
-            report_input(run, run->operand[0], "cannot draw what %s%s",
-                         plan.total == MF_PLAN_HUGE ? "is more than 16 EiB"
-                                                    : "is not known: ",
-                         plan.reason);
-            return false;
-        }
-        curve->bytes[i] = (double)plan.total;
-    }
-    picture->curve_count++;
-    return true;
-}
-
+/* Adds the curve of these types, unless they do not suit the model; false after
+ * a report. */
 static bool add_curve(struct run *run, struct mf_model *model,
                       const struct mf_plan_options *given, const char *type_k,
                       const char *type_v, struct picture *picture)
 {
+    struct curve *curve = &picture->curve[picture->curve_count];
     struct mf_plan_options options = *given;
-    char *name = picture->curve[picture->curve_count].name;
     bool same = strcmp(type_k, type_v) == 0;
+    static struct mf_plan plan;
 
     options.type_k = type_k;
     options.type_v = type_v;
-    snprintf(name, sizeof(picture->curve->name), "%s%s%s", type_k,
+    snprintf(curve->name, sizeof(curve->name), "%s%s%s", type_k,
              same ? "" : "/", same ? "" : type_v);
-    return compute(run, model, options, picture);
+    for (size_t i = 0; i < picture->points; i++) {
+        options.context = picture->context[i];
+        if (!plan_compute(run, model, &options, &plan))
+            return false;
+        if (!amount_known(plan.total))
+            return true;
+        curve->bytes[i] = (double)plan.total;
+    }
+    picture->curve_count++;
+    return true;
 }
 
 /* The highest first. */
@@ -132,6 +120,22 @@ static bool write_picture(struct run *run, struct mf_model *model,
     return true;
 }
 
+/* False after a report unless what was asked can be drawn. */
+static bool is_known(struct run *run, const struct plan_answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct mf_plan *plan = &answer->plan[i];
+
+        if (amount_known(plan->total))
+            continue;
+        report_input(run, run->operand[0], "cannot be drawn: %s",
+                     plan->total == MF_PLAN_HUGE ? "more than 16 EiB"
+                                                 : plan->reason);
+        return false;
+    }
+    return true;
+}
+
 bool plot_write(struct run *run, struct mf_model *model,
                 const struct plan_answer *answer)
 {
@@ -144,6 +148,8 @@ bool plot_write(struct run *run, struct mf_model *model,
         .limit = request->fits ? (double)request->limit : 0,
         .asked = request->context[0] > 0 ? (double)answer->plan[0].context : 0,
     };
+    if (!is_known(run, answer))
+        return false;
     choose_contexts(answer, &picture);
     if (!compute_all(run, model, answer, &picture))
         return false;

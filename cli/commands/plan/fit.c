@@ -17,14 +17,14 @@ static const char *word(enum mf_fit_answer answer)
 
 static void mixes_text(struct out *out, const struct mf_fit *fit)
 {
-    out_text(out, "\nquantization  bits per weight                bytes"
-                  "          MiB  fits\n");
+    out_text(out, "\nquantization       bits                bytes          MiB"
+                  "  fits\n");
     for (size_t i = 0; i < fit->mix_count; i++) {
         const struct mf_fit_mix *mix = &fit->mix[i];
 
         if (!amount_known(mix->file_size))
             continue;
-        out_format(out, "%-13s %15.4f %20s %12s  %s%s\n", mix->name,
+        out_format(out, "%-12s %10.4f %20s %12s  %s%s\n", mix->name,
                    mix->bits_per_weight, number_text(mix->file_size).at,
                    amount_mib(mix->file_size).at, word(mix->fits),
                    mix->needs_imatrix ? ", with an imatrix" : "");
@@ -73,27 +73,31 @@ static void contexts_text(struct out *out, const struct mf_fit *fit)
         }
 }
 
-static void verdict_text(struct out *out, const struct mf_fit *fit)
+/* devices: with limits of their own, which the table has. */
+static void verdict_text(struct out *out, const struct mf_fit *fit,
+                         bool devices)
 {
+    uint64_t left = fit->limit > fit->margin ? fit->limit - fit->margin : 0;
+
     out_bold(out, "fits as asked: ");
     out_bold(out, word(fit->fits));
     if (amount_known(fit->needed))
         out_format(out, "; %s MiB needed", amount_mib(fit->needed).at);
-    if (fit->limit > 0)
-        out_format(out, "; limit %s MiB", amount_mib(fit->limit).at);
-    if (fit->margin > 0)
-        out_format(out, ", %s of it unused", amount_mib(fit->margin).at);
+    if (!devices)
+        out_format(out, ", %s available%s", amount_mib(left).at,
+                   fit->margin > 0 ? " (limit less margin)" : "");
     out_text(out, "\n");
 }
 
-void fit_text(struct run *run, const struct mf_fit *fit)
+void fit_text(struct run *run, const struct plan_answer *answer)
 {
+    const struct mf_fit *fit = &answer->fit;
     struct out *out = &run->out;
 
     mixes_text(out, fit);
     offload_text(out, fit);
     contexts_text(out, fit);
-    verdict_text(out, fit);
+    verdict_text(out, fit, answer->request->options.device_count > 0);
 }
 
 /* ---- JSON ---- */

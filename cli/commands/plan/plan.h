@@ -86,7 +86,7 @@ void plan_json(struct run *run, const struct plan_answer *answer);
 
 /* ---- fit.c ---- */
 
-void fit_text(struct run *run, const struct mf_fit *fit);
+void fit_text(struct run *run, const struct plan_answer *answer);
 void fit_json(struct run *run, const struct mf_fit *fit); /* NULL: not asked */
 
 /* ---- zigllama.c ---- */

@@ -15,7 +15,7 @@ static void line_text(struct out *out, const char *label, uint64_t bytes,
 {
     bool shares = amount_known(bytes) && amount_known(total) && total > 0;
 
-    out_format(out, "%-11s %20s", label, amount_bytes(bytes).at);
+    out_format(out, "%-10s %18s", label, amount_bytes(bytes).at);
     if (amount_known(bytes) || *note)
         out_format(out, " %12s",
                    amount_known(bytes) ? amount_mib(bytes).at : "");
@@ -82,7 +82,7 @@ static void plan_lines(struct run *run, const struct mf_plan *plan)
         const char *label;
     } rest[] = { { MF_PLAN_COMPUTE, "compute" }, { MF_PLAN_OUTPUT, "output" } };
 
-    out_format(out, "%-11s %20s %12s %8s\n", "", "bytes", "MiB", "share");
+    out_format(out, "%-10s %18s %11s %8s\n", "", "bytes", "MiB", "share");
     line_text(out, "weights", plan->line[MF_PLAN_WEIGHTS], plan->total,
               note_of(plan, MF_PLAN_WEIGHTS));
     line_text(out, "kv cache", plan->line[MF_PLAN_KV], plan->total,
@@ -152,8 +152,17 @@ static void device_row(struct out *out, const struct mf_plan_device *device)
     out_text(out, "\n");
 }
 
-static void device_lines(struct run *run, const struct mf_plan *plan)
+/* Whether the limit leaves room for it, and for the margin. */
+static bool fits_device(const struct mf_plan_device *device, uint64_t margin)
 {
+    return device->limit == 0 || !amount_known(device->total) ||
+           (device->limit >= margin && device->total <= device->limit - margin);
+}
+
+static void device_lines(struct run *run, const struct plan_answer *answer,
+                         const struct mf_plan *plan)
+{
+    uint64_t margin = answer->fits ? answer->fit.margin : 0;
     struct out *out = &run->out;
 
     if (plan->device_count < 2)
@@ -165,13 +174,13 @@ static void device_lines(struct run *run, const struct mf_plan *plan)
     for (size_t i = 0; i < plan->device_count; i++) {
         const struct mf_plan_device *device = &plan->device[i];
 
-        if (device->limit == 0 || !amount_known(device->total) ||
-            device->total <= device->limit)
+        if (fits_device(device, margin))
             continue;
         out_format(out, "%s: ", device->name);
         out_bold(out, "does not fit");
-        out_format(out, ", %s MiB too much\n",
-                   amount_mib(device->total - device->limit).at);
+        out_format(out, ", %s MiB too much%s\n",
+                   amount_mib(device->total - device->limit + margin).at,
+                   margin > 0 ? " with the margin" : "");
     }
 }
 
@@ -183,12 +192,12 @@ static void contexts_table(struct run *run, const struct plan_answer *answer)
 
     if (answer->count < 2)
         return;
-    out_text(out, "\n   context      weights          kv       state     "
+    out_text(out, "\n   context      weights          kv      state     "
                   "compute   output        total\n");
     for (size_t i = 0; i < answer->count; i++) {
         const struct mf_plan *plan = &answer->plan[i];
 
-        out_format(out, "%10s %12s %11s %11s %11s %8s %12s\n",
+        out_format(out, "%10s %12s %11s %10s %11s %8s %12s\n",
                    amount_count(plan->context).at,
                    amount_mib(plan->line[MF_PLAN_WEIGHTS]).at,
                    amount_mib(plan->line[MF_PLAN_KV]).at,
@@ -234,9 +243,9 @@ void plan_text(struct run *run, struct mf_model *model,
         context_line(run, plan);
         plan_lines(run, plan);
         notes(run, plan);
-        device_lines(run, plan);
+        device_lines(run, answer, plan);
     }
     contexts_table(run, answer);
     if (answer->fits)
-        fit_text(run, &answer->fit);
+        fit_text(run, answer);
 }
