@@ -1323,11 +1323,12 @@ struct mf_plan_options {
     size_t device_count;
 };
 
-#define MF_PLAN_CACHES  4  /* kinds of cells */
+#define MF_PLAN_CACHES  8  /* of one model */
 #define MF_PLAN_DEVICES 16 /* beside the host */
 
 /* One of the model's caches: blocks of attention with as many cells each. */
 struct mf_plan_cache {
+    const char *name;          /* "full", "window", "compressed", "indexer" */
     uint64_t cells;            /* of one sequence, if each has its own */
     uint64_t layers;           /* blocks */
     uint64_t k_bytes, v_bytes; /* of all sequences together */

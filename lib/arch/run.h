@@ -69,7 +69,7 @@ struct mf_arch_missing {
 };
 
 #define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    192
+#define MF_ARCH_LETS_MAX    224
 #define MF_ARCH_MISSING_MAX 96
 
 struct mf_arch_run {

@@ -21,18 +21,81 @@ static uint64_t row_bytes(enum mf_type type, uint64_t elements)
     return mf_plan_mul(elements / row->block, row->bytes);
 }
 
+/* ---- the cells of a block ---- */
+
+/* In the order of llama.cpp's log. */
+enum kind { FULL, WINDOW, PACKED, PACKED_MORE, INDEX, KINDS };
+
+static const char *const names[KINDS] = { "full", "window", "compressed",
+                                          "compressed", "indexer" };
+
+struct cells {
+    enum kind kind;
+    uint64_t count; /* of one stream */
+    uint64_t k, v;  /* elements */
+};
+
+#define CELLS_MAX 3 /* of one block */
+
+/* Cells that hold several tokens each. */
+static uint64_t packed_cells(uint64_t cells, uint64_t tokens)
+{
+    if (!mf_plan_is_number(tokens))
+        return MF_PLAN_UNKNOWN;
+    return mf_plan_round(mf_plan_div(mf_plan_add(cells, tokens - 1), tokens),
+                         MF_PLAN_CELLS);
+}
+
+/* Returns how many kinds of cells the block has. */
+static size_t cells_of(const struct mf_plan_settings *settings,
+                       const struct mf_plan_block *block,
+                       struct cells out[CELLS_MAX])
+{
+    size_t count = 0;
+
+    if (block->cached)
+        out[count++] = (struct cells){
+            block->window ? WINDOW : FULL,
+            block->window ? settings->window_cells : settings->cells, block->k,
+            settings->flash ? block->v : block->v_plain
+        };
+    if (block->packed.tokens > 0)
+        out[count++] =
+            (struct cells){ block->packed.tokens > 4 ? PACKED_MORE : PACKED,
+                            packed_cells(settings->cells, block->packed.tokens),
+                            block->packed.k, block->packed.v };
+    if (block->index.tokens > 0)
+        out[count++] =
+            (struct cells){ INDEX,
+                            packed_cells(settings->cells, block->index.tokens),
+                            block->index.k, block->index.v };
+    return count;
+}
+
+static struct mf_plan_bytes bytes_of(const struct mf_plan_settings *settings,
+                                     const struct cells *cells)
+{
+    uint64_t count = mf_plan_mul(cells->count, settings->streams);
+
+    return (struct mf_plan_bytes){
+        mf_plan_mul(row_bytes(settings->type_k, cells->k), count),
+        mf_plan_mul(row_bytes(settings->type_v, cells->v), count)
+    };
+}
+
 struct mf_plan_bytes mf_plan_kv_bytes(const struct mf_plan_settings *settings,
                                       const struct mf_plan_block *block)
 {
-    uint64_t cells =
-        mf_plan_mul(block->window ? settings->window_cells : settings->cells,
-                    settings->streams);
+    struct cells cells[CELLS_MAX];
+    size_t count = cells_of(settings, block, cells);
     struct mf_plan_bytes out = { 0, 0 };
 
-    if (!block->cached)
-        return out;
-    out.k = mf_plan_mul(row_bytes(settings->type_k, block->k), cells);
-    out.v = mf_plan_mul(row_bytes(settings->type_v, block->v), cells);
+    for (size_t i = 0; i < count; i++) {
+        struct mf_plan_bytes bytes = bytes_of(settings, &cells[i]);
+
+        out.k = mf_plan_add(out.k, bytes.k);
+        out.v = mf_plan_add(out.v, bytes.v);
+    }
     return out;
 }
 
@@ -63,59 +126,68 @@ static void note_type(struct mf_planner *planner, enum mf_type type,
                         mf_types[type].name, mf_types[type].block, elements);
 }
 
-static struct mf_plan_cache *cache_of(struct mf_plan *plan,
-                                      const struct mf_plan_settings *settings,
-                                      const struct mf_plan_block *block)
-{
-    struct mf_plan_cache *cache = plan->cache;
-
-    for (; cache < plan->cache + plan->cache_count; cache++)
-        if (cache->window == block->window)
-            return cache;
-    plan->cache_count++;
-    memset(cache, 0, sizeof(*cache));
-    cache->window = block->window;
-    cache->cells = block->window ? settings->window_cells : settings->cells;
-    return cache;
-}
-
+/* Adds a block's cells to those of the same kind. */
 static void add_block(struct mf_planner *planner,
                       const struct mf_plan_settings *settings,
-                      const struct mf_plan_block *block, struct mf_plan *plan)
+                      const struct mf_plan_block *block,
+                      struct mf_plan_cache cache[KINDS])
 {
-    struct mf_plan_bytes bytes = mf_plan_kv_bytes(settings, block);
-    struct mf_plan_cache *cache;
+    struct cells cells[CELLS_MAX];
+    size_t count = cells_of(settings, block, cells);
 
-    plan->state_conv =
-        mf_plan_add(plan->state_conv, state_bytes(settings, block->conv));
-    plan->state_ssm =
-        mf_plan_add(plan->state_ssm, state_bytes(settings, block->ssm));
-    if (!block->cached)
-        return;
-    note_type(planner, settings->type_k, block->k);
-    note_type(planner, settings->type_v, block->v);
-    cache = cache_of(plan, settings, block);
-    cache->layers++;
-    cache->k_bytes = mf_plan_add(cache->k_bytes, bytes.k);
-    cache->v_bytes = mf_plan_add(cache->v_bytes, bytes.v);
+    for (size_t i = 0; i < count; i++) {
+        struct mf_plan_cache *out = &cache[cells[i].kind];
+        struct mf_plan_bytes bytes = bytes_of(settings, &cells[i]);
+
+        note_type(planner, settings->type_k, cells[i].k);
+        note_type(planner, settings->type_v, cells[i].v);
+        out->cells = cells[i].count;
+        out->layers++;
+        out->k_bytes = mf_plan_add(out->k_bytes, bytes.k);
+        out->v_bytes = mf_plan_add(out->v_bytes, bytes.v);
+    }
+}
+
+/* Keeps the kinds that there are.  A model with windows has the full cache,
+ * too, even if no block uses it. */
+static void put_caches(const struct mf_plan_settings *settings,
+                       struct mf_plan_cache cache[KINDS], struct mf_plan *plan)
+{
+    plan->cache_count = 0;
+    plan->line[MF_PLAN_KV] = 0;
+    for (size_t i = 0; i < KINDS; i++) {
+        if (cache[i].layers == 0 && (i != FULL || cache[WINDOW].layers == 0))
+            continue;
+        if (i == FULL)
+            cache[i].cells = settings->cells;
+        cache[i].window = i == WINDOW;
+        cache[i].name = names[i];
+        plan->cache[plan->cache_count++] = cache[i];
+        plan->line[MF_PLAN_KV] =
+            mf_plan_add(plan->line[MF_PLAN_KV],
+                        mf_plan_add(cache[i].k_bytes, cache[i].v_bytes));
+    }
 }
 
 void mf_plan_caches(struct mf_planner *planner,
                     const struct mf_plan_settings *settings,
                     struct mf_plan *plan)
 {
-    uint64_t blocks = mf_planner_blocks(planner), kv = 0;
+    uint64_t blocks = mf_planner_blocks(planner);
+    struct mf_plan_cache cache[KINDS] = { { .layers = 0 } };
     struct mf_plan_block block;
 
-    plan->cache_count = 0;
     plan->state_conv = plan->state_ssm = blocks ? 0 : MF_PLAN_UNKNOWN;
     for (uint64_t i = 0; i < blocks; i++) {
         mf_planner_block(planner, i, &block);
-        add_block(planner, settings, &block, plan);
+        add_block(planner, settings, &block, cache);
+        plan->state_conv =
+            mf_plan_add(plan->state_conv, state_bytes(settings, block.conv));
+        plan->state_ssm =
+            mf_plan_add(plan->state_ssm, state_bytes(settings, block.ssm));
     }
-    for (size_t i = 0; i < plan->cache_count; i++)
-        kv = mf_plan_add(
-            kv, mf_plan_add(plan->cache[i].k_bytes, plan->cache[i].v_bytes));
-    plan->line[MF_PLAN_KV] = blocks ? kv : MF_PLAN_UNKNOWN;
+    put_caches(settings, cache, plan);
+    if (blocks == 0)
+        plan->line[MF_PLAN_KV] = MF_PLAN_UNKNOWN;
     plan->line[MF_PLAN_STATE] = mf_plan_add(plan->state_conv, plan->state_ssm);
 }

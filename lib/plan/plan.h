@@ -58,16 +58,28 @@ bool mf_planner_is_known(const struct mf_planner *planner);
 uint64_t mf_planner_blocks(const struct mf_planner *planner);
 
 /* A `let` or a key of the rows, as the block sees it; MF_PLAN_UNKNOWN also for
- * what is negative. */
+ * what is negative.  The second one keeps no reason: it is no matter if the
+ * number is not known. */
 uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
                            uint64_t block);
+uint64_t mf_planner_ask(struct mf_planner *planner, const char *name,
+                        uint64_t block);
+
+/* Elements of one cell, and of how many tokens it is. */
+struct mf_plan_cell {
+    uint64_t k, v;
+    uint64_t tokens; /* 0: the block has no such cells */
+};
 
 struct mf_plan_block {
-    bool cached;        /* it keeps keys and values of its own */
-    bool window;        /* of the last tokens only */
-    bool recurrent;     /* it has a state */
-    uint64_t k, v;      /* elements, a cell */
-    uint64_t conv, ssm; /* elements of the state, a sequence */
+    bool cached;                /* it keeps keys and values of its own */
+    bool window;                /* of the last tokens only */
+    bool recurrent;             /* it has a state */
+    uint64_t k, v;              /* elements, a cell */
+    uint64_t v_plain;           /* v without flash attention */
+    struct mf_plan_cell packed; /* older tokens, several in a cell */
+    struct mf_plan_cell index;  /* keys that choose which cells are read */
+    uint64_t conv, ssm;         /* elements of the state, a sequence */
 };
 
 /* All members are unknown numbers, cached, where it cannot be told. */
@@ -85,6 +97,9 @@ void mf_planner_note(struct mf_planner *planner, const char *format, ...)
 void mf_planner_note_key(struct mf_planner *planner, const char *key);
 
 /* ---- how it is to be run (settings.c) ---- */
+
+/* Cells of a cache come in groups of so many. */
+#define MF_PLAN_CELLS 256
 
 struct mf_plan_settings {
     uint64_t asked;   /* tokens, as in the options or the metadata */
@@ -112,7 +127,8 @@ struct mf_plan_bytes {
     uint64_t k, v;
 };
 
-/* Keys and values of one block, of all streams; 0 if it keeps none. */
+/* Keys and values of one block, of all its kinds of cells and of all streams; 0
+ * if it keeps none. */
 struct mf_plan_bytes mf_plan_kv_bytes(const struct mf_plan_settings *settings,
                                       const struct mf_plan_block *block);
 

@@ -19,6 +19,7 @@ struct mf_planner {
     struct mf_arena arena; /* of what the rows take from elsewhere */
     uint64_t blocks;
     struct mf_graph_kinds *kinds;
+    uint64_t v_plain; /* of every block, without flash attention */
     char reason[200];
 };
 
@@ -41,24 +42,31 @@ void mf_planner_note_key(struct mf_planner *planner, const char *key)
                         sizeof(planner->reason));
 }
 
-uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
-                           uint64_t block)
+uint64_t mf_planner_ask(struct mf_planner *planner, const char *name,
+                        uint64_t block)
 {
     int64_t value;
 
     if (mf_arch_value(planner->rows, name, block, &value) && value >= 0)
         return (uint64_t)value;
-    if (mf_arch_overflowed(planner->rows))
-        return MF_PLAN_HUGE;
-    mf_planner_note_key(planner, NULL);
-    return MF_PLAN_UNKNOWN;
+    return mf_arch_overflowed(planner->rows) ? MF_PLAN_HUGE : MF_PLAN_UNKNOWN;
+}
+
+uint64_t mf_planner_number(struct mf_planner *planner, const char *name,
+                           uint64_t block)
+{
+    uint64_t number = mf_planner_ask(planner, name, block);
+
+    if (number == MF_PLAN_UNKNOWN)
+        mf_planner_note_key(planner, NULL);
+    return number;
 }
 
 /* Loaders take at most 512 blocks; more than MF_ARCH_BLOCKS_MAX make no sense,
  * and nothing is repeated for them. */
 static void count_blocks(struct mf_planner *planner)
 {
-    uint64_t blocks = mf_planner_number(planner, "blocks", 0);
+    uint64_t blocks = mf_planner_number(planner, "run_blocks", 0);
 
     if (mf_plan_is_number(blocks) && blocks > 0 && blocks <= MF_ARCH_BLOCKS_MAX)
         planner->blocks = blocks;
@@ -101,6 +109,7 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
         return status;
     }
     count_blocks(planner);
+    planner->v_plain = mf_planner_ask(planner, "cache_v_plain", 0);
     *out = planner;
     return MF_OK;
 }
@@ -152,36 +161,84 @@ const char *mf_planner_reason(const struct mf_planner *planner)
     return planner->reason;
 }
 
-/* ---- a block ---- */
+/* ---- metadata that makes no sense ---- */
 
-/* Whether the heads of a block make sense.  A block may have none, in a model
- * whose metadata has a number for each block, but not all of them. */
+struct positive {
+    const char *key;
+    bool required;
+};
+
+/* Whether no key is 0 that must not be.  A key with a number for each block may
+ * have some that are: those blocks are of another kind. */
+static bool are_positive(struct mf_planner *planner, const struct positive *row,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (mf_arch_is_zero(planner->rows, row[i].key) &&
+            (row[i].required || mf_arch_has_key(planner->rows, row[i].key))) {
+            mf_planner_note_key(planner, row[i].key);
+            return false;
+        }
+    return true;
+}
+
 static bool are_heads_sane(struct mf_planner *planner, uint64_t block)
 {
-    static const struct {
-        const char *key;
-        bool required;
-    } rows[] = {
+    static const struct positive rows[] = {
         { "embedding_length", true },         { "attention.head_count", true },
         { "attention.head_count_kv", false }, { "attention.key_length", false },
         { "attention.value_length", false },
     };
     uint64_t heads, heads_kv;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-        if (mf_arch_is_zero(planner->rows, rows[i].key) &&
-            (rows[i].required || mf_arch_has_key(planner->rows, rows[i].key))) {
-            mf_planner_note_key(planner, rows[i].key);
-            return false;
-        }
+    if (!are_positive(planner, rows, sizeof(rows) / sizeof(*rows)))
+        return false;
     heads = mf_planner_number(planner, "heads", block);
     heads_kv = mf_planner_number(planner, "heads_kv", block);
-    if (heads > 0 && mf_plan_is_number(heads) && mf_plan_is_number(heads_kv) &&
-        heads_kv > heads) {
-        mf_planner_note_key(planner, "attention.head_count_kv");
-        return false;
+    if (heads == 0 || heads_kv == MF_PLAN_UNKNOWN || heads_kv <= heads)
+        return true;
+    mf_planner_note_key(planner, "attention.head_count_kv");
+    return false;
+}
+
+static bool is_state_sane(struct mf_planner *planner)
+{
+    static const struct positive rows[] = {
+        { "ssm.conv_kernel", false }, { "ssm.state_size", false },
+        { "ssm.inner_size", false },  { "wkv.head_size", false },
+        { "kda.head_dim", false },    { "shortconv.l_cache", false },
+        { "embedding_length", true },
+    };
+
+    return are_positive(planner, rows, sizeof(rows) / sizeof(*rows));
+}
+
+/* ---- a block ---- */
+
+/* Keys and values of a block that keeps some. */
+static void put_cells(struct mf_planner *planner, uint64_t block,
+                      struct mf_plan_block *out)
+{
+    out->k = mf_planner_number(planner, "cache_k", block);
+    out->v = mf_planner_number(planner, "cache_v", block);
+    out->v_plain = planner->v_plain;
+    if (out->window && mf_planner_number(planner, "window", block) == 0) {
+        mf_planner_note_key(planner, "attention.sliding_window");
+        out->k = MF_PLAN_UNKNOWN;
     }
-    return true;
+    if (out->k == MF_PLAN_UNKNOWN || !are_heads_sane(planner, block))
+        out->k = out->v = out->v_plain = MF_PLAN_UNKNOWN;
+}
+
+static void put_cell(struct mf_planner *planner, uint64_t block,
+                     const char *tokens, const char *k, const char *v,
+                     struct mf_plan_cell *out)
+{
+    out->tokens = mf_planner_number(planner, tokens, block);
+    if (out->tokens == 0)
+        return;
+    out->k = mf_planner_number(planner, k, block);
+    out->v = mf_planner_number(planner, v, block);
 }
 
 void mf_planner_block(struct mf_planner *planner, uint64_t block,
@@ -195,17 +252,17 @@ void mf_planner_block(struct mf_planner *planner, uint64_t block,
     out->cached = cached != 0;
     out->window = window != 0;
     out->recurrent = recurrent != 0;
-    if (cached != 0) {
-        out->k = mf_planner_number(planner, "cache_k", block);
-        out->v = mf_planner_number(planner, "cache_v", block);
-        if (cached == MF_PLAN_UNKNOWN || window == MF_PLAN_UNKNOWN ||
-            !are_heads_sane(planner, block))
-            out->k = out->v = MF_PLAN_UNKNOWN;
-    }
-    if (recurrent != 0) {
+    if (out->cached)
+        put_cells(planner, block, out);
+    if (cached == MF_PLAN_UNKNOWN || window == MF_PLAN_UNKNOWN)
+        out->k = out->v = out->v_plain = MF_PLAN_UNKNOWN;
+    put_cell(planner, block, "packed", "packed_k", "packed_v", &out->packed);
+    put_cell(planner, block, "indexed", "index_k", "index_v", &out->index);
+    if (out->recurrent) {
         out->conv = mf_planner_number(planner, "state_conv", block);
         out->ssm = mf_planner_number(planner, "state_ssm", block);
     }
-    if (recurrent == MF_PLAN_UNKNOWN)
+    if (recurrent == MF_PLAN_UNKNOWN ||
+        (out->recurrent && !is_state_sane(planner)))
         out->conv = out->ssm = MF_PLAN_UNKNOWN;
 }

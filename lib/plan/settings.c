@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Cells of a cache come in groups of so many. */
-#define CELLS 256
-
 #define UBATCH_USUAL 512
 
 static const enum mf_type cache_types[] = {
@@ -60,7 +57,7 @@ static enum mf_status choose_flash(struct mf_planner *planner,
                                    struct mf_plan_settings *out)
 {
     struct mf_env *env = mf_planner_env(planner);
-    bool possible = mf_planner_number(planner, "flash", 0) != 0;
+    bool possible = mf_planner_ask(planner, "flash", 0) != 0;
 
     out->flash = flash != MF_FLASH_OFF && possible;
     if (out->flash || !mf_type_is_quantized(out->type_v))
@@ -73,34 +70,37 @@ static enum mf_status choose_flash(struct mf_planner *planner,
 
 /* ---- cells ---- */
 
-/* The window of a model is that of any of its blocks. */
+/* The blocks of a model that have a window have the same one. */
 static uint64_t window_cells(struct mf_planner *planner,
                              const struct mf_plan_settings *settings)
 {
-    uint64_t window = mf_planner_number(planner, "window", 0), cells;
+    uint64_t window = mf_planner_ask(planner, "window", 0), cells;
 
-    if (settings->full_windows)
+    if (settings->full_windows || window == 0)
         return settings->cells;
-    if (window == 0)
-        return settings->cells;
-    cells = mf_plan_mul(window, settings->unified ? settings->sequences : 1);
+    cells =
+        mf_plan_mul(window, settings->streams == 1 ? settings->sequences : 1);
     cells = mf_plan_add(cells, settings->ubatch);
-    return mf_plan_round(mf_plan_min(cells, settings->cells), CELLS);
+    return mf_plan_round(mf_plan_min(cells, settings->cells), MF_PLAN_CELLS);
 }
 
 static enum mf_status choose_cells(struct mf_planner *planner,
                                    struct mf_plan_settings *out)
 {
-    out->context = mf_plan_round(out->asked, CELLS);
-    out->streams = out->unified ? 1 : out->sequences;
-    out->cells = mf_plan_div(out->context, out->streams);
+    uint64_t shares = out->unified ? 1 : out->sequences;
+
+    out->context = mf_plan_round(out->asked, MF_PLAN_CELLS);
+    out->cells = mf_plan_div(out->context, shares);
     if (out->cells == 0)
         return mf_fail(mf_planner_env(planner), MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "a context of %" PRIu64 " tokens is too short for "
                        "%" PRIu64 " sequences",
                        out->context, out->sequences);
-    out->cells = mf_plan_round(out->cells, CELLS);
-    out->context = mf_plan_mul(out->cells, out->streams);
+    out->cells = mf_plan_round(out->cells, MF_PLAN_CELLS);
+    out->context = mf_plan_mul(out->cells, shares);
+    out->streams = mf_planner_ask(planner, "split_streams", 0) == 1
+                       ? out->sequences
+                       : shares;
     out->window_cells = window_cells(planner, out);
     out->tokens = mf_plan_min(out->context, out->ubatch);
     return MF_OK;
@@ -124,7 +124,7 @@ enum mf_status mf_plan_settings_of(struct mf_planner *planner,
         mf_planner_note_key(planner, "context_length");
     }
     out->ubatch = options->ubatch ? options->ubatch : UBATCH_USUAL;
-    if (mf_planner_number(planner, "causal", 0) != 0)
+    if (mf_planner_ask(planner, "causal", 0) != 0)
         out->ubatch = mf_plan_min(out->asked, out->ubatch);
     status = find_type(env, options->type_k, &out->type_k);
     if (status == MF_OK)
