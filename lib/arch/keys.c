@@ -170,7 +170,8 @@ static void note_count(struct mf_arch_run *run, const struct mf_meta *meta,
 /* ---- its value ---- */
 
 /* What the loader sees, which takes u32 for i32 and the reverse.  Of a float
- * only the sign is known; that of a NaN is -1. */
+ * only the sign is known, that of a NaN being -1, and whether it is 1: another
+ * one above 0 is 2. */
 static int64_t integer_of(const struct type *wanted, enum mf_value_type type,
                           union mf_number number)
 {
@@ -192,7 +193,10 @@ static int64_t integer_of(const struct type *wanted, enum mf_value_type type,
     case MF_VALUE_U32:
         return is_signed ? (int32_t)number.u64 : (int64_t)number.u64;
     case MF_VALUE_F32:
-        return number.f64 > 0 ? 1 : number.f64 == 0 ? 0 : -1;
+        return number.f64 == 1   ? 1
+               : number.f64 > 0  ? 2
+               : number.f64 == 0 ? 0
+                                 : -1;
     default:
         return 0;
     }
