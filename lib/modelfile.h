@@ -562,7 +562,8 @@ MF_API bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
                           struct mf_meta *out, size_t *at);
 
 /* The same facts from the config.json of a Hugging Face model, in the folder of
- * the model's first file. The architecture is its model_type. */
+ * the model's first file. The architecture is its model_type; of a number that
+ * is another one in each block the greatest is given. */
 struct mf_config_fact {
     bool given, is_text;
     uint64_t number;
@@ -575,7 +576,8 @@ struct mf_config_facts {
 };
 
 /* Reads that file, which mf_model_fact never does. MF_OK with found = false if
- * there is no such file, or the model was opened from memory. */
+ * there is no such file, or the model was opened from memory. A value that
+ * makes no sense is an error, and the others are given all the same. */
 MF_API enum mf_status mf_model_config_facts(struct mf_model *model,
                                             struct mf_config_facts *out);
 

@@ -340,6 +340,58 @@ static void what_is_no_json_is_named(void **state)
     assert_int_equal(plan.line[MF_PLAN_WEIGHTS], 0);
 }
 
+/* ---- facts ---- */
+
+static void facts_of(const char *config, enum mf_status expected,
+                     struct mf_config_facts *out)
+{
+    struct mf_model *model;
+
+    write_text(config_path, config, strlen(config));
+    model = open_as(model_path, NULL);
+    assert_int_equal(mf_model_config_facts(model, out), expected);
+    mf_model_close(model);
+}
+
+static void facts_come_from_any_part(void **state)
+{
+    struct mf_config_facts facts;
+
+    (void)state;
+    facts_of("{\"model_type\": \"mix\", \"text_config\": {"
+             "\"model_type\": \"mix_text\", \"num_hidden_layers\": 2,"
+             "\"layer_types\": [\"full_attention\", \"linear_attention\"],"
+             "\"num_key_value_heads\": 8, \"sliding_window\": 512,"
+             "\"num_experts\": 64, \"num_experts_per_tok\": 6,"
+             "\"sliding_window_pattern\": 4, \"state_size\": 16}}",
+             MF_OK, &facts);
+    assert_true(facts.found);
+    assert_string_equal(facts.fact[MF_FACT_ARCHITECTURE].text, "mix_text");
+    assert_int_equal(facts.fact[MF_FACT_BLOCK_COUNT].number, 2);
+    assert_int_equal(facts.fact[MF_FACT_HEAD_COUNT_KV].number, 8);
+    assert_int_equal(facts.fact[MF_FACT_SLIDING_WINDOW].number, 512);
+    assert_false(facts.fact[MF_FACT_SLIDING_WINDOW_PATTERN].given); /* a list */
+    assert_int_equal(facts.fact[MF_FACT_EXPERT_COUNT].number, 64);
+    assert_int_equal(facts.fact[MF_FACT_EXPERT_USED_COUNT].number, 6);
+    assert_int_equal(facts.fact[MF_FACT_STATE_SIZE].number, 16);
+    assert_false(facts.fact[MF_FACT_EMBEDDING_LENGTH].given);
+}
+
+static void facts_are_given_next_to_a_fault(void **state)
+{
+    struct mf_config_facts facts;
+
+    (void)state;
+    facts_of("{\"num_hidden_layers\": 2, \"num_attention_heads\": [[]]}",
+             MF_ERR_CORRUPT, &facts);
+    assert_true(facts.found);
+    assert_int_equal(facts.fact[MF_FACT_BLOCK_COUNT].number, 2);
+    assert_false(facts.fact[MF_FACT_HEAD_COUNT].given);
+    assert_non_null(strstr(mf_env_error(env)->message, "num_attention_heads"));
+    facts_of("[]", MF_ERR_CORRUPT, &facts);
+    assert_false(facts.found);
+}
+
 /* Of two values the last one counts, whatever comes before. */
 static void lists_of_any_length(void **state)
 {
@@ -376,6 +428,8 @@ int main(void)
         WITH_FOLDER(lists_of_blocks),
         WITH_FOLDER(faults_name_their_field),
         WITH_FOLDER(what_is_no_json_is_named),
+        WITH_FOLDER(facts_come_from_any_part),
+        WITH_FOLDER(facts_are_given_next_to_a_fault),
         WITH_FOLDER(lists_of_any_length),
     };
 

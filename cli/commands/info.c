@@ -55,7 +55,6 @@ static void read_config(struct run *run, struct mf_model *model,
     if (mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) ||
         mf_model_config_facts(model, config) == MF_OK)
         return;
-    config->found = false;
     report_remark(run, path, mf_env_error(run->env)->message);
 }
 

@@ -122,6 +122,12 @@ bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name);
 /* Whether the last value that was not known does not fit 63 bits. */
 bool mf_arch_overflowed(const struct mf_arch_run *run);
 
+/* What fields say about a key of GGUF, whether or not the architecture has it:
+ * *list, if its blocks have different numbers, with the greatest in *out.
+ * False if they say nothing, and *reason is "", or nothing that makes sense. */
+bool mf_arch_field_value(struct mf_arch_run *run, const char *key, int64_t *out,
+                         bool *list, char *reason, size_t room);
+
 /* What is the matter with the metadata that the last unknown value depends on:
  * "'llama.block_count' is missing".  name: a key of the rows whose value makes
  * no sense, or NULL.  Puts "" if nothing can be said. */

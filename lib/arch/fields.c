@@ -271,3 +271,22 @@ bool mf_arch_read_field(struct mf_arch_run *run, struct mf_arch_key *key,
     run->culprit = culprit;
     return key->present || key->fault != MF_ARCH_SOUND;
 }
+
+bool mf_arch_field_value(struct mf_arch_run *run, const char *name,
+                         int64_t *out, bool *list, char *reason, size_t room)
+{
+    struct mf_arch_key key = { .name = str(name), .offset = MF_NO_OFFSET };
+
+    *reason = '\0';
+    run->block = 0;
+    mf_arch_read_field(run, &key, true);
+    if (key.fault != MF_ARCH_SOUND)
+        mf_arch_explain_key(run, &key, false, reason, room);
+    if (!key.present)
+        return false;
+    *list = key.each != NULL;
+    *out = key.number.value;
+    for (uint64_t i = 0; key.each && i < key.count; i++)
+        *out = i == 0 || key.each[i] > *out ? key.each[i] : *out;
+    return true;
+}

@@ -145,30 +145,35 @@ static struct mf_arch_full_key key_in_file(const struct mf_arch_run *run,
     return full;
 }
 
-void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
-                     size_t room)
+void mf_arch_explain_key(const struct mf_arch_run *run,
+                         const struct mf_arch_key *key, bool lacks_elements,
+                         char *out, size_t room)
 {
-    const struct mf_arch_key *key =
-        name ? mf_arch_key_of(run, str(name)) : run->culprit;
-    struct mf_arch_full_key full;
-    struct mf_quoted quoted;
+    struct mf_arch_full_key full = key_in_file(run, key->name);
+    struct mf_quoted quoted = mf_quote(
+        key->origin.size > 0 ? key->origin
+                             : (struct mf_str){ full.text, full.size });
 
-    *out = '\0';
-    if (!key)
-        return;
-    full = key_in_file(run, key->name);
-    quoted = mf_quote(key->origin.size > 0
-                          ? key->origin
-                          : (struct mf_str){ full.text, full.size });
     if (key->fault == MF_ARCH_TYPE && key->number.value < 0)
         snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
     else if (key->fault == MF_ARCH_TYPE)
         snprintf(out, room, "'%s' has another type", quoted.text);
-    else if (key->fault == MF_ARCH_COUNT || (key->count > 0 && !name))
+    else if (key->fault == MF_ARCH_COUNT || lacks_elements)
         snprintf(out, room, "'%s' has %" PRIu64 " elements", quoted.text,
                  key->count);
     else if (key->present && key->number.known)
         snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
     else
         snprintf(out, room, "'%s' is missing", quoted.text);
+}
+
+void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
+                     size_t room)
+{
+    const struct mf_arch_key *key =
+        name ? mf_arch_key_of(run, str(name)) : run->culprit;
+
+    *out = '\0';
+    if (key)
+        mf_arch_explain_key(run, key, key->count > 0 && !name, out, room);
 }

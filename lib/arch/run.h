@@ -169,6 +169,14 @@ const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
 bool mf_arch_read_field(struct mf_arch_run *run, struct mf_arch_key *key,
                         bool array);
 
+/* ---- numbers (numbers.c) ---- */
+
+/* Says why a key has no value that makes sense.  lacks_elements: it has too few
+ * of them. */
+void mf_arch_explain_key(const struct mf_arch_run *run,
+                         const struct mf_arch_key *key, bool lacks_elements,
+                         char *out, size_t room);
+
 /* ---- tensors (tensors.c) ---- */
 
 /* The tensor of that name, with the current block for "*"; NULL if it is
