@@ -218,6 +218,15 @@ is diff-usage-one diff good-base.gguf
 is diff-usage-three diff good-base.gguf good-base.gguf good-base.gguf
 
 is help-plan plan --help
+is plan plan --quiet good-llama.gguf
+is plan-list plan --quiet good-llama.gguf --ctx 256,4k --parallel 2
+is plan-json plan --json good-llama.gguf --type-k bf16 --ubatch 64
+is plan-unknown plan --quiet good-base.gguf
+is plan-unknown-fit plan --quiet good-base.gguf --fit 1G
+is plan-unknown-json plan --json good-base.gguf
+is plan-formula plan --quiet good-llama.gguf --formula zigllama
+is plan-formula-json plan --json good-llama.gguf --formula zigllama --kv f16
+is plan-formula-unknown plan --quiet good-base.gguf --formula zigllama
 is plan-usage-none plan
 is plan-usage-two plan good-llama.gguf good-base.gguf
 is plan-usage-ctx plan good-llama.gguf --ctx 4x

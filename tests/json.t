@@ -122,6 +122,16 @@ run validate --baseline "$dir/text" "$model"
 run hash --check "$dir/none" "$model"
 run hash --check "$dir/text" "$model"
 run hash --check "$dir/text" --duplicates "$model"
+run plan none
+run plan "$model" --type-k nonsense
+run plan "$model" --type-v q8_0 --fa off
+run plan "$model" --ctx nonsense
+run plan "$model" --fit nonsense
+run plan "$fixtures/good-base.gguf" --fit 1G
+run plan "$model" --plot "$dir/none/p.svg"
+run plan "$model" --plot "$model" --force
+run plan "$fixtures/good-base.gguf" --plot "$dir/p.svg"
+run plan "$fixtures/good-base.gguf" --formula zigllama
 run diff none "$model"
 run diff "$model" none
 run diff "$model" "$model" --values --no-data
@@ -142,7 +152,7 @@ find "$fixtures" -maxdepth 1 -type f \( -name '*.gguf' -o -name '*.apr' -o \
     ! -name 'good-many*' | LC_ALL=C sort >"$dir/files"
 while read -r file; do
     for command in "tensors info" "tensors stats" "meta list --full" \
-        "hash --duplicates" "validate --data" info detect; do
+        "hash --duplicates" "validate --data" info detect plan "plan --fit 1G"; do
         # shellcheck disable=SC2086
         run $command "$file"
     done

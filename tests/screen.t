@@ -143,6 +143,7 @@ narrow() {
         "info $dir/deep/good-split-00001-of-00003.gguf" "meta $dir/texts.gguf" \
         "info $dir/texts.gguf" \
         "validate --explain TENSOR-OVERLAP" \
+        "plan good-llama.gguf --fit 1G --devices 1G" "help plan" \
         "convert $dir/wide.safetensors $dir/o.apr --force --threads 1" \
         "help" "help quantize" "help convert" "help bench" "help validate"; do
         on_terminal 80 "$modelfile $command"

@@ -85,7 +85,7 @@ for words in "detect" "info" "tensors info" "tensors stats" "meta list" \
     "meta list --full" "validate" "hash" "hash --algo sha256" \
     "hash --duplicates" "validate --format junit" "validate --format sarif" \
     "detect --json" "info --json" "tensors --json" "meta list --json --full" \
-    "validate --json" "hash --json"; do
+    "validate --json" "hash --json" "plan" "plan --json" "plan --fit 1G"; do
     # shellcheck disable=SC2086 # the words of a command
     check "$words" clean $words "$model"
 done
@@ -103,6 +103,10 @@ check "a key" clean meta get "$model" "$odd"
 check "a key that is there" clean meta get "$model" \
     "$(printf 'k\342\200\213e\363\240\201\201y')"
 check "a change" clean meta set "$model" "$odd=1" --dry-run
+check "a type of the cache" clean plan "$model" --type-k "$odd"
+check "a list of contexts" clean plan "$model" --ctx "$odd"
+check "a picture that cannot be written" clean plan "$PWD/fixtures/good-llama.gguf" \
+    --plot "$odd/$odd.svg"
 check "a manifest" clean hash --check "$odd" "$model"
 
 # JSON gives every character back.

@@ -7,6 +7,7 @@
 
 #include "cli/buffer.h"
 #include "cli/commands/plan/plan.h"
+#include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report.h"
 
@@ -117,6 +118,8 @@ static bool write_picture(struct run *run, struct mf_model *model,
         return false;
     output_name_left(run, path, NULL, 0);
     report_done(run, path, "was written");
+    if (run->options->json)
+        json_str(run, "plot", str_of(path));
     return true;
 }
 

@@ -31,12 +31,18 @@ static void mixes_text(struct out *out, const struct mf_fit *fit)
     }
 }
 
-/* Of the longest context: 0 if there is none. */
-static struct amount_text context_text(uint64_t context)
+/* Of the longest context: 0 if there is none.  Where the rest of the plan is
+ * known, the type of the cache does not suit the model. */
+static struct amount_text context_text(const struct mf_fit *fit,
+                                       uint64_t context)
 {
-    struct amount_text none = { "none" };
+    struct amount_text none = { "none" }, refused = { "impossible" };
 
-    return context == 0 ? none : amount_count(context);
+    if (context == 0)
+        return none;
+    return context == MF_PLAN_UNKNOWN && fit->fits != MF_FIT_UNKNOWN
+               ? refused
+               : amount_count(context);
 }
 
 static void offload_text(struct out *out, const struct mf_fit *fit)
@@ -50,8 +56,8 @@ static void offload_text(struct out *out, const struct mf_fit *fit)
 
         out_format(out, "%17s %12s %13s %16s  %s\n",
                    number_text(each->blocks).at, amount_mib(each->host).at,
-                   amount_mib(each->devices).at, context_text(each->context).at,
-                   word(each->fits));
+                   amount_mib(each->devices).at,
+                   context_text(fit, each->context).at, word(each->fits));
     }
 }
 
@@ -62,7 +68,7 @@ static void contexts_text(struct out *out, const struct mf_fit *fit)
         const struct mf_fit_context *each = &fit->context[i];
 
         out_format(out, "%s with %s %s%s", i > 0 ? "," : "", each->type,
-                   context_text(each->context).at,
+                   context_text(fit, each->context).at,
                    each->exceeds_model ? " (*)" : "");
     }
     out_text(out, "\n");

@@ -127,8 +127,9 @@ static void settings_lines(struct run *run, const struct plan_answer *answer)
     out_format(out, "%s sequence%s", amount_count(plan->sequences).at,
                plan->sequences == 1 ? "" : "s");
     out_text(out, options->unified ? " with one cache" : "");
-    out_format(out, ", ubatch %s, keys %s, values %s\n",
-               amount_count(plan->ubatch).at, plan->type_k, plan->type_v);
+    if (amount_known(plan->ubatch))
+        out_format(out, ", ubatch %s", amount_count(plan->ubatch).at);
+    out_format(out, ", keys %s, values %s\n", plan->type_k, plan->type_v);
     out_format(out, "flash attention %s%s, window caches %s\n",
                plan->flash ? "on" : "off",
                options->flash == MF_FLASH_AUTO ? " (auto)" : "",

@@ -102,8 +102,7 @@ static bool read_facts(struct run *run, struct mf_model *model,
     for (size_t i = 0; i < sizeof(needed) / sizeof(*needed); i++)
         if (!read_fact(model, &config, needed[i].fact, needed[i].to)) {
             report_input(run, run->operand[0],
-                         "the formula needs one number for the %s, which the "
-                         "model lacks",
+                         "the formula requires %s, one number for all layers",
                          mf_fact_name(needed[i].fact));
             return false;
         }
@@ -140,8 +139,10 @@ static struct cell plan_text_of(uint64_t bytes)
 static void row(struct out *out, const char *label, const char *formula,
                 struct cell gives, struct cell plan)
 {
-    out_format(out, "%-14s %-30s %14s %14s\n", label, formula, gives.at,
-               plan.at);
+    out_format(out, "%-14s %-30s %14s", label, formula, gives.at);
+    if (*plan.at)
+        out_format(out, " %14s", plan.at);
+    out_text(out, "\n");
 }
 
 /* Working memory, the manual's overhead. */
