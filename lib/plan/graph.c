@@ -147,11 +147,10 @@ static uint64_t estimate(struct mf_planner *planner,
     return mf_plan_mul(mf_plan_mul(settings->tokens, sizeof(float)), most);
 }
 
-/* MF_PLAN_UNKNOWN: rows need metadata or tensors that are missing. */
-static uint64_t lay_out(struct mf_planner *planner,
-                        const struct mf_plan_settings *settings,
-                        const struct mf_arch_text *text, bool every_step,
-                        bool *rough)
+uint64_t mf_graph_lay_out(struct mf_planner *planner,
+                          const struct mf_plan_settings *settings,
+                          const struct mf_arch_text *text, bool every_step,
+                          bool *rough)
 {
     struct mf_graph *graph = open_graph(planner);
     uint64_t bytes = MF_PLAN_UNKNOWN;
@@ -186,7 +185,7 @@ uint64_t mf_graph_bytes(struct mf_planner *planner,
     *estimated = false;
     if (text && mf_plan_is_number(settings->tokens) &&
         mf_plan_is_number(settings->sequences))
-        bytes = lay_out(planner, settings, text, every_step, estimated);
+        bytes = mf_graph_lay_out(planner, settings, text, every_step, estimated);
     if (bytes != MF_PLAN_UNKNOWN)
         return bytes;
     *estimated = true;

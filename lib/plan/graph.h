@@ -139,7 +139,15 @@ struct mf_graph {
 
 /* ---- the whole (graph.c) ---- */
 
-/* Bytes; every_step: without leaving out what repeats, for tests. */
+/* Bytes of a graph; MF_PLAN_UNKNOWN: rows need metadata or tensors that are
+ * missing.  every_step: without leaving out what repeats, for tests.
+ * *rough: blocks of too many kinds; the last of them share a part. */
+uint64_t mf_graph_lay_out(struct mf_planner *planner,
+                          const struct mf_plan_settings *settings,
+                          const struct mf_arch_text *text, bool every_step,
+                          bool *rough);
+
+/* Bytes of the model's graph, or an estimate if it has none. */
 uint64_t mf_graph_bytes(struct mf_planner *planner,
                         const struct mf_plan_settings *settings,
                         bool every_step, bool *estimated);
