@@ -19,12 +19,10 @@ struct real_model {
 };
 
 static const struct real_model real_models[] = {
-    { "llama-2-7b", "llama", 4096, 11008, 32, 32, 32, 32000, 4096,
-      .more = "" },
+    { "llama-2-7b", "llama", 4096, 11008, 32, 32, 32, 32000, 4096, .more = "" },
     { "llama-3.1-8b", "llama", 4096, 14336, 32, 32, 8, 128256, 131072,
       .more = "" },
-    { "mistral-7b", "llama", 4096, 14336, 32, 32, 8, 32768, 32768,
-      .more = "" },
+    { "mistral-7b", "llama", 4096, 14336, 32, 32, 8, 32768, 32768, .more = "" },
     { "mixtral-8x7b", "llama", 4096, 14336, 32, 32, 8, 32000, 32768,
       .experts = 8, .used = 2, .expert_ff = 14336 },
     { "qwen2.5-7b", "qwen2", 3584, 18944, 28, 28, 4, 152064, 131072,

@@ -135,8 +135,8 @@ static void tensors_take_memory(void **state)
         uint64_t bytes = bytes_of(toys[i].rows, false);
 
         if (bytes != toys[i].units * UNIT)
-            fail_msg("%s: %u bytes, expected %u", toys[i].what,
-                     (unsigned)bytes, toys[i].units * UNIT);
+            fail_msg("%s: %u bytes, expected %u", toys[i].what, (unsigned)bytes,
+                     toys[i].units * UNIT);
         assert_int_equal(bytes, bytes_of(toys[i].rows, true));
     }
     mf_planner_close(toy);
@@ -236,7 +236,9 @@ static void check_row(struct mf_planner *planner, const struct row *row)
 
 static const struct row rows[] = {
 #define ROW(model, context, ubatch, k, v, flash, sequences, full, compute)     \
-    { model, k, v, flash, compute, context, ubatch, sequences, full }
+    {                                                                          \
+        model, k, v, flash, compute, context, ubatch, sequences, full          \
+    }
     ROW("llama-2-7b", 4096, 512, "f16", "f16", "off", 1, 0, "320.0098"),
     ROW("llama-2-7b", 1000, 128, "f16", "f16", "off", 1, 0, "30.5024"),
     ROW("llama-2-7b", 32768, 512, "q8_0", "f16", "on", 1, 0, "128.5762"),

@@ -185,7 +185,8 @@ uint64_t mf_graph_bytes(struct mf_planner *planner,
     *estimated = false;
     if (text && mf_plan_is_number(settings->tokens) &&
         mf_plan_is_number(settings->sequences))
-        bytes = mf_graph_lay_out(planner, settings, text, every_step, estimated);
+        bytes =
+            mf_graph_lay_out(planner, settings, text, every_step, estimated);
     if (bytes != MF_PLAN_UNKNOWN)
         return bytes;
     *estimated = true;
