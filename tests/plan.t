@@ -106,7 +106,7 @@ check "the largest context" says "largest context with f16 2,560," "$big" \
 check "the best mix that fits" says "F16 16.0006 13,478,576,256 12854.17 no" \
     "$big" --fit 16G
 check "of a list, the largest context" code 1 "$big" --fit 16G --ctx 2k,4k
-check "what fewer layers on devices change" says "33 266.12 14" "$big" \
+check "what fewer layers on devices change" says "33 270.14 14" "$big" \
     --fit 16G --offload 33
 
 # ---- what is not known

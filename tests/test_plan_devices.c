@@ -225,6 +225,27 @@ static void devices_share_by_their_size(void **state)
     assert_int_equal(plan.device[3].kv, 10 * GIB / 16);
 }
 
+/* The host has the inputs, and looks up the embedding. */
+static void every_device_computes_its_blocks(void **state)
+{
+    static const uint64_t one[] = { 24 * GIB }, two[] = { 24 * GIB, 12 * GIB };
+    struct mf_plan plan =
+        plan_of(LLAMA_2, &llama_2,
+                OPTIONS(.context = 8192, .flash = MF_FLASH_ON,
+                        .device_limits = one, .device_count = 1));
+
+    (void)state;
+    assert_int_equal(plan.device[0].compute, 25180160);
+    assert_int_equal(plan.device[1].compute, 101199872);
+    plan = plan_of(LLAMA_2, &llama_2,
+                   OPTIONS(.context = 8192, .flash = MF_FLASH_ON,
+                           .device_limits = two, .device_count = 2));
+    assert_int_equal(plan.device[0].compute, 25180160);
+    assert_int_equal(plan.device[1].compute, 101197824);
+    assert_int_equal(plan.device[2].compute, 101199872);
+    assert_true(plan.estimated & 1U << MF_PLAN_COMPUTE);
+}
+
 /* ---- experts, tied embeddings, missing metadata ---- */
 
 #define MIXTRAL                                                                \
@@ -315,6 +336,7 @@ int main(void)
         WITH_ENV(all_blocks_on_a_device),
         WITH_ENV(some_blocks_on_a_device),
         WITH_ENV(devices_share_by_their_size),
+        WITH_ENV(every_device_computes_its_blocks),
         WITH_ENV(experts_stay_on_the_host),
         WITH_ENV(a_tied_embedding_counts_twice),
         WITH_ENV(without_a_number_of_blocks_nothing_is_placed),

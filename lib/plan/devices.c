@@ -101,22 +101,35 @@ static bool computes(const struct mf_plan_split *split, size_t device)
     return false;
 }
 
-/* Each device that computes needs about what one that computes all does; the
- * host at least looks up the embedding. */
-static void share_compute(struct mf_planner *planner,
-                          const struct mf_plan_settings *settings,
-                          const struct mf_plan_split *split,
-                          struct mf_plan *plan)
+/* Of an architecture without a graph: each device that computes needs what one
+ * that computes all does; the host at least looks up the embedding. */
+static void estimate_compute(struct mf_planner *planner,
+                             const struct mf_plan_settings *settings,
+                             const struct mf_plan_split *split, uint64_t *bytes)
 {
-    uint64_t one = plan->line[MF_PLAN_COMPUTE];
     uint64_t embedding =
         mf_plan_mul(mf_planner_number(planner, "embd", 0), sizeof(float));
+    bool estimated;
+    uint64_t one = mf_plan_compute(planner, settings, &estimated);
 
+    for (size_t i = 0; i <= split->devices; i++)
+        bytes[i] = computes(split, i) ? one : 0;
+    if (bytes[0] == 0)
+        bytes[0] = mf_plan_mul(mf_plan_mul(embedding, settings->tokens), 2);
+}
+
+/* Always estimated: drivers of devices need room of their own, and llama.cpp
+ * may let a device compute what lies on the host. */
+static void add_compute(struct mf_planner *planner,
+                        const struct mf_plan_settings *settings,
+                        const struct mf_plan_split *split, struct mf_plan *plan)
+{
+    uint64_t bytes[1 + MF_PLAN_DEVICES];
+
+    if (!mf_plan_compute_on(planner, settings, split, bytes))
+        estimate_compute(planner, settings, split, bytes);
     for (size_t i = 0; i < plan->device_count; i++)
-        plan->device[i].compute = computes(split, i) ? one : 0;
-    if (plan->device[0].compute == 0)
-        plan->device[0].compute =
-            mf_plan_mul(mf_plan_mul(embedding, settings->tokens), 2);
+        plan->device[i].compute = bytes[i];
     plan->estimated |= UINT32_C(1) << MF_PLAN_COMPUTE;
 }
 
@@ -164,7 +177,7 @@ static void nothing_is_known(struct mf_planner *planner, struct mf_plan *plan)
 
     plan->line[MF_PLAN_WEIGHTS] =
         info->has_tensors ? info->data_size : MF_PLAN_UNKNOWN;
-    plan->mapped = MF_PLAN_UNKNOWN;
+    plan->line[MF_PLAN_COMPUTE] = plan->mapped = MF_PLAN_UNKNOWN;
     for (size_t i = 0; i < plan->device_count; i++) {
         struct mf_plan_device *device = &plan->device[i];
 
@@ -180,6 +193,7 @@ void mf_plan_devices(struct mf_planner *planner,
 {
     struct mf_plan_places places;
     const struct mf_plan_split *split = &places.split;
+    bool estimated = false;
 
     plan->line[MF_PLAN_OUTPUT] = output_bytes(planner, settings);
     mf_plan_places_of(planner, options, &places);
@@ -192,11 +206,14 @@ void mf_plan_devices(struct mf_planner *planner,
     plan->device[0].output = plan->line[MF_PLAN_OUTPUT];
     if (plan->device_count > 1) {
         add_blocks(planner, settings, split, plan);
-        share_compute(planner, settings, split, plan);
+        add_compute(planner, settings, split, plan);
     } else {
         plan->device[0].kv = plan->line[MF_PLAN_KV];
         plan->device[0].state = plan->line[MF_PLAN_STATE];
-        plan->device[0].compute = plan->line[MF_PLAN_COMPUTE];
+        plan->device[0].compute =
+            mf_plan_compute(planner, settings, &estimated);
+        if (estimated)
+            plan->estimated |= UINT32_C(1) << MF_PLAN_COMPUTE;
     }
     add_devices(plan);
 }

@@ -45,6 +45,12 @@ void mf_plan_places_of(struct mf_planner *planner,
 /* The devices that have the tensor: bits 1 << place in mf_plan.device. */
 uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name);
 
+/* What each of mf_plan.device needs while tokens are computed (graph.c); false
+ * if the architecture's graph is not known. */
+bool mf_plan_compute_on(struct mf_planner *planner,
+                        const struct mf_plan_settings *settings,
+                        const struct mf_plan_split *split, uint64_t *bytes);
+
 /* Adds the size of each tensor to the weights of the devices that have it. */
 void mf_plan_weights(struct mf_planner *planner,
                      const struct mf_plan_places *places, struct mf_plan *plan);

@@ -3,6 +3,7 @@
  * graph.c - what lives while tokens are computed
  */
 #include "lib/plan/graph.h"
+#include "lib/plan/devices.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -147,30 +148,44 @@ static uint64_t estimate(struct mf_planner *planner,
     return mf_plan_mul(mf_plan_mul(settings->tokens, sizeof(float)), most);
 }
 
-uint64_t mf_graph_lay_out(struct mf_planner *planner,
-                          const struct mf_plan_settings *settings,
-                          const struct mf_arch_text *text, bool every_step,
-                          bool *rough)
+/* bytes: of each device, or if split is NULL of one that has it all; they stay
+ * as they are if rows need metadata or tensors that are missing. */
+static void lay_out(struct mf_planner *planner,
+                    const struct mf_plan_settings *settings,
+                    const struct mf_arch_text *text, bool every_step,
+                    const struct mf_plan_split *split, uint64_t *bytes,
+                    bool *rough)
 {
     struct mf_graph *graph = open_graph(planner);
-    uint64_t bytes = MF_PLAN_UNKNOWN;
     size_t lets;
 
     if (!graph)
-        return bytes;
+        return;
     lets = graph->run->let_count;
     graph->every_step = every_step;
     if (!graph->failed) {
         add_numbers(graph, settings);
         forget_values(graph->run);
         mf_graph_build(graph, text);
-        if (!graph->failed && !graph->unknown)
-            bytes = mf_graph_place(graph);
+        if (!graph->failed && !graph->unknown && split)
+            mf_graph_place_on_all(graph, split, bytes);
+        else if (!graph->failed && !graph->unknown)
+            *bytes = mf_graph_place(graph);
         remove_numbers(graph, lets);
         forget_values(graph->run);
     }
     *rough = graph->rough;
     close_graph(graph);
+}
+
+uint64_t mf_graph_lay_out(struct mf_planner *planner,
+                          const struct mf_plan_settings *settings,
+                          const struct mf_arch_text *text, bool every_step,
+                          bool *rough)
+{
+    uint64_t bytes = MF_PLAN_UNKNOWN;
+
+    lay_out(planner, settings, text, every_step, NULL, &bytes, rough);
     return bytes;
 }
 
@@ -198,4 +213,23 @@ uint64_t mf_plan_compute(struct mf_planner *planner,
                          bool *estimated)
 {
     return mf_graph_bytes(planner, settings, false, estimated);
+}
+
+bool mf_plan_compute_on(struct mf_planner *planner,
+                        const struct mf_plan_settings *settings,
+                        const struct mf_plan_split *split, uint64_t *bytes)
+{
+    const struct mf_arch_text *text =
+        mf_graph_text(mf_planner_rows(planner)->name);
+    bool rough;
+
+    for (size_t i = 0; i <= split->devices; i++)
+        bytes[i] = MF_PLAN_UNKNOWN;
+    if (text && mf_plan_is_number(settings->tokens) &&
+        mf_plan_is_number(settings->sequences))
+        lay_out(planner, settings, text, true, split, bytes, &rough);
+    for (size_t i = 0; i <= split->devices; i++)
+        if (bytes[i] == MF_PLAN_UNKNOWN)
+            return false;
+    return true;
 }

@@ -198,9 +198,10 @@ uint64_t mf_graph_kind(struct mf_graph *graph, uint64_t end);
 /* Bytes of all nodes, if each step is computed after the one before it. */
 uint64_t mf_graph_place(struct mf_graph *graph);
 
-/* The same on one of several devices. */
-uint64_t mf_graph_place_on(struct mf_graph *graph, const uint8_t *where,
-                           uint8_t device);
+/* The same on each of several devices (spread.c). */
+struct mf_plan_split;
+void mf_graph_place_on_all(struct mf_graph *graph,
+                           const struct mf_plan_split *split, uint64_t *bytes);
 
 /* Lays a graph out: its parts and steps. */
 void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text);

@@ -11,12 +11,8 @@
  *   else reads: no view, and neither an input of others nor an output.
  * - When the last reader of a tensor is done, and all its views are, its place
  *   is a hole.  Outputs keep theirs.
- *
- * Blocks that are alike and find the same memory do the same with it.  So
- * when a step begins like an earlier one, and what comes is what came then, it
- * is left out: 80 blocks are placed in the time of five.
  */
-#include "lib/plan/graph.h"
+#include "lib/plan/place.h"
 
 #include <assert.h>
 #include <string.h>
@@ -33,7 +29,7 @@ static void remove_hole(struct mf_graph *graph, size_t at)
 }
 
 /* Takes memory out of the smallest hole that fits; the last one is endless. */
-static uint64_t take(struct mf_graph *graph, uint64_t size)
+uint64_t mf_place_take(struct mf_graph *graph, uint64_t size)
 {
     struct mf_graph_hole *hole;
     size_t best = graph->hole_count - 1;
@@ -101,7 +97,7 @@ static void give(struct mf_graph *graph, uint64_t at, uint64_t size)
 /* ---- tensors of this step, and those of earlier ones ---- */
 
 /* The tensor at an index of a part: a shared name stands for a record. */
-static struct mf_graph_node *node_at(struct mf_graph *graph, uint16_t index)
+struct mf_graph_node *mf_place_node(struct mf_graph *graph, uint16_t index)
 {
     if (index < MF_GRAPH_SHARED)
         return graph->record_of[index] == MF_GRAPH_NONE
@@ -126,34 +122,36 @@ static struct mf_graph_node *root_of(struct mf_graph *graph,
         return NULL;
     if (is_record(graph, view))
         return &graph->record[view->root];
-    root = node_at(graph, view->root);
+    root = mf_place_node(graph, view->root);
     return root && root->view ? root_of(graph, root) : root;
 }
 
 /* ---- how often a shared name will be read ---- */
 
-struct use {
-    uint32_t children, views;
-};
-
-/* From the step on, until a part gives the name another tensor. */
-static struct use future(const struct mf_graph *graph, size_t name, size_t step)
+struct mf_place_use mf_place_future(const struct mf_graph *graph, size_t name,
+                                    size_t step)
 {
-    struct use out = { 0, 0 };
+    struct mf_place_use out = { 0, 0 };
+    uint32_t sent = 0; /* devices that have a copy */
 
     for (; step < graph->step_count; step++) {
         const struct mf_graph_part *part = &graph->part[graph->step[step]];
 
-        out.children += part->child[name];
-        out.views += part->view[name];
+        if (!graph->where || graph->where[step] == graph->device) {
+            out.children += part->child[name];
+            out.views += part->view[name];
+        } else if (part->child[name] && !(sent >> graph->where[step] & 1)) {
+            sent |= UINT32_C(1) << graph->where[step];
+            out.children++;
+        }
         if (part->gives[name] != MF_GRAPH_NONE)
             break;
     }
     return out;
 }
 
-static void add_use(struct mf_graph *graph, struct mf_graph_node *node,
-                    struct use use)
+void mf_place_add_use(struct mf_graph *graph, struct mf_graph_node *node,
+                      struct mf_place_use use)
 {
     struct mf_graph_node *root = node->view ? root_of(graph, node) : node;
 
@@ -175,7 +173,7 @@ static struct mf_graph_node *reusable(struct mf_graph *graph,
                                       const struct mf_graph_node *node)
 {
     for (unsigned i = 0; i < node->source_count; i++) {
-        struct mf_graph_node *source = node_at(graph, node->source[i]);
+        struct mf_graph_node *source = mf_place_node(graph, node->source[i]);
 
         if (source && source->allocated && !source->view && !source->output &&
             source->children == 1 && source->views == 0 &&
@@ -196,7 +194,7 @@ static void allocate(struct mf_graph *graph, struct mf_graph_node *node)
         node->at = source->at;
         source->allocated = false;
     } else
-        node->at = take(graph, node->bytes);
+        node->at = mf_place_take(graph, node->bytes);
     node->allocated = true;
 }
 
@@ -209,7 +207,7 @@ static void release(struct mf_graph *graph, struct mf_graph_node *node)
 }
 
 /* One reader of the tensor is done. */
-static void leave(struct mf_graph *graph, struct mf_graph_node *node)
+void mf_place_leave(struct mf_graph *graph, struct mf_graph_node *node)
 {
     struct mf_graph_node *root;
 
@@ -249,13 +247,13 @@ static void count_uses(struct mf_graph *graph, const struct mf_graph_part *part,
     }
     for (size_t name = 0; name < graph->shared_count; name++)
         if (part->gives[name] != MF_GRAPH_NONE)
-            add_use(graph, node_at(graph, part->gives[name]),
-                    future(graph, name, step + 1));
+            mf_place_add_use(graph, mf_place_node(graph, part->gives[name]),
+                             mf_place_future(graph, name, step + 1));
 }
 
 /* ---- records ---- */
 
-static uint16_t free_record(uint64_t taken)
+uint16_t mf_place_free_record(uint64_t taken)
 {
     uint16_t i = 0;
 
@@ -275,13 +273,13 @@ static uint64_t bit(uint16_t record)
 static uint16_t keep(struct mf_graph *graph, uint16_t index, uint16_t *made,
                      uint64_t *taken)
 {
-    struct mf_graph_node *node = node_at(graph, index), *root;
+    struct mf_graph_node *node = mf_place_node(graph, index), *root;
     uint16_t record;
 
     for (uint16_t i = 0; i < 2 * MF_GRAPH_SHARED; i++)
         if (made[i] == index)
             return i;
-    record = free_record(*taken);
+    record = mf_place_free_record(*taken);
     *taken |= bit(record);
     made[record] = index;
     graph->record[record] = *node;
@@ -295,7 +293,7 @@ static uint16_t keep(struct mf_graph *graph, uint16_t index, uint16_t *made,
     return record;
 }
 
-static uint64_t taken_records(const struct mf_graph *graph)
+uint64_t mf_place_taken_records(const struct mf_graph *graph)
 {
     uint64_t taken = 0;
 
@@ -316,7 +314,7 @@ static uint64_t taken_records(const struct mf_graph *graph)
 static void hand_on(struct mf_graph *graph, const struct mf_graph_part *part)
 {
     uint16_t next[MF_GRAPH_SHARED], made[2 * MF_GRAPH_SHARED];
-    uint64_t taken = taken_records(graph);
+    uint64_t taken = mf_place_taken_records(graph);
 
     memcpy(next, graph->record_of, sizeof(next));
     memset(made, 0xff, sizeof(made));
@@ -331,7 +329,7 @@ static void hand_on(struct mf_graph *graph, const struct mf_graph_part *part)
     memcpy(graph->record_of, next, sizeof(next));
 }
 
-static void place_step(struct mf_graph *graph, size_t step)
+void mf_place_step(struct mf_graph *graph, size_t step)
 {
     const struct mf_graph_part *part = &graph->part[graph->step[step]];
 
@@ -342,123 +340,30 @@ static void place_step(struct mf_graph *graph, size_t step)
 
         allocate(graph, node);
         for (unsigned j = 0; j < node->source_count; j++) {
-            struct mf_graph_node *source = node_at(graph, node->source[j]);
+            struct mf_graph_node *source =
+                mf_place_node(graph, node->source[j]);
 
             if (source)
-                leave(graph, source);
+                mf_place_leave(graph, source);
         }
     }
     hand_on(graph, part);
 }
 
-/* ---- steps that begin alike ---- */
+/* ---- inputs ---- */
 
-static uint64_t mix(uint64_t hash, uint64_t number)
+void mf_place_begin(struct mf_graph *graph)
 {
-    hash = (hash ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
-/* The memory as a step finds it. */
-static uint64_t state(const struct mf_graph *graph)
-{
-    uint64_t hash = 1;
-
-    for (size_t i = 0; i < graph->hole_count; i++)
-        hash = mix(mix(hash, graph->hole[i].at), graph->hole[i].size);
-    for (size_t name = 0; name < graph->shared_count; name++) {
-        uint16_t at = graph->record_of[name];
-        const struct mf_graph_node *record = &graph->record[at];
-
-        if (at == MF_GRAPH_NONE)
-            continue;
-        hash = mix(mix(hash, record->at), record->allocated);
-        hash = mix(hash, record->view && record->root != MF_GRAPH_NONE
-                             ? graph->record[record->root].at
-                             : 0);
-        for (size_t other = 0; other < name; other++)
-            if (graph->record_of[other] == at)
-                hash = mix(hash, other);
-    }
-    return hash;
-}
-
-/* Whether the parts from one step on, up to and with the one after `period`,
- * are those from another step on. */
-static bool repeats(const struct mf_graph *graph, size_t from, size_t step,
-                    size_t period)
-{
-    if (step + period >= graph->step_count)
-        return false;
-    return memcmp(&graph->step[from], &graph->step[step],
-                  (period + 1) * sizeof(*graph->step)) == 0;
-}
-
-/* Whether a name that these steps do not set is read for the last
- * time in them. */
-static bool ends(const struct mf_graph *graph, size_t from, size_t to)
-{
-    for (size_t name = 0; name < graph->shared_count; name++) {
-        struct use before = future(graph, name, from),
-                   after = future(graph, name, to);
-        bool given = false;
-
-        for (size_t step = from; step < to; step++)
-            given = given ||
-                    graph->part[graph->step[step]].gives[name] != MF_GRAPH_NONE;
-        if (!given && before.children + before.views > 0 &&
-            after.children + after.views == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Makes what is left to be read of each record right, after steps were left
- * out.  A view that nobody reads keeps its root for ever: that stays so. */
-static void pass_over(struct mf_graph *graph, size_t from, size_t to)
-{
-    for (int sign = -1; sign <= 1; sign += 2)
-        for (size_t name = 0; name < graph->shared_count; name++) {
-            struct mf_graph_node *record = node_at(graph, (uint16_t)name);
-            struct use use = future(graph, name, sign < 0 ? from : to);
-
-            if (!record)
-                continue;
-            if (sign < 0)
-                use = (struct use){ 0 - use.children, 0 - use.views };
-            add_use(graph, record, use);
-        }
-}
-
-/* The step to go on with: this one, or a later one that finds the same
- * memory. */
-static size_t next_step(struct mf_graph *graph, size_t step)
-{
-    uint64_t now = state(graph);
-    size_t begin = step;
-
-    for (size_t period = 1; period < MF_GRAPH_PAST && period <= step; period++)
-        if (graph->past[(step - period) % MF_GRAPH_PAST] == now &&
-            repeats(graph, step - period, step, period)) {
-            while (repeats(graph, begin - period, step, period) &&
-                   !ends(graph, step, step + period))
-                step += period;
-            break;
-        }
-    if (step > begin) {
-        pass_over(graph, begin, step);
-        memset(graph->past, 0, sizeof(graph->past));
-    }
-    graph->past[step % MF_GRAPH_PAST] = now;
-    return step;
-}
-
-/* ---- the whole graph ---- */
-
-static void place_inputs(struct mf_graph *graph)
-{
+    graph->hole[0] = (struct mf_graph_hole){ 0, ENDLESS };
+    graph->hole_count = 1;
+    graph->most = 0;
+    memset(graph->past, 0, sizeof(graph->past));
     memset(graph->record_of, 0xff, sizeof(graph->record_of));
     memset(graph->record, 0, sizeof(graph->record));
+}
+
+void mf_place_inputs(struct mf_graph *graph)
+{
     for (size_t i = 0; i < graph->leaf_count; i++) {
         uint16_t name = graph->leaf[i];
         struct mf_graph_node *record = &graph->record[name];
@@ -466,24 +371,7 @@ static void place_inputs(struct mf_graph *graph)
         *record = graph->node[name];
         graph->record_of[name] = name;
         record->children = record->views = 0;
-        add_use(graph, record, future(graph, name, 0));
+        mf_place_add_use(graph, record, mf_place_future(graph, name, 0));
         allocate(graph, record);
     }
-}
-
-uint64_t mf_graph_place(struct mf_graph *graph)
-{
-    graph->hole[0] = (struct mf_graph_hole){ 0, ENDLESS };
-    graph->hole_count = 1;
-    graph->most = 0;
-    memset(graph->past, 0, sizeof(graph->past));
-    place_inputs(graph);
-    for (size_t step = 0; step < graph->step_count; step++) {
-        if (!graph->every_step)
-            step = next_step(graph, step);
-        place_step(graph, step);
-        if (graph->unknown || graph->most == MF_PLAN_HUGE)
-            break;
-    }
-    return graph->unknown ? MF_PLAN_UNKNOWN : graph->most;
 }

@@ -59,17 +59,12 @@ enum mf_status mf_plan_with(struct mf_planner *planner,
 {
     struct mf_plan_settings settings;
     enum mf_status status = mf_plan_settings_of(planner, options, &settings);
-    bool estimated = false;
 
     if (status != MF_OK)
         return status;
     memset(out, 0, sizeof(*out));
     put_settings(planner, &settings, out);
     mf_plan_caches(planner, &settings, out);
-    out->line[MF_PLAN_COMPUTE] =
-        mf_plan_compute(planner, &settings, &estimated);
-    if (estimated)
-        out->estimated |= UINT32_C(1) << MF_PLAN_COMPUTE;
     mf_plan_devices(planner, options, &settings, out);
     put_sums(planner, out);
     return MF_OK;

@@ -150,8 +150,8 @@ uint64_t mf_plan_compute(struct mf_planner *planner,
 
 /* ---- what is where (devices.c) ---- */
 
-/* Fills in the weights, the output buffer, what is mapped and the devices; the
- * other lines are there. */
+/* Fills in the weights, what computing takes, the output buffer, what is mapped
+ * and the devices; caches and states are there. */
 void mf_plan_devices(struct mf_planner *planner,
                      const struct mf_plan_options *options,
                      const struct mf_plan_settings *settings,
