@@ -24,6 +24,32 @@ bool plan_compute(struct run *run, struct mf_model *model,
     return false;
 }
 
+uint64_t plan_limit(const struct plan_request *request,
+                    const struct mf_plan *plan, size_t device)
+{
+    const struct mf_plan_options *options = &request->options;
+    bool one_device = options->offloaded && options->device_count == 0;
+
+    /* SIZE is that of the host, or of the only device. */
+    return request->fits && device == (one_device ? 1 : 0)
+               ? request->limit
+               : plan->device[device].limit;
+}
+
+bool plan_fits(const struct plan_request *request, const struct mf_plan *plan)
+{
+    uint64_t margin = request->fits ? request->margin : 0;
+
+    for (size_t i = 0; i < plan->device_count; i++) {
+        uint64_t limit = plan_limit(request, plan, i);
+
+        if (limit > 0 &&
+            (limit < margin || plan->device[i].total > limit - margin))
+            return false;
+    }
+    return true;
+}
+
 bool plan_fit(struct run *run, struct mf_model *model,
               struct plan_answer *answer)
 {

@@ -35,14 +35,29 @@ static void choose_contexts(const struct plan_answer *answer,
         picture->context[picture->points++] = most;
 }
 
+/* Bytes of all that has a limit, or else of everything. */
+static double bytes_of(const struct plan_request *request,
+                       const struct mf_plan *plan, double *limit)
+{
+    double bytes = 0;
+
+    *limit = 0;
+    for (size_t i = 0; i < plan->device_count; i++)
+        if (plan_limit(request, plan, i) > 0) {
+            bytes += (double)plan->device[i].total;
+            *limit += (double)plan_limit(request, plan, i);
+        }
+    return *limit > 0 ? bytes : (double)plan->total;
+}
+
 /* Adds the curve of these types, unless they do not suit the model; false after
  * a report. */
 static bool add_curve(struct run *run, struct mf_model *model,
-                      const struct mf_plan_options *given, const char *type_k,
+                      const struct plan_request *request, const char *type_k,
                       const char *type_v, struct picture *picture)
 {
     struct curve *curve = &picture->curve[picture->curve_count];
-    struct mf_plan_options options = *given;
+    struct mf_plan_options options = request->options;
     bool same = strcmp(type_k, type_v) == 0;
     static struct mf_plan plan;
 
@@ -56,7 +71,7 @@ static bool add_curve(struct run *run, struct mf_model *model,
             return false;
         if (!amount_known(plan.total))
             return true;
-        curve->bytes[i] = (double)plan.total;
+        curve->bytes[i] = bytes_of(request, &plan, &picture->limit);
     }
     picture->curve_count++;
     return true;
@@ -84,7 +99,6 @@ static bool compute_all(struct run *run, struct mf_model *model,
                         struct picture *picture)
 {
     static const char *const types[] = { "f16", "q8_0", "q4_0" };
-    const struct mf_plan_options *options = &answer->request->options;
     const struct mf_plan *plan = &answer->plan[0];
     bool listed = false;
 
@@ -94,13 +108,14 @@ static bool compute_all(struct run *run, struct mf_model *model,
 
         listed = listed || asked;
         /* Quantized values need flash attention. */
-        if (i > 0 && options->flash == MF_FLASH_OFF)
+        if (i > 0 && answer->request->options.flash == MF_FLASH_OFF)
             continue;
-        if (!add_curve(run, model, options, types[i], types[i], picture))
+        if (!add_curve(run, model, answer->request, types[i], types[i],
+                       picture))
             return false;
     }
-    return listed ||
-           add_curve(run, model, options, plan->type_k, plan->type_v, picture);
+    return listed || add_curve(run, model, answer->request, plan->type_k,
+                               plan->type_v, picture);
 }
 
 static bool write_picture(struct run *run, struct mf_model *model,
@@ -148,7 +163,6 @@ bool plot_write(struct run *run, struct mf_model *model,
 
     picture = (struct picture){
         .title = str_of(slash && slash[1] ? slash + 1 : path),
-        .limit = request->fits ? (double)request->limit : 0,
         .asked = request->context[0] > 0 ? (double)answer->plan[0].context : 0,
     };
     if (!is_known(run, answer))

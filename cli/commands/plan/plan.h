@@ -70,6 +70,14 @@ void amount_json(struct run *run, const char *key, uint64_t amount);
 bool plan_compute(struct run *run, struct mf_model *model,
                   const struct mf_plan_options *options, struct mf_plan *out);
 
+/* The limit of a device of the plan, 0 the host; 0: none. */
+uint64_t plan_limit(const struct plan_request *request,
+                    const struct mf_plan *plan, size_t device);
+
+/* Whether everything fits below its limit, less the margin of --fit; a plan
+ * that is not known does not. */
+bool plan_fits(const struct plan_request *request, const struct mf_plan *plan);
+
 /* Answers --fit for the largest of the contexts, and sets the exit code; false
  * after a report. */
 bool plan_fit(struct run *run, struct mf_model *model,

@@ -138,50 +138,59 @@ static void settings_lines(struct run *run, const struct plan_answer *answer)
 
 /* ---- devices ---- */
 
-static void device_row(struct out *out, const struct mf_plan_device *device)
+/* A block for each, without lines of 0; shares are of everything. */
+static void device_blocks(struct out *out, const struct mf_plan *plan)
 {
-    const uint64_t numbers[] = {
-        device->weights, device->kv,     device->state,
-        device->compute, device->output, device->total
-    };
+    for (size_t i = 0; i < plan->device_count; i++) {
+        const struct mf_plan_device *device = &plan->device[i];
+        const struct {
+            const char *label;
+            uint64_t bytes;
+        } lines[] = { { "  weights", device->weights },
+                      { "  kv cache", device->kv },
+                      { "  state", device->state },
+                      { "  compute", device->compute },
+                      { "  output", device->output } };
 
-    out_format(out, "%-8s", device->name);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-        out_format(out, " %9s", amount_mib(numbers[i]).at);
-    if (device->limit > 0)
-        out_format(out, " %9s", amount_mib(device->limit).at);
-    out_text(out, "\n");
+        line_text(out, device->name, device->total, plan->total, "");
+        for (size_t j = 0; j < sizeof(lines) / sizeof(*lines); j++)
+            if (lines[j].bytes > 0)
+                line_text(out, lines[j].label, lines[j].bytes, plan->total, "");
+    }
 }
 
-/* Whether the limit leaves room for it, and for the margin. */
-static bool fits_device(const struct mf_plan_device *device, uint64_t margin)
+/* Whether it fits below the limit, less the margin of --fit. */
+static void limit_line(struct out *out, const struct mf_plan_device *device,
+                       uint64_t limit, uint64_t margin)
 {
-    return device->limit == 0 || !amount_known(device->total) ||
-           (device->limit >= margin && device->total <= device->limit - margin);
+    uint64_t total = device->total, room = limit > margin ? limit - margin : 0;
+
+    out_format(out, "%s: ", device->name);
+    if (!amount_known(total)) {
+        out_text(out, "not known whether it fits\n");
+        return;
+    }
+    out_bold(out, total <= room ? "fits" : "does not fit");
+    out_format(out, ", %s of %s MiB, %s %s\n", amount_mib(total).at,
+               amount_mib(room).at,
+               amount_mib(total <= room ? room - total : total - room).at,
+               total <= room ? "left" : "too much");
 }
 
 static void device_lines(struct run *run, const struct plan_answer *answer,
                          const struct mf_plan *plan)
 {
-    uint64_t margin = answer->fits ? answer->fit.margin : 0;
-    struct out *out = &run->out;
+    uint64_t margin = answer->request->fits ? answer->request->margin : 0;
 
     if (plan->device_count < 2)
         return;
-    out_text(out, "\nMiB        weights        kv     state   compute    "
-                  "output     total     limit\n");
-    for (size_t i = 0; i < plan->device_count; i++)
-        device_row(out, &plan->device[i]);
+    out_text(&run->out, "\n");
+    device_blocks(&run->out, plan);
     for (size_t i = 0; i < plan->device_count; i++) {
-        const struct mf_plan_device *device = &plan->device[i];
+        uint64_t limit = plan_limit(answer->request, plan, i);
 
-        if (fits_device(device, margin))
-            continue;
-        out_format(out, "%s: ", device->name);
-        out_bold(out, "does not fit");
-        out_format(out, ", %s MiB too much%s\n",
-                   amount_mib(device->total - device->limit + margin).at,
-                   margin > 0 ? " with the margin" : "");
+        if (limit > 0)
+            limit_line(&run->out, &plan->device[i], limit, margin);
     }
 }
 
@@ -193,12 +202,13 @@ static void contexts_table(struct run *run, const struct plan_answer *answer)
 
     if (answer->count < 2)
         return;
-    out_text(out, "\n   context      weights          kv      state     "
-                  "compute   output        total\n");
+    out_format(out, "\n%10s %11s %11s %9s %10s %7s %11s%s\n", "context",
+               "weights", "kv", "state", "compute", "output", "total",
+               answer->fits ? "  fits" : "");
     for (size_t i = 0; i < answer->count; i++) {
         const struct mf_plan *plan = &answer->plan[i];
 
-        out_format(out, "%10s %12s %11s %10s %11s %8s %12s\n",
+        out_format(out, "%10s %11s %11s %9s %10s %7s %11s",
                    amount_count(plan->context).at,
                    amount_mib(plan->line[MF_PLAN_WEIGHTS]).at,
                    amount_mib(plan->line[MF_PLAN_KV]).at,
@@ -206,6 +216,9 @@ static void contexts_table(struct run *run, const struct plan_answer *answer)
                    amount_mib(plan->line[MF_PLAN_COMPUTE]).at,
                    amount_mib(plan->line[MF_PLAN_OUTPUT]).at,
                    amount_mib(plan->total).at);
+        if (answer->fits)
+            out_text(out, plan_fits(answer->request, plan) ? "  yes" : "  no");
+        out_text(out, "\n");
     }
 }
 
