@@ -81,6 +81,8 @@ static void add_numbers(struct mf_graph *graph,
     add_number(graph, "v_most", graph->kinds->v_most);
     add_number(graph, "small_k", mf_type_is_quantized(settings->type_k));
     add_number(graph, "small_v", mf_type_is_quantized(settings->type_v));
+    add_number(graph, "wide_k", settings->type_k == MF_TYPE_F32);
+    add_number(graph, "wide_v", settings->type_v == MF_TYPE_F32);
     add_let(graph, "cells", "swa ? cells_swa : cells_full");
     add_let(graph, "turn_k",
             "small_k && at(0, head_k) % 64 == 0 ? " ROTATION("head_k") " : 0");
@@ -163,6 +165,8 @@ static void lay_out(struct mf_planner *planner,
         return;
     lets = graph->run->let_count;
     graph->every_step = every_step;
+    graph->type_k = settings->type_k;
+    graph->type_v = settings->type_v;
     if (!graph->failed) {
         add_numbers(graph, settings);
         forget_values(graph->run);

@@ -36,7 +36,7 @@
 #define MF_GRAPH_PARTS_MAX 64   /* different blocks */
 #define MF_GRAPH_STEPS_MAX (MF_ARCH_BLOCKS_MAX + 16)
 #define MF_GRAPH_VARY_MAX  8
-#define MF_GRAPH_NUMBERS   14
+#define MF_GRAPH_NUMBERS   16
 #define MF_GRAPH_HOLES_MAX 128 /* free pieces of memory between tensors */
 #define MF_GRAPH_PAST                                                          \
     64 /* steps among which one is looked for that                             \
@@ -97,6 +97,7 @@ struct mf_graph {
     const struct mf_graph_kinds *kinds;
     char number[MF_GRAPH_NUMBERS][21]; /* texts of `let` rows */
     size_t let_count;
+    enum mf_type type_k, type_v; /* of caches */
     bool unknown; /* a number or tensor that is needed is missing */
     bool failed;  /* memory was refused */
     bool rough;   /* it has more different parts than are kept */

@@ -178,8 +178,10 @@ uint16_t mf_graph_add(struct mf_graph *graph, enum mf_type type,
     node->type = (uint8_t)type;
     node->root = MF_GRAPH_NONE;
     node->whole = true;
-    node->bytes = mf_plan_round(mf_plan_mul(product(dim), mf_types[type].bytes),
-                                MF_GRAPH_ALIGNMENT);
+    node->bytes = mf_plan_round(
+        mf_plan_mul(mf_plan_div(product(dim), mf_types[type].block),
+                    mf_types[type].bytes),
+        MF_GRAPH_ALIGNMENT);
     if (node->bytes == MF_PLAN_UNKNOWN)
         graph->unknown = true;
     return (uint16_t)graph->node_count++;

@@ -70,9 +70,15 @@ static bool take_type(struct mf_graph *graph, struct mf_str word,
             *out = types[i];
             return true;
         }
-    if (!mf_str_is(word, "masks"))
+    if (mf_str_is(word, "masks"))
+        *out =
+            mf_graph_number(graph, str("flash_on")) ? MF_TYPE_F16 : MF_TYPE_F32;
+    else if (mf_str_is(word, "keys"))
+        *out = graph->type_k;
+    else if (mf_str_is(word, "values"))
+        *out = graph->type_v;
+    else
         return false;
-    *out = mf_graph_number(graph, str("flash_on")) ? MF_TYPE_F16 : MF_TYPE_F32;
     return true;
 }
 
