@@ -118,4 +118,20 @@ static inline struct mf_model *open_header(const char *arch, const char *keys)
     return open_image();
 }
 
+#define OPTIONS(...)                                                           \
+    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
+                                      __VA_ARGS__ })
+
+static inline struct mf_plan plan_header(const char *arch, const char *keys,
+                                         const struct mf_plan_options *options)
+{
+    struct mf_model *model = open_header(arch, keys);
+    struct mf_plan plan;
+
+    if (mf_plan(model, options, &plan) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    mf_model_close(model);
+    return plan;
+}
+
 #endif

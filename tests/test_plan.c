@@ -7,22 +7,6 @@
 
 #include "tests/plan_image.h"
 
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
-
-static struct mf_plan plan_of(const char *arch, const char *keys,
-                              const struct mf_plan_options *options)
-{
-    struct mf_model *model = open_header(arch, keys);
-    struct mf_plan plan;
-
-    if (mf_plan(model, options, &plan) != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    mf_model_close(model);
-    return plan;
-}
-
 static double mib(uint64_t bytes)
 {
     return (double)bytes / (1024 * 1024);
@@ -51,7 +35,7 @@ static void log_text(const struct mf_plan *plan, char *out, size_t room)
 static void logs(const char *arch, const char *keys,
                  const struct mf_plan_options *options, const char *expected)
 {
-    struct mf_plan plan = plan_of(arch, keys, options);
+    struct mf_plan plan = plan_header(arch, keys, options);
     char text[512];
 
     log_text(&plan, text, sizeof(text));
@@ -123,20 +107,20 @@ static void a_shorter_context_saves(void **state)
     uint64_t full, less;
 
     (void)state;
-    less = plan_of("qwen3moe", QWEN_3_MOE, OPTIONS(.context = 4096))
+    less = plan_header("qwen3moe", QWEN_3_MOE, OPTIONS(.context = 4096))
                .line[MF_PLAN_KV];
-    full = plan_of("qwen3moe", QWEN_3_MOE, NULL).line[MF_PLAN_KV];
+    full = plan_header("qwen3moe", QWEN_3_MOE, NULL).line[MF_PLAN_KV];
     assert_int_equal(less, UINT64_C(384) << 20);
     assert_int_equal(full - less, UINT64_C(3456) << 20);
-    assert_int_equal(
-        plan_of("llama", LLAMA_3, OPTIONS(.context = 4096)).line[MF_PLAN_KV],
-        8 * plan_of("llama", LLAMA_3, OPTIONS(.context = 512))
-                .line[MF_PLAN_KV]);
+    assert_int_equal(plan_header("llama", LLAMA_3, OPTIONS(.context = 4096))
+                         .line[MF_PLAN_KV],
+                     8 * plan_header("llama", LLAMA_3, OPTIONS(.context = 512))
+                             .line[MF_PLAN_KV]);
     /* A quarter of what 32 heads for keys would take. */
-    assert_int_equal(
-        4 * plan_of("llama", LLAMA_3, OPTIONS(.context = 4096))
-                .line[MF_PLAN_KV],
-        plan_of("llama", LLAMA_2, OPTIONS(.context = 4096)).line[MF_PLAN_KV]);
+    assert_int_equal(4 * plan_header("llama", LLAMA_3, OPTIONS(.context = 4096))
+                             .line[MF_PLAN_KV],
+                     plan_header("llama", LLAMA_2, OPTIONS(.context = 4096))
+                         .line[MF_PLAN_KV]);
 }
 
 /* ---- windows ---- */

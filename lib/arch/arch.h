@@ -115,6 +115,11 @@ bool mf_arch_value(struct mf_arch_run *run, const char *name, uint64_t block,
 /* Whether the file has a key of the rows, of the right type. */
 bool mf_arch_has_key(const struct mf_arch_run *run, const char *name);
 
+/* From now on numbers that depend on the key are unknown, if it is an array
+ * of fewer or more elements. */
+void mf_arch_expect_count(struct mf_arch_run *run, const char *name,
+                          uint64_t least, uint64_t most);
+
 /* Whether a key of the rows is one number, and 0, or is missing and counts as
  * 0. */
 bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name);

@@ -114,16 +114,17 @@ static const struct mf_record *take_tensor(struct parser *parser, char sign)
     return parser->live ? mf_arch_tensor(parser->run, pattern) : NULL;
 }
 
-/* Whether the file has a key.  One with a fault is no reason to take another
- * number instead: then a number is unknown, where numbers are what is asked
- * for. */
-static struct mf_arch_number is_set(struct parser *parser)
+/* Whether the file has a key: set(KEY), or how many elements it has: len(KEY).
+ * One with a fault is no reason to take another number instead: then a number
+ * is unknown, where numbers are what is asked for. */
+static struct mf_arch_number about_key(struct parser *parser, bool length)
 {
     const struct mf_arch_key *key = take_key(parser);
     struct mf_arch_run *run = parser->run;
 
-    if (!run->quiet || key->fault == MF_ARCH_SOUND)
-        return number(key->present);
+    if (!run->quiet || key->fault == MF_ARCH_SOUND ||
+        (key->fault == MF_ARCH_MISSING && !length))
+        return number(length ? (int64_t)key->count : key->present);
     if (parser->live && !run->culprit)
         run->culprit = key;
     return unknown;
@@ -288,12 +289,8 @@ static struct mf_arch_number call(struct parser *parser, struct mf_str name)
         return extreme(parser, name.at[1] == 'a');
     if (mf_str_is(name, "has"))
         return number(take_tensor(parser, ')') != NULL);
-    if (mf_str_is(name, "set"))
-        out = is_set(parser);
-    else {
-        assert(mf_str_is(name, "len"));
-        out = number((int64_t)take_key(parser)->count);
-    }
+    assert(mf_str_is(name, "set") || mf_str_is(name, "len"));
+    out = about_key(parser, *name.at == 'l');
     expect(parser, ")");
     return out;
 }

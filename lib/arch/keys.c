@@ -257,6 +257,9 @@ static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
     if (meta->type != type->base->scalar) {
         note_type(run, meta, type);
         key->fault = MF_ARCH_TYPE;
+        if (meta->type == MF_VALUE_I8 || meta->type == MF_VALUE_I16 ||
+            meta->type == MF_VALUE_I32 || meta->type == MF_VALUE_I64)
+            key->number.value = meta->number.i64;
         return;
     }
     key->present = true;
@@ -369,9 +372,10 @@ void mf_arch_read_key(struct mf_arch_run *run, struct mf_str row)
         (type.single || type.base->scalar == MF_VALUE_ARRAY ||
          meta.type == MF_VALUE_ARRAY))
         read_meta(run, at, &meta, &type, key);
-    else if (!type.optional)
+    else if (!type.optional) {
         note_missing(run, &full);
-    else /* loaders begin with 0 where a key may be missing */
+        key->fault = MF_ARCH_MISSING;
+    } else /* loaders begin with 0 where a key may be missing */
         key->number.known = true;
 }
 

@@ -117,6 +117,15 @@ bool mf_arch_has_key(const struct mf_arch_run *run, const char *name)
     return key && key->present;
 }
 
+void mf_arch_expect_count(struct mf_arch_run *run, const char *name,
+                          uint64_t least, uint64_t most)
+{
+    for (size_t i = 0; i < run->key_count; i++)
+        if (mf_str_is(run->key[i].name, name) && run->key[i].each &&
+            (run->key[i].count < least || run->key[i].count > most))
+            run->key[i].fault = MF_ARCH_COUNT;
+}
+
 bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name)
 {
     const struct mf_arch_key *key = mf_arch_key_of(run, str(name));
@@ -159,8 +168,11 @@ void mf_arch_explain_key(const struct mf_arch_run *run,
     else if (key->fault == MF_ARCH_TYPE)
         snprintf(out, room, "'%s' has another type", quoted.text);
     else if (key->fault == MF_ARCH_COUNT || lacks_elements)
-        snprintf(out, room, "'%s' has %" PRIu64 " elements", quoted.text,
-                 key->count);
+        snprintf(out, room, "'%s' has %" PRIu64 " element%s", quoted.text,
+                 key->count, key->count == 1 ? "" : "s");
+    else if (key->each && run->block < key->count)
+        snprintf(out, room, "'%s' is %" PRId64 " in block %" PRIu64,
+                 quoted.text, key->each[run->block], run->block);
     else if (key->present && key->number.known)
         snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
     else

@@ -27,8 +27,13 @@ struct mf_arch_number {
     int64_t value;
 };
 
-/* What is wrong with a key that the file has. */
-enum mf_arch_fault { MF_ARCH_SOUND, MF_ARCH_TYPE, MF_ARCH_COUNT };
+/* What is wrong with a key. */
+enum mf_arch_fault {
+    MF_ARCH_SOUND,
+    MF_ARCH_TYPE, /* another one; of a negative number its value is kept */
+    MF_ARCH_COUNT,
+    MF_ARCH_MISSING /* and required; only in GGUF */
+};
 
 /* A metadata key that a row has read. */
 struct mf_arch_key {

@@ -93,6 +93,20 @@ static enum mf_status open_rows(struct mf_planner *planner)
     return mf_arch_open(model, &fields, &planner->rows);
 }
 
+/* Loaders take these lists as they are, and 0 for blocks that they lack; models
+ * have a number for each block. */
+static void check_lists(struct mf_planner *planner)
+{
+    static const char *const keys[] = { "attention.sliding_window_pattern",
+                                        "attention.indexer.types" };
+    uint64_t layers = mf_planner_ask(planner, "layers", 0);
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        if (planner->blocks > 0)
+            mf_arch_expect_count(planner->rows, keys[i], layers,
+                                 planner->blocks);
+}
+
 enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
 {
     struct mf_planner *planner = mf_alloc(model->env, sizeof(*planner));
@@ -109,6 +123,7 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
         return status;
     }
     count_blocks(planner);
+    check_lists(planner);
     planner->v_plain = mf_planner_ask(planner, "cache_v_plain", 0);
     *out = planner;
     return MF_OK;
@@ -213,6 +228,14 @@ static bool is_state_sane(struct mf_planner *planner)
     return are_positive(planner, rows, sizeof(rows) / sizeof(*rows));
 }
 
+/* Every how many blocks one is not recurrent. */
+static bool is_interval_sane(struct mf_planner *planner)
+{
+    static const struct positive row = { "full_attention_interval", false };
+
+    return are_positive(planner, &row, 1);
+}
+
 /* ---- a block ---- */
 
 /* Keys and values of a block that keeps some. */
@@ -248,6 +271,8 @@ void mf_planner_block(struct mf_planner *planner, uint64_t block,
     uint64_t window = mf_planner_number(planner, "swa", block);
     uint64_t recurrent = mf_planner_number(planner, "recurrent", block);
 
+    if (cached == MF_PLAN_UNKNOWN || recurrent == MF_PLAN_UNKNOWN)
+        is_interval_sane(planner);
     memset(out, 0, sizeof(*out));
     out->cached = cached != 0;
     out->window = window != 0;

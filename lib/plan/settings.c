@@ -106,6 +106,14 @@ static enum mf_status choose_cells(struct mf_planner *planner,
     return MF_OK;
 }
 
+/* A number of the options; MF_PLAN_UNKNOWN is none. */
+static uint64_t given(uint64_t number, uint64_t usual)
+{
+    if (number == 0)
+        return usual;
+    return number < MF_PLAN_HUGE ? number : MF_PLAN_HUGE;
+}
+
 enum mf_status mf_plan_settings_of(struct mf_planner *planner,
                                    const struct mf_plan_options *options,
                                    struct mf_plan_settings *out)
@@ -116,15 +124,16 @@ enum mf_status mf_plan_settings_of(struct mf_planner *planner,
     memset(out, 0, sizeof(*out));
     out->full_windows = options->full_windows;
     out->unified = options->unified;
-    out->sequences = options->sequences ? options->sequences : 1;
-    out->asked = options->context ? options->context
+    out->sequences = given(options->sequences, 1);
+    out->asked = options->context ? given(options->context, 0)
                                   : mf_planner_number(planner, "ctx", 0);
     if (out->asked == 0) { /* of the model */
         out->asked = MF_PLAN_UNKNOWN;
         mf_planner_note_key(planner, "context_length");
     }
-    out->ubatch = options->ubatch ? options->ubatch : UBATCH_USUAL;
-    if (mf_planner_ask(planner, "causal", 0) != 0)
+    out->ubatch = given(options->ubatch, UBATCH_USUAL);
+    if (out->asked != MF_PLAN_UNKNOWN &&
+        mf_planner_ask(planner, "causal", 0) != 0)
         out->ubatch = mf_plan_min(out->asked, out->ubatch);
     status = find_type(env, options->type_k, &out->type_k);
     if (status == MF_OK)
