@@ -28,6 +28,10 @@
 /* Compares the model with the rows of its architecture: metadata, tensors. */
 void mf_architecture_check(struct mf_model *model);
 
+/* Finds lists with fewer elements than there are blocks, of what a cache
+ * depends on. */
+void mf_lists_check(struct mf_model *model);
+
 /* Finds tensors of types that llama.cpp cannot compute with.  The architecture
  * is one that it has. */
 enum mf_status mf_tensor_types_check(struct mf_model *model,

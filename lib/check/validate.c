@@ -168,6 +168,7 @@ enum mf_status mf_header_check(struct mf_model *model)
                       "no tensors: a vocabulary, or metadata only");
     else
         mf_architecture_check(model);
+    mf_lists_check(model);
     if (mf_folder_check(model) != MF_OK)
         return model->env->error.status;
     return index->status;

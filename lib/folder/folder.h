@@ -41,6 +41,7 @@ enum mf_folder_kind {
     MF_FOLDER_FLAG,
     MF_FOLDER_TEXT,
     MF_FOLDER_ID,
+    MF_FOLDER_LIST,
     MF_FOLDER_ANY
 };
 

@@ -70,6 +70,22 @@ static void read_id(struct reading *reading, struct mf_folder_value *value)
     value->number = id;
 }
 
+/* Counts the elements. */
+static enum mf_status read_list(struct reading *reading,
+                                struct mf_folder_value *value)
+{
+    enum mf_json_token token;
+
+    while ((token = mf_json_next(reading->json)) != MF_JSON_END_ARRAY) {
+        if (token == MF_JSON_ERROR ||
+            mf_json_skip(reading->json, token) != MF_OK)
+            return reading->folder->model->env->error.status;
+        value->number++;
+    }
+    value->given = true;
+    return MF_OK;
+}
+
 static enum mf_status read_value(struct reading *reading,
                                  enum mf_folder_field field,
                                  enum mf_json_token token)
@@ -101,6 +117,10 @@ static enum mf_status read_value(struct reading *reading,
         return token == MF_JSON_BEGIN_ARRAY
                    ? MF_OK
                    : mf_json_skip(reading->json, token);
+    case MF_FOLDER_LIST:
+        if (token == MF_JSON_BEGIN_ARRAY)
+            return read_list(reading, value);
+        break;
     case MF_FOLDER_ANY:
         value->given = true;
         return mf_json_skip(reading->json, token);

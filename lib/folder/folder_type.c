@@ -83,12 +83,28 @@ static void check_values(struct mf_folder *folder,
                       heads->number, kv->number);
 }
 
+/* Of any type of model. */
+static void check_list(struct mf_folder *folder)
+{
+    const struct mf_folder_value *list = &folder->value[MF_FIELD_LAYER_TYPES],
+                                 *layers = &folder->value[MF_FIELD_LAYERS];
+
+    if (list->given && layers->given && list->number < layers->number)
+        mf_index_note(
+            &folder->model->index, 0, MF_WARNING, MF_RULE_MODEL_CACHE,
+            MF_NO_OFFSET,
+            "'%s' in config.json has %" PRIu64 " elements for %" PRIu64
+            " blocks: the size of the cache is not known",
+            mf_folder_key(MF_FIELD_LAYER_TYPES), list->number, layers->number);
+}
+
 void mf_folder_check_values(struct mf_folder *folder)
 {
     const struct mf_folder_type *type = mf_folder_type(folder);
 
     if (folder->value[MF_FIELD_DIFFUSERS].given)
         return; /* a part of an image model, with a config of its own */
+    check_list(folder);
     if (type)
         check_values(folder, type);
     else
