@@ -30,7 +30,9 @@ static inline bool mf_str_begins(struct mf_str text, const char *head)
 {
     size_t size = strlen(head);
 
-    return text.size >= size && memcmp(text.at, head, size) == 0;
+    return text.size >= size &&
+           (size == 0 ||
+            (text.at[0] == head[0] && memcmp(text.at, head, size) == 0));
 }
 
 static inline bool mf_str_ends(struct mf_str text, const char *tail)
@@ -46,7 +48,8 @@ static inline bool mf_str_holds(struct mf_str text, const char *part)
     size_t size = strlen(part);
 
     for (size_t i = 0; i + size <= text.size; i++)
-        if (memcmp(text.at + i, part, size) == 0)
+        if (size == 0 ||
+            (text.at[i] == part[0] && memcmp(text.at + i, part, size) == 0))
             return true;
     return false;
 }

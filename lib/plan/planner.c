@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Kinds of blocks that are remembered. */
+#define PLANNER_KINDS 8
+
 struct mf_planner {
     struct mf_model *model;
     struct mf_arch_run *rows;
@@ -20,6 +23,12 @@ struct mf_planner {
     uint64_t blocks;
     struct mf_graph_kinds *kinds;
     uint64_t v_plain; /* of every block, without flash attention */
+    /* Blocks that were asked for, from the first on, and what is known of them:
+     * most models have few kinds. */
+    uint64_t seen;
+    size_t kind_count;
+    struct mf_plan_block kind[PLANNER_KINDS];
+    uint8_t kind_of[MF_ARCH_BLOCKS_MAX];
     char reason[200];
 };
 
@@ -264,8 +273,8 @@ static void put_cell(struct mf_planner *planner, uint64_t block,
     out->v = mf_planner_number(planner, v, block);
 }
 
-void mf_planner_block(struct mf_planner *planner, uint64_t block,
-                      struct mf_plan_block *out)
+static void compute_block(struct mf_planner *planner, uint64_t block,
+                          struct mf_plan_block *out)
 {
     uint64_t cached = mf_planner_number(planner, "cached", block);
     uint64_t window = mf_planner_number(planner, "swa", block);
@@ -290,4 +299,33 @@ void mf_planner_block(struct mf_planner *planner, uint64_t block,
     if (recurrent == MF_PLAN_UNKNOWN ||
         (out->recurrent && !is_state_sane(planner)))
         out->conv = out->ssm = MF_PLAN_UNKNOWN;
+}
+
+/* Keeps what is known of the next block, if it is of one of the kinds that
+ * there is room for. */
+static void keep_block(struct mf_planner *planner,
+                       const struct mf_plan_block *block)
+{
+    size_t kind = 0;
+
+    while (kind < planner->kind_count &&
+           memcmp(&planner->kind[kind], block, sizeof(*block)) != 0)
+        kind++;
+    if (kind == planner->kind_count && kind < PLANNER_KINDS)
+        planner->kind[planner->kind_count++] = *block;
+    planner->kind_of[planner->seen++] = (uint8_t)kind;
+}
+
+/* A plan asks for each block several times, and a search for what fits makes
+ * many plans. */
+void mf_planner_block(struct mf_planner *planner, uint64_t block,
+                      struct mf_plan_block *out)
+{
+    if (block < planner->seen && planner->kind_of[block] < PLANNER_KINDS) {
+        *out = planner->kind[planner->kind_of[block]];
+        return;
+    }
+    compute_block(planner, block, out);
+    if (block == planner->seen && block < planner->blocks)
+        keep_block(planner, out);
 }

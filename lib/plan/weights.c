@@ -83,6 +83,8 @@ static uint32_t everywhere(struct mf_planner *planner,
 {
     uint32_t found = 0;
 
+    if (places->split.devices == 0)
+        return PLACE(0);
     for (uint64_t i = 0; i < places->split.blocks && i < places->layers; i++)
         if (mf_planner_number(planner, "rope_shared", i) != 0)
             found |= PLACE(mf_plan_device_of(&places->split, i));
