@@ -246,6 +246,22 @@ static void every_device_computes_its_blocks(void **state)
     assert_true(plan.estimated & 1U << MF_PLAN_COMPUTE);
 }
 
+/* 250 MiB of them are the output's matrix, which is on the host. */
+static void a_device_computes_with_weights_of_the_host(void **state)
+{
+    struct mf_plan plan =
+        plan_of(LLAMA_2, &llama_2,
+                OPTIONS(.context = 8192, .offloaded = true, .offload = 10));
+
+    (void)state;
+    assert_int_equal(plan.device[1].compute, 336068608);
+    /* Too few tokens for that. */
+    plan = plan_of(LLAMA_2, &llama_2,
+                   OPTIONS(.context = 8192, .offloaded = true, .offload = 10,
+                           .ubatch = 31));
+    assert_true(plan.device[1].compute < 32 << 20);
+}
+
 /* ---- experts, tied embeddings, missing metadata ---- */
 
 #define MIXTRAL                                                                \
@@ -337,6 +353,7 @@ int main(void)
         WITH_ENV(some_blocks_on_a_device),
         WITH_ENV(devices_share_by_their_size),
         WITH_ENV(every_device_computes_its_blocks),
+        WITH_ENV(a_device_computes_with_weights_of_the_host),
         WITH_ENV(experts_stay_on_the_host),
         WITH_ENV(a_tied_embedding_counts_twice),
         WITH_ENV(without_a_number_of_blocks_nothing_is_placed),

@@ -38,6 +38,7 @@ void mf_plan_split_of(uint64_t blocks, const struct mf_plan_options *options,
     memset(out, 0, sizeof(*out));
     out->blocks = blocks;
     out->devices = options->device_count;
+    out->cpu_experts = options->cpu_experts;
     if (options->offloaded)
         asked = options->offload;
     else if (out->devices > 0)

@@ -16,6 +16,7 @@ struct mf_plan_split {
     uint64_t first;  /* the first block that is on a device */
     uint64_t count;  /* blocks on devices, and the output if it is there */
     size_t devices;
+    bool cpu_experts; /* matrices of experts are on the host */
     /* Where the next device begins, of 1.  Not double: a block on the border
      * would be on another device than llama.cpp puts it. */
     float end[MF_PLAN_DEVICES];

@@ -48,6 +48,7 @@ struct mf_graph_node {
     uint64_t dim[4];
     uint64_t bytes;           /* that it has of its own */
     uint64_t at;              /* where they are */
+    uint64_t outside;         /* bytes of weights and caches that it reads */
     uint32_t children, views; /* nodes to come that read it, that are views */
     uint16_t source[MF_GRAPH_SOURCES];
     uint16_t root; /* of a view: the tensor whose memory it is */
@@ -59,6 +60,7 @@ struct mf_graph_node {
     bool inplace; /* it may take the memory of a source */
     bool listed;  /* it is part of the graph */
     bool output;  /* its memory is never used again */
+    bool expert;  /* it multiplies by matrices of experts */
     bool allocated;
 };
 
@@ -136,6 +138,10 @@ struct mf_graph {
      * NULL: there is one (spread.c). */
     const uint8_t *where;
     uint8_t device;
+    /* What a device borrows from the host while it computes a tensor: of these
+     * steps all that is outside, NULL: nothing; and experts. */
+    const bool *lent;
+    bool lends_experts;
 };
 
 /* ---- the whole (graph.c) ---- */
@@ -199,10 +205,12 @@ uint64_t mf_graph_kind(struct mf_graph *graph, uint64_t end);
 /* Bytes of all nodes, if each step is computed after the one before it. */
 uint64_t mf_graph_place(struct mf_graph *graph);
 
-/* The same on each of several devices (spread.c). */
+/* The same on each of several devices (spread.c).  large: enough tokens to lend
+ * devices what the host has. */
 struct mf_plan_split;
 void mf_graph_place_on_all(struct mf_graph *graph,
-                           const struct mf_plan_split *split, uint64_t *bytes);
+                           const struct mf_plan_split *split, bool large,
+                           uint64_t *bytes);
 
 /* Lays a graph out: its parts and steps. */
 void mf_graph_build(struct mf_graph *graph, const struct mf_arch_text *text);
