@@ -167,6 +167,21 @@ static void unknown_cache(void **state)
     mf_model_close(model);
 }
 
+/* Blocks that keep a state have no cells: any context fits. */
+static void any_context(void **state)
+{
+    struct mf_model *model = open_header(
+        "mamba", "block_count=24 context_length=1048576 embedding_length=768 "
+                 "vocab_size=50280 ssm.conv_kernel=4 ssm.inner_size=1536 "
+                 "ssm.state_size=16 ssm.time_step_rank=48");
+    struct mf_fit fit = fit_of(model, NULL, 64 * GIB, NULL);
+
+    (void)state;
+    assert_int_equal(fit.fits, MF_FIT_YES);
+    assert_int_equal(fit.context[0].context, UINT32_MAX / 256 * 256);
+    mf_model_close(model);
+}
+
 /* ---- what is refused ---- */
 
 static void refused(void **state)
@@ -194,8 +209,10 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ENV(longest_context), WITH_ENV(margin),        WITH_ENV(answers),
-        WITH_ENV(without_flash),   WITH_ENV(unknown_cache), WITH_ENV(refused),
+        WITH_ENV(longest_context), WITH_ENV(margin),
+        WITH_ENV(answers),         WITH_ENV(without_flash),
+        WITH_ENV(unknown_cache),   WITH_ENV(any_context),
+        WITH_ENV(refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,8 +255,10 @@ enum mf_status mf_plan_fit(struct mf_model *model,
         status = mf_plan_options_take(model->env, &fitting.options, options);
     if (status == MF_OK)
         status = take_limit(&fitting, model->env, &given.limit);
-    if (status == MF_OK)
+    if (status == MF_OK) {
+        mf_clear_error(model->env);
         status = mf_planner_open(model, &fitting.planner);
+    }
     if (status != MF_OK)
         return status;
     memset(&found, 0, sizeof(found));

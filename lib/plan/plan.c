@@ -67,7 +67,9 @@ enum mf_status mf_plan_with(struct mf_planner *planner,
     mf_plan_caches(planner, &settings, out);
     mf_plan_devices(planner, options, &settings, out);
     put_sums(planner, out);
-    return MF_OK;
+    /* What is made of a file never fails, only memory does. */
+    status = mf_planner_env(planner)->error.status;
+    return status == MF_ERR_MEMORY || status == MF_ERR_LIMIT ? status : MF_OK;
 }
 
 enum mf_status mf_plan_options_take(struct mf_env *env,
@@ -101,6 +103,7 @@ enum mf_status mf_plan(struct mf_model *model,
     status = mf_plan_options_take(model->env, &given, options);
     if (status != MF_OK)
         return status;
+    mf_clear_error(model->env);
     status = mf_planner_open(model, &planner);
     if (status != MF_OK)
         return status;
