@@ -102,7 +102,8 @@ struct mf_graph {
     enum mf_type type_k, type_v; /* of caches */
     bool unknown; /* a number or tensor that is needed is missing */
     bool failed;  /* memory was refused */
-    bool rough;   /* it has more different parts than are kept */
+    bool rough;   /* only an estimate: rows say so, or there are more different
+                     parts than are kept */
 
     /* nodes: those of shared names first */
     struct mf_graph_node *node;
@@ -148,7 +149,7 @@ struct mf_graph {
 
 /* Bytes of a graph; MF_PLAN_UNKNOWN: rows need metadata or tensors that are
  * missing.  every_step: without leaving out what repeats, for tests.
- * *rough: blocks of too many kinds; the last of them share a part. */
+ * *rough: only an estimate. */
 uint64_t mf_graph_lay_out(struct mf_planner *planner,
                           const struct mf_plan_settings *settings,
                           const struct mf_arch_text *text, bool every_step,

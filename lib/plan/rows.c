@@ -326,6 +326,8 @@ static void run_row(struct mf_graph *graph, struct mf_str word,
         run_group(graph, row);
     else if (mf_str_is(word, "let"))
         run_let(graph, row);
+    else if (mf_str_is(word, "rough"))
+        graph->rough = true;
     else if (mf_str_is(word, "vary")) {
         assert(graph->vary_count < MF_GRAPH_VARY_MAX);
         graph->vary[graph->vary_count++] = row;
