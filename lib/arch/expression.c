@@ -111,6 +111,8 @@ static const struct mf_record *take_tensor(struct parser *parser, char sign)
 {
     struct mf_str pattern = take_until(parser, sign);
 
+    if (parser->live && memchr(pattern.at, '*', pattern.size))
+        parser->run->varies = true;
     return parser->live ? mf_arch_tensor(parser->run, pattern) : NULL;
 }
 
@@ -175,7 +177,7 @@ static struct mf_arch_number over_blocks(struct parser *parser, bool any)
     struct mf_arch_number blocks, out = number(any ? 0 : INT64_MIN), one;
     uint64_t block = run->block;
     struct mf_str text = parser->rest;
-    bool live = parser->live;
+    bool live = parser->live, varies = run->varies;
 
     parser->live = false;
     choice(parser);
@@ -200,6 +202,7 @@ static struct mf_arch_number over_blocks(struct parser *parser, bool any)
             out = one;
     }
     run->block = block;
+    run->varies = varies;
     return out;
 }
 
@@ -208,12 +211,14 @@ static struct mf_arch_number at_block(struct parser *parser)
 {
     struct mf_arch_number block = choice(parser), out = unknown;
     uint64_t now = parser->run->block;
+    bool varies = parser->run->varies;
 
     expect(parser, ",");
     if (block.known && block.value >= 0)
         parser->run->block = (uint64_t)block.value;
     out = choice(parser);
     parser->run->block = now;
+    parser->run->varies = varies;
     expect(parser, ")");
     return block.known && block.value >= 0 ? out : unknown;
 }
@@ -402,6 +407,9 @@ static struct mf_arch_number comparison(struct parser *parser)
     static const char *const signs[] = { "==", "!=", "<=", ">=", "<", ">" };
     struct mf_arch_number out = sum(parser), other;
 
+    skip_spaces(parser);
+    if (parser->rest.size == 0 || !strchr("=!<>", *parser->rest.at))
+        return out;
     for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
         if (!take(parser, signs[i]))
             continue;

@@ -67,6 +67,7 @@ static struct mf_arch_number key_value(struct mf_arch_run *run,
 {
     struct mf_arch_number out = key->number;
 
+    run->varies = run->varies || key->each;
     if (key->each && run->block < key->count)
         out = (struct mf_arch_number){ true, key->each[run->block] };
     else if (key->each)
@@ -97,12 +98,18 @@ static bool is_name(struct mf_arch_run *run, struct mf_str name)
 static struct mf_arch_number let_value(struct mf_arch_run *run,
                                        struct mf_arch_let *let)
 {
-    if (let->key_count != run->key_count || let->block != run->block ||
-        run->key_count == 0 || (run->quiet && !let->value.known)) {
+    bool varies = run->varies;
+
+    if (let->key_count != run->key_count || run->key_count == 0 ||
+        (let->varies && let->block != run->block) ||
+        (run->quiet && !let->value.known)) {
+        run->varies = false;
         let->value = in_frame(run, NULL, let->expression);
+        let->varies = run->varies;
         let->block = run->block;
         let->key_count = run->key_count;
     }
+    run->varies = varies || let->varies;
     return let->value;
 }
 
@@ -113,8 +120,10 @@ struct mf_arch_number mf_arch_name_value(struct mf_arch_run *run,
     const struct mf_arch_key *key;
     struct mf_str text;
 
-    if (mf_str_is(name, "i"))
+    if (mf_str_is(name, "i")) {
+        run->varies = true;
         return (struct mf_arch_number){ true, (int64_t)run->block };
+    }
     if (run->frame && mf_arch_find_argument(run->frame, name, &text))
         return in_frame(run, run->frame->up, text);
     let = find_let(run, name);

@@ -52,10 +52,11 @@ struct mf_arch_key {
 
 struct mf_arch_let {
     struct mf_str name, expression;
-    /* Its last value, and for what it holds: the current block, and the keys
-     * that had been read.  Without it lengths that are made of others are
-     * computed again for each row. */
+    /* Its last value, and for what it holds: the current block, or all of them,
+     * and the keys that had been read.  Without it lengths that are made of
+     * others are computed again for each row. */
     struct mf_arch_number value;
+    bool varies; /* from block to block */
     uint64_t block;
     size_t key_count; /* 0: no value */
 };
@@ -95,6 +96,7 @@ struct mf_arch_run {
     bool stopped;   /* a fault that ends loading: no row is run any more */
     bool unsure;    /* a row was skipped for want of metadata */
     uint64_t block; /* its number replaces "*" */
+    bool varies;    /* the number that is computed depends on it; only set */
     const struct mf_arch_frame *frame;
     enum mf_status status;
     uint8_t *used; /* for each tensor: a row names it */
