@@ -94,6 +94,27 @@ header_only() {
 }
 check "only the header is read" header_only
 
+numbers_of() {
+    "$modelfile" plan --quiet "$1" --ctx 4k | tail -n +2
+}
+in_shards() {
+    "$modelfile" split --quiet small.gguf shards --max-tensors 5 >"$dir/out" &&
+        numbers_of small.gguf >whole && [ "$(wc -l <whole)" -gt 8 ] &&
+        numbers_of shards-00002-of-0000?.gguf | diff whole -
+}
+check "a shard stands for its model" in_shards
+in_apr() {
+    "$modelfile" dequantize --quiet --lossy small.gguf small.apr >"$dir/out" && numbers_of small.apr | tr -s ' ' >"$dir/out" &&
+        numbers_of small.gguf | tr -s ' ' | grep '^ keys\|^kv' |
+        cut -d ' ' -f 1-4 >same && cut -d ' ' -f 1-4 "$dir/out" |
+        grep -xFf same | cmp - same
+}
+check "caches of APR are those of the same GGUF" in_apr
+in_folder() {
+    says "keys 4,096 0.00" "$fixtures/good-hf-llama" --ctx 256
+}
+check "a folder with config.json" in_folder
+
 # ---- what fits
 
 check "it fits: exit code 0" code 0 "$big" --fit 24G

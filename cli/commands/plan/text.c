@@ -40,11 +40,13 @@ static void cache_lines(struct out *out, const struct mf_plan *plan)
     for (size_t i = 0; i < plan->cache_count; i++) {
         const struct mf_plan_cache *cache = &plan->cache[i];
 
-        snprintf(note, sizeof(note), "%s cells x %s%s",
+        snprintf(note, sizeof(note), "%s cells x %s layer%s",
                  amount_count(cache->cells).at, amount_count(cache->layers).at,
-                 cache->window ? " window" : " layers");
-        line_text(out, "  keys", cache->k_bytes, plan->total, note);
-        line_text(out, "  values", cache->v_bytes, plan->total, "");
+                 cache->layers == 1 ? "" : "s");
+        line_text(out, cache->window ? "  window K" : "  keys", cache->k_bytes,
+                  plan->total, note);
+        line_text(out, cache->window ? "  window V" : "  values",
+                  cache->v_bytes, plan->total, "");
     }
 }
 
