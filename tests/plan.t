@@ -127,6 +127,19 @@ check "the largest context" says "largest context with f16 2,560," "$big" \
 check "the best mix that fits" says "F16 16.0006 13,478,576,256 12854.17 no" \
     "$big" --fit 16G
 check "of a list, the largest context" code 1 "$big" --fit 16G --ctx 2k,4k
+each_context() {
+    "$modelfile" plan --quiet "$big" --ctx 1k,2k,4k --fit 16G |
+        awk '$8 == "yes" || $8 == "no" { print $1, $8 }' | tr '\n' ' ' \
+            >"$dir/out"
+    [ "$(cat "$dir/out")" = "1,024 yes 2,048 yes 4,096 no " ]
+}
+check "each of several contexts" each_context
+check "a limit below the margin" code 1 "$big" --fit 1G --margin 2G --offload 0
+device() {
+    says "device1: fits, " "$big" --devices 6G,12G &&
+        says "device0: does not fit, " "$big" --devices 6G,12G --fit 4G
+}
+check "each device" device
 check "what fewer layers on devices change" says "33 270.14 14" "$big" \
     --fit 16G --offload 33
 
