@@ -112,6 +112,12 @@ static const struct {
       "carry x\ninput a f32: 8\nx = new a: 8\neach 0 .. layers\n"
       "y = new x: 8\nx = add y x\nend\nexpand x\n",
       2 },
+    { "an output may be one that an earlier part has made",
+      /* x of the last block stays where it is: y is behind it, not before */
+      "carry x\ninput a f32: 8\nx = new a: 16\neach 0 .. layers\n"
+      "x = new x: 16\nend\noutput x\nx = scale x\ny = new x: 16\n"
+      "z = new y: 40\nexpand z\n",
+      11 },
     { "and keeps an input until it is read last",
       "carry x\ninput a f32: 8\ninput m f32: 8\nx = new a: 16\n"
       "each 0 .. layers\nif i == layers - 1\nx = new x m: 16\nelse\n"

@@ -60,6 +60,7 @@ struct mf_graph_node {
     bool inplace; /* it may take the memory of a source */
     bool listed;  /* it is part of the graph */
     bool output;  /* its memory is never used again */
+    bool kept;    /* likewise, because a later part says so */
     bool expert;  /* it multiplies by matrices of experts */
     bool allocated;
 };
@@ -80,6 +81,7 @@ struct mf_graph_part {
     uint32_t first, count; /* in the order of nodes */
     uint16_t child[MF_GRAPH_SHARED], view[MF_GRAPH_SHARED]; /* of shared names:
                                         how many nodes read it, are views */
+    uint32_t outputs;                /* shared names that it says are outputs */
     uint16_t gives[MF_GRAPH_SHARED]; /* the node that a shared name is from
                                         then on; MF_GRAPH_NONE: as before */
 };

@@ -131,7 +131,7 @@ static struct mf_graph_node *root_of(struct mf_graph *graph,
 struct mf_place_use mf_place_future(const struct mf_graph *graph, size_t name,
                                     size_t step)
 {
-    struct mf_place_use out = { 0, 0 };
+    struct mf_place_use out = { 0, 0, false };
     uint32_t sent = 0; /* devices that have a copy */
 
     for (; step < graph->step_count; step++) {
@@ -144,6 +144,7 @@ struct mf_place_use mf_place_future(const struct mf_graph *graph, size_t name,
             sent |= UINT32_C(1) << graph->where[step];
             out.children++;
         }
+        out.output = out.output || (part->outputs >> name & 1);
         if (part->gives[name] != MF_GRAPH_NONE)
             break;
     }
@@ -156,6 +157,7 @@ void mf_place_add_use(struct mf_graph *graph, struct mf_graph_node *node,
     struct mf_graph_node *root = node->view ? root_of(graph, node) : node;
 
     node->children += use.children;
+    node->kept = node->kept || use.output;
     if (root)
         root->views += use.views;
 }
@@ -176,7 +178,7 @@ static struct mf_graph_node *reusable(struct mf_graph *graph,
         struct mf_graph_node *source = mf_place_node(graph, node->source[i]);
 
         if (source && source->allocated && !source->view && !source->output &&
-            source->children == 1 && source->views == 0 &&
+            !source->kept && source->children == 1 && source->views == 0 &&
             same_layout(node, source))
             return source;
     }
@@ -200,7 +202,7 @@ static void allocate(struct mf_graph *graph, struct mf_graph_node *node)
 
 static void release(struct mf_graph *graph, struct mf_graph_node *node)
 {
-    if (!node->allocated || node->output)
+    if (!node->allocated || node->output || node->kept)
         return;
     give(graph, node->at, node->bytes);
     node->allocated = false;
@@ -232,7 +234,7 @@ static void count_uses(struct mf_graph *graph, const struct mf_graph_part *part,
             &graph->node[graph->order[part->first + i]];
 
         node->children = node->views = 0;
-        node->allocated = false;
+        node->allocated = node->kept = false;
     }
     for (uint32_t i = 0; i < part->count; i++) {
         const struct mf_graph_node *node =

@@ -36,6 +36,7 @@ uint16_t mf_place_free_record(uint64_t taken);
 
 struct mf_place_use {
     uint32_t children, views;
+    bool output; /* a part says that it is one */
 };
 
 /* From the step on, until a part gives the name another tensor.  To copy a

@@ -84,7 +84,8 @@ static void pass_over(struct mf_graph *graph, size_t from, size_t to)
             if (!record)
                 continue;
             if (sign < 0)
-                use = (struct mf_place_use){ 0 - use.children, 0 - use.views };
+                use = (struct mf_place_use){ 0 - use.children, 0 - use.views,
+                                             false };
             mf_place_add_use(graph, record, use);
         }
 }

@@ -291,18 +291,25 @@ static void run_let(struct mf_graph *graph, struct mf_str row)
         (struct mf_arch_let){ .name = name, .expression = row };
 }
 
-static void run_expand(struct mf_graph *graph, struct mf_str row, bool output)
+static struct mf_graph_value value_of(struct mf_graph *graph,
+                                      struct mf_str word)
 {
     const struct mf_graph_name *name =
-        mf_graph_find_name(graph, mf_graph_argument(graph, row));
+        mf_graph_find_name(graph, mf_graph_argument(graph, word));
 
     assert(name);
-    if (name->value.node == MF_GRAPH_NONE)
-        return;
-    if (output && name->value.node >= MF_GRAPH_SHARED)
-        graph->node[name->value.node].output = true;
-    else
-        mf_graph_expand(graph, name->value.node);
+    return name->value;
+}
+
+/* "output NAME": also of what an earlier part has made. */
+static void run_output(struct mf_graph *graph, struct mf_str row)
+{
+    uint16_t node = value_of(graph, row).node;
+
+    if (node < MF_GRAPH_SHARED)
+        graph->part[graph->part_count - 1].outputs |= UINT32_C(1) << node;
+    else if (node != MF_GRAPH_NONE)
+        graph->node[node].output = true;
 }
 
 static void run_group(struct mf_graph *graph, struct mf_str row)
@@ -336,8 +343,10 @@ static void run_row(struct mf_graph *graph, struct mf_str word,
     else if (mf_str_is(word, "carry"))
         while (row.size > 0)
             mf_graph_add_shared(graph, mf_arch_word(&row));
-    else if (mf_str_is(word, "expand") || mf_str_is(word, "output"))
-        run_expand(graph, row, *word.at == 'o');
+    else if (mf_str_is(word, "expand"))
+        mf_graph_expand(graph, value_of(graph, row).node);
+    else if (mf_str_is(word, "output"))
+        run_output(graph, row);
     else {
         struct mf_str sign = mf_arch_word(&row);
 
