@@ -170,15 +170,16 @@ static bool same_layout(const struct mf_graph_node *a,
     return a->type == b->type && memcmp(a->dim, b->dim, sizeof(a->dim)) == 0;
 }
 
-/* The source whose memory the node may take; NULL if there is none. */
+/* The source whose memory the node may take; NULL if there is none.  A view has
+ * none that could be taken. */
 static struct mf_graph_node *reusable(struct mf_graph *graph,
                                       const struct mf_graph_node *node)
 {
     for (unsigned i = 0; i < node->source_count; i++) {
         struct mf_graph_node *source = mf_place_node(graph, node->source[i]);
 
-        if (source && source->allocated && !source->view && !source->output &&
-            !source->kept && source->children == 1 && source->views == 0 &&
+        if (source && source->allocated && !source->output && !source->kept &&
+            source->children == 1 && source->views == 0 &&
             same_layout(node, source))
             return source;
     }
