@@ -264,6 +264,25 @@ static void blocks_that_are_not_loaded_stay_on_the_host(void **state)
     assert_int_equal(plan.device[0].weights, 100 * 64 * 2 + block);
 }
 
+/* Tensors of Hugging Face's names are found, too. */
+static void tensors_under_other_names_have_places(void **state)
+{
+    struct mf_model *model = open_fixture("good-hf-llama");
+    uint64_t embedding =
+        tensor_of(model, "model.embed_tokens.weight").data.size;
+    struct mf_plan plan;
+
+    (void)state;
+    assert_int_equal(
+        mf_plan(model, OPTIONS(.offloaded = true, .offload = 99), &plan),
+        MF_OK);
+    assert_int_equal(plan.device[0].weights, embedding);
+    assert_int_equal(plan.device[1].weights,
+                     mf_model_info(model)->data_size - embedding);
+    check_sums(&plan);
+    mf_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +295,7 @@ int main(void)
         WITH_ENV(experts_stay_on_the_host),
         WITH_ENV(a_tied_embedding_counts_twice),
         WITH_ENV(without_a_number_of_blocks_nothing_is_placed),
+        WITH_ENV(tensors_under_other_names_have_places),
         WITH_ENV(blocks_that_are_not_loaded_stay_on_the_host),
     };
 
