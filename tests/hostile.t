@@ -4,8 +4,8 @@
 # hostile.t - hostile files from elsewhere are judged as they deserve
 #
 # CONFORMANCE (../shared) may hold a folder "hostile" with such files and a
-# run.sh that runs `validate --data` and `info` on each of them and knows the
-# right exit codes.
+# run.sh that runs `validate --data`, `info` and what else is named on each of
+# them and knows the right exit codes.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -40,6 +40,13 @@ judge() {
     LIMIT=$limit OUT=$dir/out bash "$dir/files/run.sh" "$program"
 }
 
+# plan reads the same headers, and refuses the same files as info.
+judge_plan() {
+    LIMIT=$limit ONLY=info INFO=plan OUT=$dir/plan bash "$dir/files/run.sh" \
+        "$program"
+}
+
 check "validate and info are right about every hostile file" judge
+check "plan neither crashes nor hangs, and opens what info does" judge_plan
 check "there were such files" [ "$(wc -l <"$dir/out/results.tsv")" -gt 1 ]
 finish
