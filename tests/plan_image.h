@@ -134,4 +134,28 @@ static inline struct mf_plan plan_header(const char *arch, const char *keys,
     return plan;
 }
 
+static inline double mib(uint64_t bytes)
+{
+    return (double)bytes / (1024 * 1024);
+}
+
+/* As logs print it: "4096 x 32: 1024.00 + 1024.00; R 0.98 S 72.00" */
+static inline void print_caches(const struct mf_plan *plan, char *out,
+                                size_t room)
+{
+    size_t used = 0;
+
+    *out = '\0';
+    for (size_t i = 0; i < plan->cache_count; i++)
+        used += (size_t)snprintf(
+            out + used, room - used, "%s%llu x %llu: %.2f + %.2f",
+            i > 0 ? "; " : "", (unsigned long long)plan->cache[i].cells,
+            (unsigned long long)plan->cache[i].layers,
+            mib(plan->cache[i].k_bytes), mib(plan->cache[i].v_bytes));
+    if (plan->state_conv || plan->state_ssm)
+        snprintf(out + used, room - used, "%sR %.2f S %.2f",
+                 used > 0 ? "; " : "", mib(plan->state_conv),
+                 mib(plan->state_ssm));
+}
+
 #endif

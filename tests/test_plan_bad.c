@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/arch/arch.h"
 #include "tests/plan_image.h"
 
 #define KV    (1U << MF_PLAN_KV)
@@ -183,6 +184,40 @@ static void sums_do_not_wrap(void **state)
     assert_int_equal(plan.cache[0].k_bytes, (UINT64_C(1) << 48) * 64 * 2 * 2);
 }
 
+/* ---- every architecture ---- */
+
+#define LARGE(key) key "=4294967295 "
+
+/* Whatever rows do with metadata, they come to an end and to an answer. */
+static void every_architecture_has_an_answer(void **state)
+{
+    static const char *const keys[] = {
+        "",
+        GPT,
+        LARGE("context_length") LARGE("embedding_length") BLOCKS LARGE(
+            "attention.head_count") LARGE("attention.head_count_kv")
+            LARGE("attention.key_length") LARGE("attention.value_length")
+                LARGE("attention.sliding_window") LARGE("ssm.conv_kernel")
+                    LARGE("ssm.inner_size") LARGE("ssm.state_size")
+                        LARGE("ssm.group_count") LARGE("wkv.head_size"),
+        "block_count=512 nextn_predict_layers=4294967295 " GPT,
+    };
+    const char *name;
+
+    (void)state;
+    for (size_t i = 0; (name = mf_arch_name_at(i)) != NULL; i++)
+        for (size_t k = 0; k < COUNT(keys); k++) {
+            struct mf_plan plan =
+                plan_header(name, keys[k], OPTIONS(.sequences = 3));
+
+            assert_true(plan.cache_count <= MF_PLAN_CACHES);
+            if (plan.unknown)
+                assert_true(plan.total == MF_PLAN_UNKNOWN);
+            if (k == 0)
+                assert_true(plan.unknown & KV && *plan.reason);
+        }
+}
+
 /* ---- other architectures and options ---- */
 
 static void an_unknown_architecture_has_full_attention(void **state)
@@ -266,6 +301,7 @@ int main(void)
         WITH_ENV(faults_of_heads),
         WITH_ENV(faults_of_windows_and_states),
         WITH_ENV(sums_do_not_wrap),
+        WITH_ENV(every_architecture_has_an_answer),
         WITH_ENV(an_unknown_architecture_has_full_attention),
         WITH_ENV(options_that_are_refused),
         WITH_ENV(a_context_is_rounded_up),

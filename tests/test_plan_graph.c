@@ -254,11 +254,10 @@ struct row {
     unsigned context, ubatch, sequences, full;
 };
 
-static void take_settings(struct mf_planner *planner, const struct row *row,
-                          struct mf_plan_settings *out)
+static struct mf_plan_options options_of(const struct row *row)
 {
-    struct mf_plan_options options = {
-        .size = sizeof(options),
+    return (struct mf_plan_options){
+        .size = sizeof(struct mf_plan_options),
         .context = row->context,
         .ubatch = row->ubatch,
         .sequences = row->sequences,
@@ -267,20 +266,19 @@ static void take_settings(struct mf_planner *planner, const struct row *row,
         .flash = strcmp(row->flash, "on") == 0 ? MF_FLASH_ON : MF_FLASH_OFF,
         .full_windows = row->full,
     };
-
-    assert_int_equal(mf_plan_settings_of(planner, &options, out), MF_OK);
 }
 
 /* To the digit that llama.cpp prints, and the same without leaving out what
  * repeats. */
 static void check_row(struct mf_planner *planner, const struct row *row)
 {
+    struct mf_plan_options options = options_of(row);
     struct mf_plan_settings with;
     bool estimated;
     uint64_t bytes;
     char text[32];
 
-    take_settings(planner, row, &with);
+    assert_int_equal(mf_plan_settings_of(planner, &options, &with), MF_OK);
     bytes = mf_graph_bytes(planner, &with, false, &estimated);
     snprintf(text, sizeof(text), "%.4f", (double)bytes / (1024 * 1024));
     if (estimated || strcmp(text, row->compute) != 0)
@@ -345,12 +343,32 @@ static void real_models_take_what_llama_cpp_says(void **state)
     mf_model_close(model);
 }
 
+/* "4096 x 21: 336.00 + 336.00; ...\t0.98\t17628.31": caches, output and model,
+ * as llama.cpp prints them. */
+static void check_others(struct mf_planner *planner, const struct row *row,
+                         const char *expected)
+{
+    struct mf_plan_options options = options_of(row);
+    struct mf_plan plan;
+    char text[256];
+    size_t used;
+
+    assert_int_equal(mf_plan_with(planner, &options, &plan), MF_OK);
+    print_caches(&plan, text, sizeof(text));
+    used = strlen(text);
+    snprintf(text + used, sizeof(text) - used, "\t%.2f\t%.2f",
+             mib(plan.line[MF_PLAN_OUTPUT]), mib(plan.line[MF_PLAN_WEIGHTS]));
+    if (strcmp(text, expected) != 0)
+        fail_msg("%s, context %u: %s, expected %s", row->model, row->context,
+                 text, expected);
+}
+
 /* The ninth column is the caches, the tenth the compute buffer. */
 static void check_file(FILE *file)
 {
     struct mf_model *model = NULL;
     struct mf_planner *planner = NULL;
-    char open[32] = "", line[512];
+    char open[32] = "", line[512], caches[200], others[40], expected[256];
     struct row row;
     unsigned count = 0;
 
@@ -358,11 +376,14 @@ static void check_file(FILE *file)
         memset(&row, 0, sizeof(row));
         if (sscanf(line,
                    "%31[^\t]\t%u\t%u\t%7[^\t]\t%7[^\t]\t%3[^\t]\t%u\t%u\t"
-                   "%*[^\t]\t%15[^\t]",
+                   "%199[^\t]\t%15[^\t]\t%39[^\n]",
                    row.model, &row.context, &row.ubatch, row.type_k, row.type_v,
-                   row.flash, &row.sequences, &row.full, row.compute) != 9)
+                   row.flash, &row.sequences, &row.full, caches, row.compute,
+                   others) != 11)
             continue;
         check_in(&row, &model, &planner, open);
+        snprintf(expected, sizeof(expected), "%s\t%s", caches, others);
+        check_others(planner, &row, expected);
         count++;
     }
     assert_int_equal(count, 100);
