@@ -173,6 +173,7 @@ static void a_device_computes_with_weights_of_the_host(void **state)
                 OPTIONS(.context = 8192, .offloaded = true, .offload = 10));
 
     (void)state;
+    assert_int_equal(plan.device[0].compute, 33568768);
     assert_int_equal(plan.device[1].compute, 336068608);
     /* Too few tokens for that. */
     plan = plan_of(LLAMA_2, &llama_2,

@@ -119,6 +119,23 @@ static void estimate_compute(struct mf_planner *planner,
         bytes[0] = mf_plan_mul(mf_plan_mul(embedding, settings->tokens), 2);
 }
 
+/* Keys and values of blocks of the host that a device has computed come back;
+ * the embedding has left its place by then. */
+static uint64_t returned(struct mf_planner *planner,
+                         const struct mf_plan_settings *settings,
+                         const struct mf_plan_split *split)
+{
+    uint64_t embd = mf_planner_number(planner, "embd", 0);
+    uint64_t kv = mf_plan_add(mf_planner_number(planner, "k_gqa", 0),
+                              mf_planner_number(planner, "v_gqa", 0));
+
+    if (split->count == 0 || split->first == 0 ||
+        settings->tokens < MF_PLAN_LARGE_BATCH || !mf_plan_is_number(embd) ||
+        !mf_plan_is_number(kv) || kv <= embd)
+        return 0;
+    return mf_plan_mul(mf_plan_mul(kv - embd, sizeof(float)), settings->tokens);
+}
+
 /* Always estimated: drivers of devices need room of their own, and llama.cpp
  * may let a device compute what lies on the host. */
 static void add_compute(struct mf_planner *planner,
@@ -131,6 +148,8 @@ static void add_compute(struct mf_planner *planner,
         estimate_compute(planner, settings, split, bytes);
     for (size_t i = 0; i < plan->device_count; i++)
         plan->device[i].compute = bytes[i];
+    plan->device[0].compute =
+        mf_plan_add(bytes[0], returned(planner, settings, split));
     plan->estimated |= UINT32_C(1) << MF_PLAN_COMPUTE;
 }
 

@@ -11,6 +11,9 @@
 
 #include "lib/plan/plan.h"
 
+/* Tokens of which ggml lets a device compute what the host has. */
+#define MF_PLAN_LARGE_BATCH 32
+
 struct mf_plan_split {
     uint64_t blocks; /* of the model; 0: it cannot be told */
     uint64_t first;  /* the first block that is on a device */

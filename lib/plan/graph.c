@@ -9,9 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tokens of which ggml lets a device compute what the host has. */
-#define LARGE_BATCH 32
-
 #define NODES_FIRST 256 /* room for a model of usual blocks */
 
 /* ---- numbers that rows may use ---- */
@@ -175,8 +172,8 @@ static void lay_out(struct mf_planner *planner,
         forget_values(graph->run);
         mf_graph_build(graph, text);
         if (!graph->failed && !graph->unknown && split)
-            mf_graph_place_on_all(graph, split, settings->tokens >= LARGE_BATCH,
-                                  bytes);
+            mf_graph_place_on_all(
+                graph, split, settings->tokens >= MF_PLAN_LARGE_BATCH, bytes);
         else if (!graph->failed && !graph->unknown)
             *bytes = mf_graph_place(graph);
         remove_numbers(graph, lets);
