@@ -33,10 +33,12 @@ struct sizing {
     struct mf_quantize_options options;
     struct mf_draft draft;
     struct mf_renaming renaming;
+    size_t made;     /* tensors that the model lacks, first in the draft */
     bool listed;     /* the draft has all tensors, not one at a time */
     uint32_t *order; /* of the tensors of the draft, or of the model */
     size_t count;
-    uint64_t header, empty_header;
+    uint64_t header, empty_header, metadata;
+    bool measured; /* metadata and empty_header are known */
     mf_mix_place *place;
     void *user;
     size_t mix_count;
@@ -131,11 +133,16 @@ static enum mf_status measure_metadata(struct sizing *work)
     struct mf_draft empty = work->draft;
     enum mf_status status;
 
+    if (work->measured)
+        return MF_OK;
     empty.tensor_count = 0;
-    status = measure(&empty, &work->header);
+    status = measure(&empty, &work->metadata);
     work->draft.alignment = empty.alignment;
     empty.entry_count = 0;
-    return status == MF_OK ? measure(&empty, &work->empty_header) : status;
+    if (status == MF_OK)
+        status = measure(&empty, &work->empty_header);
+    work->measured = status == MF_OK;
+    return status;
 }
 
 static enum mf_status measure_tensor(struct sizing *work,
@@ -241,8 +248,8 @@ static enum mf_status read_facts(struct sizing *work)
 {
     struct mf_mix *first = &work->mix[0].mix;
 
-    if (mf_mix_metadata(&work->draft, &work->options, NULL, first->file_type) !=
-            MF_OK ||
+    if ((!work->measured && mf_mix_metadata(&work->draft, &work->options, NULL,
+                                            first->file_type) != MF_OK) ||
         mf_mix_read_facts(first, &work->draft, false) != MF_OK)
         return work->env->error.status;
     for (size_t i = 0; i < work->count; i++)
@@ -253,12 +260,10 @@ static enum mf_status read_facts(struct sizing *work)
     return MF_OK;
 }
 
-/* The list of tensors as mf_model_quantize makes it.  copy: for the mix that
- * changes no type. */
-static enum mf_status list(struct sizing *work, enum mf_naming names, bool copy)
+/* The file as mf_model_quantize makes it, without its tensors. */
+static enum mf_status start(struct sizing *work, enum mf_naming names)
 {
     struct mf_draft *draft = &work->draft;
-    struct mf_model *model = work->model;
     size_t unused = 0;
 
     mf_draft_init(draft, work->env, mf_format_with_values(MF_VALUES_TYPED));
@@ -268,17 +273,36 @@ static enum mf_status list(struct sizing *work, enum mf_naming names, bool copy)
     draft->any_type = true;
     draft->f32_vectors =
         names == MF_NAMING_GGUF && draft->format->out->f32_vectors;
-    if (draft->f32_vectors && !copy)
-        draft->floats = MF_TYPE_F32;
-    work->listed = draft->format != model->format || names != MF_NAMING_KEEP;
-    if (mf_carry_metadata(draft, model, &unused) != MF_OK ||
-        mf_renaming_init(&work->renaming, model, draft, names, &unused) !=
+    work->listed =
+        draft->format != work->model->format || names != MF_NAMING_KEEP;
+    work->measured = false;
+    if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
+        mf_renaming_init(&work->renaming, work->model, draft, names, &unused) !=
             MF_OK)
         return work->env->error.status;
+    work->made = draft->tensor_count;
+    return MF_OK;
+}
+
+static void forget_order(struct sizing *work)
+{
+    mf_release(work->env, work->order, work->count * sizeof(*work->order));
+    work->order = NULL;
+}
+
+/* Its tensors.  copy: for the mix that changes no type. */
+static enum mf_status list(struct sizing *work, bool copy)
+{
+    struct mf_draft *draft = &work->draft;
+    const struct mf_renaming *renaming =
+        work->renaming.to == MF_NAMING_KEEP ? NULL : &work->renaming;
+
+    forget_order(work);
+    draft->tensor_count = work->made;
+    draft->floats = draft->f32_vectors && !copy ? MF_TYPE_F32 : MF_TYPE_UNKNOWN;
     if (work->listed &&
-        mf_draft_list_tensors(draft, model,
-                              names == MF_NAMING_KEEP ? NULL : &work->renaming,
-                              0, model->index.tensor_count) != MF_OK)
+        mf_draft_list_tensors(draft, work->model, renaming, 0,
+                              work->model->index.tensor_count) != MF_OK)
         return work->env->error.status;
     return sort(work);
 }
@@ -335,6 +359,7 @@ static enum mf_status size_all(struct sizing *work, struct mf_mix_sizes *out)
 
     if (measure_metadata(work) != MF_OK)
         return work->env->error.status;
+    work->header = work->metadata;
     for (size_t i = 0; i < work->count; i++) {
         struct mf_draft_tensor *tensor = tensor_at(work, work->order[i]);
 
@@ -345,22 +370,16 @@ static enum mf_status size_all(struct sizing *work, struct mf_mix_sizes *out)
     return MF_OK;
 }
 
-static enum mf_status size_mixes(struct sizing *work, enum mf_naming names,
-                                 bool copies, bool others,
+static enum mf_status size_mixes(struct sizing *work, bool copies, bool others,
                                  struct mf_mix_sizes *out)
 {
-    enum mf_status status = list(work, names, !others);
+    enum mf_status status = list(work, !others);
 
     if (status == MF_OK)
         status = list_mixes(work, copies, others, out);
     if (status == MF_OK)
         status = read_facts(work);
-    if (status == MF_OK)
-        status = size_all(work, out);
-    mf_release(work->env, work->order, work->count * sizeof(*work->order));
-    work->order = NULL;
-    mf_draft_release(&work->draft);
-    return status;
+    return status == MF_OK ? size_all(work, out) : status;
 }
 
 /* Whether what failed says something about the model. */
@@ -380,9 +399,13 @@ static enum mf_status size_named(struct sizing *work, enum mf_naming names,
 
     mf_clear_error(work->env); /* of the attempt before */
     *out = (struct mf_mix_sizes){ 0 };
-    status = size_mixes(work, names, !alone, true, out);
+    status = start(work, names);
+    if (status == MF_OK)
+        status = size_mixes(work, !alone, true, out);
     if (status == MF_OK && alone)
-        status = size_mixes(work, names, true, false, out);
+        status = size_mixes(work, true, false, out);
+    forget_order(work);
+    mf_draft_release(&work->draft);
     return status;
 }
 
