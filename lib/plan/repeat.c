@@ -52,23 +52,45 @@ static bool repeats(const struct mf_graph *graph, size_t from, size_t step,
                   (period + 1) * sizeof(*graph->step)) == 0;
 }
 
-/* Whether a name that these steps do not set is read for the last
- * time in them. */
-static bool ends(const struct mf_graph *graph, size_t from, size_t to)
+static bool is_given(const struct mf_graph *graph, size_t name, size_t step)
 {
-    for (size_t name = 0; name < graph->shared_count; name++) {
-        struct mf_place_use before = mf_place_future(graph, name, from),
-                            after = mf_place_future(graph, name, to);
-        bool given = false;
+    return graph->part[graph->step[step]].gives[name] != MF_GRAPH_NONE;
+}
 
-        for (size_t step = from; step < to; step++)
-            given = given ||
-                    graph->part[graph->step[step]].gives[name] != MF_GRAPH_NONE;
-        if (!given && before.children + before.views > 0 &&
-            after.children + after.views == 0)
-            return true;
+/* The last step that reads a name's tensor; the end if none does. */
+static size_t last_reader(const struct mf_graph *graph, size_t name,
+                          size_t step)
+{
+    size_t last = graph->step_count;
+
+    for (; step < graph->step_count; step++) {
+        const struct mf_graph_part *part = &graph->part[graph->step[step]];
+
+        if (part->child[name] + part->view[name] > 0)
+            last = step;
+        if (is_given(graph, name, step))
+            break;
     }
-    return false;
+    return last;
+}
+
+/* The first step that is the last reader of a tensor that is handed through
+ * periods. */
+static size_t first_end(const struct mf_graph *graph, size_t from,
+                        size_t period)
+{
+    size_t first = graph->step_count;
+
+    for (size_t name = 0; name < graph->shared_count; name++) {
+        size_t step = from, last;
+
+        while (step < from + period && !is_given(graph, name, step))
+            step++;
+        last = step < from + period ? first : last_reader(graph, name, from);
+        if (last < first)
+            first = last;
+    }
+    return first;
 }
 
 /* Makes what is left to be read of each record right, after steps were left
@@ -100,8 +122,10 @@ static size_t next_step(struct mf_graph *graph, size_t step)
     for (size_t period = 1; period < MF_GRAPH_PAST && period <= step; period++)
         if (graph->past[(step - period) % MF_GRAPH_PAST] == now &&
             repeats(graph, step - period, step, period)) {
-            while (repeats(graph, begin - period, step, period) &&
-                   !ends(graph, step, step + period))
+            size_t end = first_end(graph, step, period);
+
+            while (step + period <= end &&
+                   repeats(graph, begin - period, step, period))
                 step += period;
             break;
         }
