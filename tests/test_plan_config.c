@@ -392,6 +392,83 @@ static void facts_are_given_next_to_a_fault(void **state)
     assert_false(facts.found);
 }
 
+/* ---- files that lie, and a heap that fails ---- */
+
+static const char mixed[] =
+    "{\"model_type\": \"kimi_linear\", \"text_config\": {"
+    "\"hidden_size\": 64, \"kv_lora_rank\": 16, \"qk_nope_head_dim\": 8,"
+    "\"qk_rope_head_dim\": 4, \"v_head_dim\": 8, \"vocab_size\": 100,"
+    "\"linear_attn_config\": {\"full_attn_layers\": [2, 4],"
+    "\"head_dim\": 8, \"short_conv_kernel_size\": 4},"
+    "\"layer_types\": [\"conv\", null, \"hybrid\", \"\\u0061\"],"
+    "\"hybrid_override_pattern\": \"M-*E\", \"head_dim\": 1.5e1,"
+    "\"num_attention_heads\": 4, \"num_hidden_layers\": 4}}";
+
+/* Plans with that heap; what is not JSON is no error. */
+static enum mf_status try(struct test_heap *heap, const char *config,
+                          size_t size)
+{
+    struct mf_plan_options options = { .size = sizeof(options),
+                                       .context = 1024 };
+    struct mf_config_facts facts;
+    struct mf_env *with = test_env(heap);
+    struct mf_model *model = NULL;
+    struct mf_plan plan;
+    enum mf_status status;
+
+    write_text(config_path, config, size);
+    if (!with)
+        return MF_ERR_MEMORY;
+    status = mf_model_open(with, model_path, NULL, &model);
+    if (status == MF_OK)
+        status = mf_plan(model, &options, &plan);
+    assert_int_equal(mf_env_error(with)->status, status);
+    if (status == MF_OK && heap->fail_at == 0)
+        mf_model_config_facts(model, &facts);
+    mf_model_close(model);
+    mf_env_free(with);
+    assert_int_equal(heap->live, 0);
+    return status;
+}
+
+static void every_prefix_and_flip(void **state)
+{
+    static const char masks[] = { 1, 0x20, 0x10 };
+    size_t size = sizeof(mixed) - 1;
+    char config[sizeof(mixed)];
+
+    (void)state;
+    for (size_t i = 0; i <= size; i++) {
+        struct test_heap heap = { 0 };
+
+        assert_int_equal(try(&heap, mixed, i), MF_OK);
+    }
+    memcpy(config, mixed, sizeof(mixed));
+    for (size_t i = 0; i < size; i++)
+        for (size_t m = 0; m < COUNT(masks); m++) {
+            struct test_heap heap = { 0 };
+
+            config[i] = (char)(config[i] ^ masks[m]);
+            assert_int_equal(try(&heap, config, size), MF_OK);
+            config[i] = mixed[i];
+        }
+}
+
+static void every_allocation_failed(void **state)
+{
+    (void)state;
+    for (int after = 0; after < 2; after++)
+        for (uint64_t call = 1;; call++) {
+            struct test_heap heap = { .fail_at = call, .fail_after = after };
+            enum mf_status status = try(&heap, mixed, sizeof(mixed) - 1);
+
+            if (heap.calls < call)
+                break;
+            if (after || status != MF_OK)
+                assert_int_equal(status, MF_ERR_MEMORY);
+        }
+}
+
 /* Of two values the last one counts, whatever comes before. */
 static void lists_of_any_length(void **state)
 {
@@ -430,6 +507,8 @@ int main(void)
         WITH_FOLDER(what_is_no_json_is_named),
         WITH_FOLDER(facts_come_from_any_part),
         WITH_FOLDER(facts_are_given_next_to_a_fault),
+        WITH_FOLDER(every_prefix_and_flip),
+        WITH_FOLDER(every_allocation_failed),
         WITH_FOLDER(lists_of_any_length),
     };
 
