@@ -74,6 +74,12 @@ bool plan_fit(struct run *run, struct mf_model *model,
     return true;
 }
 
+bool plan_exceeds_model(const struct mf_plan *plan)
+{
+    return amount_known(plan->model_context) &&
+           plan->asked > plan->model_context && amount_known(plan->asked);
+}
+
 void plan_warn(struct run *run, const struct plan_answer *answer)
 {
     char text[160];
@@ -81,8 +87,7 @@ void plan_warn(struct run *run, const struct plan_answer *answer)
     for (size_t i = 0; i < answer->count; i++) {
         const struct mf_plan *plan = &answer->plan[i];
 
-        if (!amount_known(plan->model_context) ||
-            plan->asked <= plan->model_context)
+        if (!plan_exceeds_model(plan))
             continue;
         snprintf(text, sizeof(text),
                  "warning: a context of %s exceeds the model's, %s",

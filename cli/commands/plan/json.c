@@ -61,6 +61,7 @@ static void context(struct run *run, const struct mf_plan *plan)
     mf_json_begin(&run->json, '{');
     amount_json(run, "ctx", plan->context);
     amount_json(run, "ctx_asked", plan->asked);
+    json_bool(run, "exceeds_model", plan_exceeds_model(plan));
     caches(run, plan);
     amount_json(run, "kv_bytes", plan->line[MF_PLAN_KV]);
     amount_json(run, "state_bytes", plan->line[MF_PLAN_STATE]);

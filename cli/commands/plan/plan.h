@@ -83,6 +83,9 @@ bool plan_fits(const struct plan_request *request, const struct mf_plan *plan);
 bool plan_fit(struct run *run, struct mf_model *model,
               struct plan_answer *answer);
 
+/* Whether the context is above the model's. */
+bool plan_exceeds_model(const struct mf_plan *plan);
+
 /* A remark for each context above the model's. */
 void plan_warn(struct run *run, const struct plan_answer *answer);
 
