@@ -86,6 +86,8 @@ static void add_numbers(struct mf_graph *graph,
     add_let(graph, "cells", "swa ? cells_swa : cells_full");
     add_let(graph, "turn_k",
             "small_k && at(0, head_k) % 64 == 0 ? " ROTATION("head_k") " : 0");
+    add_let(graph, "turn_k_full", "turn_k ? " ROTATION("head_k_full") " : 0");
+    add_let(graph, "turn_k_swa", "turn_k ? " ROTATION("head_k_swa") " : 0");
     add_let(graph, "turn_v", "small_v && at(0, head_v) % 64 == 0 ? 64 : 0");
     assert(graph->let_count == MF_GRAPH_NUMBERS);
 }

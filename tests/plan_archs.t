@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# plan_archs.t - the compute memory of each architecture, as llama.cpp has it
+#
+# Small models are made of each architecture that has rows in lib/arch/tables,
+# without and with the tensors that may be missing ("-full").  A row of
+# plan_archs.tsv has what llama.cpp v0.5.0 reserves for them on the CPU, in MiB:
+#
+#     context 1024, ubatch 512, with flash attention
+#     the same without
+#     context 2048, ubatch 256, caches of q8_0, 2 sequences
+#     the same with caches of f16, one for both sequences
+#
+# "-": llama.cpp does not take this setting.  "~": the graph differs somewhere,
+# and may be 20 % off.  Architectures without a graph in lib/plan/graphs, or with
+# a graph that leaves something out, are estimated, and say so:
+without="deepseek32 deepseek4 dflash dots3note eagle3 gemma4-assistant glm-dsa \
+    graniteswitch hy_v4 kimi-k3 minimax-01 qwen4exp wavtokenizer-dec"
+set -u
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+. tests/tap.sh
+
+build=${BUILD:-build}
+modelfile=${MODELFILE:-$build/modelfile}
+table=tests/plan_archs.tsv
+dir=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-graphs.XXXXXX") || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+# plan SETTING...: what computing takes, and "estimated" if it is.
+plan() {
+    "$modelfile" plan --quiet --json "$@" 2>"$dir/err" |
+        awk '
+            match($0, /"compute_bytes":[0-9]+/) {
+                bytes = substr($0, RSTART + 16, RLENGTH - 16)
+            }
+            /"estimated":\[[^]]*"compute"/ { word = " estimated" }
+            END { printf "%.4f%s\n", bytes / 1048576, word }'
+}
+row() { # FILE
+    plan "$1" --ctx 1024 --fa on
+    plan "$1" --ctx 1024 --fa off
+    plan "$1" --ctx 2048 --ubatch 256 --type-k q8_0 --type-v q8_0 --parallel 2 \
+        --fa on
+    plan "$1" --ctx 2048 --ubatch 256 --parallel 2 --kv-unified --fa on
+}
+
+for architecture in $("$build/tests/make_arch"); do
+    "$build/tests/make_arch" "$architecture" "$dir/$architecture.gguf" &&
+        "$build/tests/make_arch" --full "$architecture" \
+            "$dir/$architecture-full.gguf" || exit 1
+    for model in "$architecture" "$architecture-full"; do
+        row "$dir/$model.gguf" | awk -v name="$model" '
+            { line = line "\t" $0 }
+            END { print name line }'
+        rm "$dir/$model.gguf"
+    done
+done >"$dir/planned"
+
+compare() {
+    awk -F '\t' -v without=" $without " '
+        function is_right(real, planned) {
+            if (sub(/^~/, "", real))
+                return planned > real * 0.8 && planned < real * 1.2
+            return real == "-" || real == planned
+        }
+        FNR == NR { expected[$1] = $0; next }
+        !($1 in expected) { print $1 " has no row"; next }
+        { seen[$1] = 1 }
+        /estimated/ {
+            name = $1
+            sub(/-full$/, "", name)
+            if (!index(without, " " name " ") &&
+                !index(without, " " $1 " "))
+                print $1 " is estimated"
+            next
+        }
+        {
+            split(expected[$1], real)
+            for (i = 2; i <= 5; i++)
+                if (!is_right(real[i], $i))
+                    print $1 ", setting " i - 1 ": " $i ", not " real[i]
+        }
+        END {
+            for (name in expected)
+                if (!(name in seen))
+                    print name " is no architecture"
+        }' "$table" "$dir/planned"
+}
+check_empty "compute buffers of all graphs are those of llama.cpp" compare
+finish
