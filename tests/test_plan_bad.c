@@ -293,6 +293,13 @@ static void types_that_do_not_fit(void **state)
     assert_int_equal(plan.cache[0].v_bytes, 4096 * 34 * 2);
     assert_string_equal(plan.reason, "blocks of q8_0 have 32 elements, and 20 "
                                      "are not whole blocks");
+    /* Flash attention takes heads one by one. */
+    plan = plan_header("llama", "attention.key_length=80 " GPT,
+                       OPTIONS(.type_k = "q8_0"));
+    assert_true(plan.cache[0].k_bytes == MF_PLAN_UNKNOWN);
+    plan = plan_header("llama", "attention.key_length=80 " GPT,
+                       OPTIONS(.type_k = "q8_0", .flash = MF_FLASH_OFF));
+    assert_int_equal(plan.cache[0].k_bytes, 4096 * 340 * 2);
 }
 
 int main(void)

@@ -9,16 +9,36 @@
 
 #include <string.h>
 
+/* Elements of a cell, and of a head if that must be whole blocks, too: flash
+ * attention takes heads one by one. */
+struct elements {
+    uint64_t count, head;
+};
+
+/* The number that is not whole blocks of the type; 0 if both are. */
+static uint64_t misfit(enum mf_type type, struct elements elements)
+{
+    uint64_t block = mf_types[type].block;
+
+    if (!mf_plan_is_number(elements.count) || elements.count == 0)
+        return 0;
+    if (elements.count % block != 0)
+        return elements.count;
+    return mf_plan_is_number(elements.head) && elements.head % block != 0
+               ? elements.head
+               : 0;
+}
+
 /* Bytes of one cell's elements. */
-static uint64_t row_bytes(enum mf_type type, uint64_t elements)
+static uint64_t row_bytes(enum mf_type type, struct elements elements)
 {
     const struct mf_type_row *row = &mf_types[type];
 
-    if (!mf_plan_is_number(elements))
-        return elements;
-    if (elements % row->block != 0)
+    if (!mf_plan_is_number(elements.count))
+        return elements.count;
+    if (misfit(type, elements) != 0)
         return MF_PLAN_UNKNOWN;
-    return mf_plan_mul(elements / row->block, row->bytes);
+    return mf_plan_mul(elements.count / row->block, row->bytes);
 }
 
 /* ---- the cells of a block ---- */
@@ -32,7 +52,7 @@ static const char *const names[KINDS] = { "full", "window", "compressed",
 struct cells {
     enum kind kind;
     uint64_t count; /* of one stream */
-    uint64_t k, v;  /* elements */
+    struct elements k, v;
 };
 
 #define CELLS_MAX 3 /* of one block */
@@ -56,19 +76,23 @@ static size_t cells_of(const struct mf_plan_settings *settings,
     if (block->cached)
         out[count++] = (struct cells){
             block->window ? WINDOW : FULL,
-            block->window ? settings->window_cells : settings->cells, block->k,
-            settings->flash ? block->v : block->v_plain
+            block->window ? settings->window_cells : settings->cells,
+            { block->k, settings->flash ? block->head_k : 0 },
+            settings->flash ? (struct elements){ block->v, block->head_v }
+                            : (struct elements){ block->v_plain, 0 }
         };
     if (block->packed.tokens > 0)
         out[count++] =
             (struct cells){ block->packed.tokens > 4 ? PACKED_MORE : PACKED,
                             packed_cells(settings->cells, block->packed.tokens),
-                            block->packed.k, block->packed.v };
+                            { block->packed.k, 0 },
+                            { block->packed.v, 0 } };
     if (block->index.tokens > 0)
         out[count++] =
             (struct cells){ INDEX,
                             packed_cells(settings->cells, block->index.tokens),
-                            block->index.k, block->index.v };
+                            { block->index.k, 0 },
+                            { block->index.v, 0 } };
     return count;
 }
 
@@ -115,15 +139,16 @@ uint64_t mf_plan_state_bytes(const struct mf_plan_settings *settings,
 
 /* ---- all blocks ---- */
 
-/* The elements of a type with blocks must be whole blocks. */
 static void note_type(struct mf_planner *planner, enum mf_type type,
-                      uint64_t elements)
+                      struct elements elements)
 {
-    if (mf_plan_is_number(elements) && elements % mf_types[type].block != 0)
+    uint64_t count = misfit(type, elements);
+
+    if (count != 0)
         mf_planner_note(planner,
                         "blocks of %s have %u elements, and %" PRIu64
                         " are not whole blocks",
-                        mf_types[type].name, mf_types[type].block, elements);
+                        mf_types[type].name, mf_types[type].block, count);
 }
 
 /* Adds a block's cells to those of the same kind. */

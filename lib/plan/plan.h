@@ -77,6 +77,7 @@ struct mf_plan_block {
     bool recurrent;             /* it has a state */
     uint64_t k, v;              /* elements, a cell */
     uint64_t v_plain;           /* v without flash attention */
+    uint64_t head_k, head_v;    /* those of a head */
     struct mf_plan_cell packed; /* older tokens, several in a cell */
     struct mf_plan_cell index;  /* keys that choose which cells are read */
     uint64_t conv, ssm;         /* elements of the state, a sequence */

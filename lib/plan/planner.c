@@ -254,6 +254,8 @@ static void put_cells(struct mf_planner *planner, uint64_t block,
     out->k = mf_planner_number(planner, "cache_k", block);
     out->v = mf_planner_number(planner, "cache_v", block);
     out->v_plain = planner->v_plain;
+    out->head_k = mf_planner_ask(planner, "head_k", block);
+    out->head_v = mf_planner_ask(planner, "head_v", block);
     if (out->window && mf_planner_number(planner, "window", block) == 0) {
         mf_planner_note_key(planner, "attention.sliding_window");
         out->k = MF_PLAN_UNKNOWN;
