@@ -38,7 +38,6 @@ void mf_plan_split_of(uint64_t blocks, const struct mf_plan_options *options,
     memset(out, 0, sizeof(*out));
     out->blocks = blocks;
     out->devices = options->device_count;
-    out->cpu_experts = options->cpu_experts;
     if (options->offloaded)
         asked = options->offload;
     else if (out->devices > 0)
@@ -140,12 +139,16 @@ static uint64_t returned(struct mf_planner *planner,
  * may let a device compute what lies on the host. */
 static void add_compute(struct mf_planner *planner,
                         const struct mf_plan_settings *settings,
-                        const struct mf_plan_split *split, struct mf_plan *plan)
+                        const struct mf_plan_places *places,
+                        struct mf_plan *plan)
 {
+    const struct mf_plan_split *split = &places->split;
     uint64_t bytes[1 + MF_PLAN_DEVICES];
 
     if (!mf_plan_compute_on(planner, settings, split, bytes))
         estimate_compute(planner, settings, split, bytes);
+    bytes[1] =
+        mf_plan_add(bytes[1], mf_plan_loan(planner, places, settings->tokens));
     for (size_t i = 0; i < plan->device_count; i++)
         plan->device[i].compute = bytes[i];
     plan->device[0].compute =
@@ -226,7 +229,7 @@ void mf_plan_devices(struct mf_planner *planner,
     plan->device[0].output = plan->line[MF_PLAN_OUTPUT];
     if (plan->device_count > 1) {
         add_blocks(planner, settings, split, plan);
-        add_compute(planner, settings, split, plan);
+        add_compute(planner, settings, &places, plan);
     } else {
         plan->device[0].kv = plan->line[MF_PLAN_KV];
         plan->device[0].state = plan->line[MF_PLAN_STATE];

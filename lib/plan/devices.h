@@ -19,7 +19,6 @@ struct mf_plan_split {
     uint64_t first;  /* the first block that is on a device */
     uint64_t count;  /* blocks on devices, and the output if it is there */
     size_t devices;
-    bool cpu_experts; /* matrices of experts are on the host */
     /* Where the next device begins, of 1.  Not double: a block on the border
      * would be on another device than llama.cpp puts it. */
     float end[MF_PLAN_DEVICES];
@@ -46,7 +45,12 @@ void mf_plan_places_of(struct mf_planner *planner,
                        const struct mf_plan_options *options,
                        struct mf_plan_places *out);
 
-/* The devices that have the tensor: bits 1 << place in mf_plan.device. */
+/* A bit for tensors of the host that the first device fetches to compute large
+ * batches: it needs room for one of them, the largest. */
+#define MF_PLAN_LOAN (1 + MF_PLAN_DEVICES)
+
+/* The devices that have the tensor: bits 1 << place in mf_plan.device, and
+ * perhaps 1 << MF_PLAN_LOAN. */
 uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name);
 
 /* What each of mf_plan.device needs while tokens are computed (graph.c); false
@@ -54,6 +58,10 @@ uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name);
 bool mf_plan_compute_on(struct mf_planner *planner,
                         const struct mf_plan_settings *settings,
                         const struct mf_plan_split *split, uint64_t *bytes);
+
+/* The largest tensor of those that are lent; 0 if tokens are too few. */
+uint64_t mf_plan_loan(struct mf_planner *planner,
+                      const struct mf_plan_places *places, uint64_t tokens);
 
 /* Adds the size of each tensor to the weights of the devices that have it. */
 void mf_plan_weights(struct mf_planner *planner,

@@ -9,10 +9,12 @@
 #include "lib/quantize/mix_sizes.h"
 
 _Static_assert(MF_FIT_MIXES >= MF_MIX_MAX, "room for all mixes");
-_Static_assert(MF_MIX_PLACES > MF_PLAN_DEVICES, "a place for each device");
+_Static_assert(MF_MIX_PLACES == 1 + MF_PLAN_DEVICES, "a place for each device");
+_Static_assert(MF_MIX_LOAN == MF_PLAN_LOAN, "the same bit");
 
+/* plan: without room for a tensor of the host, which depends on the mix. */
 static struct mf_fit_mix row_of(const struct mf_fitting *fitting,
-                                const struct mf_plan *plan,
+                                const struct mf_plan *plan, bool has_loan,
                                 const struct mf_mix_sizes *sizes,
                                 const struct mf_mix_size *size)
 {
@@ -21,6 +23,8 @@ static struct mf_fit_mix row_of(const struct mf_fitting *fitting,
                               .file_size = MF_PLAN_UNKNOWN,
                               .data_size = MF_PLAN_UNKNOWN };
 
+    struct mf_plan lent = *plan;
+
     if (!size->known)
         return row;
     row.file_size = size->file_size;
@@ -28,7 +32,9 @@ static struct mf_fit_mix row_of(const struct mf_fitting *fitting,
     if (sizes->elements > 0)
         row.bits_per_weight =
             (double)size->data_size * 8 / (double)sizes->elements;
-    row.fits = mf_fits(fitting, plan, size->place);
+    if (plan->device_count > 1 && has_loan)
+        lent.device[1].total = mf_plan_add(lent.device[1].total, size->loan);
+    row.fits = mf_fits(fitting, &lent, size->place);
     return row;
 }
 
@@ -54,13 +60,19 @@ enum mf_status mf_fit_mixes(const struct mf_fitting *fitting,
 {
     struct mf_env *env = mf_planner_env(fitting->planner);
     struct mf_mix_sizes *sizes = mf_alloc(env, sizeof(*sizes));
+    struct mf_plan lean = *plan;
     struct mf_plan_places places;
     uint32_t order[MF_MIX_MAX];
+    uint64_t loan;
     enum mf_status status;
 
     if (!sizes)
         return env->error.status;
     mf_plan_places_of(fitting->planner, &fitting->options, &places);
+    loan = mf_plan_loan(fitting->planner, &places,
+                        mf_plan_min(plan->context, plan->ubatch));
+    if (loan > 0 && mf_plan_is_number(lean.device[1].total))
+        lean.device[1].total -= loan;
     status =
         mf_mix_sizes(mf_planner_model(fitting->planner), place, &places, sizes);
     for (size_t i = 0; status == MF_OK && i < sizes->count; i++)
@@ -68,7 +80,8 @@ enum mf_status mf_fit_mixes(const struct mf_fitting *fitting,
     if (status == MF_OK) {
         mf_sort(order, sizes->count, before, sizes->mix);
         for (size_t i = 0; i < sizes->count; i++)
-            out->mix[i] = row_of(fitting, plan, sizes, &sizes->mix[order[i]]);
+            out->mix[i] =
+                row_of(fitting, &lean, loan > 0, sizes, &sizes->mix[order[i]]);
         out->mix_count = sizes->count;
     }
     mf_release(env, sizes, sizeof(*sizes));

@@ -48,7 +48,6 @@ struct mf_graph_node {
     uint64_t dim[4];
     uint64_t bytes;           /* that it has of its own */
     uint64_t at;              /* where they are */
-    uint64_t outside;         /* bytes of weights and caches that it reads */
     uint32_t children, views; /* nodes to come that read it, that are views */
     uint16_t source[MF_GRAPH_SOURCES];
     uint16_t root; /* of a view: the tensor whose memory it is */
@@ -61,7 +60,6 @@ struct mf_graph_node {
     bool listed;  /* it is part of the graph */
     bool output;  /* its memory is never used again */
     bool kept;    /* likewise, because a later part says so */
-    bool expert;  /* it multiplies by matrices of experts */
     bool allocated;
 };
 
@@ -141,10 +139,6 @@ struct mf_graph {
      * NULL: there is one (spread.c). */
     const uint8_t *where;
     uint8_t device;
-    /* What a device borrows from the host while it computes a tensor: of these
-     * steps all that is outside, NULL: nothing; and experts. */
-    const bool *lent;
-    bool lends_experts;
 };
 
 /* ---- the whole (graph.c) ---- */

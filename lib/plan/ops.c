@@ -211,26 +211,6 @@ static void make_view(struct mf_graph *graph, struct mf_graph_node *node,
         node->root = graph->node[of->node].root;
 }
 
-/* Weights and caches that an operation reads from beginning to end. */
-static uint64_t outside(const struct mf_graph_op *op,
-                        const struct mf_graph_value *source, size_t count)
-{
-    uint64_t bytes = 0;
-
-    if (op->rule == TARGET || op->rule == ROWS)
-        return 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct mf_type_row *row = &mf_types[source[i].type];
-
-        if (source[i].node == MF_GRAPH_NONE)
-            bytes = mf_plan_add(
-                bytes,
-                mf_plan_div(mf_plan_mul(product(source[i].dim), row->bytes),
-                            row->block));
-    }
-    return mf_plan_round(bytes, MF_GRAPH_ALIGNMENT);
-}
-
 static enum mf_type type_of(const struct mf_graph_op *op,
                             const struct mf_graph_value *source,
                             enum mf_type given)
@@ -277,8 +257,6 @@ mf_graph_apply(struct mf_graph *graph, const struct mf_graph_op *op,
     node = &graph->node[out.node];
     node->inplace = op->inplace;
     node->whole = out.whole;
-    node->outside = outside(op, source, source_count);
-    node->expert = op->rule == EXPERTS;
     add_sources(node, op->rule == TARGET, source, source_count);
     if (view)
         make_view(graph, node, source);

@@ -332,16 +332,6 @@ static void hand_on(struct mf_graph *graph, const struct mf_graph_part *part)
     memcpy(graph->record_of, next, sizeof(next));
 }
 
-/* Bytes that are here while the node is computed. */
-static uint64_t borrowed(const struct mf_graph *graph,
-                         const struct mf_graph_node *node, size_t step)
-{
-    bool lent = (graph->lent && graph->lent[step]) ||
-                (graph->lends_experts && node->expert);
-
-    return lent && mf_plan_is_number(node->outside) ? node->outside : 0;
-}
-
 void mf_place_step(struct mf_graph *graph, size_t step)
 {
     const struct mf_graph_part *part = &graph->part[graph->step[step]];
@@ -350,8 +340,6 @@ void mf_place_step(struct mf_graph *graph, size_t step)
     for (uint32_t i = 0; i < part->count; i++) {
         struct mf_graph_node *node =
             &graph->node[graph->order[part->first + i]];
-        uint64_t size = borrowed(graph, node, step);
-        uint64_t at = size > 0 ? mf_place_take(graph, size) : 0;
 
         allocate(graph, node);
         for (unsigned j = 0; j < node->source_count; j++) {
@@ -361,8 +349,6 @@ void mf_place_step(struct mf_graph *graph, size_t step)
             if (source)
                 mf_place_leave(graph, source);
         }
-        if (size > 0)
-            give(graph, at, size);
     }
     hand_on(graph, part);
 }

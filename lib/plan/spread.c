@@ -250,13 +250,11 @@ static void put_devices(const struct mf_graph *graph,
 
 /* The first device computes large batches of the host's blocks, too: it is
  * faster with weights that it has to fetch than the host is. */
-static void lend(const struct mf_graph *graph, uint8_t *where, bool *lent)
+static void lend(const struct mf_graph *graph, uint8_t *where)
 {
-    for (size_t step = 1; step < graph->step_count; step++) {
-        lent[step] = where[step] == 0;
-        if (lent[step])
+    for (size_t step = 1; step < graph->step_count; step++)
+        if (where[step] == 0)
             where[step] = 1;
-    }
 }
 
 void mf_graph_place_on_all(struct mf_graph *graph,
@@ -264,16 +262,10 @@ void mf_graph_place_on_all(struct mf_graph *graph,
                            uint64_t *bytes)
 {
     uint8_t where[MF_GRAPH_STEPS_MAX];
-    bool lent[MF_GRAPH_STEPS_MAX] = { false };
 
     put_devices(graph, split, where);
-    if (large && split->count > 0) {
-        lend(graph, where, lent);
-        graph->lent = lent;
-        graph->lends_experts = split->cpu_experts;
-    }
+    if (large && split->count > 0)
+        lend(graph, where);
     for (size_t i = 0; i <= split->devices; i++)
         bytes[i] = place_on(graph, where, (uint8_t)i);
-    graph->lent = NULL;
-    graph->lends_experts = false;
 }

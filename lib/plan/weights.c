@@ -141,15 +141,43 @@ static size_t device_of(const struct mf_plan_places *places, struct mf_str name,
 uint32_t mf_plan_place(const struct mf_plan_places *places, struct mf_str name)
 {
     enum where where = part_of(name);
+    size_t output = mf_plan_device_of(&places->split, places->split.blocks);
+    bool tied, loaded = true;
+    uint64_t block;
     uint32_t found;
 
     if (where == MF_PART_EVERY)
         return places->everywhere;
     found = PLACE(device_of(places, name, where));
-    if (mf_str_same(name, places->tied) ||
-        (places->tied.at && mf_str_is(name, "token_embd.weight")))
-        found |= PLACE(mf_plan_device_of(&places->split, places->split.blocks));
+    tied = mf_str_same(name, places->tied) ||
+           (places->tied.at && mf_str_is(name, "token_embd.weight"));
+    if (tied)
+        found |= PLACE(output);
+    if (where == MF_PART_OUTPUT && take_block(name, &block))
+        loaded = block < places->layers;
+    if (found == PLACE(0) && places->split.count > 0 && loaded &&
+        (where != MF_PART_INPUT || tied))
+        found |= PLACE(MF_PLAN_LOAN);
     return found;
+}
+
+uint64_t mf_plan_loan(struct mf_planner *planner,
+                      const struct mf_plan_places *places, uint64_t tokens)
+{
+    const struct mf_index *index = &mf_planner_model(planner)->index;
+    uint64_t most = 0;
+
+    if (tokens < MF_PLAN_LARGE_BATCH)
+        return 0;
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+        struct mf_str name = { record->name, record->name_size };
+
+        if (record->size > most &&
+            mf_plan_place(places, name) & PLACE(MF_PLAN_LOAN))
+            most = record->size;
+    }
+    return most;
 }
 
 void mf_plan_weights(struct mf_planner *planner,

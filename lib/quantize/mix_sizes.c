@@ -213,6 +213,8 @@ static void add_tensor(struct one_mix *one, const struct sizing *work,
     for (unsigned i = 0; i < MF_MIX_PLACES; i++)
         if (places >> i & 1)
             out->place[i] += size;
+    if (places >> MF_MIX_LOAN & 1 && size > out->loan)
+        out->loan = size;
 }
 
 static enum mf_status add_to_all(struct sizing *work,

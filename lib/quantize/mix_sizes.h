@@ -12,7 +12,10 @@
 #define MF_MIX_MAX 48
 
 /* Devices that tensors are on, the host among them. */
-#define MF_MIX_PLACES 20
+#define MF_MIX_PLACES 17
+
+/* Not a device: of these tensors the largest counts. */
+#define MF_MIX_LOAN MF_MIX_PLACES
 
 struct mf_mix_size {
     const char *name;
@@ -21,6 +24,7 @@ struct mf_mix_size {
     uint64_t file_size;            /* of one GGUF file */
     uint64_t data_size;            /* of its tensors, without padding */
     uint64_t place[MF_MIX_PLACES]; /* the same by device */
+    uint64_t loan;                 /* the largest tensor of MF_MIX_LOAN */
 };
 
 struct mf_mix_sizes {
@@ -29,7 +33,8 @@ struct mf_mix_sizes {
     struct mf_mix_size mix[MF_MIX_MAX];
 };
 
-/* Which devices have a copy of the tensor: bits 1 << place. */
+/* Which devices have a copy of the tensor: bits 1 << place, and 1 <<
+ * MF_MIX_LOAN. */
 typedef uint32_t mf_mix_place(void *user, struct mf_str name);
 
 /* Sizes in every mix that the library can encode: of the file that
