@@ -12,8 +12,9 @@
 #     context 2048, ubatch 256, caches of q8_0, 2 sequences
 #     the same with caches of f16, one for both sequences
 #
-# "-": llama.cpp does not take this setting.  Architectures without a graph in lib/plan/graphs, or with
-# a graph that leaves something out, are estimated, and say so:
+# "-": llama.cpp does not take this setting.  Architectures without a graph in
+# lib/plan/graphs, or with one that leaves something out, are estimated, and say
+# so:
 without="deepseek32 deepseek4 dflash dots3note eagle3 gemma4-assistant glm-dsa \
     graniteswitch hy_v4 kimi-k3 minimax-01 minimax-m3 qwen4exp wavtokenizer-dec"
 set -u
