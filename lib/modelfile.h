@@ -1403,7 +1403,7 @@ struct mf_fit_context {
 
 /* The model as a mix of mf_mix_at would make it, with the context and cache of
  * the options. A device that fetches weights from the host has room for the
- * largest one as the model has it, not the mix. */
+ * largest one of the mix. */
 struct mf_fit_mix {
     const char *name;
     bool needs_imatrix;

@@ -100,6 +100,9 @@ static void write_and_compare(const char *name)
         fits_as_planned(model, to, mix.name, OPTIONS(.context = 256));
         fits_as_planned(
             model, to, mix.name,
+            OPTIONS(.context = 512, .offloaded = true, .offload = 7));
+        fits_as_planned(
+            model, to, mix.name,
             OPTIONS(.context = 512, .offloaded = true, .offload = 99));
     }
     mf_model_close(model);
