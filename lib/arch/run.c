@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stddef.h>
 
 /* ---- texts ---- */
 
@@ -273,7 +274,8 @@ void mf_arch_add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
         else if (mf_str_is(word, "use") || mf_str_is(word, "use?"))
             mf_arch_add_lets(run, mf_arch_find(false, mf_arch_word(&row)));
         else if (mf_str_is(word, "let")) {
-            assert(run->let_count < MF_ARCH_LETS_MAX);
+            assert(run->let_count <
+                   (run->quiet ? MF_ARCH_LETS_MAX : MF_ARCH_LETS_CHECKED));
             run->let[run->let_count].name = mf_arch_word(&row);
             run->let[run->let_count++].expression = row;
         }
@@ -304,23 +306,25 @@ enum mf_status mf_arch_check(struct mf_model *model, const char *name,
     struct mf_index *index = &model->index;
     size_t count = index->tensor_count;
     struct mf_arch_run *run;
+    size_t size = offsetof(struct mf_arch_run, let) +
+                  MF_ARCH_LETS_CHECKED * sizeof(run->let[0]);
     enum mf_status status;
 
     assert(text);
-    run = mf_alloc(model->env, sizeof(*run) + count);
+    run = mf_alloc(model->env, size + count);
     if (!run)
         return model->env->error.status;
-    memset(run, 0, sizeof(*run) + count);
+    memset(run, 0, size + count);
     run->model = model;
     run->index = index;
     run->name = str(name);
     run->whole = whole;
     run->foreign = model->format->naming != MF_NAMING_GGUF;
     run->severity = run->foreign ? MF_WARNING : MF_ERROR;
-    run->used = (uint8_t *)(run + 1);
+    run->used = (uint8_t *)run + size;
     run->used_count = count;
     run_all(run, text);
     status = run->status;
-    mf_release(model->env, run, sizeof(*run) + count);
+    mf_release(model->env, run, size + count);
     return status;
 }

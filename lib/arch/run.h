@@ -78,6 +78,10 @@ struct mf_arch_missing {
 #define MF_ARCH_LETS_MAX    224
 #define MF_ARCH_MISSING_MAX 96
 
+/* As many as an architecture has; the others are for fields and graphs, and a
+ * check has no memory for them. */
+#define MF_ARCH_LETS_CHECKED 96
+
 struct mf_arch_run {
     struct mf_model *model;
     struct mf_index *index;
@@ -103,8 +107,8 @@ struct mf_arch_run {
     size_t used_count;
     size_t key_count, let_count, missing_count;
     struct mf_arch_key key[MF_ARCH_KEYS_MAX];
-    struct mf_arch_let let[MF_ARCH_LETS_MAX];
     struct mf_arch_missing missing[MF_ARCH_MISSING_MAX];
+    struct mf_arch_let let[MF_ARCH_LETS_MAX]; /* the last member */
 };
 
 /* ---- words and lines of rows (run.c) ---- */
