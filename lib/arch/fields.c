@@ -93,7 +93,7 @@ enum mf_status mf_arch_take_fields(struct mf_arch_run *run,
     }
     run->field = key;
     run->field_count = fields->count;
-    mf_arch_add_lets(run, config_text());
+    mf_arch_lets(run, config_text());
     return MF_OK;
 }
 

@@ -52,25 +52,21 @@ enum mf_status mf_arch_open(struct mf_model *model,
 {
     const struct mf_arch_text *before = mf_arch_find(false, str("before"));
     const struct mf_arch_text *text;
-    struct mf_arch_run *run = mf_alloc(model->env, sizeof(*run));
+    struct mf_arch_run *run = mf_arch_run_new(model, MF_ARCH_LETS_MAX, 0);
     enum mf_status status;
 
     assert(before);
     if (!run)
         return model->env->error.status;
-    memset(run, 0, sizeof(*run));
     mf_arena_init(&run->arena, model->env);
-    run->model = model;
-    run->index = &model->index;
-    run->foreign = model->format->naming != MF_NAMING_GGUF;
     run->quiet = true;
     text = find_text(run, fields ? fields->type : str(""));
     run->known = text != NULL;
     if (fields)
         run->status = mf_arch_take_fields(run, fields);
     if (text)
-        mf_arch_add_lets(run, text);
-    mf_arch_add_lets(run, before);
+        mf_arch_lets(run, text);
+    mf_arch_lets(run, before);
     if (run->status == MF_OK)
         mf_arch_run_text(run, before);
     if (text && run->status == MF_OK)
@@ -88,7 +84,7 @@ void mf_arch_close(struct mf_arch_run *run)
     if (!run)
         return;
     mf_arena_release(&run->arena);
-    mf_release(run->model->env, run, sizeof(*run));
+    mf_arch_run_free(run);
 }
 
 bool mf_arch_is_known(const struct mf_arch_run *run)

@@ -20,7 +20,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stddef.h>
 
 /* ---- texts ---- */
 
@@ -261,25 +260,64 @@ static enum closing run_rows(struct mf_arch_run *run, struct mf_str *rows,
 
 /* ---- a whole architecture ---- */
 
-/* Those that come first hide later ones. */
-void mf_arch_add_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
+size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_arch_text *text)
 {
     struct mf_str rows = str(text->rows);
+    size_t count = 0;
 
     while (rows.size > 0) {
         struct mf_str row = mf_arch_take_line(&rows), word = mf_arch_word(&row);
 
         if (mf_str_is(word, "like"))
-            mf_arch_add_lets(run, mf_arch_find(true, row));
+            count += mf_arch_lets(run, mf_arch_find(true, row));
         else if (mf_str_is(word, "use") || mf_str_is(word, "use?"))
-            mf_arch_add_lets(run, mf_arch_find(false, mf_arch_word(&row)));
+            count += mf_arch_lets(run, mf_arch_find(false, mf_arch_word(&row)));
         else if (mf_str_is(word, "let")) {
-            assert(run->let_count <
-                   (run->quiet ? MF_ARCH_LETS_MAX : MF_ARCH_LETS_CHECKED));
-            run->let[run->let_count].name = mf_arch_word(&row);
-            run->let[run->let_count++].expression = row;
+            struct mf_str name = mf_arch_word(&row);
+
+            if (run)
+                mf_arch_add_let(run, name, row);
+            count++;
         }
     }
+    return count;
+}
+
+void mf_arch_add_let(struct mf_arch_run *run, struct mf_str name,
+                     struct mf_str expression)
+{
+    assert(run->let_count < run->let_room);
+    run->let[run->let_count++] =
+        (struct mf_arch_let){ .name = name, .expression = expression };
+}
+
+static size_t run_size(size_t let_room, size_t used_count)
+{
+    return sizeof(struct mf_arch_run) + let_room * sizeof(struct mf_arch_let) +
+           used_count;
+}
+
+struct mf_arch_run *mf_arch_run_new(struct mf_model *model, size_t let_room,
+                                    size_t used_count)
+{
+    size_t size = run_size(let_room, used_count);
+    struct mf_arch_run *run = mf_alloc(model->env, size);
+
+    if (!run)
+        return NULL;
+    memset(run, 0, size);
+    run->model = model;
+    run->index = &model->index;
+    run->foreign = model->format->naming != MF_NAMING_GGUF;
+    run->let_room = let_room;
+    run->used = (uint8_t *)(run->let + let_room);
+    run->used_count = used_count;
+    return run;
+}
+
+void mf_arch_run_free(struct mf_arch_run *run)
+{
+    mf_release(run->model->env, run, run_size(run->let_room, run->used_count));
 }
 
 static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
@@ -288,8 +326,8 @@ static void run_all(struct mf_arch_run *run, const struct mf_arch_text *text)
     const struct mf_arch_text *after = mf_arch_find(false, str("after"));
 
     assert(before && after);
-    mf_arch_add_lets(run, text);
-    mf_arch_add_lets(run, before);
+    mf_arch_lets(run, text);
+    mf_arch_lets(run, before);
     if (*text->rows && !mf_arch_is_other(run)) {
         mf_arch_run_text(run, before);
         mf_arch_run_text(run, text);
@@ -303,28 +341,19 @@ enum mf_status mf_arch_check(struct mf_model *model, const char *name,
                              bool whole)
 {
     const struct mf_arch_text *text = mf_arch_find(true, str(name));
-    struct mf_index *index = &model->index;
-    size_t count = index->tensor_count;
-    struct mf_arch_run *run;
-    size_t size = offsetof(struct mf_arch_run, let) +
-                  MF_ARCH_LETS_CHECKED * sizeof(run->let[0]);
+    size_t lets = mf_arch_lets(NULL, text) +
+                  mf_arch_lets(NULL, mf_arch_find(false, str("before")));
+    struct mf_arch_run *run =
+        mf_arch_run_new(model, lets, model->index.tensor_count);
     enum mf_status status;
 
-    assert(text);
-    run = mf_alloc(model->env, size + count);
     if (!run)
         return model->env->error.status;
-    memset(run, 0, size + count);
-    run->model = model;
-    run->index = index;
     run->name = str(name);
     run->whole = whole;
-    run->foreign = model->format->naming != MF_NAMING_GGUF;
     run->severity = run->foreign ? MF_WARNING : MF_ERROR;
-    run->used = (uint8_t *)run + size;
-    run->used_count = count;
     run_all(run, text);
     status = run->status;
-    mf_release(model->env, run, size + count);
+    mf_arch_run_free(run);
     return status;
 }

@@ -75,12 +75,8 @@ struct mf_arch_missing {
 };
 
 #define MF_ARCH_KEYS_MAX    112
-#define MF_ARCH_LETS_MAX    224
+#define MF_ARCH_LETS_MAX    224 /* with those of other formats, and of graphs */
 #define MF_ARCH_MISSING_MAX 96
-
-/* As many as an architecture has; the others are for fields and graphs, and a
- * check has no memory for them. */
-#define MF_ARCH_LETS_CHECKED 96
 
 struct mf_arch_run {
     struct mf_model *model;
@@ -108,13 +104,24 @@ struct mf_arch_run {
     size_t key_count, let_count, missing_count;
     struct mf_arch_key key[MF_ARCH_KEYS_MAX];
     struct mf_arch_missing missing[MF_ARCH_MISSING_MAX];
-    struct mf_arch_let let[MF_ARCH_LETS_MAX]; /* the last member */
+    size_t let_room;
+    struct mf_arch_let let[];
 };
 
 /* ---- words and lines of rows (run.c) ---- */
 
-/* Collects the `let` rows of a text and those that it uses. */
-void mf_arch_add_lets(struct mf_arch_run *run, const struct mf_arch_text *text);
+/* A run with room for so many `let` rows, and for marks of so many tensors.
+ * NULL after mf_fail. */
+struct mf_arch_run *mf_arch_run_new(struct mf_model *model, size_t let_room,
+                                    size_t used_count);
+void mf_arch_run_free(struct mf_arch_run *run);
+
+/* Collects the `let` rows of a text and those that it uses, and returns how
+ * many they are; run NULL: only counts.  Those that come first hide later ones.
+ */
+size_t mf_arch_lets(struct mf_arch_run *run, const struct mf_arch_text *text);
+void mf_arch_add_let(struct mf_arch_run *run, struct mf_str name,
+                     struct mf_str expression);
 
 void mf_arch_run_text(struct mf_arch_run *run, const struct mf_arch_text *text);
 

@@ -46,7 +46,7 @@ static void make_room(struct mf_graph *graph)
 {
     struct mf_arch_run *run = graph->run;
 
-    assert(run->let_count + MF_GRAPH_NUMBERS <= MF_ARCH_LETS_MAX);
+    assert(run->let_count + MF_GRAPH_NUMBERS <= run->let_room);
     memmove(run->let + MF_GRAPH_NUMBERS, run->let,
             run->let_count * sizeof(*run->let));
     run->let_count += MF_GRAPH_NUMBERS;

@@ -286,9 +286,8 @@ static void run_let(struct mf_graph *graph, struct mf_str row)
 
     while (at < run->let_count && !mf_str_same(run->let[at].name, name))
         at++;
-    assert(at == run->let_count && at < MF_ARCH_LETS_MAX);
-    run->let[run->let_count++] =
-        (struct mf_arch_let){ .name = name, .expression = row };
+    assert(at == run->let_count);
+    mf_arch_add_let(run, name, row);
 }
 
 static struct mf_graph_value value_of(struct mf_graph *graph,
