@@ -15,8 +15,9 @@
 # "-": llama.cpp does not take this setting.  Architectures without a graph in
 # lib/plan/graphs, or with one that leaves something out, are estimated, and say
 # so:
-without="deepseek32 deepseek4 dflash dots3note eagle3 gemma4-assistant glm-dsa \
-    graniteswitch hy_v4 kimi-k3 minimax-01 minimax-m3 qwen4exp wavtokenizer-dec"
+without="bailingmoe3 deepseek32 deepseek4 dflash dots3note eagle3 \
+    ernie4_5-moe gemma4-assistant glm-dsa graniteswitch hy_v4 kimi-k3 \
+    minimax-01 minimax-m3 qwen4exp wavtokenizer-dec"
 set -u
 # shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
 #                                    their functions to others to call

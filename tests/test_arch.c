@@ -20,16 +20,19 @@ static struct mf_str str(const char *text)
 /* two is 2 and three is 3 in every block, each is 5, 6, 7; lost is unknown. */
 static const int64_t each[] = { 5, 6, 7 };
 
-static void set_up(struct mf_arch_run *run)
+static struct mf_arch_run *set_up(void)
 {
-    memset(run, 0, sizeof(*run));
-    run->let[0] =
-        (struct mf_arch_let){ .name = str("two"), .expression = str("2") };
-    run->let[1] = (struct mf_arch_let){ .name = str("three"),
-                                        .expression = str("two + 1") };
-    run->let[2] = (struct mf_arch_let){ .name = str("blocks"),
-                                        .expression = str("three") };
-    run->let_count = 3;
+    static union {
+        struct mf_arch_run run;
+        char room[sizeof(struct mf_arch_run) + 3 * sizeof(struct mf_arch_let)];
+    } memory;
+    struct mf_arch_run *run = &memory.run;
+
+    memset(&memory, 0, sizeof(memory));
+    run->let_room = 3;
+    mf_arch_add_let(run, str("two"), str("2"));
+    mf_arch_add_let(run, str("three"), str("two + 1"));
+    mf_arch_add_let(run, str("blocks"), str("three"));
     run->key[0] = (struct mf_arch_key){
         .name = str("each"), .present = true, .each = each, .count = 3
     };
@@ -38,6 +41,7 @@ static void set_up(struct mf_arch_run *run)
                                         .present = true,
                                         .text = str("yarn") };
     run->key_count = 3;
+    return run;
 }
 
 static void expressions_have_values(void **state)
@@ -69,12 +73,11 @@ static void expressions_have_values(void **state)
         { "first(lost, each, a.kind)", 5 },
         { "in(three * 2, each) + in(8, each)", 1 },
     };
-    struct mf_arch_run run;
+    struct mf_arch_run *run = set_up();
 
     (void)state;
-    set_up(&run);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct mf_arch_number out = mf_arch_number_of(&run, str(cases[i].text));
+        struct mf_arch_number out = mf_arch_number_of(run, str(cases[i].text));
 
         if (!out.known || out.value != cases[i].value)
             fail_msg("%s is %" PRId64, cases[i].text, out.value);
@@ -99,12 +102,11 @@ static void unknown_stays_unknown(void **state)
         "in(lost, each)",
         "in(5, lost)",
     };
-    struct mf_arch_run run;
+    struct mf_arch_run *run = set_up();
 
     (void)state;
-    set_up(&run);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        if (mf_arch_number_of(&run, str(cases[i])).known)
+        if (mf_arch_number_of(run, str(cases[i])).known)
             fail_msg("%s is known", cases[i]);
 }
 
@@ -113,14 +115,13 @@ static void arguments_belong_to_their_caller(void **state)
     struct mf_arch_frame outer = { NULL, str("n m"), str("two, max(1, 3)"),
                                    false };
     struct mf_arch_frame inner = { &outer, str("n"), str("n * 10"), false };
-    struct mf_arch_run run;
+    struct mf_arch_run *run = set_up();
 
     (void)state;
-    set_up(&run);
-    run.frame = &outer;
-    assert_int_equal(mf_arch_number_of(&run, str("n * m")).value, 6);
-    run.frame = &inner;
-    assert_int_equal(mf_arch_number_of(&run, str("n")).value, 20);
+    run->frame = &outer;
+    assert_int_equal(mf_arch_number_of(run, str("n * m")).value, 6);
+    run->frame = &inner;
+    assert_int_equal(mf_arch_number_of(run, str("n")).value, 20);
 }
 
 /* ---- the tables ---- */
