@@ -172,7 +172,9 @@ void mf_arch_explain_key(const struct mf_arch_run *run,
     else if (key->present && key->number.known)
         snprintf(out, room, "'%s' is %" PRId64, quoted.text, key->number.value);
     else
-        snprintf(out, room, "'%s' is missing", quoted.text);
+        snprintf(out, room, "'%s' is missing",
+                 *full.text == '.' && !run->foreign ? "general.architecture"
+                                                    : quoted.text);
 }
 
 void mf_arch_explain(const struct mf_arch_run *run, const char *name, char *out,
