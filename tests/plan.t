@@ -140,6 +140,10 @@ device() {
         says "device0: does not fit, " "$big" --devices 6G,12G --fit 4G
 }
 check "each device" device
+check "whose limit that of fewer layers is" says \
+    "(the limit as that of one device; the host has none)" "$big" --fit 16G
+check "a host without a limit has room for any context" says \
+    "0 15001.65 0.00 any yes" "$big" --fit 16G
 check "what fewer layers on devices change" says "33 270.14 14" "$big" \
     --fit 16G --offload 33
 
@@ -163,6 +167,7 @@ missing() {
 check "a missing key is named; the rest stays; --fit: 3" \
     missing llama.block_count
 check "likewise" missing llama.attention.head_count
+check "the architecture" missing general.architecture
 zero() {
     set_to "$1" && code 0 edited.gguf && grep -q '^kv cache *not known$' "$dir/out" &&
         code 3 edited.gguf --fit 1G
@@ -192,7 +197,7 @@ if command -v node >/dev/null 2>&1; then
             for (const each of answer.contexts) {
                 keys(each, "ctx", "kv", "state_bytes", "compute_bytes",
                     "output_bytes", "weights_bytes", "total_bytes");
-                keys(each.kv[0], "cells", "layers", "k_bytes", "v_bytes");
+                keys(each.kv[0], "name", "cells", "layers", "k_bytes", "v_bytes");
                 for (const device of each.devices)
                     keys(device, "name", "weights_bytes", "kv_bytes",
                         "state_bytes", "compute_bytes", "total_bytes",

@@ -31,21 +31,28 @@ static void mixes_text(struct out *out, const struct mf_fit *fit)
     }
 }
 
+#define CONTEXT_MOST 4294967040 /* the last multiple of 256 that is a u32 */
+
 /* Of the longest context: 0 if there is none.  Where the rest of the plan is
  * known, the type of the cache does not suit the model. */
 static struct amount_text context_text(const struct mf_fit *fit,
                                        uint64_t context)
 {
-    struct amount_text none = { "none" }, refused = { "impossible" };
+    struct amount_text none = { "none" }, refused = { "impossible" },
+                       any = { "any" };
 
     if (context == 0)
         return none;
+    if (context == CONTEXT_MOST)
+        return any;
     return context == MF_PLAN_UNKNOWN && fit->fits != MF_FIT_UNKNOWN
                ? refused
                : amount_count(context);
 }
 
-static void offload_text(struct out *out, const struct mf_fit *fit)
+/* devices: with limits of their own. */
+static void offload_text(struct out *out, const struct mf_fit *fit,
+                         bool devices)
 {
     if (fit->offload_count == 0)
         return;
@@ -59,6 +66,8 @@ static void offload_text(struct out *out, const struct mf_fit *fit)
                    amount_mib(each->devices).at,
                    context_text(fit, each->context).at, word(each->fits));
     }
+    if (!devices)
+        out_text(out, "(the limit as that of one device; the host has none)\n");
 }
 
 static void contexts_text(struct out *out, const struct mf_fit *fit)
@@ -79,7 +88,7 @@ static void contexts_text(struct out *out, const struct mf_fit *fit)
         }
 }
 
-/* devices: with limits of their own, which the table has. */
+/* devices: their limits are in the table. */
 static void verdict_text(struct out *out, const struct mf_fit *fit,
                          bool devices)
 {
@@ -99,11 +108,12 @@ void fit_text(struct run *run, const struct plan_answer *answer)
 {
     const struct mf_fit *fit = &answer->fit;
     struct out *out = &run->out;
+    bool devices = answer->request->options.device_count > 0;
 
     mixes_text(out, fit);
-    offload_text(out, fit);
+    offload_text(out, fit, devices);
     contexts_text(out, fit);
-    verdict_text(out, fit, answer->request->options.device_count > 0);
+    verdict_text(out, fit, devices);
 }
 
 /* ---- JSON ---- */

@@ -22,6 +22,7 @@ static void caches(struct run *run, const struct mf_plan *plan)
         const struct mf_plan_cache *cache = &plan->cache[i];
 
         mf_json_begin(json, '{');
+        json_text(run, "name", cache->name);
         amount_json(run, "cells", cache->cells);
         amount_json(run, "layers", cache->layers);
         amount_json(run, "k_bytes", cache->k_bytes);

@@ -14,8 +14,10 @@ static void line_text(struct out *out, const char *label, uint64_t bytes,
                       uint64_t total, const char *note)
 {
     bool shares = amount_known(bytes) && amount_known(total) && total > 0;
+    int width = (int)strlen(label);
 
-    out_format(out, "%-10s %18s", label, amount_bytes(bytes).at);
+    out_format(out, "%-10s %*s", label, width > 10 ? 28 - width : 18,
+               amount_bytes(bytes).at);
     if (amount_known(bytes) || *note)
         out_format(out, " %12s",
                    amount_known(bytes) ? amount_mib(bytes).at : "");
@@ -33,6 +35,22 @@ static const char *note_of(const struct mf_plan *plan, enum mf_plan_line line)
                : "";
 }
 
+/* "  keys" of the ordinary cache, "  window K" of one with a name. */
+static void cache_line(struct out *out, const struct mf_plan *plan, size_t i,
+                       bool values, const char *note)
+{
+    const struct mf_plan_cache *cache = &plan->cache[i];
+    char label[20];
+
+    if (strcmp(cache->name, "full") == 0)
+        snprintf(label, sizeof(label), "  %s", values ? "values" : "keys");
+    else
+        snprintf(label, sizeof(label), "  %.12s %c", cache->name,
+                 values ? 'V' : 'K');
+    line_text(out, label, values ? cache->v_bytes : cache->k_bytes, plan->total,
+              note);
+}
+
 static void cache_lines(struct out *out, const struct mf_plan *plan)
 {
     char note[80];
@@ -43,10 +61,8 @@ static void cache_lines(struct out *out, const struct mf_plan *plan)
         snprintf(note, sizeof(note), "%s cells x %s layer%s",
                  amount_count(cache->cells).at, amount_count(cache->layers).at,
                  cache->layers == 1 ? "" : "s");
-        line_text(out, cache->window ? "  window K" : "  keys", cache->k_bytes,
-                  plan->total, note);
-        line_text(out, cache->window ? "  window V" : "  values",
-                  cache->v_bytes, plan->total, "");
+        cache_line(out, plan, i, false, note);
+        cache_line(out, plan, i, true, "");
     }
 }
 
