@@ -242,8 +242,8 @@ drawn() {
 check "a line for each type of the cache, and one for the limit" drawn
 if command -v xmllint >/dev/null 2>&1; then
     well_formed() {
-        cp small.gguf 'a<b&"c.gguf'
-        code 0 'a<b&"c.gguf' --plot q.svg && xmllint --noout p.svg q.svg
+        cp small.gguf 'a<b&"]]>c.gguf'
+        code 0 'a<b&"]]>c.gguf' --plot q.svg && xmllint --noout p.svg q.svg
     }
     check "the picture is well-formed" well_formed
 else

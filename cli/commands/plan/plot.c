@@ -61,6 +61,16 @@ static void format(struct drawing *to, const char *format, ...)
     put(to, text, (size_t)size < sizeof(text) ? (size_t)size : 0);
 }
 
+static void put_character(struct drawing *to, const char *at)
+{
+    const char *name = *at == '<'   ? "&lt;"
+                       : *at == '>' ? "&gt;" /* not all of "]]>" may be text */
+                       : *at == '&' ? "&amp;"
+                                    : NULL;
+
+    put(to, name ? name : at, name ? strlen(name) : 1);
+}
+
 /* Text from a file: what cannot be in XML is escaped as in a terminal. */
 static void put_text(struct drawing *to, struct mf_str text)
 {
@@ -69,11 +79,7 @@ static void put_text(struct drawing *to, struct mf_str text)
         char escaped[12];
 
         for (size_t i = 0; i < clean; i++)
-            if (text.at[i] == '<' || text.at[i] == '&')
-                put(to, text.at[i] == '<' ? "&lt;" : "&amp;",
-                    text.at[i] == '<' ? 4 : 5);
-            else
-                put(to, text.at + i, 1);
+            put_character(to, text.at + i);
         used = clean;
         if (clean < text.size) {
             used += mf_text_escape(text.at + clean, text.size - clean, escaped);
