@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "lib/arch/arch.h"
-#include "tests/plan_image.h"
+#include "tests/plan_tensors.h"
 
 #define KV    (1U << MF_PLAN_KV)
 #define STATE (1U << MF_PLAN_STATE)
@@ -184,6 +184,28 @@ static void sums_do_not_wrap(void **state)
     assert_int_equal(plan.cache[0].k_bytes, (UINT64_C(1) << 48) * 64 * 2 * 2);
 }
 
+/* It is neither nothing nor a wrapped number. */
+static void a_tensor_without_a_size_is_named(void **state)
+{
+    struct mf_model *model;
+    struct mf_plan plan;
+
+    (void)state;
+    make_header("llama", GPT);
+    tensor_count = tensor_end = 0;
+    put_tensor("token_embd.weight", 0, 64, 128, 0);
+    put_tensor("output.weight", 0, UINT64_C(1) << 62, 2, 0);
+    memcpy(image.at + COUNT_AT, &tensor_count, sizeof(tensor_count));
+    model = open_image();
+    assert_int_equal(mf_plan(model, NULL, &plan), MF_OK);
+    assert_true(plan.line[MF_PLAN_WEIGHTS] == MF_PLAN_UNKNOWN);
+    assert_true(plan.total == MF_PLAN_UNKNOWN);
+    assert_string_equal(plan.reason,
+                        "tensor 'output.weight' has no size that is known");
+    assert_int_equal(plan.cache[0].k_bytes, 4096 * 64 * 2 * 2);
+    mf_model_close(model);
+}
+
 /* ---- every architecture ---- */
 
 #define LARGE(key) key "=4294967295 "
@@ -308,6 +330,7 @@ int main(void)
         WITH_ENV(faults_of_heads),
         WITH_ENV(faults_of_windows_and_states),
         WITH_ENV(sums_do_not_wrap),
+        WITH_ENV(a_tensor_without_a_size_is_named),
         WITH_ENV(every_architecture_has_an_answer),
         WITH_ENV(an_unknown_architecture_has_full_attention),
         WITH_ENV(options_that_are_refused),

@@ -180,6 +180,20 @@ uint64_t mf_plan_loan(struct mf_planner *planner,
     return most;
 }
 
+/* One whose shape or type implies no size is not of 0 bytes, unless it has no
+ * elements. */
+static bool has_size(struct mf_planner *planner, const struct mf_record *record)
+{
+    uint64_t elements;
+
+    if (record->size > 0 ||
+        (mf_elements(record->dim, record->rank, &elements) && elements == 0))
+        return true;
+    mf_planner_note(planner, "tensor '%s' has no size that is known",
+                    mf_record_name(record).text);
+    return false;
+}
+
 void mf_plan_weights(struct mf_planner *planner,
                      const struct mf_plan_places *places, struct mf_plan *plan)
 {
@@ -191,10 +205,12 @@ void mf_plan_weights(struct mf_planner *planner,
         const struct mf_record *record = &index->tensor[i];
         uint32_t found = mf_plan_place(
             places, (struct mf_str){ record->name, record->name_size });
+        uint64_t size =
+            has_size(planner, record) ? record->size : MF_PLAN_UNKNOWN;
 
         for (size_t d = 0; d < plan->device_count; d++)
             if (found & PLACE(d))
                 plan->device[d].weights =
-                    mf_plan_add(plan->device[d].weights, record->size);
+                    mf_plan_add(plan->device[d].weights, size);
     }
 }
