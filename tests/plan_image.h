@@ -12,7 +12,7 @@
 #define TESTS_PLAN_IMAGE_H
 
 #include "tests/image.h"
-#include "tests/with_env.h"
+#include "tests/plan_fit.h"
 
 static inline void put_text(const char *text, size_t size)
 {
@@ -117,10 +117,6 @@ static inline struct mf_model *open_header(const char *arch, const char *keys)
     make_header(arch, keys);
     return open_image();
 }
-
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
 
 static inline struct mf_plan plan_header(const char *arch, const char *keys,
                                          const struct mf_plan_options *options)

@@ -11,9 +11,6 @@
 
 #include "tests/plan_tensors.h"
 
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
 #define U64S(...) ((const uint64_t[]){ __VA_ARGS__ })
 #define GIB       ((uint64_t)1 << 30)
 

@@ -7,29 +7,9 @@
 
 #include "tests/plan_image.h"
 
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
-
 #define KIB UINT64_C(1024)
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
-
-static const uint64_t none = 0;
-
-static struct mf_fit fit_of(struct mf_model *model,
-                            const struct mf_plan_options *options,
-                            uint64_t limit, const uint64_t *margin)
-{
-    struct mf_fit_options how = { .size = sizeof(how),
-                                  .limit = limit,
-                                  .margin = margin };
-    struct mf_fit fit;
-
-    if (mf_plan_fit(model, options, &how, &fit) != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    return fit;
-}
 
 static uint64_t total_of(struct mf_model *model,
                          const struct mf_plan_options *options,

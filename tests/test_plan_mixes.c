@@ -7,45 +7,7 @@
 
 #include "tests/plan_tensors.h"
 
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
-
 #define GIB UINT64_C(0x40000000)
-
-static const uint64_t none = 0;
-
-static enum mf_status try_fit(struct mf_model *model,
-                              const struct mf_plan_options *options,
-                              uint64_t limit, struct mf_fit *out)
-{
-    struct mf_fit_options how = { .size = sizeof(how),
-                                  .limit = limit,
-                                  .margin = &none };
-
-    return mf_plan_fit(model, options, &how, out);
-}
-
-static struct mf_fit fit_of(struct mf_model *model,
-                            const struct mf_plan_options *options,
-                            uint64_t limit)
-{
-    struct mf_fit fit;
-
-    if (try_fit(model, options, limit, &fit) != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    return fit;
-}
-
-/* NULL: the library does not have it. */
-static const struct mf_fit_mix *mix_of(const struct mf_fit *fit,
-                                       const char *name)
-{
-    for (size_t i = 0; i < fit->mix_count; i++)
-        if (strcmp(fit->mix[i].name, name) == 0)
-            return &fit->mix[i];
-    return NULL;
-}
 
 /* ---- sizes that are published ---- */
 
@@ -76,7 +38,7 @@ static void published_sizes(void **state)
         { "F16", "16.0005" },
     };
     struct mf_model *model = open_shape(LLAMA_3_1, &llama_3_1);
-    struct mf_fit fit = fit_of(model, NULL, GIB);
+    struct mf_fit fit = fit_of(model, NULL, GIB, &none);
     const struct mf_fit_mix *mix;
     size_t found = 0;
     char bits[16];
@@ -93,7 +55,7 @@ static void published_sizes(void **state)
     assert_true(found >= 9);
     mf_model_close(model);
     model = open_shape(LLAMA_2, &llama_2);
-    fit = fit_of(model, NULL, GIB);
+    fit = fit_of(model, NULL, GIB, &none);
     mix = mix_of(&fit, "Q4_K_M");
     assert_int_equal(mix->data_size, UINT64_C(4080263168) + ROPE);
     mf_model_close(model);
@@ -104,7 +66,7 @@ static void published_sizes(void **state)
 static void most_bits_first(void **state)
 {
     struct mf_model *model = open_shape(LLAMA_3_1, &llama_3_1);
-    struct mf_fit fit = fit_of(model, OPTIONS(.context = 8192), 8 * GIB);
+    struct mf_fit fit = fit_of(model, OPTIONS(.context = 8192), 8 * GIB, &none);
     struct mf_mix_info info;
     size_t available = 0;
 
@@ -131,7 +93,7 @@ static void blocks_on_a_device(void **state)
 {
     struct mf_model *model = open_shape(LLAMA_3_1, &llama_3_1);
     const struct mf_plan_options *options = OPTIONS(.context = 8192);
-    struct mf_fit fit = fit_of(model, options, 8 * GIB);
+    struct mf_fit fit = fit_of(model, options, 8 * GIB, &none);
     uint64_t most = 0;
 
     (void)state;
@@ -171,7 +133,7 @@ static void devices_with_limits(void **state)
     struct mf_model *model = open_shape(LLAMA_3_1, &llama_3_1);
     const struct mf_plan_options *options =
         OPTIONS(.context = 8192, .device_limits = limits, .device_count = 2);
-    struct mf_fit fit = fit_of(model, options, 0);
+    struct mf_fit fit = fit_of(model, options, 0, &none);
     struct mf_plan plan;
 
     (void)state;
@@ -182,7 +144,7 @@ static void devices_with_limits(void **state)
                          plan.device[2].total <= limits[1]);
     assert_int_equal(mix_of(&fit, "Q4_0")->fits, MF_FIT_YES);
     assert_int_equal(mix_of(&fit, "F32")->fits, MF_FIT_NO);
-    assert_int_equal(fit_of(model, options, 1).fits, MF_FIT_NO);
+    assert_int_equal(fit_of(model, options, 1, &none).fits, MF_FIT_NO);
     mf_model_close(model);
 }
 
@@ -202,7 +164,8 @@ static void refuse(uint64_t call, bool after, bool *done)
     heap.calls = 0;
     heap.fail_at = call;
     heap.fail_after = after;
-    check_refused(&heap, try_fit(model, OPTIONS(.context = 512), GIB, &fit));
+    check_refused(&heap,
+                  try_fit(model, OPTIONS(.context = 512), GIB, &none, &fit));
     *done = heap.calls < call;
     heap.fail_at = 0;
     mf_model_close(model);

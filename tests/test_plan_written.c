@@ -5,45 +5,8 @@
 #include <stdio.h>
 
 #include "tests/mix.h"
+#include "tests/plan_fit.h"
 #include "tests/with_scratch.h"
-
-#define OPTIONS(...)                                                           \
-    (&(const struct mf_plan_options){ .size = sizeof(struct mf_plan_options),  \
-                                      __VA_ARGS__ })
-
-static const uint64_t none = 0;
-
-static enum mf_status try_fit(struct mf_model *model,
-                              const struct mf_plan_options *options,
-                              uint64_t limit, struct mf_fit *out)
-{
-    struct mf_fit_options how = { .size = sizeof(how),
-                                  .limit = limit,
-                                  .margin = &none };
-
-    return mf_plan_fit(model, options, &how, out);
-}
-
-static struct mf_fit fit_of(struct mf_model *model,
-                            const struct mf_plan_options *options,
-                            uint64_t limit)
-{
-    struct mf_fit fit;
-
-    if (try_fit(model, options, limit, &fit) != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    return fit;
-}
-
-/* NULL: the library does not have it. */
-static const struct mf_fit_mix *mix_of(const struct mf_fit *fit,
-                                       const char *name)
-{
-    for (size_t i = 0; i < fit->mix_count; i++)
-        if (strcmp(fit->mix[i].name, name) == 0)
-            return &fit->mix[i];
-    return NULL;
-}
 
 /* ---- mixes ---- */
 
@@ -63,13 +26,13 @@ static void fits_as_planned(struct mf_model *model, const char *path,
     struct mf_fit fit;
 
     assert_int_equal(mf_plan(written, options, &plan), MF_OK);
-    fit = fit_of(model, options, limited_total(&plan));
+    fit = fit_of(model, options, limited_total(&plan), &none);
     mix = mix_of(&fit, name);
     assert_int_equal(mix->fits, MF_FIT_YES);
     assert_int_equal(mix->data_size, mf_model_info(written)->data_size);
     if (plan.device_count == 1)
         assert_int_equal(mix->data_size, plan.line[MF_PLAN_WEIGHTS]);
-    fit = fit_of(model, options, limited_total(&plan) - 1);
+    fit = fit_of(model, options, limited_total(&plan) - 1, &none);
     assert_int_equal(mix_of(&fit, name)->fits, MF_FIT_NO);
     mf_model_close(written);
 }
