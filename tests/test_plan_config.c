@@ -304,6 +304,15 @@ static void faults_name_their_field(void **state)
         { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
           "\"num_key_value_heads\": [1]",
           "'num_key_value_heads' has 1 element" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"num_key_value_heads\": 0",
+          "'num_key_value_heads' is 0" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"num_key_value_heads\": 4294967296",
+          "'num_key_value_heads' is 4294967296" },
+        { "\"num_hidden_layers\": 2, \"num_attention_heads\": 4,"
+          "\"head_dim\": 0",
+          "'head_dim' is 0" },
         { "\"num_hidden_layers\": 1099511627776, \"num_attention_heads\": 4",
           "'num_hidden_layers' is 1099511627776" },
         { "\"num_hidden_layers\": 99999999999999999999,"

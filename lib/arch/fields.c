@@ -209,18 +209,32 @@ static struct mf_str first_of_list(struct mf_str expression)
     return name;
 }
 
-/* The field that a key is usually made of, for a message; size 0: unknown. */
+/* Takes the text after the last space, and the space. */
+static struct mf_str last_word(struct mf_str *text)
+{
+    size_t at = text->size;
+    struct mf_str word;
+
+    while (at > 0 && text->at[at - 1] != ' ')
+        at--;
+    word = (struct mf_str){ text->at + at, text->size - at };
+    text->size = at > 0 ? at - 1 : 0;
+    return word;
+}
+
+/* The field that a number is usually made of, for a message; size 0: unknown.
+ * What is usual comes last, after all conditions. */
 static struct mf_str usual_field(const struct mf_arch_run *run,
                                  struct mf_str expression)
 {
     struct mf_str usual = first_of_list(expression);
 
     while (expression.size > 0 && usual.size == 0) {
-        struct mf_str word = mf_arch_word(&expression);
+        struct mf_str word = last_word(&expression);
 
         for (size_t i = 0; i < run->let_count && usual.size == 0; i++)
             if (mf_str_same(run->let[i].name, word))
-                usual = first_of_list(run->let[i].expression);
+                usual = usual_field(run, run->let[i].expression);
     }
     return usual;
 }
