@@ -176,7 +176,7 @@ static void sums_do_not_wrap(void **state)
     assert_true(plan.total == MF_PLAN_HUGE);
     assert_int_equal(plan.unknown & KV, 0);
     plan = plan_header("llama", GPT,
-                       OPTIONS(.context = UINT64_MAX, .sequences = UINT64_MAX,
+                       OPTIONS(.context = UINT64_MAX, .sequences = 256,
                                .ubatch = UINT64_MAX, .unified = true));
     assert_true(plan.context == MF_PLAN_HUGE);
     assert_true(plan.line[MF_PLAN_KV] == MF_PLAN_HUGE);
@@ -281,8 +281,7 @@ static void options_that_are_refused(void **state)
             "q4_0, q4_1, q5_0, q5_1, iq4_nl");
     refused(GPT, OPTIONS(.type_v = "q4_0", .flash = MF_FLASH_OFF),
             "values of type q4_0 need flash attention");
-    refused(GPT, OPTIONS(.context = 512, .sequences = 513),
-            "a context of 512 tokens is too short for 513 sequences");
+    refused(GPT, OPTIONS(.sequences = 257), "257 sequences are more than 256");
 }
 
 static void a_context_is_rounded_up(void **state)

@@ -60,7 +60,7 @@ static struct mf_plan_options options_of(unsigned number)
           .sequences = 4,
           .unified = true },
         { .context = UINT64_MAX,
-          .sequences = UINT64_MAX,
+          .sequences = 256,
           .ubatch = UINT64_MAX,
           .full_windows = true },
         { .context = 8192,

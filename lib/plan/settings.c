@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UBATCH_USUAL 512
+#define UBATCH_USUAL  512
+#define SEQUENCES_MAX 256 /* that llama.cpp takes */
 
 static const enum mf_type cache_types[] = {
     MF_TYPE_F32,  MF_TYPE_F16,  MF_TYPE_BF16, MF_TYPE_Q8_0,   MF_TYPE_Q4_0,
@@ -84,18 +85,13 @@ static uint64_t window_cells(struct mf_planner *planner,
     return mf_plan_round(mf_plan_min(cells, settings->cells), MF_PLAN_CELLS);
 }
 
-static enum mf_status choose_cells(struct mf_planner *planner,
-                                   struct mf_plan_settings *out)
+static void choose_cells(struct mf_planner *planner,
+                         struct mf_plan_settings *out)
 {
     uint64_t shares = out->unified ? 1 : out->sequences;
 
     out->context = mf_plan_round(out->asked, MF_PLAN_CELLS);
     out->cells = mf_plan_div(out->context, shares);
-    if (out->cells == 0)
-        return mf_fail(mf_planner_env(planner), MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "a context of %" PRIu64 " tokens is too short for "
-                       "%" PRIu64 " sequences",
-                       out->context, out->sequences);
     out->cells = mf_plan_round(out->cells, MF_PLAN_CELLS);
     out->context = mf_plan_mul(out->cells, shares);
     out->streams = mf_planner_ask(planner, "split_streams", 0) == 1
@@ -103,7 +99,6 @@ static enum mf_status choose_cells(struct mf_planner *planner,
                        : shares;
     out->window_cells = window_cells(planner, out);
     out->tokens = mf_plan_min(out->context, out->ubatch);
-    return MF_OK;
 }
 
 /* A number of the options; MF_PLAN_UNKNOWN is none. */
@@ -121,6 +116,10 @@ enum mf_status mf_plan_settings_of(struct mf_planner *planner,
     struct mf_env *env = mf_planner_env(planner);
     enum mf_status status;
 
+    if (options->sequences > SEQUENCES_MAX)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%" PRIu64 " sequences are more than %d",
+                       options->sequences, SEQUENCES_MAX);
     memset(out, 0, sizeof(*out));
     out->full_windows = options->full_windows;
     out->unified = options->unified;
@@ -141,6 +140,6 @@ enum mf_status mf_plan_settings_of(struct mf_planner *planner,
     if (status == MF_OK)
         status = choose_flash(planner, options->flash, out);
     if (status == MF_OK)
-        status = choose_cells(planner, out);
+        choose_cells(planner, out);
     return status;
 }
