@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "tests/mix.h"
+#include "tests/with_models.h"
 #include "tests/with_scratch.h"
 
 static const char *const formats[] = { "gguf", "safetensors", "apr" };
@@ -274,27 +275,10 @@ static void convert_path(const char *path)
     mf_model_close(model);
 }
 
-static void convert_fixture(const char *name, const uint8_t *bytes, size_t size)
-{
-    (void)bytes, (void)size;
-    convert_path(fixture_path(name));
-}
-
-static enum mf_status convert_folder(void *user, const char *path, bool link)
-{
-    (void)user, (void)link;
-    if (strstr(path, "/good-"))
-        convert_path(path);
-    return MF_OK;
-}
-
 static void every_fixture(void **state)
 {
     (void)state;
-    assert_true(each_fixture("good-", convert_fixture) > 50);
-    assert_int_equal(
-        mf_folder_subfolders(env, fixture_folder(), convert_folder, NULL),
-        MF_OK);
+    each_good_model(convert_path);
     assert_true(converted > 1000);
     empty_scratch();
 }

@@ -7,6 +7,7 @@
 
 #include "lib/quantize/mix_sizes.h"
 #include "tests/mix.h"
+#include "tests/with_models.h"
 #include "tests/with_scratch.h"
 
 static size_t compared, renamed;
@@ -90,28 +91,11 @@ static void compare(const char *path)
     mf_model_close(model);
 }
 
-static void compare_fixture(const char *name, const uint8_t *bytes, size_t size)
-{
-    (void)bytes, (void)size;
-    compare(fixture_path(name));
-}
-
-static enum mf_status compare_folder(void *user, const char *path, bool link)
-{
-    (void)user, (void)link;
-    if (strstr(path, "/good-"))
-        compare(path);
-    return MF_OK;
-}
-
 /* In all formats, of all types, with names of both kinds. */
 static void every_fixture(void **state)
 {
     (void)state;
-    assert_true(each_fixture("good-", compare_fixture) > 50);
-    assert_int_equal(
-        mf_folder_subfolders(env, fixture_folder(), compare_folder, NULL),
-        MF_OK);
+    each_good_model(compare);
     assert_true(compared > 1000);
     assert_true(renamed > 0);
 }

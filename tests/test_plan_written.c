@@ -6,6 +6,7 @@
 
 #include "tests/mix.h"
 #include "tests/plan_fit.h"
+#include "tests/with_models.h"
 #include "tests/with_scratch.h"
 
 /* ---- mixes ---- */
@@ -97,28 +98,11 @@ static void compare(const char *path)
     compared++;
 }
 
-static void compare_fixture(const char *name, const uint8_t *bytes, size_t size)
-{
-    (void)bytes, (void)size;
-    compare(fixture_path(name));
-}
-
-static enum mf_status compare_folder(void *user, const char *path, bool link)
-{
-    (void)user, (void)link;
-    if (strstr(path, "/good-"))
-        compare(path);
-    return MF_OK;
-}
-
 /* The weights are the tensor data of the file, whatever its format. */
 static void weights_are_the_data(void **state)
 {
     (void)state;
-    assert_true(each_fixture("good-", compare_fixture) > 50);
-    assert_int_equal(
-        mf_folder_subfolders(env, fixture_folder(), compare_folder, NULL),
-        MF_OK);
+    each_good_model(compare);
     assert_true(compared > 50);
 }
 
