@@ -10,9 +10,8 @@
  */
 #include "lib/plan/fit.h"
 
-/* llama.cpp counts cells in 32 bits, and adds them in groups of 256. */
-#define CONTEXT_MAX  UINT32_MAX
-#define CONTEXT_STEP 256
+/* llama.cpp counts cells in 32 bits. */
+#define CONTEXT_MAX UINT32_MAX
 
 struct search {
     const struct mf_fitting *fitting;
@@ -92,11 +91,9 @@ enum mf_status mf_fit_longest(const struct mf_fitting *fitting,
     enum mf_status status;
 
     *out = 0;
-    search.step = mf_plan_mul(
-        CONTEXT_STEP,
-        options->unified || !options->sequences ? 1 : options->sequences);
-    if (search.step > CONTEXT_MAX)
-        return MF_OK;
+    search.step =
+        MF_PLAN_CELLS *
+        (options->unified || !options->sequences ? 1 : options->sequences);
     status = try(&search, 1, &fits);
     if (status == MF_OK && fits == MF_FIT_UNKNOWN)
         *out = MF_PLAN_UNKNOWN;

@@ -32,24 +32,24 @@ struct amount_text amount_mib(uint64_t bytes)
     return text;
 }
 
-struct amount_text amount_bytes(uint64_t bytes)
+static struct amount_text whole(uint64_t amount, const char *huge)
 {
     struct amount_text text;
 
-    if (!amount_known(bytes))
-        return special(bytes, "more than 16 EiB");
-    snprintf(text.at, sizeof(text.at), "%s", number_text(bytes).at);
+    if (!amount_known(amount))
+        return special(amount, huge);
+    snprintf(text.at, sizeof(text.at), "%s", number_text(amount).at);
     return text;
+}
+
+struct amount_text amount_bytes(uint64_t bytes)
+{
+    return whole(bytes, "more than 16 EiB");
 }
 
 struct amount_text amount_count(uint64_t count)
 {
-    struct amount_text text;
-
-    if (!amount_known(count))
-        return special(count, "2^64 or more");
-    snprintf(text.at, sizeof(text.at), "%s", number_text(count).at);
-    return text;
+    return whole(count, "2^64 or more");
 }
 
 void amount_json(struct run *run, const char *key, uint64_t amount)
