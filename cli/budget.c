@@ -18,7 +18,7 @@
 static bool limited; /* by malloc itself */
 static const struct run *in_work;
 
-/* SIZE_MAX would mean that there is no limit. */
+/* Below SIZE_MAX, which stands for no limit. */
 static size_t limit_of(const struct run *run)
 {
     uint64_t most = run->options->max_memory;

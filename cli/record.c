@@ -189,7 +189,7 @@ void record_close(struct run *run)
             rmdir(record->folder.path);
         return;
     }
-    /* A mistyped command must not stand in the way of the right one. */
+    /* A mistyped command leaves no record: the next one can use the folder. */
     if (run->code == EXIT_USAGE)
         record_folder_drop(&record->folder);
     sample_all(run);

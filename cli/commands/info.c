@@ -215,7 +215,7 @@ static void fact_text(struct run *run, struct mf_model *model,
     end_value(run);
 }
 
-/* Whether the model says that there are none: 0 experts. */
+/* Whether the number is given and is 0, as of experts. */
 static bool is_none(const struct mf_model *model,
                     const struct mf_config_facts *config, enum mf_fact fact)
 {

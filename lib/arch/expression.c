@@ -117,8 +117,8 @@ static const struct mf_record *take_tensor(struct parser *parser, char sign)
 }
 
 /* Whether the file has a key: set(KEY), or how many elements it has: len(KEY).
- * One with a fault is no reason to take another number instead: then a number
- * is unknown, where numbers are what is asked for. */
+ * Of a key with a fault both are unknown when numbers are asked for, so that no
+ * other number takes its place. */
 static struct mf_arch_number about_key(struct parser *parser, bool length)
 {
     const struct mf_arch_key *key = take_key(parser);

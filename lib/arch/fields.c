@@ -108,7 +108,7 @@ const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
 
 /* ---- keys ---- */
 
-/* The expression of the row "field NAME"; its size is 0 if there is none. */
+/* The expression of the row "field NAME"; of size 0 without such a row. */
 static struct mf_str expression_of(struct mf_str name, bool list)
 {
     struct mf_str rows = str(config_text()->rows);
@@ -137,7 +137,7 @@ static struct mf_arch_number value_in(struct mf_arch_run *run,
     return mf_arch_number_of(run, expression);
 }
 
-/* What stands in the way of a value: a field that makes no sense. */
+/* Copies the fault of the field that made the value unknown, if one did. */
 static void mark_fault(const struct mf_arch_run *run, struct mf_arch_key *key)
 {
     const struct mf_arch_key *culprit = run->culprit;

@@ -178,7 +178,7 @@ const struct mf_arch_key *mf_arch_key_of(const struct mf_arch_run *run,
 enum mf_status mf_arch_take_fields(struct mf_arch_run *run,
                                    const struct mf_arch_fields *fields);
 
-/* The field of that name; NULL if there is none. */
+/* The field of that name, or NULL. */
 const struct mf_arch_key *mf_arch_field_of(const struct mf_arch_run *run,
                                            struct mf_str name);
 

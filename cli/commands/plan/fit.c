@@ -33,8 +33,8 @@ static void mixes_text(struct out *out, const struct mf_fit *fit)
 
 #define CONTEXT_MOST 4294967040 /* the last multiple of 256 that is a u32 */
 
-/* Of the longest context: 0 if there is none.  Where the rest of the plan is
- * known, the type of the cache does not suit the model. */
+/* The longest context as text; 0 is "none".  An unknown one is "impossible" if
+ * the plan is known: then the type of the cache does not suit the model. */
 static struct amount_text context_text(const struct mf_fit *fit,
                                        uint64_t context)
 {
