@@ -6,6 +6,7 @@
 #define MF_LIB_DIFF_H
 
 #include "lib/codec/recode.h"
+#include "lib/io/digest.h"
 #include "lib/model/model.h"
 
 /* Sets *equal where value a of one model and value b of the other are the same;
@@ -27,11 +28,23 @@ typedef void mf_found(void *user, const struct mf_difference *difference);
 enum mf_status mf_diff_carried(struct mf_model *a, struct mf_model *b,
                                mf_found *found, void *user);
 
+/* The digest of an entry's value, however large: that of equal numbers is the
+ * same if the entries' types have one width. */
+enum mf_status mf_entry_sum(struct mf_digest *digest, struct mf_env *env,
+                            const struct mf_entry *entry,
+                            uint8_t out[MF_DIGEST_MAX]);
+
 /* How far numbers are apart: sums while they are read, then `errors`. */
 struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */
     struct mf_value_errors errors;
 };
+
+/* Adds numbers, and the sums of a later part; then computes the errors. */
+void mf_apart_add(struct mf_apart *apart, const float *a, const float *b,
+                  size_t count);
+void mf_apart_join(struct mf_apart *sum, const struct mf_apart *more);
+void mf_apart_finish(struct mf_apart *apart);
 
 /* Tensor a of one model and tensor b of the other, of one shape. */
 struct mf_valued {

@@ -12,7 +12,6 @@
 
 #include "lib/compare/diff.h"
 #include "lib/draft/carry.h"
-#include "lib/io/digest.h"
 
 struct side {
     struct mf_model *model;
@@ -78,22 +77,30 @@ static enum mf_status add_event(void *user, const struct mf_value *value)
     return MF_OK;
 }
 
+enum mf_status mf_entry_sum(struct mf_digest *digest, struct mf_env *env,
+                            const struct mf_entry *entry,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    struct summing summing = { .digest = digest,
+                               .type = entry->type == MF_VALUE_ARRAY
+                                           ? entry->of
+                                           : entry->type };
+
+    mf_digest_restart(digest);
+    if (mf_entry_read(env, entry, add_event, &summing) != MF_OK)
+        return env->error.status;
+    mf_digest_finish(digest, out);
+    return MF_OK;
+}
+
 static enum mf_status sum_up(const struct carried *carried, struct side *side)
 {
     struct mf_draft *draft = &side->draft;
 
-    for (size_t i = 0; i < draft->entry_count; i++) {
-        const struct mf_entry *entry = &draft->entry[i];
-        struct summing summing = { .digest = carried->digest,
-                                   .type = entry->type == MF_VALUE_ARRAY
-                                               ? entry->of
-                                               : entry->type };
-
-        mf_digest_restart(carried->digest);
-        if (mf_entry_read(draft->env, entry, add_event, &summing) != MF_OK)
+    for (size_t i = 0; i < draft->entry_count; i++)
+        if (mf_entry_sum(carried->digest, draft->env, &draft->entry[i],
+                         side->sum[i]) != MF_OK)
             return draft->env->error.status;
-        mf_digest_finish(carried->digest, side->sum[i]);
-    }
     return MF_OK;
 }
 

@@ -67,8 +67,8 @@ static uint64_t size_of(const struct side *side, uint64_t numbers)
 
 /* ---- in a thread ---- */
 
-static void add_numbers(struct mf_apart *apart, const float *a, const float *b,
-                        size_t count)
+void mf_apart_add(struct mf_apart *apart, const float *a, const float *b,
+                  size_t count)
 {
     struct mf_value_errors *errors = &apart->errors;
 
@@ -142,7 +142,7 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
                          room, b) != MF_OK)
             return worker->env.error.status;
         timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-        add_numbers(&piece->apart, a, b, some);
+        mf_apart_add(&piece->apart, a, b, some);
         mf_timed_end(&worker->env, timed);
     }
     mf_worker_done(worker, size_of(&piece->side[A], piece->count) +
@@ -152,7 +152,7 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
 
 /* ---- sums of pieces ---- */
 
-static void add_sums(struct mf_apart *sum, const struct mf_apart *more)
+void mf_apart_join(struct mf_apart *sum, const struct mf_apart *more)
 {
     const struct mf_value_errors *found = &more->errors;
 
@@ -177,7 +177,7 @@ static double cosine(const struct mf_deviation *sum)
     return fmax(-1, fmin(1, cosine));
 }
 
-static void finish(struct mf_apart *apart)
+void mf_apart_finish(struct mf_apart *apart)
 {
     const struct mf_deviation *sum = &apart->deviation;
     struct mf_value_errors *errors = &apart->errors;
@@ -196,8 +196,8 @@ static enum mf_status run(struct comparison *comparison)
 
     comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        add_sums(&comparison->pair[comparison->piece[i].number].apart,
-                 &comparison->piece[i].apart);
+        mf_apart_join(&comparison->pair[comparison->piece[i].number].apart,
+                      &comparison->piece[i].apart);
     return status;
 }
 
@@ -315,7 +315,7 @@ enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,
     if (status == MF_OK)
         status = run(&comparison);
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        finish(&pair[i].apart);
+        mf_apart_finish(&pair[i].apart);
     mf_release(a->env, comparison.piece,
                comparison.room * sizeof(*comparison.piece));
     mf_crew_release(&comparison.crew);

@@ -27,7 +27,7 @@
 struct hash {
     struct mf_env *env;
     struct mf_model *model;
-    const struct mf_source *source; /* for a whole file, instead of a model */
+    const struct mf_source *const *source; /* whole files, without a model */
     struct mf_crew crew;
     struct mf_digest **digest; /* one for each worker */
     struct mf_slices slices;
@@ -245,13 +245,18 @@ static enum mf_status hash_source(struct mf_worker *worker, void *context,
                                   size_t task)
 {
     struct hash *hash = context;
-    struct mf_span span = { 0, hash->source->size };
+    const struct mf_source *source = hash->source[task];
+    struct mf_digest *digest = hash->digest[worker - hash->crew.worker];
+    uint8_t out[MF_DIGEST_MAX];
 
-    (void)task; /* the only one */
-    if (add_bytes(worker, hash->source, span, hash->digest[0]) != MF_OK ||
-        mf_source_unchanged(&worker->env, hash->source) != MF_OK)
+    mf_digest_restart(digest);
+    if (add_bytes(worker, source, (struct mf_span){ 0, source->size },
+                  digest) != MF_OK ||
+        mf_source_unchanged(&worker->env, source) != MF_OK ||
+        mf_hash_finish(&worker->env, digest, out) != MF_OK)
         return worker->env.error.status;
-    return mf_hash_finish(&worker->env, hash->digest[0], hash->digests);
+    memcpy(hash->digests + task * hash->size, out, hash->size);
+    return MF_OK;
 }
 
 /* ---- with all threads ---- */
@@ -437,6 +442,32 @@ enum mf_status mf_model_uuid(struct mf_model *model, uint8_t out[16])
 
 /* ---- a file ---- */
 
+enum mf_status mf_hash_sources(struct mf_env *env,
+                               const struct mf_source *const *source,
+                               size_t count, enum mf_digest_kind kind,
+                               uint8_t *digests)
+{
+    struct hash hash = {
+        .env = env, .source = source, .kind = kind, .digests = digests
+    };
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_REST);
+    uint64_t work = 0, largest = 0;
+    enum mf_status status;
+
+    for (size_t i = 0; i < count; i++) {
+        work = add_up(work, source[i]->size);
+        largest = source[i]->size > largest ? source[i]->size : largest;
+    }
+    /* One file is no work for several workers. */
+    status = prepare(&hash, count > 1 ? work : 0, largest);
+    hash.crew.work = work;
+    if (status == MF_OK)
+        status = mf_crew_run(&hash.crew, hash_source, &hash, count);
+    release(&hash);
+    mf_timed_end(env, timed);
+    return status;
+}
+
 enum mf_status mf_file_hash(struct mf_env *env, const char *path,
                             enum mf_digest_kind kind,
                             uint8_t out[MF_DIGEST_MAX])
@@ -446,23 +477,15 @@ enum mf_status mf_file_hash(struct mf_env *env, const char *path,
     MF_NEED(env, out);
 
     struct mf_source source = { 0 };
-    struct hash hash = {
-        .env = env, .source = &source, .kind = kind, .digests = out
-    };
+    const struct mf_source *only = &source;
     struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
     enum mf_status status = mf_hash_begin(env, kind);
 
     if (status == MF_OK)
         status = mf_source_open_file(env, path, &source, NULL);
     mf_timed_end(env, timed);
-    timed = mf_timed_begin(env, MF_PHASE_REST);
     if (status == MF_OK)
-        status = prepare(&hash, 0, source.size);
-    hash.crew.work = source.size;
-    if (status == MF_OK)
-        status = mf_crew_run(&hash.crew, hash_source, &hash, 1);
-    release(&hash);
+        status = mf_hash_sources(env, &only, 1, kind, out);
     mf_source_close(&source);
-    mf_timed_end(env, timed);
     return status;
 }

@@ -23,6 +23,13 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
                             const uint32_t *tensor, size_t count,
                             uint8_t *digests);
 
+/* The digests of all bytes of count files, each in one thread; digests has room
+ * for count times the kind's size.  Fails where one of them has changed. */
+enum mf_status mf_hash_sources(struct mf_env *env,
+                               const struct mf_source *const *source,
+                               size_t count, enum mf_digest_kind kind,
+                               uint8_t *digests);
+
 /* Clears the env's error; fails where the kind is unknown. */
 enum mf_status mf_hash_begin(struct mf_env *env, enum mf_digest_kind kind);
 

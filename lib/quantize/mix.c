@@ -153,12 +153,7 @@ enum mf_status mf_mix_check_source(const struct mf_mix *mix,
         mf_quote(tensor->name).text, name);
 }
 
-/* The importance matrix has a value for each column of each matrix in the
- * tensor.  A different count means the matrix of another model, except for an
- * embedding: what the matrix has under its name may be for the output that it
- * is tied to.
- */
-static enum mf_status check_weights(const struct mf_draft *draft,
+enum mf_status mf_mix_check_weights(const struct mf_draft *draft,
                                     struct mf_draft_tensor *tensor,
                                     const struct mf_imatrix *imatrix)
 {
@@ -194,7 +189,7 @@ static enum mf_status set_type(const struct mf_mix *mix,
     uint64_t elements;
 
     if (mf_mix_check_source(mix, tensor) != MF_OK ||
-        check_weights(draft, tensor, imatrix) != MF_OK)
+        mf_mix_check_weights(draft, tensor, imatrix) != MF_OK)
         return mix->env->error.status;
     if (mf_mix_needs_weights(mix, tensor->name, type) && !tensor->weights.at)
         return mf_decline(

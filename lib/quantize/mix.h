@@ -116,6 +116,14 @@ bool mf_mix_is_before(struct mf_str first, struct mf_str second);
 enum mf_status mf_mix_check_source(const struct mf_mix *mix,
                                    const struct mf_draft_tensor *tensor);
 
+/* The importance matrix has a value for each column of each matrix in the
+ * tensor.  A different count means the matrix of another model, except for an
+ * embedding, which then gets no weights: what the matrix has under its name may
+ * be for the output that it is tied to. */
+enum mf_status mf_mix_check_weights(const struct mf_draft *draft,
+                                    struct mf_draft_tensor *tensor,
+                                    const struct mf_imatrix *imatrix);
+
 /* ---- mix_type.c ---- */
 
 /* First the metadata, as GGUF has it, and then the name of every tensor. */

@@ -12,6 +12,7 @@
  *   output.c         header, padding and checksum of one file
  *   transfer.c       cuts the tensors into pieces and shares them among threads
  *   piece.c          reads, converts, checks and writes one piece
+ *   weights.c        loads the importance weights of one tensor
  *   resume.c         lets stopped work go on
  *   edit.c           changes metadata in place, or by writing the file again
  *   export.c, writer.c  one tensor as a file; files that a program makes itself

@@ -223,10 +223,9 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     return MF_OK;
 }
 
-/* Reads rows of the tensor into the worker's buffer. */
-static enum mf_status read_rows(struct mf_worker *worker,
-                                const struct mf_piece *piece, uint64_t first,
-                                size_t rows)
+enum mf_status mf_piece_read_rows(struct mf_worker *worker,
+                                  const struct mf_piece *piece, uint64_t first,
+                                  size_t rows)
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t numbers = mf_recoding_numbers(recoding, first, rows);
@@ -258,7 +257,8 @@ static enum mf_status recode_rows(struct mf_worker *worker,
         size_t size;
 
         some = mf_next_part(&worker->env, count - done, most);
-        if (some == 0 || read_rows(worker, piece, first + done, some) != MF_OK)
+        if (some == 0 ||
+            mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
         mf_worker_done(
             worker,

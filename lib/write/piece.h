@@ -39,6 +39,13 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
                              const struct mf_piece *piece, uint64_t at,
                              uint8_t *into, size_t size);
 
+/* Reads rows of the tensor, and what has to be before them to decode them, to
+ * the start of the worker's buffer; fails where they are scanned and are not
+ * finite. */
+enum mf_status mf_piece_read_rows(struct mf_worker *worker,
+                                  const struct mf_piece *piece, uint64_t first,
+                                  size_t rows);
+
 /* Makes last the union of both where piece follows it in the source and in the
  * target and both are small.  piece: all of its span. */
 bool mf_piece_join(struct mf_piece *last, const struct mf_piece *piece);

@@ -22,6 +22,7 @@
  */
 #include "lib/check/scan.h"
 #include "lib/write/resume.h"
+#include "lib/write/weights.h"
 
 /* Large enough for the kernel to copy at full speed, small enough to share and
  * to stop; a multiple of every element's size. */
@@ -37,9 +38,9 @@ struct transfer {
     const struct mf_isa *isa;
     struct mf_piece *piece;
     size_t count, room;
-    bool joined;    /* the piece added last was joined to the one before */
-    float *weights; /* importance, of the tensor whose pieces were added last */
-    size_t weight_count, weight_room;
+    bool joined; /* the piece added last was joined to the one before */
+    struct mf_weight_buffer
+        weights;   /* of the tensor whose pieces were added last */
     float largest; /* absolute value in the tensor that was measured */
     bool flushes;  /* the first task of the run syncs what is written */
 };
@@ -187,57 +188,21 @@ static enum mf_status fill_gap(struct transfer *transfer,
                : MF_OK;
 }
 
-/* Memory for count weights.  Runs the pieces that use another tensor's first.
- */
-static enum mf_status make_weight_room(struct transfer *transfer, size_t count)
-{
-    struct mf_env *env = transfer->crew->env;
-    float *moved;
-
-    if (transfer->weight_count > 0 && run(transfer) != MF_OK)
-        return env->error.status;
-    transfer->weight_count = 0;
-    if (count <= transfer->weight_room)
-        return MF_OK;
-    moved = mf_crew_resize(transfer->crew, transfer->weights,
-                           transfer->weight_room * sizeof(*moved),
-                           count * sizeof(*moved));
-    if (!moved)
-        return env->error.status;
-    transfer->weights = moved;
-    transfer->weight_room = count;
-    return MF_OK;
-}
-
-/* A tensor of more than two dimensions is several matrices, each with weights
- * of its own. */
+/* Pieces that use another tensor's weights run first. */
 static enum mf_status load_weights(struct transfer *transfer,
                                    const struct mf_draft_tensor *tensor,
                                    bool fastest_first,
                                    struct mf_recoding *recoding)
 {
     const struct mf_weights *from = &transfer->outputs->weights;
-    uint64_t elements = 0, rows, count;
-    bool found;
+    size_t count = mf_weights_count(from, tensor, fastest_first, recoding);
 
-    if (!from->read || !tensor->weights.at || tensor->rank < 2 ||
-        recoding->columns < 2)
+    if (count == 0)
         return MF_OK;
-    mf_elements(tensor->dim, tensor->rank, &elements);
-    rows = tensor->dim[fastest_first ? 1 : tensor->rank - 2];
-    count = rows > 0 ? elements / rows : 0;
-    if (count == 0 || count > SIZE_MAX / sizeof(float))
-        return MF_OK;
-    if (make_weight_room(transfer, (size_t)count) != MF_OK ||
-        from->read(from->user, tensor->weights, transfer->weights,
-                   (size_t)count, &found) != MF_OK)
+    if (transfer->weights.count > 0 && run(transfer) != MF_OK)
         return transfer->crew->env->error.status;
-    if (!found)
-        return MF_OK;
-    transfer->weight_count = (size_t)count;
-    recoding->weights = transfer->weights;
-    recoding->matrix = rows;
-    return MF_OK;
+    return mf_weights_load(&transfer->weights, transfer->crew, from, tensor,
+                           count, fastest_first, recoding);
 }
 
 /* One scale for the whole tensor: all of it is read before any of it is
@@ -451,7 +416,7 @@ static enum mf_status transfer_all(struct transfer *transfer)
     enum mf_status status = MF_OK;
 
     transfer->count = 0;
-    transfer->weight_count = 0;
+    transfer->weights.count = 0;
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = outputs->verbatim
                      ? transfer_file(transfer)
@@ -479,8 +444,7 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
     do
         status = transfer_all(&transfer);
     while (outputs->resume && mf_resume_again(outputs->resume));
-    mf_release(outputs->env, transfer.weights,
-               transfer.weight_room * sizeof(*transfer.weights));
+    mf_weights_release(&transfer.weights, outputs->env);
     mf_release(outputs->env, transfer.piece,
                transfer.room * sizeof(*transfer.piece));
     return status;
