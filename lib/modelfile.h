@@ -1281,6 +1281,90 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
               void (*found)(void *user, const struct mf_difference *difference),
               void *user);
 
+/* ---- Where a model comes from -------------------------------------------- */
+
+/* What became of a tensor of the model that is verified. */
+enum mf_verdict {
+    MF_VERDICT_SAME,          /* the source, encoded, has the same bytes */
+    MF_VERDICT_DIFFERS,       /* it has others */
+    MF_VERDICT_OTHER_VERSION, /* the same as another version's encoder made */
+    MF_VERDICT_NOT_DERIVABLE, /* it cannot be made from the source */
+    MF_VERDICT_MISSING        /* only the source has it */
+};
+
+#define MF_VERDICT_COUNT 5
+
+/* "same", "differs", "other_version", "not_derivable", "missing"; NULL for
+ * other numbers. */
+MF_API const char *mf_verdict_name(enum mf_verdict verdict);
+
+struct mf_verified_tensor {
+    struct mf_str name;   /* in the model; of a missing one, what it would be */
+    size_t model, source; /* for mf_tensor_at; SIZE_MAX: missing there */
+    enum mf_verdict verdict;
+    bool weighted;       /* encoded with the importance matrix */
+    const char *version; /* of the encoder that made it, if it is not that of
+                            this library; else NULL */
+    const char *reason;  /* why it cannot be derived; else NULL */
+    uint64_t blocks; /* of the tensor; of a type without blocks, its numbers */
+    /* Of a tensor that differs: how many of these, the first one, and where
+     * that begins in the shard's file. */
+    uint64_t differ, block, offset;
+    /* How far its numbers are from the source's, which are a. NULL: they cannot
+     * be decoded, or it does not differ. */
+    const struct mf_value_errors *errors;
+};
+
+/* A metadata key whose value is not as in the source. */
+struct mf_verified_key {
+    struct mf_str key;
+    unsigned what; /* MF_ONLY_A: only the source has it; MF_ONLY_B: only the
+                      model; MF_DIFFERS_DATA: another value */
+    size_t source, model; /* for mf_meta_at; SIZE_MAX: there is none, because it
+                             comes from a sidecar or is missing */
+};
+
+/* All zero is the default. */
+struct mf_verify_options {
+    size_t size;         /* of this struct: see above */
+    const char *imatrix; /* as in struct mf_quantize_options */
+    bool strict;         /* keys that changed and tensors that the model lacks
+                            count, too */
+    bool replace;        /* overwrite an existing statement */
+    /* Where to write a statement about a model that follows from its source, as
+     * JSON of in-toto (Statement v1), to be signed. It needs the system's
+     * libcrypto. NULL: nowhere. */
+    const char *statement;
+    /* Called for each key that changed, then for each tensor of the model in
+     * the order of its index, then for those that it lacks. What is passed is
+     * valid during the call. NULL: not called. */
+    void (*key)(void *user, const struct mf_verified_key *key);
+    void (*tensor)(void *user, const struct mf_verified_tensor *tensor);
+    void *user;
+};
+
+struct mf_verify_result {
+    bool follows; /* all tensors of the model are the same, or made by another
+                     version's encoder; if strict, nothing else changed */
+    bool stated;  /* the statement was written */
+    size_t changed_keys;
+    size_t tensors[MF_VERDICT_COUNT]; /* how many have that verdict */
+};
+
+/* Finds out whether a model was made from a source: each tensor of the source
+ * is encoded in the type that it has in the model, and the bytes are compared.
+ * Both are read once, on the env's threads, in buffers of at most 3 MiB in
+ * total; tensors that differ, several times. If no tensor of the model has the
+ * name of one of the source's, the source is renamed as with
+ * mf_convert_options.names. Keys that mf_model_quantize and mf_model_convert
+ * write themselves are not compared: general.file_type,
+ * general.quantization_version, quantize.imatrix.* and split.*. Both models
+ * must belong to one env. options and out may be NULL. A model that does not
+ * follow from the source is no error: see out. */
+MF_API enum mf_status mf_verify(struct mf_model *model, struct mf_model *source,
+                                const struct mf_verify_options *options,
+                                struct mf_verify_result *out);
+
 /* ---- Planning ------------------------------------------------------------ */
 
 /* What a number is that cannot be told: metadata that it depends on is missing

@@ -181,6 +181,12 @@ is meta-get-json meta get --json good-llama.gguf tokenizer.ggml.tokens
 is meta-get-missing meta get --quiet good-llama.gguf general.nmae
 is meta-get-missing-json meta get --json good-llama.gguf nothing
 
+is help-verify verify --help
+is verify verify --quiet llama/llama-wide-Q4_K_M.gguf --from llama/llama-wide.gguf
+is verify-json verify --json llama/llama-small-Q4_0.gguf --from llama/llama-small.gguf
+is verify-differs verify --quiet good-base.gguf --from good-llama.gguf
+is verify-usage-from verify good-base.gguf
+
 is help-hash hash --help
 is hash hash --quiet good-base.gguf
 is hash-several hash --quiet good-sharded good-folder

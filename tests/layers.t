@@ -121,6 +121,7 @@ hub       base io json model arch folder draft
 write     base lanes io json model folder check draft codec hub
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write
+verify    base lanes io json model draft codec hub write compare quantize
 plan      base lanes io json model arch draft codec hub write quantize
 ROOMS
 }

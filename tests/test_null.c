@@ -155,6 +155,18 @@ static void null_mf_model_diff(void)
     named("found", mf_model_diff(model, model, NULL, NULL, NULL));
 }
 
+static void null_mf_verify(void)
+{
+    refused(mf_verify(NULL, model, NULL, NULL));
+    named("source", mf_verify(model, NULL, NULL, NULL));
+    assert_int_equal(mf_verify(model, model, NULL, NULL), MF_OK);
+}
+
+static void null_mf_verdict_name(void)
+{
+    assert_null(mf_verdict_name((enum mf_verdict)99));
+}
+
 static void null_mf_digest_at(void)
 {
     assert_false(mf_digest_at(0, NULL));
@@ -796,6 +808,8 @@ static const struct {
     { "mf_model_convert", null_mf_model_convert },
     { "mf_file_detect", null_mf_file_detect },
     { "mf_model_diff", null_mf_model_diff },
+    { "mf_verify", null_mf_verify },
+    { "mf_verdict_name", null_mf_verdict_name },
     { "mf_digest_at", null_mf_digest_at },
     { "mf_file_edit", null_mf_file_edit },
     { "mf_file_recover", null_mf_file_recover },

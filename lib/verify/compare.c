@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * compare.c - encodes the source once more and compares
+ *
+ * Tensors are cut into parts, which threads read, encode and compare with the
+ * model's bytes.  A tensor that differs is then encoded in other ways that may
+ * have made it: without its importance weights, because they can be left out by
+ * name, and as an encoder did that has changed since.  Of those, the first
+ * block that differs ends the attempt.
+ */
+#include "lib/base/timings.h"
+#include "lib/verify/verify.h"
+#include "lib/write/weights.h"
+
+#define PARTS 256
+
+/* Bytes of the source that a part has at most: encoding takes a hundred times
+ * as long as comparing. */
+#define COPIED  ((uint64_t)2 * 1024 * 1024)
+#define ENCODED ((uint64_t)256 * 1024)
+
+/* How a tensor may have been encoded. */
+struct way {
+    bool unweighted; /* although the matrix has weights for it */
+};
+
+struct part {
+    struct mf_piece piece; /* of the source */
+    struct mf_claim *claim;
+    const struct mf_source *file; /* of the model */
+    uint64_t place;               /* of its bytes there */
+    uint64_t block;               /* number of its first block */
+    uint64_t differ, first;       /* blocks; the first of them */
+};
+
+struct comparison {
+    struct mf_verification *work;
+    struct mf_crew crew;
+    const struct mf_isa *isa;
+    struct part *part;
+    size_t count, room;
+    struct mf_weight_buffer weights;
+    float largest;       /* magnitude in a tensor with one scale */
+    bool tries;          /* one difference is enough */
+    atomic_bool refuted; /* and was found */
+};
+
+/* ---- in a thread ---- */
+
+/* Bytes of a block; of an unknown type each byte counts as one. */
+static size_t block_size(const struct mf_draft_tensor *tensor)
+{
+    return tensor->type == MF_TYPE_UNKNOWN ? 1 : mf_types[tensor->type].bytes;
+}
+
+/* ours and theirs: bytes from the part's byte `at` on, a multiple of a block.
+ */
+static void compare_blocks(struct comparison *comparison, struct part *part,
+                           uint64_t at, const uint8_t *ours,
+                           const uint8_t *theirs, size_t size)
+{
+    size_t block = block_size(part->piece.tensor);
+
+    if (memcmp(ours, theirs, size) == 0)
+        return;
+    atomic_store(&comparison->refuted, true);
+    for (size_t i = 0; i < size; i += block) {
+        size_t some = size - i < block ? size - i : block;
+
+        if (memcmp(ours + i, theirs + i, some) == 0)
+            continue;
+        if (part->differ++ == 0)
+            part->first = part->block + (at + i) / block;
+    }
+}
+
+static enum mf_status read_model(struct mf_worker *worker,
+                                 const struct part *part, uint64_t at,
+                                 uint8_t *into, size_t size)
+{
+    return mf_source_read(&worker->env, part->file, part->place + at, into,
+                          size) == MF_OK
+               ? MF_OK
+               : worker->env.error.status;
+}
+
+/* Further attempts are no part of the work that is reported. */
+static void report_done(struct mf_worker *worker,
+                        const struct comparison *comparison, uint64_t bytes)
+{
+    mf_worker_done(worker, comparison->tries ? 0 : bytes);
+}
+
+/* Nothing more is to be found out. */
+static bool is_decided(const struct comparison *comparison)
+{
+    return comparison->tries && atomic_load(&comparison->refuted);
+}
+
+static enum mf_status compare_copied(struct mf_worker *worker,
+                                     struct comparison *comparison,
+                                     struct part *part)
+{
+    size_t block = block_size(part->piece.tensor);
+    size_t half = worker->buffer_size / 2 / block * block, some;
+    uint8_t *theirs = worker->buffer + worker->buffer_size / 2;
+
+    for (uint64_t done = 0; done < part->piece.size; done += some) {
+        some = mf_next_part(&worker->env, part->piece.size - done, half);
+        if (some == 0 ||
+            mf_piece_read(worker, &part->piece, part->piece.at + done,
+                          worker->buffer, some) != MF_OK ||
+            read_model(worker, part, done, theirs, some) != MF_OK)
+            return worker->env.error.status;
+        compare_blocks(comparison, part, done, worker->buffer, theirs, some);
+        report_done(worker, comparison, some);
+    }
+    return MF_OK;
+}
+
+/* Rows for which a buffer has room, with the model's bytes after all else. */
+static size_t rows_in(const struct mf_recoding *recoding, size_t buffer_size)
+{
+    size_t each =
+        recoding->in + recoding->columns * sizeof(float) + recoding->out;
+
+    uint64_t rows = (uint64_t)mf_recoding_rows(recoding, buffer_size) * each /
+                    (each + recoding->out);
+
+    return rows > 0 ? (size_t)rows : 1; /* buffers have room for one */
+}
+
+/* ours: rows of the source, encoded. */
+static enum mf_status compare_rows(struct mf_worker *worker,
+                                   struct comparison *comparison,
+                                   struct part *part, uint64_t done,
+                                   size_t rows, const uint8_t *ours)
+{
+    const struct mf_recoding *recoding = &part->piece.recoding;
+    uint64_t first = part->piece.at / recoding->in + done;
+    size_t numbers = mf_recoding_numbers(recoding, first, rows);
+    size_t size = (size_t)mf_numbers_size(recoding->to, numbers);
+    uint8_t *theirs = worker->buffer + worker->buffer_size - size;
+
+    if (read_model(worker, part, done * recoding->out, theirs, size) != MF_OK)
+        return worker->env.error.status;
+    compare_blocks(comparison, part, done * recoding->out, ours, theirs, size);
+    report_done(worker, comparison, mf_numbers_size(recoding->from, numbers));
+    return MF_OK;
+}
+
+static enum mf_status compare_encoded(struct mf_worker *worker,
+                                      struct comparison *comparison,
+                                      struct part *part)
+{
+    struct mf_piece *piece = &part->piece;
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = rows_in(recoding, worker->buffer_size), some;
+    uint64_t first = piece->at / recoding->in;
+    uint64_t count = mf_recoding_count(recoding, piece->size);
+
+    for (uint64_t done = 0; done < count && !is_decided(comparison);
+         done += some) {
+        some = mf_next_part(&worker->env, count - done, most);
+        if (some == 0 ||
+            mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
+            return worker->env.error.status;
+        if (piece->measured) {
+            piece->largest =
+                mf_recode_largest(&worker->env, recoding, worker->buffer, some,
+                                  first + done, piece->largest);
+            continue;
+        }
+        if (compare_rows(worker, comparison, part, done, some,
+                         mf_recode(&worker->env, recoding, worker->buffer, some,
+                                   first + done, NULL)) != MF_OK)
+            return worker->env.error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status compare_part(struct mf_worker *worker, void *context,
+                                   size_t task)
+{
+    struct comparison *comparison = context;
+    struct part *part = &comparison->part[task];
+
+    if (is_decided(comparison))
+        return MF_OK;
+    mf_worker_at(worker, mf_claim_record(comparison->work, part->claim)->name);
+    return part->piece.recoding.decode
+               ? compare_encoded(worker, comparison, part)
+               : compare_copied(worker, comparison, part);
+}
+
+/* ---- parts ---- */
+
+static enum mf_status run(struct comparison *comparison)
+{
+    size_t count = comparison->count;
+    enum mf_status status =
+        mf_crew_run(&comparison->crew, compare_part, comparison, count);
+
+    comparison->count = 0;
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        const struct part *part = &comparison->part[i];
+        struct mf_claim *claim = part->claim;
+
+        if (part->piece.measured)
+            comparison->largest =
+                fmaxf(comparison->largest, part->piece.largest);
+        if (part->differ > 0 && claim->differ == 0)
+            claim->first = part->first;
+        claim->differ += part->differ;
+    }
+    return status;
+}
+
+/* Cuts all of part's piece into parts. */
+static enum mf_status add_parts(struct comparison *comparison, struct part part)
+{
+    struct mf_piece *piece = &part.piece;
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t block = block_size(piece->tensor);
+    uint64_t in = recoding->decode ? recoding->in : block;
+    uint64_t out = recoding->decode ? recoding->out : block;
+    uint64_t most = recoding->decode ? ENCODED : COPIED;
+    uint64_t start = part.place;
+
+    most = in < most ? most / in * in : in;
+    for (piece->at = 0; piece->at < piece->span.size;
+         piece->at += piece->size) {
+        uint64_t left = piece->span.size - piece->at;
+
+        if (comparison->count == comparison->room && run(comparison) != MF_OK)
+            return comparison->crew.env->error.status;
+        piece->size = left < most ? left : most;
+        part.place = start + piece->at / in * out;
+        part.block = piece->at / in * (out / block);
+        comparison->part[comparison->count++] = part;
+    }
+    return MF_OK;
+}
+
+/* ---- a tensor ---- */
+
+static enum mf_status load_weights(struct comparison *comparison,
+                                   struct mf_piece *piece)
+{
+    const struct mf_weights *from = &comparison->work->weights;
+    bool fastest_first = comparison->work->draft.format->fastest_first;
+    size_t count =
+        mf_weights_count(from, piece->tensor, fastest_first, &piece->recoding);
+
+    if (count == 0)
+        return MF_OK;
+    if (comparison->weights.count > 0 && run(comparison) != MF_OK)
+        return comparison->crew.env->error.status;
+    return mf_weights_load(&comparison->weights, &comparison->crew, from,
+                           piece->tensor, count, fastest_first,
+                           &piece->recoding);
+}
+
+/* Of a tensor with one scale, which comes first and depends on the largest
+ * number of all. */
+static enum mf_status compare_scale(struct comparison *comparison,
+                                    struct part *part)
+{
+    struct mf_env *env = comparison->crew.env;
+    struct part measured = *part;
+    float scale = 1;
+    uint8_t theirs[sizeof(scale)];
+
+    measured.piece.measured = true;
+    if (run(comparison) != MF_OK)
+        return env->error.status;
+    comparison->largest = 0;
+    if (add_parts(comparison, measured) != MF_OK || run(comparison) != MF_OK ||
+        mf_source_read(env, part->file, part->place, theirs, sizeof(theirs)) !=
+            MF_OK)
+        return env->error.status;
+    if (comparison->largest > 0)
+        scale = comparison->largest / 127;
+    part->claim->head_differs = memcmp(&scale, theirs, sizeof(scale)) != 0;
+    part->piece.recoding.largest = comparison->largest;
+    part->place += sizeof(scale);
+    return MF_OK;
+}
+
+/* How the source's tensor is encoded; false after mf_fail. */
+static bool begin_encoding(struct comparison *comparison,
+                           struct mf_piece *piece)
+{
+    struct mf_env *env = comparison->crew.env;
+    struct mf_recoding *recoding = &piece->recoding;
+    uint64_t in, out;
+
+    if (!mf_recoding_init(env, comparison->isa, piece->tensor,
+                          comparison->work->draft.format->fastest_first,
+                          recoding))
+        return false;
+    piece->span.offset += recoding->prefix;
+    piece->span.size -= recoding->prefix;
+    if (mf_recoding_sizes(recoding, &in, &out) && in == piece->span.size &&
+        out + recoding->head == piece->tensor->size)
+        return true;
+    mf_piece_out_of_bounds(env, piece);
+    return false;
+}
+
+static enum mf_status compare_tensor(struct comparison *comparison,
+                                     struct mf_claim *claim, struct way way)
+{
+    const struct mf_verification *work = comparison->work;
+    const struct mf_record *record = mf_claim_record(work, claim);
+    struct part part = { .piece = mf_claim_piece(work, claim),
+                         .claim = claim,
+                         .file = &work->model->file[record->shard].source,
+                         .place = record->offset };
+    const struct mf_draft_tensor *tensor = part.piece.tensor;
+
+    claim->differ = 0;
+    claim->head_differs = false;
+    if (record->size == 0 && part.piece.span.size == 0)
+        return MF_OK;
+    if (tensor->from == tensor->type)
+        return add_parts(comparison, part);
+    if (!begin_encoding(comparison, &part.piece) ||
+        (!way.unweighted && load_weights(comparison, &part.piece) != MF_OK) ||
+        (part.piece.recoding.head > 0 &&
+         compare_scale(comparison, &part) != MF_OK))
+        return work->env->error.status;
+    claim->weighted = part.piece.recoding.weights != NULL;
+    return add_parts(comparison, part);
+}
+
+static bool differs(const struct mf_claim *claim)
+{
+    return claim->differ > 0 || claim->head_differs;
+}
+
+/* ---- all of them ---- */
+
+static enum mf_status compare_all(struct comparison *comparison)
+{
+    struct mf_verification *work = comparison->work;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < work->count && status == MF_OK; i++)
+        if (!work->claim[i].reason)
+            status =
+                compare_tensor(comparison, &work->claim[i], (struct way){ 0 });
+    return status == MF_OK ? run(comparison) : status;
+}
+
+/* Whether it is what that way makes; else it keeps its first difference. */
+static enum mf_status attempt(struct comparison *comparison,
+                              struct mf_claim *claim, struct way way,
+                              bool *found)
+{
+    const struct mf_claim before = *claim;
+
+    comparison->tries = true;
+    atomic_store(&comparison->refuted, false);
+    if (compare_tensor(comparison, claim, way) != MF_OK ||
+        run(comparison) != MF_OK)
+        return comparison->crew.env->error.status;
+    comparison->tries = false;
+    *found = !differs(claim);
+    if (!*found)
+        *claim = before;
+    return MF_OK;
+}
+
+static enum mf_status judge(struct comparison *comparison,
+                            struct mf_claim *claim)
+{
+    struct mf_verification *work = comparison->work;
+    bool found = false;
+
+    if (claim->reason) {
+        claim->verdict = MF_VERDICT_NOT_DERIVABLE;
+        return MF_OK;
+    }
+    claim->verdict = differs(claim) ? MF_VERDICT_DIFFERS : MF_VERDICT_SAME;
+    if (claim->verdict == MF_VERDICT_SAME)
+        return MF_OK;
+    if (claim->weighted &&
+        attempt(comparison, claim, (struct way){ .unweighted = true },
+                &found) != MF_OK)
+        return work->env->error.status;
+    if (found) {
+        claim->verdict = MF_VERDICT_SAME;
+        return MF_OK;
+    }
+    return mf_verify_measure(work, &comparison->crew, comparison->isa, claim);
+}
+
+/* All that is read at first, and the buffer that a row needs. */
+static enum mf_status measure_work(struct comparison *comparison,
+                                   uint64_t *work_size, size_t *least)
+{
+    const struct mf_verification *work = comparison->work;
+    struct mf_recoding recoding;
+
+    *work_size = 0;
+    *least = 4 * MF_PAGE;
+    for (size_t i = 0; i < work->count; i++) {
+        const struct mf_draft_tensor *tensor = work->claim[i].from;
+        size_t need;
+
+        if (work->claim[i].reason)
+            continue;
+        if (!mf_add(*work_size, mf_claim_piece(work, &work->claim[i]).span.size,
+                    work_size))
+            *work_size = UINT64_MAX;
+        if (tensor->from == tensor->type)
+            continue;
+        if (!mf_recoding_init(work->env, comparison->isa, tensor,
+                              work->draft.format->fastest_first, &recoding))
+            return work->env->error.status;
+        need = mf_recoding_need(&recoding) + recoding.out;
+        *least = need > *least ? need : *least;
+    }
+    return MF_OK;
+}
+
+static enum mf_status prepare(struct comparison *comparison)
+{
+    struct mf_env *env = comparison->work->env;
+    uint64_t size;
+    size_t least;
+
+    comparison->isa = mf_isa_choose(env);
+    if (!comparison->isa || measure_work(comparison, &size, &least) != MF_OK ||
+        mf_crew_init(&comparison->crew, env, size, UINT64_MAX, least) != MF_OK)
+        return env->error.status;
+    comparison->part = mf_chunk_table(env, PARTS, sizeof(*comparison->part),
+                                      &comparison->room);
+    return comparison->part ? MF_OK : env->error.status;
+}
+
+enum mf_status mf_verify_compare(struct mf_verification *work)
+{
+    struct comparison comparison = { .work = work };
+    struct mf_timed timed = mf_timed_begin(work->env, MF_PHASE_REST);
+    enum mf_status status = prepare(&comparison);
+
+    if (status == MF_OK)
+        status = compare_all(&comparison);
+    for (size_t i = 0; i < work->count && status == MF_OK; i++)
+        status = judge(&comparison, &work->claim[i]);
+    mf_weights_release(&comparison.weights, work->env);
+    mf_release(work->env, comparison.part,
+               comparison.room * sizeof(*comparison.part));
+    mf_crew_release(&comparison.crew);
+    mf_timed_end(work->env, timed);
+    return status;
+}
