@@ -934,8 +934,8 @@ struct mf_mix_info {
     const char *name;   /* "Q4_K_M" */
     uint32_t file_type; /* general.file_type */
     const char *type;   /* of most tensors; "" if the mix changes no type */
-    bool needs_imatrix;
-    bool available; /* the library has an encoder for that type */
+    bool needs_imatrix; /* some of its types are refused without one */
+    bool available;     /* the library has an encoder for that type */
 };
 
 /* The mixes of llama-quantize: index from 0 until it returns false. */

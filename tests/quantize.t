@@ -186,9 +186,9 @@ converted() {
 check "convert keeps them" converted
 
 changed_sum=254a742754ef139321ce80203756b499b56624bb828879c34596d777bb180214
-check "--override-kv: an integer is u32" \
+check "--override-kv: an integer is u32, without its sign" \
     is_tools "$changed_sum" --override-kv llama.context_length=int:77 \
-    --override-kv new.key=int:4294967295 "$dir/ones.gguf" \
+    --override-kv new.key=int:-4294967295 "$dir/ones.gguf" \
     "$dir/ones-out.gguf" Q8_0
 
 # ---- without OUT, as llama-quantize takes it: IN TYPE [THREADS]
@@ -346,8 +346,8 @@ check "--exclude-weights without one" refused --exclude-weights a \
     "$dir/f16.gguf" "$dir/no.gguf" q4_k
 check "--prune-layers that is no list" refused --prune-layers 1 \
     --prune-layers 2,x "$dir/f16.gguf" "$dir/no.gguf" q4_k
-check "an integer below 0" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
-    --override-kv a=int:-7
+check "an integer without digits" refused "$dir/f16.gguf" "$dir/no.gguf" q4_k \
+    --override-kv a=int:-
 check "an integer of more than 32 bits" refused "$dir/f16.gguf" \
     "$dir/no.gguf" q4_k --override-kv a=int:4294967296
 check "a type that nobody knows" refused "$dir/f16.gguf" "$dir/no.gguf" q4_x

@@ -107,33 +107,7 @@ static void types_are_those_of_llama_quantize(void **state)
         rows++;
     }
     fclose(file);
-    assert_int_equal(rows, 11 * 33 * 2);
-}
-
-/* Mixes that c392e50 does not have, by the rules of llama.cpp of 2026: experts
- * are mxfp4 and all else q8_0; those of few bits are like any other. */
-static void later_mixes_follow_what_is_published(void **state)
-{
-    static const struct {
-        const char *model, *mix, *types;
-    } rows[] = {
-        { "experts", "MXFP4_MOE",
-          "6evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv"
-          "4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv4evvFv" },
-        { "tied", "MXFP4_MOE", "F55e" },
-        { "experts", "Q1_0",
-          "jwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwew"
-          "wewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewwewwFwewweww"
-          "FwewwewwFw" },
-        { "falcon", "Q2_0", "e97x" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        make_model(rows[i].model, scratch_path("model.gguf"),
-                   scratch_path("matrix.dat"));
-        check_row(rows[i].model, rows[i].mix, false, rows[i].types);
-    }
+    assert_int_equal(rows, 19 * 36 * 2);
 }
 
 /* ---- what is asked for ---- */
@@ -309,6 +283,71 @@ static void users_types_go_first(void **state)
     refuse("grouped", &wishes, MF_ERR_ARGUMENT, "'i32' is not a type");
 }
 
+/* Without an output.weight the embeddings are the output. */
+static void users_types_of_shared_embeddings(void **state)
+{
+    const struct mf_tensor_type types[] = { { "token_embd", "q4_0" } };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_M",
+                                          .output_type = "q8_0" };
+    const char *first = "token_embd.weight";
+    const char *second = "per_layer_token_embd.weight";
+    struct plan plan = plan_of("two-embeddings", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, first), "q8_0");
+    assert_string_equal(planned_type(&plan, second), "q8_0");
+    drop_plan(&plan);
+    wishes.embedding_type = "q5_1";
+    plan = plan_of("two-embeddings", &wishes);
+    assert_string_equal(planned_type(&plan, first), "q5_1");
+    assert_string_equal(planned_type(&plan, second), "q5_1");
+    drop_plan(&plan);
+    wishes.tensor_types = types;
+    wishes.tensor_type_count = COUNT(types);
+    plan = plan_of("two-embeddings", &wishes);
+    assert_string_equal(planned_type(&plan, first), "q5_1");
+    assert_string_equal(planned_type(&plan, second), "q4_0");
+    drop_plan(&plan);
+}
+
+/* Four of attn_v get more bits in Q4_K_S: the first that the mix decides. */
+static void users_types_are_not_counted(void **state)
+{
+    const struct mf_tensor_type types[] = { { "blk.0.attn_v", "q8_0" } };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "Q4_K_S",
+                                          .tensor_types = types,
+                                          .tensor_type_count = COUNT(types) };
+    struct plan plan = plan_of("grouped", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "blk.0.attn_v.weight"), "q8_0");
+    assert_string_equal(planned_type(&plan, "blk.1.attn_v.weight"), "q5_k");
+    assert_string_equal(planned_type(&plan, "blk.4.attn_v.weight"), "q5_k");
+    assert_string_equal(planned_type(&plan, "blk.5.attn_v.weight"), "q4_k");
+    drop_plan(&plan);
+}
+
+static void patterns_need_a_mix_that_quantizes(void **state)
+{
+    const struct mf_tensor_type types[] = { { "ffn", "q8_0" } };
+    struct mf_quantize_options wishes = { .size = sizeof(
+                                              struct mf_quantize_options),
+                                          .type = "BF16",
+                                          .tensor_types = types,
+                                          .tensor_type_count = COUNT(types),
+                                          .output_type = "q5_0" };
+    struct plan plan = plan_of("grouped", &wishes);
+
+    (void)state;
+    assert_string_equal(planned_type(&plan, "blk.0.ffn_up.weight"), "bf16");
+    assert_string_equal(planned_type(&plan, "output.weight"), "q5_0");
+    drop_plan(&plan);
+}
+
 static void rows_that_are_not_whole_blocks(void **state)
 {
     struct mf_quantize_options wishes = { .size = sizeof(
@@ -323,9 +362,19 @@ static void rows_that_are_not_whole_blocks(void **state)
     assert_string_equal(planned_type(&plan, "blk.0.attn_v.weight"), "q4_k");
     assert_int_equal(plan.result.fallbacks, 5);
     drop_plan(&plan);
-    wishes.type = "Q4_0";
+    wishes.type = "Q4_0"; /* smaller blocks than the largest that has one */
+    plan = plan_of("odder-rows", &wishes);
+    assert_string_equal(planned_type(&plan, "token_embd.weight"), "q4_0");
+    assert_string_equal(planned_type(&plan, "blk.0.attn_q.weight"), "f16");
+    assert_int_equal(plan.result.fallbacks, 4);
+    drop_plan(&plan);
+    wishes.type = "Q1_0"; /* larger, and nothing takes its place */
     refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
-           "tensor 'blk.0.attn_q.weight' cannot be q4_0: its row length 80");
+           "tensor 'token_embd.weight' cannot be q1_0: its row length 96");
+    wishes.type = "Q8_0";
+    wishes.embedding_type = "q4_k"; /* taken as it is, or not at all */
+    refuse("odder-rows", &wishes, MF_ERR_UNSUPPORTED,
+           "tensor 'token_embd.weight' cannot be q4_k: its row length 96");
 }
 
 static void what_is_quantized_stays(void **state)
@@ -370,21 +419,24 @@ static void some_stay_whatever_they_are(void **state)
 static const char *type_in(const char *architecture, const char *mix,
                            const char *name)
 {
-    char key[64];
+    char blocks[64], shared[64];
     struct mf_edit edits[] = {
         { .key = "general.architecture", .type = MF_VALUE_STRING },
-        { .key = key, .type = MF_VALUE_U32, .number.u64 = 80 },
+        { .key = blocks, .type = MF_VALUE_U32, .number.u64 = 80 },
+        { .key = shared, .type = MF_VALUE_U32, .number.u64 = 2 },
     };
     struct mf_quantize_options wishes = { .size = sizeof(
                                               struct mf_quantize_options),
                                           .type = mix,
                                           .edits = edits,
-                                          .edit_count = 2 };
+                                          .edit_count = COUNT(edits) };
     struct plan plan;
     const char *type;
 
     edits[0].text = (struct mf_str){ architecture, strlen(architecture) };
-    snprintf(key, sizeof(key), "%s.block_count", architecture);
+    snprintf(blocks, sizeof(blocks), "%s.block_count", architecture);
+    snprintf(shared, sizeof(shared), "%s.attention.head_count_kv",
+             architecture);
     plan = plan_of("grouped", &wishes);
     type = planned_type(&plan, name);
     drop_plan(&plan);
@@ -410,28 +462,20 @@ static void heads_that_share_nothing(void **state)
     drop_plan(&plan);
 }
 
-/* As models of llama.cpp's list are known to be. */
+/* Those whose loaders in llama.cpp call a model of 80 blocks 70B. */
 static void architectures_differ(void **state)
 {
-    static const char *const tied[] = {
-        "bert",   "bitnet", "cohere2",      "command-r",  "gemma",
-        "gemma2", "gptj",   "jina-bert-v2", "nomic-bert", "openelm"
-    };
-    static const char *const large[] = { "llama", "deci", "olmo", "qwen2",
-                                         "qwen2vl" };
-    const char *embedding = "token_embd.weight", *output = "output.weight";
+    static const char *const large[] = { "llama", "llama-embed", "deci", "olmo",
+                                         "qwen2" };
     const char *values = "blk.8.attn_v.weight";
 
     (void)state;
-    for (size_t i = 0; i < COUNT(tied); i++) {
-        assert_string_equal(type_in(tied[i], "Q4_K_M", embedding), "q6_k");
-        assert_string_equal(type_in(tied[i], "Q4_K_M", output), "q4_k");
-    }
-    assert_string_equal(type_in("unknown", "Q4_K_M", embedding), "q4_k");
-    assert_string_equal(type_in("unknown", "Q4_K_M", output), "q6_k");
     for (size_t i = 0; i < COUNT(large); i++)
         assert_string_equal(type_in(large[i], "Q3_K_S", values), "q5_k");
+    assert_string_equal(type_in("qwen2vl", "Q3_K_S", values), "q3_k");
     assert_string_equal(type_in("unknown", "Q3_K_S", values), "q3_k");
+    assert_string_equal(type_in("gemma", "Q4_K_M", "token_embd.weight"),
+                        "q4_k");
 }
 
 static void copies_say_what_the_model_is(void **state)
@@ -451,12 +495,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_are_those_of_llama_quantize),
-        cmocka_unit_test(later_mixes_follow_what_is_published),
         cmocka_unit_test(mixes_have_names_and_numbers),
         cmocka_unit_test(names_are_those_of_llama_quantize),
         cmocka_unit_test(a_type_that_is_no_mix_is_for_all),
         cmocka_unit_test(tensors_come_by_block_and_name),
         cmocka_unit_test(users_types_go_first),
+        cmocka_unit_test(users_types_of_shared_embeddings),
+        cmocka_unit_test(users_types_are_not_counted),
+        cmocka_unit_test(patterns_need_a_mix_that_quantizes),
         cmocka_unit_test(rows_that_are_not_whole_blocks),
         cmocka_unit_test(what_is_quantized_stays),
         cmocka_unit_test(some_stay_whatever_they_are),

@@ -171,7 +171,9 @@ static void weights_are_those_of_what_changes(void **state)
     refuse(&wishes, MF_ERR_ARGUMENT, "entry of the importance matrix is left");
     wishes.imatrix = NULL;
     wishes.include_count = 0;
-    refuse(&wishes, MF_ERR_ARGUMENT, "IQ2_XXS requires an importance matrix");
+    refuse(&wishes, MF_ERR_ARGUMENT,
+           "tensor 'blk.0.attn_q.weight' would be iq2_xxs, which is useless "
+           "without an importance matrix");
 }
 
 struct weights {

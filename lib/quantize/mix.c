@@ -118,6 +118,8 @@ static enum mf_status copied_file_type(struct mf_mix *mix,
                 type = (enum mf_type)from;
             }
         }
+    if (type == MF_TYPE_MXFP4) /* the one that llama-quantize does not know */
+        type = MF_TYPE_F32;
     mix->file_type = mf_mix_file_type(type) | GUESSED;
     return MF_OK;
 }
@@ -180,6 +182,20 @@ enum mf_status mf_mix_check_weights(const struct mf_draft *draft,
                       entry->count, mf_quote(tensor->name).text, count);
 }
 
+/* Without a matrix every tensor whose type requires one is refused, even one
+ * that has the type already; with a matrix, one that it has no entry for. */
+static enum mf_status require_weights(const struct mf_mix *mix,
+                                      const struct mf_draft_tensor *tensor,
+                                      enum mf_type type, bool has_weights)
+{
+    if (has_weights || !mf_mix_needs_weights(mix, tensor->name, type))
+        return MF_OK;
+    return mf_decline(mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
+                      "tensor '%s' would be %s, which is useless without an "
+                      "importance matrix for it",
+                      mf_quote(tensor->name).text, mf_types[type].name);
+}
+
 static enum mf_status set_type(const struct mf_mix *mix,
                                const struct mf_draft *draft,
                                struct mf_draft_tensor *tensor,
@@ -189,14 +205,9 @@ static enum mf_status set_type(const struct mf_mix *mix,
     uint64_t elements;
 
     if (mf_mix_check_source(mix, tensor) != MF_OK ||
-        mf_mix_check_weights(draft, tensor, imatrix) != MF_OK)
+        mf_mix_check_weights(draft, tensor, imatrix) != MF_OK ||
+        require_weights(mix, tensor, type, tensor->weights.at != NULL) != MF_OK)
         return mix->env->error.status;
-    if (mf_mix_needs_weights(mix, tensor->name, type) && !tensor->weights.at)
-        return mf_decline(
-            mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
-            "tensor '%s' would be %s, which is useless without an "
-            "importance matrix for it",
-            mf_quote(tensor->name).text, mf_types[type].name);
     tensor->type = type;
     tensor->type_id = draft->format->type_id(type);
     if (mf_elements(tensor->dim, tensor->rank, &elements) &&
@@ -222,7 +233,8 @@ static enum mf_status choose_type(struct mf_mix *mix,
         return MF_OK;
     }
     kind = mf_mix_kind_of(mix, tensor, fastest_first);
-    if (mf_mix_type(mix, tensor->name, &kind, &type) != MF_OK)
+    if (mf_mix_type(mix, tensor->name, &kind, &type) != MF_OK ||
+        require_weights(mix, tensor, type, imatrix != NULL) != MF_OK)
         return mix->env->error.status;
     if ((uint32_t)type == tensor->type) {
         tensor->weights.at = NULL;
@@ -338,7 +350,6 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
 
     assert(count > 0);
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
-        mf_mix_check_imatrix(&mix, imatrix != NULL) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
     found = count_weighted(drafts, count);

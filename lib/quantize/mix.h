@@ -11,6 +11,7 @@
  *     mix_sizes    how large a model would be in each mix
  *     mix.def      tables of llama-quantize: mixes, types, rules
  *     mix_names    which mix a name means
+ *     mix_facts    what the rules depend on: experts, heads, layers
  *     mix_type     the type of one tensor
  *     mix_meta     the metadata
  *     prune        leaving out blocks
@@ -20,7 +21,7 @@
  * Invariants.
  *   - Only headers are read: everything is decided, or refused, before a byte
  * of tensor data is read or an output is opened.
- *   - The files are those of llama-quantize (llama.cpp c392e50), byte for byte:
+ *   - The files are those of llama-quantize (llama.cpp v0.5.0), byte for byte:
  *     also the order of tensors and metadata, and what it counts (mix_type.c).
  *     docs/quantize.md lists where they differ on purpose.
  *   - Decisions depend on metadata as GGUF has it, whatever format is written:
@@ -79,9 +80,9 @@ struct mf_mix {
     struct mf_pattern *pattern;     /* options->tensor_type_count of each */
     enum mf_type *pattern_type;
     /* the model */
-    unsigned conditions; /* of mix_type.c, those true for every tensor */
-    uint64_t blocks, experts;
-    bool tied, has_output;
+    unsigned conditions; /* of mix_facts.h, those true for every tensor */
+    uint64_t layers, experts;
+    bool has_output;
     uint64_t value_count; /* tensors that count as attn_v */
     /* counted so far, see mix_type.c */
     uint64_t values, downs, gates, ups;
@@ -94,9 +95,6 @@ enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
 
 /* Whether that is the mix that changes no type. */
 bool mf_mix_is_copy(const char *name);
-
-/* Refuses a mix that requires an importance matrix where there is none. */
-enum mf_status mf_mix_check_imatrix(const struct mf_mix *mix, bool has_imatrix);
 
 /* general.file_type where most tensors have this type. */
 uint32_t mf_mix_file_type(enum mf_type type);
@@ -124,17 +122,21 @@ enum mf_status mf_mix_check_weights(const struct mf_draft *draft,
                                     struct mf_draft_tensor *tensor,
                                     const struct mf_imatrix *imatrix);
 
-/* ---- mix_type.c ---- */
+/* ---- mix_facts.c ---- */
 
-/* First the metadata, as GGUF has it, and then the name of every tensor. */
+/* The metadata, as GGUF has it; after that, the name of every tensor. */
 enum mf_status mf_mix_read_facts(struct mf_mix *mix,
                                  const struct mf_draft *facts,
                                  bool has_imatrix);
-void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
-/* The same of another mix for the same model. */
+/* The same of another mix for the same model, tensors included. */
 void mf_mix_share_facts(struct mf_mix *mix, const struct mf_mix *known,
                         bool has_imatrix);
+
+/* ---- mix_type.c ---- */
+
+/* Takes the name of a tensor into account; call it for all before asking. */
+void mf_mix_count(struct mf_mix *mix, struct mf_str name);
 
 /* Whether the tensor is one that is quantized. */
 bool mf_mix_selects(const struct mf_mix *mix,

@@ -246,14 +246,6 @@ enum mf_status mf_mix_init(struct mf_mix *mix, struct mf_arena *arena,
     return compile_patterns(mix, arena);
 }
 
-enum mf_status mf_mix_check_imatrix(const struct mf_mix *mix, bool has_imatrix)
-{
-    if (mix->row == MF_NOT_FOUND || !mixes[mix->row].imatrix || has_imatrix)
-        return MF_OK;
-    return mf_decline(mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
-                      "%s requires an importance matrix", mixes[mix->row].name);
-}
-
 uint32_t mf_mix_file_type(enum mf_type type)
 {
     for (size_t i = 0; i < COUNT(types); i++)

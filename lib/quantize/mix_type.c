@@ -16,19 +16,21 @@
  * The chain became the RULE rows of mix.def, in its order: an else-if is a
  * later row.  Positions are the oddity.  llama-quantize counts attn_v,
  * ffn_down, ffn_gate and ffn_up as it comes to them, sorted by block: a tensor
- * whose type the user chose counts, one that is not quantized does not.  attn_v
+ * that is not quantized, or whose type the user chose, does not count.  attn_v
  * is counted out of all such tensors, the forward layers out of the number of
- * blocks; with experts, of which a block may have many, the block's number is
+ * layers; with experts, of which a block may have many, the block's number is
  * used instead, except in the mixes of one and two bits, which count on.
  *
- * After that come the user's own types, and last the fallback for rows that are
- * not whole blocks.
+ * The user's types for embedding and output are taken as they are.  Patterns
+ * replace the rules, and only where the mix quantizes at all.  Last comes the
+ * fallback for rows that are not whole blocks.
  */
 #include <assert.h>
 #include <string.h>
 
 #include "lib/base/str.h"
 #include "lib/quantize/mix.h"
+#include "lib/quantize/mix_facts.h"
 
 /* ---- the tables ---- */
 
@@ -52,15 +54,7 @@ enum mix_number {
 
 _Static_assert(LIST_END <= UINT8_MAX, "a mix is a byte in a list");
 
-enum part {
-    ANY,
-    OTHER,
-    OUTPUT,
-    EMBEDDING,
-#define PART(PART, text) PART,
-#include "lib/quantize/mix.def"
-#undef PART
-};
+enum part { ANY, OTHER, OUTPUT, EMBEDDING, V, K, Q, O, UP, GATE, DOWN };
 
 static const struct part_row {
     const char *text;
@@ -69,29 +63,6 @@ static const struct part_row {
 #define PART(PART, text) { text, PART },
 #include "lib/quantize/mix.def"
 #undef PART
-};
-
-/* What a rule can depend on, apart from the kind of tensor.  The position of a
- * tensor is its number among those of its kind, or its block's. */
-enum condition {
-    ALWAYS = 0,
-    FALCON = 1 << 0,
-    NOT_FALCON = 1 << 1,
-    IMATRIX = 1 << 2,
-    NO_IMATRIX = 1 << 3,
-    EXPERTS_4 = 1 << 4, /* or more */
-    EXPERTS_8 = 1 << 5, /* exactly */
-    NOT_EXPERTS_8 = 1 << 6,
-    GROUPS_OF_4 = 1 << 7, /* or more heads share keys and values */
-    MODEL_70B = 1 << 8,
-    ODD = 1 << 9, /* rows are not whole blocks of the mix's type */
-    FIRST_2 = 1 << 10,
-    FIRST_4 = 1 << 11,
-    EIGHTH = 1 << 12, /* in the first eighth */
-    SIXTEENTH = 1 << 13,
-    MIDDLE = 1 << 14,    /* after the first eighth and before the last */
-    MORE_BITS = 1 << 15, /* outside the middle, or every third one in it */
-    SEVERAL = 1 << 16    /* matrices in one tensor, as experts are */
 };
 
 static const struct rule {
@@ -125,97 +96,29 @@ static const char *const unquantized_names[] = {
 #undef KEEP_WHOLE
 };
 
-static const char *const tied[] = {
-#define TIED(text) text,
-#include "lib/quantize/mix.def"
-#undef TIED
-};
-
-static const struct large_model {
-    const char *name;
-    bool grouped;
-} large_models[] = {
-#define LARGE(name, grouped) { name, grouped },
-#include "lib/quantize/mix.def"
-#undef LARGE
-};
-
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
 
-/* ---- the model ---- */
+/* ---- the kind of a tensor ---- */
 
-/* The large model whose heads share keys and values to such a degree that more
- * bits for these cost next to nothing. */
-static bool is_70b(const struct mf_mix *mix, struct mf_str architecture,
-                   uint64_t heads, uint64_t shared)
+/* The kind by the name alone. */
+static enum part part_named(struct mf_str name)
 {
-    for (size_t i = 0; i < COUNT(large_models); i++)
-        if (mf_str_is(architecture, large_models[i].name))
-            return mix->blocks == 80 &&
-                   (!large_models[i].grouped || heads != shared);
-    return false;
-}
-
-static enum mf_status read_counts(struct mf_mix *mix,
-                                  const struct mf_draft *draft,
-                                  struct mf_str architecture)
-{
-    uint64_t heads, shared;
-
-    if (mf_draft_number(draft, "*.block_count", &mix->blocks) != MF_OK ||
-        mf_draft_number(draft, "*.expert_count", &mix->experts) != MF_OK ||
-        mf_draft_number(draft, "*.attention.head_count", &heads) != MF_OK ||
-        mf_draft_number(draft, "*.attention.head_count_kv", &shared) != MF_OK)
-        return draft->env->error.status;
-    if (!mf_draft_find_of(draft, "*.attention.head_count_kv"))
-        shared = heads;
-    if (shared > 0 && heads / shared >= 4)
-        mix->conditions |= GROUPS_OF_4;
-    if (is_70b(mix, architecture, heads, shared))
-        mix->conditions |= MODEL_70B;
-    return MF_OK;
-}
-
-enum mf_status mf_mix_read_facts(struct mf_mix *mix,
-                                 const struct mf_draft *facts, bool has_imatrix)
-{
-    const struct mf_entry *entry = mf_draft_find(facts, "general.architecture");
-    struct mf_str architecture = { "", 0 };
-
-    if (entry && entry->type == MF_VALUE_STRING && entry->text.at)
-        architecture = entry->text;
-    mix->conditions = has_imatrix ? IMATRIX : NO_IMATRIX;
-    if (read_counts(mix, facts, architecture) != MF_OK)
-        return facts->env->error.status;
-    mix->conditions |= mf_str_is(architecture, "falcon") ? FALCON : NOT_FALCON;
-    mix->conditions |= mix->experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
-    if (mix->experts >= 4)
-        mix->conditions |= EXPERTS_4;
-    for (size_t i = 0; i < COUNT(tied); i++)
-        mix->tied |= mf_str_is(architecture, tied[i]);
-    return MF_OK;
-}
-
-void mf_mix_share_facts(struct mf_mix *mix, const struct mf_mix *known,
-                        bool has_imatrix)
-{
-    mix->conditions = (known->conditions & ~(unsigned)(IMATRIX | NO_IMATRIX)) |
-                      (has_imatrix ? IMATRIX : NO_IMATRIX);
-    mix->blocks = known->blocks;
-    mix->experts = known->experts;
-    mix->tied = known->tied;
-    mix->has_output = known->has_output;
-    mix->value_count = known->value_count;
+    if (mf_str_is(name, "output.weight"))
+        return OUTPUT;
+    if (mf_mix_is_embedding(name))
+        return EMBEDDING;
+    for (size_t i = 0; i < COUNT(parts); i++)
+        if (mf_str_holds(name, parts[i].text))
+            return parts[i].part;
+    return OTHER;
 }
 
 void mf_mix_count(struct mf_mix *mix, struct mf_str name)
 {
-    if (mf_str_holds(name, "attn_v.weight") ||
-        mf_str_holds(name, "attn_qkv.weight") ||
-        mf_str_holds(name, "attn_kv_b.weight"))
-        mix->value_count++;
-    else if (!mix->tied && mf_str_is(name, "output.weight"))
-        mix->has_output = true;
+    enum part part = part_named(name);
+
+    mix->value_count += part == V;
+    mix->has_output |= part == OUTPUT;
 }
 
 /* ---- which tensors ---- */
@@ -251,18 +154,6 @@ bool mf_mix_selects(const struct mf_mix *mix,
 }
 
 /* ---- which type ---- */
-
-static enum part part_of(const struct mf_mix *mix, struct mf_str name)
-{
-    if (!mix->tied && mf_str_is(name, "output.weight"))
-        return OUTPUT;
-    if (mf_str_is(name, "token_embd.weight"))
-        return mix->has_output ? EMBEDDING : OUTPUT;
-    for (size_t i = 0; i < COUNT(parts); i++)
-        if (mf_str_holds(name, parts[i].text))
-            return parts[i].part;
-    return OTHER;
-}
 
 static unsigned position_conditions(uint64_t i, uint64_t count)
 {
@@ -304,20 +195,22 @@ static enum mf_status forward_position(const struct mf_mix *mix,
     uint64_t i = (*counter)++, block;
 
     if (mix->experts > 1 && !is_in(MIXES(LOW), mix->row)) {
-        if (!mf_block_number(name, &block) || block >= mix->blocks)
+        if (!mf_block_number(name, &block) || block >= mix->layers)
             return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                            "tensor '%s' is not in one of the model's %" PRIu64
-                           " blocks, and its type depends on its block",
-                           mf_quote(name).text, mix->blocks);
+                           " layers, and its type depends on its layer",
+                           mf_quote(name).text, mix->layers);
         i = block;
     }
-    *conditions |= position_conditions(i, mix->blocks);
+    *conditions |= position_conditions(i, mix->layers);
     return MF_OK;
 }
 
 static enum mf_status add_position(struct mf_mix *mix, enum part part,
                                    struct mf_str name, unsigned *conditions)
 {
+    if (mix->row == MXFP4_MOE) /* by shape alone */
+        return MF_OK;
     switch (part) {
     case V:
         *conditions |= position_conditions(mix->values++, mix->value_count);
@@ -363,46 +256,61 @@ static enum mf_status mixed_type(struct mf_mix *mix, struct mf_str name,
     return MF_OK;
 }
 
-/* Types that the user requests override those of the mix. */
-static void requested_type(const struct mf_mix *mix, struct mf_str name,
-                           enum mf_type *out)
+/* The number of the first pattern that matches; MF_NOT_FOUND: none does. */
+static size_t find_pattern(const struct mf_mix *mix, struct mf_str name)
 {
-    if (mix->embedding != MF_TYPE_UNKNOWN &&
-        mf_str_is(name, "token_embd.weight")) {
-        *out = mix->embedding;
-        return;
-    }
-    if (mix->output != MF_TYPE_UNKNOWN && mf_str_is(name, "output.weight")) {
-        *out = mix->output;
-        return;
-    }
     for (size_t i = 0; i < mix->options->tensor_type_count; i++)
-        if (mf_pattern_matches(&mix->pattern[i], name)) {
-            *out = mix->pattern_type[i];
-            if (mix->options->tensor_type_tensors)
-                mix->options->tensor_type_tensors[i]++;
-            return;
-        }
+        if (mf_pattern_matches(&mix->pattern[i], name))
+            return i;
+    return MF_NOT_FOUND;
 }
+
+/* The type that the user requests for the embedding or the output;
+ * MF_TYPE_UNKNOWN: none.  A pattern may name the second table of embeddings. */
+static enum mf_type requested_type(const struct mf_mix *mix, struct mf_str name,
+                                   size_t pattern)
+{
+    switch (part_named(name)) {
+    case EMBEDDING:
+        return pattern != MF_NOT_FOUND &&
+                       mf_str_is(name, "per_layer_token_embd.weight")
+                   ? MF_TYPE_UNKNOWN
+                   : mix->embedding;
+    case OUTPUT:
+        return mix->output;
+    default:
+        return MF_TYPE_UNKNOWN;
+    }
+}
+
+static enum mf_status refuse_row(const struct mf_mix *mix, struct mf_str name,
+                                 uint64_t row, enum mf_type type)
+{
+    return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "tensor '%s' cannot be %s: its row length %" PRIu64
+                   " is not a multiple of %u",
+                   mf_quote(name).text, mf_types[type].name, row,
+                   mf_types[type].block);
+}
+
+/* The largest block of a type that gives way to F16 at once. */
+#define SMALL_BLOCK 32
 
 static enum mf_status fallback_type(struct mf_mix *mix, struct mf_str name,
                                     uint64_t row, enum mf_type *type)
 {
+    enum mf_type other = *type;
+
     if (row % mf_types[*type].block == 0 || mf_type_flows(*type))
         return MF_OK;
     for (size_t i = 0; i < COUNT(fallbacks); i++)
-        if (fallbacks[i].type == *type) {
-            *type = row % mf_types[fallbacks[i].other].block == 0
-                        ? fallbacks[i].other
-                        : MF_TYPE_F16;
-            mix->fallbacks++;
-            return MF_OK;
-        }
-    return mf_fail(mix->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "tensor '%s' cannot be %s: its row length %" PRIu64
-                   " is not a multiple of %u",
-                   mf_quote(name).text, mf_types[*type].name, row,
-                   mf_types[*type].block);
+        if (fallbacks[i].type == *type)
+            other = fallbacks[i].other;
+    if (mf_types[other].block > SMALL_BLOCK)
+        return refuse_row(mix, name, row, *type);
+    *type = row % mf_types[other].block == 0 ? other : MF_TYPE_F16;
+    mix->fallbacks++;
+    return MF_OK;
 }
 
 struct mf_mix_kind mf_mix_kind_of(const struct mf_mix *mix,
@@ -410,32 +318,55 @@ struct mf_mix_kind mf_mix_kind_of(const struct mf_mix *mix,
                                   bool fastest_first)
 {
     uint32_t rank = tensor->rank;
+    enum part part = part_named(tensor->name);
 
     assert(rank > 0);
+    if (part == EMBEDDING && !mix->has_output)
+        part = OUTPUT;
     return (struct mf_mix_kind){
-        .part = (uint8_t)part_of(mix, tensor->name),
+        .part = (uint8_t)part,
         .several = rank > 2 && tensor->dim[fastest_first ? 2 : rank - 3] > 1,
         .row = tensor->dim[fastest_first ? 0 : rank - 1],
     };
 }
 
+/* A type that the user requests for embedding or output has no fallback. */
+static enum mf_status check_requested(const struct mf_mix *mix,
+                                      struct mf_str name, uint64_t row,
+                                      enum mf_type type)
+{
+    if (row % mf_types[type].block == 0 || mf_type_flows(type))
+        return MF_OK;
+    return refuse_row(mix, name, row, type);
+}
+
 enum mf_status mf_mix_type(struct mf_mix *mix, struct mf_str name,
                            const struct mf_mix_kind *kind, enum mf_type *out)
 {
-    enum mf_type type = mix->type;
+    size_t pattern = find_pattern(mix, name);
 
     assert(!mix->copy);
-    if (mix->row < F16 && !mix->options->pure &&
-        mixed_type(mix, name, kind, &type) != MF_OK)
+    *out = requested_type(mix, name, pattern);
+    if (*out != MF_TYPE_UNKNOWN)
+        return check_requested(mix, name, kind->row, *out);
+    *out = mix->type;
+    if (!mf_type_is_quantized(mix->type))
+        return MF_OK;
+    if (pattern != MF_NOT_FOUND) {
+        *out = mix->pattern_type[pattern];
+        if (mix->options->tensor_type_tensors)
+            mix->options->tensor_type_tensors[pattern]++;
+    } else if (mix->row < F16 && !mix->options->pure &&
+               mixed_type(mix, name, kind, out) != MF_OK) {
         return mix->env->error.status;
-    requested_type(mix, name, &type);
-    *out = type;
+    }
     return fallback_type(mix, name, kind->row, out);
 }
 
 bool mf_mix_is_embedding(struct mf_str name)
 {
-    return mf_str_is(name, "token_embd.weight");
+    return mf_str_is(name, "token_embd.weight") ||
+           mf_str_is(name, "per_layer_token_embd.weight");
 }
 
 bool mf_mix_needs_weights(const struct mf_mix *mix, struct mf_str name,

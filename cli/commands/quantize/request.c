@@ -43,14 +43,14 @@ static bool parse_tensor_types(struct run *run, const struct text_list *list,
     return true;
 }
 
-/* llama.cpp's loader expects u32, and llama-quantize writes that: it would drop
- * the sign of a negative number and the high bits of a large one, so these are
- * errors here. */
+/* llama-quantize writes the absolute value, as u32.  It would drop the high
+ * bits of a large one, so that is an error here. */
 static bool parse_integer(struct mf_edit *edit, const char *value)
 {
     unsigned long long number;
     char *end;
 
+    value += *value == '-';
     errno = 0;
     number = strtoull(value, &end, 10);
     edit->type = MF_VALUE_U32;
@@ -99,11 +99,12 @@ static bool parse_overrides(struct run *run, const struct text_list *list,
         strncpy(shown, list->at[i], sizeof(shown) - 1);
         shown[sizeof(shown) - 1] = 0;
         if (!parse_override(&request->edit[i], (char *)list->at[i])) {
-            report_usage(run,
-                         "invalid value '%s' for '--override-kv': expected "
-                         "KEY=int:7 (0 to 4294967295), float:0.5, bool:true or "
-                         "str:text",
-                         shown);
+            report_usage(
+                run,
+                "invalid value '%s' for '--override-kv': expected "
+                "KEY=int:7 (up to 4294967295), float:0.5, bool:true or "
+                "str:text",
+                shown);
             return false;
         }
     }
