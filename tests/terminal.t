@@ -90,6 +90,10 @@ for words in "detect" "info" "tensors info" "tensors stats" "meta list" \
     check "$words" clean $words "$model"
 done
 check "diff" clean diff "$model" "$PWD/fixtures/good-base.safetensors"
+base=$PWD/fixtures/good-base.safetensors
+check "verify" clean verify "$model" --from "$base"
+check "verify, with such a source" clean verify "$base" --from "$model" --json
+check "a statement" clean verify "$model" --from "$model" --statement -
 check "convert" clean convert "$model" "$odd.gguf"
 check "OUT exists" clean convert "$model" "$odd.gguf"
 check "a GGUF of that name" clean info "$odd.gguf"

@@ -4,8 +4,6 @@
  */
 #include "cli/commands/verify/verify.h"
 
-#include <stdio.h>
-
 #include "cli/answer.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
@@ -37,21 +35,18 @@ static const struct option table[] = {
 static void advise(struct verify *verify)
 {
     static const char key[] = "quantize.imatrix.file";
-    char text[512];
     struct mf_meta meta;
 
     if (options.imatrix && verify->weighted == 0)
         report_remark(verify->run, verify->path,
                       "the importance matrix was not used for any tensor");
     if (options.imatrix || verify->result.tensors[MF_VERDICT_DIFFERS] == 0 ||
-        !mf_meta_find(verify->model, key, strlen(key), &meta, NULL) ||
-        meta.type != MF_VALUE_STRING || !meta.text.at)
+        !mf_meta_find(verify->model, key, strlen(key), &meta, NULL))
         return;
-    snprintf(text, sizeof(text),
-             "it was made with an importance matrix, '%.*s' according to its "
-             "metadata: use --imatrix FILE",
-             (int)(meta.text.size < 200 ? meta.text.size : 200), meta.text.at);
-    report_remark(verify->run, verify->path, text);
+    report_remark(verify->run, verify->path,
+                  "it was made with an importance matrix, according to "
+                  "'quantize.imatrix.file' in its metadata: use --imatrix "
+                  "FILE");
 }
 
 static void compare(struct verify *verify)
