@@ -88,24 +88,35 @@ check "one of another model is refused" expect 3 "may be that of another" \
 
 other() {
     quiet convert "$llama/llama-wide.gguf" "$dir/$1" --force &&
-        expect 0 "follows from" "$llama/llama-wide-Q4_K_M.gguf" --from "$dir/$1"
+        expect 0 "follows from" "$llama/llama-wide-Q4_K_M.gguf" --strict \
+            --from "$dir/$1"
 }
 check "a source in safetensors" other source.safetensors
 check "a source in APR" other source.apr
 apr() {
     quiet quantize "$llama/llama-wide.gguf" "$dir/q.apr" "$1" --force &&
-        expect 0 "follows from" "$dir/q.apr" --from "$llama/llama-wide.gguf"
+        expect 0 "follows from" "$dir/q.apr" --strict \
+            --from "$llama/llama-wide.gguf"
 }
 for type in apr_q4 apr_q8 q4_k; do
     check "APR's $type" apr "$type"
 done
+# hf OUT COMMAND ARGUMENT...
 hf() {
-    quiet "$@" "$dir/h.gguf" --names gguf --force &&
-        expect 0 "29 tensors" "$dir/h.gguf" --from "$fixtures/good-hf-llama"
+    out=$dir/$1
+    shift
+    quiet "$@" "$out" --names gguf --force &&
+        expect 0 "29 tensors" "$out" --strict --from "$fixtures/good-hf-llama"
 }
 check "a folder of Hugging Face, whose tensors have other names" \
-    hf convert --type f16 "$fixtures/good-hf-llama"
-check "as it is" hf convert "$fixtures/good-hf-llama"
+    hf h.gguf convert --type f16 "$fixtures/good-hf-llama"
+check "as it is" hf h.gguf convert "$fixtures/good-hf-llama"
+check "as APR" hf h.apr convert "$fixtures/good-hf-llama"
+back() {
+    quiet convert "$dir/h.gguf" "$dir/h.safetensors" --names hf &&
+        expect 0 "29 tensors" "$dir/h.safetensors" --from "$dir/h.gguf"
+}
+check "and the other way round" back
 shards() {
     quiet split "$dir/f16.gguf" "$dir/source" --max-size 1M --force &&
         quiet quantize "$dir/f16.gguf" "$dir/q.gguf" Q4_K_M --force &&

@@ -52,21 +52,16 @@ static enum mf_status index_side(struct keys *keys, struct side *side)
 }
 
 /* The draft that lists the tensors has the metadata, too, if its format is
- * typed. */
+ * typed: also what comes from the source's sidecars, which others lack. */
 static enum mf_status begin_source(struct keys *keys)
 {
     struct mf_verification *work = keys->work;
-    struct mf_renaming unused;
-    size_t left_out = 0;
 
     keys->source.keys = &work->draft;
     if (work->draft.format->values == MF_VALUES_TYPED)
         return MF_OK;
     keys->source.keys = &keys->source.own;
-    if (mf_carry_as_gguf(&keys->source.own, work->source) != MF_OK)
-        return work->env->error.status;
-    return mf_renaming_init(&unused, work->source, &keys->source.own,
-                            work->renaming.to, &left_out);
+    return mf_carry_as_gguf(&keys->source.own, work->source);
 }
 
 /* Adds a key to the list of those that changed.  Its text is the model's or the
@@ -95,13 +90,17 @@ static enum mf_status add(struct mf_verification *work,
     return MF_OK;
 }
 
+static bool same_type(const struct mf_entry *a, const struct mf_entry *b)
+{
+    return a->type == b->type && (a->type != MF_VALUE_ARRAY || a->of == b->of);
+}
+
 static enum mf_status compare(struct keys *keys, const struct mf_entry *source,
                               const struct mf_entry *model)
 {
     struct mf_verification *work = keys->work;
     uint8_t before[MF_DIGEST_MAX] = { 0 }, after[MF_DIGEST_MAX] = { 0 };
-    bool same = !keys->typed ||
-                (source->type == model->type && source->of == model->of);
+    bool same = !keys->typed || same_type(source, model);
 
     if (same &&
         (mf_entry_sum(keys->digest, work->env, source, before) != MF_OK ||
