@@ -1132,7 +1132,8 @@ struct mf_kernel {
     void (*decode)(const uint8_t *blocks, float *out, size_t columns);
     /* Encodes a whole row: some types use its mean square. weights are the
      * importance of each column, or NULL; some types do not read them. NULL for
-     * types that can only be decoded. */
+     * types that can only be decoded, and for those whose codes are those of a
+     * grid (iq1_s to iq3_s): see mf_env_encode. */
     void (*encode)(const float *row, const float *weights, uint8_t *blocks,
                    size_t columns);
 };
@@ -1145,6 +1146,22 @@ MF_API const char *mf_isa_at(size_t index);
  * processor lacks the instruction set. isa NULL: the fastest. */
 MF_API bool mf_kernel_find(const char *type, const char *isa,
                            struct mf_kernel *out);
+
+/* True where mf_env_encode encodes the kernel's type, weights_needed (may be
+ * NULL) if it must be given weights. */
+MF_API bool mf_kernel_encodes(const struct mf_kernel *kernel,
+                              bool *weights_needed);
+
+/* As kernel->encode, and for types on a grid as well. They need tables, up to a
+ * few MiB: the env makes those of a type when it is first needed, in some
+ * milliseconds, and keeps them. Any number of threads may encode with one env
+ * at once. MF_ERR_ARGUMENT if columns are not whole blocks, or a type that
+ * needs weights has none; MF_ERR_UNSUPPORTED if the type cannot be encoded, or
+ * has no codes for the row because squares of its numbers are infinite. */
+MF_API enum mf_status mf_env_encode(struct mf_env *env,
+                                    const struct mf_kernel *kernel,
+                                    const float *row, const float *weights,
+                                    uint8_t *blocks, size_t columns);
 
 /* ---- Digests ------------------------------------------------------------- */
 

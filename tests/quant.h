@@ -6,6 +6,7 @@
 #define TESTS_QUANT_H
 
 #include "lib/codec/codecs.h"
+#include "lib/codec/grid_maps.h"
 #include "tests/support.h"
 
 /* Bytes of so many columns: one tensor of APR's types is one row. */
@@ -32,6 +33,24 @@ static inline void each_codec(void (*each)(enum mf_type type,
                 each((enum mf_type)type,
                      mf_codec_of(mf_isas, (enum mf_type)type), codec);
         }
+}
+
+/* False where the type has no codes for the row, which a type on a grid alone
+ * may say. */
+static inline bool quant_encode(const struct mf_codec *codec, const float *row,
+                                const float *weights, uint8_t *blocks,
+                                size_t columns)
+{
+    static struct mf_env *env;
+
+    if (codec->encode) {
+        codec->encode(row, weights, blocks, columns);
+        return true;
+    }
+    if (!env)
+        env = mf_env_new(NULL);
+    return mf_encode_on_grid(codec, mf_grid_map_of(env, codec->grid), row,
+                             weights, blocks, columns);
 }
 
 /* A test that passes says nothing of what could not run here. */

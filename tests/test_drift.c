@@ -451,7 +451,8 @@ static bool has_encoder(const char *type)
 {
     struct mf_kernel kernel;
 
-    return mf_kernel_find(type, NULL, &kernel) && kernel.encode;
+    return mf_kernel_find(type, NULL, &kernel) &&
+           mf_kernel_encodes(&kernel, NULL);
 }
 
 static void mixes_are_made_where_they_can_be(void **state)

@@ -339,7 +339,10 @@ static bool is_tried(enum mf_type type, struct shape shape)
     const char *name = mf_types[type].name;
     struct mf_kernel kernel;
 
-    return mf_kernel_find(name, NULL, &kernel) && kernel.encode &&
+    bool weights_needed;
+
+    return mf_kernel_find(name, NULL, &kernel) &&
+           mf_kernel_encodes(&kernel, &weights_needed) && !weights_needed &&
            (strncmp(name, "iq", 2) != 0 || shape.columns * shape.rows <= 4096);
 }
 

@@ -41,6 +41,8 @@ static void every_codec_is_found(void **state)
                 continue;
             assert_true(kernel.decode == codec->decode);
             assert_true(kernel.encode == codec->encode);
+            assert_int_equal(mf_kernel_encodes(&kernel, NULL),
+                             mf_codec_encodes(codec));
             assert_string_equal(kernel.type, mf_types[type].name);
             assert_string_equal(kernel.isa, isa->name);
         }
@@ -69,31 +71,126 @@ static void what_is_not_there_is_not_found(void **state)
     assert_int_equal(kernel.size, 7);
 }
 
+static float weights[COLUMNS];
+
+static void fill_weights(void)
+{
+    for (size_t i = 0; i < COLUMNS; i++)
+        weights[i] = 1 + (float)(i % 7);
+}
+
 /* Blocks end where the header says: exactly that many bytes are written. */
 static void rows_have_the_size_of_their_table(void **state)
 {
     static float row[COLUMNS];
     static uint8_t zeros[COLUMNS * 8 + 8], ones[COLUMNS * 8 + 8];
+    struct mf_env *own = mf_env_new(NULL);
     struct mf_kernel kernel;
 
     (void)state;
     for (size_t i = 0; i < COLUMNS; i++)
         row[i] = (float)i - 100;
+    fill_weights();
     for (int type = 0; type < MF_TYPE_COUNT; type++) {
         size_t size, end = sizeof(zeros);
 
         if (!mf_kernel_find(mf_types[type].name, NULL, &kernel) ||
-            !kernel.encode)
+            !mf_kernel_encodes(&kernel, NULL))
             continue;
         size = kernel.prefix + COLUMNS / kernel.block * kernel.size;
         memset(zeros, 0, sizeof(zeros));
         memset(ones, 0xff, sizeof(ones));
-        kernel.encode(row, NULL, zeros, COLUMNS);
-        kernel.encode(row, NULL, ones, COLUMNS);
+        assert_int_equal(
+            mf_env_encode(own, &kernel, row, weights, zeros, COLUMNS), MF_OK);
+        assert_int_equal(
+            mf_env_encode(own, &kernel, row, weights, ones, COLUMNS), MF_OK);
         while (end > 0 && zeros[end - 1] == 0 && ones[end - 1] == 0xff)
             end--;
         assert_int_equal(end, size);
     }
+    mf_env_free(own);
+}
+
+/* ---- types on a grid ---- */
+
+static struct mf_kernel on_grid;
+static struct mf_env *grid_env;
+static uint8_t grid_blocks[64][COLUMNS];
+
+static void encode_on_grid(void *user, size_t index)
+{
+    atomic_uint *bad = user;
+
+    if (mf_env_encode(grid_env, &on_grid, weights, weights, grid_blocks[index],
+                      COLUMNS) != MF_OK)
+        atomic_fetch_add(bad, 1);
+}
+
+/* Threads that encode at once wait for one table, which the env frees. */
+static void tables_are_made_once(void **state)
+{
+    struct mf_options options = { .size = sizeof(options), .threads = 4 };
+    struct mf_heap_stats before, after;
+    atomic_uint bad = 0;
+
+    (void)state;
+    fill_weights();
+    assert_true(mf_kernel_find("iq2_xs", NULL, &on_grid));
+    grid_env = mf_env_new(&options);
+    assert_int_equal(mf_env_share(grid_env, 64, encode_on_grid, &bad), MF_OK);
+    assert_int_equal(atomic_load(&bad), 0);
+    for (size_t i = 1; i < 64; i++)
+        assert_memory_equal(grid_blocks[i], grid_blocks[0], COLUMNS);
+    mf_env_heap(grid_env, &before);
+    assert_in_range(before.live, 100000, 4000000);
+    encode_on_grid(&bad, 1);
+    mf_env_heap(grid_env, &after);
+    assert_int_equal(after.allocations, before.allocations);
+    mf_env_free(grid_env);
+}
+
+static void what_cannot_be_encoded_is_refused(void **state)
+{
+    struct mf_env *own = mf_env_new(NULL);
+    float row[256];
+
+    (void)state;
+    for (size_t i = 0; i < 256; i++)
+        row[i] = (float)i;
+    fill_weights();
+    assert_true(mf_kernel_find("iq2_xs", NULL, &on_grid));
+    assert_int_equal(
+        mf_env_encode(own, &on_grid, row, NULL, grid_blocks[0], 256),
+        MF_ERR_ARGUMENT);
+    assert_int_equal(
+        mf_env_encode(own, &on_grid, row, weights, grid_blocks[0], 255),
+        MF_ERR_ARGUMENT);
+    row[7] = 1e30f;
+    assert_int_equal(
+        mf_env_encode(own, &on_grid, row, weights, grid_blocks[0], 256),
+        MF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(mf_env_error(own)->message, "iq2_xs"));
+    assert_true(mf_kernel_find("i8", NULL, &on_grid));
+    assert_int_equal(
+        mf_env_encode(own, &on_grid, row, NULL, grid_blocks[0], 256),
+        MF_ERR_UNSUPPORTED);
+    mf_env_free(own);
+}
+
+/* Without the memory for a table there is an error, and no leak. */
+static void tables_need_memory(void **state)
+{
+    struct mf_options options = { .size = sizeof(options),
+                                  .heap_limit = 200000 };
+    struct mf_env *own = mf_env_new(&options);
+
+    (void)state;
+    fill_weights();
+    assert_true(mf_kernel_find("iq2_xs", NULL, &on_grid));
+    assert_int_equal(
+        mf_env_encode(own, &on_grid, weights, weights, grid_blocks[0], 256),
+        MF_ERR_LIMIT);
+    mf_env_free(own);
 }
 
 /* ---- threads ---- */
@@ -198,6 +295,9 @@ int main(void)
         cmocka_unit_test(without_a_name_the_best_set_is_found),
         cmocka_unit_test(what_is_not_there_is_not_found),
         cmocka_unit_test(rows_have_the_size_of_their_table),
+        cmocka_unit_test(tables_are_made_once),
+        cmocka_unit_test(what_cannot_be_encoded_is_refused),
+        cmocka_unit_test(tables_need_memory),
         cmocka_unit_test(tasks_are_shared),
         cmocka_unit_test(tasks_run_at_once),
         cmocka_unit_test(progress_ends_it),

@@ -360,6 +360,30 @@ static void null_mf_kernel_find(void)
     assert_false(mf_kernel_find("f32", NULL, NULL));
 }
 
+static void null_mf_kernel_encodes(void)
+{
+    struct mf_kernel none = { .block = 1 };
+
+    assert_false(mf_kernel_encodes(NULL, NULL));
+    assert_false(mf_kernel_encodes(&none, NULL));
+}
+
+static void null_mf_env_encode(void)
+{
+    struct mf_kernel none = { .block = 1 };
+    float row[32] = { 0 };
+
+    assert_true(mf_kernel_find("q8_0", NULL, &kernel));
+    assert_int_equal(mf_env_encode(NULL, &kernel, row, NULL, bytes, 32),
+                     MF_ERR_ARGUMENT);
+    named("kernel", mf_env_encode(env, NULL, row, NULL, bytes, 32));
+    named("row", mf_env_encode(env, &kernel, NULL, NULL, bytes, 32));
+    named("blocks", mf_env_encode(env, &kernel, row, NULL, NULL, 32));
+    assert_int_equal(mf_env_encode(env, &none, row, NULL, bytes, 32),
+                     MF_ERR_UNSUPPORTED);
+    assert_int_equal(mf_env_encode(env, &kernel, row, NULL, bytes, 32), MF_OK);
+}
+
 static void null_mf_meta_at(void)
 {
     assert_false(mf_meta_at(NULL, 0, &meta));
@@ -844,6 +868,8 @@ static const struct {
     { "mf_model_uuid", null_mf_model_uuid },
     { "mf_isa_at", null_mf_isa_at },
     { "mf_kernel_find", null_mf_kernel_find },
+    { "mf_kernel_encodes", null_mf_kernel_encodes },
+    { "mf_env_encode", null_mf_env_encode },
     { "mf_meta_at", null_mf_meta_at },
     { "mf_meta_find", null_mf_meta_find },
     { "mf_mix_at", null_mf_mix_at },

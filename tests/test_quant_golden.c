@@ -78,8 +78,9 @@ static void check_encode(const struct job *job, enum mf_type type,
     weights = weighted ? load_vector(name, job->columns * 4) : NULL;
     expected = load_vector(job->file, job->rows * size);
     for (size_t row = 0; row < job->rows; row++) {
-        codec->encode((float *)(void *)input + row * job->columns,
-                      (float *)(void *)weights, got, job->columns);
+        if (!quant_encode(codec, (float *)(void *)input + row * job->columns,
+                          (float *)(void *)weights, got, job->columns))
+            fail_msg("%s %s: row %zu is refused", job->set, job->type, row);
         compare(job, isa, "code", got, expected + row * size, size);
     }
     free(input);
@@ -137,7 +138,7 @@ static void check_job(const struct job *job)
     enum mf_type type = type_named(job->type);
     const struct mf_codec *portable =
         type < MF_TYPE_COUNT ? mf_codec_of(mf_isas, type) : NULL;
-    bool encode = portable && portable->encode && binds(job);
+    bool encode = mf_codec_encodes(portable) && binds(job);
     bool decode = portable && strcmp(job->decoded, "-") != 0;
 
     for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
@@ -204,7 +205,7 @@ static void check_all(void)
             type < MF_TYPE_COUNT ? mf_codec_of(mf_isas, type) : NULL;
 
         if (codec && (decoded_rows[type] == 0 ||
-                      (codec->encode && encoded_rows[type] == 0)))
+                      (mf_codec_encodes(codec) && encoded_rows[type] == 0)))
             fail_msg("nothing of %s was compared", job.type);
     }
     fclose(manifest);
@@ -259,7 +260,7 @@ static void check_apr(const struct apr_case *c, const struct mf_isa *isa)
     float values[128];
 
     assert_int_equal(c->size, quant_row_size(type, c->columns));
-    mf_codec_of(isa, type)->encode(c->input, NULL, bytes, c->columns);
+    quant_encode(mf_codec_of(isa, type), c->input, NULL, bytes, c->columns);
     if (memcmp(bytes, c->bytes, c->size) != 0)
         fail_msg("%s %s %s: other bytes", c->type, c->name, isa->name);
     mf_codec_of(isa, type)->decode(c->bytes, values, c->columns);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/kept.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
 
@@ -127,6 +128,7 @@ void mf_env_free(struct mf_env *env)
     if (!env)
         return;
     mf_release(env, env->timings, sizeof(*env->timings));
+    mf_kept_release(env);
 
     struct mf_heap heap = env->heap;
 

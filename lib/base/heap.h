@@ -22,6 +22,13 @@ struct mf_heap {
     void *memory_left_user;
 };
 
+#define MF_KEPT 8
+
+struct mf_kept { /* see kept.h */
+    void *_Atomic block;
+    size_t size;
+};
+
 struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
@@ -38,6 +45,8 @@ struct mf_env {
     struct mf_timings *timings; /* NULL: not asked for; see timings.h */
     struct mf_temporary *_Atomic temporary; /* the newest; see temporary.h */
     atomic_bool resumable;                  /* see mf_env_resumable */
+    struct mf_kept kept[MF_KEPT];
+    atomic_bool keeping;
 };
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and

@@ -19,4 +19,20 @@
 /* NULL where a type is not decoded. */
 const struct mf_codec *mf_codec_of(const struct mf_isa *isa, enum mf_type type);
 
+/* codec may be NULL. */
+static inline bool mf_codec_encodes(const struct mf_codec *codec)
+{
+    return codec && (codec->encode || codec->encode_on_grid);
+}
+
+/* codec->encode_on_grid, and false where it needs weights and has none. */
+static inline bool mf_encode_on_grid(const struct mf_codec *codec,
+                                     const struct mf_grid_map *map,
+                                     const float *row, const float *weights,
+                                     uint8_t *blocks, size_t columns)
+{
+    return (weights || !codec->needs_weights) &&
+           codec->encode_on_grid(map, row, weights, blocks, columns);
+}
+
 #endif

@@ -37,6 +37,21 @@ static enum mf_status no_codec(struct mf_env *env,
                    mf_quote(tensor->name).text, what, mf_types[type].name);
 }
 
+/* A number above this has a square that is infinite, together with 255 like it.
+ */
+#define SQUARED_MAX 1e18f
+
+/* The first number that is farthest from 0; one that is none is farther. */
+static size_t farthest(const float *numbers, size_t count)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < count && !isnan(numbers[best]); i++)
+        if (!(fabsf(numbers[i]) <= fabsf(numbers[best])))
+            best = i;
+    return best;
+}
+
 /* Numbers of a row; 0 where rows are not whole blocks. */
 static uint64_t columns_of(enum mf_type from, enum mf_type to, uint64_t row)
 {
@@ -64,6 +79,7 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
 
     *out = (struct mf_recoding){ .from = from,
                                  .to = to,
+                                 .name = tensor->name,
                                  .decode = mf_codec_of(isa, from),
                                  .encode = mf_codec_of(isa, to),
                                  .prefix = mf_type_head(from),
@@ -73,10 +89,14 @@ bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
         no_codec(env, tensor, from, "decoding");
         return false;
     }
-    if (!out->encode || !out->encode->encode) {
+    if (!mf_codec_encodes(out->encode)) {
         no_codec(env, tensor, to, "quantizing to");
         return false;
     }
+    if (out->encode->encode_on_grid)
+        out->map = mf_grid_map_of(env, out->encode->grid);
+    if (out->encode->encode_on_grid && !out->map)
+        return false;
     if (tensor->rank > 0)
         row = tensor->dim[fastest_first ? 0 : tensor->rank - 1];
     out->columns = (size_t)columns_of(from, to, row);
@@ -213,26 +233,74 @@ static uint8_t *encode_part(struct mf_env *env,
     return out;
 }
 
-static void encode(struct mf_env *env, const struct mf_recoding *recoding,
+/* Why a row has no codes: a number, or a weight, whose square is infinite or
+ * that is none. */
+static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
+                       const float *row, const float *weights, uint64_t place)
+{
+    struct mf_quoted name = mf_quote(recoding->name);
+    const char *type = mf_types[recoding->to].name;
+    size_t columns = mf_recoding_numbers(recoding, place, 1);
+    size_t number = farthest(row, columns);
+
+    if (recoding->encode->needs_weights && !weights)
+        mf_decline(env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
+                   "tensor '%s': rows cannot be encoded as %s without an "
+                   "importance matrix",
+                   name.text, type);
+    else if (weights && fabsf(row[number]) <= SQUARED_MAX)
+        mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "tensor '%s': row %" PRIu64 " cannot be encoded as %s with "
+                "such importance weights: that of column %zu is %g",
+                name.text, place, type, farthest(weights, columns),
+                (double)weights[farthest(weights, columns)]);
+    else
+        mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "tensor '%s': row %" PRIu64 " cannot be encoded as %s: column "
+                "%zu is %g",
+                name.text, place, type, number, (double)row[number]);
+}
+
+/* False after mf_fail. */
+static bool encode_row(struct mf_env *env, const struct mf_recoding *recoding,
+                       const float *row, const float *weights, uint64_t place,
+                       uint8_t *out)
+{
+    const struct mf_codec *codec = recoding->encode;
+    size_t columns = mf_recoding_numbers(recoding, place, 1);
+
+    if (!recoding->map)
+        codec->encode(row, weights, out, columns);
+    else if (!mf_encode_on_grid(codec, recoding->map, row, weights, out,
+                                columns))
+        refuse_row(env, recoding, row, weights, place);
+    else
+        return true;
+    return !recoding->map;
+}
+
+/* False after mf_fail. */
+static bool encode(struct mf_env *env, const struct mf_recoding *recoding,
                    const float *floats, size_t rows, uint64_t first,
                    uint8_t *out)
 {
     struct mf_timed timed = mf_timed_begin(env, MF_PHASE_ENCODE);
     size_t columns = recoding->columns;
+    bool good = true;
 
     if (columns == 1) /* no blocks: all at once */
         recoding->encode->encode(floats, NULL, out,
                                  mf_recoding_numbers(recoding, first, rows));
-    for (size_t i = 0; columns > 1 && i < rows; i++) {
+    for (size_t i = 0; columns > 1 && i < rows && good; i++) {
         uint64_t matrix = (first + i) / recoding->matrix;
         const float *weights =
             recoding->weights ? recoding->weights + matrix * columns : NULL;
 
-        recoding->encode->encode(floats + i * columns, weights,
-                                 out + i * recoding->out,
-                                 mf_recoding_numbers(recoding, first + i, 1));
+        good = encode_row(env, recoding, floats + i * columns, weights,
+                          first + i, out + i * recoding->out);
     }
     mf_timed_end(env, timed);
+    return good;
 }
 
 /* again: room for the floats of a row. */
@@ -262,7 +330,8 @@ const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
 
     if (recoding->head > 0)
         return encode_part(env, recoding, floats, numbers, out, deviation);
-    encode(env, recoding, floats, rows, first, out);
+    if (!encode(env, recoding, floats, rows, first, out))
+        return NULL;
     if (recoding->check)
         check(env, recoding, floats, rows, first, out,
               (void *)(out + up(rows * recoding->out)), deviation);

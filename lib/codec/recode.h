@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "lib/codec/codecs.h"
+#include "lib/codec/grid_maps.h"
 #include "lib/draft/draft.h"
 #include "lib/model/model.h"
 
@@ -22,6 +23,8 @@ struct mf_recoding {
     const struct mf_codec *decode, *encode; /* decode NULL: nothing to do */
     const struct mf_codec
         *check; /* decodes what was encoded, to measure it; or NULL */
+    const struct mf_grid_map *map; /* for a type on a grid; or NULL */
+    struct mf_str name;            /* the tensor's */
     enum mf_type from, to;
     uint64_t count; /* of the tensor's numbers */
     size_t columns; /* of a row; 1: each number is a row.  Where blocks cross
@@ -36,7 +39,7 @@ struct mf_recoding {
 };
 
 /* From tensor->from to tensor->type; false after mf_fail where one of them
- * cannot be decoded or encoded. */
+ * cannot be decoded or encoded.  The tensor's name must live as long. */
 bool mf_recoding_init(struct mf_env *env, const struct mf_isa *isa,
                       const struct mf_draft_tensor *tensor, bool fastest_first,
                       struct mf_recoding *out);
@@ -75,9 +78,10 @@ static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
     return buffer + recoding->prefix;
 }
 
-/* env: the worker's, for its timings.  Recodes the rows there, of which the
- * first is row `first` of the tensor, and returns the result, which is in the
- * buffer as well.  Adds to deviation where recoding->check is set. */
+/* env: the worker's, for its timings and errors.  Recodes the rows there, of
+ * which the first is row `first` of the tensor, and returns the result, which
+ * is in the buffer as well; NULL after mf_fail where a row cannot be encoded.
+ * Adds to deviation where recoding->check is set. */
 const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
                          uint8_t *buffer, size_t rows, uint64_t first,
                          struct mf_deviation *deviation);

@@ -91,6 +91,8 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
             return worker->env.error.status;
         floats =
             mf_recode(&worker->env, recoding, worker->buffer, some, row, NULL);
+        if (!floats)
+            return worker->env.error.status;
         timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
         add_numbers(&piece->sums, floats, numbers);
         mf_timed_end(&worker->env, timed);

@@ -20,4 +20,4 @@ static void encode(const float *restrict row, const float *restrict weights,
         mf_store_u16(blocks + 2 * i, mf_float_to_bfloat(row[i]));
 }
 
-const struct mf_codec MF_CODEC(bf16) = { decode, encode };
+const struct mf_codec MF_CODEC(bf16) = { .decode = decode, .encode = encode };

@@ -17,4 +17,4 @@ static void encode(const float *restrict row, const float *restrict weights,
     memcpy(blocks, row, columns * sizeof(*row));
 }
 
-const struct mf_codec MF_CODEC(f32) = { decode, encode };
+const struct mf_codec MF_CODEC(f32) = { .decode = decode, .encode = encode };

@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(double)
 
-const struct mf_codec MF_CODEC(f64) = { decode, NULL };
+const struct mf_codec MF_CODEC(f64) = { .decode = decode };

@@ -17,4 +17,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(f8_e4m3) = { decode, NULL };
+const struct mf_codec MF_CODEC(f8_e4m3) = { .decode = decode };

@@ -12,4 +12,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
         out[i] = mf_half_to_float((uint16_t)(blocks[i] << 8));
 }
 
-const struct mf_codec MF_CODEC(f8_e5m2) = { decode, NULL };
+const struct mf_codec MF_CODEC(f8_e5m2) = { .decode = decode };

@@ -18,4 +18,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(f8_e8m0) = { decode, NULL };
+const struct mf_codec MF_CODEC(f8_e8m0) = { .decode = decode };

@@ -90,11 +90,11 @@ struct mf_grid_eight {
     float scale;
 };
 
-/* The codec of a file that defines `levels` and `eight`, which finds the i-th
+/* The decoder of a file that defines `levels` and `eight`, which finds the i-th
  * eight numbers of a block: blocks of 256, so many bytes, which begin with
  * their scale; width bits of a code make a number.  A macro, since the compiler
  * does not see through a pointer to eight: that took four times as long. */
-#define MF_GRID_CODEC(name, bytes, width)                                      \
+#define MF_GRID_DECODE(bytes, width)                                           \
     static void decode(const uint8_t *restrict blocks, float *restrict out,    \
                        size_t columns)                                         \
     {                                                                          \
@@ -108,8 +108,6 @@ struct mf_grid_eight {
                                out);                                           \
             }                                                                  \
         }                                                                      \
-    }                                                                          \
-                                                                               \
-    const struct mf_codec MF_CODEC(name) = { decode, NULL }
+    }
 
 #endif

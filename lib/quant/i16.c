@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(int16_t)
 
-const struct mf_codec MF_CODEC(i16) = { decode, NULL };
+const struct mf_codec MF_CODEC(i16) = { .decode = decode };

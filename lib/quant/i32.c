@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(int32_t)
 
-const struct mf_codec MF_CODEC(i32) = { decode, NULL };
+const struct mf_codec MF_CODEC(i32) = { .decode = decode };

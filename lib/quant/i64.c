@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(int64_t)
 
-const struct mf_codec MF_CODEC(i64) = { decode, NULL };
+const struct mf_codec MF_CODEC(i64) = { .decode = decode };

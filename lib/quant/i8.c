@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(int8_t)
 
-const struct mf_codec MF_CODEC(i8) = { decode, NULL };
+const struct mf_codec MF_CODEC(i8) = { .decode = decode };

@@ -40,4 +40,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq1_m) = { decode, NULL };
+const struct mf_codec MF_CODEC(iq1_m) = { .decode = decode };

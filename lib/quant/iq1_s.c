@@ -29,4 +29,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq1_s) = { decode, NULL };
+const struct mf_codec MF_CODEC(iq1_s) = { .decode = decode };

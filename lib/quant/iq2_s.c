@@ -28,4 +28,6 @@ static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
     };
 }
 
-MF_GRID_CODEC(iq2_s, 82, 2);
+MF_GRID_DECODE(82, 2)
+
+const struct mf_codec MF_CODEC(iq2_s) = { .decode = decode };

@@ -39,4 +39,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq2_xxs) = { decode, NULL };
+const struct mf_codec MF_CODEC(iq2_xxs) = { .decode = decode };

@@ -38,4 +38,4 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq3_s) = { decode, NULL };
+const struct mf_codec MF_CODEC(iq3_s) = { .decode = decode };

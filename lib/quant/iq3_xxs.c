@@ -30,4 +30,6 @@ static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
     };
 }
 
-MF_GRID_CODEC(iq3_xxs, 98, 3);
+MF_GRID_DECODE(98, 3)
+
+const struct mf_codec MF_CODEC(iq3_xxs) = { .decode = decode };

@@ -79,4 +79,4 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(iq4_xs) = { decode, encode };
+const struct mf_codec MF_CODEC(iq4_xs) = { .decode = decode, .encode = encode };

@@ -124,4 +124,4 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(q6_k) = { decode, encode };
+const struct mf_codec MF_CODEC(q6_k) = { .decode = decode, .encode = encode };

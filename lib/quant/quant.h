@@ -2,11 +2,13 @@
  *
  * quant.h - what a codec is: floats into blocks, blocks into floats
  *
- * A codec is pure: no file, no memory, no thread, no failure.  Each
- * lib/quant/<type>.c is compiled once for every instruction set, ends with its
- * one global symbol, and gives the same bytes in each of them:
+ * A codec is pure: no file, no memory, no thread, and no failure but that of
+ * encode_on_grid.  Each lib/quant/<type>.c is compiled once for every
+ * instruction set, ends with its one global symbol, and gives the same bytes in
+ * each of them:
  *
- *     const struct mf_codec MF_CODEC(q8_0) = { decode, encode };
+ *     const struct mf_codec MF_CODEC(q8_0) = { .decode = decode, .encode =
+ * encode };
  *
  * Rows are those of ggml's reference code, built without fused multiply-add:
  * the same operations on floats, in the same order.  Where that reference is
@@ -16,9 +18,12 @@
 #ifndef MF_LIB_QUANT_QUANT_H
 #define MF_LIB_QUANT_QUANT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "lib/quant/grid_map.h"
 
 struct mf_codec {
     /* Columns are whole blocks; neither side need be aligned. */
@@ -26,9 +31,18 @@ struct mf_codec {
                    size_t columns);
     /* A whole row: some types look at its mean square.  weights say how much
      * each column matters, or are NULL; types that have no use for them do not
-     * read them.  NULL for types that are not encoded. */
+     * read them.  NULL for types that are not encoded, or on a grid only. */
     void (*encode)(const float *restrict row, const float *restrict weights,
                    uint8_t *restrict blocks, size_t columns);
+    /* The same for a type whose codes are those of a grid: with its map.  False
+     * where the reference stops, for numbers so large that their squares are
+     * infinite, say; the blocks are then anything. */
+    bool (*encode_on_grid)(const struct mf_grid_map *map,
+                           const float *restrict row,
+                           const float *restrict weights,
+                           uint8_t *restrict blocks, size_t columns);
+    enum mf_grid grid;
+    bool needs_weights; /* encode_on_grid does not take NULL */
 };
 
 #define MF_CODEC_JOIN_(name, isa) mf_codec_##name##_##isa
@@ -55,6 +69,7 @@ struct mf_codec {
             mf_##family##_encode(&type, row, blocks, columns);                 \
     }                                                                          \
                                                                                \
-    const struct mf_codec MF_CODEC(name) = { decode, encode }
+    const struct mf_codec MF_CODEC(name) = { .decode = decode,                 \
+                                             .encode = encode }
 
 #endif

@@ -43,6 +43,6 @@ static inline float mf_small_float(uint32_t code, int below, uint32_t bias)
         }                                                                      \
     }                                                                          \
                                                                                \
-    const struct mf_codec MF_CODEC(name) = { decode, NULL }
+    const struct mf_codec MF_CODEC(name) = { .decode = decode }
 
 #endif

@@ -96,4 +96,4 @@ static void encode(const float *restrict row, const float *restrict weights,
     }
 }
 
-const struct mf_codec MF_CODEC(tq1_0) = { decode, encode };
+const struct mf_codec MF_CODEC(tq1_0) = { .decode = decode, .encode = encode };

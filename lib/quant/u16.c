@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(uint16_t)
 
-const struct mf_codec MF_CODEC(u16) = { decode, NULL };
+const struct mf_codec MF_CODEC(u16) = { .decode = decode };

@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(uint32_t)
 
-const struct mf_codec MF_CODEC(u32) = { decode, NULL };
+const struct mf_codec MF_CODEC(u32) = { .decode = decode };

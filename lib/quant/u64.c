@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(uint64_t)
 
-const struct mf_codec MF_CODEC(u64) = { decode, NULL };
+const struct mf_codec MF_CODEC(u64) = { .decode = decode };

@@ -7,4 +7,4 @@
 
 MF_DECODE_NUMBERS(uint8_t)
 
-const struct mf_codec MF_CODEC(u8) = { decode, NULL };
+const struct mf_codec MF_CODEC(u8) = { .decode = decode };

@@ -73,7 +73,7 @@ bool mf_mix_at(size_t index, struct mf_mix_info *out)
                     ? ""
                     : mf_types[mixes[index].type].name,
         .needs_imatrix = mixes[index].imatrix,
-        .available = codec ? codec->encode != NULL : true,
+        .available = !codec || mf_codec_encodes(codec),
     };
     return true;
 }

@@ -272,6 +272,8 @@ static enum mf_status recode_rows(struct mf_worker *worker,
         }
         result = mf_recode(&worker->env, recoding, worker->buffer, some,
                            first + done, &piece->deviation);
+        if (!result)
+            return worker->env.error.status;
         size = (size_t)mf_numbers_size(
             recoding->to, mf_recoding_numbers(recoding, first + done, some));
         if (piece->hasher)

@@ -215,7 +215,7 @@ static bool measure_rows(struct run *run, struct probe *probe)
 
         if (!mf_kernel_find(type, bench_options.isa, &probe->kernel))
             continue;
-        if (!probe->kernel.encode)
+        if (!mf_kernel_encodes(&probe->kernel, NULL))
             rows.operations = probe_on_blocks;
         good = measure_sweep(run, probe, &rows);
     }

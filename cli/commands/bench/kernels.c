@@ -59,6 +59,7 @@ struct bench {
 
 struct round {
     struct bench *bench;
+    struct mf_env *env; /* of the team */
     const struct mf_kernel *kernel;
     enum work work;
 };
@@ -72,8 +73,8 @@ static size_t row_size(const struct mf_kernel *kernel)
 
 static void work_on(const struct round *round, float *floats, uint8_t *blocks)
 {
-    const float *weights = round->bench->weights;
     const struct mf_kernel *kernel = round->kernel;
+    const float *weights = round->work == ENCODE ? NULL : round->bench->weights;
 
     if (round->work == SET)
         memset(floats, 1, COLUMNS * sizeof(float));
@@ -81,9 +82,10 @@ static void work_on(const struct round *round, float *floats, uint8_t *blocks)
         memcpy(blocks, floats, COLUMNS * sizeof(float));
     else if (round->work == DECODE)
         kernel->decode(blocks, floats, COLUMNS);
+    else if (kernel->encode)
+        kernel->encode(floats, weights, blocks, COLUMNS);
     else
-        kernel->encode(floats, round->work == ENCODE ? NULL : weights, blocks,
-                       COLUMNS);
+        mf_env_encode(round->env, kernel, floats, weights, blocks, COLUMNS);
 }
 
 static void run_batch(void *user, size_t index)
@@ -186,16 +188,29 @@ static void record_row(const struct bench_row *row)
                                            .accuracy = NAN });
 }
 
+/* A type on a grid has its tables before it is measured. */
+static bool make_tables(struct bench *bench, const struct mf_kernel *kernel,
+                        enum work work, struct mf_env *env)
+{
+    if (work < ENCODE || work == DECODE || kernel->encode ||
+        mf_env_encode(env, kernel, bench->floats, bench->weights, bench->blocks,
+                      COLUMNS) == MF_OK)
+        return true;
+    bench_failure(bench->run, env, NULL);
+    return false;
+}
+
 static bool measure_row(struct bench *bench, const struct mf_kernel *kernel,
                         enum work work, struct team *team)
 {
-    struct round round = { bench, kernel, work };
+    struct round round = { bench, team->env, kernel, work };
     struct bench_row row = { .work = work_names[work],
                              .type = kernel->type,
                              .isa = kernel->isa,
                              .threads = team->threads };
 
-    if (!measure(&round, team, &row))
+    if (!make_tables(bench, kernel, work, team->env) ||
+        !measure(&round, team, &row))
         return false;
     team->rate[work] = row.rate;
     if (work == DECODE)
@@ -238,14 +253,25 @@ static void fill_floats(struct bench *bench)
         bench->weights[i] = bench->floats[i] * bench->floats[i];
 }
 
+static bool does(const struct mf_kernel *kernel, enum work work)
+{
+    bool weights_needed;
+
+    if (work == DECODE)
+        return true;
+    return mf_kernel_encodes(kernel, &weights_needed) &&
+           (work == ENCODE_WEIGHTED || !weights_needed);
+}
+
 /* Blocks to decode: copies of one encoded row, or of any bytes for a type
  * without an encoder. */
 static void fill_blocks(struct bench *bench, const struct mf_kernel *kernel)
 {
     size_t size = row_size(kernel);
 
-    if (kernel->encode)
-        kernel->encode(bench->floats, NULL, bench->blocks, COLUMNS);
+    if (does(kernel, ENCODE_WEIGHTED))
+        mf_env_encode(bench->run->env, kernel, bench->floats, bench->weights,
+                      bench->blocks, COLUMNS);
     else
         memcpy(bench->blocks, bench->floats, size);
     for (size_t i = 1; i < bench->batches * BATCH_ROWS; i++)
@@ -282,7 +308,7 @@ static bool measure_work(struct bench *bench, const char *type, enum work work)
 
     for (size_t i = 0; kernel_at(type, i, &kernel); i++)
         for (size_t j = 0; kernel.type && j < bench->team_count; j++)
-            if ((work == DECODE || kernel.encode) &&
+            if (does(&kernel, work) &&
                 !measure_row(bench, &kernel, work, &bench->team[j]))
                 return false;
     return true;

@@ -224,13 +224,16 @@ const struct probe_operation probe_on_shards[] = {
 
 /* ---- rows ---- */
 
-static float numbers[COLUMNS], decoded[COLUMNS];
+static float numbers[COLUMNS], weights[COLUMNS], decoded[COLUMNS];
+static float weights[COLUMNS];
 static uint8_t blocks[COLUMNS * 2 * sizeof(double)];
 
 void probe_fill(void)
 {
-    for (size_t i = 0; i < COLUMNS; i++)
+    for (size_t i = 0; i < COLUMNS; i++) {
         numbers[i] = (float)(i % 17) - 8;
+        weights[i] = 1;
+    }
 }
 
 static size_t rows(const struct probe *probe)
@@ -247,9 +250,12 @@ static enum mf_status decode(struct probe *probe)
 
 static enum mf_status encode(struct probe *probe)
 {
-    for (size_t i = 0; i < probe->tensors; i++)
-        probe->kernel.encode(numbers, NULL, blocks, COLUMNS);
-    return MF_OK;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < probe->tensors && status == MF_OK; i++)
+        status = mf_env_encode(probe->env, &probe->kernel, numbers, weights,
+                               blocks, COLUMNS);
+    return status;
 }
 
 const struct probe_operation probe_on_rows[] = {

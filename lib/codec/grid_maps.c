@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * grid_maps.c - the maps of grids, made once
+ *
+ * For each code that is not in the grid the distances of all that are: as
+ * integers, the sum of squares of what digits differ by.  Those of so many
+ * shortest different distances are listed, by distance and then by place.
+ * Distances are small, so they are counted and not sorted.
+ */
+#include "lib/codec/grid_maps.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "lib/base/kept.h"
+
+#define PLACES    2048 /* of the largest grid */
+#define DISTANCES 256  /* 4 * 49, and 8 * 9, are the greatest */
+#define HALVES    256  /* codes are looked up by halves */
+
+static const uint16_t iq1[] = {
+#include "lib/quant/iq1.def"
+};
+static const uint16_t iq2_xxs[] = {
+#include "lib/quant/iq2_xxs.def"
+};
+static const uint16_t iq2_xs[] = {
+#include "lib/quant/iq2_xs.def"
+};
+static const uint16_t iq2_s[] = {
+#include "lib/quant/iq2_s.def"
+};
+static const uint16_t iq3_xxs[] = {
+#include "lib/quant/iq3_xxs.def"
+};
+static const uint16_t iq3_s[] = {
+#include "lib/quant/iq3_s.def"
+};
+
+struct grid {
+    const uint16_t *code;
+    uint16_t count;
+    uint8_t digits, width; /* of a code; bits of a digit */
+    uint8_t top;           /* the greatest digit */
+    uint8_t shells;        /* different distances whose codes are near */
+};
+
+#define GRID(name, digits, width, top, shells)                                 \
+    {                                                                          \
+        name, sizeof(name) / sizeof(*name), digits, width, top, shells         \
+    }
+
+static const struct grid grids[MF_GRID_COUNT] = {
+    [MF_GRID_IQ1] = GRID(iq1, 8, 2, 2, 3),
+    [MF_GRID_IQ2_XXS] = GRID(iq2_xxs, 8, 2, 2, 2),
+    [MF_GRID_IQ2_XS] = GRID(iq2_xs, 8, 2, 2, 2),
+    [MF_GRID_IQ2_S] = GRID(iq2_s, 8, 2, 2, 1),
+    [MF_GRID_IQ3_XXS] = GRID(iq3_xxs, 4, 3, 7, 2),
+    [MF_GRID_IQ3_S] = GRID(iq3_s, 4, 3, 7, 3),
+};
+
+_Static_assert(MF_GRID_COUNT <= MF_KEPT, "the env keeps a map of each");
+_Static_assert(sizeof(iq1) / sizeof(*iq1) <= PLACES, "none is larger");
+
+/* A code with the distance of each half, and what they add up to. */
+struct search {
+    const struct grid *grid;
+    uint8_t half[2][HALVES];
+    unsigned high; /* the code's higher half, for half[1] */
+    uint8_t distance[PLACES];
+    uint16_t start[DISTANCES + 1]; /* where codes at a distance begin */
+    unsigned limit;                /* the greatest that is near */
+};
+
+static unsigned digit(const struct grid *grid, unsigned code, unsigned i)
+{
+    return code >> i * grid->width & ((1u << grid->width) - 1);
+}
+
+static unsigned half_bits(const struct grid *grid)
+{
+    return grid->digits * grid->width / 2u;
+}
+
+/* Codes from 0 to the one with the greatest digits. */
+static unsigned code_count(const struct grid *grid)
+{
+    unsigned last = 0;
+
+    for (unsigned i = 0; i < grid->digits; i++)
+        last = last << grid->width | grid->top;
+    return last + 1;
+}
+
+static bool is_made(const struct grid *grid, unsigned code)
+{
+    for (unsigned i = 0; i < grid->digits; i++)
+        if (digit(grid, code, i) > grid->top)
+            return false;
+    return true;
+}
+
+/* From a half of the code to all there are, which have half as many digits. */
+static void measure_half(struct search *search, unsigned code, int half)
+{
+    const struct grid *grid = search->grid;
+    unsigned bits = half_bits(grid), digits = grid->digits / 2u;
+
+    code = code >> (half ? bits : 0) & ((1u << bits) - 1);
+    search->half[half][0] = 0;
+    for (unsigned i = 0; i < digits; i++) {
+        unsigned step = 1u << i * grid->width;
+        int from = (int)digit(grid, code, i);
+
+        for (unsigned other = (1u << grid->width); other-- > 0;) {
+            int apart = (int)other - from;
+
+            for (unsigned j = 0; j < step; j++)
+                search->half[half][other * step + j] =
+                    (uint8_t)(search->half[half][j] + apart * apart);
+        }
+    }
+}
+
+/* Returns how many codes are near. */
+static unsigned measure(struct search *search, unsigned code)
+{
+    const struct grid *grid = search->grid;
+    unsigned bits = half_bits(grid), low = (1u << bits) - 1;
+    unsigned shells = 0, sum = 0;
+    uint16_t count[DISTANCES] = { 0 };
+
+    measure_half(search, code, 0);
+    if (code >> bits != search->high)
+        measure_half(search, code, 1);
+    search->high = code >> bits;
+    for (unsigned i = 0; i < grid->count; i++) {
+        unsigned distance = (unsigned)search->half[0][grid->code[i] & low] +
+                            search->half[1][grid->code[i] >> bits];
+
+        search->distance[i] = (uint8_t)distance;
+        count[distance]++;
+    }
+    for (unsigned i = 0; shells < grid->shells && i < DISTANCES; i++) {
+        search->start[i] = (uint16_t)sum;
+        search->limit = i;
+        shells += count[i] > 0;
+        sum += count[i];
+    }
+    return sum;
+}
+
+static void list(struct search *search, uint16_t *out, unsigned count)
+{
+    const struct grid *grid = search->grid;
+
+    out[0] = (uint16_t)count;
+    for (unsigned i = 0; i < grid->count; i++)
+        if (search->distance[i] <= search->limit)
+            out[1 + search->start[search->distance[i]]++] = grid->code[i];
+    for (unsigned i = count; i % MF_NEAR_STEP != 0; i++)
+        out[1 + i] = out[count];
+}
+
+/* Numbers that a list takes. */
+static size_t list_size(unsigned count)
+{
+    return 1 + (count + MF_NEAR_STEP - 1) / MF_NEAR_STEP * MF_NEAR_STEP;
+}
+
+/* All lists, one after another; where near is NULL, only their size. */
+static size_t make_lists(const struct grid *grid, int32_t *place,
+                         uint16_t *near)
+{
+    struct search search = { .grid = grid, .high = UINT32_MAX };
+    unsigned codes = code_count(grid);
+    size_t size = 0;
+
+    for (unsigned code = 0; code < codes; code++) {
+        if (place[code] >= 0 || !is_made(grid, code))
+            continue;
+
+        unsigned count = measure(&search, code);
+
+        if (near) {
+            place[code] = ~(int32_t)size;
+            list(&search, near + size, count);
+        }
+        size += list_size(count);
+    }
+    return size;
+}
+
+static void make_places(const struct grid *grid, int32_t *place)
+{
+    memset(place, 0xff, code_count(grid) * sizeof(*place));
+    for (unsigned i = 0; i < grid->count; i++)
+        place[grid->code[i]] = (int32_t)i;
+}
+
+/* One block: the map, places, lists. */
+static void *make(struct mf_env *env, size_t index, size_t *size)
+{
+    const struct grid *grid = &grids[index];
+    size_t head = sizeof(struct mf_grid_map);
+    size_t places = code_count(grid) * sizeof(int32_t), lists;
+    struct mf_grid_map *map;
+    int32_t *place = mf_alloc(env, places);
+
+    if (!place)
+        return NULL;
+    make_places(grid, place);
+    lists = make_lists(grid, place, NULL) * sizeof(uint16_t);
+    mf_release(env, place, places);
+    *size = head + places + lists;
+    map = mf_alloc(env, *size);
+    if (!map)
+        return NULL;
+    place = (void *)((char *)map + head);
+    *map = (struct mf_grid_map){ .place = place,
+                                 .near = (void *)((char *)place + places),
+                                 .grid = grid->code };
+    make_places(grid, place);
+    make_lists(grid, place, (void *)((char *)place + places));
+    return map;
+}
+
+const struct mf_grid_map *mf_grid_map_of(struct mf_env *env, enum mf_grid grid)
+{
+    assert(grid > MF_GRID_NONE && grid < MF_GRID_COUNT);
+    return mf_kept(env, grid, make);
+}
