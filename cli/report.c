@@ -195,7 +195,7 @@ void report_remark(struct run *run, const char *path, const char *text)
 {
     if (!run->options->json)
         out_flush(&run->out);
-    say(run, "modelfile: %s: %s\n", shown(path).text, text);
+    say(run, "modelfile: %s: %s\n", shown(path).text, shown(text).text);
 }
 
 /* One file may be opened several times in a run. */
@@ -220,7 +220,7 @@ void report_pending_edit(void *user, const struct mf_pending_edit *edit)
         return;
     memcpy(run->last_remark, text, sizeof(text));
     progress_clear(run);
-    report_remark(run, edit->path, shown(text).text);
+    report_remark(run, edit->path, text);
 }
 
 static int code_of(const struct run *run, const struct mf_error *error)

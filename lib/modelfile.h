@@ -897,6 +897,33 @@ struct mf_tensor_type {
  * and where. */
 MF_API enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern);
 
+/* What becomes of a tensor that is quantized, or copied. */
+struct mf_quantized_tensor {
+    struct mf_str name;  /* in the new file; terminated */
+    const uint64_t *dim; /* rank numbers, in the order of the new file */
+    uint32_t rank;
+    uint32_t shard;          /* of the new model */
+    char from[24], type[24]; /* before and after, as in struct mf_tensor */
+    uint64_t bytes;          /* in the new file */
+    /* The type intended for it, where rows of that many elements are not a
+     * multiple of its block size, so that it gets another one; else NULL. */
+    const char *intended;
+    uint64_t row;
+    uint32_t intended_block;
+    bool changed;       /* it gets another type */
+    bool weighted;      /* by an entry of the importance matrix */
+    bool needs_weights; /* has no such entry and is useless as this type without
+                           one: in a dry run, else the model is refused */
+};
+
+/* The decisions for a whole model. */
+struct mf_quantize_plan;
+
+/* The tensors of the new file, or files, in their order there: index from 0
+ * until it returns false. */
+MF_API bool mf_quantize_plan_at(const struct mf_quantize_plan *plan,
+                                size_t index, struct mf_quantized_tensor *out);
+
 /* How to quantize a model. Only type is required. */
 struct mf_quantize_options {
     size_t size; /* of this struct: see above */
@@ -928,6 +955,12 @@ struct mf_quantize_options {
     size_t prune_count;
     const struct mf_edit *edits; /* of the metadata, in their order */
     size_t edit_count;
+    /* Called once, when every decision has been made and before anything is
+     * written; in a dry run, after everything that can be refused. The plan,
+     * and what mf_quantize_plan_at returns, is valid until this returns. May be
+     * NULL. */
+    void (*planned)(void *user, const struct mf_quantize_plan *plan);
+    void *planned_user;
 };
 
 struct mf_mix_info {
@@ -968,7 +1001,9 @@ struct mf_quantize_result {
                            their rows are not a multiple of its block size */
     size_t
         weighted; /* changed tensors with an entry in the importance matrix */
-    size_t left_out; /* metadata that could not be carried */
+    size_t unweighted; /* tensors that are useless as they are because they have
+                          no such entry: in a dry run, else they are refused */
+    size_t left_out;   /* metadata that could not be carried */
     struct mf_quantized type[MF_QUANTIZED_MAX];
 };
 

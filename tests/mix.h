@@ -40,7 +40,7 @@ make_plan_in(struct mf_env *env, struct plan *plan, const char *path,
         mf_carry_metadata(&plan->draft, plan->model, &left_out) != MF_OK ||
         mf_draft_list_tensors(&plan->draft, plan->model, NULL, 0,
                               plan->model->index.tensor_count) != MF_OK ||
-        mf_mix_apply(drafts, 1, plan->model, wishes, plan->imatrix,
+        mf_mix_apply(drafts, 1, plan->model, wishes, plan->imatrix, false,
                      &plan->result) != MF_OK)
         return plan->env->error.status;
     return mf_draft_plan(&plan->draft);

@@ -311,13 +311,13 @@ weighted() {
         "$dir/f16.gguf" "$dir/w.gguf" Q4_0 >"$dir/out" 2>"$dir/err"
 }
 says_weighted() {
-    weighted && grep -q "^importance matrix used for 1 of 8 tensors" "$dir/out" &&
+    weighted && grep -q "^weighted 1 of 8 tensors by the" "$dir/out" &&
         weighted --json &&
         grep -q '"changed":8,"fallbacks":0,"weighted":1,' "$dir/out" &&
-        weighted --dry-run && grep -q "^importance matrix used for 1 of 8 tensors" "$dir/out" &&
+        weighted --dry-run && grep -q "^weighted 1 of 8 tensors" "$dir/out" &&
         "$modelfile" quantize --quiet --imatrix "$dir/one.dat" \
             "$dir/f16.gguf" - Q4_0 2>"$dir/err" | cmp - "$dir/w.gguf" &&
-        grep -q "importance matrix used for 1 of 8 tensors" "$dir/err"
+        grep -q "warning: weighted 1 of 8 tensors" "$dir/err"
 }
 check "with a matrix it is said how many tensors it weighted" says_weighted
 check "a matrix of another model is what is blamed" blamed "$dir/other.dat"

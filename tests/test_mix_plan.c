@@ -381,8 +381,8 @@ static void shards_keep_their_tensors(void **state)
     assert_int_equal(mf_model_open(env, model, NULL, &from), MF_OK);
     start_shard(env, &draft[0], from, 0, 20);
     start_shard(env, &draft[1], from, 20, from->index.tensor_count - 20);
-    assert_int_equal(mf_mix_apply(drafts, 2, from, &wishes, NULL, &result),
-                     MF_OK);
+    assert_int_equal(
+        mf_mix_apply(drafts, 2, from, &wishes, NULL, false, &result), MF_OK);
     for (size_t i = 0; i < 2; i++) {
         for (size_t t = 0; t < draft[i].tensor_count; t++)
             assert_int_equal(draft[i].tensor[t].record, i * 20 + t);

@@ -498,6 +498,31 @@ static void null_mf_model_quantize(void)
               &dry, NULL));
 }
 
+static void look_at_plan(void *user, const struct mf_quantize_plan *plan)
+{
+    struct mf_quantized_tensor planned;
+
+    assert_false(mf_quantize_plan_at(plan, 0, NULL));
+    assert_true(mf_quantize_plan_at(plan, 0, &planned));
+    assert_false(mf_quantize_plan_at(plan, SIZE_MAX, &planned));
+    *(bool *)user = true;
+}
+
+static void null_mf_quantize_plan_at(void)
+{
+    struct mf_quantized_tensor planned;
+    bool seen = false;
+
+    assert_false(mf_quantize_plan_at(NULL, 0, &planned));
+    assert_int_equal(
+        mf_model_quantize(model, "out.gguf",
+                          QUANTIZE(.type = "COPY", .planned = look_at_plan,
+                                   .planned_user = &seen),
+                          &dry, NULL),
+        MF_OK);
+    assert_true(seen);
+}
+
 static void null_mf_attack_at(void)
 {
     assert_false(mf_attack_at(0, NULL));
@@ -881,6 +906,7 @@ static const struct {
     { "mf_model_open_memory", null_mf_model_open_memory },
     { "mf_pattern_check", null_mf_pattern_check },
     { "mf_model_quantize", null_mf_model_quantize },
+    { "mf_quantize_plan_at", null_mf_quantize_plan_at },
     { "mf_attack_at", null_mf_attack_at },
     { "mf_attack_fits", null_mf_attack_fits },
     { "mf_reason_at", null_mf_reason_at },

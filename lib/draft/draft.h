@@ -73,6 +73,9 @@ struct mf_draft_tensor {
     struct mf_str weights;        /* its name in the importance matrix; at NULL:
                                      it has no entry there */
     struct mf_rows rows;
+    uint32_t intended; /* enum mf_type whose blocks its rows do not fit; 0, f32,
+                          which all fit: it has the type intended for it */
+    bool needs_weights; /* useless as this type without importance values */
 };
 
 struct mf_draft {

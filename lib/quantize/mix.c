@@ -185,10 +185,12 @@ enum mf_status mf_mix_check_weights(const struct mf_draft *draft,
 /* Without a matrix every tensor whose type requires one is refused, even one
  * that has the type already; with a matrix, one that it has no entry for. */
 static enum mf_status require_weights(const struct mf_mix *mix,
-                                      const struct mf_draft_tensor *tensor,
+                                      struct mf_draft_tensor *tensor,
                                       enum mf_type type, bool has_weights)
 {
-    if (has_weights || !mf_mix_needs_weights(mix, tensor->name, type))
+    tensor->needs_weights =
+        !has_weights && mf_mix_needs_weights(mix, tensor->name, type);
+    if (!tensor->needs_weights || mix->dry_run)
         return MF_OK;
     return mf_decline(mix->env, MF_REASON_IMATRIX_REQUIRED, MF_NO_OFFSET,
                       "tensor '%s' would be %s, which is useless without an "
@@ -233,9 +235,11 @@ static enum mf_status choose_type(struct mf_mix *mix,
         return MF_OK;
     }
     kind = mf_mix_kind_of(mix, tensor, fastest_first);
+    mix->intended = MF_TYPE_F32;
     if (mf_mix_type(mix, tensor->name, &kind, &type) != MF_OK ||
         require_weights(mix, tensor, type, imatrix != NULL) != MF_OK)
         return mix->env->error.status;
+    tensor->intended = mix->intended;
     if ((uint32_t)type == tensor->type) {
         tensor->weights.at = NULL;
         return MF_OK;
@@ -341,7 +345,7 @@ static enum mf_status prepare_with_facts(struct mf_mix *mix,
 enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
                             struct mf_model *model,
                             const struct mf_quantize_options *options,
-                            const struct mf_imatrix *imatrix,
+                            const struct mf_imatrix *imatrix, bool dry_run,
                             struct mf_mix_result *out)
 {
     struct mf_mix_result result = { 0 };
@@ -352,12 +356,15 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
     if (mf_mix_init(&mix, &drafts[0]->arena, options) != MF_OK ||
         prepare_with_facts(&mix, drafts, count, model, imatrix) != MF_OK)
         return drafts[0]->env->error.status;
+    mix.dry_run = dry_run;
     found = count_weighted(drafts, count);
     for (size_t i = 0; i < count; i++)
-        for (size_t t = 0; t < drafts[i]->tensor_count; t++)
+        for (size_t t = 0; t < drafts[i]->tensor_count; t++) {
             if (choose_type(&mix, drafts[i], &drafts[i]->tensor[t], imatrix,
                             &result) != MF_OK)
                 return mix.env->error.status;
+            result.unweighted += drafts[i]->tensor[t].needs_weights;
+        }
     if (check_use(mix.env, imatrix, found, &result) != MF_OK)
         return mix.env->error.status;
     result.file_type = mix.file_type;

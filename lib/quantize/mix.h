@@ -49,18 +49,21 @@ struct mf_mix_result {
     size_t fallbacks;   /* of those, how many have rows that are not whole
                            blocks of the type intended for them */
     size_t weighted;    /* of those, how many have importance values */
+    size_t unweighted;  /* tensors that require importance values and have
+                           none: only in a dry run */
     enum mf_type type;  /* of most tensors; MF_TYPE_UNKNOWN: all stay */
 };
 
 /* The drafts list tensors and metadata of a model: one draft with everything
  * or, with keep_split, a draft for each shard, the first of which has the
  * metadata. Sorts their tensors as llama-quantize does, gives each its type,
- * size and importance values, and completes the metadata.  imatrix may be NULL.
- */
+ * size and importance values, and completes the metadata.  imatrix may be NULL;
+ * a tensor that requires importance values and has none is refused, unless it
+ * is a dry run. */
 enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
                             struct mf_model *model,
                             const struct mf_quantize_options *options,
-                            const struct mf_imatrix *imatrix,
+                            const struct mf_imatrix *imatrix, bool dry_run,
                             struct mf_mix_result *out);
 
 /* Where general.file_type has no number for the type of most tensors. */
@@ -87,6 +90,8 @@ struct mf_mix {
     /* counted so far, see mix_type.c */
     uint64_t values, downs, gates, ups;
     size_t fallbacks;
+    enum mf_type intended; /* before the last fallback */
+    bool dry_run; /* nothing is refused for lack of importance values */
 };
 
 /* Finds the mix and the types that options name. */

@@ -308,8 +308,9 @@ static enum mf_status fallback_type(struct mf_mix *mix, struct mf_str name,
             other = fallbacks[i].other;
     if (mf_types[other].block > SMALL_BLOCK)
         return refuse_row(mix, name, row, *type);
-    *type = row % mf_types[other].block == 0 ? other : MF_TYPE_F16;
     mix->fallbacks++;
+    mix->intended = *type;
+    *type = row % mf_types[other].block == 0 ? other : MF_TYPE_F16;
     return MF_OK;
 }
 

@@ -6,6 +6,7 @@
  * written as in any conversion (lib/write).
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
@@ -126,8 +127,9 @@ static enum mf_status plan_outputs(struct quantizing *work)
         status = list_output(work, i);
     }
     if (status == MF_OK)
-        status = mf_mix_apply(drafts, outputs->count, work->model,
-                              work->options, work->imatrix, &work->mix);
+        status =
+            mf_mix_apply(drafts, outputs->count, work->model, work->options,
+                         work->imatrix, work->how->dry_run, &work->mix);
     mf_release(env, drafts, size);
     for (size_t i = 0; i < outputs->count && status == MF_OK; i++)
         status = plan_output(work, &outputs->output[i].draft);
@@ -230,6 +232,7 @@ static void fill_result(const struct quantizing *work,
         .changed = work->mix.changed,
         .fallbacks = work->mix.fallbacks,
         .weighted = work->mix.weighted,
+        .unweighted = work->mix.unweighted,
         .left_out = outputs->left_out,
     };
     for (size_t i = 0; i < outputs->count; i++) {
@@ -276,6 +279,75 @@ static void name_types(const struct quantizing *work,
 _Static_assert(MF_TYPE_COUNT < MF_QUANTIZED_MAX,
                "mf_quantize_result has a row for each type and one more");
 
+/* ---- the plan ---- */
+
+struct mf_quantize_plan {
+    const struct mf_model *model;
+    const struct mf_outputs *outputs;
+};
+
+/* A type that the library does not know has the name that the model gives it.
+ */
+static void name_type(const struct mf_quantize_plan *plan,
+                      const struct mf_draft_tensor *tensor, uint32_t type,
+                      char (*out)[24])
+{
+    struct mf_tensor source;
+    const char *name = "unknown";
+
+    if (type < MF_TYPE_COUNT)
+        name = mf_types[type].name;
+    else if (mf_tensor_at(plan->model, tensor->record, &source))
+        name = source.type;
+    snprintf(*out, sizeof(*out), "%s", name);
+}
+
+bool mf_quantize_plan_at(const struct mf_quantize_plan *plan, size_t index,
+                         struct mf_quantized_tensor *out)
+{
+    const struct mf_draft_tensor *tensor;
+    const struct mf_draft *draft;
+    size_t shard = 0;
+
+    if (!plan || !out)
+        return false;
+    for (; shard < plan->outputs->count; shard++) {
+        draft = &plan->outputs->output[shard].draft;
+        if (index < draft->tensor_count)
+            break;
+        index -= draft->tensor_count;
+    }
+    if (shard == plan->outputs->count)
+        return false;
+    tensor = &draft->tensor[index];
+    *out = (struct mf_quantized_tensor){
+        .name = tensor->name,
+        .rank = tensor->rank,
+        .dim = tensor->dim,
+        .bytes = tensor->size,
+        .shard = (uint32_t)shard,
+        .changed = tensor->type != tensor->from,
+        .weighted = tensor->weights.at != NULL,
+        .needs_weights = tensor->needs_weights,
+    };
+    name_type(plan, tensor, tensor->from, &out->from);
+    name_type(plan, tensor, tensor->type, &out->type);
+    if (tensor->intended == MF_TYPE_F32)
+        return true;
+    out->intended = mf_types[tensor->intended].name;
+    out->intended_block = mf_types[tensor->intended].block;
+    out->row = tensor->dim[draft->format->fastest_first ? 0 : tensor->rank - 1];
+    return true;
+}
+
+static void show_plan(const struct quantizing *work)
+{
+    const struct mf_quantize_plan plan = { work->model, &work->outputs };
+
+    if (work->options->planned)
+        work->options->planned(work->options->planned_user, &plan);
+}
+
 /* ---- the model ---- */
 
 static enum mf_status write_model(struct quantizing *work, bool report)
@@ -283,8 +355,12 @@ static enum mf_status write_model(struct quantizing *work, bool report)
     struct mf_outputs *outputs = &work->outputs;
     size_t size = MF_TYPE_COUNT * sizeof(*outputs->deviation);
 
+    if (work->how->dry_run &&
+        mf_outputs_check(outputs, work->how->replace) != MF_OK)
+        return outputs->env->error.status;
+    show_plan(work);
     if (work->how->dry_run)
-        return mf_outputs_check(outputs, work->how->replace);
+        return MF_OK;
     if (report) {
         outputs->deviation = mf_alloc(outputs->env, size);
         if (!outputs->deviation)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * quantize.h - the parts of modelfile quantize: options, request, result
+ * quantize.h - the parts of modelfile quantize: options, request, table, result
  */
 #ifndef MF_CLI_QUANTIZE_QUANTIZE_H
 #define MF_CLI_QUANTIZE_QUANTIZE_H
@@ -34,6 +34,11 @@ struct request {
  * report_usage. */
 bool request_make(struct run *run, const struct quantize_options *options,
                   const char *type, struct request *out);
+
+/* ---- table.c ---- */
+
+/* For mf_quantize_options.planned; user is the run. */
+void table_show(void *user, const struct mf_quantize_plan *plan);
 
 /* ---- result.c ---- */
 

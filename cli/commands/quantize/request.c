@@ -194,6 +194,8 @@ bool request_make(struct run *run, const struct quantize_options *options,
         .include_count = options->include_weights.count,
         .exclude = options->exclude_weights.at,
         .exclude_count = options->exclude_weights.count,
+        .planned = table_show,
+        .planned_user = run,
     };
     return parse_tensor_types(run, &options->tensor_types, out) &&
            parse_overrides(run, &options->overrides, out) &&

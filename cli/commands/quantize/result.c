@@ -33,8 +33,9 @@ weighted_text(const struct mf_quantize_result *result)
     struct weighted_text text;
 
     snprintf(text.at, sizeof(text.at),
-             "importance matrix used for %zu of %zu tensor%s", result->weighted,
-             result->changed, result->changed == 1 ? "" : "s");
+             "weighted %zu of %zu tensor%s by the importance matrix",
+             result->weighted, result->changed,
+             result->changed == 1 ? "" : "s");
     return text;
 }
 
@@ -119,6 +120,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "changed", result->changed);
     json_number(run, "fallbacks", result->fallbacks);
     json_number(run, "weighted", result->weighted);
+    json_bool(run, "needs_imatrix", result->unweighted > 0);
     unused_json(run, request);
     json_bool(run, "written", !run->options->dry_run);
     mf_json_key(&run->json, "types");
@@ -138,6 +140,6 @@ void result_show(struct run *run, const char *path,
         show_json(run, path, result, request);
     else if (!output_is_stdout(path) || run->options->dry_run)
         show_text(run, path, result, request);
-    else if (request->options.imatrix)
+    else if (request->options.imatrix && result->weighted == result->changed)
         report_remark(run, run->operand[0], weighted_text(result).at);
 }
