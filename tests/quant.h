@@ -20,7 +20,8 @@ static inline size_t quant_row_size(enum mf_type type, size_t columns)
 }
 
 /* Calls each for every type that has a codec and every instruction set that
- * runs here; the first codec is the portable one of the same type. */
+ * runs here; the first codec is the portable one of the same type.  Then for
+ * older ones. */
 static inline void each_codec(void (*each)(enum mf_type type,
                                            const struct mf_codec *portable,
                                            const struct mf_codec *codec))
@@ -32,6 +33,10 @@ static inline void each_codec(void (*each)(enum mf_type type,
             if (codec && mf_isa_runs(isa))
                 each((enum mf_type)type,
                      mf_codec_of(mf_isas, (enum mf_type)type), codec);
+            codec = mf_codec_older(isa, (enum mf_type)type);
+            if (codec && mf_isa_runs(isa))
+                each((enum mf_type)type,
+                     mf_codec_older(mf_isas, (enum mf_type)type), codec);
         }
 }
 

@@ -14,40 +14,49 @@ struct mf_grid_levels {
     float of[8];
 };
 
+/* Eight at most, also in a file that has more lanes. */
+#define MF_GRID_LANES (MF_LANES < 8 ? MF_LANES : 8)
+
+typedef float mf_grid_floats __attribute__((vector_size(4 * MF_GRID_LANES)));
+typedef int32_t mf_grid_ints __attribute__((vector_size(4 * MF_GRID_LANES)));
+
 #if !defined(__AVX2__)
 /* The lanes whose number has that bit set. */
-static inline mf_ints mf_grid_bits(uint32_t code, int first, int width, int bit)
+static inline mf_grid_ints mf_grid_bits(uint32_t code, int first, int width,
+                                        int bit)
 {
-    mf_ints probe;
+    mf_grid_ints probe;
 
-    for (int i = 0; i < MF_LANES; i++)
+    for (int i = 0; i < MF_GRID_LANES; i++)
         probe[i] = (int32_t)(UINT32_C(1) << ((first + i) * width + bit));
     return (mf_ints_all((int32_t)code) & probe) == probe;
 }
 #endif
 
-/* The numbers first to first + MF_LANES - 1 of a code, so many bits each. */
-static inline mf_floats mf_grid_pick(const struct mf_grid_levels *levels,
-                                     int width, uint32_t code, int first)
+/* The numbers first to first + MF_GRID_LANES - 1 of a code, so many bits each.
+ */
+static inline mf_grid_floats mf_grid_pick(const struct mf_grid_levels *levels,
+                                          int width, uint32_t code, int first)
 {
 #if defined(__AVX2__)
-    const mf_ints lane = { 0, 1, 2, 3, 4, 5, 6, 7 };
-    mf_ints shifted = mf_ints_all((int32_t)code) >> (lane + first) * width;
+    const mf_grid_ints lane = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    mf_grid_ints codes = (mf_grid_ints)_mm256_set1_epi32((int)code);
+    mf_grid_ints shifted = codes >> (lane + first) * width;
 
-    return (mf_floats)_mm256_permutevar8x32_ps(_mm256_loadu_ps(levels->of),
-                                               (__m256i)shifted);
+    return (mf_grid_floats)_mm256_permutevar8x32_ps(_mm256_loadu_ps(levels->of),
+                                                    (__m256i)shifted);
 #else
     /* Each bit adds its own share; all three together add the rest. */
     int32_t zero = (int32_t)levels->of[0], one = (int32_t)levels->of[1] - zero;
     int32_t two = (int32_t)levels->of[2] - zero;
     int32_t four = (int32_t)levels->of[4] - zero;
     int32_t rest = (int32_t)levels->of[7] - (zero + one + two + four);
-    mf_ints bit_0 = mf_grid_bits(code, first, width, 0);
-    mf_ints bit_1 = mf_grid_bits(code, first, width, 1);
-    mf_ints number = zero + (bit_0 & one) + (bit_1 & two);
+    mf_grid_ints bit_0 = mf_grid_bits(code, first, width, 0);
+    mf_grid_ints bit_1 = mf_grid_bits(code, first, width, 1);
+    mf_grid_ints number = zero + (bit_0 & one) + (bit_1 & two);
 
     if (width == 3) {
-        mf_ints bit_2 = mf_grid_bits(code, first, width, 2);
+        mf_grid_ints bit_2 = mf_grid_bits(code, first, width, 2);
 
         number += (bit_2 & four) + (bit_0 & bit_1 & bit_2 & rest);
     }
@@ -56,12 +65,17 @@ static inline mf_floats mf_grid_pick(const struct mf_grid_levels *levels,
 }
 
 /* Signs: bit i is set where number i is negative. */
-static inline mf_floats mf_grid_signed(mf_floats lanes, uint32_t signs,
-                                       int first)
+static inline mf_grid_floats mf_grid_signed(mf_grid_floats lanes,
+                                            uint32_t signs, int first)
 {
-    mf_ints minus = mf_ints_of_bits(signs, first) & (int32_t)0x80000000;
+    mf_ints set = mf_ints_of_bits(signs, first) & (int32_t)0x80000000;
+#if MF_LANES == 16
+    mf_grid_ints minus = (mf_grid_ints)_mm512_castsi512_si256((__m512i)set);
+#else
+    mf_grid_ints minus = set;
+#endif
 
-    return (mf_floats)((mf_ints)lanes ^ minus);
+    return (mf_grid_floats)((mf_grid_ints)lanes ^ minus);
 }
 
 /* Seven signs are stored; the eighth makes the number of set ones even. */
@@ -77,10 +91,11 @@ static inline void mf_grid_decode(const struct mf_grid_levels *levels,
                                   int width, uint32_t code, uint32_t signs,
                                   float scale, float *out)
 {
-    for (int i = 0; i < 8; i += MF_LANES) {
-        mf_floats numbers = mf_grid_pick(levels, width, code, i);
+    for (int i = 0; i < 8; i += MF_GRID_LANES) {
+        mf_grid_floats numbers = mf_grid_pick(levels, width, code, i);
 
-        mf_lanes_store(out + i, mf_grid_signed(numbers * scale, signs, i));
+        numbers = mf_grid_signed(numbers * scale, signs, i);
+        memcpy(out + i, &numbers, sizeof(numbers));
     }
 }
 

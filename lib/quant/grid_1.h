@@ -20,10 +20,12 @@ static inline void mf_grid_1_decode(uint32_t place, bool less, float scale,
     static const struct mf_grid_levels levels = { { -1, 0, 1, 0, -1, 0, 1 } };
     float shift = less ? -0.125f : 0.125f;
 
-    for (int i = 0; i < 8; i += MF_LANES)
-        mf_lanes_store(out + i,
-                       (mf_grid_pick(&levels, 2, mf_grid_1[place], i) + shift) *
-                           scale);
+    for (int i = 0; i < 8; i += MF_GRID_LANES) {
+        mf_grid_floats numbers = mf_grid_pick(&levels, 2, mf_grid_1[place], i);
+
+        numbers = (numbers + shift) * scale;
+        memcpy(out + i, &numbers, sizeof(numbers));
+    }
 }
 
 #endif

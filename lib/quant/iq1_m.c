@@ -1,43 +1,44 @@
 /* SPDX-License-Identifier: MIT
  *
- * iq1_m.c - 256 numbers of 1.75 bits: codes of a grid
- *
- * uint8 place[32], uint8 high[16], uint16 parts[4].  Each half of a byte of
- * high has three bits of a place and a shift's sign.  Of each word of parts the
- * four highest bits belong to the block's scale, a half, lowest first; the
- * others are four parts of the scale, for 16 numbers each;
- * (number +- 1/8) * scale * (2 * part + 1).
+ * iq1_m.c - IQ1_M, as the reference encodes it since version 0.25.1
  */
-#include "lib/quant/grid_1.h"
-#include "lib/quant/quant.h"
+#include "lib/quant/iq1_m.h"
 
-#define BLOCK 256
-#define BYTES 56
-#define PARTS 48
-
-static float load_scale(const uint8_t *block)
+/* Sums of the first numbers of both halves, in the reference's order of
+ * operations. */
+static void judge(struct mf_iq1 *block, int low, int high)
 {
-    uint8_t half[2];
+    float qx[2][2], q2[2][2];
 
-    half[0] = (uint8_t)(block[PARTS + 1] >> 4 | (block[PARTS + 3] & 0xf0));
-    half[1] = (uint8_t)(block[PARTS + 5] >> 4 | (block[PARTS + 7] & 0xf0));
-    return mf_load_scale(half);
-}
+    for (int half = 0; half < 2; half++) {
+        const struct mf_iq1_sums *sums = &block->part[half];
+        float x = sums->x[low] + sums->x[high];
+        float whole = sums->x[block->size], weight = sums->weight[block->size];
 
-static void decode(const uint8_t *restrict blocks, float *restrict out,
-                   size_t columns)
-{
-    for (; columns > 0; columns -= BLOCK, blocks += BYTES) {
-        float scale = load_scale(blocks);
+        for (int k = 0; k < 2; k++) {
+            const float *level = mf_iq1_levels[k];
+            float middle = level[1] * level[1];
 
-        for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t high = (uint32_t)blocks[32 + i / 2] >> i % 2 * 4;
-            uint32_t parts = mf_load_u16(blocks + PARTS + i / 8 * 2);
-            float part = scale * (float)(2 * (parts >> i / 2 % 4 * 3 & 7) + 1);
-
-            mf_grid_1_decode(blocks[i] | (high & 7) << 8, high & 8, part, out);
+            qx[k][half] = whole * level[2] - x;
+            q2[k][half] = weight * level[2] * level[2] +
+                          sums->weight[low] * (level[0] * level[0] - middle) +
+                          sums->weight[high] * (middle - level[2] * level[2]);
         }
     }
+    for (int k = 0; k < 4; k++)
+        mf_iq1_offer(block, low, high, k, qx[k / 2][0] + qx[k % 2][1],
+                     q2[k / 2][0] + q2[k % 2][1]);
 }
 
-const struct mf_codec MF_CODEC(iq1_m) = { .decode = decode };
+static bool encode(const struct mf_grid_map *map, const float *restrict row,
+                   const float *restrict weights, uint8_t *restrict blocks,
+                   size_t columns)
+{
+    return mf_iq1_m_encode(judge, map, row, weights, blocks, columns);
+}
+
+const struct mf_codec MF_CODEC(iq1_m) = {
+    .decode = mf_iq1_m_decode,
+    .encode_on_grid = encode,
+    .grid = MF_GRID_IQ1,
+};

@@ -7,11 +7,14 @@
  * scale, and the last is a shift's sign;
  * (number +- 1/8) * scale * (2 * part + 1).
  */
+#define MF_WIDE_LANES
 #include "lib/quant/grid_1.h"
+#include "lib/quant/iq1_near.h"
 #include "lib/quant/quant.h"
 
 #define BLOCK 256
 #define BYTES 50
+enum { PLACES = 2, HIGH = 34 };
 
 static void decode(const uint8_t *restrict blocks, float *restrict out,
                    size_t columns)
@@ -20,8 +23,8 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
         float scale = mf_load_scale(blocks);
 
         for (size_t i = 0; i < 32; i++, out += 8) {
-            uint32_t high = mf_load_u16(blocks + 34 + i / 4 * 2);
-            uint32_t place = blocks[2 + i] | (high >> i % 4 * 3 & 7) << 8;
+            uint32_t high = mf_load_u16(blocks + HIGH + i / 4 * 2);
+            uint32_t place = blocks[PLACES + i] | (high >> i % 4 * 3 & 7) << 8;
             float part = scale * (float)(2 * (high >> 12 & 7) + 1);
 
             mf_grid_1_decode(place, high & 0x8000, part, out);
@@ -29,4 +32,74 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq1_s) = { .decode = decode };
+/* In the reference's order of operations. */
+static void judge(struct mf_iq1 *block, int low, int high)
+{
+    const struct mf_iq1_sums *sums = &block->part[0];
+    float x[3] = { sums->x[low], sums->x[high] - sums->x[low],
+                   sums->x[block->size] - sums->x[high] };
+    float weight[3] = { sums->weight[low],
+                        sums->weight[high] - sums->weight[low],
+                        sums->weight[block->size] - sums->weight[high] };
+
+    for (int k = 0; k < 2; k++) {
+        const float *level = mf_iq1_levels[k];
+
+        mf_iq1_offer(block, low, high, k,
+                     x[0] * level[0] + x[1] * level[1] + x[2] * level[2],
+                     weight[0] * level[0] * level[0] +
+                         weight[1] * level[1] * level[1] +
+                         weight[2] * level[2] * level[2]);
+    }
+}
+
+static void write_block(const struct mf_grid_map *map,
+                        const struct mf_iq1_found *found, uint8_t *out)
+{
+    uint32_t part[8];
+    float most = mf_iq1_parts(found, 8, part);
+
+    mf_store_scale(out, most / 15 * 1.125f);
+    for (size_t i = 0; i < 8; i++) {
+        uint32_t high = 0;
+
+        for (size_t j = 0; j < 4; j++) {
+            uint32_t place = (uint32_t)map->place[found[i].code[j]];
+
+            out[PLACES + 4 * i + j] = (uint8_t)place;
+            high |= place >> 8 << 3 * j;
+        }
+        if (most != 0)
+            high |= part[i] << 12 | (uint32_t)found[i].variant << 15;
+        mf_store_u16(out + HIGH + 2 * i, (uint16_t)high);
+    }
+}
+
+static bool encode(const struct mf_grid_map *map, const float *restrict row,
+                   const float *restrict weights, uint8_t *restrict blocks,
+                   size_t columns)
+{
+    struct mf_iq1_batch all;
+    size_t left = columns / BLOCK;
+
+    all.map = map;
+    all.parts = 1;
+    all.judge = judge;
+    all.least = 1e-12f;
+    mf_batch_begin(&all.batch, row, weights, 32, 8);
+    for (; left > 0; left -= all.batch.count) {
+        mf_batch_advance(&all.batch, left, MF_LANES);
+        if (!mf_iq1_all_blocks(&all))
+            return false;
+        for (size_t i = 0; i < all.batch.count; i++, blocks += BYTES)
+            write_block(map, all.found + 8 * i, blocks);
+    }
+    return true;
+}
+
+const struct mf_codec MF_CODEC(iq1_s) = {
+    .decode = decode,
+    .encode_on_grid = encode,
+    .grid = MF_GRID_IQ1,
+    .needs_weights = true,
+};

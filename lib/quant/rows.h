@@ -38,10 +38,11 @@ static inline void mf_row_store(float *at, struct mf_row row)
 #if defined(__AVX2__)
 
 /* Element at + i of the block from[j] becomes element j of row i, for MF_TURN
- * of both.  Rows lie MF_ABREAST apart. */
+ * of both.  Rows lie so many floats apart. */
 #define MF_TURN 8
 
-static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+static inline void mf_rows_turn(float *out, size_t apart,
+                                const float *const *from, size_t at)
 {
     __m256 row[8], pair[8], four[8];
 
@@ -57,10 +58,10 @@ static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
         four[i + 2] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0x44);
         four[i + 3] = _mm256_shuffle_ps(pair[i + 1], pair[i + 3], 0xee);
     }
-    for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps(out + i * MF_ABREAST,
+    for (size_t i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * apart,
                          _mm256_permute2f128_ps(four[i], four[i + 4], 0x20));
-        _mm256_storeu_ps(out + (i + 4) * MF_ABREAST,
+        _mm256_storeu_ps(out + (i + 4) * apart,
                          _mm256_permute2f128_ps(four[i], four[i + 4], 0x31));
     }
 }
@@ -69,26 +70,28 @@ static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
 
 #define MF_TURN 4
 
-static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+static inline void mf_rows_turn(float *out, size_t apart,
+                                const float *const *from, size_t at)
 {
     __m128 row[4];
 
     for (int i = 0; i < 4; i++)
         row[i] = _mm_loadu_ps(from[i] + at);
     _MM_TRANSPOSE4_PS(row[0], row[1], row[2], row[3]);
-    for (int i = 0; i < 4; i++)
-        _mm_storeu_ps(out + i * MF_ABREAST, row[i]);
+    for (size_t i = 0; i < 4; i++)
+        _mm_storeu_ps(out + i * apart, row[i]);
 }
 
 #else
 
 #define MF_TURN 4
 
-static inline void mf_rows_turn(float *out, const float *const *from, size_t at)
+static inline void mf_rows_turn(float *out, size_t apart,
+                                const float *const *from, size_t at)
 {
-    for (int i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         for (int lane = 0; lane < 4; lane++)
-            out[i * MF_ABREAST + lane] = from[lane][at + (size_t)i];
+            out[i * apart + (size_t)lane] = from[lane][at + i];
 }
 
 #endif
@@ -100,7 +103,8 @@ static inline void mf_rows_load(struct mf_row *out,
 {
     for (size_t at = 0; at < count; at += MF_TURN)
         for (size_t lane = 0; lane < MF_ABREAST; lane += MF_TURN)
-            mf_rows_turn((float *)(out + at) + lane, from + lane, at);
+            mf_rows_turn((float *)(out + at) + lane, MF_ABREAST, from + lane,
+                         at);
 }
 
 #define MF_LEAST 1e-15f /* a block of nothing larger counts as zeros */
