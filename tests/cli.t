@@ -117,12 +117,21 @@ is options-first-typo --quiet infoo good-base.gguf
 is detect detect --quiet good-base.gguf good-big-endian.gguf good-base.apr \
     good-v1.apr good-base.safetensors good-sharded unsupported-html.gguf \
     unsupported-presentar.apr
+is detect-imatrix detect --quiet good-imatrix.dat
 is detect-json detect --json good-big-endian.gguf
 is detect-unknown detect --quiet bad-three-bytes.gguf README.md
 is detect-folder-json detect --json good-folder
 
 is info info --quiet good-llama.gguf
 is info-json info --json good-llama.gguf
+is imatrix-info info --quiet good-imatrix.dat
+is imatrix-meta meta list --quiet good-imatrix.dat
+is imatrix-meta-json meta list --json good-imatrix.dat
+is imatrix-meta-none meta list --quiet good-entries.dat
+is imatrix-tensors tensors --quiet good-imatrix.dat
+is imatrix-convert convert --quiet good-imatrix.dat no-folder/x.gguf
+is imatrix-quantize quantize --quiet good-imatrix.dat no-folder/x.gguf q8_0
+is imatrix-suffix convert good-base.gguf no-folder/x.dat
 is info-split info --quiet good-split-00002-of-00003.gguf
 is info-one-file info --quiet --one-file good-split-00002-of-00003.gguf
 is info-sharded info --quiet good-sharded

@@ -50,7 +50,7 @@ fi
 for file in good-llama.gguf good-big-endian.gguf bad-v1.gguf \
     good-split-00001-of-00003.gguf good-base.safetensors \
     good-header-room.safetensors good-sharded/model.safetensors.index.json \
-    good-base.apr good-metadata-large.apr good-v1.apr unsupported-zip.gguf \
+    good-imatrix.dat good-base.apr good-metadata-large.apr good-v1.apr unsupported-zip.gguf \
     unsupported-pickle.bin unsupported-html.gguf \
     bad-version-4.gguf bad-footer.apr; do
     check "$file: at most two reads of 64 bytes" looks_short "$fixtures/$file"

@@ -218,7 +218,8 @@ suffixes() {
 all_suffixes() {
     suffixes >"$dir/suffixes"
     printf '%s\n' "gguf .gguf .gguf" "apr .apr .apr" \
-        "safetensors .safetensors .safetensors,.safetensors.index.json" |
+        "safetensors .safetensors .safetensors,.safetensors.index.json" \
+        "imatrix .dat .dat" |
         diff - "$dir/suffixes"
 }
 check "version --json lists every suffix" all_suffixes

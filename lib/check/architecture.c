@@ -36,10 +36,12 @@ static void note_unknown(struct mf_model *model, const struct mf_meta *name)
 }
 
 /* Adapters, importance matrices and projectors are GGUF files, too. */
-static bool is_model(const struct mf_index *index)
+static bool is_model(const struct mf_model *model)
 {
-    const struct mf_meta *type = mf_index_meta(index, "general.type");
+    const struct mf_meta *type = mf_index_meta(&model->index, "general.type");
 
+    if (mf_model_is_imatrix(model))
+        return false;
     return !type || type->type != MF_VALUE_STRING || !type->text.at ||
            mf_str_is(type->text, "model");
 }
@@ -101,7 +103,7 @@ void mf_architecture_check(struct mf_model *model)
     enum mf_status status;
 
     /* Formats without a key for it leave the choice of keys to the writer. */
-    if (!mf_model_has_fact(model, MF_FACT_BLOCK_COUNT) || !is_model(index))
+    if (!mf_model_has_fact(model, MF_FACT_BLOCK_COUNT) || !is_model(model))
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         is_empty(model->format, &name)) {

@@ -15,17 +15,20 @@
 #define FOOTER_SIZE sizeof(uint32_t) /* CRC-32 */
 
 /* Counts the bytes from *at to next, which belong to no tensor: padding up to
- * the alignment, then a gap. */
-static void count_between(const struct mf_part *part, uint64_t *at,
-                          uint64_t next, struct mf_coverage *out)
+ * the alignment, then a gap, or more of a header that goes on. */
+static void count_between(const struct mf_part *part, enum mf_layout layout,
+                          uint64_t *at, uint64_t next, struct mf_coverage *out)
 {
     uint64_t padded, padding = 0, size = next - *at;
 
     if (mf_align_up(*at - part->data_offset, part->alignment, &padded))
         padding = padded - (*at - part->data_offset);
     padding = padding < size ? padding : size;
+    if (layout == MF_LAYOUT_INLINE)
+        out->header_bytes += size - padding;
+    else
+        out->gap_bytes += size - padding;
     out->padding_bytes += padding;
-    out->gap_bytes += size - padding;
     *at = next;
 }
 
@@ -34,6 +37,7 @@ static void count_file(const struct mf_model *model, size_t file,
                        struct mf_coverage *out, uint64_t *unread)
 {
     const struct mf_part *part = &model->part[file];
+    enum mf_layout layout = model->format->layout;
     uint64_t size = model->file[file].source.size, at = part->data_offset;
     uint64_t end =
         size - (part->has_footer && size >= FOOTER_SIZE ? FOOTER_SIZE : 0);
@@ -49,12 +53,12 @@ static void count_file(const struct mf_model *model, size_t file,
         if (record->flags & MF_TENSOR_DAMAGED || record->size == 0 ||
             record->offset < at || record->size > end - record->offset)
             continue;
-        count_between(part, &at, record->offset, out);
+        count_between(part, layout, &at, record->offset, out);
         out->tensor_bytes += record->size;
         *unread += record->type == MF_TYPE_UNKNOWN ? record->size : 0;
         at += record->size;
     }
-    count_between(part, &at, end, out);
+    count_between(part, layout, &at, end, out);
 }
 
 /* ---- rules ---- */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/str.h"
 #include "lib/model/facts.h"
 #include "lib/model/model.h"
 
@@ -174,4 +175,14 @@ bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
         return false;
 
     return mf_model_detail(model, (int)fact, out, at);
+}
+
+bool mf_model_is_imatrix(const struct mf_model *model)
+{
+    const struct mf_meta *type = mf_index_meta(&model->index, "general.type");
+
+    return model->format->accessory ||
+           (type && type->type == MF_VALUE_STRING && type->text.at &&
+            mf_str_is(type->text, "imatrix")) ||
+           mf_index_meta(&model->index, "imatrix.chunk_count");
 }

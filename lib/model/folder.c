@@ -33,7 +33,8 @@ struct listing {
 static bool is_model_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_name_ends(name, mf_formats[i]->suffix))
+        if (!mf_formats[i]->accessory &&
+            mf_name_ends(name, mf_formats[i]->suffix))
             return true;
     return false;
 }

@@ -72,6 +72,9 @@ struct mf_format {
     enum mf_naming naming;
     enum mf_sharding sharding;
     bool fastest_first; /* a shape begins with the contiguous dimension */
+    bool accessory; /* its files belong to a model and lie next to it: a folder
+                       is not searched for them, and no other file is expected
+                       not to have their suffix */
     /* NaN and infinite values are data like any other: its readers take them,
      * and so they are only worth a warning. */
     bool allows_nonfinite;

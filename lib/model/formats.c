@@ -111,7 +111,8 @@ bool mf_type_in(const char *type, const char *format)
 const struct mf_format *mf_format_of_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
-        if (mf_name_ends(name, mf_formats[i]->suffix))
+        if (!mf_formats[i]->accessory &&
+            mf_name_ends(name, mf_formats[i]->suffix))
             return mf_formats[i];
     return NULL;
 }

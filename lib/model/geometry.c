@@ -282,6 +282,8 @@ static void note_gap(struct mf_index *index, enum mf_layout layout,
         [MF_LAYOUT_FREE] = MF_WARNING,
     };
 
+    if (layout == MF_LAYOUT_INLINE)
+        return; /* they describe the tensor */
     mf_index_note_of(index, next, severity[layout], MF_RULE_DATA_GAP, from,
                      "%" PRIu64 " bytes before tensor '%s' belong to no tensor",
                      next->offset - from, mf_record_name(next).text);

@@ -70,7 +70,9 @@ enum mf_layout {
                          alignment; a row is whole blocks; the first dimension
                          is contiguous */
     MF_LAYOUT_TILED,  /* end to end from data_offset to data_end */
-    MF_LAYOUT_FREE    /* anywhere without overlap */
+    MF_LAYOUT_FREE,   /* anywhere without overlap */
+    MF_LAYOUT_INLINE  /* each tensor follows its description, in a header that
+                         ends where the file does */
 };
 
 struct mf_index {

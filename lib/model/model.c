@@ -164,9 +164,12 @@ enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
     struct mf_source kept = *source;
     enum mf_status status;
 
+    if (model)
+        kept.name = keep_path(model, name);
+    if (!model || !kept.name)
+        mf_source_close(&kept);
     if (!model)
         return env->error.status;
-    kept.name = keep_path(model, name);
     status = kept.name ? mf_model_add_source(model, &kept, kept.name)
                        : env->error.status;
     if (status == MF_OK && !model->format->parse)

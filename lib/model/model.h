@@ -60,7 +60,8 @@ struct mf_model {
     bool validated, data_validated; /* mf_model_validate(_data) has run */
 };
 
-/* Opens a model of one file that a source reads; name is copied. */
+/* Opens a model of one file that a source reads, and closes the source with it
+ * or after an error; name is copied. */
 enum mf_status mf_model_open_source(struct mf_env *env, const char *name,
                                     const struct mf_source *source,
                                     const struct mf_open_options *options,

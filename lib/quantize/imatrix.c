@@ -8,7 +8,6 @@
 #include <math.h>
 
 #include "lib/base/str.h"
-#include "lib/model/formats.h"
 
 /* ---- entries ---- */
 
@@ -73,45 +72,17 @@ static enum mf_status build_names(struct mf_imatrix *imatrix)
 
 /* ---- opening ---- */
 
-/* Importance matrices of llama-imatrix are models with typed metadata; older
- * ones begin with a count of entries, which no magic could be: it would be more
- * than a thousand million. */
-static enum mf_status detect_model(struct mf_imatrix *imatrix, bool *is_model)
+static enum mf_status open_file(struct mf_imatrix *imatrix, const char *path,
+                                const struct mf_imatrix_choice *choice)
 {
-    uint8_t bytes[MF_HEAD_SIZE];
-    const struct mf_format *format;
-    struct mf_detection unused;
-    struct mf_head head;
+    struct mf_source source;
 
-    if (mf_head_read(imatrix->env, &imatrix->source, bytes, &head) != MF_OK)
+    mf_clear_error(imatrix->env);
+    if (mf_source_open_file(imatrix->env, path, &source, NULL) != MF_OK ||
+        mf_model_open_source(imatrix->env, path, &source, NULL,
+                             &imatrix->model) != MF_OK)
         return imatrix->env->error.status;
-    format = mf_format_detect(imatrix->env, &head, &unused);
-    mf_clear_error(imatrix->env); /* the older kind is not a known format */
-    *is_model = format && format->values == MF_VALUES_TYPED;
-    return MF_OK;
-}
-
-static enum mf_status open_either(struct mf_imatrix *imatrix, const char *path,
-                                  const struct mf_imatrix_choice *choice)
-{
-    struct mf_open_options alone = { .size = sizeof(struct mf_open_options),
-                                     .shards = MF_SHARDS_ALONE };
-    char *name = mf_arena_text(&imatrix->arena, strlen(path));
-    bool is_model = false;
-
-    if (!name)
-        return imatrix->env->error.status;
-    memcpy(name, path, strlen(path));
-    if (mf_source_open_file(imatrix->env, name, &imatrix->source, NULL) !=
-        MF_OK)
-        return imatrix->env->error.status;
-    if (detect_model(imatrix, &is_model) != MF_OK)
-        return imatrix->env->error.status;
-    if (!is_model)
-        return mf_imatrix_read_legacy(imatrix, choice);
-    if (mf_model_open(imatrix->env, name, &alone, &imatrix->model) != MF_OK)
-        return imatrix->env->error.status;
-    return mf_imatrix_read_gguf(imatrix, choice);
+    return mf_imatrix_list(imatrix, choice);
 }
 
 /* Marks an error as one in this file, not in the model. */
@@ -139,7 +110,7 @@ enum mf_status mf_imatrix_open(struct mf_env *env, const char *path,
         return env->error.status;
     *imatrix = (struct mf_imatrix){ .env = env };
     mf_arena_init(&imatrix->arena, env);
-    status = open_either(imatrix, path, choice);
+    status = open_file(imatrix, path, choice);
     if (status == MF_OK && imatrix->count == 0)
         status =
             mf_decline(env, MF_REASON_IMATRIX_ENTRIES, MF_NO_OFFSET,
@@ -159,7 +130,6 @@ void mf_imatrix_close(struct mf_imatrix *imatrix)
     if (!imatrix)
         return;
     mf_model_close(imatrix->model);
-    mf_source_close(&imatrix->source);
     mf_release(imatrix->env, imatrix->entry,
                imatrix->room * sizeof(*imatrix->entry));
     mf_arena_release(&imatrix->arena);
@@ -176,26 +146,36 @@ const struct mf_imatrix_entry *mf_imatrix_find(const struct mf_imatrix *imatrix,
     return row == MF_NOT_FOUND ? NULL : &imatrix->entry[row];
 }
 
-/* Counts of matrices, from the first one on. */
-static enum mf_status read_counts(const struct mf_imatrix *imatrix,
-                                  const struct mf_imatrix_entry *entry,
-                                  uint64_t first, float *out, size_t count)
+enum mf_status mf_imatrix_sums(const struct mf_imatrix *imatrix,
+                               const struct mf_imatrix_entry *entry,
+                               uint64_t first, float *out, size_t count)
+{
+    assert(first <= entry->count && count <= entry->count - first);
+    return mf_source_read(imatrix->env, mf_imatrix_source(imatrix),
+                          entry->offset + first * sizeof(*out), out,
+                          count * sizeof(*out));
+}
+
+enum mf_status mf_imatrix_counts(const struct mf_imatrix *imatrix,
+                                 const struct mf_imatrix_entry *entry,
+                                 uint64_t first, float *out, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        out[i] = entry->calls;
+        out[i] = (float)entry->calls;
     return entry->counts == 0
                ? MF_OK
-               : mf_source_read(imatrix->env, &imatrix->source,
+               : mf_source_read(imatrix->env, mf_imatrix_source(imatrix),
                                 entry->counts + first * sizeof(*out), out,
                                 count * sizeof(*out));
 }
 
 /* Sums become means.  For a matrix that was never used, as a rare expert may
- * be, all columns have the same value. */
+ * be, all columns have the same value; in an old file the values are means
+ * then. */
 static enum mf_status divide(const struct mf_imatrix *imatrix,
                              const struct mf_imatrix_entry *entry, float *out)
 {
-    uint64_t matrices = entry->count / entry->columns;
+    uint64_t matrices = mf_imatrix_matrices(entry);
     float counts[64];
     uint64_t some = sizeof(counts) / sizeof(*counts);
 
@@ -205,12 +185,12 @@ static enum mf_status divide(const struct mf_imatrix *imatrix,
         float *row = out + matrix * entry->columns, used;
 
         if (matrix % some == 0 &&
-            read_counts(imatrix, entry, matrix, counts,
-                        (size_t)(left < some ? left : some)) != MF_OK)
+            mf_imatrix_counts(imatrix, entry, matrix, counts,
+                              (size_t)(left < some ? left : some)) != MF_OK)
             return imatrix->env->error.status;
         used = counts[matrix % some];
         for (uint64_t i = 0; i < entry->columns; i++)
-            row[i] = used > 0 ? row[i] / used : 1;
+            row[i] = used > 0 ? row[i] / used : imatrix->old ? row[i] : 1;
     }
     return MF_OK;
 }
@@ -225,8 +205,7 @@ static enum mf_status read_entry(const struct mf_imatrix *imatrix,
                           "the importance matrix has %" PRIu64
                           " numbers for tensor '%s', not %zu",
                           entry->count, mf_quote(name).text, count);
-    if (mf_source_read(imatrix->env, &imatrix->source, entry->offset, out,
-                       count * sizeof(*out)) != MF_OK ||
+    if (mf_imatrix_sums(imatrix, entry, 0, out, count) != MF_OK ||
         divide(imatrix, entry, out) != MF_OK)
         return imatrix->env->error.status;
     for (size_t i = 0; i < count; i++)

@@ -8,9 +8,10 @@
  * exact.
  *
  * Two generations of files have the same content: a small binary format of its
- * own (imatrix_legacy.c), and GGUF since 2025 (imatrix_gguf.c).  Only names and
- * offsets are kept in memory; the values of a tensor are read when it is
- * encoded.
+ * own, which has a folder among the formats, and GGUF since 2025.  Both are
+ * opened as models are; imatrix_entries.c finds the entries in their indexes.
+ * Only names and offsets are kept in memory; the values of a tensor are read
+ * when it is encoded.
  */
 #ifndef MF_LIB_IMATRIX_H
 #define MF_LIB_IMATRIX_H
@@ -23,15 +24,15 @@ struct mf_imatrix_entry {
     uint64_t offset;  /* of the values in the file, which are sums */
     uint64_t columns; /* values of one matrix, which have a count in common */
     uint64_t counts;  /* offset of these counts, a float for each matrix; 0:
-                         calls  counts for all */
-    float calls;
+                         calls counts for all */
+    int32_t calls;    /* of an old file; at most 0: the values are means */
 };
 
 struct mf_imatrix {
     struct mf_env *env;
     struct mf_arena arena;
-    struct mf_source source;
-    struct mf_model *model; /* NULL for a legacy file */
+    struct mf_model *model;
+    bool old; /* the format of before 2025 */
     struct mf_imatrix_entry *entry;
     size_t count, room;
     struct mf_names names;
@@ -63,16 +64,37 @@ enum mf_status mf_imatrix_read(const struct mf_imatrix *imatrix,
                                struct mf_str name, float *out, size_t count,
                                bool *found);
 
-/* ---- for imatrix_*.c ---- */
+/* Sums as they are in the file: count of them from number `first` on. */
+enum mf_status mf_imatrix_sums(const struct mf_imatrix *imatrix,
+                               const struct mf_imatrix_entry *entry,
+                               uint64_t first, float *out, size_t count);
+
+/* Counts of matrices, likewise; those of an old file are its calls. */
+enum mf_status mf_imatrix_counts(const struct mf_imatrix *imatrix,
+                                 const struct mf_imatrix_entry *entry,
+                                 uint64_t first, float *out, size_t count);
+
+static inline uint64_t mf_imatrix_matrices(const struct mf_imatrix_entry *entry)
+{
+    return entry->count / entry->columns;
+}
+
+/* The file itself: an input like any other. */
+static inline const struct mf_source *
+mf_imatrix_source(const struct mf_imatrix *imatrix)
+{
+    return &imatrix->model->file[0].source;
+}
+
+/* ---- for imatrix_entries.c ---- */
 
 /* Adds an entry, if it is chosen. */
 enum mf_status mf_imatrix_add(struct mf_imatrix *imatrix,
                               const struct mf_imatrix_entry *entry,
                               const struct mf_imatrix_choice *choice);
 
-enum mf_status mf_imatrix_read_legacy(struct mf_imatrix *imatrix,
-                                      const struct mf_imatrix_choice *choice);
-enum mf_status mf_imatrix_read_gguf(struct mf_imatrix *imatrix,
-                                    const struct mf_imatrix_choice *choice);
+/* All entries of the open model, and what it says about their text. */
+enum mf_status mf_imatrix_list(struct mf_imatrix *imatrix,
+                               const struct mf_imatrix_choice *choice);
 
 #endif

@@ -11,6 +11,7 @@
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
 #include "lib/io/digest.h"
+#include "lib/model/facts.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
@@ -33,6 +34,10 @@ static enum mf_status check_model(const struct quantizing *work)
 
     if (mf_model_require_complete(work->model) != MF_OK)
         return work->model->env->error.status;
+    if (mf_model_is_imatrix(work->model))
+        return mf_decline(work->model->env, MF_REASON_IMATRIX_INPUT,
+                          MF_NO_OFFSET,
+                          "this is an importance matrix and not quantized");
     if (errors > 0)
         return mf_decline(work->model->env, MF_REASON_INPUT_INVALID,
                           MF_NO_OFFSET,
@@ -213,7 +218,7 @@ static enum mf_status open_imatrix(struct quantizing *work)
     if (mf_imatrix_open(work->model->env, options->imatrix, &choice,
                         &work->imatrix) != MF_OK)
         return work->model->env->error.status;
-    work->outputs.imatrix = &work->imatrix->source;
+    work->outputs.imatrix = mf_imatrix_source(work->imatrix);
     work->outputs.weights.read = read_weights;
     work->outputs.weights.user = work;
     return work->how->resume ? digest_choice(work) : MF_OK;

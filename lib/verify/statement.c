@@ -190,7 +190,7 @@ static enum mf_status hash_files(struct statement *to)
         for (size_t i = 0; i < models[m]->file_count; i++)
             source[count++] = &models[m]->file[i].source;
     if (work->imatrix)
-        source[count++] = &work->imatrix->source;
+        source[count++] = mf_imatrix_source(work->imatrix);
     status = mf_hash_sources(work->env, source, count, MF_SHA256, to->files);
     mf_release(work->env, source, size);
     return status;
@@ -246,7 +246,7 @@ static enum mf_status check_output(const struct mf_verification *work,
         .output = &output,
         .count = 1,
         .index = MF_TARGET_NONE,
-        .imatrix = work->imatrix ? &work->imatrix->source : NULL,
+        .imatrix = work->imatrix ? mf_imatrix_source(work->imatrix) : NULL,
     };
 
     return mf_outputs_check(&outputs, work->options->replace);

@@ -147,7 +147,8 @@ static enum mf_status check_unchanged(const struct mf_verification *work)
         for (size_t i = 0; i < models[m]->file_count && status == MF_OK; i++)
             status = mf_source_unchanged(work->env, &models[m]->file[i].source);
     return status == MF_OK && work->imatrix
-               ? mf_source_unchanged(work->env, &work->imatrix->source)
+               ? mf_source_unchanged(work->env,
+                                     mf_imatrix_source(work->imatrix))
                : status;
 }
 

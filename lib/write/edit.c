@@ -289,7 +289,8 @@ static enum mf_status check(const struct edit *edit)
 
     if (!model->format->out)
         return mf_fail(edit->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "%s %s cannot be written", model->format->name,
+                       "%s%s%s cannot be written", model->format->name,
+                       *model->format->variant ? " " : "",
                        model->format->variant);
     if (!can_be_repaired(model))
         return mf_decline(edit->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,

@@ -20,6 +20,7 @@
 #include <stdio.h>
 
 #include "lib/io/path.h"
+#include "lib/model/facts.h"
 #include "lib/model/split.h"
 #include "lib/write/convert.h"
 
@@ -62,6 +63,11 @@ static enum mf_status check_model(struct mf_model *model,
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "the model is big-endian, which %s does not support",
                        format->name);
+    if (mf_model_is_imatrix(model) && format != model->format)
+        return mf_decline(model->env, MF_REASON_IMATRIX_INPUT, MF_NO_OFFSET,
+                          "this is an importance matrix and not converted to "
+                          "%s",
+                          format->name);
     if (!model->format->out)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "reading the tensors of %s %s is not supported",

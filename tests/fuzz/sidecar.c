@@ -2,7 +2,7 @@
  *
  * sidecar.c - fuzz target: any bytes as a file next to a model
  *
- * -DTARGET=config|tokenizer|tokenizer_config|template|index|imatrix says which.
+ * -DTARGET=config|tokenizer|tokenizer_config|template|index|matrix says which.
  * All but the last are put into a folder with a valid model, which is then
  * converted to GGUF, or opened by its index; an importance matrix is opened and
  * all of it read.  -DREPLAY adds a main, see replay.h.
@@ -88,7 +88,7 @@ static const char *input_name(void)
            : input_is("tokenizer_config") ? "tokenizer_config.json"
            : input_is("template")         ? "chat_template.json"
            : input_is("index")            ? "model.safetensors.index.json"
-                                          : "imatrix";
+                                          : "matrix";
 }
 
 static void remove_folder(void)
@@ -196,7 +196,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_folder();
     put_file(input_name(), data, size);
     mf_env_heap(env, &before);
-    if (input_is("imatrix")) {
+    if (input_is("matrix")) {
         read_imatrix(env);
     } else if (input_is("index")) {
         open_index(env, false);

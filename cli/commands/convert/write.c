@@ -140,6 +140,14 @@ static struct suffixes suffixes(void)
     return all;
 }
 
+/* In one of its variants. */
+static bool can_be_written(const char *name)
+{
+    struct mf_format_info format;
+
+    return formats_find(name, &format) && format.can_write;
+}
+
 /* A name such as x.zip is a mistake; without a suffix, or with one like ".1",
  * the format of IN is kept. */
 bool write_suffix_is_known(struct run *run)
@@ -151,7 +159,7 @@ bool write_suffix_is_known(struct run *run)
         strpbrk(dot, LETTERS) == NULL)
         return true;
     for (size_t i = 0; mf_format_at(i, &format); i++)
-        if (ends(path, format.suffix))
+        if (ends(path, format.suffix) && can_be_written(format.name))
             return true;
     report_usage(run,
                  "unknown suffix '%.20s' of '%.200s'; use %s or --to FORMAT",
