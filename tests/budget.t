@@ -100,6 +100,10 @@ done
 check "tensors stats" same 40 "$steps" tensors stats --threads 3 "$dir/a.gguf"
 check "diff --values" same 64 "$steps" \
     diff --values --threads 3 "$dir/a.gguf" "$dir/b.gguf"
+check "verify" same 150 "$steps" \
+    verify --threads 3 "$dir/b.gguf" --from "$dir/a.gguf"
+check "verify of another one" same 150 "$steps" \
+    verify --threads 3 "$dir/a.gguf" --from "$dir/b.gguf"
 check "validate --data" same 40 "$steps" \
     validate --data --threads 3 "$dir/a.gguf"
 check "tensors export" same 100 "$steps" \

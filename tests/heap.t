@@ -54,5 +54,7 @@ for command in detect info "tensors info" "meta list" "hash --threads 1"; do
     done
 done
 same_peak diff --threads 1 "$fixtures/good-llama.gguf" "$fixtures/good-base.gguf"
+same_peak verify --threads 1 "$fixtures/good-llama.gguf" --from \
+    "$fixtures/good-llama.gguf"
 same_peak version
 finish

@@ -161,6 +161,8 @@ each <<END
 1 hash --check bad.sums model.gguf
 0 diff model.gguf model.gguf
 1 diff --values --json model.gguf model-q8_0.gguf
+0 verify model-q8_0.gguf --from model.gguf --statement -
+1 verify --json model.gguf --from model-q8_0.gguf
 0 convert good-base.apr o.safetensors --lossy
 0 convert --names gguf $f/good-hf-llama o2.gguf
 0 convert --shard-tensors 2 $f/good-llama.gguf o3.gguf
@@ -202,6 +204,7 @@ each <<END
 3 hash $f/bad-offset-past-end.gguf
 3 hash --check nothing.sums model.gguf
 3 diff model.gguf nothing.gguf
+3 verify model.gguf --from nothing.gguf
 3 dequantize $f/bad-json-depth.safetensors no.gguf
 3 quantize --imatrix baseline model.gguf no.gguf Q4_K_M
 3 quantize model.gguf no.gguf IQ2_XXS

@@ -61,7 +61,7 @@ llama=$fixtures/good-llama.gguf
 for command in detect info "tensors info" "tensors stats" "meta list" \
     "meta get" validate "validate --data --threads 3" "hash --threads 3" \
     "hash --algo sha256 --threads 3" "hash --algo crc32" \
-    "diff $llama"; do
+    "diff $llama" "verify --threads 3 --from $dir/model.gguf"; do
     file=$llama
     case $command in
     *--threads*) file=$dir/model.gguf ;;

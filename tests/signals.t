@@ -120,7 +120,8 @@ done
 for threads in 1 3; do
     least=1
     for command in "validate --data" hash "hash --algo crc32" \
-        "tensors stats" "diff other.gguf" "diff --values other.gguf"; do
+        "tensors stats" "diff other.gguf" "diff --values other.gguf" \
+        "verify --from other.gguf"; do
         # shellcheck disable=SC2086 # words
         check "$command on $threads threads" \
             every $command --threads $threads model.gguf

@@ -54,6 +54,7 @@ all_sums() {
         "convert $dir/model.gguf $dir/out.apr --type bf16 --force -t1" \
         "quantize $dir/model.gguf $dir/out.gguf Q4_0 --report --force -t1" \
         "tensors stats $dir/model.gguf -t1" \
+        "verify $dir/out.gguf --from $dir/model.gguf -t1" \
         "diff $dir/model.gguf $dir/out.gguf --values -t1"; do
         # shellcheck disable=SC2086 # its words
         wrong=$(sums $command)
@@ -176,12 +177,12 @@ helps() {
     for command in detect info "tensors info" "tensors stats" \
         "tensors export" "meta list" "meta get" "meta set" "meta unset" \
         "meta recover" validate hash convert quantize dequantize split merge \
-        diff bench help version; do
+        diff verify bench help version; do
         # shellcheck disable=SC2086 # its words
         "$modelfile" $command --help | sed -n '/^exit codes:/,$p' |
             awk '/^  [0-9]/ { print $1 }' | tr '\n' ' ' >"$dir/codes"
         case $command in
-        validate | hash | diff | bench) expected="0 1 2 3 4 5" ;;
+        validate | hash | diff | verify | bench) expected="0 1 2 3 4 5" ;;
         help | version) expected="0 2 4 5" ;;
         *) expected="0 2 3 4 5" ;;
         esac

@@ -98,9 +98,8 @@ static enum mf_status list_source(struct mf_verification *work)
 
 /* ---- a claim ---- */
 
-/* The error as the reason of a claim, unless it is one of the system's. */
-static enum mf_status explain(struct mf_verification *work,
-                              struct mf_claim *claim)
+enum mf_status mf_claim_explain(struct mf_verification *work,
+                                struct mf_claim *claim)
 {
     const struct mf_error *error = &work->env->error;
     size_t size = strlen(error->message);
@@ -201,13 +200,13 @@ static enum mf_status set_type(struct mf_verification *work,
     tensor->type = record->type;
     if (!mf_recoding_init(work->env, isa, tensor,
                           work->draft.format->fastest_first, &recoding))
-        return explain(work, claim);
+        return mf_claim_explain(work, claim);
     if (!work->imatrix || !mf_imatrix_find(work->imatrix, tensor->name))
         return MF_OK;
     tensor->weights = tensor->name;
     return mf_mix_check_weights(&work->draft, tensor, work->imatrix) == MF_OK
                ? MF_OK
-               : explain(work, claim);
+               : mf_claim_explain(work, claim);
 }
 
 static enum mf_status make_claim(struct mf_verification *work,

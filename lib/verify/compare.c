@@ -8,9 +8,9 @@
  * name, and as an encoder did that has changed since.  Of those, the first
  * block that differs ends the attempt.
  */
+#include "lib/verify/compare.h"
+
 #include "lib/base/timings.h"
-#include "lib/verify/verify.h"
-#include "lib/write/weights.h"
 
 #define PARTS 256
 
@@ -24,186 +24,17 @@ struct way {
     bool unweighted; /* although the matrix has weights for it */
 };
 
-struct part {
-    struct mf_piece piece; /* of the source */
-    struct mf_claim *claim;
-    const struct mf_source *file; /* of the model */
-    uint64_t place;               /* of its bytes there */
-    uint64_t block;               /* number of its first block */
-    uint64_t differ, first;       /* blocks; the first of them */
-};
-
-struct comparison {
-    struct mf_verification *work;
-    struct mf_crew crew;
-    const struct mf_isa *isa;
-    struct part *part;
-    size_t count, room;
-    struct mf_weight_buffer weights;
-    float largest;       /* magnitude in a tensor with one scale */
-    bool tries;          /* one difference is enough */
-    atomic_bool refuted; /* and was found */
-};
-
-/* ---- in a thread ---- */
-
-/* Bytes of a block; of an unknown type each byte counts as one. */
-static size_t block_size(const struct mf_draft_tensor *tensor)
-{
-    return tensor->type == MF_TYPE_UNKNOWN ? 1 : mf_types[tensor->type].bytes;
-}
-
-/* ours and theirs: bytes from the part's byte `at` on, a multiple of a block.
- */
-static void compare_blocks(struct comparison *comparison, struct part *part,
-                           uint64_t at, const uint8_t *ours,
-                           const uint8_t *theirs, size_t size)
-{
-    size_t block = block_size(part->piece.tensor);
-
-    if (memcmp(ours, theirs, size) == 0)
-        return;
-    atomic_store(&comparison->refuted, true);
-    for (size_t i = 0; i < size; i += block) {
-        size_t some = size - i < block ? size - i : block;
-
-        if (memcmp(ours + i, theirs + i, some) == 0)
-            continue;
-        if (part->differ++ == 0)
-            part->first = part->block + (at + i) / block;
-    }
-}
-
-static enum mf_status read_model(struct mf_worker *worker,
-                                 const struct part *part, uint64_t at,
-                                 uint8_t *into, size_t size)
-{
-    return mf_source_read(&worker->env, part->file, part->place + at, into,
-                          size) == MF_OK
-               ? MF_OK
-               : worker->env.error.status;
-}
-
-/* Further attempts are no part of the work that is reported. */
-static void report_done(struct mf_worker *worker,
-                        const struct comparison *comparison, uint64_t bytes)
-{
-    mf_worker_done(worker, comparison->tries ? 0 : bytes);
-}
-
-/* Nothing more is to be found out. */
-static bool is_decided(const struct comparison *comparison)
-{
-    return comparison->tries && atomic_load(&comparison->refuted);
-}
-
-static enum mf_status compare_copied(struct mf_worker *worker,
-                                     struct comparison *comparison,
-                                     struct part *part)
-{
-    size_t block = block_size(part->piece.tensor);
-    size_t half = worker->buffer_size / 2 / block * block, some;
-    uint8_t *theirs = worker->buffer + worker->buffer_size / 2;
-
-    for (uint64_t done = 0; done < part->piece.size; done += some) {
-        some = mf_next_part(&worker->env, part->piece.size - done, half);
-        if (some == 0 ||
-            mf_piece_read(worker, &part->piece, part->piece.at + done,
-                          worker->buffer, some) != MF_OK ||
-            read_model(worker, part, done, theirs, some) != MF_OK)
-            return worker->env.error.status;
-        compare_blocks(comparison, part, done, worker->buffer, theirs, some);
-        report_done(worker, comparison, some);
-    }
-    return MF_OK;
-}
-
-/* Rows for which a buffer has room, with the model's bytes after all else. */
-static size_t rows_in(const struct mf_recoding *recoding, size_t buffer_size)
-{
-    size_t each =
-        recoding->in + recoding->columns * sizeof(float) + recoding->out;
-
-    uint64_t rows = (uint64_t)mf_recoding_rows(recoding, buffer_size) * each /
-                    (each + recoding->out);
-
-    return rows > 0 ? (size_t)rows : 1; /* buffers have room for one */
-}
-
-/* ours: rows of the source, encoded. */
-static enum mf_status compare_rows(struct mf_worker *worker,
-                                   struct comparison *comparison,
-                                   struct part *part, uint64_t done,
-                                   size_t rows, const uint8_t *ours)
-{
-    const struct mf_recoding *recoding = &part->piece.recoding;
-    uint64_t first = part->piece.at / recoding->in + done;
-    size_t numbers = mf_recoding_numbers(recoding, first, rows);
-    size_t size = (size_t)mf_numbers_size(recoding->to, numbers);
-    uint8_t *theirs = worker->buffer + worker->buffer_size - size;
-
-    if (read_model(worker, part, done * recoding->out, theirs, size) != MF_OK)
-        return worker->env.error.status;
-    compare_blocks(comparison, part, done * recoding->out, ours, theirs, size);
-    report_done(worker, comparison, mf_numbers_size(recoding->from, numbers));
-    return MF_OK;
-}
-
-static enum mf_status compare_encoded(struct mf_worker *worker,
-                                      struct comparison *comparison,
-                                      struct part *part)
-{
-    struct mf_piece *piece = &part->piece;
-    const struct mf_recoding *recoding = &piece->recoding;
-    size_t most = rows_in(recoding, worker->buffer_size), some;
-    uint64_t first = piece->at / recoding->in;
-    uint64_t count = mf_recoding_count(recoding, piece->size);
-
-    for (uint64_t done = 0; done < count && !is_decided(comparison);
-         done += some) {
-        some = mf_next_part(&worker->env, count - done, most);
-        if (some == 0 ||
-            mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
-            return worker->env.error.status;
-        if (piece->measured) {
-            piece->largest =
-                mf_recode_largest(&worker->env, recoding, worker->buffer, some,
-                                  first + done, piece->largest);
-            continue;
-        }
-        if (compare_rows(worker, comparison, part, done, some,
-                         mf_recode(&worker->env, recoding, worker->buffer, some,
-                                   first + done, NULL)) != MF_OK)
-            return worker->env.error.status;
-    }
-    return MF_OK;
-}
-
-static enum mf_status compare_part(struct mf_worker *worker, void *context,
-                                   size_t task)
-{
-    struct comparison *comparison = context;
-    struct part *part = &comparison->part[task];
-
-    if (is_decided(comparison))
-        return MF_OK;
-    mf_worker_at(worker, mf_claim_record(comparison->work, part->claim)->name);
-    return part->piece.recoding.decode
-               ? compare_encoded(worker, comparison, part)
-               : compare_copied(worker, comparison, part);
-}
-
 /* ---- parts ---- */
 
-static enum mf_status run(struct comparison *comparison)
+static enum mf_status run(struct mf_comparison *comparison)
 {
     size_t count = comparison->count;
-    enum mf_status status =
-        mf_crew_run(&comparison->crew, compare_part, comparison, count);
+    enum mf_status status = mf_crew_run(
+        &comparison->crew, mf_verify_compare_part, comparison, count);
 
     comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++) {
-        const struct part *part = &comparison->part[i];
+        const struct mf_verify_part *part = &comparison->part[i];
         struct mf_claim *claim = part->claim;
 
         if (part->piece.measured)
@@ -212,16 +43,18 @@ static enum mf_status run(struct comparison *comparison)
         if (part->differ > 0 && claim->differ == 0)
             claim->first = part->first;
         claim->differ += part->differ;
+        claim->refused |= part->refused;
     }
     return status;
 }
 
 /* Cuts all of part's piece into parts. */
-static enum mf_status add_parts(struct comparison *comparison, struct part part)
+static enum mf_status add_parts(struct mf_comparison *comparison,
+                                struct mf_verify_part part)
 {
     struct mf_piece *piece = &part.piece;
     const struct mf_recoding *recoding = &piece->recoding;
-    size_t block = block_size(piece->tensor);
+    size_t block = mf_verify_block(piece->tensor);
     uint64_t in = recoding->decode ? recoding->in : block;
     uint64_t out = recoding->decode ? recoding->out : block;
     uint64_t most = recoding->decode ? ENCODED : COPIED;
@@ -244,7 +77,7 @@ static enum mf_status add_parts(struct comparison *comparison, struct part part)
 
 /* ---- a tensor ---- */
 
-static enum mf_status load_weights(struct comparison *comparison,
+static enum mf_status load_weights(struct mf_comparison *comparison,
                                    struct mf_piece *piece)
 {
     const struct mf_weights *from = &comparison->work->weights;
@@ -263,11 +96,11 @@ static enum mf_status load_weights(struct comparison *comparison,
 
 /* Of a tensor with one scale, which comes first and depends on the largest
  * number of all. */
-static enum mf_status compare_scale(struct comparison *comparison,
-                                    struct part *part)
+static enum mf_status compare_scale(struct mf_comparison *comparison,
+                                    struct mf_verify_part *part)
 {
     struct mf_env *env = comparison->crew.env;
-    struct part measured = *part;
+    struct mf_verify_part measured = *part;
     float scale = 1;
     uint8_t theirs[sizeof(scale)];
 
@@ -288,7 +121,7 @@ static enum mf_status compare_scale(struct comparison *comparison,
 }
 
 /* How the source's tensor is encoded; false after mf_fail. */
-static bool begin_encoding(struct comparison *comparison,
+static bool begin_encoding(struct mf_comparison *comparison,
                            struct mf_piece *piece)
 {
     struct mf_env *env = comparison->crew.env;
@@ -308,19 +141,21 @@ static bool begin_encoding(struct comparison *comparison,
     return false;
 }
 
-static enum mf_status compare_tensor(struct comparison *comparison,
+static enum mf_status compare_tensor(struct mf_comparison *comparison,
                                      struct mf_claim *claim, struct way way)
 {
     const struct mf_verification *work = comparison->work;
     const struct mf_record *record = mf_claim_record(work, claim);
-    struct part part = { .piece = mf_claim_piece(work, claim),
-                         .claim = claim,
-                         .file = &work->model->file[record->shard].source,
-                         .place = record->offset };
+    struct mf_verify_part part = { .piece = mf_claim_piece(work, claim),
+                                   .claim = claim,
+                                   .file =
+                                       &work->model->file[record->shard].source,
+                                   .place = record->offset };
     const struct mf_draft_tensor *tensor = part.piece.tensor;
 
     claim->differ = 0;
     claim->head_differs = false;
+    claim->refused = false;
     if (record->size == 0 && part.piece.span.size == 0)
         return MF_OK;
     if (tensor->from == tensor->type)
@@ -336,12 +171,12 @@ static enum mf_status compare_tensor(struct comparison *comparison,
 
 static bool differs(const struct mf_claim *claim)
 {
-    return claim->differ > 0 || claim->head_differs;
+    return claim->differ > 0 || claim->head_differs || claim->refused;
 }
 
 /* ---- all of them ---- */
 
-static enum mf_status compare_all(struct comparison *comparison)
+static enum mf_status compare_all(struct mf_comparison *comparison)
 {
     struct mf_verification *work = comparison->work;
     enum mf_status status = MF_OK;
@@ -354,7 +189,7 @@ static enum mf_status compare_all(struct comparison *comparison)
 }
 
 /* Whether it is what that way makes; else it keeps its first difference. */
-static enum mf_status attempt(struct comparison *comparison,
+static enum mf_status attempt(struct mf_comparison *comparison,
                               struct mf_claim *claim, struct way way,
                               bool *found)
 {
@@ -372,7 +207,20 @@ static enum mf_status attempt(struct comparison *comparison,
     return MF_OK;
 }
 
-static enum mf_status judge(struct comparison *comparison,
+/* Encodes the tensor again, up to the row that has no encoding. */
+static enum mf_status explain(struct mf_comparison *comparison,
+                              struct mf_claim *claim)
+{
+    comparison->explains = true;
+    if (compare_tensor(comparison, claim, (struct way){ 0 }) == MF_OK)
+        run(comparison);
+    comparison->explains = false;
+    comparison->count = 0;
+    claim->verdict = MF_VERDICT_NOT_DERIVABLE;
+    return mf_claim_explain(comparison->work, claim);
+}
+
+static enum mf_status judge(struct mf_comparison *comparison,
                             struct mf_claim *claim)
 {
     struct mf_verification *work = comparison->work;
@@ -393,11 +241,13 @@ static enum mf_status judge(struct comparison *comparison,
         claim->verdict = MF_VERDICT_SAME;
         return MF_OK;
     }
-    return mf_verify_measure(work, &comparison->crew, comparison->isa, claim);
+    return claim->refused ? explain(comparison, claim)
+                          : mf_verify_measure(work, &comparison->crew,
+                                              comparison->isa, claim);
 }
 
 /* All that is read at first, and the buffer that a row needs. */
-static enum mf_status measure_work(struct comparison *comparison,
+static enum mf_status measure_work(struct mf_comparison *comparison,
                                    uint64_t *work_size, size_t *least)
 {
     const struct mf_verification *work = comparison->work;
@@ -425,7 +275,7 @@ static enum mf_status measure_work(struct comparison *comparison,
     return MF_OK;
 }
 
-static enum mf_status prepare(struct comparison *comparison)
+static enum mf_status prepare(struct mf_comparison *comparison)
 {
     struct mf_env *env = comparison->work->env;
     uint64_t size;
@@ -442,7 +292,7 @@ static enum mf_status prepare(struct comparison *comparison)
 
 enum mf_status mf_verify_compare(struct mf_verification *work)
 {
-    struct comparison comparison = { .work = work };
+    struct mf_comparison comparison = { .work = work };
     struct mf_timed timed = mf_timed_begin(work->env, MF_PHASE_REST);
     enum mf_status status = prepare(&comparison);
 

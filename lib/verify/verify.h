@@ -12,6 +12,7 @@
  *     verify     the public function
  *     claims     which tensor of the source each tensor should come from
  *     compare    encodes the source and compares, on all threads
+ *     part       one thread's part of that
  *     apart      how far numbers of a tensor that differs are from the source's
  *     keys       the metadata
  *     statement  an in-toto statement about all of it
@@ -41,6 +42,7 @@ struct mf_claim {
     const char *version; /* of the encoder, if it is not today's; else NULL */
     bool weighted;       /* encoded with importance weights */
     bool head_differs;   /* the one scale of the whole tensor */
+    bool refused;        /* a row of the source has no encoding */
     uint64_t differ;     /* blocks */
     uint64_t first;      /* of them */
     struct mf_apart *apart; /* NULL: not measured */
@@ -72,6 +74,11 @@ struct mf_verification {
 /* Fills in draft and claims; fails where the models cannot be compared at
  * all. */
 enum mf_status mf_verify_claims(struct mf_verification *work);
+
+/* Makes the env's error, if there is one, the reason why a claim does not hold.
+ * Fails if the error says nothing about the tensor, as that of a read does. */
+enum mf_status mf_claim_explain(struct mf_verification *work,
+                                struct mf_claim *claim);
 
 /* The next tensor of the draft, from number *at on, that the model lacks; NULL:
  * no more. */
