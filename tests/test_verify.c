@@ -93,15 +93,17 @@ static int setup(void **state)
     return 0;
 }
 
-/* The source in that type; false where it cannot be encoded. */
+/* The source in that type, which a pattern names: as TYPE, some names are those
+ * of mixes.  False where it cannot be encoded. */
 static bool make_quant(const char *type, bool weighted)
 {
     struct mf_env *env = mf_env_new(NULL);
     struct mf_model *model = NULL;
     struct mf_quantize_options options = {
         .size = sizeof(options),
-        .type = type,
-        .pure = true,
+        .type = "q8_0",
+        .tensor_types = &(struct mf_tensor_type){ "blk", type },
+        .tensor_type_count = 1,
         .imatrix = weighted ? matrix_path : NULL,
     };
     struct mf_convert_options how = { .size = sizeof(how), .replace = true };
@@ -122,6 +124,7 @@ struct answer {
     size_t named; /* tensors that differ */
     struct mf_verified_tensor tensor;
     struct mf_value_errors errors;
+    char reason[320]; /* why the last one cannot be derived */
 };
 
 static void named(void *user, const struct mf_verified_tensor *tensor)
@@ -129,6 +132,8 @@ static void named(void *user, const struct mf_verified_tensor *tensor)
     struct answer *answer = user;
 
     assert_non_null(mf_verdict_name(tensor->verdict));
+    if (tensor->reason)
+        snprintf(answer->reason, sizeof(answer->reason), "%s", tensor->reason);
     if (tensor->verdict != MF_VERDICT_DIFFERS)
         return;
     answer->named++;
@@ -175,13 +180,13 @@ struct place {
     uint64_t offset, size; /* of a tensor's data */
 };
 
-static struct place place_of(size_t tensor)
+static struct place place_in(const char *path, size_t tensor)
 {
     struct mf_env *env = mf_env_new(NULL);
     struct mf_model *model = NULL;
     struct mf_tensor found;
 
-    assert_int_equal(mf_model_open(env, quant_path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
     assert_true(mf_tensor_find(model, tensors[tensor].name,
                                strlen(tensors[tensor].name), &found, NULL));
     mf_model_close(model);
@@ -221,7 +226,7 @@ static bool flip_type(const struct mf_type_info *type, bool weighted)
 
     if (!mf_type_in(type->name, "gguf") || !make_quant(type->name, weighted))
         return false;
-    place = place_of(1);
+    place = place_in(quant_path, 1);
     bytes = load(quant_path, &size);
     assert_true(verify(bytes, size, matrix, 1).result.follows);
     flip_block(bytes, size, place, 0, type, matrix);
@@ -253,7 +258,7 @@ static void threads_change_nothing(void **state)
     (void)state;
     assert_true(make_quant("q4_k", false));
     bytes = load(quant_path, &size);
-    bytes[place_of(1).offset + 300] ^= 64;
+    bytes[place_in(quant_path, 1).offset + 300] ^= 64;
     one = verify(bytes, size, NULL, 1);
     assert_int_equal(one.named, 1);
     for (unsigned threads = 2; threads < 8; threads++) {
@@ -282,6 +287,42 @@ static void weights_matter(void **state)
     assert_true(make_quant("q4_k", false));
     bytes = load(quant_path, &size);
     assert_true(verify(bytes, size, matrix_path, 1).result.follows);
+    free(bytes);
+}
+
+/* Of the two matrices one has a row that cannot be encoded: only that one
+ * cannot be derived. */
+static void a_row_without_an_encoding_fails_its_tensor(void **state)
+{
+    const uint32_t huge = 0x7e000000; /* 4e37 */
+    uint64_t place = place_in(source_path, 1).offset;
+    uint8_t *bytes, *source, saved[sizeof(huge)];
+    struct answer answer;
+    size_t size, source_size;
+
+    (void)state;
+    assert_true(make_quant("iq2_xs", true));
+    bytes = load(quant_path, &size);
+    answer = verify(bytes, size, NULL, 2);
+    assert_int_equal(answer.status, MF_OK);
+    assert_int_equal(answer.result.tensors[MF_VERDICT_NOT_DERIVABLE], 2);
+    assert_non_null(strstr(answer.reason, "without an importance matrix"));
+
+    source = load(source_path, &source_size);
+    place += 3 * COLUMNS * sizeof(float) + 100;
+    memcpy(saved, source + place, sizeof(huge));
+    memcpy(source + place, &huge, sizeof(huge));
+    save(source_path, source, source_size);
+    for (unsigned threads = 1; threads < 4; threads++) {
+        answer = verify(bytes, size, matrix_path, threads);
+        assert_int_equal(answer.status, MF_OK);
+        assert_int_equal(answer.result.tensors[MF_VERDICT_SAME], 2);
+        assert_int_equal(answer.result.tensors[MF_VERDICT_NOT_DERIVABLE], 1);
+        assert_non_null(strstr(answer.reason, "row 3 cannot be encoded"));
+    }
+    memcpy(source + place, saved, sizeof(huge));
+    save(source_path, source, source_size);
+    free(source);
     free(bytes);
 }
 
@@ -318,7 +359,7 @@ static void refused_memory_does_no_harm(void **state)
     (void)state;
     assert_true(make_quant("q4_k", true));
     bytes = load(quant_path, &size);
-    bytes[place_of(1).offset + 300] ^= 64;
+    bytes[place_in(quant_path, 1).offset + 300] ^= 64;
     refuse(bytes, size, false);
     refuse(bytes, size, true);
     free(bytes);
@@ -332,7 +373,7 @@ static void any_byte_may_be_wrong(void **state)
 
     (void)state;
     assert_true(make_quant("q8_0", false));
-    header = (size_t)place_of(0).offset + 64;
+    header = (size_t)place_in(quant_path, 0).offset + 64;
     bytes = load(quant_path, &size);
     for (size_t i = 0; i < header; i++) {
         const uint8_t was = bytes[i];
@@ -379,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_is_found_in_every_type),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(weights_matter),
+        cmocka_unit_test(a_row_without_an_encoding_fails_its_tensor),
         cmocka_unit_test(refused_memory_does_no_harm),
         cmocka_unit_test(any_byte_may_be_wrong),
         cmocka_unit_test(a_model_follows_from_itself),

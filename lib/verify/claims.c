@@ -43,8 +43,7 @@ static struct mf_str name_of(const struct mf_record *record)
     return (struct mf_str){ record->name, record->name_size };
 }
 
-/* Whose names these are: those of llama.cpp begin with a block's, or have a
- * known embedding. */
+/* Whose names these are. */
 static bool is_named_for_gguf(const struct mf_index *index)
 {
     uint64_t block;
@@ -56,21 +55,28 @@ static bool is_named_for_gguf(const struct mf_index *index)
     return false;
 }
 
+static bool is_named_for_hf(const struct mf_index *index)
+{
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (mf_str_begins(name_of(&index->tensor[i]), "model.") ||
+            mf_str_is(name_of(&index->tensor[i]), "lm_head.weight"))
+            return true;
+    return false;
+}
+
 static enum mf_naming naming_of(const struct mf_verification *work)
 {
     const struct mf_index *model = &work->model->index;
     const struct mf_index *source = &work->source->index;
-    bool for_gguf = is_named_for_gguf(model);
-    enum mf_naming naming = work->model->format->naming;
 
     for (size_t i = 0; i < model->tensor_count; i++)
         if (mf_names_find(&source->tensor_names, name_of(&model->tensor[i])) !=
             MF_NOT_FOUND)
             return MF_NAMING_KEEP;
-    if (for_gguf == is_named_for_gguf(source))
-        return MF_NAMING_KEEP;
-    return for_gguf ? MF_NAMING_GGUF
-                    : (naming == MF_NAMING_HF ? naming : MF_NAMING_KEEP);
+    if (is_named_for_gguf(model) && is_named_for_hf(source))
+        return MF_NAMING_GGUF;
+    return is_named_for_hf(model) && is_named_for_gguf(source) ? MF_NAMING_HF
+                                                               : MF_NAMING_KEEP;
 }
 
 static enum mf_status list_source(struct mf_verification *work)

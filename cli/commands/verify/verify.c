@@ -40,7 +40,10 @@ static void advise(struct verify *verify)
     if (options.imatrix && verify->weighted == 0)
         report_remark(verify->run, verify->path,
                       "the importance matrix was not used for any tensor");
-    if (options.imatrix || verify->result.tensors[MF_VERDICT_DIFFERS] == 0 ||
+    if (options.imatrix ||
+        verify->result.tensors[MF_VERDICT_DIFFERS] +
+                verify->result.tensors[MF_VERDICT_NOT_DERIVABLE] ==
+            0 ||
         !mf_meta_find(verify->model, key, strlen(key), &meta, NULL))
         return;
     report_remark(verify->run, verify->path,
