@@ -5,9 +5,11 @@
  * Loops over all types that can be encoded, so a new codec is tested before its
  * author writes a test.
  */
+#include "lib/codec/codecs.h"
+#include "lib/codec/grid_maps.h"
 #include "tests/mix.h"
 
-#define COLUMNS 512
+#define COLUMNS ((size_t)512)
 
 /* A matrix, several in one tensor, and a vector that stays f32. */
 static const struct {
@@ -61,6 +63,11 @@ static void make_source(const char *path)
     mf_env_free(env);
 }
 
+static float weight_of(uint64_t column)
+{
+    return 1 + (float)(column * 37 % 101);
+}
+
 /* Weights that are not all alike, for both matrices. */
 static void make_matrix(const char *path)
 {
@@ -73,7 +80,7 @@ static void make_matrix(const char *path)
         write_number(file, 1);
         write_number(file, (uint32_t)count);
         for (uint64_t k = 0; k < count; k++) {
-            float value = 1 + (float)(k * 37 % 101);
+            float value = weight_of(k);
 
             assert_int_equal(fwrite(&value, sizeof(value), 1, file), 1);
         }
@@ -125,6 +132,7 @@ struct answer {
     struct mf_verified_tensor tensor;
     struct mf_value_errors errors;
     char reason[320]; /* why the last one cannot be derived */
+    char version[64]; /* that made the last one */
 };
 
 static void named(void *user, const struct mf_verified_tensor *tensor)
@@ -134,6 +142,9 @@ static void named(void *user, const struct mf_verified_tensor *tensor)
     assert_non_null(mf_verdict_name(tensor->verdict));
     if (tensor->reason)
         snprintf(answer->reason, sizeof(answer->reason), "%s", tensor->reason);
+    if (tensor->version)
+        snprintf(answer->version, sizeof(answer->version), "%s",
+                 tensor->version);
     if (tensor->verdict != MF_VERDICT_DIFFERS)
         return;
     answer->named++;
@@ -290,6 +301,82 @@ static void weights_matter(void **state)
     free(bytes);
 }
 
+/* A row that another version's encoder encodes in another way, with the first
+ * weights of make_matrix; what that gives. */
+static void find_older(enum mf_type type, float *row, uint8_t *blocks)
+{
+    struct mf_env *env = mf_env_new(NULL);
+    const struct mf_codec *today = mf_codec_of(mf_isas, type);
+    const struct mf_codec *older = mf_codec_older(mf_isas, type);
+    size_t size = COLUMNS / mf_types[type].block * mf_types[type].bytes;
+    const struct mf_grid_map *map;
+    float weights[COLUMNS];
+    uint8_t now[COLUMNS];
+
+    assert_non_null(older);
+    map = mf_grid_map_of(env, older->grid);
+    assert_non_null(map);
+    for (uint64_t i = 0; i < COLUMNS; i++)
+        weights[i] = weight_of(i);
+    for (uint64_t seed = 0;; seed++) {
+        assert_true(seed < 10000);
+        make_numbers(NULL, 7, seed * 31, row, COLUMNS * sizeof(*row));
+        assert_true(today->encode_on_grid(map, row, weights, now, COLUMNS));
+        assert_true(older->encode_on_grid(map, row, weights, blocks, COLUMNS));
+        if (memcmp(now, blocks, size) != 0)
+            break;
+    }
+    mf_env_free(env);
+}
+
+/* The file of the second tensor's first row, and of that row as it was encoded
+ * once. */
+static void check_older(const char *name, const uint8_t *blocks, size_t row)
+{
+    struct place place;
+    struct answer answer;
+    uint8_t *bytes;
+    size_t size;
+
+    assert_true(make_quant(name, true));
+    place = place_in(quant_path, 1);
+    bytes = load(quant_path, &size);
+    assert_true(verify(bytes, size, matrix_path, 1).result.follows);
+    memcpy(bytes + place.offset, blocks, row);
+    for (unsigned threads = 1; threads < 4; threads++) {
+        answer = verify(bytes, size, matrix_path, threads);
+        assert_int_equal(answer.status, MF_OK);
+        assert_int_equal(answer.result.tensors[MF_VERDICT_SAME], 2);
+        assert_int_equal(answer.result.tensors[MF_VERDICT_OTHER_VERSION], 1);
+        assert_true(answer.result.follows);
+        assert_string_equal(answer.version, "ggml before 0.25.1");
+    }
+    bytes[place.offset + place.size - 1] ^= 1;
+    answer = verify(bytes, size, matrix_path, 1);
+    assert_int_equal(answer.named, 1);
+    assert_false(answer.result.follows);
+    free(bytes);
+}
+
+static void an_older_encoder_is_recognized(void **state)
+{
+    uint8_t *source, *were, blocks[COLUMNS];
+    float row[COLUMNS];
+    size_t size;
+    uint64_t place = place_in(source_path, 1).offset;
+
+    (void)state;
+    source = load(source_path, &size);
+    were = load(source_path, &size);
+    find_older(MF_TYPE_IQ1_M, row, blocks);
+    memcpy(source + place, row, sizeof(row));
+    save(source_path, source, size);
+    check_older("iq1_m", blocks, 2 * mf_types[MF_TYPE_IQ1_M].bytes);
+    save(source_path, were, size);
+    free(source);
+    free(were);
+}
+
 /* Of the two matrices one has a row that cannot be encoded: only that one
  * cannot be derived. */
 static void a_row_without_an_encoding_fails_its_tensor(void **state)
@@ -420,6 +507,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_is_found_in_every_type),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(weights_matter),
+        cmocka_unit_test(an_older_encoder_is_recognized),
         cmocka_unit_test(a_row_without_an_encoding_fails_its_tensor),
         cmocka_unit_test(refused_memory_does_no_harm),
         cmocka_unit_test(any_byte_may_be_wrong),

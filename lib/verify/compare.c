@@ -21,7 +21,18 @@
 
 /* How a tensor may have been encoded. */
 struct way {
-    bool unweighted; /* although the matrix has weights for it */
+    bool unweighted;     /* although the matrix has weights for it */
+    bool older;          /* by another version's encoder: */
+    const char *version; /* which; NULL: today's */
+};
+
+#define OLDER .older = true, .version = "ggml before 0.25.1"
+
+/* Those that are tried, in this order, if the usual one was not it. */
+static const struct way ways[] = {
+    { .unweighted = true },
+    { OLDER },
+    { OLDER, .unweighted = true },
 };
 
 /* ---- parts ---- */
@@ -160,8 +171,12 @@ static enum mf_status compare_tensor(struct mf_comparison *comparison,
         return MF_OK;
     if (tensor->from == tensor->type)
         return add_parts(comparison, part);
-    if (!begin_encoding(comparison, &part.piece) ||
-        (!way.unweighted && load_weights(comparison, &part.piece) != MF_OK) ||
+    if (!begin_encoding(comparison, &part.piece))
+        return work->env->error.status;
+    if (way.older)
+        part.piece.recoding.encode =
+            mf_codec_older(comparison->isa, (enum mf_type)tensor->type);
+    if ((!way.unweighted && load_weights(comparison, &part.piece) != MF_OK) ||
         (part.piece.recoding.head > 0 &&
          compare_scale(comparison, &part) != MF_OK))
         return work->env->error.status;
@@ -207,6 +222,30 @@ static enum mf_status attempt(struct mf_comparison *comparison,
     return MF_OK;
 }
 
+static enum mf_status try_ways(struct mf_comparison *comparison,
+                               struct mf_claim *claim, bool *found)
+{
+    enum mf_type type = (enum mf_type)claim->from->type;
+    bool weighted = claim->weighted;
+    bool changed = claim->from->from != claim->from->type &&
+                   mf_codec_older(comparison->isa, type) != NULL;
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways) && !*found; i++) {
+        const struct way *way = &ways[i];
+
+        if ((way->unweighted && !weighted) || (way->older && !changed))
+            continue;
+        if (attempt(comparison, claim, *way, found) != MF_OK)
+            return comparison->crew.env->error.status;
+        if (!*found)
+            continue;
+        claim->version = way->version;
+        claim->verdict =
+            way->older ? MF_VERDICT_OTHER_VERSION : MF_VERDICT_SAME;
+    }
+    return MF_OK;
+}
+
 /* Encodes the tensor again, up to the row that has no encoding. */
 static enum mf_status explain(struct mf_comparison *comparison,
                               struct mf_claim *claim)
@@ -233,14 +272,10 @@ static enum mf_status judge(struct mf_comparison *comparison,
     claim->verdict = differs(claim) ? MF_VERDICT_DIFFERS : MF_VERDICT_SAME;
     if (claim->verdict == MF_VERDICT_SAME)
         return MF_OK;
-    if (claim->weighted &&
-        attempt(comparison, claim, (struct way){ .unweighted = true },
-                &found) != MF_OK)
+    if (try_ways(comparison, claim, &found) != MF_OK)
         return work->env->error.status;
-    if (found) {
-        claim->verdict = MF_VERDICT_SAME;
+    if (found)
         return MF_OK;
-    }
     return claim->refused ? explain(comparison, claim)
                           : mf_verify_measure(work, &comparison->crew,
                                               comparison->isa, claim);
