@@ -16,7 +16,8 @@
 
 /* Trial i spreads codes as if the largest were top + first + i * step. */
 struct mf_affine_trials {
-    float top; /* the largest code */
+    size_t size; /* elements of a block */
+    float top;   /* the largest code */
     float first, step;
     int count;
     bool absolute; /* errors are summed as they are, not squared */
@@ -25,21 +26,28 @@ struct mf_affine_trials {
 /* What is found.  No minimum is above 0.  Codes are those of
  * code_scale * (x - code_minimum), not quite those of scale and minimum. */
 struct mf_affine {
-    struct mf_row scale, minimum, code_scale, code_minimum, error;
-};
-
-/* A block in each lane, and what its trials share. */
-struct mf_affine_block {
-    size_t size;
-    const struct mf_row *x, *weight;
-    struct mf_row min, max, sum_w, sum_x;
+    mf_floats scale, minimum, code_scale, code_minimum, error;
 };
 
 /* What one trial comes to. */
 struct mf_affine_trial {
+    mf_floats code_scale, sum_l, sum_l2, sum_xl;
+};
+
+/* A block in each lane, and what its trials share. */
+struct mf_affine_side {
+    mf_floats min, max, sum_w, sum_x;
+    struct mf_affine_trial trial;
+    struct mf_affine best;
+};
+
+/* Blocks and the codes of a trial.  They lie so that row i of one is as far
+ * from a multiple of 4096 bytes as row i of the others: a processor that
+ * compares only the lower bits of addresses would take what is loaded for what
+ * was just stored, and wait. */
+struct mf_affine_rows {
+    struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
     struct mf_row code[MF_AFFINE_SIZE];
-    struct mf_row code_scale, sum_l, sum_l2, sum_xl;
-    struct mf_row scale, minimum, error;
 };
 
 static inline mf_floats mf_affine_error(const struct mf_affine_trials *trials,
@@ -49,171 +57,204 @@ static inline mf_floats mf_affine_error(const struct mf_affine_trials *trials,
                             : difference * difference;
 }
 
-static inline mf_floats mf_affine_code(const struct mf_affine_trials *trials,
-                                       mf_floats round)
+/* What a trial's numbers, scaled, have to be kept from before and after they
+ * are rounded. */
+enum mf_affine_range {
+    MF_AFFINE_INSIDE, /* nothing */
+    MF_AFFINE_BELOW,  /* codes below 0 */
+    MF_AFFINE_AROUND, /* and codes above the largest */
+    MF_AFFINE_FAR     /* and numbers that mf_lanes_whole cannot round */
+};
+
+static inline mf_floats mf_affine_code(mf_floats y, float top,
+                                       enum mf_affine_range range)
 {
-    return mf_lanes_clamp_round(round, 0.0f, trials->top);
+    if (range == MF_AFFINE_FAR)
+        return mf_lanes_clamp_round(mf_lanes_round_any(y), 0.0f, top);
+    y = mf_lanes_whole(y);
+    if (range != MF_AFFINE_INSIDE)
+        y = mf_lanes_not_below_0(y);
+    return range == MF_AFFINE_AROUND ? mf_lanes_not_above(y, top) : y;
 }
 
-/* Whether x, scaled, is in the range of mf_lanes_round.  What rises with x does
- * so when rounded, and so the least and the largest tell.  It is not where a
- * trial made a minimum of nearly all that a block has in common. */
-static inline bool mf_affine_near(const struct mf_affine_block *block,
-                                  const struct mf_row *code_scale,
-                                  const struct mf_row *minimum)
+static inline void mf_affine_codes(size_t size, float top,
+                                   enum mf_affine_range range,
+                                   struct mf_affine_rows *rows, int s,
+                                   struct mf_affine_side *side)
 {
-    const mf_floats most = mf_lanes_all(MF_NEAR);
-    bool near = true;
+    mf_floats l1 = { 0 }, l2 = { 0 }, xl = { 0 };
+    mf_floats scale = side->trial.code_scale, minimum = side->best.minimum;
 
-    for (int s = 0; s < MF_SIDES; s++) {
-        mf_floats low = block->min.side[s] - minimum->side[s];
-        mf_floats high = block->max.side[s] - minimum->side[s];
+    for (size_t i = 0; i < size; i++) {
+        mf_floats x = rows->x[i].side[s];
+        mf_floats l = mf_affine_code(scale * (x - minimum), top, range);
+        mf_floats wl = rows->weight[i].side[s] * l;
 
-        low = mf_lanes_abs(code_scale->side[s] * low);
-        high = mf_lanes_abs(code_scale->side[s] * high);
-        near &= mf_ints_every((low < most) & (high < most));
+        rows->code[i].side[s] = l;
+        l1 += wl;
+        l2 += wl * l;
+        xl += wl * x;
     }
-    return near;
+    side->trial.sum_l = l1;
+    side->trial.sum_l2 = l2;
+    side->trial.sum_xl = xl;
 }
 
-static inline void mf_affine_codes(const struct mf_affine_trials *trials,
-                                   const struct mf_affine_block *block,
-                                   const struct mf_row *minimum, bool near,
-                                   struct mf_affine_trial *trial)
+/* Next to never called, and apart so that the compiler does not mix it with
+ * the above. */
+static __attribute__((noinline)) void
+mf_affine_far_codes(size_t size, float top, struct mf_affine_rows *rows, int s,
+                    struct mf_affine_side *side)
 {
-    struct mf_row l1 = { { { 0 } } }, l2 = { { { 0 } } }, xl = { { { 0 } } };
-
-    for (size_t i = 0; i < block->size; i++)
-        for (int s = 0; s < MF_SIDES; s++) {
-            mf_floats x = block->x[i].side[s];
-            mf_floats y = trial->code_scale.side[s] * (x - minimum->side[s]);
-            mf_floats l = mf_affine_code(trials, near ? mf_lanes_round(y)
-                                                      : mf_lanes_round_any(y));
-            mf_floats wl = block->weight[i].side[s] * l;
-
-            trial->code[i].side[s] = l;
-            l1.side[s] += wl;
-            l2.side[s] += wl * l;
-            xl.side[s] += wl * x;
-        }
-    trial->sum_l = l1;
-    trial->sum_l2 = l2;
-    trial->sum_xl = xl;
+    mf_affine_codes(size, top, MF_AFFINE_FAR, rows, s, side);
 }
 
-/* The mask tells where there is an answer. */
-static inline mf_ints mf_affine_solve(const struct mf_affine_block *block,
-                                      int s, struct mf_affine_trial *trial)
+static inline mf_floats mf_affine_errors(const struct mf_affine_trials *trials,
+                                         const struct mf_affine_rows *rows,
+                                         int s, mf_floats scale,
+                                         mf_floats minimum)
+{
+    mf_floats error = { 0 };
+
+    for (size_t i = 0; i < trials->size; i++) {
+        mf_floats fit = scale * rows->code[i].side[s];
+        mf_floats off = fit + minimum - rows->x[i].side[s];
+
+        error += rows->weight[i].side[s] * mf_affine_error(trials, off);
+    }
+    return error;
+}
+
+static inline void mf_affine_judge(const struct mf_affine_trials *trials,
+                                   const struct mf_affine_rows *rows, int s,
+                                   struct mf_affine_side *side)
 {
     const mf_floats zero = { 0 };
-    mf_floats w = block->sum_w.side[s], x = block->sum_x.side[s];
-    mf_floats l = trial->sum_l.side[s], l2 = trial->sum_l2.side[s];
-    mf_floats xl = trial->sum_xl.side[s];
+    struct mf_affine *best = &side->best;
+    mf_floats w = side->sum_w, sum_x = side->sum_x;
+    mf_floats l = side->trial.sum_l, l2 = side->trial.sum_l2;
+    mf_floats xl = side->trial.sum_xl;
     mf_floats det = w * l2 - l * l;
-    mf_floats scale = (w * xl - x * l) / det;
-    mf_floats minimum = (l2 * x - l * xl) / det;
-    mf_ints above = minimum > zero;
+    mf_floats scale = (w * xl - sum_x * l) / det;
+    mf_floats minimum = (l2 * sum_x - l * xl) / det;
+    /* Without an answer nothing is less than nothing. */
+    mf_floats below = mf_lanes_select_less(zero, det, best->error, zero), error;
 
-    trial->scale.side[s] = mf_lanes_select(above, xl / l2, scale);
-    trial->minimum.side[s] = mf_lanes_select(above, zero, minimum);
-    return det > zero;
+    if (mf_lanes_any_less(zero, minimum)) {
+        scale = mf_lanes_select_less(zero, minimum, xl / l2, scale);
+        minimum = mf_lanes_select_less(zero, minimum, zero, minimum);
+    }
+    error = mf_affine_errors(trials, rows, s, scale, minimum);
+    best->code_scale = mf_lanes_select_less(
+        error, below, side->trial.code_scale, best->code_scale);
+    best->code_minimum =
+        mf_lanes_select_less(error, below, best->minimum, best->code_minimum);
+    best->scale = mf_lanes_select_less(error, below, scale, best->scale);
+    best->minimum = mf_lanes_select_less(error, below, minimum, best->minimum);
+    best->error = mf_lanes_select_less(error, below, error, best->error);
 }
 
-static inline void mf_affine_errors(const struct mf_affine_trials *trials,
-                                    const struct mf_affine_block *block,
-                                    struct mf_affine_trial *trial)
+/* What rises with x does so when scaled, and the largest comes to room: so the
+ * least tells.  It is far where a trial made a minimum of nearly all that a
+ * block has in common, and may then be on the other side of the largest.  Where
+ * a block has numbers that are not finite, or differ by more than one can be,
+ * its weights sum to no number and no trial wins. */
+static inline enum mf_affine_range
+mf_affine_range(const struct mf_affine_trials *trials, float room,
+                const struct mf_affine_side *side)
 {
-    struct mf_row error = { { { 0 } } };
+    const float half = trials->top / 2;
+    bool above = room > trials->top + 0.49f;
+    mf_floats low = side->min - side->best.minimum;
 
-    for (size_t i = 0; i < block->size; i++)
-        for (int s = 0; s < MF_SIDES; s++) {
-            mf_floats fit = trial->scale.side[s] * trial->code[i].side[s];
-            mf_floats off = fit + trial->minimum.side[s] - block->x[i].side[s];
-
-            error.side[s] +=
-                block->weight[i].side[s] * mf_affine_error(trials, off);
-        }
-    trial->error = error;
+    low *= side->trial.code_scale;
+    if (!above && mf_lanes_every_less(mf_lanes_abs(low - half),
+                                      mf_lanes_all(half + 0.49f)))
+        return MF_AFFINE_INSIDE;
+    if (!mf_lanes_every_less(mf_lanes_abs(low), mf_lanes_all(MF_NEAR)))
+        return MF_AFFINE_FAR;
+    if (above || mf_lanes_any_less(mf_lanes_all(half), low))
+        return MF_AFFINE_AROUND;
+    return MF_AFFINE_BELOW;
 }
 
 static inline void mf_affine_try(const struct mf_affine_trials *trials,
-                                 const struct mf_affine_block *block,
-                                 float room, struct mf_affine *best)
+                                 struct mf_affine_rows *rows, float room,
+                                 struct mf_affine_side side[MF_SIDES])
 {
-    struct mf_affine_trial trial;
-    mf_ints better[MF_SIDES];
+    const size_t size = trials->size;
+    const float top = trials->top;
 
-    for (int s = 0; s < MF_SIDES; s++)
-        trial.code_scale.side[s] =
-            room / (block->max.side[s] - best->minimum.side[s]);
-    if (mf_affine_near(block, &trial.code_scale, &best->minimum))
-        mf_affine_codes(trials, block, &best->minimum, true, &trial);
-    else
-        mf_affine_codes(trials, block, &best->minimum, false, &trial);
-    for (int s = 0; s < MF_SIDES; s++)
-        better[s] = mf_affine_solve(block, s, &trial);
-    mf_affine_errors(trials, block, &trial);
     for (int s = 0; s < MF_SIDES; s++) {
-        mf_ints yes = better[s] & (trial.error.side[s] < best->error.side[s]);
+        struct mf_affine_side *at = &side[s];
 
-        best->code_scale.side[s] = mf_lanes_select(
-            yes, trial.code_scale.side[s], best->code_scale.side[s]);
-        best->code_minimum.side[s] = mf_lanes_select(
-            yes, best->minimum.side[s], best->code_minimum.side[s]);
-        best->scale.side[s] =
-            mf_lanes_select(yes, trial.scale.side[s], best->scale.side[s]);
-        best->minimum.side[s] =
-            mf_lanes_select(yes, trial.minimum.side[s], best->minimum.side[s]);
-        best->error.side[s] =
-            mf_lanes_select(yes, trial.error.side[s], best->error.side[s]);
+        at->trial.code_scale = room / (at->max - at->best.minimum);
+        switch (mf_affine_range(trials, room, at)) {
+        case MF_AFFINE_INSIDE:
+            mf_affine_codes(size, top, MF_AFFINE_INSIDE, rows, s, at);
+            break;
+        case MF_AFFINE_BELOW:
+            mf_affine_codes(size, top, MF_AFFINE_BELOW, rows, s, at);
+            break;
+        case MF_AFFINE_AROUND:
+            mf_affine_codes(size, top, MF_AFFINE_AROUND, rows, s, at);
+            break;
+        case MF_AFFINE_FAR:
+            mf_affine_far_codes(size, top, rows, s, at);
+        }
     }
+    for (int s = 0; s < MF_SIDES; s++)
+        mf_affine_judge(trials, rows, s, &side[s]);
+}
+
+static inline void mf_affine_first_error(const struct mf_affine_trials *trials,
+                                         const struct mf_affine_rows *rows,
+                                         int s, enum mf_affine_range range,
+                                         struct mf_affine_side *side)
+{
+    mf_floats scale = side->best.scale, minimum = side->best.minimum;
+    mf_floats error = { 0 };
+
+    for (size_t i = 0; i < trials->size; i++) {
+        mf_floats x = rows->x[i].side[s];
+        mf_floats l = mf_affine_code(side->best.code_scale * (x - minimum),
+                                     trials->top, range);
+
+        error += rows->weight[i].side[s] *
+                 mf_affine_error(trials, scale * l + minimum - x);
+    }
+    side->best.error = error;
 }
 
 /* The sums over the block, and the first guess. */
 static inline void mf_affine_first(const struct mf_affine_trials *trials,
-                                   struct mf_affine_block *block, int s,
-                                   struct mf_affine *best)
+                                   const struct mf_affine_rows *rows, int s,
+                                   struct mf_affine_side *side)
 {
-    mf_floats min = block->x[0].side[s], max = min;
-    mf_floats sum_w = block->weight[0].side[s], sum_x = sum_w * min;
-    mf_floats scale, code_scale, error = { 0 };
+    mf_floats min = rows->x[0].side[s], max = min;
+    mf_floats sum_w = rows->weight[0].side[s], sum_x = sum_w * min;
+    mf_floats code_scale;
 
-    for (size_t i = 1; i < block->size; i++) {
-        mf_floats x = block->x[i].side[s], w = block->weight[i].side[s];
+    for (size_t i = 1; i < trials->size; i++) {
+        mf_floats x = rows->x[i].side[s], w = rows->weight[i].side[s];
 
         min = mf_lanes_min(x, min);
         max = mf_lanes_max(x, max);
         sum_w += w;
         sum_x += w * x;
     }
-    block->min.side[s] = min;
-    block->max.side[s] = max;
+    side->min = min;
+    side->max = max;
     min = mf_lanes_min(mf_lanes_all(0.0f), min);
     code_scale = trials->top / (max - min);
-    scale = 1.0f / code_scale;
-    for (size_t i = 0; i < block->size; i++) {
-        mf_floats x = block->x[i].side[s];
-        mf_floats l =
-            mf_affine_code(trials, mf_lanes_round_any(code_scale * (x - min)));
-
-        error += block->weight[i].side[s] *
-                 mf_affine_error(trials, scale * l + min - x);
-    }
-    block->sum_w.side[s] = sum_w;
-    block->sum_x.side[s] = sum_x;
-    best->scale.side[s] = scale;
-    best->minimum.side[s] = best->code_minimum.side[s] = min;
-    best->code_scale.side[s] = code_scale;
-    best->error.side[s] = error;
-}
-
-static inline void mf_affine_begin(struct mf_affine_block *block, size_t size,
-                                   const struct mf_row *x,
-                                   const struct mf_row *weight)
-{
-    block->size = size;
-    block->x = x;
-    block->weight = weight;
+    side->sum_w = sum_w;
+    side->sum_x = sum_x;
+    side->best =
+        (struct mf_affine){ 1.0f / code_scale, min, code_scale, min, { 0 } };
+    if (mf_lanes_every_less(code_scale * (max - min), mf_lanes_all(MF_NEAR)))
+        mf_affine_first_error(trials, rows, s, MF_AFFINE_INSIDE, side);
+    else
+        mf_affine_first_error(trials, rows, s, MF_AFFINE_FAR, side);
 }
 
 /* Blocks of the batch, from number first on; its minimums are what is taken
@@ -221,24 +262,26 @@ static inline void mf_affine_begin(struct mf_affine_block *block, size_t size,
  * with scale 0 and codes 0: it divides by 0, what comes of that rounds to 0,
  * and so the determinant is never positive. */
 static inline void mf_affine_search(const struct mf_affine_trials *trials,
-                                    struct mf_affine_block *block,
+                                    struct mf_affine_rows *rows,
                                     struct mf_batch *batch, size_t first)
 {
-    struct mf_affine best;
+    struct mf_affine_side side[MF_SIDES];
 
     for (int s = 0; s < MF_SIDES; s++)
-        mf_affine_first(trials, block, s, &best);
+        mf_affine_first(trials, rows, s, &side[s]);
     for (int i = 0; i < trials->count; i++)
-        mf_affine_try(trials, block,
+        mf_affine_try(trials, rows,
                       trials->first + trials->step * (float)i + trials->top,
-                      &best);
-    for (int s = 0; s < MF_SIDES; s++)
-        best.minimum.side[s] = -best.minimum.side[s];
-    mf_row_store(batch->scale + first, best.scale);
-    mf_row_store(batch->minimum + first, best.minimum);
-    mf_row_store(batch->code_scale + first, best.code_scale);
-    mf_row_store(batch->code_minimum + first, best.code_minimum);
-    mf_row_store(batch->weight + first, block->sum_w);
+                      side);
+    for (size_t s = 0; s < MF_SIDES; s++, first += MF_LANES) {
+        const struct mf_affine *best = &side[s].best;
+
+        mf_lanes_store(batch->scale + first, best->scale);
+        mf_lanes_store(batch->minimum + first, -best->minimum);
+        mf_lanes_store(batch->code_scale + first, best->code_scale);
+        mf_lanes_store(batch->code_minimum + first, best->code_minimum);
+        mf_lanes_store(batch->weight + first, side[s].sum_w);
+    }
 }
 
 #endif

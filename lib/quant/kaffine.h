@@ -57,22 +57,20 @@ static inline void mf_k_weigh_plain(const struct mf_k_affine *type,
 static inline void mf_k_affine_search(const struct mf_k_affine *type,
                                       struct mf_batch *batch)
 {
-    struct mf_row x[MF_AFFINE_SIZE], weight[MF_AFFINE_SIZE];
-    struct mf_affine_block block;
+    struct mf_affine_rows rows;
 
-    mf_affine_begin(&block, type->block_size, x, weight);
     if (batch->weights)
         mf_batch_square_sums(batch);
     for (size_t i = 0; batch->weights && i < batch->count; i++)
         batch->variance[i] = type->importance * batch->variance[i] / MF_K;
     for (size_t i = 0; i < batch->count * batch->block_count; i += MF_ABREAST) {
-        mf_batch_load(batch, i, batch->row, x);
+        mf_batch_load(batch, i, batch->row, rows.x);
         if (batch->weights) {
-            mf_batch_weigh(batch, i, x, weight);
-            mf_affine_search(&type->weighted, &block, batch, i);
+            mf_batch_weigh(batch, i, rows.x, rows.weight);
+            mf_affine_search(&type->weighted, &rows, batch, i);
         } else {
-            mf_k_weigh_plain(type, x, weight);
-            mf_affine_search(&type->plain, &block, batch, i);
+            mf_k_weigh_plain(type, rows.x, rows.weight);
+            mf_affine_search(&type->plain, &rows, batch, i);
         }
     }
 }

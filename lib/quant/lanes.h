@@ -10,6 +10,7 @@
 #ifndef MF_LIB_QUANT_LANES_H
 #define MF_LIB_QUANT_LANES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -95,6 +96,38 @@ static inline mf_floats mf_lanes_select(mf_ints mask, mf_floats a, mf_floats b)
     return (mf_floats)_mm256_blendv_ps((__m256)b, (__m256)a, (__m256)mask);
 #else
     return (mf_floats)(((mf_ints)a & mask) | ((mf_ints)b & ~mask));
+#endif
+}
+
+/* a where c < d, b elsewhere, so where one of these is a NaN. */
+static inline mf_floats mf_lanes_select_less(mf_floats c, mf_floats d,
+                                             mf_floats a, mf_floats b)
+{
+#if MF_LANES == 16
+    return (mf_floats)_mm512_mask_blend_ps(
+        _mm512_cmp_ps_mask((__m512)c, (__m512)d, _CMP_LT_OQ), (__m512)b,
+        (__m512)a);
+#else
+    return mf_lanes_select(c < d, a, b);
+#endif
+}
+
+/* Whether c < d in every lane, and in any. */
+static inline bool mf_lanes_every_less(mf_floats c, mf_floats d)
+{
+#if MF_LANES == 16
+    return _mm512_cmp_ps_mask((__m512)c, (__m512)d, _CMP_NLT_UQ) == 0;
+#else
+    return mf_lanes_signs(c < d) == (1u << MF_LANES) - 1;
+#endif
+}
+
+static inline bool mf_lanes_any_less(mf_floats c, mf_floats d)
+{
+#if MF_LANES == 16
+    return _mm512_cmp_ps_mask((__m512)c, (__m512)d, _CMP_LT_OQ) != 0;
+#else
+    return mf_lanes_signs(c < d) != 0;
 #endif
 }
 

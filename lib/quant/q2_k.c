@@ -77,8 +77,8 @@ static const struct mf_k_affine type = {
     .weighted_bound = 255,
     .mean = false,
     .importance = 1.0f,
-    .plain = { 3.0f, -0.5f, 0.1f, 16, true },
-    .weighted = { 3.0f, -0.9f, 0.05f, 37, false },
+    .plain = { 16, 3.0f, -0.5f, 0.1f, 16, true },
+    .weighted = { 16, 3.0f, -0.9f, 0.05f, 37, false },
     .write = write_block,
 };
 

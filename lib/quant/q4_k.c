@@ -52,8 +52,8 @@ static const struct mf_k_affine type = {
     .weighted_bound = 255,
     .mean = true,
     .importance = 2.0f,
-    .plain = { 15.0f, -1.0f, 0.1f, 21, false },
-    .weighted = { 15.0f, -0.9f, 0.05f, 37, false },
+    .plain = { 32, 15.0f, -1.0f, 0.1f, 21, false },
+    .weighted = { 32, 15.0f, -0.9f, 0.05f, 37, false },
     .write = write_block,
 };
 

@@ -59,8 +59,8 @@ static const struct mf_k_affine type = {
     .weighted_bound = 63,
     .mean = true,
     .importance = 2.0f,
-    .plain = { 31.0f, -0.5f, 0.1f, 16, false },
-    .weighted = { 31.0f, -0.9f, 0.05f, 37, false },
+    .plain = { 32, 31.0f, -0.5f, 0.1f, 16, false },
+    .weighted = { 32, 31.0f, -0.9f, 0.05f, 37, false },
     .write = write_block,
 };
 

@@ -72,6 +72,44 @@ static inline mf_ints mf_lanes_clamp_above(mf_floats round, float low,
     return (mf_ints)round - (mf_ints)mf_lanes_all(MF_ROUND + low);
 }
 
+/* The whole number nearest to value, which is no larger than MF_NEAR. */
+static inline mf_floats mf_lanes_whole(mf_floats value)
+{
+#if MF_LANES == 16
+    return (mf_floats)_mm512_roundscale_ps(
+        (__m512)value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+#elif MF_LANES == 8
+    return (mf_floats)_mm256_round_ps((__m256)value, _MM_FROUND_TO_NEAREST_INT |
+                                                         _MM_FROUND_NO_EXC);
+#else
+    return mf_lanes_round(value) - MF_ROUND;
+#endif
+}
+
+/* The larger of value and 0.  Floats above 0 are in the order of their bits. */
+static inline mf_floats mf_lanes_not_below_0(mf_floats value)
+{
+#if MF_LANES == 4
+    return mf_lanes_max(value, mf_lanes_all(0.0f));
+#else
+    return (mf_floats)mf_ints_max((mf_ints)value, mf_ints_all(0));
+#endif
+}
+
+/* The smaller of value and high, of which neither is below 0. */
+static inline mf_floats mf_lanes_not_above(mf_floats value, float high)
+{
+#if MF_LANES == 16
+    return (mf_floats)_mm512_min_epi32((__m512i)value,
+                                       (__m512i)mf_lanes_all(high));
+#elif MF_LANES == 8
+    return (mf_floats)_mm256_min_epi32((__m256i)value,
+                                       (__m256i)mf_lanes_all(high));
+#else
+    return mf_lanes_min(value, mf_lanes_all(high));
+#endif
+}
+
 /* Whole numbers from 0 to 255. */
 static inline void mf_lanes_store_bytes(uint8_t *at, mf_floats value)
 {

@@ -93,22 +93,20 @@ static inline void mf_shifted_encode_weighted(const struct mf_shifted *type,
                                               const float *weights,
                                               uint8_t *blocks, size_t columns)
 {
-    const struct mf_affine_trials trials = { type->most, -0.9f, 0.05f, 37,
-                                             false };
+    const struct mf_affine_trials trials = { 32,    type->most, -0.9f,
+                                             0.05f, 37,         false };
     float variance = mf_mean_square(row, columns);
-    struct mf_row x[32], weight[32];
+    struct mf_affine_rows rows;
     struct mf_batch batch;
-    struct mf_affine_block block;
 
     mf_batch_begin(&batch, row, weights, 32, 1);
-    mf_affine_begin(&block, 32, x, weight);
     for (size_t left = columns / 32; left > 0; left -= batch.count) {
         mf_batch_advance(&batch, left, MF_ABREAST);
         for (size_t i = 0; i < batch.count; i++)
             batch.variance[i] = variance;
-        mf_batch_load(&batch, 0, batch.row, x);
-        mf_batch_weigh(&batch, 0, x, weight);
-        mf_affine_search(&trials, &block, &batch, 0);
+        mf_batch_load(&batch, 0, batch.row, rows.x);
+        mf_batch_weigh(&batch, 0, rows.x, rows.weight);
+        mf_affine_search(&trials, &rows, &batch, 0);
         for (size_t i = 0; i < batch.count; i++, blocks += type->bytes) {
             mf_store_scale(blocks, mf_one_nan(batch.scale[i]));
             mf_store_scale(blocks + 2, mf_one_nan(-batch.minimum[i]));
