@@ -286,12 +286,14 @@ static bool set_size(struct run *run, const struct option *option,
 static bool add_text(struct run *run, const struct option *option,
                      const char *value)
 {
+    static unsigned places;
     struct text_list *list = option->set.list;
 
     if (list->count == LIST_MAX) {
         report_usage(run, "too many '%s': at most %d", option->name, LIST_MAX);
         return false;
     }
+    list->place[list->count] = places++;
     list->at[list->count++] = value;
     return true;
 }

@@ -30,12 +30,14 @@
 
 struct run;
 
-/* Enough for a command line typed by hand; a script that passes more gets an
- * error. */
-#define LIST_MAX 64
+/* Enough for a script with a value for each tensor of a layer; more of them are
+ * an error. */
+#define LIST_MAX 1024
 
 struct text_list {
     const char *at[LIST_MAX];
+    unsigned place[LIST_MAX]; /* a later value, also of another list, has a
+                                 larger one */
     size_t count;
 };
 

@@ -46,6 +46,9 @@ void record_sample_end(struct run *run);
 /* A model was opened for the sample. */
 void record_model(const struct mf_model *model);
 
+/* The same of a text that the work depends on, such as a list of types. */
+void record_text(const char *text, size_t size);
+
 /* ---- bench, whose samples and settings are its own ---- */
 
 bool record_is_on(void);

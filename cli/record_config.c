@@ -234,6 +234,14 @@ void record_model(const struct mf_model *model)
     record->now.paused += record_clock() - start;
 }
 
+void record_text(const char *text, size_t size)
+{
+    if (!the_record.on)
+        return;
+    mf_sha256_add(&the_record.weights, text, size);
+    the_record.has_weights = true;
+}
+
 /* ---- all of it ---- */
 
 static const char *isa_in_force(void)

@@ -291,7 +291,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report_code(run, EXIT_INPUT);
-    say(run, "modelfile: %s: %s\n", shown(file).text, text);
+    say(run, "modelfile: %s: %s\n", shown(file).text, shown(text).text);
     error_object(
         run, EXIT_INPUT,
         (struct failure){ .status = "io", .file = file, .message = text });

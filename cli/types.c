@@ -51,7 +51,7 @@ struct nearest types_nearest(const char *name)
     return nearest_word(name, next_type, &each);
 }
 
-bool types_check_tensor(struct run *run, const char *option, const char *name)
+bool types_is_tensor(const char *name)
 {
     struct each_type each = { .tensors = true };
     const char *type;
@@ -59,6 +59,13 @@ bool types_check_tensor(struct run *run, const char *option, const char *name)
     while ((type = next_type(&each)) != NULL)
         if (strcasecmp(type, name) == 0)
             return true;
+    return false;
+}
+
+bool types_check_tensor(struct run *run, const char *option, const char *name)
+{
+    if (types_is_tensor(name))
+        return true;
     report_usage(run, "'%s': unknown tensor type '%.60s'%s", option, name,
                  types_nearest(name).hint);
     return false;

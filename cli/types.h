@@ -13,6 +13,9 @@
 bool types_check_mix(struct run *run, const char *name);
 bool types_check_tensor(struct run *run, const char *option, const char *name);
 
+/* Whether that is a type that tensors can be quantized to. */
+bool types_is_tensor(const char *name);
+
 struct nearest types_nearest(const char *name); /* of tensor types */
 
 /* The word is a mistyped TYPE rather than a file name. */

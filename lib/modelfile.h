@@ -939,8 +939,8 @@ struct mf_quantize_options {
     const char *output_type, *embedding_type;  /* NULL: as in the mix */
     const struct mf_tensor_type *tensor_types; /* the first that matches */
     size_t tensor_type_count;
-    /* Gets, for each of them, the number of tensors that it matched: 0 is most
-     * likely a mistake in a pattern. May be NULL. */
+    /* Gets, for each of them, the number of tensors that got their type by it:
+     * 0 is most likely a mistake in a pattern. May be NULL. */
     size_t *tensor_type_tensors;
     /* The path of an importance matrix in either format of llama-imatrix, or
      * NULL. Its entries are used if their name contains a text of include, or

@@ -158,4 +158,130 @@ to_pipe() {
 }
 check "also with standard output as OUT" to_pipe
 
+# ---- --tensor-type-file
+
+# typed NAME=TYPE...: these tensors of o.gguf have these types.
+typed() {
+    "$modelfile" tensors "$dir/o.gguf" >types 2>typed || return 1
+    for pair in "$@"; do
+        awk -v name="${pair%=*}" -v type="${pair#*=}" \
+            '$1 == name { found = $2 == type } END { exit !found }' types || {
+            grep "^${pair%=*} " types
+            return 1
+        }
+    done
+}
+
+printf 'attn_v=q8_0\n\n  ATTN_K=Q6_K\tffn_up=q5_k\r\nblk\\.1\\.ffn_down=q4_0' >list
+in_a_file() {
+    run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file list &&
+        typed blk.0.attn_v.weight=q8_0 blk.1.attn_k.weight=q6_k \
+            blk.0.ffn_up.weight=q5_k blk.1.ffn_down.weight=q4_0 &&
+        mv o.gguf file.gguf && run 0 -q "$wide" o.gguf Q4_K_M \
+        --tensor-type attn_v=q8_0 --tensor-type attn_k=q6_k \
+        --tensor-type ffn_up=q5_k --tensor-type 'blk\.1\.ffn_down=q4_0' &&
+        cmp o.gguf file.gguf
+}
+check "--tensor-type-file: as with --tensor-type for each" in_a_file
+from_pipe() {
+    rm -f o.gguf
+    "$modelfile" quantize -q "$wide" o.gguf Q4_K_M --tensor-type-file - \
+        <list >out 2>err && cmp o.gguf file.gguf
+}
+check "also from standard input" from_pipe
+
+in_order() {
+    echo 'attn_v=q5_0' >five
+    run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type attn_v=q8_0 \
+        --tensor-type-file five && typed blk.0.attn_v.weight=q8_0 &&
+        run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file five \
+            --tensor-type attn_v=q8_0 && typed blk.0.attn_v.weight=q5_0 &&
+        run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file five \
+            --tensor-type-file list && typed blk.0.attn_v.weight=q5_0 &&
+        grep -q "pattern 'attn_v'.* applies to no tensor" err
+}
+check "what comes first decides, in both options together" in_order
+nothing_in_it() {
+    : >empty
+    run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file empty
+}
+check "an empty file is fine" nothing_in_it
+
+faulty() {
+    printf '%b' "$1" >faulty
+    run 3 "$wide" no.gguf Q4_K_M --tensor-type-file faulty &&
+        grep -q "^modelfile: faulty: $2" err && [ ! -e no.gguf ] &&
+        run 3 --json "$wide" no.gguf Q4_K_M --tensor-type-file faulty &&
+        grep -q '"file":"faulty"' out
+}
+check "a line that is no pattern is refused" faulty 'a=q8_0\nx y=q8_0\n' \
+    "line 2: expected PATTERN=TYPE, not 'x'"
+check "a type that nobody knows" faulty 'a=q8_0 b=q6k' \
+    "line 1: unknown tensor type 'q6k'; did you mean"
+check "a pattern that is none" faulty '\n\na[=q8_0' "line 3: pattern 'a\["
+check "a type is missing" faulty 'a=' "line 1: expected"
+check "a pattern is missing" faulty '=q8_0' "line 1: expected"
+check "a NUL" faulty 'a=q8_0\0000b=q8_0' "not a list"
+check "characters for a terminal are escaped" faulty '\0033[31m' \
+    'line 1: expected PATTERN=TYPE, not .\\x1b\[31m'
+not_there() {
+    run 3 "$wide" no.gguf Q4_K_M --tensor-type-file none &&
+        grep -q "^modelfile: none: cannot read" err
+}
+check "a file that is not there" not_there
+
+# A line for each of 3000 tensors, none of which is in the model, and one that
+# is: much time and memory would be those of a pattern that is kept as compiled.
+many() {
+    awk 'BEGIN { for (i = 10; i < 3010; i++) print "blk." i ".ffn_up.weight=q8_0"
+        print "blk.1.ffn_up.weight=q8_0" }' >many
+    run 0 --force "$wide" o.gguf Q4_K_M --tensor-type-file many &&
+        typed blk.1.ffn_up.weight=q8_0 && run 0 --force "$wide" o.gguf Q4_K_M \
+        --tensor-type-file many &&
+        [ "$(grep -c 'warning: pattern' err)" = 10 ] &&
+        grep -q 'warning: 2990 more patterns' err &&
+        awk '/^peak heap/ { found = $4 == "MiB" && $3 < 4 }
+            END { exit !found }' err
+}
+if counts_memory; then
+    check "thousands of lines, in little memory" many
+else
+    skip "thousands of lines, in little memory" "memory is not counted"
+fi
+too_many() {
+    awk 'BEGIN { for (i = 0; i < 5000; i++) print "a=q8_0" }' >many
+    run 3 --force "$wide" o.gguf Q4_K_M --tensor-type-file many &&
+        grep -q "5000 patterns given, at most 4096" err
+}
+check "too many are refused" too_many
+
+# ---- options of llama-quantize v0.5.0
+
+known() {
+    run 0 --dry-run --force "$wide" o.gguf Q4_K_M --allow-requantize \
+        --leave-output-tensor --pure --imatrix wide.dat \
+        --include-weights attn --output-tensor-type q8_0 \
+        --token-embedding-type q8_0 --tensor-type attn_q=q8_0 \
+        --tensor-type-file list --prune-layers 0 --keep-split \
+        --override-kv general.name=str:x --max-buffer-size 512 &&
+        run 0 --dry-run --imatrix wide.dat --exclude-weights attn \
+            "$wide" Q4_K_M 2
+}
+check "all of them are known" known
+buffers() {
+    run 0 -q --force --max-buffer-size 512 "$wide" o.gguf Q4_K_M &&
+        grep -q -e "'--max-buffer-size' is not needed" err &&
+        cmp o.gguf "$fixtures/llama/llama-wide-Q4_K_M.gguf" &&
+        run 2 --max-buffer-size 0 "$wide" no.gguf Q4_K_M &&
+        run 2 --max-buffer-size -1 "$wide" no.gguf Q4_K_M &&
+        run 2 --max-buffer-size x "$wide" no.gguf Q4_K_M
+}
+check "--max-buffer-size changes nothing, and that is said" buffers
+floats() {
+    run 0 -q --force "$wide" o.gguf F16 --tensor-type attn_v=q8_0 &&
+        typed blk.0.attn_v.weight=f16 &&
+        grep -q "pattern 'attn_v'.* applies to no tensor" err
+}
+check "--tensor-type does nothing in F16, and that is said" floats
+
 finish

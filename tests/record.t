@@ -187,6 +187,18 @@ operands() {
 }
 check "an operand that is no file counts as well" operands
 
+a_list() {
+    echo attn=q8_0 >list
+    for name in l1 l2 l3; do
+        [ $name != l3 ] || echo attn=q5_0 >list
+        last=$name
+        again quantize --record $name "$model" $name.gguf Q4_0 \
+            --allow-requantize --tensor-type-file list >$name.print || return
+    done
+    cmp l1.print l2.print && ! cmp -s l1.print l3.print
+}
+check "and so does what --tensor-type-file has in it" a_list
+
 sums() {
     for each in many elements w1; do
         (cd $each && sha256sum --quiet --strict -c SHA256SUMS) || return 1

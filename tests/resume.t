@@ -321,6 +321,27 @@ matrix '@?A@' >one.dat
 check "another importance matrix" refused "importance matrix is not the one" \
     $weighs
 
+# The lines of a list count, not its name.
+echo 't[5-7]=q5_0' >list
+types="quantize in.gguf out/o.gguf Q4_0 --resume --tensor-type-file list"
+other_types() {
+    clean
+    stop KILL WRITE=700 $types
+    rm -rf kept
+    cp -rp out kept
+    echo 't[56]=q5_0' >list
+    refused "with other options" $types || return
+    restore
+    echo 't[5-7]=Q5_0 absent=q8_0' >list
+    "$modelfile" $types --json >again.json 2>said &&
+        "$modelfile" quantize -q in.gguf whole.gguf Q4_0 \
+            --tensor-type 't[5-7]=q5_0' >said && cmp whole.gguf out/o.gguf &&
+        [ "$(sed 's/.*"bytes_written":\([0-9]*\).*/\1/' again.json)" -lt \
+            "$(wc -c <whole.gguf)" ]
+}
+check "other types in --tensor-type-file" other_types 2>/dev/null
+rm -f whole.gguf
+
 # Memory may be shorter, too.
 less_memory() {
     clean

@@ -209,9 +209,10 @@ static enum mf_status compile_patterns(struct mf_mix *mix,
     const struct mf_quantize_options *options = mix->options;
     size_t count = options->tensor_type_count;
 
-    if (count > 1000)
+    if (count > MF_PATTERNS_MAX)
         return mf_fail(mix->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "%zu patterns given, at most 1000 allowed", count);
+                       "%zu patterns given, at most %d allowed", count,
+                       MF_PATTERNS_MAX);
     if (count == 0)
         return MF_OK;
     if (options->tensor_type_tensors)
@@ -223,7 +224,7 @@ static enum mf_status compile_patterns(struct mf_mix *mix,
     if (!mix->pattern || !mix->pattern_type)
         return mix->env->error.status;
     for (size_t i = 0; i < count; i++)
-        if (mf_pattern_init(&mix->pattern[i], mix->env,
+        if (mf_pattern_init(&mix->pattern[i], arena,
                             options->tensor_types[i].pattern) != MF_OK ||
             parse_type(mix->env, options->tensor_types[i].type,
                        &mix->pattern_type[i]) != MF_OK)

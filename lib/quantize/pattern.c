@@ -288,19 +288,43 @@ static bool parse_alternatives(struct mf_pattern_parser *parser)
     return true;
 }
 
-enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
-                               const char *text)
+/* Room for the largest pattern that is allowed. */
+struct room {
+    struct mf_pattern_step step[MF_PATTERN_STEPS];
+    uint8_t set[MF_PATTERN_SETS][256 / 8];
+};
+
+static enum mf_status compile(struct mf_pattern *pattern, struct room *room,
+                              struct mf_env *env, const char *text)
 {
     struct mf_pattern_parser parser = {
         .env = env, .pattern = pattern, .text = text, .at = text
     };
 
-    pattern->step_count = 0;
-    pattern->set_count = 0;
+    *pattern = (struct mf_pattern){ .step = room->step, .set = room->set };
     if (parse_alternatives(&parser) && *parser.at == ')')
         mf_pattern_fail(&parser, "has an unmatched ')'");
     mf_pattern_add(&parser, MATCH);
     return parser.failed ? env->error.status : MF_OK;
+}
+
+enum mf_status mf_pattern_init(struct mf_pattern *pattern,
+                               struct mf_arena *arena, const char *text)
+{
+    size_t steps, sets;
+    struct room room;
+
+    if (compile(pattern, &room, arena->env, text) != MF_OK)
+        return arena->env->error.status;
+    steps = pattern->step_count * sizeof(*pattern->step);
+    sets = pattern->set_count * sizeof(*pattern->set);
+    pattern->step = mf_arena_take(arena, steps);
+    pattern->set = mf_arena_take(arena, sets + 1); /* there may be none */
+    if (!pattern->step || !pattern->set)
+        return arena->env->error.status;
+    memcpy(pattern->step, room.step, steps);
+    memcpy(pattern->set, room.set, sets);
+    return MF_OK;
 }
 
 enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
@@ -308,14 +332,9 @@ enum mf_status mf_pattern_check(struct mf_env *env, const char *pattern)
     MF_NEED(NULL, env);
     MF_NEED(env, pattern);
 
-    struct mf_pattern *made;
-    enum mf_status status;
+    struct mf_pattern made;
+    struct room room;
 
     mf_clear_error(env);
-    made = mf_alloc(env, sizeof(*made));
-    if (!made)
-        return env->error.status;
-    status = mf_pattern_init(made, env, pattern);
-    mf_env_resize(env, made, sizeof(*made), 0);
-    return status;
+    return compile(&made, &room, env, pattern);
 }

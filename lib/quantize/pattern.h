@@ -27,16 +27,15 @@ struct mf_pattern {
         uint8_t op; /* enum mf_pattern_op */
         uint8_t byte;
         uint16_t next, other;
-    } step[MF_PATTERN_STEPS];
-    uint16_t step_count;
-    uint16_t set_count;
-    uint8_t set[MF_PATTERN_SETS][256 / 8]; /* a bit for each byte in it */
+    } * step;
+    uint8_t (*set)[256 / 8]; /* a bit for each byte in it */
+    uint16_t step_count, set_count;
 };
 
-/* Compiles a pattern.  Its capital letters become small ones, as in
- * llama-quantize. */
-enum mf_status mf_pattern_init(struct mf_pattern *pattern, struct mf_env *env,
-                               const char *text);
+/* Compiles a pattern, into memory of the arena.  Its capital letters become
+ * small ones, as in llama-quantize. */
+enum mf_status mf_pattern_init(struct mf_pattern *pattern,
+                               struct mf_arena *arena, const char *text);
 
 /* Whether the pattern matches any part of the name. */
 bool mf_pattern_matches(const struct mf_pattern *pattern, struct mf_str name);

@@ -97,20 +97,44 @@ static bool step_matches(const struct mf_pattern *pattern,
     return pattern->set[step->byte][byte / 8] >> byte % 8 & 1;
 }
 
+/* To the next byte that the pattern can begin with; false where there is none.
+ * Most patterns begin with a letter, and most names lack it. */
+static bool skip(struct search *search)
+{
+    const struct mf_pattern_step *first = search->pattern->step;
+    size_t left = search->name.size - search->at;
+    const char *from = search->name.at + search->at, *found;
+
+    if (first->op != BYTE)
+        return true;
+    found = left > 0 ? memchr(from, first->byte, left) : NULL;
+    search->at += found ? (size_t)(found - from) : left;
+    memset(search->seen, 0, search->pattern->step_count);
+    return found != NULL;
+}
+
 bool mf_pattern_matches(const struct mf_pattern *pattern, struct mf_str name)
 {
-    struct search search = { .pattern = pattern, .name = name };
     struct front front[2];
     struct front *now = &front[0], *then = &front[1], *swap;
+    struct search search;
 
+    search.pattern = pattern;
+    search.name = name;
+    search.at = 0;
+    memset(search.seen, 0, pattern->step_count);
     now->count = 0;
-    while (!follow(&search, now, 0)) { /* a match may begin here */
+    for (;;) {
         uint8_t byte;
 
+        if (now->count == 0 && !skip(&search))
+            return false;
+        if (follow(&search, now, 0)) /* a match may begin here */
+            return true;
         if (search.at == name.size)
             return false;
         byte = (uint8_t)name.at[search.at++];
-        memset(search.seen, 0, sizeof(search.seen));
+        memset(search.seen, 0, pattern->step_count);
         then->count = 0;
         for (uint16_t i = 0; i < now->count; i++) {
             const struct mf_pattern_step *step = &pattern->step[now->step[i]];
@@ -123,5 +147,4 @@ bool mf_pattern_matches(const struct mf_pattern *pattern, struct mf_str name)
         now = then;
         then = swap;
     }
-    return true;
 }

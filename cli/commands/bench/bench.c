@@ -146,7 +146,8 @@ static void bench(struct run *run)
     if (options->rounds == 0)
         options->rounds = options->leak_check ? 100 : 7;
     if (options->mixes.count == 0)
-        options->mixes = (struct text_list){ { "Q8_0", "Q6_K", "Q4_K_M" }, 3 };
+        options->mixes = (struct text_list){ .at = { "Q8_0", "Q6_K", "Q4_K_M" },
+                                             .count = 3 };
     if (options->verify)
         verify_record(run, options->verify);
     else if (options->leak_check)

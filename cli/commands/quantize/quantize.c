@@ -30,6 +30,8 @@ static const struct option table[] = {
                 "ignore matrix entries whose name contains TEXT"),
     OPTION_LIST("--tensor-type", "PATTERN=TYPE", options.tensor_types,
                 "another type for tensors whose name matches PATTERN"),
+    OPTION_LIST("--tensor-type-file", "FILE", options.tensor_type_files,
+                "the same from FILE, separated by spaces or newlines"),
     OPTION_TEXT("--output-type", "TYPE", options.output_type,
                 "type of output.weight"),
     OPTION_TEXT("--output-tensor-type", "TYPE", options.output_type, NULL),
@@ -49,6 +51,8 @@ static const struct option table[] = {
     OPTION_FLAG("--keep-split", options.keep_split,
                 "write as many shards as IN has"),
     OPTION_FLAG("--report", options.report, "report the quantization error"),
+    OPTION_COUNT("--max-buffer-size", "MiB", options.max_buffer,
+                 "for scripts of llama-quantize; nothing needs it here"),
     OPTION_CHOICE("--names", "gguf|hf", MF_NAMING_GGUF, options.names,
                   "rename and reorder tensors for llama.cpp or Hugging Face"),
     OPTION_FORMAT("--to", FORMATS_BLOCKS, options.to,
@@ -142,20 +146,36 @@ static void quantize_model(struct run *run, struct mf_model *model)
     result_show(run, path, &result, &request);
 }
 
+/* llama-quantize limits by it what it keeps of a tensor. */
+static void mention_buffers(struct run *run)
+{
+    if (options.max_buffer > 0)
+        report_remark(run, run->operand[0],
+                      "'--max-buffer-size' is not needed: no tensor is in "
+                      "memory as a whole; --max-memory limits everything");
+}
+
+static bool can_write(struct run *run, const char *out)
+{
+    if (!out)
+        return output_can_resume(run, "");
+    if (!output_fits(run, out) || !output_can_resume(run, out))
+        return false;
+    if (!options.keep_split || run->options->dry_run || !output_is_stdout(out))
+        return true;
+    report_usage(run, "'--keep-split' requires a file as OUT");
+    return false;
+}
+
 static void quantize(struct run *run)
 {
-    const char *out = run->operand[1];
-
     run->imatrix = options.imatrix;
-    if (!request_make(run, &options, run->operand[2], &request) ||
-        (out && !output_fits(run, out)) ||
-        !output_can_resume(run, out ? out : ""))
-        return;
-    if (options.keep_split && !run->options->dry_run && out &&
-        output_is_stdout(out))
-        report_usage(run, "'--keep-split' requires a file as OUT");
-    else
+    if (request_make(run, &options, run->operand[2], &request) &&
+        can_write(run, run->operand[1])) {
+        mention_buffers(run);
         inputs_whole(run, quantize_model);
+    }
+    request_release(run, &request);
 }
 
 static void writes(struct run *run)

@@ -6,12 +6,14 @@
 #define MF_CLI_QUANTIZE_QUANTIZE_H
 
 #include "cli/cli.h"
+#include "cli/textfile.h"
 
 /* As given on the command line. */
 struct quantize_options {
     const char *imatrix, *output_type, *embedding_type;
     struct text_list include_weights, exclude_weights;
-    struct text_list tensor_types, overrides, prune_layers;
+    struct text_list tensor_types, tensor_type_files, overrides, prune_layers;
+    uint64_t max_buffer; /* in MiB; 0: not given */
     bool pure, leave_output, allow_requantize, keep_split, report;
     unsigned names; /* enum mf_naming */
     const char *to;
@@ -19,21 +21,41 @@ struct quantize_options {
 
 #define LAYERS_MAX 1024
 
+/* Types for some tensors. */
+struct patterns {
+    struct mf_tensor_type *at;
+    size_t *tensors; /* how many each one decided */
+    size_t count, room;
+    struct textfile file[LIST_MAX]; /* whose text they are */
+    size_t file_count;
+};
+
 /* The same as the library takes it. */
 struct request {
     struct mf_quantize_options options;
-    struct mf_tensor_type tensor_type[LIST_MAX];
-    size_t tensors[LIST_MAX]; /* how many each tensor_type matched */
+    struct patterns patterns;
     struct mf_edit edit[LIST_MAX];
     uint32_t prune[LAYERS_MAX];
 };
 
 /* ---- request.c ---- */
 
-/* Checks the options, whose texts it may change, and TYPE; false after
- * report_usage. */
+/* Checks the options, whose texts it may change, and TYPE; false after a
+ * report. */
 bool request_make(struct run *run, const struct quantize_options *options,
                   const char *type, struct request *out);
+void request_release(struct run *run, struct request *request);
+
+/* ---- patterns.c ---- */
+
+/* False after a report; release them in any case. */
+bool patterns_read(struct run *run, const struct text_list *types,
+                   const struct text_list *files, struct patterns *out);
+void patterns_release(struct run *run, struct patterns *patterns);
+
+/* One that decided nothing is most likely mistyped. */
+void patterns_warn(struct run *run, const struct patterns *patterns);
+void patterns_json(struct run *run, const struct patterns *patterns);
 
 /* ---- table.c ---- */
 

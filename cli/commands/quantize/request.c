@@ -10,36 +10,18 @@
 #include "cli/report.h"
 #include "cli/types.h"
 
-static bool parse_tensor_types(struct run *run, const struct text_list *list,
+static bool parse_tensor_types(struct run *run,
+                               const struct quantize_options *options,
                                struct request *request)
 {
+    struct patterns *patterns = &request->patterns;
 
-    for (size_t i = 0; i < list->count; i++) {
-        char *text =
-            (char *)list->at[i]; /* an argument: it can be split in place */
-        char *equals = strrchr(text, '=');
-
-        if (!equals || equals == text || !equals[1]) {
-            report_usage(run,
-                         "invalid value '%.100s' for '--tensor-type': "
-                         "expected PATTERN=TYPE",
-                         text);
-            return false;
-        }
-        *equals = 0;
-        if (mf_pattern_check(run->env, text) != MF_OK) {
-            report_usage(run, "'--tensor-type': %s",
-                         mf_env_error(run->env)->message);
-            return false;
-        }
-        if (!types_check_tensor(run, "--tensor-type", equals + 1))
-            return false;
-        request->tensor_type[i] =
-            (struct mf_tensor_type){ .pattern = text, .type = equals + 1 };
-    }
-    request->options.tensor_types = request->tensor_type;
-    request->options.tensor_type_tensors = request->tensors;
-    request->options.tensor_type_count = list->count;
+    if (!patterns_read(run, &options->tensor_types, &options->tensor_type_files,
+                       patterns))
+        return false;
+    request->options.tensor_types = patterns->at;
+    request->options.tensor_type_tensors = patterns->tensors;
+    request->options.tensor_type_count = patterns->count;
     return true;
 }
 
@@ -197,7 +179,12 @@ bool request_make(struct run *run, const struct quantize_options *options,
         .planned = table_show,
         .planned_user = run,
     };
-    return parse_tensor_types(run, &options->tensor_types, out) &&
-           parse_overrides(run, &options->overrides, out) &&
-           parse_layers(run, &options->prune_layers, out);
+    return parse_overrides(run, &options->overrides, out) &&
+           parse_layers(run, &options->prune_layers, out) &&
+           parse_tensor_types(run, options, out);
+}
+
+void request_release(struct run *run, struct request *request)
+{
+    patterns_release(run, &request->patterns);
 }

@@ -82,33 +82,6 @@ static void row_json(struct run *run, const struct mf_quantized *type)
     mf_json_end(&run->json, '}');
 }
 
-static void unused_json(struct run *run, const struct request *request)
-{
-    mf_json_key(&run->json, "unused_patterns");
-    mf_json_begin(&run->json, '[');
-    for (size_t i = 0; i < request->options.tensor_type_count; i++)
-        if (request->tensors[i] == 0)
-            mf_json_string(&run->json, request->tensor_type[i].pattern,
-                           strlen(request->tensor_type[i].pattern));
-    mf_json_end(&run->json, ']');
-}
-
-/* A pattern that matches nothing is most likely mistyped. */
-static void warn_of_unused(struct run *run, const struct request *request)
-{
-    char text[256];
-
-    for (size_t i = 0; i < request->options.tensor_type_count; i++) {
-        if (request->tensors[i] > 0)
-            continue;
-        snprintf(text, sizeof(text),
-                 "warning: pattern '%.100s' of '--tensor-type' matches no "
-                 "tensor",
-                 request->tensor_type[i].pattern);
-        report_remark(run, run->operand[0], text);
-    }
-}
-
 static void show_json(struct run *run, const char *path,
                       const struct mf_quantize_result *result,
                       const struct request *request)
@@ -121,7 +94,7 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "fallbacks", result->fallbacks);
     json_number(run, "weighted", result->weighted);
     json_bool(run, "needs_imatrix", result->unweighted > 0);
-    unused_json(run, request);
+    patterns_json(run, &request->patterns);
     json_bool(run, "written", !run->options->dry_run);
     mf_json_key(&run->json, "types");
     mf_json_begin(&run->json, '{');
@@ -135,7 +108,7 @@ void result_show(struct run *run, const char *path,
                  const struct mf_quantize_result *result,
                  const struct request *request)
 {
-    warn_of_unused(run, request);
+    patterns_warn(run, &request->patterns);
     if (run->options->json)
         show_json(run, path, result, request);
     else if (!output_is_stdout(path) || run->options->dry_run)
