@@ -154,6 +154,7 @@ static void list(struct search *search, uint16_t *out, unsigned count)
 {
     const struct grid *grid = search->grid;
 
+    assert(count > 0 && count <= MF_NEAR_MAX);
     out[0] = (uint16_t)count;
     for (unsigned i = 0; i < grid->count; i++)
         if (search->distance[i] <= search->limit)

@@ -24,8 +24,10 @@ enum mf_grid {
     MF_GRID_COUNT
 };
 
-/* Codes at a time that a search may load. */
+/* Codes at a time that a search may load; and of the longest list, with what it
+ * is filled up with. */
 #define MF_NEAR_STEP 16
+#define MF_NEAR_MAX  304
 
 struct mf_grid_map {
     /* By code.  From 0 on: its place in the grid.  Below: it is not in the

@@ -6,8 +6,12 @@
  * A byte of high has two more bits for each of four places; each half of a byte
  * of parts is for 16 numbers; number * scale * (part + 0.5) / 4.
  */
-#include "lib/quant/grid.h"
-#include "lib/quant/quant.h"
+#define MF_GRID_2_SIZE  16
+#define MF_GRID_2_STEPS 9
+#define MF_GRID_2_LEAST 1e-8f
+#define MF_GRID_2_EVEN  0
+#define MF_GRID_2_ALL   0
+#include "lib/quant/grid_2_search.h"
 
 static const struct mf_grid_levels levels = { { 8, 25, 43, 0, 8, 25, 43, 0 } };
 
@@ -30,4 +34,56 @@ static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
 
 MF_GRID_DECODE(82, 2)
 
-const struct mf_codec MF_CODEC(iq2_s) = { .decode = decode };
+/* ---- encoding ---- */
+
+enum { BLOCK = 256, BYTES = 82, PLACES = 2, SIGNS = 34, HIGH = 66, PARTS = 74 };
+
+static void write_block(const struct mf_grid_map *map,
+                        const struct mf_grid_2_found *found, uint8_t *out)
+{
+    uint8_t part[16];
+    float most = mf_grid_2_parts(found, part);
+
+    memset(out, 0, BYTES);
+    for (size_t i = 0; i < 32; i++) {
+        const struct mf_grid_2_found *group = &found[i / 2];
+        unsigned place = (unsigned)map->place[group->code[i % 2]];
+
+        out[PLACES + i] = (uint8_t)place;
+        out[HIGH + i / 4] |= (uint8_t)(place >> 8 << i % 4 * 2);
+        out[SIGNS + i] = group->signs[i % 2];
+    }
+    if (most == 0)
+        return;
+    mf_store_scale(out, most / 31 * 0.9875f);
+    for (size_t i = 0; i < 8; i++)
+        out[PARTS + i] = (uint8_t)(part[2 * i] | part[2 * i + 1] << 4);
+}
+
+static bool encode_on_grid(const struct mf_grid_map *map,
+                           const float *restrict row,
+                           const float *restrict weights,
+                           uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_grid_2_found found[16 * MF_LANES];
+    struct mf_batch batch;
+
+    mf_batch_begin(&batch, row, weights, MF_GRID_2_SIZE, 16);
+    for (size_t left = columns / BLOCK; left; left -= batch.count) {
+        mf_batch_advance(&batch, left, MF_LANES);
+        mf_batch_square_sums(&batch);
+        for (size_t i = 0; i < batch.count; i++)
+            batch.variance[i] = 2 * batch.variance[i] / BLOCK;
+        if (!mf_grid_2_encode(map, &batch, found))
+            return false;
+        for (size_t i = 0; i < batch.count; i++, blocks += BYTES)
+            write_block(map, found + 16 * i, blocks);
+    }
+    return true;
+}
+
+const struct mf_codec MF_CODEC(iq2_s) = {
+    .decode = decode,
+    .encode_on_grid = encode_on_grid,
+    .grid = MF_GRID_IQ2_S,
+};

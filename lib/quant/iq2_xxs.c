@@ -6,8 +6,15 @@
  * then 32 bits, four times seven signs and a part of the scale;
  * number * scale * (part + 0.5) / 4.
  */
-#include "lib/quant/grid.h"
-#include "lib/quant/quant.h"
+#define MF_GRID_2_SIZE   32
+#define MF_GRID_2_STEPS  6
+#define MF_GRID_2_LEAST  1e-15f
+#define MF_GRID_2_EVEN   1
+#define MF_GRID_2_ALL    1
+#define MF_POSITIVE_SIZE 32
+#include "lib/quant/positive.h"
+
+#include "lib/quant/grid_2_search.h"
 
 #define BLOCK 256
 #define BYTES 66
@@ -39,4 +46,55 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq2_xxs) = { .decode = decode };
+/* ---- encoding ---- */
+
+static void write_block(const struct mf_grid_map *map,
+                        const struct mf_grid_2_found *found, uint8_t *out)
+{
+    uint8_t part[8];
+    float most = mf_grid_2_parts(found, part);
+
+    memset(out, 0, BYTES);
+    if (most == 0)
+        return;
+    mf_store_scale(out, most / 31);
+    out += 2;
+    for (size_t i = 0; i < 8; i++, out += 8) {
+        uint32_t word = (uint32_t)part[i] << 28;
+
+        for (size_t j = 0; j < 4; j++) {
+            out[j] = (uint8_t)map->place[found[i].code[j]];
+            word |= (found[i].signs[j] & UINT32_C(127)) << 7 * j;
+        }
+        memcpy(out + 4, &word, sizeof(word));
+    }
+}
+
+static bool encode_on_grid(const struct mf_grid_map *map,
+                           const float *restrict row,
+                           const float *restrict weights,
+                           uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_grid_2_found found[8 * MF_LANES];
+    struct mf_batch batch;
+
+    mf_batch_begin(&batch, row, weights, MF_GRID_2_SIZE, 8);
+    for (size_t left = columns / BLOCK; left; left -= batch.count) {
+        mf_batch_advance(&batch, left, MF_LANES);
+        mf_batch_square_sums(&batch);
+        for (size_t i = 0; i < batch.count; i++)
+            batch.variance[i] = batch.variance[i] / BLOCK;
+        if (!mf_grid_2_encode(map, &batch, found))
+            return false;
+        for (size_t i = 0; i < batch.count; i++, blocks += BYTES)
+            write_block(map, found + 8 * i, blocks);
+    }
+    return true;
+}
+
+const struct mf_codec MF_CODEC(iq2_xxs) = {
+    .decode = decode,
+    .encode_on_grid = encode_on_grid,
+    .grid = MF_GRID_IQ2_XXS,
+    .needs_weights = true,
+};

@@ -10,7 +10,9 @@
 
 #include "lib/quant/rows.h"
 
-#define MF_POSITIVE_SIZE 16
+#ifndef MF_POSITIVE_SIZE
+#define MF_POSITIVE_SIZE 16 /* at most */
+#endif
 
 struct mf_positive {
     size_t size;
