@@ -104,11 +104,25 @@ static enum mf_status list_source(struct mf_verification *work)
 
 /* ---- a claim ---- */
 
+/* An error without the tensor's name at its start, which is known here. */
+static const char *without_name(const struct mf_claim *claim,
+                                const char *message)
+{
+    struct mf_quoted name = mf_quote(claim->from->name);
+    char start[sizeof(name) + sizeof("tensor '': ")];
+    size_t size;
+
+    snprintf(start, sizeof(start), "tensor '%s': ", name.text);
+    size = strlen(start);
+    return strncmp(message, start, size) == 0 ? message + size : message;
+}
+
 enum mf_status mf_claim_explain(struct mf_verification *work,
                                 struct mf_claim *claim)
 {
     const struct mf_error *error = &work->env->error;
-    size_t size = strlen(error->message);
+    const char *message = without_name(claim, error->message);
+    size_t size = strlen(message);
     char *text;
 
     if (error->status != MF_ERR_UNSUPPORTED &&
@@ -117,7 +131,7 @@ enum mf_status mf_claim_explain(struct mf_verification *work,
     text = mf_arena_text(&work->arena, size);
     if (!text)
         return work->env->error.status;
-    memcpy(text, error->message, size);
+    memcpy(text, message, size);
     mf_clear_error(work->env);
     claim->reason = text;
     return MF_OK;
