@@ -1,31 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * ascend.h - blocks of up to 32 numbers in ascending order, many at a time
+ * ascend.h - the ascending order of blocks of up to 32 numbers, many at a time
  */
 #ifndef MF_LIB_QUANT_ASCEND_H
 #define MF_LIB_QUANT_ASCEND_H
+
+#include <stdbool.h>
 
 #include "lib/quant/fp16.h"
 #include "lib/quant/rows.h"
 
 #define MF_ASCEND 32 /* columns, at most */
 
-struct mf_ascend { /* a key of each block that is abreast */
-    mf_ints side[MF_SIDES];
-};
-
-static inline void mf_ascend_swap(struct mf_ascend *a, struct mf_ascend *b)
+static inline void mf_ascend_swap(struct mf_row *a, struct mf_row *b)
 {
     for (int s = 0; s < MF_SIDES; s++) {
-        mf_ints x = a->side[s], y = b->side[s];
+        mf_ints x = (mf_ints)a->side[s], y = (mf_ints)b->side[s];
 
-        a->side[s] = ~mf_ints_max(~x, ~y);
-        b->side[s] = mf_ints_max(x, y);
+        a->side[s] = (mf_floats)~mf_ints_max(~x, ~y);
+        b->side[s] = (mf_floats)mf_ints_max(x, y);
     }
 }
 
 /* Batcher's merge exchange: all blocks in the same steps. */
-static inline void mf_ascend_keys(struct mf_ascend *key, int size)
+static inline void mf_ascend_keys(struct mf_row *key, int size)
 {
     for (int p = 1; p < size; p *= 2)
         for (int k = p; k > 0; k /= 2)
@@ -35,50 +33,89 @@ static inline void mf_ascend_keys(struct mf_ascend *key, int size)
                         mf_ascend_swap(&key[i], &key[i + k]);
 }
 
-/* The columns of blocks that are abreast in ascending order, as far as all but
- * the last five bits of x tell; those of one block are MF_ASCEND apart from the
- * next one's.  A float's bits are ordered as it is once those of negative ones
- * are turned over; the column takes the place of the last five. */
-static inline void mf_ascend_blocks(const struct mf_row *x, int size,
-                                    float *order)
+/* The columns of blocks that are abreast in ascending order, integers, as far
+ * as all but the last five bits of x tell.  A float's bits are ordered as it is
+ * once those of negative ones are turned over; the column takes the place of
+ * the last five. */
+static inline void mf_ascend_rows(const struct mf_row *x, int size,
+                                  struct mf_row *column)
 {
-    struct mf_ascend key[MF_ASCEND];
-    struct mf_row sorted[MF_ASCEND];
-    const float *from[MF_TURN];
-
     for (int i = 0; i < size; i++)
         for (int s = 0; s < MF_SIDES; s++) {
             mf_ints bits = (mf_ints)(x[i].side[s] + 0.0f); /* no -0 */
 
             bits ^= bits >> 31 & 0x7fffffff;
-            key[i].side[s] = (bits & ~(MF_ASCEND - 1)) | i;
+            column[i].side[s] = (mf_floats)((bits & ~(MF_ASCEND - 1)) | i);
         }
-    mf_ascend_keys(key, size);
+    mf_ascend_keys(column, size);
     for (int i = 0; i < size; i++)
         for (int s = 0; s < MF_SIDES; s++)
-            sorted[i].side[s] = (mf_floats)(key[i].side[s] & (MF_ASCEND - 1));
+            column[i].side[s] =
+                (mf_floats)((mf_ints)column[i].side[s] & (MF_ASCEND - 1));
+}
+
+/* Rows become blocks again, which lie so many floats apart. */
+static inline void mf_ascend_turn(const struct mf_row *row, int size,
+                                  float *out, size_t apart)
+{
+    const float *from[MF_TURN];
+
     for (int at = 0; at < size; at += MF_TURN) {
         for (int i = 0; i < MF_TURN; i++)
-            from[i] = (const float *)(sorted + at + i);
+            from[i] = (const float *)(row + at + i);
         for (size_t lane = 0; lane < MF_ABREAST; lane += MF_TURN)
-            mf_rows_turn(order + lane * MF_ASCEND + at, MF_ASCEND, from, lane);
+            mf_rows_turn(out + lane * apart + at, apart, from, lane);
     }
 }
 
-/* The order of one block, with the last five bits as well; of equal numbers,
- * and of +0 and -0, the first comes first. */
-static inline void mf_ascend_block(const float *x, int size, const float *order,
-                                   uint8_t *out)
+/* Numbers of a block in that order. */
+static inline void mf_ascend_pick(const float *from, const float *column,
+                                  int size, float *out)
 {
-    for (int i = 0; i < size; i++) {
-        uint8_t column = (uint8_t)mf_float_bits(order[i]);
+#if MF_LANES == 16
+    __m512 low = _mm512_loadu_ps(from);
+    __m512 high = size > 16 ? _mm512_loadu_ps(from + 16) : low;
+
+    for (int i = 0; i < size; i += 16)
+        _mm512_storeu_ps(out + i,
+                         _mm512_permutex2var_ps(
+                             low, (__m512i)mf_lanes_load(column + i), high));
+#else
+    for (int i = 0; i < size; i++)
+        out[i] = from[mf_float_bits(column[i])];
+#endif
+}
+
+/* Whether no number is above the next one; where it is, the last five bits are
+ * wrong. */
+static inline bool mf_ascend_holds(const float *sorted, int size)
+{
+    float next[MF_ASCEND];
+    mf_ints above = { 0 };
+
+    memcpy(next, sorted + 1, sizeof(*next) * (size_t)(size - 1));
+    next[size - 1] = INFINITY;
+    for (int i = 0; i < size; i += MF_LANES)
+        above |= mf_lanes_load(sorted + i) > mf_lanes_load(next + i);
+    return mf_lanes_signs(above) == 0;
+}
+
+/* Puts them right; of equal numbers, and of +0 and -0, the first comes
+ * first. */
+static inline void mf_ascend_repair(const float *x, int size, float *column)
+{
+    for (int i = 1; i < size; i++) {
+        uint32_t one = mf_float_bits(column[i]);
         int j = i;
 
-        for (; j > 0 && (x[out[j - 1]] > x[column] ||
-                         (x[out[j - 1]] == x[column] && out[j - 1] > column));
-             j--)
-            out[j] = out[j - 1];
-        out[j] = column;
+        for (; j > 0; j--) {
+            uint32_t other = mf_float_bits(column[j - 1]);
+
+            if (!(x[other] > x[one] || (x[other] == x[one] && other > one)))
+                break;
+            column[j] = column[j - 1];
+        }
+        column[j] = mf_float_of_bits(one);
     }
 }
 

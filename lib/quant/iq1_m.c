@@ -13,7 +13,7 @@ static void judge(struct mf_iq1 *block, int low, int high)
     for (int half = 0; half < 2; half++) {
         const struct mf_iq1_sums *sums = &block->part[half];
         float x = sums->x[low] + sums->x[high];
-        float whole = sums->x[block->size], weight = sums->weight[block->size];
+        float whole = sums->x[MF_IQ1_SIZE], weight = sums->weight[MF_IQ1_SIZE];
 
         for (int k = 0; k < 2; k++) {
             const float *level = mf_iq1_levels[k];

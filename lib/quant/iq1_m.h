@@ -14,8 +14,10 @@
 #define MF_LIB_QUANT_IQ1_M_H
 
 #define MF_WIDE_LANES
+#define MF_IQ1_SIZE  16
+#define MF_IQ1_PARTS 2
 #include "lib/quant/grid_1.h"
-#include "lib/quant/iq1_near.h"
+#include "lib/quant/iq1_batch.h"
 #include "lib/quant/quant.h"
 
 #define MF_IQ1_M_BYTES 56
@@ -48,61 +50,99 @@ static inline void mf_iq1_m_decode(const uint8_t *restrict blocks,
     }
 }
 
-/* The scale that is best for all codes of a super-block with their parts. */
-static inline float mf_iq1_m_fit(const struct mf_iq1_found *found,
-                                 const uint32_t part[16], const float *x,
-                                 const float *weight, float scale)
+/* Levels of columns of a block, from the one at on, which is a multiple of
+ * MF_LANES. */
+static inline mf_floats mf_iq1_m_levels(const struct mf_iq1_found *found,
+                                        size_t at)
 {
-    float sum_qx = 0, sum_q2 = 0;
+    static const int32_t steps[16] = { 0,  2,  4,  6,  8,  10, 12, 14,
+                                       16, 18, 20, 22, 24, 26, 28, 30 };
+    mf_ints step, digit = mf_ints_all((int32_t)(uint32_t)found->digits);
+    mf_floats lowest = mf_lanes_all(mf_iq1_lowest((int)at / 8, found->variant));
 
-    for (size_t i = 0; i < MF_K; i++) {
-        const struct mf_iq1_found *block = &found[i / 16];
-        size_t half = i / 8 % 2;
-        const float *level =
-            mf_iq1_levels[mf_iq1_side(2, (int)half, block->variant)];
-        float q = level[block->code[half] >> 2 * (i % 8) & 3] *
-                  (float)(2 * part[i / 16] + 1);
-
-        sum_qx += weight[i] * q * x[i];
-        sum_q2 += weight[i] * q * q;
-    }
-    return sum_q2 > 0 ? sum_qx / sum_q2 : scale;
+    memcpy(&step, steps + at, sizeof(step));
+    digit = digit >> step & 3;
+    if (MF_LANES > 8)
+        lowest = mf_lanes_select(
+            step < 16, lowest, mf_lanes_all(mf_iq1_lowest(1, found->variant)));
+    return mf_lanes_of(digit) + lowest;
 }
 
+/* What level * weight * x, and level^2 * weight, of super-block number i are
+ * with the parts of its scale. */
+static inline void mf_iq1_m_products(struct mf_iq1_batch *all, size_t i,
+                                     const uint32_t part[16])
+{
+    const struct mf_iq1_found *found = all->found + 16 * i;
+
+    for (size_t j = 0; j < MF_K; j += MF_LANES) {
+        size_t at = MF_K * i + j;
+        mf_floats q = mf_iq1_m_levels(&found[j / 16], j % 16) *
+                      (float)(2 * part[j / 16] + 1);
+        mf_floats wq = mf_lanes_load(all->weight + at) * q;
+
+        mf_lanes_store(all->sum_x + at,
+                       wq * mf_lanes_load(all->batch.row + at));
+        mf_lanes_store(all->sum_2 + at, wq * q);
+    }
+}
+
+/* Super-block number i: places and shifts, and parts of a scale that is 0. */
 static inline void mf_iq1_m_write(const struct mf_iq1_batch *all, size_t i,
+                                  float most, const uint32_t part[16],
                                   uint8_t *out)
 {
     const struct mf_iq1_found *found = all->found + 16 * i;
-    uint32_t part[16], words[4] = { 0 }, half;
-    float most = mf_iq1_parts(found, 16, part), scale;
-    uint8_t bytes[2];
+    uint32_t words[4] = { 0 };
 
-    for (size_t j = 0; j < 32; j++) {
-        uint32_t place = (uint32_t)all->map->place[found[j / 2].code[j % 2]];
-
-        out[j] = (uint8_t)place;
-        if (j % 2 == 0)
-            out[MF_IQ1_M_HIGH + j / 2] = (uint8_t)(place >> 8);
-        else
-            out[MF_IQ1_M_HIGH + j / 2] |= (uint8_t)(place >> 8 << 4);
-    }
-    memset(out + MF_IQ1_M_PARTS, 0, MF_IQ1_M_BYTES - MF_IQ1_M_PARTS);
-    if (most == 0)
-        return;
-    scale = mf_iq1_m_fit(found, part, all->batch.row + MF_K * i,
-                         all->weight + MF_K * i, most / 15);
-    mf_store_scale(bytes, scale * 1.1125f);
-    half = mf_load_u16(bytes);
     for (size_t j = 0; j < 16; j++) {
-        uint32_t variant = (uint32_t)found[j].variant;
+        uint32_t first = (uint32_t)all->map->place[found[j].digits & 0xffff];
+        uint32_t second = (uint32_t)all->map->place[found[j].digits >> 16];
+        uint32_t variant = most != 0 ? (uint32_t)found[j].variant : 0;
 
-        words[j / 4] |= part[j] << 3 * (j % 4);
-        out[MF_IQ1_M_HIGH + j] |=
-            (uint8_t)((variant & 1) << 7 | (variant & 2) << 2);
+        out[2 * j] = (uint8_t)first;
+        out[2 * j + 1] = (uint8_t)second;
+        out[MF_IQ1_M_HIGH + j] =
+            (uint8_t)(first >> 8 | second >> 8 << 4 | (variant & 1) << 7 |
+                      (variant & 2) << 2);
+        if (most != 0)
+            words[j / 4] |= part[j] << 3 * (j % 4);
     }
     for (size_t j = 0; j < 4; j++)
-        mf_store_u16(out + MF_IQ1_M_PARTS + 2 * j,
-                     (uint16_t)(words[j] | (half >> 4 * j & 15) << 12));
+        mf_store_u16(out + MF_IQ1_M_PARTS + 2 * j, (uint16_t)words[j]);
+}
+
+static inline void mf_iq1_m_write_scale(uint8_t *out, float scale)
+{
+    uint8_t bytes[2];
+    uint32_t half;
+
+    mf_store_scale(bytes, scale);
+    half = mf_load_u16(bytes);
+    for (size_t i = 0; i < 4; i++)
+        out[MF_IQ1_M_PARTS + 2 * i + 1] |= (uint8_t)((half >> 4 * i & 15) << 4);
+}
+
+/* A super-block's scale is the best for all codes with their parts. */
+static inline void mf_iq1_m_write_all(struct mf_iq1_batch *all, uint8_t *out)
+{
+    size_t count = all->batch.count;
+    float most[MF_LANES], qx[MF_LANES], q2[MF_LANES];
+    uint32_t part[MF_LANES][16];
+
+    for (size_t i = 0; i < count; i++) {
+        most[i] = mf_iq1_parts(all->found + 16 * i, part[i]);
+        mf_iq1_m_write(all, i, most[i], part[i], out + MF_IQ1_M_BYTES * i);
+        mf_iq1_m_products(all, i, part[i]);
+    }
+    mf_iq1_total(all, all->sum_x, qx);
+    mf_iq1_total(all, all->sum_2, q2);
+    for (size_t i = 0; i < count; i++, out += MF_IQ1_M_BYTES) {
+        float scale = q2[i] > 0 ? qx[i] / q2[i] : most[i] / 15;
+
+        if (most[i] != 0)
+            mf_iq1_m_write_scale(out, scale * 1.1125f);
+    }
 }
 
 static inline bool
@@ -115,18 +155,15 @@ mf_iq1_m_encode(void (*judge)(struct mf_iq1 *block, int low, int high),
     size_t left = columns / MF_K;
 
     all.map = map;
-    all.parts = 2;
     all.judge = judge;
     all.least = 1e-7f;
     mf_batch_begin(&all.batch, row, weights, 16, 16);
     for (; left > 0; left -= all.batch.count) {
         mf_batch_advance(&all.batch, left, MF_LANES);
-        if (!mf_iq1_all_blocks(&all))
+        if (!mf_iq1_batch_blocks(&all))
             return false;
-        for (size_t i = 0; i < all.batch.count; i++) {
-            mf_iq1_m_write(&all, i, blocks);
-            blocks += MF_IQ1_M_BYTES;
-        }
+        mf_iq1_m_write_all(&all, blocks);
+        blocks += MF_IQ1_M_BYTES * all.batch.count;
     }
     return true;
 }

@@ -11,12 +11,13 @@ static void judge(struct mf_iq1 *block, int low, int high)
 {
     float qx[4] = { 0 }, q2[4] = { 0 };
 
-    for (int i = 0; i < block->size; i++) {
-        int column = block->order[i], digit = (i >= low) + (i >= high);
+    for (int i = 0; i < MF_IQ1_SIZE; i++) {
+        int column = (int)mf_float_bits(block->column[i]),
+            digit = (i >= low) + (i >= high);
         float x = block->x[column], weight = block->weight[column];
 
         for (int k = 0; k < 4; k++) {
-            int side = mf_iq1_side(2, 2 * column / block->size, k);
+            int side = mf_iq1_side(2 * column / MF_IQ1_SIZE, k);
             float level = mf_iq1_levels[side][digit];
 
             qx[k] += weight * level * x;

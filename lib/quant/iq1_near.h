@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * iq1_near.h - from levels to codes of the grid
+ * iq1_near.h - the code of the grid that is nearest to eight numbers
  */
 #ifndef MF_LIB_QUANT_IQ1_NEAR_H
 #define MF_LIB_QUANT_IQ1_NEAR_H
 
+#include <float.h>
+
 #include "lib/quant/grid_map.h"
-#include "lib/quant/iq1.h"
-#include "lib/quant/kblock.h"
-
-/* What is found for a block. */
-struct mf_iq1_found {
-    float scale;
-    int variant;
-    uint16_t code[4]; /* of eight columns each */
-};
-
-/* ---- the nearest code ---- */
+#include "lib/quant/lanes.h"
 
 #define MF_IQ1_NONE 0xffff
 
@@ -27,6 +19,25 @@ struct mf_iq1_found {
 
 #if MF_LANES == 16
 typedef __m512 mf_iq1_table;
+
+/* a where x < y, b elsewhere. */
+static inline mf_ints mf_iq1_if_less(mf_floats x, mf_floats y, mf_ints a,
+                                     mf_ints b)
+{
+    __mmask16 less = _mm512_cmp_ps_mask((__m512)x, (__m512)y, _CMP_LT_OQ);
+
+    return (mf_ints)_mm512_mask_mov_epi32((__m512i)b, less, (__m512i)a);
+}
+
+static inline float mf_iq1_least(mf_floats lanes)
+{
+    return _mm512_reduce_min_ps((__m512)lanes);
+}
+
+static inline uint32_t mf_iq1_same(mf_floats lanes, float value)
+{
+    return _mm512_cmp_ps_mask((__m512)lanes, _mm512_set1_ps(value), _CMP_EQ_OQ);
+}
 
 static inline mf_iq1_table mf_iq1_table_of(__m256 half, int upper)
 {
@@ -49,6 +60,27 @@ static inline mf_ints mf_iq1_codes(const uint16_t *at)
 }
 #else
 typedef __m256 mf_iq1_table;
+
+/* a where x < y, b elsewhere. */
+static inline mf_ints mf_iq1_if_less(mf_floats x, mf_floats y, mf_ints a,
+                                     mf_ints b)
+{
+    return (mf_ints)mf_lanes_select(x < y, (mf_floats)a, (mf_floats)b);
+}
+
+static inline float mf_iq1_least(mf_floats lanes)
+{
+    __m128 four = _mm_min_ps(_mm256_castps256_ps128((__m256)lanes),
+                             _mm256_extractf128_ps((__m256)lanes, 1));
+
+    four = _mm_min_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_min_ss(four, _mm_movehdup_ps(four)));
+}
+
+static inline uint32_t mf_iq1_same(mf_floats lanes, float value)
+{
+    return mf_lanes_signs(lanes == value);
+}
 
 static inline mf_iq1_table mf_iq1_table_of(__m256 half, int upper)
 {
@@ -99,31 +131,28 @@ static inline uint16_t mf_iq1_nearest(const struct mf_near *near,
 {
     mf_floats least = mf_lanes_all(FLT_MAX);
     mf_ints at = mf_ints_all(0);
-    float lane_least[MF_LANES], best = FLT_MAX;
-    int32_t lane_at[MF_LANES];
-    unsigned found = near->count;
+    float best;
+    int32_t place[MF_LANES], first = INT32_MAX;
 
     for (unsigned i = 0; i < near->count; i += MF_LANES) {
-        mf_ints code = mf_iq1_codes(near->code + i), less;
+        mf_ints code = mf_iq1_codes(near->code + i);
         mf_floats sum = mf_iq1_look_up(error[0], code);
 
         for (int j = 1; j < 8; j++)
             sum += mf_iq1_look_up(error[j], code >> 2 * j);
-        less = sum < least;
-        least = mf_lanes_select(less, sum, least);
-        at = (less & (int32_t)i) | (at & ~less);
+        at = mf_iq1_if_less(sum, least, mf_ints_all((int32_t)i), at);
+        least = mf_lanes_min(sum, least);
     }
-    memcpy(lane_least, &least, sizeof(least));
-    memcpy(lane_at, &at, sizeof(at));
-    for (unsigned i = 0; i < MF_LANES; i++) {
-        unsigned place = (unsigned)lane_at[i] + i;
+    best = mf_iq1_least(least);
+    if (!(best < FLT_MAX))
+        return MF_IQ1_NONE;
+    memcpy(place, &at, sizeof(at));
+    for (uint32_t same = mf_iq1_same(least, best); same; same &= same - 1) {
+        int lane = __builtin_ctz(same);
 
-        if (lane_least[i] < best || (lane_least[i] == best && place < found)) {
-            best = lane_least[i];
-            found = place;
-        }
+        first = place[lane] + lane < first ? place[lane] + lane : first;
     }
-    return best < FLT_MAX ? near->code[found] : MF_IQ1_NONE;
+    return near->code[first];
 }
 
 #else
@@ -164,204 +193,5 @@ static inline uint16_t mf_iq1_nearest(const struct mf_near *near,
 }
 
 #endif
-
-/* ---- a block ---- */
-
-/* Each bit becomes two of which the upper one is 0. */
-static inline uint64_t mf_iq1_spread(uint32_t bits)
-{
-    uint64_t wide = bits;
-
-    wide = (wide | wide << 16) & UINT64_C(0x0000ffff0000ffff);
-    wide = (wide | wide << 8) & UINT64_C(0x00ff00ff00ff00ff);
-    wide = (wide | wide << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    wide = (wide | wide << 2) & UINT64_C(0x3333333333333333);
-    return (wide | wide << 1) & UINT64_C(0x5555555555555555);
-}
-
-/* The digits of all columns, two bits each.  Where the scale is below 0, it and
- * all levels are turned over. */
-static inline uint64_t mf_iq1_digits(const struct mf_iq1 *block,
-                                     struct mf_iq1_found *found)
-{
-    uint32_t lowest = 0, highest = 0, middle;
-
-    for (int i = 0; i < block->low; i++)
-        lowest |= UINT32_C(1) << block->order[i];
-    for (int i = block->high; i < block->size; i++)
-        highest |= UINT32_C(1) << block->order[i];
-    middle = ~(lowest | highest);
-    found->scale = block->scale;
-    found->variant = block->variant;
-    if (block->scale < 0) {
-        found->scale = -block->scale;
-        found->variant = (2 << block->parts) / 2 - 1 - block->variant;
-        highest = lowest;
-    }
-    return mf_iq1_spread(middle) | mf_iq1_spread(highest) << 1;
-}
-
-/* The levels of group i of eight columns. */
-static inline const float *mf_iq1_level(const struct mf_iq1 *block, int i,
-                                        int variant)
-{
-    int part = block->parts * 8 * i / block->size;
-
-    return mf_iq1_levels[mf_iq1_side(block->parts, part, variant)];
-}
-
-/* The scale that is best for these codes, if it is above 0. */
-static inline void mf_iq1_rescale(const struct mf_iq1 *block,
-                                  struct mf_iq1_found *found)
-{
-    float sum_qx = 0, sum_q2 = 0;
-
-    for (int i = 0; i < block->size; i++) {
-        const float *level = mf_iq1_level(block, i / 8, found->variant);
-        float weight = block->weight[i];
-        float q = level[found->code[i / 8] >> 2 * (i % 8) & 3];
-
-        sum_qx += weight * q * block->x[i];
-        sum_q2 += weight * q * q;
-    }
-    if (sum_qx > 0 && sum_q2 > 0)
-        found->scale = sum_qx / sum_q2;
-}
-
-/* Codes and scale of a block that has been searched; false where the reference
- * stops. */
-static inline bool mf_iq1_choose(const struct mf_iq1 *block,
-                                 const struct mf_grid_map *map,
-                                 struct mf_iq1_found *found)
-{
-    uint64_t digits;
-    bool moved = false;
-
-    memset(found, 0, sizeof(*found));
-    if (block->variant < 0)
-        return true;
-    digits = mf_iq1_digits(block, found);
-    for (int i = 0; i < block->size / 8; i++, digits >>= 16) {
-        uint16_t code = (uint16_t)digits;
-
-        if (map->place[code] < 0) {
-            struct mf_near near = mf_grid_near(map, map->place[code]);
-            mf_iq1_table error[8];
-
-            mf_iq1_errors(block->x + 8 * i, block->weight + 8 * i, found->scale,
-                          mf_iq1_level(block, i, found->variant), error);
-            code = mf_iq1_nearest(&near, error);
-            if (code == MF_IQ1_NONE)
-                return false;
-            moved = true;
-        }
-        found->code[i] = code;
-    }
-    if (moved)
-        mf_iq1_rescale(block, found);
-    return found->scale >= 0;
-}
-
-/* ---- all blocks of a batch ---- */
-
-#define MF_IQ1_BLOCKS (MF_K / 16 * MF_LANES) /* of a batch, at most */
-
-struct mf_iq1_batch {
-    struct mf_batch batch;
-    const struct mf_grid_map *map;
-    int parts;
-    void (*judge)(struct mf_iq1 *block, int low, int high);
-    float least; /* a block of nothing as large counts as zeros */
-    float weight[MF_K * MF_LANES];
-    struct mf_iq1_found found[MF_IQ1_BLOCKS];
-};
-
-/* Weights of the matrix, times the root of twice the mean square of a
- * super-block plus the square of x; or that square alone. */
-static inline void mf_iq1_weigh(struct mf_iq1_batch *all)
-{
-    struct mf_batch *batch = &all->batch;
-
-    if (batch->weights)
-        mf_batch_square_sums(batch);
-    for (size_t i = 0; i < MF_K * batch->count; i += MF_LANES) {
-        mf_floats x = mf_lanes_load(batch->row + i), weight = x * x;
-
-        if (batch->weights)
-            weight =
-                mf_lanes_load(batch->weights + i) *
-                mf_lanes_root(2 * batch->variance[i / MF_K] / MF_K + weight);
-        mf_lanes_store(all->weight + i, weight);
-    }
-}
-
-static inline bool mf_iq1_zeros(const float *x, int size, float least)
-{
-    for (int i = 0; i < size; i += MF_LANES)
-        if (!mf_ints_every(mf_lanes_abs(mf_lanes_load(x + i)) <
-                           mf_lanes_all(least)))
-            return false;
-    return true;
-}
-
-/* Blocks that are abreast, from number first on. */
-static inline bool mf_iq1_blocks(struct mf_iq1_batch *all, size_t first)
-{
-    const struct mf_batch *batch = &all->batch;
-    size_t size = batch->block_size, last = batch->count * batch->block_count;
-    struct mf_row x[MF_IQ1_SIZE];
-    float order[MF_ABREAST * MF_ASCEND];
-    struct mf_iq1 block = { .size = (int)size,
-                            .parts = all->parts,
-                            .judge = all->judge };
-
-    mf_batch_load(batch, first, batch->row, x);
-    mf_ascend_blocks(x, (int)size, order);
-    for (size_t i = 0; i < MF_ABREAST && first + i < last; i++) {
-        struct mf_iq1_found *found = &all->found[first + i];
-
-        block.x = batch->row + size * (first + i);
-        block.weight = all->weight + size * (first + i);
-        block.variant = -1;
-        if (!mf_iq1_zeros(block.x, (int)size, all->least)) {
-            mf_ascend_block(block.x, (int)size, order + MF_ASCEND * i,
-                            block.order);
-            mf_iq1_search(&block, 2 * all->parts);
-        }
-        if (!mf_iq1_choose(&block, all->map, found))
-            return false;
-    }
-    return true;
-}
-
-/* The super-blocks of a batch, all their blocks. */
-static inline bool mf_iq1_all_blocks(struct mf_iq1_batch *all)
-{
-    size_t count = all->batch.count * all->batch.block_count;
-
-    mf_iq1_weigh(all);
-    for (size_t i = 0; i < count; i += MF_ABREAST)
-        if (!mf_iq1_blocks(all, i))
-            return false;
-    return true;
-}
-
-/* The largest scale of a super-block, and its parts: 2 * part + 1 times a 15th
- * of the largest is nearest. */
-static inline float mf_iq1_parts(const struct mf_iq1_found *found, size_t count,
-                                 uint32_t *part)
-{
-    float most = 0, inverse;
-
-    for (size_t i = 0; i < count; i++)
-        most = most > found[i].scale ? most : found[i].scale;
-    inverse = 1 / (most / 15);
-    for (size_t i = 0; i < count; i++) {
-        int32_t nearest = mf_k_round(0.5f * (inverse * found[i].scale - 1));
-
-        part[i] = (uint32_t)(nearest < 0 ? 0 : nearest > 7 ? 7 : nearest);
-    }
-    return most;
-}
 
 #endif

@@ -8,8 +8,10 @@
  * (number +- 1/8) * scale * (2 * part + 1).
  */
 #define MF_WIDE_LANES
+#define MF_IQ1_SIZE  32
+#define MF_IQ1_PARTS 1
 #include "lib/quant/grid_1.h"
-#include "lib/quant/iq1_near.h"
+#include "lib/quant/iq1_batch.h"
 #include "lib/quant/quant.h"
 
 #define BLOCK 256
@@ -37,10 +39,10 @@ static void judge(struct mf_iq1 *block, int low, int high)
 {
     const struct mf_iq1_sums *sums = &block->part[0];
     float x[3] = { sums->x[low], sums->x[high] - sums->x[low],
-                   sums->x[block->size] - sums->x[high] };
+                   sums->x[MF_IQ1_SIZE] - sums->x[high] };
     float weight[3] = { sums->weight[low],
                         sums->weight[high] - sums->weight[low],
-                        sums->weight[block->size] - sums->weight[high] };
+                        sums->weight[MF_IQ1_SIZE] - sums->weight[high] };
 
     for (int k = 0; k < 2; k++) {
         const float *level = mf_iq1_levels[k];
@@ -57,14 +59,15 @@ static void write_block(const struct mf_grid_map *map,
                         const struct mf_iq1_found *found, uint8_t *out)
 {
     uint32_t part[8];
-    float most = mf_iq1_parts(found, 8, part);
+    float most = mf_iq1_parts(found, part);
 
     mf_store_scale(out, most / 15 * 1.125f);
     for (size_t i = 0; i < 8; i++) {
         uint32_t high = 0;
 
         for (size_t j = 0; j < 4; j++) {
-            uint32_t place = (uint32_t)map->place[found[i].code[j]];
+            uint32_t place =
+                (uint32_t)map->place[found[i].digits >> 16 * j & 0xffff];
 
             out[PLACES + 4 * i + j] = (uint8_t)place;
             high |= place >> 8 << 3 * j;
@@ -83,13 +86,12 @@ static bool encode(const struct mf_grid_map *map, const float *restrict row,
     size_t left = columns / BLOCK;
 
     all.map = map;
-    all.parts = 1;
     all.judge = judge;
     all.least = 1e-12f;
     mf_batch_begin(&all.batch, row, weights, 32, 8);
     for (; left > 0; left -= all.batch.count) {
         mf_batch_advance(&all.batch, left, MF_LANES);
-        if (!mf_iq1_all_blocks(&all))
+        if (!mf_iq1_batch_blocks(&all))
             return false;
         for (size_t i = 0; i < all.batch.count; i++, blocks += BYTES)
             write_block(map, all.found + 8 * i, blocks);
