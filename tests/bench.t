@@ -121,7 +121,7 @@ check_empty "in a table of 80 columns, too" model_table
 
 refused_type() {
     bench --csv --rounds 1 --quantize IQ2_XXS "$dir/model.gguf"
-    [ "$code" = 3 ] && grep -q IQ2_XXS "$dir/err" && nothing_left &&
+    [ "$code" = 3 ] && grep -q iq2_xxs "$dir/err" && nothing_left &&
         grep -q '^convert,' "$dir/out"
 }
 check "a type that needs a matrix is exit code 3, the rest goes on" refused_type
@@ -161,6 +161,28 @@ ratio() {
         END { exit !(ours > 0 && off < 0.01 && off > -0.01) }' "$dir/out"
 }
 check "its ratio is that of the medians" ratio
+
+# An old importance matrix with one entry, for 4096 columns.
+{
+    printf '\001\000\000\000\011\000\000\000t0.weight\001\000\000\000\000\020\000\000'
+    awk 'BEGIN { for (i = 0; i < 4096; i++) printf "@?@@" }'
+} >"$dir/one.dat"
+cat >"$dir/weighted" <<END
+#!/bin/sh
+[ "\$2" = --imatrix ] && [ \$# = 7 ] || exit 9
+exec "$modelfile" quantize --quiet --to gguf "\$2" "\$3" "\$4" "\$5" "\$6" \
+    --threads "\$7"
+END
+chmod +x "$dir/weighted"
+weighted() {
+    MODELFILE_LLAMA_QUANTIZE=$dir/weighted bench --csv --rounds 1 \
+        --quantize Q4_0 --imatrix "$dir/one.dat" "$dir/model.gguf"
+    [ "$code" = 0 ] && nothing_left &&
+        grep -q "^quantize,Q4_0,,llama-quantize,.*,same," "$dir/out" || return
+    bench --imatrix "$dir/one.dat"
+    [ "$code" = 2 ]
+}
+check "both with an importance matrix" weighted
 
 other() {
     peer "$dir/other" && [ "$(verdict llama-quantize)" = "different," ]

@@ -30,6 +30,8 @@ static const struct option table[] = {
     OPTION_LIST("--quantize", "TYPE", bench_options.mixes,
                 "quantize MODEL to TYPE (default Q8_0, Q6_K and Q4_K_M); can "
                 "be repeated"),
+    OPTION_TEXT("--imatrix", "FILE", bench_options.imatrix,
+                "quantize with this importance matrix"),
     OPTION_FLAG("--leak-check", bench_options.leak_check,
                 "use MODEL over and over, 100 rounds or --rounds, and see "
                 "whether memory, open files or threads grow"),
@@ -101,6 +103,8 @@ static bool is_usable(struct run *run)
                      size_text(SIZE_LIMIT).at);
     else if (run->operand_count == 0 && options->mixes.count > 0)
         report_usage(run, "'--quantize' requires the argument MODEL");
+    else if (run->operand_count == 0 && options->imatrix)
+        report_usage(run, "'--imatrix' requires the argument MODEL");
     else if (run->operand_count > 0 && options->alloc)
         report_usage(run, "'--alloc' makes its own models: remove '%.60s'",
                      run->operand[0]);

@@ -18,6 +18,7 @@ struct bench_options {
     const char *isa;     /* NULL: all */
     const char *threads; /* "1,2"; NULL: not given */
     const char *verify;  /* a record; likewise */
+    const char *imatrix; /* for --quantize; likewise */
     struct text_list types, mixes, works;
     bool csv, leak_check, alloc;
 };

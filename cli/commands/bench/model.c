@@ -30,6 +30,7 @@ static enum mf_status write_model(struct mf_model *model, const char *path,
                                             sizeof(struct mf_quantize_options),
                                         .type = mix,
                                         .report = report,
+                                        .imatrix = bench_options.imatrix,
                                         .allow_requantize = true };
 
     if (!mix)

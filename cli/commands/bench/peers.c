@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-#define WORDS_MAX 12
+#define WORDS_MAX 14
 
 struct program {
     const char *name;
@@ -247,11 +247,13 @@ static void compare_quantize(struct run *run, const char *peer, const char *mix,
                              size_t room)
 {
     const char *model = inputs_path(run->operand[0]);
+    const char *matrix = bench_options.imatrix;
     char threads[24] = "";
     struct program ours = { "modelfile",
                             { "/proc/self/exe", "quantize", "--quiet",
                               "--allow-requantize", "--to=gguf", "--threads",
-                              threads, model, folder->ours, mix },
+                              threads, model, folder->ours, mix,
+                              matrix ? "--imatrix" : NULL, matrix },
                             .out = folder->ours,
                             .times = times };
     struct program theirs = { "llama-quantize",
@@ -260,6 +262,14 @@ static void compare_quantize(struct run *run, const char *peer, const char *mix,
                               .out = folder->theirs,
                               .times = times + room };
 
+    if (matrix) {
+        static const size_t after = 2; /* the program, --allow-requantize */
+
+        memmove(&theirs.words[after + 2], &theirs.words[after],
+                4 * sizeof(*theirs.words));
+        theirs.words[after] = "--imatrix";
+        theirs.words[after + 1] = matrix;
+    }
     threads[put_decimal(threads, mf_env_threads(run->env))] = 0;
     compete(run, "quantize", mix, &ours, &theirs);
 }
