@@ -73,7 +73,8 @@ every_type() {
         grep -qx 'q4_k encode encode_weighted decode' "$dir/works" &&
         grep -qx 'f64 decode' "$dir/works" &&
         grep -qx 'apr_q8 encode encode_weighted decode' "$dir/works" &&
-        ! grep -qvE '^(-|[a-z0-9_]+)( encode encode_weighted)? (decode|memset memcpy)$' \
+        grep -qx 'iq2_xs encode_weighted decode' "$dir/works" &&
+        ! grep -qvE '^(-|[a-z0-9_]+)(( encode)? encode_weighted)? (decode|memset memcpy)$' \
             "$dir/works" &&
         [ "$(wc -l <"$dir/works")" = \
             $(($(grep -c '^CODEC' lib/codec/codecs.def) + 1)) ]
