@@ -1016,6 +1016,81 @@ mf_model_quantize(struct mf_model *model, const char *path,
                   const struct mf_convert_options *how,
                   struct mf_quantize_result *out);
 
+/* Whether the file is an importance matrix of llama-imatrix: GGUF, or the
+ * format that it wrote before 2025. NULL is none. */
+MF_API bool mf_model_is_imatrix(const struct mf_model *model);
+
+struct mf_imatrix_merge_options {
+    size_t size;         /* of this struct: see above */
+    uint32_t chunk_size; /* tokens of a chunk of text, in which old files
+                            count; 0: 512, as llama-imatrix does */
+    bool old;            /* write the format of before 2025, not GGUF */
+    bool replace;        /* as in struct mf_convert_options */
+    bool dry_run;        /* likewise */
+};
+
+struct mf_imatrix_merge_result {
+    const char *format; /* of the file that is written */
+    uint64_t file_size;
+    size_t entries;
+    size_t partial;  /* entries of which some matrices, experts, were never
+                        used */
+    size_t empty;    /* of which none was; not written in the old format */
+    size_t datasets; /* names of texts */
+    uint32_t chunks; /* of text, all files together */
+    uint32_t chunk_size;
+    size_t input; /* after an error in one of the files, which one; else 0 */
+};
+
+/* Adds importance matrices, of either format, and writes what llama-imatrix
+ * --in-file does, byte for byte. Fails if entries of one name do not fit each
+ * other. options and out may be NULL. */
+MF_API enum mf_status
+mf_imatrix_merge(struct mf_env *env, const char *const *paths, size_t count,
+                 const char *path,
+                 const struct mf_imatrix_merge_options *options,
+                 struct mf_imatrix_merge_result *out);
+
+/* What an importance matrix has for a tensor. */
+enum mf_imatrix_cover {
+    MF_COVER_NONE,      /* nothing */
+    MF_COVER_ALL,       /* values, for each expert if it has experts */
+    MF_COVER_PART,      /* values, but some experts were never used */
+    MF_COVER_UNUSED,    /* an entry that was never used */
+    MF_COVER_MISMATCH,  /* an entry with another number of values */
+    MF_COVER_NO_TENSOR, /* an entry that is for no tensor */
+    MF_COVER_COUNT
+};
+
+struct mf_imatrix_tensor {
+    struct mf_str name;
+    size_t tensor; /* index for mf_tensor_at; SIZE_MAX: none */
+    enum mf_imatrix_cover cover;
+    uint64_t columns;
+    uint64_t experts;  /* matrices in the tensor; mostly 1 */
+    uint64_t used;     /* of these */
+    const float *uses; /* how often each expert was used: in tokens, in an old
+                          file in chunks; NULL unless there are values */
+    float least, most; /* of uses */
+};
+
+struct mf_imatrix_coverage {
+    size_t tensors;            /* that are quantized, whatever the mix */
+    size_t of[MF_COVER_COUNT]; /* how many of each kind */
+    uint64_t experts, experts_used;
+    uint64_t chunks; /* of text; 0: unknown */
+};
+
+/* Calls each (may be NULL) for every tensor of the model that is quantized and
+ * for entries of the matrix at path that are for none of these; what it gets is
+ * valid during the call. out may be NULL. */
+typedef void mf_imatrix_each(void *user,
+                             const struct mf_imatrix_tensor *tensor);
+MF_API enum mf_status
+mf_model_imatrix_coverage(struct mf_model *model, const char *path,
+                          mf_imatrix_each *each, void *user,
+                          struct mf_imatrix_coverage *out);
+
 /* A file that a program makes itself: list metadata and tensors, open, give the
  * bytes, commit.
  *

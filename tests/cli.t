@@ -131,6 +131,10 @@ is imatrix-meta-none meta list --quiet good-entries.dat
 is imatrix-tensors tensors --quiet good-imatrix.dat
 is imatrix-convert convert --quiet good-imatrix.dat no-folder/x.gguf
 is imatrix-quantize quantize --quiet good-imatrix.dat no-folder/x.gguf q8_0
+is imatrix-merge merge --dry-run --quiet good-imatrix.dat good-imatrix.gguf no-folder/x.gguf
+is imatrix-merge-json merge --dry-run --json good-imatrix.dat no-folder/x.dat
+is imatrix-coverage imatrix coverage --quiet good-imatrix.gguf good-experts.gguf
+is imatrix-coverage-json imatrix coverage --json good-imatrix.gguf good-experts.gguf
 is imatrix-suffix convert good-base.gguf no-folder/x.dat
 is info-split info --quiet good-split-00002-of-00003.gguf
 is info-one-file info --quiet --one-file good-split-00002-of-00003.gguf

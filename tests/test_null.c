@@ -128,6 +128,34 @@ static void null_mf_model_close(void)
     mf_model_close(NULL);
 }
 
+static void covered(void *user, const struct mf_imatrix_tensor *tensor_found)
+{
+    (void)user;
+    (void)tensor_found;
+}
+
+static void null_mf_model_is_imatrix(void)
+{
+    assert_false(mf_model_is_imatrix(NULL));
+}
+
+static void null_mf_model_imatrix_coverage(void)
+{
+    refused(mf_model_imatrix_coverage(NULL, "m.dat", covered, NULL, NULL));
+    named("path", mf_model_imatrix_coverage(model, NULL, covered, NULL, NULL));
+}
+
+static void null_mf_imatrix_merge(void)
+{
+    static const char *const paths[] = { NULL };
+
+    refused(mf_imatrix_merge(NULL, paths, 1, "out", NULL, NULL));
+    named("paths", mf_imatrix_merge(env, NULL, 1, "out", NULL, NULL));
+    named("path", mf_imatrix_merge(env, paths, 1, NULL, NULL, NULL));
+    named("paths[i]", mf_imatrix_merge(env, paths, 1, "out", NULL, NULL));
+    refused(mf_imatrix_merge(env, paths, 0, "out", NULL, NULL));
+}
+
 static void null_mf_model_convert(void)
 {
     refused(mf_model_convert(NULL, "out.gguf", NULL, NULL));
@@ -855,6 +883,9 @@ static const struct {
 } rows[] = {
     { "mf_model_close", null_mf_model_close },
     { "mf_model_convert", null_mf_model_convert },
+    { "mf_model_is_imatrix", null_mf_model_is_imatrix },
+    { "mf_model_imatrix_coverage", null_mf_model_imatrix_coverage },
+    { "mf_imatrix_merge", null_mf_imatrix_merge },
     { "mf_file_detect", null_mf_file_detect },
     { "mf_model_diff", null_mf_model_diff },
     { "mf_verify", null_mf_verify },

@@ -179,6 +179,9 @@ bool mf_model_fact(const struct mf_model *model, enum mf_fact fact,
 
 bool mf_model_is_imatrix(const struct mf_model *model)
 {
+    if (!model)
+        return false;
+
     const struct mf_meta *type = mf_index_meta(&model->index, "general.type");
 
     return model->format->accessory ||

@@ -15,9 +15,6 @@ bool mf_model_detail(const struct mf_model *model, int fact,
 /* The name of an enum mf_fact or enum mf_detail, as GGUF spells it. */
 const char *mf_detail_name(int fact);
 
-/* Whether the file is an importance matrix, in either format. */
-bool mf_model_is_imatrix(const struct mf_model *model);
-
 /* Whether the model's format has a key for the fact. */
 bool mf_model_has_fact(const struct mf_model *model, int fact);
 

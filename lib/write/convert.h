@@ -122,6 +122,9 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
  * to one file; see output_guard.c. */
 enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
 
+/* Whether the path, which may be "-", leads to the file that is read. */
+bool mf_path_is_source(const char *path, const struct mf_source *source);
+
 /* A dry run: fails as mf_outputs_write would before its first byte. */
 enum mf_status mf_outputs_check(const struct mf_outputs *outputs, bool replace);
 

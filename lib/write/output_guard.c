@@ -40,6 +40,15 @@ static bool is_source(const struct stat *file, const struct mf_source *source)
            same_file(file, &status);
 }
 
+bool mf_path_is_source(const char *path, const struct mf_source *source)
+{
+    bool dash = strcmp(path, "-") == 0;
+    struct stat file;
+
+    return (dash ? fstat(STDOUT_FILENO, &file) : stat(path, &file)) == 0 &&
+           S_ISREG(file.st_mode) && is_source(&file, source);
+}
+
 static bool is_path(const struct stat *file, const char *path)
 {
     struct stat status;

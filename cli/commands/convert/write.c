@@ -24,6 +24,7 @@
 
 /* What the command asked for, until write_model returns. */
 static const struct mf_convert_options *how;
+static write_instead *instead;
 
 /* ---- output ---- */
 
@@ -213,6 +214,8 @@ static void write_out(struct run *run, struct mf_model *model)
     const char *path = output_path(run->operand[1]);
     struct mf_convert_result result;
 
+    if (instead && instead(run, model))
+        return;
     remark_names(run, model, path);
     warn_of_large(run, model);
     if (mf_model_convert(model, path, how, &result) != MF_OK) {
@@ -228,6 +231,14 @@ static void write_out(struct run *run, struct mf_model *model)
         show_json(run, path, &result);
     else if (run->options->dry_run || !output_is_stdout(path))
         show_text(run, path, &result);
+}
+
+void write_model_or(struct run *run, const struct mf_convert_options *options,
+                    write_instead *other)
+{
+    instead = other;
+    write_model(run, options);
+    instead = NULL;
 }
 
 void write_model(struct run *run, const struct mf_convert_options *options)

@@ -22,6 +22,12 @@
  * OUT. */
 void write_model(struct run *run, const struct mf_convert_options *how);
 
+/* The same, unless other returns true: then it has done what there is to do
+ * with the input. */
+typedef bool write_instead(struct run *run, struct mf_model *model);
+void write_model_or(struct run *run, const struct mf_convert_options *how,
+                    write_instead *other);
+
 /* False after report_usage if OUT has a suffix that no format has. */
 bool write_suffix_is_known(struct run *run);
 
