@@ -89,8 +89,8 @@ static enum mf_status list_source(struct mf_verification *work)
                   mf_format_to_write(work->model->format->name));
     if (!draft->format)
         return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "reading the tensors of %s %s is not supported",
-                       work->model->format->name, work->model->format->variant);
+                       "verifying files in the format '%s' is not supported",
+                       work->model->format->name);
     draft->lossy = true;
     draft->any_type = true;
     if (mf_carry_metadata(draft, source, &left_out) != MF_OK ||
