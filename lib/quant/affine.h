@@ -137,8 +137,8 @@ static inline void mf_affine_judge(const struct mf_affine_trials *trials,
     mf_floats det = w * l2 - l * l;
     mf_floats scale = (w * xl - sum_x * l) / det;
     mf_floats minimum = (l2 * sum_x - l * xl) / det;
-    /* Without an answer nothing is less than nothing. */
-    mf_floats below = mf_lanes_select_less(zero, det, best->error, zero), error;
+    mf_floats error, below = mf_lanes_select_less(zero, det, best->error,
+                                                  mf_lanes_all(-INFINITY));
 
     if (mf_lanes_any_less(zero, minimum)) {
         scale = mf_lanes_select_less(zero, minimum, xl / l2, scale);

@@ -40,4 +40,25 @@ static inline void mf_k_scale_codes(const struct mf_batch *batch, size_t i,
     mf_u8_of_ints(code, codes);
 }
 
+/* The first scale that is farthest from 0; 0 where all are. */
+static inline float mf_k_farthest(const float scale[16])
+{
+    mf_floats most = { 0 };
+    float lanes[MF_LANES], far = 0.0f;
+
+    for (size_t i = 0; i < 16; i += MF_LANES)
+        most = mf_lanes_max(mf_lanes_abs(mf_lanes_load(scale + i)), most);
+    mf_lanes_store(lanes, most);
+    for (size_t i = 0; i < MF_LANES; i++)
+        far = lanes[i] > far ? lanes[i] : far;
+    for (size_t i = 0; i < 16; i += MF_LANES) {
+        mf_floats some = mf_lanes_abs(mf_lanes_load(scale + i));
+        uint32_t there = mf_lanes_signs(some == mf_lanes_all(far));
+
+        if (there != 0)
+            return scale[i + (size_t)__builtin_ctz(there)];
+    }
+    return 0.0f;
+}
+
 #endif

@@ -112,33 +112,12 @@ static void write_codes(const uint8_t code[MF_K], uint8_t *out)
 
 /* ---- without weights */
 
-/* The first scale that is farthest from 0; 0 where all are. */
-static float farthest_of(const float scale[16])
-{
-    mf_floats most = { 0 };
-    float lanes[MF_LANES], far = 0.0f;
-
-    for (size_t i = 0; i < 16; i += MF_LANES)
-        most = mf_lanes_max(mf_lanes_abs(mf_lanes_load(scale + i)), most);
-    mf_lanes_store(lanes, most);
-    for (size_t i = 0; i < MF_LANES; i++)
-        far = lanes[i] > far ? lanes[i] : far;
-    for (size_t i = 0; i < 16; i += MF_LANES) {
-        mf_floats some = mf_lanes_abs(mf_lanes_load(scale + i));
-        uint32_t there = mf_lanes_signs(some == mf_lanes_all(far));
-
-        if (there != 0)
-            return scale[i + (size_t)__builtin_ctz(there)];
-    }
-    return 0.0f;
-}
-
 /* Scales become multiples, of which the one farthest from 0 is -32.  What is
  * not finite ends as the lowest byte of its rounded bits, as in the reference.
  */
 static void write_plain_scales(const float scale[16], uint8_t *out)
 {
-    const float farthest = farthest_of(scale);
+    const float farthest = mf_k_farthest(scale);
     float inverse = -32.0f / farthest;
     uint8_t multiple[16] = { 0 };
     mf_ints by[16 / MF_LANES];

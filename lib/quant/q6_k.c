@@ -55,22 +55,20 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
  * false where all of them are next to nothing. */
 static bool write_scales(const float *scale, uint8_t *out)
 {
-    float most = 0.0f, farthest = 0.0f, inverse;
+    const float farthest = mf_k_farthest(scale);
+    float inverse = -128.0f / farthest;
+    mf_ints multiple[16 / MF_LANES];
 
-    for (size_t i = 0; i < 16; i++)
-        if (fabsf(scale[i]) > most) {
-            most = fabsf(scale[i]);
-            farthest = scale[i];
-        }
-    if (most < MF_LEAST)
+    if (fabsf(farthest) < MF_LEAST)
         return false;
-    inverse = -128.0f / farthest;
     mf_store_scale(out + UNIT, 1.0f / inverse);
-    for (size_t i = 0; i < 16; i++) {
-        int32_t multiple = mf_k_round(inverse * scale[i]);
+    for (size_t i = 0; i < 16 / MF_LANES; i++) {
+        mf_floats by = inverse * mf_lanes_load(scale + i * MF_LANES);
 
-        out[MULTIPLES + i] = (uint8_t)(multiple < 127 ? multiple : 127);
+        multiple[i] = (mf_ints)mf_lanes_round_any(by) & 0x007fffff;
+        multiple[i] = -mf_ints_max(0x400000 - multiple[i], mf_ints_all(-127));
     }
+    mf_i8_of_ints(multiple, out + MULTIPLES);
     return true;
 }
 

@@ -119,11 +119,10 @@ static inline struct mf_row mf_rows_farthest(const struct mf_row *x,
     for (size_t i = 0; i < count; i++)
         for (int s = 0; s < MF_SIDES; s++) {
             mf_floats value = x[i].side[s], far = mf_lanes_abs(value);
-            mf_ints farther = far > most.side[s];
 
-            most.side[s] = mf_lanes_select(farther, far, most.side[s]);
-            farthest.side[s] =
-                mf_lanes_select(farther, value, farthest.side[s]);
+            farthest.side[s] = mf_lanes_select_less(most.side[s], far, value,
+                                                    farthest.side[s]);
+            most.side[s] = mf_lanes_max(far, most.side[s]);
         }
     for (int s = 0; s < MF_SIDES; s++)
         farthest.side[s] = mf_lanes_select(most.side[s] < MF_LEAST,

@@ -31,75 +31,91 @@ struct mf_scale {
 static inline mf_floats mf_scale_code(const struct mf_scale *search, bool low,
                                       mf_floats y)
 {
-    y = search->finite ? mf_lanes_round(y) : mf_lanes_round_any(y);
+    y = search->finite ? mf_lanes_whole(y) : mf_lanes_round_any(y) - MF_ROUND;
     if (low || !search->finite)
-        y = mf_lanes_max(y, mf_lanes_all(MF_ROUND - search->top));
-    return mf_lanes_min(y, mf_lanes_all(MF_ROUND + search->top - 1)) - MF_ROUND;
+        y = mf_lanes_max(y, mf_lanes_all(-search->top));
+    return mf_lanes_min(y, mf_lanes_all(search->top - 1));
 }
 
-static inline void mf_scale_sums(const struct mf_scale *search, bool low,
-                                 const struct mf_row *code_scale,
-                                 struct mf_row *sum_xl, struct mf_row *sum_l2)
+/* Of one side. */
+struct mf_scale_trial {
+    mf_floats code_scale, xl, l2;
+};
+
+/* Trials do not wait for each other until they are judged: as many as there are
+ * registers for are made together. */
+#define MF_SCALE_TOGETHER 3
+
+static inline void mf_scale_sums(const struct mf_scale *search, bool low, int s,
+                                 struct mf_scale_trial *trial, size_t count)
 {
-    struct mf_row xl = { { { 0 } } }, l2 = { { { 0 } } };
+    mf_floats xl[MF_SCALE_TOGETHER] = { { 0 } };
+    mf_floats l2[MF_SCALE_TOGETHER] = { { 0 } };
 
     for (size_t i = 0; i < search->size; i++)
-        for (int s = 0; s < MF_SIDES; s++) {
-            mf_floats y = code_scale->side[s] * search->x[i].side[s];
+        for (size_t j = 0; j < count; j++) {
+            mf_floats y = trial[j].code_scale * search->x[i].side[s];
             mf_floats l = mf_scale_code(search, low, y);
 
-            xl.side[s] += search->weighted_x[i].side[s] * l;
-            l2.side[s] += search->weight[i].side[s] * l * l;
+            xl[j] += search->weighted_x[i].side[s] * l;
+            l2[j] += search->weight[i].side[s] * l * l;
         }
-    *sum_xl = xl;
-    *sum_l2 = l2;
+    for (size_t j = 0; j < count; j++) {
+        trial[j].xl = xl[j];
+        trial[j].l2 = l2[j];
+    }
 }
 
 static inline void mf_scale_first(struct mf_scale *search)
 {
     const mf_floats zero = { 0 };
-    struct mf_row xl, l2;
-
     search->farthest = mf_rows_farthest(search->x, search->size);
     for (size_t i = 0; i < search->size; i++)
         for (int s = 0; s < MF_SIDES; s++)
             search->weighted_x[i].side[s] =
                 search->weight[i].side[s] * search->x[i].side[s];
-    for (int s = 0; s < MF_SIDES; s++)
-        search->code_scale.side[s] = -search->top / search->farthest.side[s];
-    mf_scale_sums(search, false, &search->code_scale, &xl, &l2);
     for (int s = 0; s < MF_SIDES; s++) {
-        mf_floats scale = xl.side[s] / l2.side[s];
+        struct mf_scale_trial trial;
+        mf_floats scale;
 
-        scale = mf_lanes_select(l2.side[s] == zero, zero, scale);
+        trial.code_scale = -search->top / search->farthest.side[s];
+        mf_scale_sums(search, false, s, &trial, 1);
+        scale = mf_lanes_select(trial.l2 == zero, zero, trial.xl / trial.l2);
+        search->code_scale.side[s] = trial.code_scale;
         search->scale.side[s] = scale;
-        search->gain.side[s] = scale * xl.side[s];
+        search->gain.side[s] = scale * trial.xl;
     }
 }
 
-/* The farthest element is given more than -top. */
-static inline void mf_scale_try(struct mf_scale *search, float more)
+static inline void mf_scale_judge(struct mf_scale *search, int s,
+                                  const struct mf_scale_trial *trial)
 {
-    struct mf_row code_scale, xl, l2;
+    mf_floats gain = search->gain.side[s];
+    mf_floats scale = trial->xl / trial->l2, least = gain * trial->l2;
+    mf_floats square =
+        mf_lanes_select_less(mf_lanes_all(0.0f), trial->l2,
+                             trial->xl * trial->xl, mf_lanes_all(-INFINITY));
 
-    for (int s = 0; s < MF_SIDES; s++)
-        code_scale.side[s] = -(search->top + more) / search->farthest.side[s];
-    if (more < 0.45f)
-        mf_scale_sums(search, false, &code_scale, &xl, &l2);
-    else
-        mf_scale_sums(search, true, &code_scale, &xl, &l2);
+    search->gain.side[s] =
+        mf_lanes_select_less(least, square, scale * trial->xl, gain);
+    search->scale.side[s] =
+        mf_lanes_select_less(least, square, scale, search->scale.side[s]);
+    search->code_scale.side[s] = mf_lanes_select_less(
+        least, square, trial->code_scale, search->code_scale.side[s]);
+}
+
+/* The farthest element is given more than -top: first tenths, and so on. */
+static inline void mf_scale_try(struct mf_scale *search, int first)
+{
     for (int s = 0; s < MF_SIDES; s++) {
-        mf_floats gain = search->gain.side[s];
-        mf_floats scale = xl.side[s] / l2.side[s];
-        mf_ints better =
-            (l2.side[s] > 0.0f) & (xl.side[s] * xl.side[s] > gain * l2.side[s]);
+        struct mf_scale_trial trial[MF_SCALE_TOGETHER];
 
-        search->gain.side[s] =
-            mf_lanes_select(better, scale * xl.side[s], gain);
-        search->scale.side[s] =
-            mf_lanes_select(better, scale, search->scale.side[s]);
-        search->code_scale.side[s] = mf_lanes_select(
-            better, code_scale.side[s], search->code_scale.side[s]);
+        for (int j = 0; j < MF_SCALE_TOGETHER; j++)
+            trial[j].code_scale = -(search->top + 0.1f * (float)(first + j)) /
+                                  search->farthest.side[s];
+        mf_scale_sums(search, first > 0, s, trial, MF_SCALE_TOGETHER);
+        for (int j = 0; j < MF_SCALE_TOGETHER; j++)
+            mf_scale_judge(search, s, &trial[j]);
     }
 }
 
@@ -117,9 +133,8 @@ static inline void mf_scale_begin(struct mf_scale *search, size_t size,
 static inline void mf_scale_search(struct mf_scale *search)
 {
     mf_scale_first(search);
-    for (int i = -9; i <= 9; i++)
-        if (i != 0)
-            mf_scale_try(search, 0.1f * (float)i);
+    for (int i = -9; i <= 7; i += i == -3 ? 4 : MF_SCALE_TOGETHER)
+        mf_scale_try(search, i);
     for (int s = 0; s < MF_SIDES; s++)
         search->scale.side[s] =
             mf_lanes_if_any(search->farthest.side[s], search->scale.side[s]);
