@@ -76,6 +76,9 @@ struct gguf_special {
 
 #define GGUF_ALIGNMENT 32 /* if general.alignment is missing */
 
+/* Checks of an importance matrix; nothing for any other file. */
+void mf_gguf_imatrix_check(struct mf_index *index);
+
 /* Applies a metadata key that was just read if it is such a key. */
 enum mf_status mf_gguf_apply_special(struct mf_index *index,
                                      struct mf_part *part,

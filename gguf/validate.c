@@ -331,6 +331,7 @@ void mf_gguf_validate(struct mf_index *index, const struct mf_part *parts,
     check_file_type(index);
     check_quantization_version(index);
     check_dimensions(index);
+    mf_gguf_imatrix_check(index);
     for (size_t i = 0; i < part_count; i++) {
         check_order(index, &parts[i]);
         check_empty(index, &parts[i]);
