@@ -6,10 +6,12 @@
  * pages and buffers.  What takes LONGEST seconds is taken to go on for ever.
  */
 #include <signal.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "lib/base/parallel.h"
 #include "lib/model/types.h"
+
 #include "tests/scratch.h"
 #include "tests/support.h"
 
@@ -333,6 +335,17 @@ static void plain_operations(struct shape shape, struct way way)
             assert_true(way.limit > 0);
 }
 
+/* A name that is both a mix and a type is the mix. */
+static bool mix_needs_matrix(const char *type)
+{
+    struct mf_mix_info mix;
+
+    for (size_t i = 0; mf_mix_at(i, &mix); i++)
+        if (strcasecmp(mix.name, type) == 0)
+            return mix.needs_imatrix;
+    return false;
+}
+
 /* Types with an encoder; those that are so slow only of few numbers. */
 static bool is_tried(enum mf_type type, struct shape shape)
 {
@@ -343,6 +356,7 @@ static bool is_tried(enum mf_type type, struct shape shape)
 
     return mf_kernel_find(name, NULL, &kernel) &&
            mf_kernel_encodes(&kernel, &weights_needed) && !weights_needed &&
+           !mix_needs_matrix(name) &&
            (strncmp(name, "iq", 2) != 0 || shape.columns * shape.rows <= 4096);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "lib/base/kept.h"
+#include "lib/codec/grid_cells.h"
 
 #define PLACES    2048 /* of the largest grid */
 #define DISTANCES 256  /* 4 * 49, and 8 * 9, are the greatest */
@@ -43,20 +44,21 @@ struct grid {
     uint8_t digits, width; /* of a code; bits of a digit */
     uint8_t top;           /* the greatest digit */
     uint8_t shells;        /* different distances whose codes are near */
+    uint16_t parts;        /* of lists by cell; 0: none */
 };
 
-#define GRID(name, digits, width, top, shells)                                 \
+#define GRID(name, digits, width, top, shells, parts)                          \
     {                                                                          \
-        name, sizeof(name) / sizeof(*name), digits, width, top, shells         \
+        name, sizeof(name) / sizeof(*name), digits, width, top, shells, parts  \
     }
 
 static const struct grid grids[MF_GRID_COUNT] = {
-    [MF_GRID_IQ1] = GRID(iq1, 8, 2, 2, 3),
-    [MF_GRID_IQ2_XXS] = GRID(iq2_xxs, 8, 2, 2, 2),
-    [MF_GRID_IQ2_XS] = GRID(iq2_xs, 8, 2, 2, 2),
-    [MF_GRID_IQ2_S] = GRID(iq2_s, 8, 2, 2, 1),
-    [MF_GRID_IQ3_XXS] = GRID(iq3_xxs, 4, 3, 7, 2),
-    [MF_GRID_IQ3_S] = GRID(iq3_s, 4, 3, 7, 3),
+    [MF_GRID_IQ1] = GRID(iq1, 8, 2, 2, 3, 0),
+    [MF_GRID_IQ2_XXS] = GRID(iq2_xxs, 8, 2, 2, 2, 0),
+    [MF_GRID_IQ2_XS] = GRID(iq2_xs, 8, 2, 2, 2, 0),
+    [MF_GRID_IQ2_S] = GRID(iq2_s, 8, 2, 2, 1, 0),
+    [MF_GRID_IQ3_XXS] = GRID(iq3_xxs, 4, 3, 7, 2, 9410),
+    [MF_GRID_IQ3_S] = GRID(iq3_s, 4, 3, 7, 3, 15417),
 };
 
 _Static_assert(MF_GRID_COUNT <= MF_KEPT, "the env keeps a map of each");
@@ -199,12 +201,32 @@ static void make_places(const struct grid *grid, int32_t *place)
         place[grid->code[i]] = (int32_t)i;
 }
 
-/* One block: the map, places, lists. */
+/* Into the room after the lists; false after mf_fail. */
+static bool make_cells(struct mf_env *env, const struct grid *grid,
+                       struct mf_grid_map *map, void *room)
+{
+    struct mf_cells_found *found = mf_alloc(env, sizeof(*found));
+    size_t parts;
+
+    if (!found)
+        return false;
+    memset(found, 0, sizeof(*found));
+    parts = mf_grid_cells_make(map, grid->parts, found, room);
+    assert(parts == grid->parts);
+    (void)parts;
+    mf_release(env, found, sizeof(*found));
+    map->cells = room;
+    return true;
+}
+
+/* One block: the map, places, lists by code, lists by cell. */
 static void *make(struct mf_env *env, size_t index, size_t *size)
 {
     const struct grid *grid = &grids[index];
     size_t head = sizeof(struct mf_grid_map);
     size_t places = code_count(grid) * sizeof(int32_t), lists;
+    size_t cells = sizeof(struct mf_grid_cells) +
+                   grid->parts * MF_CELL_WORDS * sizeof(uint32_t);
     struct mf_grid_map *map;
     int32_t *place = mf_alloc(env, places);
 
@@ -213,7 +235,7 @@ static void *make(struct mf_env *env, size_t index, size_t *size)
     make_places(grid, place);
     lists = make_lists(grid, place, NULL) * sizeof(uint16_t);
     mf_release(env, place, places);
-    *size = head + places + lists;
+    *size = head + places + lists + (grid->parts > 0 ? cells : 0);
     map = mf_alloc(env, *size);
     if (!map)
         return NULL;
@@ -223,6 +245,11 @@ static void *make(struct mf_env *env, size_t index, size_t *size)
                                  .grid = grid->code };
     make_places(grid, place);
     make_lists(grid, place, (void *)((char *)place + places));
+    if (grid->parts > 0 &&
+        !make_cells(env, grid, map, (char *)place + places + lists)) {
+        mf_release(env, map, *size);
+        return NULL;
+    }
     return map;
 }
 

@@ -37,6 +37,7 @@ struct mf_grid_map {
     const int32_t *place;
     const uint16_t *near; /* lists, each with its count before it */
     const uint16_t *grid; /* codes by place */
+    const struct mf_grid_cells *cells; /* of codes with four digits; or NULL */
 };
 
 struct mf_near {

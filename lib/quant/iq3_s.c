@@ -7,7 +7,7 @@
  * each half of a byte of parts is for 32 numbers;
  * number * scale * (2 * part + 1).
  */
-#include "lib/quant/grid.h"
+#include "lib/quant/grid_3_encode.h"
 #include "lib/quant/quant.h"
 
 #define BLOCK 256
@@ -38,4 +38,55 @@ static void decode(const uint8_t *restrict blocks, float *restrict out,
     }
 }
 
-const struct mf_codec MF_CODEC(iq3_s) = { .decode = decode };
+/* ---- encoding */
+
+static const struct mf_g3_type type = { .steps = 9, .all = true };
+
+/* Of a block of zeros the reference does not go on to the next codes and signs:
+ * those of other blocks take its place. */
+static void write_block(const struct mf_g3 *g3, uint8_t *out)
+{
+    uint8_t part[MF_G3_BLOCKS], *place = out + 2, *signs = out + 74;
+    float unit;
+
+    memset(out, 0, BYTES);
+    for (size_t b = 0; b < MF_G3_BLOCKS; b++) {
+        if (g3->empty[b])
+            continue;
+        for (size_t k = 0; k < MF_G3_FOURS; k++) {
+            int32_t at = g3->map->place[g3->code[b][k] & 0xfff];
+
+            *place++ = (uint8_t)at;
+            out[66 + b] |= (uint8_t)(at >> 8 << k);
+        }
+        memcpy(signs, &g3->signs[b], 4);
+        signs += 4;
+    }
+    if (!mf_g3_parts(g3, &unit, part))
+        return;
+    mf_store_scale(out, unit * 1.033f);
+    for (size_t i = 0; i < MF_G3_BLOCKS; i += 2)
+        out[106 + i / 2] = (uint8_t)(part[i] | part[i + 1] << 4);
+}
+
+static bool encode_on_grid(const struct mf_grid_map *map,
+                           const float *restrict row,
+                           const float *restrict weights,
+                           uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_g3 g3 = { .type = &type, .map = map };
+
+    for (size_t i = 0; i < columns; i += BLOCK, blocks += BYTES) {
+        mf_g3_load(&g3, row + i, weights ? weights + i : NULL);
+        if (!mf_g3_encode(&g3))
+            return false;
+        write_block(&g3, blocks);
+    }
+    return true;
+}
+
+const struct mf_codec MF_CODEC(iq3_s) = {
+    .decode = decode,
+    .encode_on_grid = encode_on_grid,
+    .grid = MF_GRID_IQ3_S,
+};

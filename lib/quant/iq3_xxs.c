@@ -6,7 +6,7 @@
  * a word has four times seven signs and a part of the scale for 32 numbers;
  * number * scale * (part + 0.5) / 2.
  */
-#include "lib/quant/grid.h"
+#include "lib/quant/grid_3_encode.h"
 #include "lib/quant/quant.h"
 
 static const struct mf_grid_levels levels = { { 4, 12, 20, 28, 36, 44, 52,
@@ -32,4 +32,55 @@ static inline struct mf_grid_eight eight(const uint8_t *block, size_t i,
 
 MF_GRID_DECODE(98, 3)
 
-const struct mf_codec MF_CODEC(iq3_xxs) = { .decode = decode };
+/* ---- encoding */
+
+#define BYTES 98
+
+static const struct mf_g3_type type = {
+    .steps = 15,
+    .least = 1e-8f,
+    .even = true,
+};
+
+static void write_block(const struct mf_g3 *g3, uint8_t *out)
+{
+    uint8_t part[MF_G3_BLOCKS];
+    float unit;
+
+    memset(out, 0, BYTES);
+    if (!mf_g3_parts(g3, &unit, part))
+        return;
+    mf_store_scale(out, unit * 1.0125f);
+    for (size_t b = 0; b < MF_G3_BLOCKS; b++) {
+        uint32_t word = (uint32_t)part[b] << 28;
+
+        for (size_t k = 0; k < MF_G3_FOURS && !g3->empty[b]; k++)
+            out[2 + MF_G3_FOURS * b + k] =
+                (uint8_t)g3->map->place[g3->code[b][k] & 0xfff];
+        for (size_t i = 0; i < 4 && !g3->empty[b]; i++)
+            word |= (g3->signs[b] >> 8 * i & 127) << 7 * i;
+        memcpy(out + 66 + 4 * b, &word, sizeof(word));
+    }
+}
+
+static bool encode_on_grid(const struct mf_grid_map *map,
+                           const float *restrict row,
+                           const float *restrict weights,
+                           uint8_t *restrict blocks, size_t columns)
+{
+    struct mf_g3 g3 = { .type = &type, .map = map };
+
+    for (size_t i = 0; i < columns; i += MF_K, blocks += BYTES) {
+        mf_g3_load(&g3, row + i, weights ? weights + i : NULL);
+        if (!mf_g3_encode(&g3))
+            return false;
+        write_block(&g3, blocks);
+    }
+    return true;
+}
+
+const struct mf_codec MF_CODEC(iq3_xxs) = {
+    .decode = decode,
+    .encode_on_grid = encode_on_grid,
+    .grid = MF_GRID_IQ3_XXS,
+};
