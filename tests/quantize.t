@@ -433,30 +433,13 @@ as_the_tool() {
     [ "$(sha256sum <"$dir/o.gguf" | cut -d' ' -f1)" = "$sum" ]
 }
 
-# Some encoders of iq1 to iq3 are not there, and that is said.
-not_yet() {
-    # shellcheck disable=SC2086 # options are words
-    (cd "$golden" && "$modelfile" quantize --quiet "$source.gguf" \
-        "$dir/o.gguf" "$type" $options) >"$dir/out" 2>"$dir/err" && return 1
-    grep -qE 'quantizing to iq[123][a-z_]* is not supported' "$dir/err"
-}
-
-as_far_as_known() {
-    as_the_tool || not_yet
-}
-
 # as_all LIST: its rows, from the models in the folder $golden.
 as_all() {
     grep "OK\$" "$1" | grep -v SOURCE >"$dir/rows"
     while IFS='	' read -r source type options _ sum _ _; do
         [ "$options" != - ] || options=
         rm -f "$dir/o.gguf"
-        case $type in
-        IQ1* | IQ2* | IQ3*)
-            check "$source $type $options: its bytes, or none" as_far_as_known ;;
-        *)
-            check "$source $type $options: the tool's bytes" as_the_tool ;;
-        esac
+        check "$source $type $options: the tool's bytes" as_the_tool
     done <"$dir/rows"
 }
 as_all "$golden/files.tsv"
