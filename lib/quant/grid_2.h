@@ -12,6 +12,9 @@
 #ifndef MF_LIB_QUANT_GRID_2_H
 #define MF_LIB_QUANT_GRID_2_H
 
+#ifndef MF_WIDE_LANES
+#define MF_WIDE_LANES
+#endif
 #include "lib/quant/grid.h"
 #include "lib/quant/grid_2_near.h"
 #include "lib/quant/kblock.h"
@@ -27,6 +30,7 @@
  */
 #define MF_GRID_2_EIGHTS (MF_GRID_2_SIZE / 8)
 #define MF_GRID_2_TRIED  (2 * MF_GRID_2_STEPS + 1)
+#define MF_GRID_2_FLAT   ((size_t)40)
 
 /* Above a code of the grid: it stands for one that the grid does not have. */
 #define MF_OFF_GRID 0x10000
@@ -43,16 +47,20 @@ struct mf_grid_2 {
     const struct mf_grid_map *map;
     size_t count; /* of groups; other lanes have copies of the last */
     struct mf_row x[MF_GRID_2_SIZE], weight[MF_GRID_2_SIZE];
-    struct mf_row most;               /* the greatest magnitude */
-    struct mf_row top;                /* five times the first scale */
-    uint32_t live[MF_SIDES];          /* groups that are not zeros */
-    mf_grid_2_flat flat_x, flat_root; /* numbers, and roots of their weights */
+    struct mf_row most;      /* the greatest magnitude */
+    struct mf_row top;       /* five times the first scale */
+    uint32_t live[MF_SIDES]; /* groups that are not zeros */
+    /* Numbers, roots of their weights, and twice the product of both. */
+    mf_grid_2_flat flat_x, flat_root, flat_product;
+    struct mf_row root[MF_GRID_2_SIZE];
     /* For each scale that is tried. */
     struct mf_row inverse[MF_GRID_2_TRIED], scale[MF_GRID_2_TRIED];
+    /* The scales, group after group; behind them anything. */
+    float flat_scale[MF_ABREAST][MF_GRID_2_FLAT];
     struct mf_int_row code[MF_GRID_2_TRIED][MF_GRID_2_EIGHTS];
-    /* Bit t is set where code t is another than the one before. */
+    /* Bit t is set where code t is another than the one before; where it is
+     * clear code t does not count. */
     struct mf_int_row change[MF_GRID_2_EIGHTS];
-    struct mf_near_tables tables;
     struct mf_near_lines lines;
     /* The first scale, then the best. */
     struct mf_row best_scale;
@@ -170,7 +178,7 @@ static inline void mf_grid_2_load(struct mf_grid_2 *g,
                                   const struct mf_batch *batch, size_t first)
 {
     size_t all = batch->count * batch->block_count;
-    struct mf_row root[MF_GRID_2_SIZE];
+    struct mf_row product[MF_GRID_2_SIZE];
 
     g->count = all - first < MF_ABREAST ? all - first : MF_ABREAST;
     mf_batch_load(batch, first, batch->row, g->x);
@@ -189,7 +197,8 @@ static inline void mf_grid_2_load(struct mf_grid_2 *g,
         for (size_t i = 0; i < MF_GRID_2_SIZE; i++) {
             mf_floats x = g->x[i].side[s];
 
-            root[i].side[s] = mf_lanes_root(g->weight[i].side[s]);
+            g->root[i].side[s] = mf_lanes_root(g->weight[i].side[s]);
+            product[i].side[s] = 2.0f * g->root[i].side[s] * x;
             top = mf_lanes_max(top, x);
             most = mf_lanes_max(mf_lanes_abs(x), most);
         }
@@ -202,7 +211,8 @@ static inline void mf_grid_2_load(struct mf_grid_2 *g,
     if (MF_GRID_2_ALL)
         mf_grid_2_guess(g);
     mf_grid_2_flatten(g->x, g->flat_x);
-    mf_grid_2_flatten(root, g->flat_root);
+    mf_grid_2_flatten(g->root, g->flat_root);
+    mf_grid_2_flatten(product, g->flat_product);
 }
 
 /* What a group of a batch becomes. */

@@ -21,9 +21,9 @@
 #include "lib/quant/quant.h"
 #include "lib/quant/round.h"
 
-/* Eight numbers, and what their errors count. */
+/* Eight numbers, what their errors count, and twice the product of both. */
 struct mf_near_point {
-    const float *x, *w;
+    const float *x, *w, *wx2;
 };
 
 /* The lines of a list's codes. */
@@ -65,34 +65,6 @@ static inline int mf_near_exact(const struct mf_near_point *point,
     return best;
 }
 
-/* How far a line at a scale between two must be below another to be the better
- * one for sure; NaN where that cannot be said.
- *
- * With u = 2^-24, half a unit in the last place, and m = 5 * s + |x|, which
- * nothing that is squared exceeds: s * q - x is off by at most 2 * u * m, its
- * square times w by 6 * u * w * m^2, and the sum of eight by 13 * u * W, where
- * W is the sum of w * m^2.  Lines, times s, are off by at most 7 * u * W: a by
- * 5 * u, b by 6 * u, a product and a difference.  Two codes: 40 * u * W; what
- * is taken is 64 * u * W / s.  Numbers so small that digits are lost below the
- * least exponent are left out. */
-static inline float mf_near_margin(const struct mf_near_point *point,
-                                   float scale_min, float scale_max)
-{
-    float part[8], sum;
-
-    for (int i = 0; i < 8; i++) {
-        float m = 5 * scale_max + fabsf(point->x[i]);
-
-        part[i] = point->w[i] * m * m;
-    }
-    sum = ((part[0] + part[1]) + (part[2] + part[3])) +
-          ((part[4] + part[5]) + (part[6] + part[7]));
-    if (!(sum >= 0x1p-80f && sum <= 0x1p80f && scale_min >= 0x1p-70f &&
-          scale_max <= 0x1p10f))
-        return NAN;
-    return sum * 0x1p-18f / scale_min;
-}
-
 /* ---- lines ---- */
 
 #if defined(__AVX512BW__)
@@ -113,10 +85,9 @@ static inline void mf_near_prepare(struct mf_near_tables *tables,
     const __m512 high2 = _mm512_mul_ps(high, high);
 
     for (int i = 0; i < 4; i++) {
-        const float *w = point->w + 2 * i, *x = point->x + 2 * i;
+        const float *w = point->w + 2 * i, *x = point->wx2 + 2 * i;
         __m512 w0 = _mm512_set1_ps(w[0]), w1 = _mm512_set1_ps(w[1]);
-        __m512 x0 = _mm512_set1_ps(2 * w[0] * x[0]);
-        __m512 x1 = _mm512_set1_ps(2 * w[1] * x[1]);
+        __m512 x0 = _mm512_set1_ps(x[0]), x1 = _mm512_set1_ps(x[1]);
 
         tables->a[i] =
             _mm512_add_ps(_mm512_mul_ps(w0, low2), _mm512_mul_ps(w1, high2));
@@ -160,10 +131,8 @@ static inline void mf_near_prepare(struct mf_near_tables *tables,
     const __m256 q2 = _mm256_mul_ps(q, q);
 
     for (int i = 0; i < 8; i++) {
-        float x = 2 * point->w[i] * point->x[i];
-
         tables->a[i] = _mm256_mul_ps(_mm256_set1_ps(point->w[i]), q2);
-        tables->b[i] = _mm256_mul_ps(_mm256_set1_ps(x), q);
+        tables->b[i] = _mm256_mul_ps(_mm256_set1_ps(point->wx2[i]), q);
     }
 }
 
@@ -206,12 +175,12 @@ static inline void mf_near_prepare(struct mf_near_tables *tables,
 {
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 16; j++) {
-            const float *w = point->w + 2 * i, *x = point->x + 2 * i;
+            const float *w = point->w + 2 * i, *x = point->wx2 + 2 * i;
             float low = (float)(2 * (j & 3) + 1);
             float high = (float)(2 * (j >> 2) + 1);
 
             tables->a[i][j] = w[0] * (low * low) + w[1] * (high * high);
-            tables->b[i][j] = 2 * w[0] * x[0] * low + 2 * w[1] * x[1] * high;
+            tables->b[i][j] = x[0] * low + x[1] * high;
         }
 }
 
@@ -319,6 +288,39 @@ static inline int mf_near_best(const struct mf_near_lines *lines,
         }
     }
     return best;
+}
+
+/* A list of no more is gone through code after code, for MF_LANES scales. */
+#define MF_NEAR_FEW (2 * MF_LANES)
+
+/* The number of the best line at each of MF_LANES scales; bit i of what is
+ * returned: at scale i another is close. */
+static inline uint32_t mf_near_each(const struct mf_near_lines *lines,
+                                    const float *scales, float margin,
+                                    int32_t best[MF_LANES])
+{
+    mf_floats scale = mf_lanes_load(scales);
+    mf_floats least = mf_lanes_all(FLT_MAX), second = least;
+    mf_ints which = { 0 };
+
+    for (unsigned i = 0; i < lines->near.count; i++) {
+        mf_floats line =
+            scale * mf_lanes_all(lines->a[i]) - mf_lanes_all(lines->b[i]);
+#if MF_LANES == 16
+        which = (mf_ints)_mm512_mask_mov_epi32(
+            (__m512i)which,
+            _mm512_cmp_ps_mask((__m512)line, (__m512)least, _CMP_LT_OQ),
+            _mm512_set1_epi32((int)i));
+#else
+        mf_ints less = line < least;
+
+        which = (which & ~less) | (less & (int)i);
+#endif
+        second = mf_lanes_min(second, mf_lanes_max(line, least));
+        least = mf_lanes_min(line, least);
+    }
+    memcpy(best, &which, sizeof(which));
+    return mf_lanes_signs(second <= least + margin);
 }
 
 /* Whether that code is the best for sure. */
