@@ -105,7 +105,7 @@ CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
-            $(BUILD)/fixtures/make
+            $(BUILD)/tests/sample $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
               tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
@@ -301,6 +301,8 @@ $(BUILD)/fixtures/make: $(patsubst %.c,$(BUILD)/%.o,$(wildcard fixtures/*.c))
 	$(Q)$(LINK) $^ $(LIBS) -o $@
 
 $(BUILD)/tests/faulty: $(BUILD)/tests/faulty_model.o
+
+$(BUILD)/tests/sample: $(BUILD)/libmodelfile.a
 
 # Its own rows of keys and tensors come before those of the archive.
 $(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(BUILD)/libmodelfile.a

@@ -357,6 +357,7 @@ static const struct kind {
     /* type, layers, vocabulary, embedding, feed forward, heads, kv heads */
     { "7b-32k", NULL, { &f16, 32, 32000, 4096, 11008, 32, 32 } },
     { "7b-150k", NULL, { &f16, 32, 151936, 4096, 11008, 32, 32 } },
+    { "8b", NULL, { &f16, 32, 128256, 4096, 14336, 32, 8 } },
     { "70b", NULL, { &q8_0, 80, 128256, 8192, 28672, 64, 8 } },
     { "5t", NULL, { &f16, 126, 151936, 16384, 479232, 128, 8 } },
     { "huge-tokens", NULL, { &f16, 1, 1000000, 64, 256, 4, 4 } },

@@ -135,6 +135,27 @@ terminal_differs() {
 }
 check_empty "docs/terminal.svg shows what the program prints" terminal_differs
 
+# Without the table of speeds, which differ.
+quantization_differs() {
+    for name in quantization.md quantization.svg; do
+        cp "docs/$name" "$dir/$name"
+    done
+    MODELFILE=$modelfile sh docs/quantization.sh "$dir/quantization.md" \
+        "$dir/quantization.svg"
+    for name in quantization.md quantization.svg; do
+        diff "docs/$name" "$dir/$name" && continue
+        [ -n "${UPDATE:-}" ] || echo "run: UPDATE=1 sh tests/docs.t"
+        [ -z "${UPDATE:-}" ] || cp "$dir/$name" "docs/$name"
+    done
+}
+if [ -n "${QUICK:-}" ]; then
+    skip "docs/quantization.md has the errors and sizes of today" \
+        "the plain tests do this"
+else
+    check_empty "docs/quantization.md has the errors and sizes of today" \
+        quantization_differs
+fi
+
 # What a forge shows as an image may load nothing and run nothing.
 not_alone() {
     for picture in docs/*.svg; do
