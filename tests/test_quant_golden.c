@@ -297,6 +297,42 @@ static void apr_types_are_as_aprender_writes_them(void **state)
     assert_int_equal(cases, 38);
 }
 
+/* ---- versions of the reference ---- */
+
+/* IQ1_M before ggml 0.25.1 and since: of two ways to divide numbers that are as
+ * good, each takes another one.  The older encoder gives the digests of all 20
+ * tensors of golden/e2e that it made. */
+static void older_versions_encode_in_their_way(void **state)
+{
+    static const char *const older =
+        "ed1ee040c5ed1e72403ced1e673b33ed1ee057eded1e2840c5ed1e713eb7ed1e"
+        "acbbcecafbacecccbaeeacbbcecafeacbf7fbe5ff6fdf72f";
+    static const char *const today =
+        "ed1ee040c5ed1e723e3ced1e673b33ed1ee057eded1e2840c5ed1e713eb7ed1e"
+        "acbbcecafeacecccbaeeacbbcecafeacbf7fbe5ff6fdf72f";
+    float row[256], weights[256];
+    uint8_t expected[56], got[56];
+
+    (void)state;
+    for (int i = 0; i < 256; i++) {
+        row[i] = (float)(3 * i * i % 5 - 2);
+        weights[i] = (float)(1 + i % 7);
+    }
+    for (const struct mf_isa *isa = mf_isas; isa->name; isa++) {
+        if (!mf_isa_runs(isa))
+            continue;
+        assert_int_equal(bytes_of_hex(older, expected), 56);
+        assert_true(quant_encode(mf_codec_older(isa, MF_TYPE_IQ1_M), row,
+                                 weights, got, 256));
+        assert_memory_equal(got, expected, 56);
+        assert_int_equal(bytes_of_hex(today, expected), 56);
+        assert_true(quant_encode(mf_codec_of(isa, MF_TYPE_IQ1_M), row, weights,
+                                 got, 256));
+        assert_memory_equal(got, expected, 56);
+    }
+    assert_null(mf_codec_older(mf_isas, MF_TYPE_IQ1_S));
+}
+
 /* ---- codes of two bytes ---- */
 
 /* What sha256sum says of those values. */
@@ -336,6 +372,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codecs_give_the_bytes_of_ggml),
         cmocka_unit_test(apr_types_are_as_aprender_writes_them),
+        cmocka_unit_test(older_versions_encode_in_their_way),
         cmocka_unit_test(every_code_of_two_bytes),
     };
 
