@@ -232,6 +232,7 @@ static inline bool mf_iq1_zeros(const float *x, float least)
     return mf_ints_every(every);
 }
 
+#if MF_IQ1_PARTS > 1
 static inline void mf_iq1_both(struct mf_iq1 *block, float *x, float *weight)
 {
     for (int i = 0; i < MF_IQ1_ROOM; i += MF_LANES) {
@@ -243,6 +244,7 @@ static inline void mf_iq1_both(struct mf_iq1 *block, float *x, float *weight)
     }
     block->all = (struct mf_iq1_sums){ x, weight };
 }
+#endif
 
 /* Block `lane` of the group, number `at` of the batch: levels and scale. */
 static inline void mf_iq1_block(struct mf_iq1_batch *all,
