@@ -176,10 +176,8 @@ static inline uint32_t mf_g3_make_even(struct mf_g3 *g3, size_t at,
     for (size_t i = 1; i < 8; i++) {
         float one = weight[i] * x[i] * x[i];
 
-        if (one < least) {
-            least = one;
-            flip = i;
-        }
+        flip = one < least ? i : flip;
+        least = one < least ? one : least;
     }
     x[flip] = -x[flip];
     return signs ^ 1u << flip;

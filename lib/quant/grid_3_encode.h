@@ -207,6 +207,26 @@ static inline bool mf_g3_last_odd(struct mf_g3 *g3, size_t block,
     return true;
 }
 
+/* The scales of blocks whose codes were found again: of all blocks at once,
+ * since additions of one wait for each other. */
+static inline void mf_g3_sum_again(struct mf_g3 *g3,
+                                   const unsigned again[MF_G3_BLOCKS])
+{
+    float xq[MF_G3_BLOCKS] = { 0 }, q2[MF_G3_BLOCKS] = { 0 };
+
+    for (size_t i = 0; i < MF_G3_SIZE; i++)
+        for (size_t b = 0; b < MF_G3_BLOCKS; b++) {
+            size_t at = MF_G3_SIZE * b + i;
+            float q = (float)(2 * (g3->code[b][i / 4] >> 3 * (i % 4) & 7) + 1);
+
+            xq[b] += g3->weight[at] * g3->x[at] * q;
+            q2[b] += g3->weight[at] * q * q;
+        }
+    for (size_t b = 0; b < MF_G3_BLOCKS; b++)
+        if (again[b] != 0 && q2[b] > 0)
+            g3->scale[b] = xq[b] / q2[b];
+}
+
 static inline bool mf_g3_last(struct mf_g3 *g3, const bool *odd,
                               struct mf_g3_rows *rows)
 {
@@ -233,23 +253,29 @@ static inline bool mf_g3_last(struct mf_g3 *g3, const bool *odd,
     for (size_t at = 0; at < last.count; at += MF_G3_ROWS * MF_LANES)
         if (!mf_g3_last_rows(g3, &last, at, rows))
             return false;
-    for (size_t b = 0; b < MF_G3_BLOCKS; b++)
-        if (again[b] != 0) {
-            struct mf_g3_sums sums = mf_g3_sum(g3, b, g3->code[b]);
-
-            if (sums.q2 > 0)
-                g3->scale[b] = sums.xq / sums.q2;
-        }
+    mf_g3_sum_again(g3, again);
     return true;
 }
 
 /* ---- a super-block */
 
-/* The largest of a block, as the reference finds it, of x that are NaN too. */
-static inline float mf_g3_max(const float *x)
+/* The largest of a block, of numbers that may be negative; where one is NaN, as
+ * the reference finds it. */
+static inline float mf_g3_max(const float *x, float most)
 {
-    float max = x[0];
+    float lanes[MF_LANES], max;
+    mf_floats all = mf_lanes_load(x);
 
+    if (most == most) {
+        for (size_t i = MF_LANES; i < MF_G3_SIZE; i += MF_LANES)
+            all = mf_lanes_max(all, mf_lanes_load(x + i));
+        mf_lanes_store(lanes, all);
+        max = lanes[0];
+        for (size_t i = 1; i < MF_LANES; i++)
+            max = max > lanes[i] ? max : lanes[i];
+        return max;
+    }
+    max = x[0];
     for (size_t i = 1; i < MF_G3_SIZE; i++)
         max = max > x[i] ? max : x[i];
     return max;
@@ -274,7 +300,7 @@ static inline bool mf_g3_encode(struct mf_g3 *g3)
             most =
                 mf_ints_max(most, (mf_ints)mf_lanes_load(x + i) & 0x7fffffff);
         g3->most[b] = mf_float_of_bits((uint32_t)mf_ints_most(most));
-        max[b] = mf_g3_max(x);
+        max[b] = mf_g3_max(x, g3->most[b]);
         g3->empty[b] = max[b] < g3->type->least || max[b] == 0;
         g3->scale[b] = g3->empty[b] ? 0 : max[b] / 15;
         odd[b] = !(max[b] >= 1e-30f && g3->most[b] <= 1e30f &&
