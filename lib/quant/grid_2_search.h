@@ -85,8 +85,8 @@ static inline void mf_grid_2_choose(struct mf_grid_2 *g, int s)
 
 /* The codes of eight numbers of some groups, which round to these at their
  * scales; false where the reference stops. */
-static inline bool mf_grid_2_settle(struct mf_grid_2 *g, int s, size_t i,
-                                    uint32_t some, mf_ints code)
+static inline bool mf_grid_2_place(struct mf_grid_2 *g, int s, size_t i,
+                                   uint32_t some, mf_ints code)
 {
     mf_floats scale = g->best_scale.side[s];
     struct mf_near_point point;
@@ -139,8 +139,8 @@ static inline bool mf_grid_2_round_again(struct mf_grid_2 *g, int s)
 
         off |= some;
         code[i] = mf_grid_2_round(g->x + 8 * i, s, inverse, far);
-        if (!mf_grid_2_settle(
-                g, s, i, mf_lanes_signs(some) & g->live[s] & lanes, code[i]))
+        if (!mf_grid_2_place(g, s, i, mf_lanes_signs(some) & g->live[s] & lanes,
+                             code[i]))
             return false;
         code[i] = g->best[i].side[s];
     }
