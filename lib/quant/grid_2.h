@@ -105,7 +105,7 @@ static inline mf_ints mf_grid_2_make_even(struct mf_row *x,
 
         x[i].side[s] =
             (mf_floats)((mf_ints)x[i].side[s] ^ (turn & (int32_t)0x80000000));
-        turned |= turn & (1 << i);
+        turned |= turn & mf_ints_all(1 << i);
     }
     return turned;
 }
@@ -119,7 +119,7 @@ static inline mf_ints mf_grid_2_take_signs(struct mf_row *x,
     for (int i = 0; i < 8; i++) {
         mf_ints minus = ~(x[i].side[s] >= mf_lanes_all(0.0f));
 
-        signs |= minus & (1 << i);
+        signs |= minus & mf_ints_all(1 << i);
         odd ^= minus;
         x[i].side[s] = mf_lanes_abs(x[i].side[s]);
     }

@@ -61,7 +61,7 @@ static inline void mf_grid_2_choose(struct mf_grid_2 *g, int s)
         mf_ints better;
 
         for (size_t i = 0; i < MF_GRID_2_EIGHTS; i++) {
-            mf_ints changed = (g->change[i].side[s] & (1 << t)) != 0;
+            mf_ints changed = (g->change[i].side[s] & mf_ints_all(1 << t)) != 0;
 
             code[i] = t == 0 ? g->code[t][i].side[s]
                              : mf_ints_select(changed, g->code[t][i].side[s],

@@ -95,7 +95,7 @@ static inline void mf_grid_2_try(struct mf_grid_2 *g, int s)
             mf_ints code =
                 mf_grid_2_round(g->x + 8 * i, s, g->inverse[t].side[s], far);
 
-            change |= (code != before) & (1 << t);
+            change |= (code != before) & mf_ints_all(1 << t);
             g->code[t][i].side[s] = before = code;
         }
         g->change[i].side[s] = change | 1;
