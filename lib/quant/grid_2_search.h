@@ -220,4 +220,37 @@ static inline float mf_grid_2_parts(const struct mf_grid_2_found *found,
     return most;
 }
 
+/* What is constant in a codec, and so to the compiler once all is inline. */
+struct mf_grid_2_type {
+    size_t bytes;     /* of a block of MF_K numbers */
+    float importance; /* weights are times the root of this times the block's
+                         mean square, plus the square of the number */
+    void (*write)(const struct mf_grid_map *map,
+                  const struct mf_grid_2_found *found, uint8_t *out);
+};
+
+/* A row, as a codec's encode_on_grid. */
+static inline bool mf_grid_2_encode_row(const struct mf_grid_2_type *type,
+                                        const struct mf_grid_map *map,
+                                        const float *row, const float *weights,
+                                        uint8_t *blocks, size_t columns)
+{
+    enum { GROUPS = MF_K / MF_GRID_2_SIZE };
+    struct mf_grid_2_found found[GROUPS * MF_LANES];
+    struct mf_batch batch;
+
+    mf_batch_begin(&batch, row, weights, MF_GRID_2_SIZE, GROUPS);
+    for (size_t left = columns / MF_K; left; left -= batch.count) {
+        mf_batch_advance(&batch, left, MF_LANES);
+        mf_batch_square_sums(&batch);
+        for (size_t i = 0; i < batch.count; i++)
+            batch.variance[i] = type->importance * batch.variance[i] / MF_K;
+        if (!mf_grid_2_encode(map, &batch, found))
+            return false;
+        for (size_t i = 0; i < batch.count; i++, blocks += type->bytes)
+            type->write(map, found + GROUPS * i, blocks);
+    }
+    return true;
+}
+
 #endif

@@ -60,26 +60,14 @@ static void write_block(const struct mf_grid_map *map,
         out[PARTS + i] = (uint8_t)(part[2 * i] | part[2 * i + 1] << 4);
 }
 
+static const struct mf_grid_2_type type = { BYTES, 2.0f, write_block };
+
 static bool encode_on_grid(const struct mf_grid_map *map,
                            const float *restrict row,
                            const float *restrict weights,
                            uint8_t *restrict blocks, size_t columns)
 {
-    struct mf_grid_2_found found[16 * MF_LANES];
-    struct mf_batch batch;
-
-    mf_batch_begin(&batch, row, weights, MF_GRID_2_SIZE, 16);
-    for (size_t left = columns / BLOCK; left; left -= batch.count) {
-        mf_batch_advance(&batch, left, MF_LANES);
-        mf_batch_square_sums(&batch);
-        for (size_t i = 0; i < batch.count; i++)
-            batch.variance[i] = 2 * batch.variance[i] / BLOCK;
-        if (!mf_grid_2_encode(map, &batch, found))
-            return false;
-        for (size_t i = 0; i < batch.count; i++, blocks += BYTES)
-            write_block(map, found + 16 * i, blocks);
-    }
-    return true;
+    return mf_grid_2_encode_row(&type, map, row, weights, blocks, columns);
 }
 
 const struct mf_codec MF_CODEC(iq2_s) = {
