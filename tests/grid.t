@@ -164,7 +164,7 @@ check "without types and threads; no energy, no figure of it" defaults
 partly() {
     bench model.gguf --json --record partly --rounds 1 --quantize IQ2_XXS \
         --quantize Q8_0
-    [ "$code" = 3 ] && grep -q '"code":3' out && grep -q 'IQ2_XXS' err &&
+    [ "$code" = 3 ] && grep -q '"code":3' out && grep -q 'iq2_xxs' err &&
         grep -q '^Q8_0_t' partly/results.csv &&
         "$modelfile" bench --verify partly >/dev/null || return 1
     ! command -v python3 >/dev/null 2>&1 || python3 -c '

@@ -190,7 +190,7 @@ check "several numbers of threads" refused 2 --leak-check --threads 1,2 "$model"
 check "codecs" refused 2 --leak-check --type q8_0 "$model"
 check "a model that is missing" refused 3 --leak-check "$dir/nothing.gguf"
 check "a model that cannot be quantized" refused 3 --leak-check \
-    "$fixtures/good-base.gguf"
+    "$fixtures/good-imatrix.gguf"
 check "then it is said how to leave that out" \
     grep -q "'quantize', .* '--work' chooses" "$dir/err"
 

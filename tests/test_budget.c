@@ -423,7 +423,7 @@ static const struct test_case {
     { "convert to apr", "model.gguf", to_apr, 48 },
     { "convert to safetensors", "model.gguf", to_safetensors, 48 },
     { "convert to f32", "model.gguf", to_floats, 40 },
-    { "quantize", "model.gguf", quantize, 160 },
+    { "quantize", "model.gguf", quantize, 192 },
     { "dequantize", "quantized.gguf", dequantize, 48 },
     { "split", "model.gguf", split, 40 },
     { "merge", "split-00001-of-00002.gguf", merge, 40 },

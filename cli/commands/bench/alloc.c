@@ -158,11 +158,18 @@ static enum mf_status make_model(struct probe *probe, size_t n)
     return probe_write(probe);
 }
 
+/* The first row of a type on a grid makes the grid's map: that is not counted.
+ */
 static enum mf_status make_rows(struct probe *probe, size_t n)
 {
-    probe->tensors = n;
+    enum mf_status status = MF_OK;
+
     probe_fill();
-    return MF_OK;
+    probe->tensors = 1;
+    if (mf_kernel_encodes(&probe->kernel, NULL))
+        status = probe_on_rows->work(probe);
+    probe->tensors = n;
+    return status;
 }
 
 static enum mf_status make_shards(struct probe *probe, size_t n)

@@ -225,7 +225,6 @@ const struct probe_operation probe_on_shards[] = {
 /* ---- rows ---- */
 
 static float numbers[COLUMNS], weights[COLUMNS], decoded[COLUMNS];
-static float weights[COLUMNS];
 static uint8_t blocks[COLUMNS * 2 * sizeof(double)];
 
 void probe_fill(void)
