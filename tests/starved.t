@@ -129,7 +129,7 @@ if [ -z "${QUICK:-}" ]; then
     starve hash --duplicates --threads 1 good-llama.gguf
     starve diff --values --threads 1 good-base.gguf good-base.gguf
     starve diff --threads 2 good-base.gguf good-base.gguf
-    starve verify --threads 1 good-llama.gguf --from good-base.gguf
+    starve verify --threads 1 good-llama.gguf --from good-llama.gguf
     starve verify --threads 2 --force --statement o.json good-base.gguf \
         --from good-base.gguf
     starve convert --force --threads 1 good-base.gguf o.safetensors --lossy
