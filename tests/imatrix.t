@@ -63,6 +63,14 @@ printf '\001\0\0\0\023\0\0\0blk.0.attn_k.weight\001\0\0\0\001\0\0\0\0\0\200?' \
 check "entries must fit" said 3 "has 1 values, but 4 in a matrix before" \
     merge "$dir/k.gguf" "$dir/one.dat" "$dir/two.gguf"
 check "and nothing is written" [ ! -e "$dir/two.gguf" ]
+LC_ALL=C tr k '\001' <good-imatrix.gguf | LC_ALL=C sed 's/chun\x01/chunk/g' \
+    >"$dir/control.gguf"
+check "a name that the old format cannot be read with is refused" \
+    said 3 "has a control character" \
+    merge "$dir/control.gguf" "$dir/control.dat"
+check "and it is not written" [ ! -e "$dir/control.dat" ]
+check "GGUF can hold it" said 0 "1 matri" \
+    merge "$dir/control.gguf" "$dir/control-2.gguf"
 check "shards are no matrices" said 2 "only importance matrices can be several" \
     merge good-base.gguf good-llama.gguf good-v2.gguf "$dir/no.gguf"
 check "a model is no matrix" said 3 "not an importance matrix" \

@@ -228,15 +228,31 @@ static enum mf_status put_target(void *user, uint64_t offset, const void *bytes,
     return mf_target_write(target->env, target, offset, bytes, size);
 }
 
+/* Without a magic, names are what such a file is recognized by. */
+static bool has_control(struct mf_str name)
+{
+    for (size_t i = 0; i < name.size; i++)
+        if ((uint8_t)name.at[i] < ' ' || name.at[i] == 0x7f)
+            return true;
+    return false;
+}
+
 static enum mf_status check_old(const struct mf_sums *sums)
 {
-    for (size_t i = 0; i < sums->sum_count; i++)
-        if (sums->sum[i].values > INT32_MAX)
+    for (size_t i = 0; i < sums->sum_count; i++) {
+        const struct mf_sum *sum = &sums->sum[i];
+
+        if (sum->values > INT32_MAX)
             return mf_fail(sums->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                            "the old format cannot hold the %" PRIu64
                            " values of tensor '%s'",
-                           sums->sum[i].values,
-                           mf_quote(sums->sum[i].name).text);
+                           sum->values, mf_quote(sum->name).text);
+        if (has_control(sum->name))
+            return mf_fail(sums->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                           "the old format cannot hold the name '%s', which "
+                           "has a control character",
+                           mf_quote(sum->name).text);
+    }
     return MF_OK;
 }
 
