@@ -190,7 +190,7 @@ static void write_new(const struct sums *sums, size_t count, bool keys)
 }
 
 static const float sixes[] = { 6, 12, 18, 24, 30, 36 };
-static const float uses[] = { 3, 0, 6 };
+static const float uses[] = { 3, 0, 6, 1 };
 static const struct sums sums[] = {
     { "down.weight.in_sum2", "f32", 2, 3, sixes },
     { "down.weight.counts", "f32", 1, 3, uses },
