@@ -149,7 +149,8 @@ awk '
 
 if [ -n "${SPEED:-}" ]; then
     tail -n +2 "$dir/types.csv" | cut -d, -f1 | while read -r type; do
-        "$modelfile" bench --threads 1 --type "$type" --csv --quiet
+        "$modelfile" bench --threads 1 --type "$type" --size 4MiB --rounds 3 \
+            --csv --quiet
     done | awk -F, '
         BEGIN {
             print "| type | encode | with a matrix | decode |"
