@@ -271,12 +271,13 @@ enum mf_status mf_verify_write_statement(struct mf_verification *work)
     statement.files = mf_alloc(work->env, files * DIGEST);
     statement.tensors = mf_alloc(work->env, (work->count + 1) * DIGEST);
     if (statement.files && statement.tensors)
-        status = hash_files(&statement);
-    else
-        status = work->env->error.status;
-    if (status == MF_OK)
         status =
             mf_model_hash_tensors(work->model, MF_SHA256, statement.tensors);
+    else
+        status = work->env->error.status;
+    /* Last, because this fails if a file was changed since it was opened. */
+    if (status == MF_OK)
+        status = hash_files(&statement);
     if (status == MF_OK)
         status = write_file(&statement);
     mf_release(work->env, statement.files, files * DIGEST);
