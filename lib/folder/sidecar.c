@@ -8,13 +8,12 @@
 #include <assert.h>
 #include <unistd.h>
 
-const char *const mf_sidecar_names[] = { "config.json",
-                                         "tokenizer.json",
-                                         "tokenizer_config.json",
-                                         "generation_config.json",
-                                         "chat_template.jinja",
-                                         "chat_template.json",
-                                         NULL };
+const char *const mf_sidecar_names[] = {
+    "config.json",           "tokenizer.json",
+    "tokenizer_config.json", "generation_config.json",
+    "chat_template.jinja",   "chat_template.json",
+    "params.json",           NULL
+};
 
 static bool is_listed(const char *name)
 {
@@ -86,4 +85,20 @@ enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,
     mf_source_close(&sidecar->source);
     return status == MF_OK ? MF_OK
                            : mf_sidecar_fail(sidecar->env, sidecar->name);
+}
+
+enum mf_status mf_sidecar_tree(const struct mf_model *model,
+                               struct mf_arena *arena, const char *name,
+                               uint64_t limit, struct mf_node **root)
+{
+    struct mf_sidecar file;
+    enum mf_status status;
+
+    *root = NULL;
+    if (model->file[0].source.fd >= 0 && !mf_sidecar_exists(model, arena, name))
+        return model->env->error.status;
+    status = mf_sidecar_open(&file, model, arena, name);
+    if (status == MF_OK)
+        status = mf_tree_read(&file.json, arena, limit, root);
+    return mf_sidecar_close(&file, status);
 }

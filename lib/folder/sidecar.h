@@ -10,7 +10,7 @@
 #ifndef MF_LIB_SIDECAR_H
 #define MF_LIB_SIDECAR_H
 
-#include "lib/json/json.h"
+#include "lib/json/tree.h"
 #include "lib/model/model.h"
 
 struct mf_sidecar {
@@ -45,6 +45,16 @@ enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
  * changed while it was open; an error names the file. */
 enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,
                                 enum mf_status status);
+
+/* The whole file as nodes in the arena, at most `limit` bytes of it: one that
+ * somebody wrote by hand, never a vocabulary.  *root is NULL where there is no
+ * such file. */
+enum mf_status mf_sidecar_tree(const struct mf_model *model,
+                               struct mf_arena *arena, const char *name,
+                               uint64_t limit, struct mf_node **root);
+
+/* Bytes of config.json and its like at most. */
+#define MF_SIDECAR_LIMIT ((uint64_t)8 * 1024 * 1024)
 
 /* Puts the name of the file before the message of the last error. */
 enum mf_status mf_sidecar_fail(struct mf_env *env, const char *name);

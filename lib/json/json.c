@@ -106,6 +106,30 @@ static enum mf_json_token after_value(struct mf_json *json,
     return token;
 }
 
+static enum mf_json_token word(struct mf_json *json, const char *expected,
+                               enum mf_json_token token)
+{
+    char rule[32];
+
+    for (const char *at = expected; *at; at++) {
+        if (mf_peek(json->reader) != *at) {
+            snprintf(rule, sizeof(rule), "expected '%s'", expected);
+            return refuse(json, rule);
+        }
+        json->reader->at++;
+    }
+    return after_value(json, token);
+}
+
+/* A number that JSON has no digits for, after its sign. */
+static enum mf_json_token not_finite(struct mf_json *json, const char *sign,
+                                     const char *name)
+{
+    snprintf(json->digits, sizeof(json->digits), "%s%s", sign, name);
+    json->digits_size = strlen(json->digits);
+    return word(json, name, MF_JSON_NUMBER);
+}
+
 static enum mf_json_token number(struct mf_json *json)
 {
     struct mf_env *env = json->reader->env;
@@ -117,6 +141,9 @@ static enum mf_json_token number(struct mf_json *json)
                   sizeof(json->digits) - 1);
         return stop(json);
     }
+    if (json->not_finite && strcmp(json->digits, "-") == 0 &&
+        mf_peek(json->reader) == 'I')
+        return not_finite(json, "-", "Infinity");
     error = mf_json_number_error(json->digits);
     if (json->reader->failed || (error && !*error))
         return refuse(json, "expected a digit");
@@ -184,21 +211,6 @@ static enum mf_json_token end(struct mf_json *json)
     return after_value(json, object ? MF_JSON_END_OBJECT : MF_JSON_END_ARRAY);
 }
 
-static enum mf_json_token word(struct mf_json *json, const char *expected,
-                               enum mf_json_token token)
-{
-    char rule[32];
-
-    for (const char *at = expected; *at; at++) {
-        if (mf_peek(json->reader) != *at) {
-            snprintf(rule, sizeof(rule), "expected '%s'", expected);
-            return refuse(json, rule);
-        }
-        json->reader->at++;
-    }
-    return after_value(json, token);
-}
-
 static enum mf_json_token text(struct mf_json *json, enum mf_json_token token)
 {
     json->reader->at++;
@@ -227,6 +239,8 @@ static enum mf_json_token value(struct mf_json *json, int byte)
     default:
         if (byte == '-' || (byte >= '0' && byte <= '9'))
             return number(json);
+        if (json->not_finite && (byte == 'N' || byte == 'I'))
+            return not_finite(json, "", byte == 'N' ? "NaN" : "Infinity");
         return refuse(json, json->state == AT_VALUE
                                 ? "expected a value"
                                 : "expected a value or ']'");

@@ -46,8 +46,10 @@ struct mf_json {
     uint64_t in_object[2]; /* bit i: level i + 1 is an object */
     unsigned state;        /* private: what may come next */
     bool text_pending;     /* a string was announced and not read to its end */
-    char digits[40];       /* number as written; longer ones are an error
-                              (MF_ERR_LIMIT), terminated */
+    bool not_finite; /* set after init: NaN, Infinity and -Infinity are numbers,
+                        as Python reads and writes them */
+    char digits[40]; /* number as written; longer ones are an error
+                        (MF_ERR_LIMIT), terminated */
     size_t digits_size;
 };
 

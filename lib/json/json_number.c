@@ -92,6 +92,10 @@ enum mf_value_type mf_json_number(const struct mf_json *json,
     const char *digits = json->digits;
     uint64_t size;
 
+    if (strpbrk(digits, "NI")) {
+        out->f64 = strtod(digits, NULL); /* a word in every locale */
+        return MF_VALUE_F64;
+    }
     if (plain_u64(digits, &out->u64))
         return MF_VALUE_U64;
     /* Down to -2^63.  "-0" is left to the double, which has such a zero. */
