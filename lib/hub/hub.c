@@ -11,8 +11,8 @@
 #include "lib/hub/config.h"
 #include "lib/hub/rename_table.h"
 #include "lib/hub/rope.h"
-#include "lib/hub/tokenizer.h"
 #include "lib/io/path.h"
+#include "lib/tokenizer/former.h"
 
 struct hub {
     struct mf_env *env;
@@ -279,14 +279,33 @@ static enum mf_status add_fields(struct hub *hub)
     return add_phi3_rope(hub);
 }
 
+static struct mf_tokenizer_ids ids_of(const struct hub *hub)
+{
+    static const enum mf_config_field fields[MF_ID_COUNT] = {
+        [MF_ID_BOS] = MF_CONFIG_BOS,
+        [MF_ID_EOS] = MF_CONFIG_EOS,
+        [MF_ID_UNKNOWN] = MF_CONFIG_UNKNOWN,
+        [MF_ID_PADDING] = MF_CONFIG_PADDING,
+    };
+    struct mf_tokenizer_ids ids = { .token_count =
+                                        count_of(hub, MF_CONFIG_VOCABULARY) };
+
+    for (size_t i = 0; i < MF_ID_COUNT; i++) {
+        ids.of[i].given = has(hub, fields[i]);
+        ids.of[i].id = count_of(hub, fields[i]);
+    }
+    return ids;
+}
+
 /* With lossy a tokenizer that cannot be converted is left out. */
 static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
 {
     struct mf_draft *draft = hub->draft;
     struct mf_env *env = hub->env;
+    const struct mf_tokenizer_ids ids = ids_of(hub);
     size_t before = draft->entry_count;
 
-    if (mf_tokenizer_add(draft, hub->model, &hub->config) == MF_OK)
+    if (mf_tokenizer_add(draft, hub->model, &ids) == MF_OK)
         return MF_OK;
     if (env->error.status == MF_ERR_MEMORY)
         return env->error.status;

@@ -11,7 +11,6 @@
  *     config           config.json, by the table config.def
  *     hub, rope        its fields as metadata, and rope_freqs.weight
  *     fields           the same file as numbers for the rows of lib/arch
- *     tokenizer, chat  the vocabulary, special tokens, chat templates
  *     rename           names of tensors, and the order of rows
  *
  * Invariants.
@@ -19,8 +18,7 @@
  *     never guessed: an unknown class, a key of rope_scaling without a row, a
  *     pre-tokenizer that llama.cpp has no name for.  A file that loads and
  *     answers a little worse is the one fault that nobody finds.
- *   - Tables decide (rename.def, config.def, tokenizer.def).  A class, a field
- *     or a pre-tokenizer is a row.
+ *   - Tables decide (rename.def, config.def).  A class or a field is a row.
  *   - A vocabulary stays in tokenizer.json and is streamed from there each time
  *     it is needed; only its place is kept.  So memory does not depend on it.
  *   - Keys, their types and all tensors are those of llama.cpp's converter,

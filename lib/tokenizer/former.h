@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer.h - the tokenizer of a Hugging Face model as metadata of GGUF
+ * former.h - the tokenizer of a Hugging Face model as metadata of GGUF
  *
  * tokenizer.json is read twice.  The first pass keeps what is small (special
  * and added tokens, how text is cut) and the offsets of the vocabulary and the
  * merges.  These, megabytes of text, are checked where they are, and streamed
  * from there into each header that is written.
  */
-#ifndef MF_LIB_TOKENIZER_H
-#define MF_LIB_TOKENIZER_H
+#ifndef MF_LIB_FORMER_H
+#define MF_LIB_FORMER_H
 
 #include "lib/draft/draft.h"
 #include "lib/folder/sidecar.h"
-#include "lib/hub/config.h"
 
 #define MF_TOKEN_MAX 511 /* bytes of an added token */
 
@@ -38,13 +37,23 @@ struct mf_tokenizer {
     char prefix[MF_TOKEN_MAX + 1], suffix[MF_TOKEN_MAX + 1];
 };
 
+enum { MF_ID_BOS, MF_ID_EOS, MF_ID_UNKNOWN, MF_ID_PADDING, MF_ID_COUNT };
+
+struct mf_tokenizer_ids { /* what config.json says about the vocabulary */
+    uint64_t token_count; /* rows of the embedding */
+    struct {
+        bool given;
+        uint64_t id;
+    } of[MF_ID_COUNT];
+};
+
 /* Adds the tokenizer next to the model to the draft, a GGUF file.  Refused
  * where it is not certain that llama.cpp would produce the same tokens. */
 enum mf_status mf_tokenizer_add(struct mf_draft *draft,
                                 const struct mf_model *model,
-                                const struct mf_config *config);
+                                const struct mf_tokenizer_ids *ids);
 
-/* ---- between tokenizer*.c ---- */
+/* ---- between former*.c ---- */
 
 /* The first pass over tokenizer.json. */
 enum mf_status mf_tokenizer_read(struct mf_tokenizer *tokenizer);

@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer_meta.c - the tokenizer of a Hugging Face model as metadata of GGUF
+ * former_meta.c - the tokenizer of a Hugging Face model as metadata of GGUF
  */
 #include "lib/base/str.h"
-#include "lib/hub/chat.h"
-#include "lib/hub/tokenizer.h"
 #include "lib/json/json_walk.h"
+#include "lib/tokenizer/chat.h"
+#include "lib/tokenizer/former.h"
 
 /* Special tokens, and whether they are added to texts. */
 static const struct special {
     const char *name, *add, *id_key, *add_key;
-    enum mf_config_field field;
 } specials[] = {
     { "bos_token", "add_bos_token", "tokenizer.ggml.bos_token_id",
-      "tokenizer.ggml.add_bos_token", MF_CONFIG_BOS },
+      "tokenizer.ggml.add_bos_token" },
     { "eos_token", "add_eos_token", "tokenizer.ggml.eos_token_id",
-      "tokenizer.ggml.add_eos_token", MF_CONFIG_EOS },
-    { "unk_token", "", "tokenizer.ggml.unknown_token_id", "",
-      MF_CONFIG_UNKNOWN },
-    { "pad_token", "", "tokenizer.ggml.padding_token_id", "",
-      MF_CONFIG_PADDING },
+      "tokenizer.ggml.add_eos_token" },
+    { "unk_token", "", "tokenizer.ggml.unknown_token_id", "" },
+    { "pad_token", "", "tokenizer.ggml.padding_token_id", "" },
 };
 
 enum { BOS, EOS, SPECIAL_COUNT = sizeof(specials) / sizeof(*specials) };
+_Static_assert((int)SPECIAL_COUNT == MF_ID_COUNT, "one row for each id");
 
 struct meta { /* tokenizer_config.json */
     struct mf_env *env;
@@ -213,15 +211,14 @@ added_named(const struct mf_tokenizer *tokenizer, const char *name)
 /* The id comes from the token of that name, else from config.json. */
 static enum mf_status add_special(const struct mf_tokenizer *tokenizer,
                                   const struct meta *meta,
-                                  const struct mf_config *config, size_t i)
+                                  const struct mf_tokenizer_ids *ids, size_t i)
 {
     const struct mf_added_token *added = added_named(tokenizer, meta->name[i]);
-    const struct mf_config_value *value = &config->value[specials[i].field];
     const char *around = i == BOS   ? tokenizer->prefix
                          : i == EOS ? tokenizer->suffix
                                     : "";
-    uint64_t id = added ? added->id : value->number.u64;
-    bool known = added || (value->given && id < tokenizer->token_count);
+    uint64_t id = added ? added->id : ids->of[i].id;
+    bool known = added || (ids->of[i].given && id < tokenizer->token_count);
     const struct mf_added_token *token = added_named(tokenizer, around);
     struct mf_entry *entry;
 
@@ -248,7 +245,7 @@ static enum mf_status add_special(const struct mf_tokenizer *tokenizer,
 
 static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
                                   const struct meta *meta,
-                                  const struct mf_config *config)
+                                  const struct mf_tokenizer_ids *ids)
 {
     struct mf_draft *draft = meta->draft;
     struct mf_str split = { tokenizer->pre, strlen(tokenizer->pre) };
@@ -265,14 +262,14 @@ static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
                   tokenizer->merge_count, mf_tokenizer_stream_merges) != MF_OK)
         return failed(meta);
     for (size_t i = 0; i < SPECIAL_COUNT; i++)
-        if (add_special(tokenizer, meta, config, i) != MF_OK)
+        if (add_special(tokenizer, meta, ids, i) != MF_OK)
             return failed(meta);
     return mf_chat_add(&meta->chat);
 }
 
 enum mf_status mf_tokenizer_add(struct mf_draft *draft,
                                 const struct mf_model *model,
-                                const struct mf_config *config)
+                                const struct mf_tokenizer_ids *ids)
 {
     struct mf_tokenizer *tokenizer =
         mf_arena_take(&draft->arena, sizeof(*tokenizer));
@@ -287,7 +284,7 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
         .env = draft->env,
         .model = model,
         .arena = &draft->arena,
-        .token_count = config->value[MF_CONFIG_VOCABULARY].number.u64,
+        .token_count = ids->token_count,
     };
     if (mf_tokenizer_read(tokenizer) != MF_OK ||
         check_added(tokenizer) != MF_OK ||
@@ -304,5 +301,5 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
     for (struct mf_added_token *added = tokenizer->added; added;
          added = added->next)
         replace_spaces(added);
-    return add_entries(tokenizer, meta, config);
+    return add_entries(tokenizer, meta, ids);
 }

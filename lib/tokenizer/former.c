@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer.c - tokenizer.json: what it says apart from vocabulary and merges
+ * former.c - tokenizer.json: what it says apart from vocabulary and merges
  *
  * transformers and llama.cpp are two programs that must cut the same text into
  * the same tokens.  tokenizer.json describes each step of the one as data;
  * llama.cpp has the steps built in and knows them by a name,
  * tokenizer.ggml.pre.  So a file is accepted only where every value that takes
- * part in cutting is one that a built-in step does (RULE of tokenizer.def), and
+ * part in cutting is one that a built-in step does (RULE of former.def), and
  * where the regular expression is, byte for byte, that of a known name (SPLIT).
  * Two expressions that mean the same and are written in different ways are
  * different here: to show that they are equal would take more than a
@@ -15,7 +15,7 @@
  * There is no default: with a wrong name the model would load, and answer worse
  * without anybody noticing.
  */
-#include "lib/hub/tokenizer.h"
+#include "lib/tokenizer/former.h"
 
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ static const struct rule {
 } rules[] = {
 #define RULE(path, allowed, needed) { path, allowed, needed },
 #define SPLIT(name, ignore_merges, bos, pattern)
-#include "lib/hub/tokenizer.def"
+#include "lib/tokenizer/former.def"
 #undef SPLIT
 #undef RULE
 };
@@ -40,7 +40,7 @@ static const struct split {
 #define RULE(path, allowed, needed)
 #define SPLIT(name, ignore_merges, bos, pattern)                               \
     { name, ignore_merges, bos, pattern },
-#include "lib/hub/tokenizer.def"
+#include "lib/tokenizer/former.def"
 #undef SPLIT
 #undef RULE
 };
@@ -88,7 +88,7 @@ static enum mf_status not_scalar(const struct reading *reading,
                    mf_quote(name).text);
 }
 
-/* A scalar as tokenizer.def writes it, into reading->text: null, 12, 'NFC'. */
+/* A scalar as former.def writes it, into reading->text: null, 12, 'NFC'. */
 static enum mf_status read_scalar(struct reading *reading, const char *path,
                                   enum mf_json_token token)
 {

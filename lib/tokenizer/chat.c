@@ -2,7 +2,7 @@
  *
  * chat.c - the chat templates of a Hugging Face model, as metadata of GGUF
  */
-#include "lib/hub/chat.h"
+#include "lib/tokenizer/chat.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tokenizer_tokens.c - the vocabulary and the merges, streamed from their file
+ * former_tokens.c - the vocabulary and the merges, streamed from their file
  *
  * A header is written twice (once to count its bytes), and its arrays must be
  * the same both times: so the file is checked once, before anything is written,
@@ -15,7 +15,7 @@
  */
 #include <stdio.h>
 
-#include "lib/hub/tokenizer.h"
+#include "lib/tokenizer/former.h"
 
 /* As llama.cpp numbers types of tokens. */
 enum { NORMAL = 1, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5 };
