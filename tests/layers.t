@@ -117,9 +117,10 @@ folder    base io json model vocab
 check     base lanes io model arch vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
+derive    base lanes io model draft codec quant
 tokenizer base io json model folder draft
-hub       base io json model arch folder draft tokenizer
-write     base lanes io json model folder check draft codec hub
+hub       base io json model arch folder draft codec derive tokenizer
+write     base lanes io json model folder check draft codec derive hub
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write
 verify    base lanes io json model draft codec hub write compare quantize

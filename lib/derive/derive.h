@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * derive.h - the room derive: tensors made of other tensors
+ *
+ * What comes in is a tree of nodes: tensors of a model, other shapes and parts
+ * and orders of them, several put together, arithmetic.  What goes out is a
+ * struct mf_source, whose bytes are computed while they are read: so whatever
+ * moves, recodes, checks or hashes a tensor of a file does so with a derived
+ * one as well, in pieces, on all threads.
+ *
+ * Invariants: a node never changes.  Its shape and type are checked when it is
+ * made, so that reading fails only where a file cannot be read.  A read needs
+ * no heap, and any number of threads may read.  What is only moved keeps every
+ * bit; what is computed is computed as PyTorch does it on a processor, in f32,
+ * and halves are rounded to halves again.
+ *
+ * The room does not know what a tensor is called, in which file it ends, or why
+ * it is changed.
+ *
+ * Views of views and parts of parts are not put into one node each time: a node
+ * has one more way to be read, and is read through the one below it.  Only
+ * what is frequent (an order of a tensor's rows) is one step.
+ */
+#ifndef MF_LIB_DERIVE_H
+#define MF_LIB_DERIVE_H
+
+#include "lib/lanes/isa.h"
+#include "lib/model/model.h"
+
+#define MF_DERIVED_RANK 6 /* dimensions at most */
+
+struct mf_derived_ops;
+
+/* A node.  Dimensions are slowest first, as in safetensors.  What kind of node
+ * it is, its file knows; it lies in the derivation's arena. */
+struct mf_derived {
+    const struct mf_derived_ops *ops;
+    uint64_t count; /* of elements */
+    uint16_t type;  /* enum mf_type */
+    uint8_t rank;   /* 0: a number */
+    uint8_t depth;  /* of nodes below that need room of their own */
+    uint64_t dim[MF_DERIVED_RANK];
+};
+
+/* Where nodes are made. */
+struct mf_derivation {
+    struct mf_env *env;
+    struct mf_arena *arena; /* owns the nodes */
+    const struct mf_isa *isa;
+    struct mf_str name; /* of the tensor that is made, for messages */
+};
+
+enum mf_status mf_derivation_init(struct mf_derivation *derivation,
+                                  struct mf_env *env, struct mf_arena *arena);
+
+/* All return NULL after mf_fail: MF_ERR_CORRUPT where shapes do not fit. */
+
+/* A tensor of the model, which must live as long. */
+const struct mf_derived *mf_derive_tensor(const struct mf_derivation *,
+                                          const struct mf_model *model,
+                                          size_t index);
+
+/* A vector of f32; the values are copied. */
+const struct mf_derived *mf_derive_floats(const struct mf_derivation *,
+                                          const float *values, uint64_t count);
+
+/* Zeros. */
+const struct mf_derived *mf_derive_zeros(const struct mf_derivation *,
+                                         enum mf_type type, uint32_t rank,
+                                         const uint64_t *dim);
+
+/* The same elements in the same order, with other dimensions. */
+const struct mf_derived *mf_derive_reshape(const struct mf_derivation *,
+                                           const struct mf_derived *node,
+                                           uint32_t rank, const uint64_t *dim);
+
+/* Two dimensions change places. */
+const struct mf_derived *mf_derive_swap(const struct mf_derivation *,
+                                        const struct mf_derived *node,
+                                        uint32_t a, uint32_t b);
+
+/* count of the dimension, each step after the other, from one on. */
+struct mf_slice {
+    uint32_t axis;
+    uint64_t from, count, step; /* step 0: 1 */
+};
+const struct mf_derived *mf_derive_slice(const struct mf_derivation *,
+                                         const struct mf_derived *node,
+                                         struct mf_slice slice);
+
+/* One after the other along a dimension; nodes of one type, equal in all other
+ * dimensions. */
+const struct mf_derived *mf_derive_join(const struct mf_derivation *,
+                                        uint32_t axis,
+                                        const struct mf_derived *const *nodes,
+                                        size_t count);
+
+/* A new first dimension, one of whose places each node takes; all have one
+ * type and shape. */
+const struct mf_derived *mf_derive_stack(const struct mf_derivation *,
+                                         const struct mf_derived *const *nodes,
+                                         size_t count);
+
+/* What becomes of each number. */
+enum mf_map {
+    MF_MAP_NONE,   /* the type alone changes */
+    MF_MAP_ADD,    /* x + constant */
+    MF_MAP_MUL,    /* x * constant */
+    MF_MAP_EXP,    /* e^x */
+    MF_MAP_NEG_EXP /* -(e^x) */
+};
+
+/* Halves stay halves, all others become f32 before. */
+const struct mf_derived *mf_derive_map(const struct mf_derivation *,
+                                       const struct mf_derived *node,
+                                       enum mf_map map, double constant);
+
+const struct mf_derived *mf_derive_cast(const struct mf_derivation *,
+                                        const struct mf_derived *node,
+                                        enum mf_type type);
+
+/* Whether its bytes are those of a whole tensor of the model, and which. */
+bool mf_derived_is_plain(const struct mf_derived *node, size_t *record);
+
+/* Bytes of the node. */
+uint64_t mf_derived_size(const struct mf_derived *node);
+
+/* The node's bytes; name, for messages, must live as long.  Closing the source
+ * does nothing. */
+void mf_derived_open(const struct mf_derived *node, const char *name,
+                     struct mf_source *out);
+
+#endif

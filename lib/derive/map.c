@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * map.c - arithmetic on each number, and other types for them
+ *
+ * PyTorch computes in f32 and rounds to the type of the tensor: halves stay
+ * halves, and this is what happens here.  The constant is rounded to f32 before
+ * it is used, as there.
+ */
+#include <assert.h>
+#include <math.h>
+
+#include "lib/codec/codecs.h"
+#include "lib/derive/node.h"
+
+#define CHUNK 256
+
+struct map {
+    struct mf_derived node;
+    const struct mf_derived *below;
+    const struct mf_codec *decode, *encode;
+    enum mf_map map;
+    float constant;
+};
+
+/* 2^q, q from -126 to 127. */
+static float power_of_2(int32_t q)
+{
+    uint32_t bits = (uint32_t)(q + 127) << 23;
+    float power;
+
+    memcpy(&power, &bits, sizeof(power));
+    return power;
+}
+
+/* e^x as PyTorch's vectorized loop has it: x = q ln 2 + s, a polynomial of s,
+ * each step with one rounding.  At most one unit in the last place off. */
+static float exp_of(float x)
+{
+    static const float term[] = {
+        0.000198527617612853646278381F, 0.00139304355252534151077271F,
+        0.00833336077630519866943359F,  0.0416664853692054748535156F,
+        0.166666671633720397949219F,    0.5F
+    };
+    float q, s, u;
+    int32_t half;
+
+    if (isnan(x))
+        return x;
+    if (x > 100) /* beyond all floats */
+        return INFINITY;
+    if (x < -104)
+        return 0;
+    q = rintf(x * 1.442695040888963407359924681001892137426645954152F);
+    half = (int32_t)q / 2;
+    s = fmaf(q, -0.693145751953125F, x);
+    s = fmaf(q, -1.428606765330187045e-06F, s);
+    u = term[0];
+    for (size_t i = 1; i < sizeof(term) / sizeof(*term); i++)
+        u = fmaf(u, s, term[i]);
+    u = 1 + fmaf(s * s, u, s);
+    return u * power_of_2(half) * power_of_2((int32_t)q - half);
+}
+
+static void compute(const struct map *map, float *x, size_t count)
+{
+    switch (map->map) {
+    case MF_MAP_NONE:
+        break;
+    case MF_MAP_ADD:
+        for (size_t i = 0; i < count; i++)
+            x[i] += map->constant;
+        break;
+    case MF_MAP_MUL:
+        for (size_t i = 0; i < count; i++)
+            x[i] *= map->constant;
+        break;
+    case MF_MAP_EXP:
+        for (size_t i = 0; i < count; i++)
+            x[i] = exp_of(x[i]);
+        break;
+    case MF_MAP_NEG_EXP:
+        for (size_t i = 0; i < count; i++)
+            x[i] = -exp_of(x[i]);
+        break;
+    }
+}
+
+/* Numbers of the type below at `from` become those of the node; `into` may be
+ * the same place or one before. */
+static void convert(const struct map *map, const uint8_t *from, uint8_t *into,
+                    uint64_t count)
+{
+    size_t in = mf_types[map->below->type].bytes;
+    size_t out = mf_types[map->node.type].bytes;
+
+    for (uint64_t done = 0; done < count;) {
+        uint8_t bytes[CHUNK * sizeof(uint64_t)];
+        float x[CHUNK];
+        size_t some = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
+
+        memcpy(bytes, from + done * in, some * in);
+        map->decode->decode(bytes, x, some);
+        compute(map, x, some);
+        map->encode->encode(x, NULL, bytes, some);
+        memcpy(into + done * out, bytes, some * out);
+        done += some;
+    }
+}
+
+static bool read(const struct mf_derived *node, struct mf_span elements,
+                 uint8_t *into, struct mf_derived_room room)
+{
+    const struct map *map = (const struct map *)node;
+    size_t in = mf_types[map->below->type].bytes;
+    size_t out = mf_types[node->type].bytes;
+    struct mf_derived_room own;
+
+    if (in <= out) { /* at the end of the space, so that it is read before it
+                        is written to */
+        uint8_t *from = into + elements.size * (out - in);
+
+        if (!mf_derived_read(map->below, elements, from, room))
+            return false;
+        convert(map, from, into, elements.size);
+        return true;
+    }
+    own = mf_derived_take(&room, in);
+    while (elements.size > 0) {
+        struct mf_span part = { elements.offset, own.size / in };
+
+        if (part.size > elements.size)
+            part.size = elements.size;
+        if (!mf_derived_read(map->below, part, own.at, room))
+            return false;
+        convert(map, own.at, into, part.size);
+        into += part.size * out;
+        elements.offset += part.size;
+        elements.size -= part.size;
+    }
+    return true;
+}
+
+static const struct mf_derived_ops map_ops = { read, NULL };
+
+static const struct mf_derived *make(const struct mf_derivation *d,
+                                     const struct mf_derived *node,
+                                     enum mf_type type, enum mf_map operation,
+                                     double constant)
+{
+    struct mf_shape shape = mf_derived_shape(node);
+    const struct mf_codec *decode =
+        mf_codec_of(d->isa, (enum mf_type)node->type);
+    const struct mf_codec *encode = mf_codec_of(d->isa, type);
+    struct map *map;
+
+    if (!decode || !encode || !encode->encode ||
+        mf_types[node->type].block > 1 || mf_types[type].block > 1) {
+        mf_fail(d->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "tensor '%s': numbers of type %s cannot become %s",
+                mf_quote(d->name).text, mf_types[node->type].name,
+                mf_types[type].name);
+        return NULL;
+    }
+    map = mf_derived_new(d, sizeof(*map), &map_ops, type, &shape);
+    if (!map || !mf_derived_above(d, &map->node, node))
+        return NULL;
+    map->below = node;
+    map->decode = decode;
+    map->encode = encode;
+    map->map = operation;
+    map->constant = (float)constant;
+    return &map->node;
+}
+
+const struct mf_derived *mf_derive_map(const struct mf_derivation *d,
+                                       const struct mf_derived *node,
+                                       enum mf_map map, double constant)
+{
+    enum mf_type type = node->type == MF_TYPE_F16 ? MF_TYPE_F16 : MF_TYPE_F32;
+
+    return make(d, node, type, map, constant);
+}
+
+const struct mf_derived *mf_derive_cast(const struct mf_derivation *d,
+                                        const struct mf_derived *node,
+                                        enum mf_type type)
+{
+    return node->type == type ? node : make(d, node, type, MF_MAP_NONE, 0);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * node.h - what the kinds of nodes have in common
+ */
+#ifndef MF_LIB_DERIVE_NODE_H
+#define MF_LIB_DERIVE_NODE_H
+
+#include "lib/derive/derive.h"
+
+/* Memory that a read may use, on the reader's stack; nodes below get a part of
+ * it.  After MF_DERIVED_DEPTH halvings there are 128 bytes left. */
+#define MF_DERIVED_ROOM  ((size_t)32 * 1024)
+#define MF_DERIVED_DEPTH 8
+
+struct mf_derived_room {
+    uint8_t *at;
+    size_t size;
+};
+
+struct mf_derived_ops {
+    /* Reads elements, whole blocks; false with errno set. */
+    bool (*read)(const struct mf_derived *node, struct mf_span elements,
+                 uint8_t *into, struct mf_derived_room room);
+    /* Whether it is a whole tensor of the model; NULL: it is not. */
+    bool (*is_plain)(const struct mf_derived *node, size_t *record);
+};
+
+static inline bool mf_derived_read(const struct mf_derived *node,
+                                   struct mf_span elements, uint8_t *into,
+                                   struct mf_derived_room room)
+{
+    return node->ops->read(node, elements, into, room);
+}
+
+/* Takes half of the room, or less: whole elements of that size.  The rest is
+ * for nodes below. */
+struct mf_derived_room mf_derived_take(struct mf_derived_room *room,
+                                       size_t element);
+
+/* Bytes of so many elements, which fit: they are part of a node. */
+static inline size_t mf_derived_bytes(enum mf_type type, uint64_t elements)
+{
+    return (size_t)(elements / mf_types[type].block * mf_types[type].bytes);
+}
+
+/* A node of `size` bytes, struct mf_derived first, with a shape that is
+ * checked; NULL after mf_fail. */
+struct mf_shape {
+    uint32_t rank;
+    uint64_t dim[MF_DERIVED_RANK];
+};
+void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
+                     const struct mf_derived_ops *ops, enum mf_type type,
+                     const struct mf_shape *shape);
+
+struct mf_shape mf_derived_shape(const struct mf_derived *node);
+
+/* A node that is read through `below`, with room of its own; false after
+ * mf_fail where that are too many. */
+bool mf_derived_above(const struct mf_derivation *derivation,
+                      struct mf_derived *node, const struct mf_derived *below);
+
+/* MF_ERR_CORRUPT, with the tensor's name and the node's shape. */
+enum mf_status mf_derived_misfit(const struct mf_derivation *derivation,
+                                 const struct mf_derived *node,
+                                 const char *format, ...) MF_PRINTF(3, 4);
+
+#endif
