@@ -6,72 +6,148 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/inputs.h"
 #include "cli/report.h"
 
-/* Far above the size of a manifest of a million tensors. */
-#define SIZE_LIMIT ((size_t)256 * 1024 * 1024)
+#define ROOM_MIN ((size_t)64 * 1024)
 
-/* Doubles the room; false with errno set, and with ENOMEM an error of run->env.
- */
-static bool grow(struct run *run, struct textfile *file, size_t *room)
+/* How long a pipe that has no writer is waited for, in milliseconds. */
+#define WRITER_MS 5000
+
+struct reading {
+    struct run *run;
+    const char *path;
+    const struct textkind *kind;
+    struct textfile file;
+    size_t room;
+    int fd;
+};
+
+static bool cannot(struct reading *reading, const char *why)
 {
-    size_t more = *room ? *room * 2 : 64 * 1024;
-    char *moved = more > SIZE_LIMIT
-                      ? NULL
-                      : mf_env_resize(run->env, file->text, *room, more);
+    report_input(reading->run, reading->path, "cannot read %s: %s",
+                 reading->kind->what, why);
+    return false;
+}
 
+static bool too_large(struct reading *reading)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "it is larger than %zu MiB",
+             reading->kind->size_max >> 20);
+    return cannot(reading, why);
+}
+
+/* Room for size_max bytes, one more that would be too many, and the end. */
+static bool grow(struct reading *reading)
+{
+    struct textfile *file = &reading->file;
+    size_t most = reading->kind->size_max + 2;
+    size_t more = reading->room ? reading->room * 2 : ROOM_MIN;
+    char *moved;
+
+    more = more < most ? more : most;
+    moved = mf_env_resize(reading->run->env, file->text, reading->room, more);
     if (!moved) {
-        errno = more > SIZE_LIMIT ? EFBIG : ENOMEM;
+        report_memory(reading->run, reading->path);
         return false;
     }
     file->text = moved;
-    *room = more;
+    reading->room = more;
     return true;
 }
 
-/* All of fd; false with errno set. */
-static bool read_all(struct run *run, int fd, struct textfile *file,
-                     size_t *room)
+/* Opening a pipe must not wait for a writer that never comes. */
+static bool open_input(struct reading *reading)
 {
+    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+    do
+        reading->fd = open(inputs_path(reading->path), flags);
+    while (reading->fd < 0 && errno == EINTR);
+    return reading->fd >= 0 || cannot(reading, strerror(errno));
+}
+
+/* Whether this is a pipe to which nobody has written anything for a while. */
+static bool is_silent(int fd)
+{
+    struct pollfd waiting = { .fd = fd, .events = POLLIN };
+    struct stat status;
+
+    return fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) &&
+           poll(&waiting, 1, WRITER_MS) == 0;
+}
+
+/* The next bytes, 0 at the end, -1 after a report. */
+static ssize_t read_some(struct reading *reading, bool silent)
+{
+    struct textfile *file = &reading->file;
+    size_t room = reading->room - file->size - 1;
+    ssize_t got;
+
+    do
+        got = read(reading->fd, file->text + file->size, room);
+    while (got < 0 &&
+           (errno == EINTR ||
+            /* There is a writer: wait for it. */
+            (errno == EAGAIN && fcntl(reading->fd, F_SETFL, O_RDONLY) == 0)));
+    if (got < 0)
+        cannot(reading, strerror(errno));
+    else if (got > 0 || file->size > 0 || !silent)
+        return got;
+    else
+        cannot(reading, "no process writes to this pipe");
+    return -1;
+}
+
+static bool read_all(struct reading *reading)
+{
+    struct textfile *file = &reading->file;
+    const struct textkind *kind = reading->kind;
+    bool silent = is_silent(reading->fd);
+
     for (;;) {
         ssize_t got;
 
-        if (file->size + 1 >= *room && !grow(run, file, room))
+        if (file->size + 1 >= reading->room && !grow(reading))
             return false;
-        got = read(fd, file->text + file->size, *room - 1 - file->size);
-        if (got < 0 && errno != EINTR)
-            return false;
-        if (got == 0)
-            return true;
-        file->size += got > 0 ? (size_t)got : 0;
+        got = read_some(reading, silent);
+        if (got <= 0)
+            return got == 0;
+        if (kind->nul_refused &&
+            memchr(file->text + file->size, 0, (size_t)got))
+            return cannot(reading, "it contains a NUL");
+        file->size += (size_t)got;
+        if (file->size > kind->size_max)
+            return too_large(reading);
     }
 }
 
-bool textfile_read(struct run *run, const char *path, const char *what,
-                   struct textfile *out)
+bool textfile_read(struct run *run, const char *path,
+                   const struct textkind *kind, struct textfile *out)
 {
-    struct textfile file = { 0 };
-    size_t room = 0;
-    int fd = open(inputs_path(path), O_RDONLY | O_CLOEXEC);
-    bool done = fd >= 0 && read_all(run, fd, &file, &room);
+    struct reading reading = {
+        .run = run, .path = path, .kind = kind, .fd = -1
+    };
+    struct textfile *file = &reading.file;
+    bool done = open_input(&reading) && read_all(&reading);
 
-    if (!done && fd >= 0 && errno == ENOMEM)
-        report_memory(run, path);
-    else if (!done)
-        report_input(run, path, "cannot read %s: %s", what, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    if (room > 0)
-        file.text =
-            mf_env_resize(run->env, file.text, room, done ? file.size + 1 : 0);
+    if (reading.fd >= 0)
+        close(reading.fd);
+    if (reading.room > 0)
+        file->text = mf_env_resize(run->env, file->text, reading.room,
+                                   done ? file->size + 1 : 0);
     if (!done)
         return false;
-    file.text[file.size] = 0;
-    *out = file;
+    file->text[file->size] = 0;
+    *out = *file;
     return true;
 }
 

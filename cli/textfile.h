@@ -12,10 +12,21 @@ struct textfile {
     size_t size;
 };
 
-/* "-" is standard input, which may be a pipe.  what: "the manifest".  False
- * after a report. */
-bool textfile_read(struct run *run, const char *path, const char *what,
-                   struct textfile *out);
+/* A file that is larger is refused before it is read to its end; so is one
+ * with a NUL where that is no text. */
+struct textkind {
+    const char *what; /* "the manifest" */
+    size_t size_max;
+    bool nul_refused;
+};
+
+/* Far above the size of a manifest of a million tensors. */
+#define TEXTFILE_MAX ((size_t)256 * 1024 * 1024)
+
+/* "-" is standard input.  It and the path may be pipes; one that nobody writes
+ * to is waited for for some seconds only.  False after a report. */
+bool textfile_read(struct run *run, const char *path,
+                   const struct textkind *kind, struct textfile *out);
 void textfile_release(struct run *run, struct textfile *file);
 
 #endif

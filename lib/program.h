@@ -145,6 +145,13 @@ struct stat;
  * fs.protected_symlinks and its like are set; we refuse in any case. */
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
 
+/* ---- Types for some tensors ---------------------------------------------- */
+
+/* mf_quantize takes as many patterns: one for each tensor of a large model.
+ * With as many tensors that is half a second for patterns that begin with a
+ * letter, some seconds for others. */
+#define MF_PATTERNS_MAX 4096
+
 /* ---- Files made from a model --------------------------------------------- */
 
 /* Writes a file, such as a picture of a model.  It appears when all of it is on

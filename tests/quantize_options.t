@@ -221,7 +221,7 @@ check "a type that nobody knows" faulty 'a=q8_0 b=q6k' \
 check "a pattern that is none" faulty '\n\na[=q8_0' "line 3: pattern 'a\["
 check "a type is missing" faulty 'a=' "line 1: expected"
 check "a pattern is missing" faulty '=q8_0' "line 1: expected"
-check "a NUL" faulty 'a=q8_0\0000b=q8_0' "not a list"
+check "a NUL" faulty 'a=q8_0\0000b=q8_0' "cannot read the list of tensor types: it contains a NUL"
 check "characters for a terminal are escaped" faulty '\0033[31m' \
     'line 1: expected PATTERN=TYPE, not .\\x1b\[31m'
 not_there() {
@@ -251,9 +251,45 @@ fi
 too_many() {
     awk 'BEGIN { for (i = 0; i < 5000; i++) print "a=q8_0" }' >many
     run 3 --force "$wide" o.gguf Q4_K_M --tensor-type-file many &&
-        grep -q "5000 patterns given, at most 4096" err
+        grep -q "^modelfile: many: line 4097: more than 4096 patterns" err
 }
 check "too many are refused" too_many
+
+# within KIB FILE TEXT: refused with it, in as much memory.
+within() {
+    run 3 "$wide" no.gguf Q4_K_M --stats --tensor-type-file "$2" &&
+        grep -q "cannot read the list of tensor types: $3" err || return 1
+    counts_memory || return 0
+    tr -d , <err | awk -v most="$1" '/^peak heap/ {
+        found = $4 == "bytes" && $3 <= most * 1024 } END { exit !found }' || {
+        cat err
+        return 1
+    }
+}
+head -c 1048577 /dev/zero | tr '\0' '\n' >large
+head -c 1048576 large >largest
+check "a file of NULs is refused at once" within 128 /dev/zero \
+    "it contains a NUL"
+check "and one that is too large soon" within 1600 large \
+    "it is larger than 1 MiB"
+check "the largest one is read" run 0 --force "$wide" o.gguf Q4_K_M \
+    --tensor-type-file largest
+check "a folder is not" within 128 . "Is a directory"
+mkfifo pipe
+silent() {
+    timeout 20 "$modelfile" quantize "$wide" no.gguf Q4_K_M \
+        --tensor-type-file pipe >out 2>err || code=$?
+    [ "$code" = 3 ] && grep -q "no process writes to this pipe" err
+}
+check "a pipe that nobody writes to cannot make it hang" silent
+slow() {
+    { sleep 6 && cat list; } >pipe &
+    run 0 -q --force "$wide" o.gguf Q4_K_M --tensor-type-file pipe &&
+        cmp o.gguf file.gguf
+}
+if [ -z "${QUICK:-}" ]; then
+    check "one whose writer takes its time is read" slow
+fi
 
 # ---- options of llama-quantize v0.5.0
 

@@ -66,10 +66,6 @@ enum mf_status mf_mix_apply(struct mf_draft *const *drafts, size_t count,
                             const struct mf_imatrix *imatrix, bool dry_run,
                             struct mf_mix_result *out);
 
-/* A pattern for each tensor of a large model: with as many tensors, half a
- * second for patterns that begin with a letter, some seconds for others. */
-#define MF_PATTERNS_MAX 4096
-
 /* Where general.file_type has no number for the type of most tensors. */
 #define MF_NO_FILE_TYPE UINT32_MAX
 

@@ -366,9 +366,11 @@ static bool parse(struct run *run, const char *path, struct manifest *manifest)
 
 bool manifest_read(struct run *run, const char *path, struct manifest *out)
 {
+    static const struct textkind kind = { .what = "the manifest",
+                                          .size_max = TEXTFILE_MAX };
     struct manifest manifest = { .room = 1 };
 
-    if (!textfile_read(run, path, "the manifest", &manifest.file))
+    if (!textfile_read(run, path, &kind, &manifest.file))
         return false;
     for (size_t i = 0; i < manifest.file.size; i++)
         manifest.room += manifest.file.text[i] == '\n';

@@ -365,11 +365,12 @@ static struct mf_str trim(struct textfile *file)
 static bool set_value(struct editing *editing, struct mf_edit *edit,
                       struct held *held, const char *argument)
 {
+    static const struct textkind kind = { .what = "the value",
+                                          .size_max = TEXTFILE_MAX };
     bool file = argument[0] == '@' && argument[1] != '@';
     struct mf_str value = str_of(argument + (argument[0] == '@'));
 
-    if (file &&
-        !textfile_read(editing->run, value.at, "the value", &held->text))
+    if (file && !textfile_read(editing->run, value.at, &kind, &held->text))
         return false;
     if (file)
         value = trim(&held->text);

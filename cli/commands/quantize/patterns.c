@@ -81,6 +81,11 @@ static bool add_word(struct run *run, const char *path, size_t line, char *word,
 {
     struct mf_tensor_type *type;
 
+    if (patterns->count >= MF_PATTERNS_MAX) {
+        report_input(run, path, "line %zu: more than %d patterns", line,
+                     MF_PATTERNS_MAX);
+        return false;
+    }
     if (!make_room(run, patterns)) {
         report_memory(run, path);
         return false;
@@ -121,16 +126,18 @@ static bool add_words(struct run *run, const char *path, char *text,
 static bool add_file(struct run *run, const char *path,
                      struct patterns *patterns)
 {
+    /* Room for as many patterns as are allowed, of 250 bytes each: names of
+     * tensors have at most 64. */
+    static const struct textkind kind = { .what = "the list of tensor types",
+                                          .size_max = (size_t)1 << 20,
+                                          .nul_refused = true };
     struct textfile *file = &patterns->file[patterns->file_count];
 
-    if (!textfile_read(run, path, "the list of tensor types", file))
+    if (!textfile_read(run, path, &kind, file))
         return false;
     patterns->file_count++;
     record_text(file->text, file->size);
-    if (strlen(file->text) == file->size)
-        return add_words(run, path, file->text, patterns);
-    report_input(run, path, "not a list of tensor types: it contains a NUL");
-    return false;
+    return add_words(run, path, file->text, patterns);
 }
 
 /* ---- all of them ---- */

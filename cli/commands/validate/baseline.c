@@ -168,7 +168,10 @@ static bool make_slots(struct run *run, struct baseline *baseline)
 
 bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
 {
-    if (!textfile_read(run, path, "the baseline", &baseline->file))
+    static const struct textkind kind = { .what = "the baseline",
+                                          .size_max = TEXTFILE_MAX };
+
+    if (!textfile_read(run, path, &kind, &baseline->file))
         return false;
     if (!make_slots(run, baseline)) {
         report_failure(run, path);
