@@ -303,10 +303,237 @@ static void trees_are_what_their_nodes_say(void **state)
     mf_model_close(model);
 }
 
+/* ---- numbers ---- */
+
+/* A file of one tensor. */
+static struct mf_model *open_one(const char *type, const uint32_t *bits,
+                                 size_t count, size_t size)
+{
+    char header[128];
+    int used = snprintf(header, sizeof(header),
+                        "{\"t\":{\"dtype\":\"%s\",\"shape\":[%zu],"
+                        "\"data_offsets\":[0,%zu]}}",
+                        type, count, count * size);
+    struct mf_model *model;
+
+    image.size = 0;
+    put_number((uint64_t)used, 8);
+    put(header, (size_t)used);
+    for (size_t i = 0; i < count; i++)
+        put_number(bits[i], size);
+    assert_int_equal(
+        mf_model_open_memory(env, "m", image.at, image.size, NULL, &model),
+        MF_OK);
+    return model;
+}
+
+/* What PyTorch 2.11 computes.  For e^x, what its sigmoid proves e^x to be in
+ * its loops without MKL: numbers where that is not the nearest float. */
+static const struct {
+    const char *type;
+    size_t size; /* of an element */
+    enum mf_map map;
+    double constant;
+    size_t count;
+    uint32_t before[8], after[8];
+} computed[] = {
+    { "F16",
+      2,
+      MF_MAP_ADD,
+      1,
+      8,
+      { 0x2e66, 0x3555, 0xbbff, 0x4566, 0x2, 0x67ff, 0x8d3e, 0x7b53 },
+      { 0x3c66, 0x3d55, 0x1000, 0x4666, 0x3c00, 0x6800, 0x3bff, 0x7b53 } },
+    { "BF16",
+      2,
+      MF_MAP_ADD,
+      1,
+      4,
+      { 0x3dcd, 0x3ea9, 0xbf7f, 0x40ad },
+      { 0x3f8cd000, 0x3faa4000, 0x3b800000, 0x40cd0000 } },
+    { "BF16",
+      2,
+      MF_MAP_MUL,
+      0.7,
+      4,
+      { 0x3dcd, 0x3ea9, 0xbf7f, 0x40ad },
+      { 0x3d8f8000, 0x3e6c9999, 0xbf328000, 0x40723333 } },
+    { "F32",
+      4,
+      MF_MAP_EXP,
+      0,
+      8,
+      { 1117153749, 1112444638, 1108301012, 1108105586, 1109910666, 1116851610,
+        1117475208, 1109325001 },
+      { 1974800332, 1689585522, 1498371906, 1489290328, 1572601118, 1947237096,
+        2005104792, 1545669564 } },
+    /* 0, -0, infinity, -infinity, 100.5, -105, 89, -103.5 */
+    { "F32",
+      4,
+      MF_MAP_NEG_EXP,
+      0,
+      8,
+      { 0, 0x80000000, 0x7f800000, 0xff800000, 0x42c90000, 0xc2d20000,
+        0x42b20000, 0xc2cf0000 },
+      { 0xbf800000, 0xbf800000, 0xff800000, 0x80000000, 0xff800000, 0x80000000,
+        0xff800000, 0x80000001 } },
+};
+
+static void numbers_are_those_of_pytorch(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(computed); i++) {
+        struct mf_model *model = open_one(computed[i].type, computed[i].before,
+                                          computed[i].count, computed[i].size);
+        struct mf_arena arena;
+        struct mf_derivation d;
+        struct mf_source source;
+        const struct mf_derived *node;
+        size_t size = strcmp(computed[i].type, "F16") == 0 ? 2 : 4;
+
+        mf_arena_init(&arena, env);
+        assert_int_equal(mf_derivation_init(&d, env, &arena), MF_OK);
+        node = mf_derive_map(&d, mf_derive_tensor(&d, model, 0),
+                             computed[i].map, computed[i].constant);
+        assert_non_null(node);
+        mf_derived_open(node, "made", &source);
+        assert_int_equal(source.size, size * computed[i].count);
+        for (size_t k = 0; k < computed[i].count; k++) {
+            uint32_t bits = 0;
+
+            assert_int_equal(
+                mf_source_read(env, &source, k * size, &bits, size), MF_OK);
+            assert_int_equal(bits, computed[i].after[k]);
+        }
+        mf_arena_release(&arena);
+        mf_model_close(model);
+    }
+}
+
+/* ---- what cannot be made ---- */
+
+static const struct mf_derived *slice_of(const struct mf_derivation *d,
+                                         const struct mf_derived *node,
+                                         uint32_t axis, uint64_t from,
+                                         uint64_t count)
+{
+    return mf_derive_slice(
+        d, node,
+        (struct mf_slice){ .axis = axis, .from = from, .count = count });
+}
+
+/* The tensors are those of open_tensors. */
+static const struct mf_derived *misfit(const struct mf_derivation *d,
+                                       const struct mf_derived *const *t,
+                                       size_t which)
+{
+    const struct mf_derived *node;
+
+    switch (which) {
+    case 0:
+        return mf_derive_reshape(d, t[1], 2, (uint64_t[]){ 7, 100 });
+    case 1:
+        return mf_derive_swap(d, t[1], 0, 2);
+    case 2:
+        return slice_of(d, t[1], 1, 90, 11);
+    case 3:
+        return slice_of(d, t[1], 1, UINT64_MAX, 2);
+    case 4:
+        return mf_derive_join(d, 0, t, 2);
+    case 5:
+        return mf_derive_join(
+            d, 0,
+            (const struct mf_derived *[]){ t[1], slice_of(d, t[1], 1, 0, 9) },
+            2);
+    case 6:
+        return mf_derive_stack(
+            d,
+            (const struct mf_derived *[]){ t[1], slice_of(d, t[1], 0, 0, 9) },
+            2);
+    case 7:
+        return mf_derive_reshape(d, t[1], 2,
+                                 (uint64_t[]){ UINT64_MAX, UINT64_MAX });
+    case 8:
+        return mf_derive_join(d, 2, t + 1, 1);
+    default: /* a view that must be read through another, again and again */
+        node = t[0];
+        for (size_t i = 0; node && i < 20; i++) {
+            node = mf_derive_reshape(d, node, 2, (uint64_t[]){ 60, 100 });
+            if (node)
+                node = mf_derive_swap(d, node, 0, 1);
+            if (node)
+                node = mf_derive_map(d, node, MF_MAP_ADD, 1);
+        }
+        return node;
+    }
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct mf_model *model = open_tensors();
+    struct mf_arena arena;
+    struct mf_derivation d;
+    const struct mf_derived *t[COUNT(tensors)];
+
+    (void)state;
+    mf_arena_init(&arena, env);
+    assert_int_equal(mf_derivation_init(&d, env, &arena), MF_OK);
+    d.name = (struct mf_str){ "blk.0.x", 7 };
+    for (size_t i = 0; i < COUNT(tensors); i++)
+        t[i] = mf_derive_tensor(&d, model, i);
+    for (size_t i = 0; i < 10; i++) {
+        assert_null(misfit(&d, t, i));
+        assert_int_equal(mf_env_error(env)->status, MF_ERR_CORRUPT);
+        assert_non_null(strstr(mf_env_error(env)->message, "'blk.0.x'"));
+        mf_clear_error(env);
+    }
+    mf_arena_release(&arena);
+    mf_model_close(model);
+}
+
+/* ---- plain tensors, and prints ---- */
+
+static void a_whole_tensor_is_plain(void **state)
+{
+    struct mf_model *model = open_tensors();
+    struct mf_arena arena;
+    struct mf_derivation d;
+    const struct mf_derived *t, *other;
+    size_t record = 99;
+
+    (void)state;
+    mf_arena_init(&arena, env);
+    assert_int_equal(mf_derivation_init(&d, env, &arena), MF_OK);
+    t = mf_derive_tensor(&d, model, 1);
+    assert_true(mf_derived_is_plain(t, &record));
+    assert_int_equal(record, 1);
+    other = mf_derive_reshape(&d, t, 3, (uint64_t[]){ 6, 50, 20 });
+    assert_true(mf_derived_is_plain(other, &record));
+    assert_true(other->print != t->print);
+    other = mf_derive_swap(&d, mf_derive_swap(&d, t, 0, 1), 1, 0);
+    assert_true(mf_derived_is_plain(other, &record));
+    assert_false(mf_derived_is_plain(mf_derive_swap(&d, t, 0, 1), &record));
+    assert_false(mf_derived_is_plain(slice_of(&d, t, 0, 1, 59), &record));
+    assert_false(mf_derived_is_plain(slice_of(&d, t, 0, 0, 59), &record));
+    assert_true(mf_derived_is_plain(mf_derive_join(&d, 0, &t, 1), &record));
+    assert_true(mf_derived_is_plain(mf_derive_stack(&d, &t, 1), &record));
+    other = mf_derive_stack(&d, (const struct mf_derived *[]){ t, t }, 2);
+    assert_false(mf_derived_is_plain(other, &record));
+    assert_true(slice_of(&d, t, 0, 0, 9)->print !=
+                slice_of(&d, t, 0, 1, 9)->print);
+    assert_true(mf_derive_map(&d, t, MF_MAP_ADD, 1)->print !=
+                mf_derive_map(&d, t, MF_MAP_ADD, 2)->print);
+    mf_arena_release(&arena);
+    mf_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ENV(trees_are_what_their_nodes_say),
+        WITH_ENV(numbers_are_those_of_pytorch),
+        WITH_ENV(what_does_not_fit_is_refused),
+        WITH_ENV(a_whole_tensor_is_plain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

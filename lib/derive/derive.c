@@ -85,6 +85,10 @@ void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
     node->count = count;
     node->rank = (uint8_t)shape->rank;
     memcpy(node->dim, shape->dim, sizeof(node->dim));
+    mf_derived_note(node, ops->kind);
+    mf_derived_note(node, type);
+    for (uint32_t i = 0; i < shape->rank; i++)
+        mf_derived_note(node, shape->dim[i]);
     return node;
 }
 
@@ -143,7 +147,8 @@ static bool leaf_is_plain(const struct mf_derived *node, size_t *record)
     return true;
 }
 
-static const struct mf_derived_ops leaf_ops = { leaf_read, leaf_is_plain };
+static const struct mf_derived_ops leaf_ops = { MF_DERIVED_TENSOR, leaf_read,
+                                                leaf_is_plain };
 
 const struct mf_derived *mf_derive_tensor(const struct mf_derivation *d,
                                           const struct mf_model *model,
@@ -177,6 +182,7 @@ const struct mf_derived *mf_derive_tensor(const struct mf_derivation *d,
     leaf->source = &model->file[record->shard].source;
     leaf->offset = record->offset;
     leaf->record = index;
+    mf_derived_note(&leaf->node, index);
     return &leaf->node;
 }
 
@@ -199,7 +205,8 @@ static bool made_read(const struct mf_derived *node, struct mf_span elements,
     return true;
 }
 
-static const struct mf_derived_ops made_ops = { made_read, NULL };
+static const struct mf_derived_ops made_ops = { MF_DERIVED_MADE, made_read,
+                                                NULL };
 
 const struct mf_derived *mf_derive_floats(const struct mf_derivation *d,
                                           const float *values, uint64_t count)
@@ -213,6 +220,7 @@ const struct mf_derived *mf_derive_floats(const struct mf_derivation *d,
         uint32_t bits;
 
         memcpy(&bits, &values[i], sizeof(bits));
+        mf_derived_note(&made->node, bits);
         for (size_t byte = 0; byte < sizeof(bits); byte++)
             made->bytes[i * sizeof(bits) + byte] = (uint8_t)(bits >> 8 * byte);
     }
@@ -227,7 +235,8 @@ static bool zeros_read(const struct mf_derived *node, struct mf_span elements,
     return true;
 }
 
-static const struct mf_derived_ops zeros_ops = { zeros_read, NULL };
+static const struct mf_derived_ops zeros_ops = { MF_DERIVED_ZEROS, zeros_read,
+                                                 NULL };
 
 const struct mf_derived *mf_derive_zeros(const struct mf_derivation *d,
                                          enum mf_type type, uint32_t rank,
@@ -316,4 +325,12 @@ void mf_derived_open(const struct mf_derived *node, const char *name,
                                .size = mf_derived_size(node),
                                .fd = -1,
                                .user = (void *)node };
+}
+
+bool mf_derived_print(const struct mf_source *source, uint64_t *out)
+{
+    if (source->ops != &source_ops)
+        return false;
+    *out = ((const struct mf_derived *)source->user)->print;
+    return true;
 }

@@ -24,6 +24,7 @@
 #ifndef MF_LIB_DERIVE_H
 #define MF_LIB_DERIVE_H
 
+#include "lib/draft/draft.h"
 #include "lib/lanes/isa.h"
 #include "lib/model/model.h"
 
@@ -36,6 +37,7 @@ struct mf_derived_ops;
 struct mf_derived {
     const struct mf_derived_ops *ops;
     uint64_t count; /* of elements */
+    uint64_t print; /* a digest of what the node is; not of tensors' data */
     uint16_t type;  /* enum mf_type */
     uint8_t rank;   /* 0: a number */
     uint8_t depth;  /* of nodes below that need room of their own */
@@ -129,5 +131,16 @@ uint64_t mf_derived_size(const struct mf_derived *node);
  * does nothing. */
 void mf_derived_open(const struct mf_derived *node, const char *name,
                      struct mf_source *out);
+
+/* For a source that mf_derived_open made: a number that differs, but for
+ * chance, where the node is another one, of whatever model. */
+bool mf_derived_print(const struct mf_source *source, uint64_t *out);
+
+/* Adds the node to the draft, as a tensor of that type.  cast: the numbers are
+ * rounded to that type, as if a file had been written and read again. */
+enum mf_status mf_derived_add(const struct mf_derivation *,
+                              struct mf_draft *draft,
+                              const struct mf_derived *node, enum mf_type type,
+                              bool cast);
 
 #endif

@@ -62,7 +62,7 @@ static bool read(const struct mf_derived *node, struct mf_span elements,
     return true;
 }
 
-static const struct mf_derived_ops join_ops = { read, NULL };
+static const struct mf_derived_ops join_ops = { MF_DERIVED_JOIN, read, NULL };
 
 /* Elements of the dimensions from that one on. */
 static uint64_t elements_from(const struct mf_derived *node, uint32_t axis)
@@ -89,6 +89,8 @@ make(const struct mf_derivation *d, const struct mf_shape *shape, uint32_t axis,
 
         join->member[i].node = nodes[i];
         join->member[i].end = join->stride += size;
+        mf_derived_note(&join->node, size);
+        mf_derived_note(&join->node, nodes[i]->print);
         if (join->node.depth < nodes[i]->depth)
             join->node.depth = nodes[i]->depth;
     }
@@ -154,7 +156,7 @@ const struct mf_derived *mf_derive_join(const struct mf_derivation *d,
             mf_derived_misfit(d, nodes[i], "together they are too large");
             return NULL;
         }
-    return make(d, &shape, axis, nodes, count);
+    return count > 1 ? make(d, &shape, axis, nodes, count) : nodes[0];
 }
 
 const struct mf_derived *mf_derive_stack(const struct mf_derivation *d,
@@ -174,5 +176,6 @@ const struct mf_derived *mf_derive_stack(const struct mf_derivation *d,
         return NULL;
     shape.dim[0] = count;
     memcpy(shape.dim + 1, nodes[0]->dim, nodes[0]->rank * sizeof(*shape.dim));
-    return make(d, &shape, 0, nodes, count);
+    return count > 1 ? make(d, &shape, 0, nodes, count)
+                     : mf_derive_reshape(d, nodes[0], shape.rank, shape.dim);
 }

@@ -140,7 +140,7 @@ static bool read(const struct mf_derived *node, struct mf_span elements,
     return true;
 }
 
-static const struct mf_derived_ops map_ops = { read, NULL };
+static const struct mf_derived_ops map_ops = { MF_DERIVED_MAP, read, NULL };
 
 static const struct mf_derived *make(const struct mf_derivation *d,
                                      const struct mf_derived *node,
@@ -152,6 +152,7 @@ static const struct mf_derived *make(const struct mf_derivation *d,
         mf_codec_of(d->isa, (enum mf_type)node->type);
     const struct mf_codec *encode = mf_codec_of(d->isa, type);
     struct map *map;
+    uint32_t bits;
 
     if (!decode || !encode || !encode->encode ||
         mf_types[node->type].block > 1 || mf_types[type].block > 1) {
@@ -169,6 +170,10 @@ static const struct mf_derived *make(const struct mf_derivation *d,
     map->encode = encode;
     map->map = operation;
     map->constant = (float)constant;
+    mf_derived_note(&map->node, node->print);
+    mf_derived_note(&map->node, operation);
+    memcpy(&bits, &map->constant, sizeof(bits));
+    mf_derived_note(&map->node, bits);
     return &map->node;
 }
 

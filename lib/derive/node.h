@@ -17,7 +17,17 @@ struct mf_derived_room {
     size_t size;
 };
 
+enum mf_derived_kind { /* any numbers: they begin a node's print */
+                       MF_DERIVED_TENSOR = 1,
+                       MF_DERIVED_MADE,
+                       MF_DERIVED_ZEROS,
+                       MF_DERIVED_VIEW,
+                       MF_DERIVED_JOIN,
+                       MF_DERIVED_MAP
+};
+
 struct mf_derived_ops {
+    enum mf_derived_kind kind;
     /* Reads elements, whole blocks; false with errno set. */
     bool (*read)(const struct mf_derived *node, struct mf_span elements,
                  uint8_t *into, struct mf_derived_room room);
@@ -52,6 +62,14 @@ struct mf_shape {
 void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
                      const struct mf_derived_ops *ops, enum mf_type type,
                      const struct mf_shape *shape);
+
+/* Adds to the node's print. */
+static inline void mf_derived_note(struct mf_derived *node, uint64_t word)
+{
+    uint64_t mixed = (node->print ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+    node->print = mixed ^ mixed >> 29;
+}
 
 struct mf_shape mf_derived_shape(const struct mf_derived *node);
 

@@ -28,7 +28,8 @@ static bool is_plain(const struct mf_derived *node, size_t *record)
            mf_derived_is_plain(view->below, record);
 }
 
-static const struct mf_derived_ops view_ops = { mf_view_read, is_plain };
+static const struct mf_derived_ops view_ops = { MF_DERIVED_VIEW, mf_view_read,
+                                                is_plain };
 
 /* The strides of a shape whose elements are one after the other. */
 static void pack(struct layout *layout)
@@ -110,6 +111,12 @@ static const struct mf_derived *make(const struct mf_derivation *d,
     view->offset = layout->offset;
     view->rank = rank;
     memcpy(view->axis, axis, rank * sizeof(*axis));
+    mf_derived_note(&view->node, view->below->print);
+    mf_derived_note(&view->node, view->offset);
+    for (uint32_t i = 0; i < rank; i++) {
+        mf_derived_note(&view->node, axis[i].count);
+        mf_derived_note(&view->node, axis[i].stride);
+    }
     return &view->node;
 }
 

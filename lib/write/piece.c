@@ -303,6 +303,15 @@ static enum mf_status recode_piece(struct mf_worker *worker,
     return status;
 }
 
+/* What the progress function is told: a name that stays. */
+static const char *name_of(const struct mf_piece *piece)
+{
+    const struct mf_draft_tensor *tensor = piece->tensor;
+
+    return tensor->made ? tensor->made->name
+                        : piece->model->index.tensor[tensor->record].name;
+}
+
 enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 {
     const struct mf_span *span = &piece->span;
@@ -312,9 +321,8 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
          span->size > piece->source->size - span->offset ||
          piece->at > span->size || piece->size > span->size - piece->at))
         return mf_piece_out_of_bounds(&worker->env, piece);
-    if (piece->tensor && piece->model && !piece->tensor->made)
-        mf_worker_at(worker,
-                     piece->model->index.tensor[piece->tensor->record].name);
+    if (piece->tensor && piece->model)
+        mf_worker_at(worker, name_of(piece));
     if (piece->kept)
         return mf_piece_verify(worker, piece);
     return piece->recoding.decode ? recode_piece(worker, piece)

@@ -9,6 +9,8 @@
  * tokenizer.json, all of it.  Only what shows nowhere there is added: the
  * importance matrix, and whether NaN is refused and the error is measured.
  *
+ * Tensors that are derived from others have a print that says how.
+ *
  * Of the inputs it is size, time and header, as digesting all their data would
  * take as long as the work; what is kept of copied data is compared with them
  * anyway.  Where there is no time, in memory, everything is digested.
@@ -17,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/derive/derive.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
 #include "lib/write/resume_parts.h"
@@ -145,11 +148,16 @@ static enum mf_status add_tensor(struct mf_digest *digest, struct mf_env *env,
         tensor->size,      tensor->record,     tensor->rows.size,
         tensor->rows.half, tensor->rows.apart, tensor->weights.size,
     };
+    uint64_t print;
 
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
         add_word(digest, words[i]);
     if (tensor->weights.at)
         mf_digest_add(digest, tensor->weights.at, tensor->weights.size);
+    if (tensor->made && mf_derived_print(tensor->made, &print)) {
+        add_word(digest, print);
+        return MF_OK;
+    }
     return tensor->made
                ? add_source(digest, env, tensor->made, tensor->made->size)
                : MF_OK;

@@ -243,59 +243,61 @@ static enum mf_status write_scale(struct transfer *transfer,
     return MF_OK;
 }
 
-/* A tensor that the model does not have. */
-static enum mf_status transfer_made(struct transfer *transfer,
-                                    struct mf_output *output,
-                                    const struct mf_draft_tensor *tensor)
-{
-    struct mf_piece piece = { .output = output,
-                              .source = tensor->made,
-                              .tensor = tensor,
-                              .span = { 0, tensor->made->size },
-                              .to =
-                                  output->draft.data_offset + tensor->offset };
-
-    return add(transfer, piece);
-}
-
 /* What scans a tensor for NaN and infinite values; NULL where that was not
  * asked for, its type has no floats, or its bytes are not whole blocks. */
 static const struct mf_isa *scanner_of(const struct transfer *transfer,
                                        const struct mf_draft_tensor *tensor,
-                                       const struct mf_record *record)
+                                       uint64_t size)
 {
     if (!transfer->outputs->finite_only || tensor->from >= MF_TYPE_COUNT ||
         tensor->from == MF_TYPE_BOOL ||
-        record->size % mf_scan_stride((enum mf_type)tensor->from) != 0)
+        size % mf_scan_stride((enum mf_type)tensor->from) != 0)
         return NULL;
     return transfer->isa;
+}
+
+/* All of a tensor: one of the model's, or one that is made. */
+static struct mf_piece whole(const struct transfer *transfer,
+                             struct mf_output *output,
+                             const struct mf_draft_tensor *tensor)
+{
+    const struct mf_model *model = transfer->outputs->model;
+    struct mf_piece piece = { .output = output,
+                              .model = model,
+                              .source = tensor->made,
+                              .tensor = tensor,
+                              .to =
+                                  output->draft.data_offset + tensor->offset };
+
+    if (tensor->made) {
+        piece.span.size = tensor->made->size;
+    } else {
+        const struct mf_record *record = &model->index.tensor[tensor->record];
+
+        piece.source = &model->file[record->shard].source;
+        piece.span = (struct mf_span){ record->offset, record->size };
+    }
+    piece.scanner = scanner_of(transfer, tensor, piece.span.size);
+    return piece;
 }
 
 static enum mf_status transfer_tensor(struct transfer *transfer,
                                       struct mf_output *output,
                                       const struct mf_draft_tensor *tensor)
 {
-    const struct mf_model *model = transfer->outputs->model;
-    const struct mf_record *record = &model->index.tensor[tensor->record];
-    struct mf_piece piece = { .output = output,
-                              .model = model,
-                              .source = &model->file[record->shard].source,
-                              .tensor = tensor,
-                              .span = { record->offset, record->size },
-                              .to =
-                                  output->draft.data_offset + tensor->offset };
+    struct mf_env *env = transfer->crew->env;
+    struct mf_piece piece = whole(transfer, output, tensor);
     uint64_t in, out;
 
-    piece.scanner = scanner_of(transfer, tensor, record);
-    if (tensor->size == 0 && record->size == 0)
+    if (tensor->size == 0 && piece.span.size == 0)
         return MF_OK; /* a dimension of 0: no rows to divide by */
     if (tensor->from == tensor->type)
-        return tensor->size == record->size
+        return tensor->size == piece.span.size
                    ? add(transfer, piece)
-                   : mf_piece_out_of_bounds(model->env, &piece);
-    if (!mf_recoding_init(model->env, transfer->isa, tensor,
+                   : mf_piece_out_of_bounds(env, &piece);
+    if (!mf_recoding_init(env, transfer->isa, tensor,
                           output->draft.format->fastest_first, &piece.recoding))
-        return model->env->error.status;
+        return env->error.status;
     if (transfer->outputs->deviation)
         piece.recoding.check =
             mf_codec_of(transfer->isa, (enum mf_type)tensor->type);
@@ -305,12 +307,12 @@ static enum mf_status transfer_tensor(struct transfer *transfer,
                            : piece.recoding.prefix;
     if (!mf_recoding_sizes(&piece.recoding, &in, &out) ||
         in != piece.span.size || out + piece.recoding.head != tensor->size)
-        return mf_piece_out_of_bounds(model->env, &piece);
+        return mf_piece_out_of_bounds(env, &piece);
     if (load_weights(transfer, tensor, output->draft.format->fastest_first,
                      &piece.recoding) != MF_OK)
-        return model->env->error.status;
+        return env->error.status;
     if (piece.recoding.head > 0 && write_scale(transfer, &piece) != MF_OK)
-        return model->env->error.status;
+        return env->error.status;
     return add(transfer, piece);
 }
 
@@ -327,8 +329,7 @@ static enum mf_status transfer_output(struct transfer *transfer,
 
         status = fill_gap(transfer, output, at, start);
         if (status == MF_OK)
-            status = tensor->made ? transfer_made(transfer, output, tensor)
-                                  : transfer_tensor(transfer, output, tensor);
+            status = transfer_tensor(transfer, output, tensor);
         at = start + tensor->size;
     }
     if (status == MF_OK)
@@ -379,7 +380,7 @@ static enum mf_status copy_tensor(struct transfer *transfer, struct copy *copy,
         .type = record->type,
         .size = record->size,
     };
-    own.scanner = scanner_of(transfer, tensor, record);
+    own.scanner = scanner_of(transfer, tensor, record->size);
     if (copy_bytes(transfer, copy, record->offset, between) != MF_OK ||
         copy_bytes(transfer, copy, record->offset + record->size, own) != MF_OK)
         return transfer->outputs->env->error.status;
