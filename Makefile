@@ -96,8 +96,12 @@ ARCH_ROWS := $(wildcard lib/arch/tables/*.txt)
 # So are the graphs that they compute.
 GRAPH_TABLES := lib/plan/graphs
 GRAPH_ROWS := $(wildcard lib/plan/graphs/*.txt)
+# And the families of Hugging Face's models.
+FAMILIES := lib/hub/families
+FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(CODEC_OBJ)
+              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
+            $(BUILD)/$(FAMILIES).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -188,9 +192,13 @@ $(BUILD)/$(GRAPH_TABLES).c: $(GRAPH_ROWS) $(ARCH_TABLES).awk
 	@mkdir -p $(@D)
 	@awk -f $(ARCH_TABLES).awk -v array=mf_graph_text -v from=$(GRAPH_TABLES) $(GRAPH_ROWS) >$@
 
+$(BUILD)/$(FAMILIES).c: $(FAMILY_ROWS) $(FAMILIES).awk
+	@mkdir -p $(@D)
+	@awk -f $(FAMILIES).awk $(FAMILY_ROWS) >$@
+
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o: %.o: %.c
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o: private OWN := -Wno-overlength-strings
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o: %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

@@ -35,7 +35,36 @@
 #define MF_LIB_HUB_H
 
 #include "lib/draft/draft.h"
+#include "lib/hub/recipe.h"
 #include "lib/model/model.h"
+
+/* What the caller of a conversion wants.  Zero: what the converter does without
+ * options. */
+struct mf_hub_options {
+    enum mf_type type;     /* of matrices; with `is_auto` of no meaning */
+    bool is_auto;          /* bf16 or f16, by the folder's tensors */
+    bool vocab_only;       /* no tensors */
+    bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
+    bool fuse_qkv, fuse_gate_up, fp8_as_q8;
+    const char *model_name; /* or NULL */
+    const char *metadata;   /* path of a file; or NULL */
+};
+
+/* A folder that is converted. */
+struct mf_hub {
+    struct mf_env *env;
+    const struct mf_model *model;
+    struct mf_draft *draft; /* owns everything, in its arena */
+    struct mf_hub_options options;
+    struct mf_recipe recipe;
+    const char *arch;     /* general.architecture */
+    struct mf_node *file; /* config.json; recipe.config has text_config over it
+                           */
+    /* By mf_hub_tensors: */
+    enum mf_type type; /* that of matrices */
+    /* Numbers of elements, as the converter counts them for the size label. */
+    int64_t total, shared, expert, expert_count;
+};
 
 struct mf_hub_result {
     size_t left_out;     /* metadata that could not be converted, with lossy */

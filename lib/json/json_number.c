@@ -60,7 +60,7 @@ bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out)
 
 /* strtod() expects the decimal point of the program's locale, so it gets the
  * number without one: 12.5e3 as 125e2. */
-static double to_double(const char *digits)
+double mf_json_double(const char *digits)
 {
     char text[64]; /* at most 39 digits, "e" and 7 characters of exponent */
     long exponent = 0, fraction = 0;
@@ -104,12 +104,12 @@ enum mf_value_type mf_json_number(const struct mf_json *json,
         out->i64 = -(int64_t)(size - 1) - 1;
         return MF_VALUE_I64;
     }
-    out->f64 = to_double(digits);
+    out->f64 = mf_json_double(digits);
     return MF_VALUE_F64;
 }
 
 bool mf_json_is_huge(const struct mf_json *json)
 {
     /* 39 digits without an exponent are below 10^39. */
-    return strpbrk(json->digits, "eE") && isinf(to_double(json->digits));
+    return strpbrk(json->digits, "eE") && isinf(mf_json_double(json->digits));
 }

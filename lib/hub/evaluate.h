@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * evaluate.h - between evaluate.c, which reads expressions, and functions.c
+ */
+#ifndef MF_LIB_EVALUATE_H
+#define MF_LIB_EVALUATE_H
+
+#include "lib/hub/recipe.h"
+
+struct mf_parser {
+    struct mf_recipe *recipe;
+    struct mf_str rest;
+    bool live; /* what is parsed is needed */
+    bool failed;
+};
+
+bool mf_parser_take(struct mf_parser *parser, const char *sign);
+void mf_parser_expect(struct mf_parser *parser, const char *sign);
+struct mf_str mf_parser_name(struct mf_parser *parser);
+
+/* The value; for NULL, which is after mf_fail, null, and nothing is computed
+ * any more. */
+const struct mf_node *mf_parser_value(struct mf_parser *parser,
+                                      const struct mf_node *value);
+const struct mf_node *mf_parser_wrong(struct mf_parser *parser,
+                                      const struct mf_node *value,
+                                      const char *wanted);
+
+const struct mf_node *mf_parser_int(struct mf_parser *parser, int64_t value);
+const struct mf_node *mf_parser_real(struct mf_parser *parser, double value);
+
+/* Operators (operators.c).  sign: + - * / % ^ (power), and | for a quotient
+ * rounded down.  null where nothing is computed. */
+const struct mf_node *mf_parser_compute(struct mf_parser *parser, char sign,
+                                        const struct mf_node *a,
+                                        const struct mf_node *b);
+const struct mf_node *mf_parser_compare(struct mf_parser *parser,
+                                        const char *sign,
+                                        const struct mf_node *a,
+                                        const struct mf_node *b);
+
+/* A name with dots, and what it means; NULL: nothing. */
+const struct mf_node *mf_parser_path(struct mf_parser *parser);
+
+/* An expression. */
+const struct mf_node *mf_parser_choice(struct mf_parser *parser);
+
+/* The value of a function whose name and parenthesis were taken (functions.c).
+ */
+const struct mf_node *mf_parser_call(struct mf_parser *parser,
+                                     struct mf_str name);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * functions.c - what expressions of recipes can call
+ *
+ * common.txt says what each is for.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/str.h"
+#include "lib/folder/sidecar.h"
+#include "lib/hub/evaluate.h"
+
+/* ---- of names ---- */
+
+/* first(a, b): the value of the first that config.json has, null or not. */
+static const struct mf_node *first(struct mf_parser *parser)
+{
+    const char *start = parser->rest.at;
+    const struct mf_node *value = NULL, *next;
+    struct mf_node *none;
+
+    do {
+        next = mf_parser_path(parser);
+        value = value ? value : next;
+    } while (mf_parser_take(parser, ","));
+    if (value)
+        return value;
+    none = mf_arena_take(parser->recipe->arena, sizeof(*none));
+    if (!none)
+        return mf_parser_value(parser, NULL);
+    *none =
+        (struct mf_node){ .key = { start, (size_t)(parser->rest.at - start) } };
+    return none;
+}
+
+/* get(a, X): the value of a, which may be null, or X where it is missing. */
+static const struct mf_node *get(struct mf_parser *parser)
+{
+    const struct mf_node *value = mf_parser_path(parser), *other;
+    bool live = parser->live;
+
+    mf_parser_expect(parser, ",");
+    parser->live = live && !value;
+    other = mf_parser_choice(parser);
+    parser->live = live && !parser->failed;
+    return value ? value : other;
+}
+
+static const struct mf_node *has(struct mf_parser *parser)
+{
+    return mf_node_of_bool(mf_parser_path(parser));
+}
+
+/* ---- of an expression that is computed again and again ---- */
+
+static struct mf_recipe_let *push(struct mf_recipe *recipe, struct mf_str name)
+{
+    assert(recipe->lets < MF_RECIPE_LETS);
+    recipe->let[recipe->lets] = (struct mf_recipe_let){ name, NULL };
+    return &recipe->let[recipe->lets++];
+}
+
+/* The rest of the call once for each value; for none it is only parsed. */
+static const struct mf_node *repeat(struct mf_parser *parser,
+                                    struct mf_str name,
+                                    const struct mf_node *list, int64_t count)
+{
+    struct mf_recipe *recipe = parser->recipe;
+    struct mf_recipe_let *let = push(recipe, name);
+    const struct mf_node *item = list ? list->first : NULL, *value;
+    struct mf_str start = parser->rest;
+    struct mf_node_list out;
+    bool live = parser->live;
+    int64_t i = 0;
+
+    if (!mf_list_begin(recipe, &out))
+        return mf_parser_value(parser, NULL);
+    do {
+        parser->live = parser->live && i < count;
+        parser->rest = start;
+        let->value =
+            item && parser->live
+                ? item
+                : mf_parser_value(parser, mf_node_of_int(recipe->arena, i));
+        value = mf_parser_choice(parser);
+        if (parser->live && !mf_list_add(recipe, &out, value))
+            mf_parser_value(parser, NULL);
+        item = item ? item->next : NULL;
+    } while (parser->live && ++i < count);
+    parser->live = live && !parser->failed;
+    recipe->lets--;
+    return out.node;
+}
+
+/* each(i, N, X): the list of X for i from 0 to N - 1. */
+static const struct mf_node *each(struct mf_parser *parser)
+{
+    struct mf_str name = mf_parser_name(parser);
+    const struct mf_node *value;
+    int64_t count = 0;
+
+    mf_parser_expect(parser, ",");
+    value = mf_parser_choice(parser);
+    mf_parser_expect(parser, ",");
+    if (parser->live && !mf_node_int(value, &count))
+        mf_parser_wrong(parser, value, "a whole number");
+    return repeat(parser, name, NULL, count);
+}
+
+/* map(x, LIST, X): the list of X for each x of the list. */
+static const struct mf_node *map(struct mf_parser *parser)
+{
+    struct mf_str name = mf_parser_name(parser);
+    const struct mf_node *list;
+
+    mf_parser_expect(parser, ",");
+    list = mf_parser_choice(parser);
+    mf_parser_expect(parser, ",");
+    if (parser->live && list->kind != MF_NODE_ARRAY)
+        mf_parser_wrong(parser, list, "a list");
+    return repeat(parser, name, list,
+                  list->kind == MF_NODE_ARRAY ? (int64_t)list->count : 0);
+}
+
+/* ---- of values ---- */
+
+#define ARGUMENTS 3
+
+typedef const struct mf_node *function(struct mf_parser *parser,
+                                       const struct mf_node *const *argument);
+
+static const struct mf_node *to_int(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    double value;
+
+    if (mf_node_is_int(argument[0]) && argument[0]->kind == MF_NODE_NUMBER)
+        return argument[0];
+    if (!mf_node_is_number(argument[0]))
+        return mf_parser_wrong(parser, argument[0], "a number");
+    value = trunc(mf_node_real(argument[0]));
+    if (!(value >= -0x1p63 && value < 0x1p63))
+        return mf_parser_wrong(parser, argument[0], "in the range of integers");
+    return mf_parser_value(
+        parser, mf_node_of_int(parser->recipe->arena, (int64_t)value));
+}
+
+static const struct mf_node *of_real(struct mf_parser *parser,
+                                     const struct mf_node *argument,
+                                     double (*compute)(double))
+{
+    if (!mf_node_is_number(argument))
+        return mf_parser_wrong(parser, argument, "a number");
+    return mf_parser_value(parser,
+                           mf_node_of_real(parser->recipe->arena,
+                                           compute(mf_node_real(argument))));
+}
+
+static double same(double value)
+{
+    return value;
+}
+
+static const struct mf_node *to_real(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    return of_real(parser, argument[0], same);
+}
+
+static const struct mf_node *square_root(struct mf_parser *parser,
+                                         const struct mf_node *const *argument)
+{
+    return of_real(parser, argument[0], sqrt);
+}
+
+static const struct mf_node *logarithm(struct mf_parser *parser,
+                                       const struct mf_node *const *argument)
+{
+    return of_real(parser, argument[0], log);
+}
+
+static const struct mf_node *to_bool(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    (void)parser;
+    return mf_node_of_bool(mf_node_holds(argument[0]));
+}
+
+static const struct mf_node *is_set(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    (void)parser;
+    return mf_node_of_bool(argument[0]->kind != MF_NODE_NULL);
+}
+
+static const struct mf_node *is_list(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    (void)parser;
+    return mf_node_of_bool(argument[0]->kind == MF_NODE_ARRAY);
+}
+
+static const struct mf_node *is_int(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    (void)parser;
+    return mf_node_of_bool(mf_node_is_int(argument[0]));
+}
+
+static const struct mf_node *length(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    const struct mf_node *value = argument[0];
+
+    if (value->kind != MF_NODE_ARRAY && value->kind != MF_NODE_OBJECT)
+        return mf_parser_wrong(parser, value, "a list");
+    return mf_parser_value(
+        parser, mf_node_of_int(parser->recipe->arena, (int64_t)value->count));
+}
+
+/* The one of a list's numbers that is beyond the others. */
+static const struct mf_node *extreme(struct mf_parser *parser,
+                                     const struct mf_node *list, bool greatest)
+{
+    const struct mf_node *found = list->first;
+
+    if (list->kind != MF_NODE_ARRAY || !found)
+        return mf_parser_wrong(parser, list, "a list of numbers");
+    for (const struct mf_node *node = list->first; node; node = node->next) {
+        if (!mf_node_is_number(node))
+            return mf_parser_wrong(parser, list, "a list of numbers");
+        if (greatest ? mf_node_real(node) > mf_node_real(found)
+                     : mf_node_real(node) < mf_node_real(found))
+            found = node;
+    }
+    return found;
+}
+
+static const struct mf_node *maximum(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    return extreme(parser, argument[0], true);
+}
+
+static const struct mf_node *minimum(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    return extreme(parser, argument[0], false);
+}
+
+/* slice(LIST, FROM, COUNT): as many of the elements as there are. */
+static const struct mf_node *slice(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    struct mf_node_list list;
+    int64_t from, count, at = 0;
+
+    if (argument[0]->kind != MF_NODE_ARRAY)
+        return mf_parser_wrong(parser, argument[0], "a list");
+    if (!mf_node_int(argument[1], &from) || !mf_node_int(argument[2], &count))
+        return mf_parser_wrong(parser, argument[1], "a whole number");
+    if (!mf_list_begin(parser->recipe, &list))
+        return mf_parser_value(parser, NULL);
+    for (const struct mf_node *node = argument[0]->first; node;
+         node = node->next, at++)
+        if (at >= from && at - from < count &&
+            !mf_list_add(parser->recipe, &list, node))
+            return mf_parser_value(parser, NULL);
+    return list.node;
+}
+
+static const struct mf_node *lower(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    struct mf_str text = argument[0]->text;
+    char *copy;
+
+    if (argument[0]->kind != MF_NODE_STRING)
+        return mf_parser_wrong(parser, argument[0], "a string");
+    copy = mf_arena_text(parser->recipe->arena, text.size);
+    for (size_t i = 0; copy && i < text.size; i++)
+        copy[i] = text.at[i] >= 'A' && text.at[i] <= 'Z'
+                      ? (char)(text.at[i] + 'a' - 'A')
+                      : text.at[i];
+    return mf_parser_value(
+        parser, copy ? mf_node_of_text(parser->recipe->arena,
+                                       (struct mf_str){ copy, text.size })
+                     : NULL);
+}
+
+/* Whether the folder has the file. */
+static const struct mf_node *exists(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    struct mf_recipe *recipe = parser->recipe;
+    bool found =
+        mf_sidecar_exists(recipe->model, recipe->arena, argument[0]->text.at);
+
+    return recipe->env->error.status == MF_OK ? mf_node_of_bool(found)
+                                              : mf_parser_value(parser, NULL);
+}
+
+/* The folder's file, or null; read again by each call. */
+static const struct mf_node *json(struct mf_parser *parser,
+                                  const struct mf_node *const *argument)
+{
+    struct mf_recipe *recipe = parser->recipe;
+    struct mf_node *root;
+
+    if (mf_sidecar_tree(recipe->model, recipe->arena, argument[0]->text.at,
+                        MF_SIDECAR_LIMIT, &root) != MF_OK)
+        return mf_parser_value(parser, NULL);
+    return root ? root : &mf_node_null;
+}
+
+/* Whether the name of any tensor contains the text. */
+static const struct mf_node *tensor(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    const struct mf_index *index = &parser->recipe->model->index;
+
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        if (mf_str_holds((struct mf_str){ record->name, record->name_size },
+                         argument[0]->text.at))
+            return &mf_node_true;
+    }
+    return &mf_node_false;
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *name;
+    size_t arguments;
+    function *call;
+} functions[] = {
+    { "int", 1, to_int },       { "float", 1, to_real },
+    { "sqrt", 1, square_root }, { "log", 1, logarithm },
+    { "bool", 1, to_bool },     { "set", 1, is_set },
+    { "is_list", 1, is_list },  { "is_int", 1, is_int },
+    { "len", 1, length },       { "max", 1, maximum },
+    { "min", 1, minimum },      { "slice", 3, slice },
+    { "lower", 1, lower },      { "exists", 1, exists },
+    { "tensor", 1, tensor },    { "json", 1, json },
+};
+
+static const struct mf_node *call(struct mf_parser *parser, size_t row)
+{
+    const struct mf_node *argument[ARGUMENTS] = { NULL };
+
+    for (size_t i = 0; i < functions[row].arguments; i++) {
+        if (i > 0)
+            mf_parser_expect(parser, ",");
+        argument[i] = mf_parser_choice(parser);
+    }
+    return parser->live ? functions[row].call(parser, argument) : &mf_node_null;
+}
+
+const struct mf_node *mf_parser_call(struct mf_parser *parser,
+                                     struct mf_str name)
+{
+    static const struct {
+        const char *name;
+        const struct mf_node *(*call)(struct mf_parser *parser);
+    } forms[] = { { "first", first },
+                  { "get", get },
+                  { "has", has },
+                  { "each", each },
+                  { "map", map } };
+    const size_t count = sizeof(functions) / sizeof(*functions);
+    const struct mf_node *value = NULL;
+    size_t row = 0;
+
+    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms) && !value; i++)
+        if (mf_str_is(name, forms[i].name))
+            value = forms[i].call(parser);
+    while (!value && row < count && !mf_str_is(name, functions[row].name))
+        row++;
+    assert(value || row < count); /* in a row, not in a file */
+    if (!value)
+        value = call(parser, row);
+    mf_parser_expect(parser, ")");
+    return value;
+}

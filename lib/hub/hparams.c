@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hparams.c - config.json as recipes see it
+ *
+ * The converter does not read config.json itself: transformers does, and fills
+ * in what it lacks, by its model_type.  Paragraphs `config` have that.  Then
+ * text_config lies over the rest, and what is said about rope in several ways
+ * is gathered in one object.
+ */
+#include <assert.h>
+
+#include "lib/base/str.h"
+#include "lib/folder/sidecar.h"
+#include "lib/hub/keys.h"
+
+static struct mf_str str(const char *text)
+{
+    return (struct mf_str){ text, strlen(text) };
+}
+
+/* ---- changing objects ---- */
+
+/* Sets a key of the object to a copy of the value; NULL after mf_fail. */
+static struct mf_node *set(struct mf_arena *arena, struct mf_node *object,
+                           struct mf_str key, const struct mf_node *value)
+{
+    struct mf_node *node = (struct mf_node *)mf_node_get(object, key), *next;
+
+    next = node ? node->next : object->first;
+    if (!node) {
+        node = mf_arena_take(arena, sizeof(*node));
+        if (!node)
+            return NULL;
+        object->first = node;
+        object->count++;
+    }
+    *node = *value;
+    node->key = key;
+    node->next = next;
+    return node;
+}
+
+static struct mf_node *new_object(struct mf_arena *arena)
+{
+    struct mf_node *node = mf_arena_take(arena, sizeof(*node));
+
+    if (node)
+        *node = (struct mf_node){ .kind = MF_NODE_OBJECT };
+    return node;
+}
+
+static enum mf_status must_be_object(struct mf_recipe *recipe,
+                                     const struct mf_node *node)
+{
+    if (node->kind == MF_NODE_OBJECT)
+        return MF_OK;
+    mf_recipe_wrong(recipe, node, "an object");
+    return recipe->env->error.status;
+}
+
+/* ---- what transformers fills in ---- */
+
+/* "default NAME EXPRESSION": where the key is missing.  "set NAME EXPRESSION":
+ * always. */
+static enum mf_status fill_row(struct mf_recipe *recipe, struct mf_str word,
+                               struct mf_str rest, void *user)
+{
+    struct mf_str name = mf_recipe_word(&rest);
+    const struct mf_node *value;
+
+    (void)user;
+    if (mf_str_is(word, "text")) /* the type of text_config */
+        return MF_OK;
+    assert(mf_str_is(word, "default") || mf_str_is(word, "set"));
+    if (mf_str_is(word, "default") && mf_node_get(recipe->config, name))
+        return MF_OK;
+    value = mf_recipe_value(recipe, rest);
+    return value && set(recipe->arena, recipe->config, name, value)
+               ? MF_OK
+               : recipe->env->error.status;
+}
+
+/* By the model_type that the object gives, or else that one. */
+static enum mf_status fill(struct mf_recipe *recipe, struct mf_node *object,
+                           struct mf_str type)
+{
+    struct mf_str own = mf_node_text(object, "model_type");
+    const struct mf_recipe_text *text;
+    struct mf_node *before = recipe->config;
+    enum mf_status status;
+
+    type = own.at ? own : type;
+    text = type.at ? mf_recipe_find("config", type) : NULL;
+    if (!text)
+        return MF_OK;
+    recipe->config = object;
+    status = mf_recipe_run(recipe, text->rows, fill_row, NULL);
+    recipe->config = before;
+    recipe->lets = recipe->given;
+    return status;
+}
+
+/* ---- text_config ---- */
+
+/* Its other names. */
+static enum mf_status rename_text(struct mf_recipe *recipe,
+                                  struct mf_node *file)
+{
+    static const char *const names[] = { "llm_config", "lm_config",
+                                         "thinker_config.text_config",
+                                         "language_config", "lfm" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const struct mf_node *node = mf_node_at(file, names[i]);
+
+        if (node && !set(recipe->arena, file, str("text_config"), node))
+            return recipe->env->error.status;
+    }
+    return MF_OK;
+}
+
+/* Members of text come first, so they are found before those of the file. */
+static enum mf_status merge(struct mf_recipe *recipe,
+                            const struct mf_node *file,
+                            const struct mf_node *text)
+{
+    const struct mf_node *from[2] = { text, file };
+    struct mf_node *last = NULL;
+
+    recipe->config = new_object(recipe->arena);
+    for (size_t i = 0; recipe->config && i < 2; i++)
+        for (const struct mf_node *node = from[i] ? from[i]->first : NULL; node;
+             node = node->next) {
+            struct mf_node *copy = mf_arena_take(recipe->arena, sizeof(*copy));
+
+            if (!copy)
+                return recipe->env->error.status;
+            *copy = *node;
+            copy->next = NULL;
+            if (last)
+                last->next = copy;
+            else
+                recipe->config->first = copy;
+            last = copy;
+            recipe->config->count++;
+        }
+    return recipe->env->error.status;
+}
+
+/* ---- rope_parameters ---- */
+
+/* The value of the first of the names, which NULL ends, that config.json has.
+ */
+static const struct mf_node *first(const struct mf_recipe *recipe,
+                                   const char *const *names)
+{
+    const struct mf_node *node = NULL;
+
+    for (; *names && !node; names++)
+        node = mf_node_get(recipe->config, str(*names));
+    return node;
+}
+
+/* A key of the object that it lacks: the value, unless that is null. */
+static bool mirror(struct mf_recipe *recipe, struct mf_node *rope,
+                   const char *key, const struct mf_node *value)
+{
+    return !value || value->kind == MF_NODE_NULL ||
+           mf_node_get(rope, str(key)) ||
+           set(recipe->arena, rope, str(key), value);
+}
+
+static bool mirror_local(struct mf_recipe *recipe, struct mf_node *rope)
+{
+    static const char *const names[] = {
+        "local_rope_theta", "rope_local_theta",     "rope_theta_local",
+        "swa_rope_theta",   "rope_local_base_freq", NULL
+    };
+    const struct mf_node *theta = first(recipe, names);
+    struct mf_node *local;
+
+    if (!theta || theta->kind == MF_NODE_NULL)
+        return true;
+    local = new_object(recipe->arena);
+    return local && set(recipe->arena, local, str("rope_theta"), theta) &&
+           set(recipe->arena, rope, str("sliding_attention"), local);
+}
+
+static bool mirror_all(struct mf_recipe *recipe, struct mf_node *rope)
+{
+    static const char *const thetas[] = {
+        "global_rope_theta", "rope_global_theta", "rope_theta_global",
+        "rope_theta",        "rotary_emb_base",   NULL
+    };
+    static const char *const factors[] = { "partial_rotary_factor", "rope_pct",
+                                           "rope_percent", NULL };
+    static const char original[] = "original_max_position_embeddings";
+    static const char *const lengths[] = { original, NULL };
+
+    return mirror_local(recipe, rope) &&
+           mirror(recipe, rope, "rope_theta", first(recipe, thetas)) &&
+           mirror(recipe, rope, "rope_type", mf_node_get(rope, str("type"))) &&
+           mirror(recipe, rope, "partial_rotary_factor",
+                  first(recipe, factors)) &&
+           mirror(recipe, rope, original, first(recipe, lengths));
+}
+
+/* The object that config.json has is changed, as it is in the reference. */
+static enum mf_status gather_rope(struct mf_recipe *recipe)
+{
+    static const char *const names[] = { "rope_parameters", "rope_scaling",
+                                         NULL };
+    struct mf_node *rope = (struct mf_node *)first(recipe, names);
+
+    if (!rope || !mf_node_holds(rope))
+        rope = new_object(recipe->arena);
+    if (!rope || must_be_object(recipe, rope) != MF_OK)
+        return recipe->env->error.status;
+    if (!mf_node_get(rope, str("full_attention")) &&
+        !mf_node_get(rope, str("sliding_attention")) &&
+        !mirror_all(recipe, rope))
+        return recipe->env->error.status;
+    mf_recipe_give(recipe, "rope_parameters", rope);
+    return MF_OK;
+}
+
+/* ---- the file ---- */
+
+/* Classes whose text_config says another one, which does not count. */
+static bool names_itself(struct mf_str class)
+{
+    static const char *const names[] = { "StepVLForConditionalGeneration",
+                                         "Sarashina2VisionForCausalLM",
+                                         "Exaone4_5_ForConditionalGeneration",
+                                         "Step3p7ForConditionalGeneration",
+                                         "KimiK3ForConditionalGeneration" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (mf_str_is(class, names[i]))
+            return true;
+    return false;
+}
+
+static enum mf_status find_class(struct mf_recipe *recipe,
+                                 const struct mf_node *file,
+                                 struct mf_str *class)
+{
+    struct mf_str text = mf_node_text(file, "text_config.architectures.0");
+
+    *class = mf_node_text(file, "architectures.0");
+    if (text.at && !(class->at && names_itself(*class)))
+        *class = text;
+    return class->at ? MF_OK
+                     : mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                               "'config.json': missing key 'architectures'");
+}
+
+static enum mf_status read_file(struct mf_recipe *recipe, struct mf_node **file)
+{
+    if (mf_sidecar_tree(recipe->model, recipe->arena, "config.json",
+                        MF_SIDECAR_LIMIT, file) != MF_OK)
+        return recipe->env->error.status;
+    if (!*file)
+        return mf_fail(recipe->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "'config.json' is missing in the model's folder");
+    return must_be_object(recipe, *file);
+}
+
+enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
+                             struct mf_str *class)
+{
+    const struct mf_recipe_text *own;
+    struct mf_node *text;
+
+    if (read_file(recipe, file) != MF_OK ||
+        fill(recipe, *file, (struct mf_str){ NULL, 0 }) != MF_OK ||
+        rename_text(recipe, *file) != MF_OK ||
+        find_class(recipe, *file, class) != MF_OK)
+        return recipe->env->error.status;
+    own = mf_recipe_find("config", mf_node_text(*file, "model_type"));
+    text = (struct mf_node *)mf_node_get(*file, str("text_config"));
+    if (text && (must_be_object(recipe, text) != MF_OK ||
+                 fill(recipe, text,
+                      own ? mf_recipe_row_of(own, "text")
+                          : (struct mf_str){ NULL, 0 }) != MF_OK))
+        return recipe->env->error.status;
+    if (merge(recipe, *file, text) != MF_OK)
+        return recipe->env->error.status;
+    return gather_rope(recipe);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.h - rows `key` of recipes, and config.json as recipes see it
+ */
+#ifndef MF_LIB_HUB_KEYS_H
+#define MF_LIB_HUB_KEYS_H
+
+#include "lib/draft/draft.h"
+#include "lib/hub/recipe.h"
+
+/* "TYPE KEY EXPRESSION", what follows `key`, into the draft. */
+enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
+                          struct mf_str row);
+
+/* Reads config.json, which must be there: *file is the whole, with what
+ * transformers fills in; recipe->config has text_config over it.  *class is the
+ * class that the model is converted as. */
+enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
+                             struct mf_str *class);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recipe.h - how the models of a family are converted, as rows of text
+ *
+ * lib/hub/families has a paragraph for each family; common.txt teaches the
+ * language.  A recipe is the paragraph for one config.json.  Walking it visits
+ * its rows in order: `if`, `use` and `let` are followed here, and all others go
+ * to the caller, who takes those it knows.
+ *
+ * Values are nodes of JSON, whether they come from config.json or are computed,
+ * in the arena of the recipe.  Rows are part of this library: a mistake in one
+ * is an assert.  What config.json says is not: a value of the wrong kind is an
+ * error that names it.
+ */
+#ifndef MF_LIB_RECIPE_H
+#define MF_LIB_RECIPE_H
+
+#include "lib/json/tree.h"
+#include "lib/model/model.h"
+
+/* A paragraph. */
+struct mf_recipe_text {
+    const char *kind;  /* "family", "group" or "config" */
+    const char *words; /* what follows in its first line */
+    const char *rows;  /* one a line */
+};
+extern const struct mf_recipe_text mf_recipe_texts[];
+extern const size_t mf_recipe_text_count;
+
+#define MF_RECIPE_LETS 192
+
+/* Elements of a list that a row makes: no model has a tenth of them as layers.
+ */
+#define MF_RECIPE_LIST 8192
+
+struct mf_recipe_let {
+    struct mf_str name;
+    const struct mf_node *value; /* NULL: the name has no value any more */
+};
+
+struct mf_recipe {
+    struct mf_env *env;
+    struct mf_arena *arena;
+    const struct mf_model *model;
+    const struct mf_recipe_text *family;
+    struct mf_node *config; /* an object: what names mean */
+    size_t lets, given;     /* given: before the rows */
+    struct mf_recipe_let let[MF_RECIPE_LETS];
+};
+
+/* The paragraph of that kind in whose first line, or in a row `class` of which,
+ * the word is; NULL: there is none. */
+const struct mf_recipe_text *mf_recipe_find(const char *kind,
+                                            struct mf_str word);
+
+/* Gives a name a value for all rows. */
+void mf_recipe_give(struct mf_recipe *recipe, const char *name,
+                    const struct mf_node *value);
+
+/* The words after the row of the paragraph that begins with that word; at NULL:
+ * it has no such row. */
+struct mf_str mf_recipe_row_of(const struct mf_recipe_text *text,
+                               const char *word);
+
+/* A row: its first word, and what follows. */
+typedef enum mf_status mf_recipe_visit(struct mf_recipe *recipe,
+                                       struct mf_str word, struct mf_str rest,
+                                       void *user);
+
+/* Every row of the family that holds, in order.  Names of `let` rows start
+ * empty, and their values stay after the walk. */
+enum mf_status mf_recipe_walk(struct mf_recipe *recipe, mf_recipe_visit *visit,
+                              void *user);
+
+/* The same for the rows of a text. */
+enum mf_status mf_recipe_run(struct mf_recipe *recipe, const char *rows,
+                             mf_recipe_visit *visit, void *user);
+
+/* ---- words (recipe.c) ---- */
+
+/* Takes the next word, up to a space; of size 0 at the end. */
+struct mf_str mf_recipe_word(struct mf_str *rest);
+
+/* ---- expressions (evaluate.c) ---- */
+
+/* The value of the expression that *text begins with, which is taken from it;
+ * NULL after mf_fail.  "i" and the like are names given by mf_recipe_give. */
+const struct mf_node *mf_recipe_take(struct mf_recipe *recipe,
+                                     struct mf_str *text);
+
+/* The value of all of the text. */
+const struct mf_node *mf_recipe_value(struct mf_recipe *recipe,
+                                      struct mf_str text);
+
+/* The value of a field of config.json, or of a `let`; NULL: it has none. */
+const struct mf_node *mf_recipe_field(const struct mf_recipe *recipe,
+                                      struct mf_str name);
+
+/* The value as a whole number from 0 on, or false after mf_fail. */
+bool mf_recipe_count(struct mf_recipe *recipe, struct mf_str text,
+                     uint64_t *out);
+
+/* ---- values (value.c) ---- */
+
+extern const struct mf_node mf_node_null, mf_node_true, mf_node_false;
+
+/* New nodes; NULL after mf_fail. */
+const struct mf_node *mf_node_of_int(struct mf_arena *arena, int64_t value);
+const struct mf_node *mf_node_of_real(struct mf_arena *arena, double value);
+const struct mf_node *mf_node_of_text(struct mf_arena *arena,
+                                      struct mf_str text);
+static inline const struct mf_node *mf_node_of_bool(bool value)
+{
+    return value ? &mf_node_true : &mf_node_false;
+}
+
+/* A list that is made: it begins empty, and gets copies of values.  False after
+ * mf_fail. */
+struct mf_node_list {
+    struct mf_node *node, *last;
+};
+bool mf_list_begin(struct mf_recipe *recipe, struct mf_node_list *list);
+bool mf_list_add(struct mf_recipe *recipe, struct mf_node_list *list,
+                 const struct mf_node *value);
+
+/* As Python has it: null, false, 0 and what is empty are not true. */
+bool mf_node_holds(const struct mf_node *value);
+bool mf_node_is_int(const struct mf_node *value); /* or a boolean */
+bool mf_node_is_number(const struct mf_node *value);
+bool mf_node_is(const struct mf_node *value, const char *text);
+bool mf_node_equal(const struct mf_node *a, const struct mf_node *b);
+
+/* Of a number or boolean; the first is false for what is not an int64_t. */
+bool mf_node_int(const struct mf_node *value, int64_t *out);
+double mf_node_real(const struct mf_node *value);
+
+/* The error that a value is not what it must be: "a number". */
+void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
+                     const char *wanted);
+
+#endif
