@@ -1267,7 +1267,8 @@ MF_API bool mf_kernel_encodes(const struct mf_kernel *kernel,
  * milliseconds, and keeps them. Any number of threads may encode with one env
  * at once. MF_ERR_ARGUMENT if columns are not whole blocks, or a type that
  * needs weights has none; MF_ERR_UNSUPPORTED if the type cannot be encoded, or
- * has no codes for the row because squares of its numbers are infinite. */
+ * has no codes for the row because squares of its numbers are infinite. Scales
+ * of such numbers may be infinite in the blocks of other rows. */
 MF_API enum mf_status mf_env_encode(struct mf_env *env,
                                     const struct mf_kernel *kernel,
                                     const float *row, const float *weights,

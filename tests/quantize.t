@@ -394,9 +394,10 @@ no_number() {
 }
 for type in COPY F16; do
     check "NaN is refused ($type)" no_number $type \
-        "'c.weight' as f32: element 3 is infinite" fixtures/bad-data-nan.gguf
+        "'c.weight' as f32: element 3 is infinite or NaN (row 0, column 3)$" \
+        fixtures/bad-data-nan.gguf
     check "and a scale that is NaN ($type)" no_number $type \
-        "'c.weight' as q8_0: a scale of block 1 is infinite" \
+        "'c.weight' as q8_0: a scale of block 1 is infinite or NaN (row" \
         fixtures/bad-data-scale.gguf
 done
 
@@ -406,12 +407,28 @@ at=$("$modelfile" tensors info --quiet "$dir/large.gguf" |
     awk '$1 == "t0.weight" { print $(NF - 1) }')
 printf '\000\044\164\111' | dd of="$dir/large.gguf" bs=1 conv=notrunc \
     seek=$((at + 4000)) 2>"$dir/err"
+would="would be infinite or NaN"
 check "a number that f16 cannot hold" no_number F16 \
-    "'t0.weight' as f16: element 1000 would be infinite" "$dir/large.gguf"
+    "'t0.weight' as f16: element 1000 $would (row 0, column 1000), made from" \
+    "$dir/large.gguf"
 check "one that a scale cannot hold" no_number Q4_0 \
-    "'t0.weight' as q4_0: a scale of block 31 would be" "$dir/large.gguf"
+    "a scale of block 31 $would (row 0, columns 992 to 1023), made from f32" \
+    "$dir/large.gguf"
 check "one that bf16 can" "$modelfile" quantize --quiet "$dir/large.gguf" \
     "$dir/bf16.gguf" BF16
+
+# 10^30 as number 10 of the third row of t0.weight.
+"$filled" bf16 1 "$dir/huge.gguf"
+at=$("$modelfile" tensors info --quiet "$dir/huge.gguf" |
+    awk '$1 == "t0.weight" { print $(NF - 1) }')
+printf '\112\161' | dd of="$dir/huge.gguf" bs=1 conv=notrunc \
+    seek=$((at + 2 * (2 * 4096 + 10))) 2>"$dir/err"
+check "one of bf16: the block's place and the source's type" no_number Q4_K_S \
+    "a scale of block 32 $would (row 2, columns 0 to 255), made from bf16" \
+    "$dir/huge.gguf"
+check "one that has no codes on a grid" no_number IQ3_S \
+    "row 2 cannot be encoded as iq3_s: column 10 is 1.*e+30 in bf16" \
+    "$dir/huge.gguf"
 
 # llama-gguf-split leaves these keys in what it joined, llama-quantize takes
 # them away: what comes is what comes of the model that was never split.

@@ -177,6 +177,35 @@ static void what_cannot_be_encoded_is_refused(void **state)
     mf_env_free(own);
 }
 
+/* The struct is the caller's: blocks of another size than its type has would be
+ * written past the end of the buffer. */
+static void another_block_size_is_refused(void **state)
+{
+    static const uint32_t blocks[] = { 0, 1, 32, 255, 512 };
+    static const char *const types[] = { "q4_k", "iq3_s", "q6_k" };
+    struct mf_env *own = mf_env_new(NULL);
+    struct mf_kernel kernel;
+    float row[512] = { 1 };
+    uint8_t out[512] = { 0 };
+
+    (void)state;
+    for (size_t t = 0; t < 3; t++) {
+        assert_true(mf_kernel_find(types[t], NULL, &kernel));
+        for (size_t i = 0; i < 5; i++) {
+            kernel.block = blocks[i];
+            assert_int_equal(mf_env_encode(own, &kernel, row, NULL, out, 512),
+                             MF_ERR_ARGUMENT);
+            assert_non_null(strstr(mf_env_error(own)->message, types[t]));
+            for (size_t b = 0; b < sizeof(out); b++)
+                assert_int_equal(out[b], 0);
+        }
+        kernel.block = 256;
+        assert_int_equal(mf_env_encode(own, &kernel, row, NULL, out, 32),
+                         MF_ERR_ARGUMENT);
+    }
+    mf_env_free(own);
+}
+
 /* Without the memory for a table there is an error, and no leak. */
 static void tables_need_memory(void **state)
 {
@@ -297,6 +326,7 @@ int main(void)
         cmocka_unit_test(rows_have_the_size_of_their_table),
         cmocka_unit_test(tables_are_made_once),
         cmocka_unit_test(what_cannot_be_encoded_is_refused),
+        cmocka_unit_test(another_block_size_is_refused),
         cmocka_unit_test(tables_need_memory),
         cmocka_unit_test(tasks_are_shared),
         cmocka_unit_test(tasks_run_at_once),

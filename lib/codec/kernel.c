@@ -95,11 +95,21 @@ enum mf_status mf_env_encode(struct mf_env *env, const struct mf_kernel *kernel,
 
     const struct mf_codec *codec = codec_of(kernel);
     const struct mf_grid_map *map;
+    size_t block;
 
     if (!mf_codec_encodes(codec))
         return fail_row(env, MF_ERR_UNSUPPORTED, "%s cannot be encoded",
                         kernel->type);
-    if (kernel->block == 0 || columns % kernel->block != 0)
+    /* The caller's struct may be changed, or of another type: the codec would
+     * write blocks of its own size. */
+    block = mf_types[type_named(kernel->type)].block;
+    if (kernel->block != block)
+        return fail_row(
+            env, MF_ERR_ARGUMENT,
+            "the kernel has another block size than %s: take it from "
+            "mf_kernel_find",
+            kernel->type);
+    if (columns % block != 0)
         return fail_row(env, MF_ERR_ARGUMENT,
                         "columns are not whole blocks of %s", kernel->type);
     if (codec->encode) {

@@ -257,8 +257,9 @@ static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
     else
         mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "tensor '%s': row %" PRIu64 " cannot be encoded as %s: column "
-                "%zu is %g",
-                name.text, place, type, number, (double)row[number]);
+                "%zu is %g in %s",
+                name.text, place, type, number, (double)row[number],
+                mf_types[recoding->from].name);
 }
 
 /* False after mf_fail. */

@@ -99,15 +99,31 @@ struct fault {
     bool of_all;
 };
 
+/* A tensor of a model or of a draft, for a message. */
+struct faulty {
+    struct mf_str name;
+    uint64_t columns; /* of a row; 0 where it has none */
+};
+
+static uint64_t columns_of(const uint64_t *dim, uint32_t rank, bool fastest)
+{
+    return rank > 0 ? dim[fastest ? 0 : rank - 1] : 1;
+}
+
 /* The tensor that has byte *at of the piece, which may be several small tensors
  * joined and names only the first; *at becomes the byte in that tensor. */
-static struct mf_str tensor_at(const struct mf_piece *piece, uint64_t *at)
+static struct faulty tensor_at(const struct mf_piece *piece, uint64_t *at)
 {
+    const struct mf_draft_tensor *tensor = piece->tensor;
     const struct mf_index *index = &piece->model->index;
+    const struct mf_draft *draft = &piece->output->draft;
     uint64_t offset = piece->span.offset + *at;
+    struct faulty first = { tensor->name,
+                            columns_of(tensor->dim, tensor->rank,
+                                       draft->format->fastest_first) };
 
-    if (piece->recoding.decode || *at < piece->tensor->size)
-        return piece->tensor->name;
+    if (piece->recoding.decode || *at < tensor->size)
+        return first;
     for (size_t i = 0; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];
 
@@ -115,10 +131,31 @@ static struct mf_str tensor_at(const struct mf_piece *piece, uint64_t *at)
             offset >= record->offset &&
             offset - record->offset < record->size) {
             *at = offset - record->offset;
-            return (struct mf_str){ record->name, record->name_size };
+            return (
+                struct faulty){ { record->name, record->name_size },
+                                columns_of(record->dim, record->rank,
+                                           piece->model->info.fastest_first) };
         }
     }
-    return piece->tensor->name;
+    return first;
+}
+
+/* Where the element is, or the elements of the block: " (row 3, column 5)". */
+static void put_place(char *out, size_t room, enum mf_type type,
+                      uint64_t columns, uint64_t number)
+{
+    uint64_t block = mf_types[type].block, first = number * block;
+
+    out[0] = 0;
+    if (columns == 0 || columns % block != 0) /* blocks cross rows */
+        return;
+    if (block == 1)
+        snprintf(out, room, " (row %" PRIu64 ", column %" PRIu64 ")",
+                 first / columns, first % columns);
+    else
+        snprintf(out, room,
+                 " (row %" PRIu64 ", columns %" PRIu64 " to %" PRIu64 ")",
+                 first / columns, first % columns, first % columns + block - 1);
 }
 
 static enum mf_status not_finite(struct mf_worker *worker,
@@ -131,16 +168,22 @@ static enum mf_status not_finite(struct mf_worker *worker,
     enum mf_rule rule =
         fault->of_all ? MF_RULE_DATA_SCALE : mf_scan_kind(type).rule;
     bool is = type == (enum mf_type)piece->tensor->from;
-    struct mf_str name = is ? tensor_at(piece, &at) : piece->tensor->name;
-    char what[64] = "its scale";
+    struct faulty tensor = tensor_at(piece, &at);
+    char what[64] = "its scale", place[96] = "", from[32] = "";
 
-    if (!fault->of_all)
+    if (!fault->of_all) {
         snprintf(what, sizeof(what), "%s %" PRIu64,
                  rule == MF_RULE_DATA_SCALE ? "a scale of block" : "element",
                  at / stride);
+        put_place(place, sizeof(place), type, tensor.columns, at / stride);
+    }
+    if (!is)
+        snprintf(from, sizeof(from), ", made from %s",
+                 mf_types[piece->tensor->from].name);
     mf_fail(&worker->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-            "tensor '%s' as %s: %s %s infinite or NaN", mf_quote(name).text,
-            mf_types[type].name, what, is ? "is" : "would be");
+            "tensor '%s' as %s: %s %s infinite or NaN%s%s",
+            mf_quote(tensor.name).text, mf_types[type].name, what,
+            is ? "is" : "would be", place, from);
     /* The rule that the written file would violate. */
     worker->env.error.rule = mf_rules[rule].id;
     return worker->env.error.status;
