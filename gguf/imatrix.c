@@ -72,6 +72,8 @@ static void check_sums(struct mf_index *index, const struct mf_record *record)
         note_entry(index, record, "has no counts");
     else if (record->type != MF_TYPE_F32 || counts->type != MF_TYPE_F32)
         note_entry(index, record, "or its counts are not f32");
+    else if (record->size == 0)
+        note_entry(index, record, "has no values");
     else if (counts->size == 0 || record->size % counts->size != 0)
         note_entry(index, record,
                    "has not the same number of values for "
@@ -81,6 +83,7 @@ static void check_sums(struct mf_index *index, const struct mf_record *record)
 void mf_gguf_imatrix_check(struct mf_index *index)
 {
     const struct mf_meta *type = mf_index_meta(index, "general.type");
+    size_t entries = 0;
 
     if (!type || type->type != MF_VALUE_STRING ||
         !mf_str_is(type->text, "imatrix"))
@@ -90,10 +93,14 @@ void mf_gguf_imatrix_check(struct mf_index *index)
         const struct mf_record *record = &index->tensor[i];
         struct mf_str name = { record->name, record->name_size };
 
+        entries += mf_str_ends(name, sums_tail);
         if (mf_str_ends(name, sums_tail))
             check_sums(index, record);
         else if (mf_str_ends(name, counts_tail) &&
                  !partner(index, record, counts_tail, sums_tail))
             note_entry(index, record, "has no sums");
     }
+    if (entries == 0)
+        mf_index_note(index, 0, MF_ERROR, MF_RULE_GGUF_IMATRIX_ENTRY,
+                      MF_NO_OFFSET, "the importance matrix has no entries");
 }

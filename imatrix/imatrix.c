@@ -16,8 +16,8 @@ static uint32_t number_at(const uint8_t *at)
 }
 
 /* There is no magic.  What begins with a small number, the length of a name and
- * a name without spaces is most likely such a file: of all foreign formats that
- * we know none does. */
+ * a name without control characters is most likely such a file: of all foreign
+ * formats that we know none does. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
 {
     uint32_t count, size;
@@ -30,7 +30,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     if (count == 0 || count > ENTRIES_MAX || size == 0 || size > MF_NAME_MAX)
         return false;
     for (size_t at = 8; at < head->size && at - 8 < size; at++)
-        if (head->at[at] <= ' ' || head->at[at] == 0x7f)
+        if (head->at[at] < ' ' || head->at[at] == 0x7f)
             return false;
     return true;
 }

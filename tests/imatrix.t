@@ -71,6 +71,13 @@ check "a name that the old format cannot be read with is refused" \
 check "and it is not written" [ ! -e "$dir/control.dat" ]
 check "GGUF can hold it" said 0 "1 matri" \
     merge "$dir/control.gguf" "$dir/control-2.gguf"
+# The first name of the sorted entries begins with "bl ".
+LC_ALL=C tr k ' ' <good-imatrix.gguf | LC_ALL=C sed 's/chun /chunk/g' \
+    >"$dir/space.gguf"
+check "a name with a space can be in both" said 0 "1 matri" \
+    merge "$dir/space.gguf" "$dir/space.dat"
+check "and the old file is known by it" said 0 "^bl .0" \
+    tensors "$dir/space.dat"
 check "shards are no matrices" said 2 "only importance matrices can be several" \
     merge good-base.gguf good-llama.gguf good-v2.gguf "$dir/no.gguf"
 check "a model is no matrix" said 3 "not an importance matrix" \

@@ -156,6 +156,9 @@ static void write_new(const struct sums *sums, size_t count, bool keys)
 {
     static const struct mf_str texts[] = { { "a.txt", 5 }, { "b.txt", 5 } };
     const struct mf_edit edits[] = {
+        { .key = "general.type",
+          .type = MF_VALUE_STRING,
+          .text = { "imatrix", 7 } },
         { .key = "imatrix.datasets",
           .type = MF_VALUE_ARRAY,
           .of = MF_VALUE_STRING,
@@ -258,6 +261,24 @@ static void refuse(enum mf_status status, const char *message)
         fail_msg("the message is: %s", mf_env_error(env)->message);
 }
 
+/* validate finds what quantize refuses. */
+static void refuse_new(const char *message)
+{
+    struct mf_model *model;
+    struct mf_finding finding;
+    size_t entries = 0;
+
+    refuse(MF_ERR_CORRUPT, message);
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_validate(model), MF_OK);
+    for (size_t i = 0; mf_finding_at(model, i, &finding); i++)
+        entries += finding.severity == MF_ERROR &&
+                   strcmp(finding.rule, "GGUF-IMATRIX-ENTRY") == 0;
+    mf_model_close(model);
+    if (entries == 0)
+        fail_msg("not found: %s", message);
+}
+
 static void new_ones_that_do_not_fit_are_refused(void **state)
 {
     struct sums bad[COUNT(sums)];
@@ -266,20 +287,26 @@ static void new_ones_that_do_not_fit_are_refused(void **state)
     memcpy(bad, sums, sizeof(sums));
     bad[1].name = "down.weight.count";
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "have a matching counts tensor");
+    refuse_new("have a matching counts tensor");
     write_new(bad + 2, 1, true);
-    refuse(MF_ERR_CORRUPT, "0 tensors end with \".in_sum2\", and 1 with");
+    refuse_new("0 tensors end with \".in_sum2\", and 1 with");
     bad[1] = sums[1];
     bad[1].rows = 4;
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "'down.weight.in_sum2' has 6 values, not a "
-                           "multiple of its 4 counts");
+    refuse_new("'down.weight.in_sum2' has 6 values, not a "
+               "multiple of its 4 counts");
     bad[1] = sums[1];
     bad[1].type = "i32";
     write_new(bad, COUNT(bad), true);
-    refuse(MF_ERR_CORRUPT, "'down.weight.in_sum2' must be f32");
+    refuse_new("'down.weight.in_sum2' must be f32");
+    bad[1] = sums[1];
+    bad[0].columns = 0;
+    bad[1].rows = 1;
+    bad[0].rows = 1;
+    write_new(bad, 2, true);
+    refuse_new("'down.weight.in_sum2' has 0 values");
     write_new(sums, 0, true);
-    refuse(MF_ERR_CORRUPT, "0 tensors end with");
+    refuse_new("0 tensors end with");
 }
 
 static void old_ones_that_lie_are_refused(void **state)
