@@ -121,6 +121,41 @@ const struct mf_derived *mf_derive_cast(const struct mf_derivation *,
                                         const struct mf_derived *node,
                                         enum mf_type type);
 
+/* ---- compressed checkpoints ---- */
+
+/* The numbers of `bits` bits that each integer has, those of the lowest bits
+ * first, as u8 in a new last dimension of `count` places. */
+const struct mf_derived *mf_derive_unpack(const struct mf_derivation *,
+                                          const struct mf_derived *node,
+                                          unsigned bits, unsigned count);
+
+/* (weight - zero) * scale, or / scale, in f32.  All have as many dimensions as
+ * the weight; a place of a dimension of scale and zero is for block[] places of
+ * the weight's. */
+struct mf_scaling {
+    const struct mf_derived *weight, *scale, *zero; /* zero NULL: 0 */
+    float zero_shift;                               /* is added to zero */
+    bool divide;
+    uint64_t block[MF_DERIVED_RANK]; /* 0: one for the whole dimension */
+    /* Instead of the last block: the place for each of the weight's last
+     * dimension; it must live as long as the node.  Or NULL. */
+    const uint32_t *place;
+};
+const struct mf_derived *mf_derive_scaled(const struct mf_derivation *,
+                                          const struct mf_scaling *scaling);
+
+/* Blocks of MXFP4: numbers of 4 bits, two in each byte of packed, the lower
+ * bits first, and for 32 of them one byte of scale.  Or of NVFP4: for 16 of
+ * them one f8_e4m3, whose sign is dropped. */
+const struct mf_derived *mf_derive_mxfp4(const struct mf_derivation *,
+                                         const struct mf_derived *packed,
+                                         const struct mf_derived *scale);
+const struct mf_derived *mf_derive_nvfp4(const struct mf_derivation *,
+                                         const struct mf_derived *packed,
+                                         const struct mf_derived *scale);
+
+/* ---- what becomes of nodes ---- */
+
 /* Whether its bytes are those of a whole tensor of the model, and which. */
 bool mf_derived_is_plain(const struct mf_derived *node, size_t *record);
 

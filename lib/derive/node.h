@@ -8,8 +8,8 @@
 #include "lib/derive/derive.h"
 
 /* Memory that a read may use, on the reader's stack; nodes below get a part of
- * it.  After MF_DERIVED_DEPTH halvings there are 128 bytes left. */
-#define MF_DERIVED_ROOM  ((size_t)32 * 1024)
+ * it.  After MF_DERIVED_DEPTH halvings there are 256 bytes left. */
+#define MF_DERIVED_ROOM  ((size_t)64 * 1024)
 #define MF_DERIVED_DEPTH 8
 
 struct mf_derived_room {
@@ -23,7 +23,10 @@ enum mf_derived_kind { /* any numbers: they begin a node's print */
                        MF_DERIVED_ZEROS,
                        MF_DERIVED_VIEW,
                        MF_DERIVED_JOIN,
-                       MF_DERIVED_MAP
+                       MF_DERIVED_MAP,
+                       MF_DERIVED_UNPACKED,
+                       MF_DERIVED_SCALED,
+                       MF_DERIVED_FP4
 };
 
 struct mf_derived_ops {
@@ -46,6 +49,17 @@ static inline bool mf_derived_read(const struct mf_derived *node,
  * for nodes below. */
 struct mf_derived_room mf_derived_take(struct mf_derived_room *room,
                                        size_t element);
+
+struct mf_codec;
+
+/* Reads elements that have at most the bytes of floats, as floats. */
+bool mf_derived_floats(const struct mf_derived *node,
+                       const struct mf_codec *codec, struct mf_span elements,
+                       float *into, struct mf_derived_room room);
+
+/* The codec for that, or NULL after mf_fail. */
+const struct mf_codec *mf_derived_codec(const struct mf_derivation *derivation,
+                                        const struct mf_derived *node);
 
 /* Bytes of so many elements, which fit: they are part of a node. */
 static inline size_t mf_derived_bytes(enum mf_type type, uint64_t elements)
