@@ -15,7 +15,7 @@ static uint64_t pick(uint64_t below)
     return (seed >> 33) % below;
 }
 
-/* ---- a model of three tensors ---- */
+/* ---- a model of four tensors ---- */
 
 struct part {
     const char *type;
@@ -34,15 +34,15 @@ static uint64_t count_of(const struct part *part)
 }
 
 /* Where each tensor's bytes are in the image. */
-static size_t start[3];
+static size_t start[4];
 
-static struct mf_model *open_parts(const struct part parts[3])
+static struct mf_model *open_parts(const struct part parts[4])
 {
     char header[1024] = "{";
     size_t used = 1, end = 0;
     struct mf_model *model;
 
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         start[i] = end;
         end += (size_t)count_of(&parts[i]) * parts[i].size;
         used += (size_t)sprintf(header + used,
@@ -58,9 +58,9 @@ static struct mf_model *open_parts(const struct part parts[3])
     image.size = 0;
     put_number(used, 8);
     put(header, used);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         start[i] += image.size;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         for (uint64_t at = 0; at < count_of(&parts[i]); at++) {
             float value = (float)pick(1000) / 64 + 1;
             uint32_t bits;
@@ -68,6 +68,8 @@ static struct mf_model *open_parts(const struct part parts[3])
             memcpy(&bits, &value, sizeof(bits));
             if (strcmp(parts[i].type, "F32") == 0)
                 put_number(bits, 4);
+            else if (i == 3) /* places of the scales */
+                put_number(pick(parts[1].dim[parts[1].rank - 1]), 4);
             else
                 put_number(pick(UINT32_MAX), parts[i].size);
         }
@@ -128,9 +130,8 @@ static float float_at(size_t part, uint64_t at)
 
 /* One round: weights of a shape, and scales of blocks. */
 struct scaling {
-    struct part parts[3]; /* weight, scale, zero */
+    struct part parts[4]; /* weight, scale, zero, place */
     struct mf_scaling how;
-    uint32_t place[400];
     bool zero, placed;
 };
 
@@ -138,7 +139,8 @@ static struct scaling any_scaling(void)
 {
     struct scaling s = { .parts = { { "U8", 1, 0, { 0 } },
                                     { "F32", 4, 0, { 0 } },
-                                    { "U8", 1, 0, { 0 } } } };
+                                    { "U8", 1, 0, { 0 } },
+                                    { "I32", 4, 1, { 0 } } } };
     uint32_t rank = 1 + (uint32_t)pick(3);
 
     s.zero = pick(2) == 0;
@@ -151,12 +153,9 @@ static struct scaling any_scaling(void)
 
         s.how.block[i] = block;
         places = block == 0 ? 1 : (dim + block - 1) / block;
-        if (s.placed && i + 1 == rank) {
+        if (s.placed && i + 1 == rank)
             places = 1 + pick(40);
-            for (uint64_t k = 0; k < dim; k++)
-                s.place[k] = (uint32_t)pick(places);
-            s.place[0] = (uint32_t)places - 1;
-        }
+        s.parts[3].dim[0] = dim;
         s.parts[0].dim[i] = dim;
         s.parts[1].dim[i] = s.parts[2].dim[i] = places;
     }
@@ -174,7 +173,7 @@ static float expected_at(const struct scaling *s, uint64_t at)
         uint64_t place = left % s->parts[0].dim[i], block = s->how.block[i];
 
         if (s->placed && i + 1 == rank)
-            place = s->place[place];
+            place = image.at[start[3] + place * 4]; /* below 256 */
         else
             place = block == 0 ? 0 : place / block;
         scale += place * stride;
@@ -203,7 +202,7 @@ static void weights_get_their_scales(void **state)
         s.how.weight = mf_derive_tensor(&d, model, 0);
         s.how.scale = mf_derive_tensor(&d, model, 1);
         s.how.zero = s.zero ? mf_derive_tensor(&d, model, 2) : NULL;
-        s.how.place = s.placed ? s.place : NULL;
+        s.how.place = s.placed ? mf_derive_tensor(&d, model, 3) : NULL;
         count = count_of(&s.parts[0]);
         expected = malloc((size_t)count * sizeof(*expected));
         assert_non_null(expected);
@@ -231,10 +230,11 @@ static void integers_are_unpacked(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(kinds); i++) {
-        struct part parts[3] = {
+        struct part parts[4] = {
             { kinds[i].type, kinds[i].size, 2, { 9, 901 } },
             { "U8", 1, 1, { 1 } },
-            { "U8", 1, 1, { 1 } }
+            { "U8", 1, 1, { 1 } },
+            { "I32", 4, 1, { 1 } }
         };
         size_t count = 9 * 901 * kinds[i].count;
         uint8_t *expected = malloc(count);
@@ -293,9 +293,10 @@ static void numbers_of_4_bits_become_blocks(void **state)
     for (size_t i = 0; i < 3; i++) {
         bool apart = i == 1; /* a dimension for the bytes of a group */
         size_t size = i < 2 ? 32 : 16, last = size / 2;
-        struct part parts[3] = { { "U8", 1, 3, { 3, 50, 12 * last } },
+        struct part parts[4] = { { "U8", 1, 3, { 3, 50, 12 * last } },
                                  { "U8", 1, 3, { 3, 50, 12 } },
-                                 { "U8", 1, 1, { 1 } } };
+                                 { "U8", 1, 1, { 1 } },
+                                 { "I32", 4, 1, { 1 } } };
         struct mf_derivation d = begin();
         const struct mf_derived *packed, *scale, *node;
         struct mf_model *model;
@@ -319,13 +320,43 @@ static void numbers_of_4_bits_become_blocks(void **state)
     }
 }
 
+/* Whole rows of blocks, in another order. */
+static void rows_of_blocks_are_reordered(void **state)
+{
+    struct part parts[4] = { { "U8", 1, 2, { 24, 64 } },
+                             { "U8", 1, 2, { 24, 4 } },
+                             { "U8", 1, 1, { 1 } },
+                             { "I32", 4, 1, { 1 } } };
+    const size_t row = 4 * 17;
+    struct mf_derivation d = begin();
+    struct mf_model *model = open_parts(parts);
+    const struct mf_derived *node = mf_derive_mxfp4(
+        &d, mf_derive_tensor(&d, model, 0), mf_derive_tensor(&d, model, 1));
+    uint8_t *rows = blocks(24 * 4, 1, 32, 0xff), *moved = malloc(24 * row);
+
+    (void)state;
+    assert_non_null(moved);
+    for (size_t i = 0; i < 24; i++) /* head, half, row: to head, row, half */
+        memcpy(moved + i * row,
+               rows + (i / 6 * 6 + i % 2 * 3 + i % 6 / 2) * row, row);
+    node = mf_derive_reshape(&d, node, 4, (uint64_t[]){ 4, 2, 3, 128 });
+    assert_null(mf_derive_swap(&d, node, 2, 3));
+    mf_clear_error(env);
+    node = mf_derive_swap(&d, node, 1, 2);
+    check(mf_derive_reshape(&d, node, 2, (uint64_t[]){ 24, 128 }), moved,
+          24 * row);
+    free(moved);
+    free(rows);
+    mf_model_close(model);
+    mf_arena_release(&arena);
+}
+
 /* ---- what does not fit ---- */
 
 static const struct mf_derived *misfit(const struct mf_derivation *d,
-                                       const struct mf_derived *const t[3],
+                                       const struct mf_derived *const t[4],
                                        size_t which)
 {
-    static const uint32_t place[64] = { [63] = 7 };
     struct mf_scaling how = { .weight = t[0], .scale = t[1] };
 
     switch (which) {
@@ -340,7 +371,12 @@ static const struct mf_derived *misfit(const struct mf_derivation *d,
         return mf_derive_scaled(d, &how);
     case 2:
         how.block[0] = 1;
-        how.place = place; /* place 7 of 4 */
+        how.place = t[3]; /* 63 of 64 */
+        return mf_derive_scaled(d, &how);
+    case 6: /* places that are not there: bytes of the weights */
+        how.weight = mf_derive_reshape(d, t[0], 2, (uint64_t[]){ 1, 640 });
+        how.scale = mf_derive_reshape(d, t[1], 2, (uint64_t[]){ 1, 40 });
+        how.place = mf_derive_reshape(d, t[0], 1, (uint64_t[]){ 640 });
         return mf_derive_scaled(d, &how);
     case 3:
         return mf_derive_mxfp4(d, t[0], t[1]);
@@ -353,17 +389,18 @@ static const struct mf_derived *misfit(const struct mf_derivation *d,
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    static const struct part parts[3] = { { "U8", 1, 2, { 10, 64 } },
+    static const struct part parts[4] = { { "U8", 1, 2, { 10, 64 } },
                                           { "F32", 4, 2, { 10, 4 } },
-                                          { "U8", 1, 2, { 5, 8 } } };
+                                          { "U8", 1, 2, { 5, 8 } },
+                                          { "I32", 4, 1, { 63 } } };
     struct mf_derivation d = begin();
     struct mf_model *model = open_parts(parts);
-    const struct mf_derived *t[3];
+    const struct mf_derived *t[4];
 
     (void)state;
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         t[i] = mf_derive_tensor(&d, model, i);
-    for (size_t i = 0; i < 6; i++) {
+    for (size_t i = 0; i < 7; i++) {
         assert_null(misfit(&d, t, i));
         assert_int_equal(mf_env_error(env)->status, MF_ERR_CORRUPT);
         mf_clear_error(env);
@@ -378,6 +415,7 @@ int main(void)
         WITH_ENV(weights_get_their_scales),
         WITH_ENV(integers_are_unpacked),
         WITH_ENV(numbers_of_4_bits_become_blocks),
+        WITH_ENV(rows_of_blocks_are_reordered),
         WITH_ENV(what_does_not_fit_is_refused),
     };
 

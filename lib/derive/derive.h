@@ -137,9 +137,10 @@ struct mf_scaling {
     float zero_shift;                               /* is added to zero */
     bool divide;
     uint64_t block[MF_DERIVED_RANK]; /* 0: one for the whole dimension */
-    /* Instead of the last block: the place for each of the weight's last
-     * dimension; it must live as long as the node.  Or NULL. */
-    const uint32_t *place;
+    /* Instead of the last block: a vector of whole numbers, the place for each
+     * of the weight's last dimension; all are read once, to be checked.  Or
+     * NULL. */
+    const struct mf_derived *place;
 };
 const struct mf_derived *mf_derive_scaled(const struct mf_derivation *,
                                           const struct mf_scaling *scaling);

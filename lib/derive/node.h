@@ -8,8 +8,8 @@
 #include "lib/derive/derive.h"
 
 /* Memory that a read may use, on the reader's stack; nodes below get a part of
- * it.  After MF_DERIVED_DEPTH halvings there are 256 bytes left. */
-#define MF_DERIVED_ROOM  ((size_t)64 * 1024)
+ * it.  After MF_DERIVED_DEPTH halvings there are 512 bytes left. */
+#define MF_DERIVED_ROOM  ((size_t)128 * 1024)
 #define MF_DERIVED_DEPTH 8
 
 struct mf_derived_room {

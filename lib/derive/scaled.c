@@ -6,26 +6,29 @@
  * while a part is computed.
  */
 #include <assert.h>
+#include <stdalign.h>
 
 #include "lib/codec/codecs.h"
 #include "lib/derive/node.h"
 
 #define CHUNK 256
 
-/* Scales that a window has at least; where each element says which it has, as
- * many are needed at once as the last dimension has. */
-#define WINDOW 512
-
-/* Nodes above that take room of their own, at most: then the smaller of two
- * windows has an eighth of a quarter of it, WINDOW floats. */
+/* Nodes above that take room of their own, at most; then there are windows for
+ * the scales, the zeros and the places, each with half of what is left. */
 #define ABOVE 3
+
+/* Scales, and zeros, that a window has at least.  Where each element says which
+ * it has, as many are needed at once as the last dimension has. */
+#define WINDOW 1024
 _Static_assert(MF_DERIVED_ROOM / (1 << ABOVE) / 4 >= WINDOW * sizeof(float),
-               "a window has room");
+               "the second window has room");
+_Static_assert(MF_DERIVED_ROOM / (1 << ABOVE) / 8 >= CHUNK * sizeof(float),
+               "the third window has room");
 
 struct scaled {
     struct mf_derived node;
     struct mf_scaling how;
-    const struct mf_codec *weight, *scale, *zero;
+    const struct mf_codec *weight, *scale, *zero, *place;
     uint64_t stride[MF_DERIVED_RANK]; /* of scale and zero */
 };
 
@@ -76,6 +79,11 @@ static uint64_t scale_of_row(const struct scaled *scaled, uint64_t row)
     return at;
 }
 
+/* The places of elements, scales and zeros while a part is read. */
+struct windows {
+    struct window scale, zero, place;
+};
+
 /* Part of a row: count elements from column `column` on, whose weights are at
  * x.  at: of the scale of the row's first column. */
 struct part {
@@ -83,44 +91,72 @@ struct part {
     size_t count;
 };
 
-static void compute(const struct scaled *scaled, const struct part *part,
-                    const float *scale, const float *zero, float *x)
+static void compute(const struct scaled *scaled, const float *scale,
+                    const float *zero, size_t i, float *x)
 {
-    uint64_t block = scaled->how.block[scaled->node.rank - 1];
-    uint64_t from = part->column / block;
+    float value = *x - ((zero ? zero[i] : 0) + scaled->how.zero_shift);
 
-    for (size_t i = 0; i < part->count; i++) {
-        uint64_t place = scaled->how.place ? scaled->how.place[part->column + i]
-                                           : (part->column + i) / block - from;
-        float value =
-            x[i] - ((zero ? zero[place] : 0) + scaled->how.zero_shift);
-
-        x[i] = scaled->how.divide ? value / scale[place] : value * scale[place];
-    }
+    *x = scaled->how.divide ? value / scale[i] : value * scale[i];
 }
 
-/* Elements of one row, as floats, at x. */
-static bool scale_part(const struct scaled *scaled, const struct part *part,
-                       struct window *windows, float *x,
-                       struct mf_derived_room room)
+/* Elements of blocks. */
+static bool scale_blocks(const struct scaled *scaled, const struct part *part,
+                         struct windows *windows, float *x,
+                         struct mf_derived_room room)
 {
-    uint32_t last = scaled->node.rank - 1U;
-    uint64_t block = scaled->how.block[last], at = part->at;
-    uint64_t count = scaled->how.scale->dim[last];
-    const float *scale, *zero = NULL;
+    uint64_t block = scaled->how.block[scaled->node.rank - 1];
+    uint64_t from = part->column / block, at = part->at + from;
+    uint64_t count = (part->column + part->count - 1) / block - from + 1;
+    const float *scale = look(&windows->scale, at, count, room), *zero = NULL;
 
-    if (!scaled->how.place) {
-        at += part->column / block;
-        count =
-            (part->column + part->count - 1) / block - part->column / block + 1;
-    }
-    scale = look(&windows[0], at, count, room);
     if (scaled->how.zero)
-        zero = look(&windows[1], at, count, room);
+        zero = look(&windows->zero, at, count, room);
     if (!scale || (scaled->how.zero && !zero))
         return false;
-    compute(scaled, part, scale, zero, x);
+    for (size_t i = 0; i < part->count; i++)
+        compute(scaled, scale, zero,
+                (size_t)((part->column + i) / block - from), &x[i]);
     return true;
+}
+
+/* Elements that say which scale they have. */
+static bool scale_places(const struct scaled *scaled, const struct part *part,
+                         struct windows *windows, float *x,
+                         struct mf_derived_room room)
+{
+    uint64_t count = scaled->how.scale->dim[scaled->node.rank - 1];
+    const float *scale = look(&windows->scale, part->at, count, room);
+    const float *place = look(&windows->place, part->column, part->count, room);
+    const float *zero =
+        scaled->how.zero ? look(&windows->zero, part->at, count, room) : NULL;
+
+    if (!scale || !place || (scaled->how.zero && !zero))
+        return false;
+    for (size_t i = 0; i < part->count; i++) {
+        if (!(place[i] >= 0 && place[i] < (float)count)) {
+            errno = EIO; /* it was right when the node was made */
+            return false;
+        }
+        compute(scaled, scale, zero, (size_t)place[i], &x[i]);
+    }
+    return true;
+}
+
+static struct windows open_windows(const struct scaled *scaled,
+                                   struct mf_derived_room *room)
+{
+    const struct mf_scaling *how = &scaled->how;
+    struct windows windows = { 0 };
+
+    windows.scale = window_of(how->scale, scaled->scale,
+                              mf_derived_take(room, sizeof(float)));
+    if (how->zero)
+        windows.zero = window_of(how->zero, scaled->zero,
+                                 mf_derived_take(room, sizeof(float)));
+    if (how->place)
+        windows.place = window_of(how->place, scaled->place,
+                                  mf_derived_take(room, sizeof(float)));
+    return windows;
 }
 
 static bool read(const struct mf_derived *node, struct mf_span elements,
@@ -130,13 +166,8 @@ static bool read(const struct mf_derived *node, struct mf_span elements,
     uint64_t columns = node->dim[node->rank - 1];
     size_t size = mf_types[scaled->how.weight->type].bytes;
     const uint8_t *from = into + elements.size * (sizeof(float) - size);
-    struct window windows[2] = { 0 };
+    struct windows windows = open_windows(scaled, &room);
 
-    windows[0] = window_of(scaled->how.scale, scaled->scale,
-                           mf_derived_take(&room, sizeof(float)));
-    if (scaled->how.zero)
-        windows[1] = window_of(scaled->how.zero, scaled->zero,
-                               mf_derived_take(&room, sizeof(float)));
     if (!mf_derived_read(scaled->how.weight, elements, into + (from - into),
                          room))
         return false;
@@ -151,7 +182,8 @@ static bool read(const struct mf_derived *node, struct mf_span elements,
         part.count = left < CHUNK ? (size_t)left : CHUNK;
         memcpy(bytes, from, part.count * size);
         scaled->weight->decode(bytes, x, part.count);
-        if (!scale_part(scaled, &part, windows, x, room))
+        if (!(scaled->how.place ? scale_places : scale_blocks)(
+                scaled, &part, &windows, x, room))
             return false;
         memcpy(into, x, part.count * sizeof(*x));
         from += part.count * size;
@@ -170,13 +202,10 @@ static const struct mf_derived_ops scaled_ops = { MF_DERIVED_SCALED, read,
 /* Places of the dimension that scale and zero must have. */
 static uint64_t places(const struct mf_scaling *how, uint32_t axis)
 {
-    uint64_t dim = how->weight->dim[axis], block = how->block[axis], most = 0;
+    uint64_t dim = how->weight->dim[axis], block = how->block[axis];
 
-    if (how->place && axis + 1 == how->weight->rank) {
-        for (uint64_t i = 0; i < dim; i++)
-            most = how->place[i] >= most ? how->place[i] + UINT64_C(1) : most;
-        return most;
-    }
+    if (how->place && axis + 1 == how->weight->rank)
+        return 0; /* check_places */
     return dim / block + (dim % block != 0);
 }
 
@@ -207,6 +236,52 @@ static bool is_small(const struct mf_derivation *d,
     return false;
 }
 
+/* Reads them all. */
+static bool check_places(const struct mf_derivation *d,
+                         const struct scaled *scaled)
+{
+    const struct mf_derived *place = scaled->how.place;
+    uint64_t count = scaled->how.scale->dim[scaled->node.rank - 1];
+    alignas(16) uint8_t bytes[MF_DERIVED_ROOM / 16];
+    struct mf_derived_room room = { bytes, sizeof(bytes) };
+    float x[CHUNK];
+
+    for (uint64_t at = 0, some; at < place->count; at += some) {
+        some = place->count - at < CHUNK ? place->count - at : CHUNK;
+        if (!mf_derived_floats(place, scaled->place,
+                               (struct mf_span){ at, some }, x, room)) {
+            mf_fail(d->env, MF_ERR_IO, MF_NO_OFFSET,
+                    "tensor '%s' cannot be read: %s", mf_quote(d->name).text,
+                    strerror(errno));
+            return false;
+        }
+        for (uint64_t i = 0; i < some; i++)
+            if (!(x[i] >= 0 && x[i] < (float)count)) {
+                mf_derived_misfit(d, place,
+                                  "element %" PRIu64 " is %.9g, and there are "
+                                  "%" PRIu64 " groups",
+                                  at + i, (double)x[i], count);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* One for each column, and no fraction. */
+static bool check_place(const struct mf_derivation *d,
+                        const struct scaled *scaled)
+{
+    const struct mf_derived *place = scaled->how.place;
+
+    if (!place)
+        return true;
+    if (place->count == scaled->node.dim[scaled->node.rank - 1] &&
+        place->type >= MF_TYPE_I8 && place->type <= MF_TYPE_U64)
+        return check_places(d, scaled);
+    mf_derived_misfit(d, place, "it is not a whole number for each column");
+    return false;
+}
+
 static bool set_codecs(const struct mf_derivation *d, struct scaled *scaled)
 {
     const struct mf_scaling *how = &scaled->how;
@@ -215,11 +290,15 @@ static bool set_codecs(const struct mf_derivation *d, struct scaled *scaled)
     scaled->scale = scaled->weight ? mf_derived_codec(d, how->scale) : NULL;
     if (scaled->scale && how->zero)
         scaled->zero = mf_derived_codec(d, how->zero);
+    if (scaled->scale && how->place)
+        scaled->place = mf_derived_codec(d, how->place);
     scaled->node.depth = MF_DERIVED_DEPTH - ABOVE;
     return scaled->scale && (scaled->zero || !how->zero) &&
+           (scaled->place || !how->place) &&
            mf_derived_above(d, &scaled->node, how->weight) &&
            mf_derived_above(d, &scaled->node, how->scale) &&
-           (!how->zero || mf_derived_above(d, &scaled->node, how->zero));
+           (!how->zero || mf_derived_above(d, &scaled->node, how->zero)) &&
+           (!how->place || mf_derived_above(d, &scaled->node, how->place));
 }
 
 /* How it is computed, in the node's print. */
@@ -234,8 +313,7 @@ static void note(struct scaled *scaled)
     mf_derived_note(node, (uint64_t)(how->zero_shift * 2 + how->divide));
     for (uint32_t i = 0; i < node->rank; i++)
         mf_derived_note(node, how->block[i]);
-    for (uint64_t i = 0; how->place && i < node->dim[node->rank - 1]; i++)
-        mf_derived_note(node, how->place[i]);
+    mf_derived_note(node, how->place ? how->place->print : 0);
 }
 
 const struct mf_derived *mf_derive_scaled(const struct mf_derivation *d,
@@ -265,7 +343,7 @@ const struct mf_derived *mf_derive_scaled(const struct mf_derivation *d,
         scaled->stride[i] = stride;
         stride *= how.scale->dim[i];
     }
-    if (!set_codecs(d, scaled))
+    if (!set_codecs(d, scaled) || !check_place(d, scaled))
         return NULL;
     note(scaled);
     return &scaled->node;

@@ -203,7 +203,7 @@ const struct mf_derived *mf_derive_swap(const struct mf_derivation *d,
     uint64_t dim, stride;
 
     if (!has_axis(d, node, a) || !has_axis(d, node, b) ||
-        in_blocks(d, node, false))
+        in_blocks(d, node, a + 1 < node->rank && b + 1 < node->rank))
         return NULL;
     dim = layout.shape.dim[a];
     stride = layout.stride[a];
