@@ -214,6 +214,41 @@ static void limits_are_kept(void **state)
     free(text);
 }
 
+static void parts_stay_in_the_file(void **state)
+{
+    static const char text[] =
+        "{\"vocab\":1,\"model\":{\"vocab\":{\"a\":0},\"merges\":[\"a b\"],"
+        "\"type\":\"BPE\",\"x\":{\"vocab\":[7]}},\"added\":[{\"id\":3}]}";
+    static const char *const left[] = { "model.vocab", "model.merges", "added",
+                                        NULL };
+    const size_t kept = strlen(text) - strlen("{\"a\":0}") -
+                        strlen("[\"a b\"]") - strlen("[{\"id\":3}]");
+    const struct mf_node *node;
+
+    (void)state;
+    document_open(text, strlen(text), MF_JSON_LOOK);
+    assert_int_equal(mf_tree_read_but(&json, &arena, kept, left, &root), MF_OK);
+    assert_int_equal(number_at("vocab"), 1);
+    is_text("model.type", "BPE");
+    assert_int_equal(number_at("model.x.vocab.0"), 7);
+    node = mf_node_at(root, "model.vocab");
+    assert_true(node->kind == MF_NODE_OBJECT && !node->first);
+    assert_memory_equal(text + node->offset, "{\"a\":0}", 7);
+    assert_int_equal(node->number.u64, node->offset + 7);
+    node = mf_node_at(root, "added");
+    assert_true(node->kind == MF_NODE_ARRAY && node->count == 0);
+    assert_memory_equal(text + node->number.u64 - 2, "}]}", 3);
+    document_open(text, strlen(text), MF_JSON_LOOK);
+    assert_int_equal(mf_tree_read_but(&json, &arena, kept - 1, left, &root),
+                     MF_ERR_LIMIT);
+    mf_clear_error(env);
+    /* Inside of what is left the grammar is checked, too. */
+    document_open("{\"added\":[1,]}", 14, MF_JSON_LOOK);
+    assert_int_equal(mf_tree_read_but(&json, &arena, 60, left, &root),
+                     MF_ERR_CORRUPT);
+    mf_clear_error(env);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +260,7 @@ int main(void)
         WITH_DOCUMENT(long_texts_are_whole),
         WITH_DOCUMENT(every_prefix_is_refused),
         WITH_DOCUMENT(limits_are_kept),
+        WITH_DOCUMENT(parts_stay_in_the_file),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -18,11 +18,25 @@ struct tree {
     struct mf_json *json;
     struct mf_arena *arena;
     uint64_t nodes;
+    uint64_t limit, start; /* bytes of text that may be read, from `start` */
+    const char *const *left;
     struct mf_str key; /* read, and without its value yet */
     struct {
         struct mf_node *node, *last; /* open, and what it got last */
     } level[MF_JSON_DEPTH + 1];
 };
+
+/* Whether what was read is within the limit. */
+static enum mf_status check_limit(struct tree *tree)
+{
+    uint64_t at = mf_reader_offset(tree->json->reader);
+
+    return at - tree->start <= tree->limit
+               ? MF_OK
+               : mf_refuse(tree->env, MF_RULE_FILE_LIMIT, at,
+                           "more than %" PRIu64 " bytes to keep in memory",
+                           tree->limit);
+}
 
 /* The string just announced.  It is gone over twice: its length is not known
  * before its end. */
@@ -33,7 +47,8 @@ static enum mf_status take_text(struct tree *tree, struct mf_str *out)
     char *at;
     bool more;
 
-    if (mf_json_text(json, NULL, 0, &size, &more) != MF_OK)
+    if (mf_json_text(json, NULL, 0, &size, &more) != MF_OK ||
+        check_limit(tree) != MF_OK)
         return tree->env->error.status;
     mf_reader_seek(json->reader, start);
     json->text_pending = true;
@@ -183,6 +198,38 @@ static enum mf_status add(struct tree *tree, enum mf_json_token token,
     return MF_OK;
 }
 
+/* Whether the path of the value just added is that one. */
+static bool is_at(const struct tree *tree, unsigned depth, const char *path)
+{
+    for (unsigned i = 1; i <= depth; i++) {
+        struct mf_str part = { path, strcspn(path, ".") };
+
+        if (part.size == 0 || !mf_str_same(tree->level[i + 1].node->key, part))
+            return false;
+        path += part.size + (path[part.size] == '.');
+    }
+    return depth > 0 && !*path;
+}
+
+/* An array or object, just added to what is open at that depth, may be one
+ * that is left in the file. */
+static enum mf_status leave(struct tree *tree, enum mf_json_token token,
+                            unsigned depth)
+{
+    struct mf_node *node = tree->level[depth + 1].node;
+    size_t i = 0;
+
+    while (tree->left[i] && !is_at(tree, depth, tree->left[i]))
+        i++;
+    if (!tree->left[i])
+        return MF_OK;
+    if (mf_json_skip(tree->json, token) != MF_OK)
+        return tree->env->error.status;
+    node->number.u64 = mf_reader_offset(tree->json->reader);
+    tree->start += node->number.u64 - node->offset;
+    return MF_OK;
+}
+
 static enum mf_status take_token(struct tree *tree, enum mf_json_token token)
 {
     unsigned depth = tree->json->depth;
@@ -198,7 +245,9 @@ static enum mf_status take_token(struct tree *tree, enum mf_json_token token)
         return MF_OK;
     case MF_JSON_BEGIN_OBJECT:
     case MF_JSON_BEGIN_ARRAY:
-        return add(tree, token, depth - 1);
+        return add(tree, token, depth - 1) == MF_OK && tree->left
+                   ? leave(tree, token, depth - 1)
+                   : tree->env->error.status;
     default:
         return add(tree, token, depth);
     }
@@ -208,20 +257,37 @@ enum mf_status mf_tree_read(struct mf_json *json, struct mf_arena *arena,
                             uint64_t limit, struct mf_node **root)
 {
     struct mf_reader *reader = json->reader;
-    struct mf_node all = { .kind = MF_NODE_ARRAY };
-    struct tree tree = { .env = reader->env, .json = json, .arena = arena };
-    enum mf_json_token token = MF_JSON_NULL;
-    enum mf_status status = MF_OK;
 
     if (mf_reader_left(reader) > limit)
         return mf_refuse(reader->env, MF_RULE_FILE_LIMIT, 0,
                          "it has %" PRIu64 " bytes, at most %" PRIu64
                          " are read",
                          mf_reader_left(reader), limit);
+    return mf_tree_read_but(json, arena, limit, NULL, root);
+}
+
+enum mf_status mf_tree_read_but(struct mf_json *json, struct mf_arena *arena,
+                                uint64_t limit, const char *const *left,
+                                struct mf_node **root)
+{
+    struct mf_reader *reader = json->reader;
+    struct mf_node all = { .kind = MF_NODE_ARRAY };
+    struct tree tree = { .env = reader->env,
+                         .json = json,
+                         .arena = arena,
+                         .limit = limit,
+                         .start = mf_reader_offset(reader),
+                         .left = left };
+    enum mf_json_token token = MF_JSON_NULL;
+    enum mf_status status = MF_OK;
+
     json->not_finite = true;
     tree.level[0].node = &all;
-    while (status == MF_OK && (token = mf_json_next(json)) != MF_JSON_END)
+    while (status == MF_OK && (token = mf_json_next(json)) != MF_JSON_END) {
         status = take_token(&tree, token);
+        if (status == MF_OK)
+            status = check_limit(&tree);
+    }
     if (status == MF_OK)
         *root = all.first;
     return status;

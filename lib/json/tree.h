@@ -44,6 +44,13 @@ struct mf_node {       /* one value */
 enum mf_status mf_tree_read(struct mf_json *json, struct mf_arena *arena,
                             uint64_t limit, struct mf_node **root);
 
+/* The same, but the arrays and objects at these paths (NULL after the last)
+ * stay in the file, and their text does not count: such a node has its kind,
+ * the offset of its bracket, and in number.u64 the offset after it. */
+enum mf_status mf_tree_read_but(struct mf_json *json, struct mf_arena *arena,
+                                uint64_t limit, const char *const *left,
+                                struct mf_node **root);
+
 /* The value of a key; NULL: the object lacks it, or is none, or NULL.  A null
  * value is a node. */
 const struct mf_node *mf_node_get(const struct mf_node *object,
