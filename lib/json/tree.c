@@ -38,27 +38,39 @@ static enum mf_status check_limit(struct tree *tree)
                            tree->limit);
 }
 
-/* The string just announced.  It is gone over twice: its length is not known
- * before its end. */
-static enum mf_status take_text(struct tree *tree, struct mf_str *out)
+/* It is gone over twice: its length is not known before its end. */
+enum mf_status mf_json_keep(struct mf_json *json, struct mf_arena *arena,
+                            uint64_t max, struct mf_str *out)
 {
-    struct mf_json *json = tree->json;
+    struct mf_env *env = json->reader->env;
     uint64_t start = mf_reader_offset(json->reader), size;
     char *at;
     bool more;
 
-    if (mf_json_text(json, NULL, 0, &size, &more) != MF_OK ||
-        check_limit(tree) != MF_OK)
-        return tree->env->error.status;
+    if (mf_json_text(json, NULL, 0, &size, &more) != MF_OK)
+        return env->error.status;
+    if (size > max)
+        return mf_refuse(env, MF_RULE_FILE_LIMIT, json->token_offset,
+                         "a text of %" PRIu64 " bytes, at most %" PRIu64
+                         " are kept in memory",
+                         size, max);
     mf_reader_seek(json->reader, start);
     json->text_pending = true;
-    at = mf_arena_text(tree->arena, size < 4 ? 4 : (size_t)size);
+    at = mf_arena_text(arena, size < 4 ? 4 : (size_t)size);
     if (!at || mf_json_text(json, at, size < 4 ? 4 : (size_t)size, &size,
                             &more) != MF_OK)
-        return tree->env->error.status;
+        return env->error.status;
     at[size] = 0;
     *out = (struct mf_str){ at, (size_t)size };
     return MF_OK;
+}
+
+static enum mf_status take_text(struct tree *tree, struct mf_str *out)
+{
+    uint64_t used = mf_reader_offset(tree->json->reader) - tree->start;
+
+    return mf_json_keep(tree->json, tree->arena,
+                        used < tree->limit ? tree->limit - used : 0, out);
 }
 
 /* ---- keys that are there twice ---- */

@@ -51,6 +51,11 @@ enum mf_status mf_tree_read_but(struct mf_json *json, struct mf_arena *arena,
                                 uint64_t limit, const char *const *left,
                                 struct mf_node **root);
 
+/* The string just announced, unescaped and terminated, in the arena; one of
+ * more than max bytes is MF_ERR_LIMIT. */
+enum mf_status mf_json_keep(struct mf_json *json, struct mf_arena *arena,
+                            uint64_t max, struct mf_str *out);
+
 /* The value of a key; NULL: the object lacks it, or is none, or NULL.  A null
  * value is a node. */
 const struct mf_node *mf_node_get(const struct mf_node *object,
