@@ -8,12 +8,17 @@
 #include <assert.h>
 #include <unistd.h>
 
-const char *const mf_sidecar_names[] = {
-    "config.json",           "tokenizer.json",
-    "tokenizer_config.json", "generation_config.json",
-    "chat_template.jinja",   "chat_template.json",
-    "params.json",           NULL
-};
+const char *const mf_sidecar_names[] = { "config.json",
+                                         "tokenizer.json",
+                                         "tokenizer_config.json",
+                                         "generation_config.json",
+                                         "chat_template.jinja",
+                                         "chat_template.json",
+                                         "params.json",
+                                         "special_tokens_map.json",
+                                         "added_tokens.json",
+                                         "merges.txt",
+                                         NULL };
 
 static bool is_listed(const char *name)
 {
@@ -91,6 +96,14 @@ enum mf_status mf_sidecar_tree(const struct mf_model *model,
                                struct mf_arena *arena, const char *name,
                                uint64_t limit, struct mf_node **root)
 {
+    return mf_sidecar_tree_but(model, arena, name, limit, NULL, root);
+}
+
+enum mf_status mf_sidecar_tree_but(const struct mf_model *model,
+                                   struct mf_arena *arena, const char *name,
+                                   uint64_t limit, const char *const *left,
+                                   struct mf_node **root)
+{
     struct mf_sidecar file;
     enum mf_status status;
 
@@ -99,6 +112,7 @@ enum mf_status mf_sidecar_tree(const struct mf_model *model,
         return model->env->error.status;
     status = mf_sidecar_open(&file, model, arena, name);
     if (status == MF_OK)
-        status = mf_tree_read(&file.json, arena, limit, root);
+        status = left ? mf_tree_read_but(&file.json, arena, limit, left, root)
+                      : mf_tree_read(&file.json, arena, limit, root);
     return mf_sidecar_close(&file, status);
 }

@@ -53,6 +53,13 @@ enum mf_status mf_sidecar_tree(const struct mf_model *model,
                                struct mf_arena *arena, const char *name,
                                uint64_t limit, struct mf_node **root);
 
+/* The same, but the arrays and objects at the paths `left` stay in the file,
+ * see mf_tree_read_but. */
+enum mf_status mf_sidecar_tree_but(const struct mf_model *model,
+                                   struct mf_arena *arena, const char *name,
+                                   uint64_t limit, const char *const *left,
+                                   struct mf_node **root);
+
 /* Bytes of config.json and its like at most. */
 #define MF_SIDECAR_LIMIT ((uint64_t)8 * 1024 * 1024)
 

@@ -8,73 +8,47 @@
 
 #include "lib/base/str.h"
 #include "lib/base/text.h"
+#include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
-#include "lib/json/json_walk.h"
 
 #define TEMPLATE_MAX  ((size_t)1 << 20) /* bytes of a chat template */
 #define TEMPLATES_MAX 64                /* real files have up to four */
 #define CHAT_NAME_MAX 64                /* of the name of one */
 
-static enum mf_status failed(const struct mf_chat *chat)
+struct template
+{
+    struct template *next;
+    struct mf_str name; /* in GGUF; "default" for one without a name */
+    struct mf_str text; /* at NULL: missing */
+};
+
+struct chat {
+    struct mf_env *env;
+    struct mf_draft *draft; /* its arena has all texts */
+    struct template *first, *last;
+};
+
+static enum mf_status failed(const struct chat *chat)
 {
     return chat->env->error.status;
 }
 
-static enum mf_status uncertain(const struct mf_chat *chat, const char *path)
+/* ---- templates in JSON ---- */
+
+static enum mf_status add_template(struct chat *chat, struct mf_str name,
+                                   struct mf_str text)
 {
-    struct mf_str name = { path, strlen(path) };
-
-    return mf_fail(chat->env, MF_ERR_UNSUPPORTED, chat->json->token_offset,
-                   "'%s' has no known equivalent in GGUF", mf_quote(name).text);
-}
-
-/* ---- one template ---- */
-
-static enum mf_status add_template(struct mf_chat *chat, const char *name)
-{
-    struct mf_chat_template *new =
-        mf_arena_take(&chat->draft->arena, sizeof(*new));
+    struct template *new = mf_arena_take(&chat->draft->arena, sizeof(*new));
 
     if (!new)
         return failed(chat);
-    *new = (struct mf_chat_template){ .name = { name, strlen(name) } };
+    *new = (struct template){ .name = name, .text = text };
     if (chat->last)
         chat->last->next = new;
     else
         chat->first = new;
     chat->last = new;
-    chat->count++;
-    return MF_OK;
-}
-
-/* The whole string, in the arena.  Room grows with what was read: a file says
- * nothing about the length of its strings. */
-static enum mf_status read_text(struct mf_chat *chat, const char *path)
-{
-    char *text = NULL, *moved;
-    size_t size = 0, room = 0;
-    uint64_t piece;
-    bool more = true;
-
-    while (more) {
-        if (size + 4096 > room) {
-            room = room * 2 + 16384;
-            if (room > 2 * TEMPLATE_MAX)
-                return uncertain(chat, path);
-            moved = mf_arena_text(&chat->draft->arena, room);
-            if (!moved)
-                return failed(chat);
-            if (size > 0)
-                memcpy(moved, text, size);
-            text = moved;
-        }
-        if (mf_json_text(chat->json, text + size, room - size, &piece, &more) !=
-            MF_OK)
-            return failed(chat);
-        size += (size_t)piece;
-    }
-    chat->last->text = (struct mf_str){ text, size };
     return MF_OK;
 }
 
@@ -96,64 +70,80 @@ static size_t clean_name(char *name, size_t size)
     return used;
 }
 
-static enum mf_status read_name(struct mf_chat *chat, const char *path)
+static enum mf_status wrong(struct chat *chat, const char *file,
+                            const struct mf_node *node, const char *what)
 {
-    char name[CHAT_NAME_MAX];
-    uint64_t size;
-    bool more;
-
-    if (mf_json_text(chat->json, name, sizeof(name), &size, &more) != MF_OK)
-        return failed(chat);
-    if (more)
-        return uncertain(chat, path);
-    chat->last->name = mf_draft_text(
-        chat->draft, (struct mf_str){ name, clean_name(name, (size_t)size) });
-    return chat->last->name.at ? MF_OK : failed(chat);
+    return mf_fail(chat->env, MF_ERR_CORRUPT, node->offset,
+                   "'%s': 'chat_template' has %s, which is %s", file, what,
+                   mf_node_kind_name(node));
 }
 
-/* rest: the path after "chat_template.", such as "0.name". */
-static enum mf_status visit_listed(struct mf_chat *chat, const char *path,
-                                   const char *rest, enum mf_json_token token)
+/* { "name": "tool_use", "template": "..." }; either may be missing. */
+static enum mf_status add_listed(struct chat *chat, const char *file,
+                                 const struct mf_node *node)
 {
-    const char *dot = strchr(rest, '.'), *name = dot ? dot + 1 : "";
+    const struct mf_node *name = mf_node_at(node, "name");
+    const struct mf_node *text = mf_node_at(node, "template");
+    struct mf_str copy = { "", 0 };
 
-    if (!dot)
-        return token == MF_JSON_BEGIN_OBJECT && chat->count < TEMPLATES_MAX
-                   ? add_template(chat, "")
-                   : uncertain(chat, path);
-    if (strcmp(name, "name") != 0 && strcmp(name, "template") != 0)
-        return mf_json_skip(chat->json, token);
-    if (token == MF_JSON_NULL)
+    if (node->kind != MF_NODE_OBJECT)
+        return wrong(chat, file, node, "an element");
+    if (name && name->kind != MF_NODE_STRING)
+        return wrong(chat, file, name, "a name");
+    if (text && text->kind != MF_NODE_STRING && text->kind != MF_NODE_NULL)
+        return wrong(chat, file, text, "a template");
+    if (name) {
+        copy = mf_draft_text(chat->draft, name->text);
+        if (!copy.at)
+            return failed(chat);
+        copy.size = clean_name((char *)copy.at, copy.size);
+    }
+    if (copy.size >= CHAT_NAME_MAX)
+        return mf_fail(chat->env, MF_ERR_UNSUPPORTED, node->offset,
+                       "'%s': the name of a chat template is longer than %d "
+                       "bytes",
+                       file, CHAT_NAME_MAX - 1);
+    return add_template(chat, copy,
+                        text ? text->text : (struct mf_str){ NULL, 0 });
+}
+
+/* A string, or a list of templates with names.  Other values are ignored, as
+ * llama.cpp's converter does. */
+static enum mf_status add_value(struct chat *chat, const char *file,
+                                const struct mf_node *node)
+{
+    if (node->kind == MF_NODE_STRING)
+        return add_template(chat, (struct mf_str){ "default", 7 }, node->text);
+    if (node->kind != MF_NODE_ARRAY)
         return MF_OK;
-    if (token != MF_JSON_STRING)
-        return uncertain(chat, path);
-    return strcmp(name, "name") == 0 ? read_name(chat, path)
-                                     : read_text(chat, path);
-}
-
-enum mf_status mf_chat_visit(struct mf_chat *chat, const char *path,
-                             enum mf_json_token token)
-{
-    const char *rest = path + strlen("chat_template");
-
-    if (*rest == '.')
-        return visit_listed(chat, path, rest + 1, token);
-    if (*rest)
-        return mf_json_skip(chat->json, token);
-    if (chat->seen)
-        return uncertain(chat, path);
-    chat->seen = true;
-    if (token == MF_JSON_STRING)
-        return add_template(chat, "default") == MF_OK ? read_text(chat, path)
-                                                      : failed(chat);
-    return token == MF_JSON_NULL || token == MF_JSON_BEGIN_ARRAY
-               ? MF_OK
-               : uncertain(chat, path);
+    if (node->count > TEMPLATES_MAX)
+        return mf_fail(chat->env, MF_ERR_LIMIT, node->offset,
+                       "'%s' has more than %d chat templates", file,
+                       TEMPLATES_MAX);
+    for (node = node->first; node; node = node->next)
+        if (add_listed(chat, file, node) != MF_OK)
+            return failed(chat);
+    return MF_OK;
 }
 
 /* ---- files of their own ---- */
 
-static enum mf_status read_file(struct mf_chat *chat,
+/* Lines end with \n alone, as a file read as text has them in Python. */
+static size_t plain_lines(char *text, size_t size)
+{
+    size_t to = 0;
+
+    for (size_t from = 0; from < size; from++) {
+        bool pair =
+            text[from] == '\r' && from + 1 < size && text[from + 1] == '\n';
+
+        if (!pair)
+            text[to++] = text[from] == '\r' ? '\n' : text[from];
+    }
+    return to;
+}
+
+static enum mf_status read_file(struct chat *chat,
                                 const struct mf_sidecar *file, const char *name)
 {
     size_t size = (size_t)file->source.size;
@@ -163,17 +153,17 @@ static enum mf_status read_file(struct mf_chat *chat,
         return mf_fail(chat->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "larger than %zu bytes", TEMPLATE_MAX);
     text = mf_arena_text(&chat->draft->arena, size);
-    if (!text || add_template(chat, name) != MF_OK ||
+    if (!text ||
         mf_source_read(chat->env, &file->source, 0, text, size) != MF_OK)
         return failed(chat);
     if (!mf_text_is_utf8(text, size))
         return mf_fail(chat->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "not valid UTF-8");
-    chat->last->text = (struct mf_str){ text, size };
-    return MF_OK;
+    return add_template(chat, (struct mf_str){ name, strlen(name) },
+                        (struct mf_str){ text, plain_lines(text, size) });
 }
 
-static enum mf_status read_template_file(struct mf_chat *chat,
+static enum mf_status read_template_file(struct chat *chat,
                                          const struct mf_model *model,
                                          const char *path, const char *name)
 {
@@ -189,7 +179,7 @@ static enum mf_status read_template_file(struct mf_chat *chat,
 #define JINJA ".jinja"
 
 /* The template of "additional_chat_templates/tool use.jinja" is "tool_use". */
-static enum mf_status read_additional_file(struct mf_chat *chat,
+static enum mf_status read_additional_file(struct chat *chat,
                                            const struct mf_model *model,
                                            const char *file)
 {
@@ -215,7 +205,7 @@ static enum mf_status read_additional_file(struct mf_chat *chat,
 
 /* The names in the folder, sorted: a folder has no order, and output bytes must
  * not depend on it.  False where there are too many. */
-static bool list_additional(struct mf_chat *chat, struct mf_entries *entries,
+static bool list_additional(struct chat *chat, struct mf_entries *entries,
                             const char **names, size_t *count)
 {
     const char *entry;
@@ -240,7 +230,7 @@ static bool list_additional(struct mf_chat *chat, struct mf_entries *entries,
 }
 
 /* The folder of further templates next to chat_template.jinja. */
-static enum mf_status read_additional(struct mf_chat *chat,
+static enum mf_status read_additional(struct chat *chat,
                                       const struct mf_model *model)
 {
     const char *names[TEMPLATES_MAX];
@@ -267,129 +257,88 @@ static enum mf_status read_additional(struct mf_chat *chat,
     return MF_OK;
 }
 
-static enum mf_status visit(void *user, const char *path,
-                            enum mf_json_token token)
+/* chat_template.json: an object with one key. */
+static enum mf_status add_json(struct chat *chat, const struct mf_model *model)
 {
-    struct mf_chat *chat = user;
+    static const char name[] = "chat_template.json";
+    const struct mf_node *value;
+    struct mf_node *root;
 
-    if (strncmp(path, "chat_template", strlen("chat_template")) == 0)
-        return mf_chat_visit(chat, path, token);
-    return *path ? mf_json_skip(chat->json, token) : MF_OK;
+    if (mf_sidecar_tree(model, &chat->draft->arena, name, MF_SIDECAR_LIMIT,
+                        &root) != MF_OK)
+        return failed(chat);
+    value = mf_node_at(root, "chat_template");
+    return value ? add_value(chat, name, value) : MF_OK;
 }
 
-enum mf_status mf_chat_read(struct mf_chat *chat, const struct mf_model *model)
+static enum mf_status collect(struct chat *chat, const struct mf_model *model,
+                              const struct mf_node *config)
 {
-    static const char jinja[] = "chat_template.jinja",
-                      json[] = "chat_template.json";
-    struct mf_arena *arena = &chat->draft->arena;
-    struct mf_sidecar file;
-    enum mf_status status;
+    static const char jinja[] = "chat_template.jinja";
+    const struct mf_node *value = mf_node_at(config, "chat_template");
 
-    if (chat->seen)
-        return MF_OK;
-    if (mf_sidecar_exists(model, arena, jinja))
+    if (value)
+        return add_value(chat, "tokenizer_config.json", value);
+    if (mf_sidecar_exists(model, &chat->draft->arena, jinja))
         return read_template_file(chat, model, jinja, "default") == MF_OK
                    ? read_additional(chat, model)
                    : failed(chat);
-    if (failed(chat) || !mf_sidecar_exists(model, arena, json))
-        return failed(chat);
-    status = mf_sidecar_open(&file, model, arena, json);
-    chat->json = &file.json;
-    if (status == MF_OK)
-        status = mf_json_walk(&file.json, visit, chat);
-    return mf_sidecar_close(&file, status);
+    return failed(chat) ? failed(chat) : add_json(chat, model);
 }
 
 /* ---- adding to the draft ---- */
 
-static struct mf_entry *add(struct mf_draft *draft, struct mf_str key,
-                            enum mf_value_type type)
-{
-    struct mf_entry *entry = key.at ? mf_draft_add_entry(draft) : NULL;
-
-    if (entry) {
-        entry->key = key;
-        entry->type = type;
-    }
-    return entry;
-}
-
-static enum mf_status add_text(struct mf_draft *draft, const char *key,
-                               struct mf_str text)
-{
-    struct mf_entry *entry =
-        add(draft, mf_draft_text(draft, (struct mf_str){ key, strlen(key) }),
-            MF_VALUE_STRING);
-
-    if (!entry)
-        return draft->env->error.status;
-    entry->text = text;
-    entry->count = text.size;
-    return MF_OK;
-}
-
 /* Templates without a name or a text are ignored, as in llama.cpp's converter.
  */
-static bool has_key(const struct mf_chat_template *template)
+static bool has_key(const struct template *template)
 {
     return template->name.size > 0 && template->text.at &&
            !mf_str_is(template->name, "default");
 }
 
-static enum mf_status add_named(const struct mf_chat *chat,
-                                struct mf_str *names, size_t *count)
+static enum mf_status put_named(const struct chat *chat,
+                                const struct template *template)
 {
-    struct mf_draft *draft = chat->draft;
+    char key[CHAT_NAME_MAX + 32];
 
-    for (const struct mf_chat_template *at = chat->first; at; at = at->next) {
-        char key[CHAT_NAME_MAX + 32];
-
-        if (!has_key(at))
-            continue;
-        snprintf(key, sizeof(key), "tokenizer.chat_template.%.*s",
-                 (int)at->name.size, at->name.at);
-        if (mf_draft_find(draft, key))
-            return mf_fail(chat->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "duplicate chat template '%.*s'", (int)at->name.size,
-                           at->name.at);
-        if (add_text(draft, key, at->text) != MF_OK)
-            return failed(chat);
-        names[(*count)++] = at->name;
-    }
-    return MF_OK;
+    snprintf(key, sizeof(key), "tokenizer.chat_template.%.*s",
+             (int)template->name.size, template->name.at);
+    return mf_set_text(chat->draft, key, template->text);
 }
 
-static enum mf_status add_names(const struct mf_chat *chat,
-                                const struct mf_str *names, size_t count)
+static bool has_name(const struct mf_str *names, size_t count,
+                     struct mf_str name)
 {
-    static const char key[] = "tokenizer.chat_templates";
-    struct mf_entry *entry =
-        add(chat->draft, (struct mf_str){ key, strlen(key) }, MF_VALUE_ARRAY);
-
-    if (!entry)
-        return failed(chat);
-    entry->of = MF_VALUE_STRING;
-    entry->count = count;
-    entry->elements = names;
-    return MF_OK;
+    for (size_t i = 0; i < count; i++)
+        if (mf_str_same(names[i], name))
+            return true;
+    return false;
 }
 
-enum mf_status mf_chat_add(const struct mf_chat *chat)
+enum mf_status mf_chat_put(struct mf_draft *draft, const struct mf_model *model,
+                           const struct mf_node *config)
 {
-    struct mf_str text = { NULL, 0 }, *names;
-    size_t room = 0, count = 0;
+    struct chat chat = { .env = draft->env, .draft = draft };
+    struct mf_str text = { NULL, 0 };
+    struct mf_str *names =
+        mf_arena_take(&draft->arena, (TEMPLATES_MAX + 1) * sizeof(*names));
+    size_t count = 0;
 
-    for (const struct mf_chat_template *at = chat->first; at; at = at->next) {
-        room += has_key(at);
+    if (!names || collect(&chat, model, config) != MF_OK)
+        return failed(&chat);
+    for (const struct template *at = chat.first; at; at = at->next) {
         if (mf_str_is(at->name, "default") && at->text.at)
             text = at->text; /* the last one counts */
+        if (!has_key(at))
+            continue;
+        if (put_named(&chat, at) != MF_OK)
+            return failed(&chat);
+        if (!has_name(names, count, at->name))
+            names[count++] = at->name;
     }
-    if (room > 0) {
-        names = mf_arena_take(&chat->draft->arena, room * sizeof(*names));
-        if (!names || add_named(chat, names, &count) != MF_OK ||
-            add_names(chat, names, count) != MF_OK)
-            return failed(chat);
-    }
-    return text.at ? add_text(chat->draft, "tokenizer.chat_template", text)
+    if (count > 0 && mf_set_array(draft, "tokenizer.chat_templates",
+                                  MF_VALUE_STRING, names, count) != MF_OK)
+        return failed(&chat);
+    return text.at ? mf_set_text(draft, "tokenizer.chat_template", text)
                    : MF_OK;
 }

@@ -28,7 +28,6 @@ struct meta { /* tokenizer_config.json */
     struct mf_draft *draft;
     char name[SPECIAL_COUNT][MF_TOKEN_MAX + 1]; /* "": missing */
     bool has_add[SPECIAL_COUNT], add[SPECIAL_COUNT];
-    struct mf_chat chat;
 };
 
 static enum mf_status failed(const struct meta *meta)
@@ -80,9 +79,6 @@ static enum mf_status visit(void *user, const char *path,
             meta->add[i] = token == MF_JSON_TRUE;
         }
     }
-    if (area == strlen("chat_template") &&
-        memcmp(path, "chat_template", area) == 0)
-        return mf_chat_visit(&meta->chat, path, token);
     return *path ? mf_json_skip(meta->json, token) : MF_OK;
 }
 
@@ -96,7 +92,7 @@ static enum mf_status read_meta(struct meta *meta, const struct mf_model *model)
         return failed(meta);
     status = mf_sidecar_open(&file, model, &meta->draft->arena,
                              "tokenizer_config.json");
-    meta->json = meta->chat.json = &file.json;
+    meta->json = &file.json;
     if (status == MF_OK)
         status = mf_json_walk(&file.json, visit, meta);
     return mf_sidecar_close(&file, status);
@@ -248,6 +244,7 @@ static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
                                   const struct mf_tokenizer_ids *ids)
 {
     struct mf_draft *draft = meta->draft;
+    struct mf_node *config;
     struct mf_str split = { tokenizer->pre, strlen(tokenizer->pre) };
 
     if (add_text(draft, "tokenizer.ggml.model", (struct mf_str){ "gpt2", 4 }) !=
@@ -264,7 +261,11 @@ static enum mf_status add_entries(const struct mf_tokenizer *tokenizer,
     for (size_t i = 0; i < SPECIAL_COUNT; i++)
         if (add_special(tokenizer, meta, ids, i) != MF_OK)
             return failed(meta);
-    return mf_chat_add(&meta->chat);
+    if (mf_sidecar_tree(tokenizer->model, &draft->arena,
+                        "tokenizer_config.json", MF_SIDECAR_LIMIT,
+                        &config) != MF_OK)
+        return failed(meta);
+    return mf_chat_put(draft, tokenizer->model, config);
 }
 
 enum mf_status mf_tokenizer_add(struct mf_draft *draft,
@@ -277,9 +278,7 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
 
     if (!tokenizer || !meta)
         return draft->env->error.status;
-    *meta = (struct meta){ .env = draft->env,
-                           .draft = draft,
-                           .chat = { .env = draft->env, .draft = draft } };
+    *meta = (struct meta){ .env = draft->env, .draft = draft };
     *tokenizer = (struct mf_tokenizer){
         .env = draft->env,
         .model = model,
@@ -295,8 +294,7 @@ enum mf_status mf_tokenizer_add(struct mf_draft *draft,
                        "tokenizer.json has %" PRIu64 " tokens, but the "
                        "embedding has %" PRIu64 " rows",
                        tokenizer->vocabulary_count, tokenizer->token_count);
-    if (read_meta(meta, model) != MF_OK ||
-        mf_chat_read(&meta->chat, model) != MF_OK)
+    if (read_meta(meta, model) != MF_OK)
         return failed(meta);
     for (struct mf_added_token *added = tokenizer->added; added;
          added = added->next)

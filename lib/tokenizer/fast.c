@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fast.c - a tokenizer.json as transformers loads it
+ */
+#include "lib/tokenizer/fast.h"
+
+#include "lib/base/str.h"
+#include "lib/json/json_walk.h"
+
+static enum mf_status failed(const struct mf_fast *fast)
+{
+    return fast->env->error.status;
+}
+
+/* ---- files ---- */
+
+enum mf_status mf_fast_open(const struct mf_fast *fast, struct mf_env *env,
+                            struct mf_sidecar *file, uint64_t offset)
+{
+    if (mf_sidecar_open(file, fast->model, fast->arena, "tokenizer.json") !=
+        MF_OK)
+        return env->error.status;
+    if (file->source.size != fast->file_size)
+        return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                       "changed while it was read");
+    mf_reader_seek(&file->reader, offset);
+    mf_json_init(&file->json, &file->reader);
+    return MF_OK;
+}
+
+/* Texts that are not in order are read through a small window: each is a read
+ * of its own. */
+enum mf_status mf_fast_open_texts(const struct mf_fast *fast,
+                                  struct mf_env *env, struct mf_sidecar *file)
+{
+    struct mf_span span = { fast->vocab_offset, 0 };
+
+    if (mf_fast_open(fast, env, file, fast->vocab_offset) != MF_OK ||
+        fast->ordered)
+        return env->error.status;
+    span.size = fast->file_size - span.offset;
+    mf_reader_release(&file->reader);
+    return mf_reader_init_span(&file->reader, env, &file->source, span, 256);
+}
+
+enum mf_status mf_fast_seek(const struct mf_fast *fast, struct mf_env *env,
+                            struct mf_sidecar *file, uint64_t id)
+{
+    enum mf_json_token token;
+
+    mf_reader_seek(&file->reader, fast->vocab_offset + fast->place[id]);
+    mf_json_init(&file->json, &file->reader);
+    token = mf_json_next(&file->json);
+    if (token == MF_JSON_ERROR)
+        return env->error.status;
+    return token == MF_JSON_STRING ? MF_OK
+                                   : mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
+                                             "changed while it was read");
+}
+
+bool mf_fast_is_special(const struct mf_fast *fast, uint64_t id)
+{
+    const struct mf_added *added = mf_added_at(&fast->added, id);
+
+    return added && added->named;
+}
+
+/* A file as a tree, but for what may be large in it. */
+static enum mf_status read_tree(struct mf_fast *fast, const char *name,
+                                const char *const *left, struct mf_node **root,
+                                uint64_t *size)
+{
+    struct mf_sidecar file;
+    enum mf_status status =
+        mf_sidecar_open(&file, fast->model, fast->arena, name);
+
+    *size = file.source.size;
+    if (status == MF_OK)
+        status = mf_tree_read_but(&file.json, fast->arena, MF_SIDECAR_LIMIT,
+                                  left, root);
+    if (status == MF_OK && (*root)->kind != MF_NODE_OBJECT)
+        status = mf_fail(fast->env, MF_ERR_CORRUPT, 0, "expected an object");
+    return mf_sidecar_close(&file, status);
+}
+
+static enum mf_status read_files(struct mf_fast *fast)
+{
+    static const char *const left[] = { "added_tokens", "model.vocab",
+                                        "model.merges", NULL };
+    static const char *const config_left[] = { "added_tokens_decoder", NULL };
+    const struct mf_node *vocab;
+    uint64_t size;
+
+    if (read_tree(fast, "tokenizer.json", left, &fast->json,
+                  &fast->file_size) != MF_OK)
+        return failed(fast);
+    vocab = mf_node_at(fast->json, "model.vocab");
+    if (!vocab || vocab->kind != MF_NODE_OBJECT)
+        return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'tokenizer.json': 'model.vocab' is not an object of "
+                       "tokens and their ids");
+    fast->vocab_offset = vocab->offset;
+    if (!mf_sidecar_exists(fast->model, fast->arena, "tokenizer_config.json"))
+        return failed(fast);
+    return read_tree(fast, "tokenizer_config.json", config_left, &fast->config,
+                     &size);
+}
+
+/* ---- added tokens of tokenizer.json ---- */
+
+static enum mf_status read_added(struct mf_fast *fast, struct mf_sidecar *file)
+{
+    struct mf_json *json = &file->json;
+    enum mf_json_token token = mf_json_next(json); /* the bracket */
+
+    for (token = mf_json_next(json); token == MF_JSON_BEGIN_OBJECT;
+         token = mf_json_next(json)) {
+        struct mf_added read, *added;
+
+        if (mf_added_read(&fast->added, json, &read) != MF_OK)
+            return failed(fast);
+        added = mf_added_append(&fast->added, read.text);
+        if (!added)
+            return failed(fast);
+        added->file_id = read.file_id;
+        added->flags = read.flags;
+    }
+    if (token == MF_JSON_ERROR)
+        return failed(fast);
+    return token == MF_JSON_END_ARRAY
+               ? MF_OK
+               : mf_fail(fast->env, MF_ERR_CORRUPT, json->token_offset,
+                         "an added token is not an object");
+}
+
+static enum mf_status read_listed(struct mf_fast *fast)
+{
+    const struct mf_node *node = mf_node_at(fast->json, "added_tokens");
+    struct mf_sidecar file;
+    enum mf_status status;
+
+    if (!node || node->kind == MF_NODE_NULL)
+        return MF_OK;
+    if (node->kind != MF_NODE_ARRAY)
+        return mf_fail(fast->env, MF_ERR_CORRUPT, node->offset,
+                       "'tokenizer.json': 'added_tokens' is not a list");
+    status = mf_fast_open(fast, fast->env, &file, node->offset);
+    if (status == MF_OK)
+        status = read_added(fast, &file);
+    return mf_sidecar_close(&file, status);
+}
+
+/* ---- all of it ---- */
+
+enum mf_status mf_fast_load(struct mf_fast *fast,
+                            const struct mf_vocab_request *request)
+{
+    *fast = (struct mf_fast){
+        .env = request->env,
+        .model = request->model,
+        .arena = request->arena,
+        .model_config = request->file,
+        .added = { .env = request->env, .arena = request->arena },
+    };
+    if (read_files(fast) != MF_OK || mf_fast_class(fast) != MF_OK ||
+        read_listed(fast) != MF_OK || mf_added_index(&fast->added) != MF_OK ||
+        mf_fast_specials(fast) != MF_OK || mf_fast_scan(fast) != MF_OK)
+        return failed(fast);
+    mf_added_number(&fast->added, fast->vocab_count);
+    if (mf_added_sort(&fast->added) != MF_OK)
+        return failed(fast);
+    return mf_fast_place(fast);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fast_class.c - which class of transformers reads a tokenizer
+ */
+#include "lib/base/str.h"
+#include "lib/tokenizer/fast.h"
+
+static const struct mf_class classes[] = {
+#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask, types)           \
+    { name, MF_CLASS_##KEEP, { bos, eos, unk, sep, pad, cls, mask }, types },
+#include "lib/tokenizer/classes.def"
+#undef CLASS
+};
+
+#define CLASS_COUNT (sizeof(classes) / sizeof(*classes))
+
+/* ---- the class ---- */
+
+static bool has_word(const char *words, struct mf_str word)
+{
+    for (; *words; words += strcspn(words, " "), words += *words == ' ')
+        if (strcspn(words, " ") == word.size &&
+            memcmp(words, word.at, word.size) == 0)
+            return true;
+    return false;
+}
+
+/* "LlamaTokenizerFast" is the class "Llama". */
+static bool has_name(const struct mf_class *class, struct mf_str name)
+{
+    if (mf_str_ends(name, "Fast"))
+        name.size -= strlen("Fast");
+    if (!mf_str_ends(name, "Tokenizer"))
+        return false;
+    name.size -= strlen("Tokenizer");
+    return mf_str_is(name, class->name);
+}
+
+enum mf_status mf_fast_class(struct mf_fast *fast)
+{
+    struct mf_str name = mf_node_text(fast->config, "tokenizer_class");
+    struct mf_str type = mf_node_text(fast->model_config, "model_type");
+
+    if (!name.at)
+        name = mf_node_text(fast->model_config, "tokenizer_class");
+    for (size_t i = 0; i < CLASS_COUNT && !fast->class; i++)
+        if (name.at ? has_name(&classes[i], name)
+                    : type.at && has_word(classes[i].types, type))
+            fast->class = &classes[i];
+    if (fast->class)
+        return MF_OK;
+    if (name.at)
+        return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'tokenizer_config.json': unsupported 'tokenizer_class' "
+                       "'%s'",
+                       mf_quote(name).text);
+    return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "'tokenizer_config.json' has no 'tokenizer_class', and no "
+                   "class is known for 'model_type' '%s'",
+                   mf_quote(type).text);
+}
