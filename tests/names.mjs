@@ -683,6 +683,13 @@ const TEMPLATES = {
     "a list in chat_template.json": [{}, undefined, { chat_template: LISTED },
         LISTED_KEYS],
     "a list of nothing": [{ chat_template: [] }, "j", undefined, {}],
+    "an object, which is ignored": [{ chat_template: { default: "a" } }, "j",
+        undefined, {}],
+    "a number, which is ignored": [{ chat_template: 7 }, "j", undefined, {}],
+    "two of a name, the later": [{ chat_template: [
+        { name: "a-b", template: "1" }, { name: "a.b", template: "2" }] },
+    undefined, undefined, { "chat_template.a_b": ["string", "2"],
+        "chat_templates": ["array", ["a_b"]] }],
     "a list without a default": [{ chat_template: LISTED.slice(2) }, undefined,
         undefined, { "chat_template.rag": ["string", ""],
             "chat_templates": ["array", ["rag"]] }],
@@ -960,13 +967,9 @@ for (const [name, [text, words]] of Object.entries(TEXTS))
 
 const BOS = { bos_token: "<|begin_of_text|>" };
 const BAD_TEMPLATES = {
-    "an object": { default: "a" },
-    "a number": 7,
     "a list of texts": ["a"],
     "a name that is none": [{ name: 7, template: "a" }],
     "a template that is a list": [{ name: "a", template: [] }],
-    "two of a name": [{ name: "a-b", template: "1" },
-        { name: "a.b", template: "2" }],
     "a name longer than any": [{ name: "n".repeat(70), template: "1" }],
     "very many": Array.from({ length: 65 }, (_, i) =>
         ({ name: `n${i}`, template: "1" })),
@@ -974,7 +977,7 @@ const BAD_TEMPLATES = {
 for (const [name, template] of Object.entries(BAD_TEMPLATES))
     refused(`chat templates: ${name}`, hfFolder("uncertain", LLAMA, LEAST,
         undefined, { ...BOS, chat_template: template }),
-    /(chat_template|duplicate chat template).* --lossy drops/, ...GGUF);
+    /(chat_template|chat template).* --lossy drops/, ...GGUF);
 
 check("--lossy leaves a tokenizer out that is not certain", () => {
     const from = hfFolder("uncertain", LLAMA, LEAST, "[]");
