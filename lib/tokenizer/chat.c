@@ -117,7 +117,7 @@ static enum mf_status add_value(struct chat *chat, const char *file,
     if (node->kind != MF_NODE_ARRAY)
         return MF_OK;
     if (node->count > TEMPLATES_MAX)
-        return mf_fail(chat->env, MF_ERR_LIMIT, node->offset,
+        return mf_fail(chat->env, MF_ERR_UNSUPPORTED, node->offset,
                        "'%s' has more than %d chat templates", file,
                        TEMPLATES_MAX);
     for (node = node->first; node; node = node->next)
