@@ -92,7 +92,6 @@ struct mf_class {
     const char *name;
     enum { MF_CLASS_PLAIN, MF_CLASS_MASK, MF_CLASS_ALL } keep;
     const char *token[MF_SPECIAL_COUNT];
-    const char *types;
 };
 
 #endif

@@ -6,9 +6,21 @@
 #include "lib/tokenizer/fast.h"
 
 static const struct mf_class classes[] = {
-#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask, types)           \
-    { name, MF_CLASS_##KEEP, { bos, eos, unk, sep, pad, cls, mask }, types },
+#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask)                  \
+    { name, MF_CLASS_##KEEP, { bos, eos, unk, sep, pad, cls, mask } },
+#define TYPE(type, name)
 #include "lib/tokenizer/classes.def"
+#undef TYPE
+#undef CLASS
+};
+
+static const struct {
+    const char *type, *name;
+} types[] = {
+#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask)
+#define TYPE(type, name) { type, name },
+#include "lib/tokenizer/classes.def"
+#undef TYPE
 #undef CLASS
 };
 
@@ -16,13 +28,13 @@ static const struct mf_class classes[] = {
 
 /* ---- the class ---- */
 
-static bool has_word(const char *words, struct mf_str word)
+/* The class of a model_type; "": none. */
+static const char *class_of(struct mf_str type)
 {
-    for (; *words; words += strcspn(words, " "), words += *words == ' ')
-        if (strcspn(words, " ") == word.size &&
-            memcmp(words, word.at, word.size) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+        if (mf_str_is(type, types[i].type))
+            return types[i].name;
+    return "";
 }
 
 /* "LlamaTokenizerFast" is the class "Llama". */
@@ -45,7 +57,7 @@ enum mf_status mf_fast_class(struct mf_fast *fast)
         name = mf_node_text(fast->model_config, "tokenizer_class");
     for (size_t i = 0; i < CLASS_COUNT && !fast->class; i++)
         if (name.at ? has_name(&classes[i], name)
-                    : type.at && has_word(classes[i].types, type))
+                    : strcmp(classes[i].name, class_of(type)) == 0)
             fast->class = &classes[i];
     if (fast->class)
         return MF_OK;
