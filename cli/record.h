@@ -49,6 +49,9 @@ void record_model(const struct mf_model *model);
 /* The same of a text that the work depends on, such as a list of types. */
 void record_text(const char *text, size_t size);
 
+/* The same of all bytes of an importance matrix; path NULL: there is none. */
+void record_matrix(const char *path);
+
 /* ---- bench, whose samples and settings are its own ---- */
 
 bool record_is_on(void);

@@ -234,6 +234,20 @@ void record_model(const struct mf_model *model)
     record->now.paused += record_clock() - start;
 }
 
+/* Of a matrix it is the values that decide, not the header. */
+void record_matrix(const char *path)
+{
+    struct record *record = &the_record;
+    uint64_t start;
+
+    if (!record->on || !path)
+        return;
+    start = record_clock();
+    add_file(&record->weights, path, UINT64_MAX);
+    record->has_weights = true;
+    record->now.paused += record_clock() - start;
+}
+
 void record_text(const char *text, size_t size)
 {
     if (!the_record.on)

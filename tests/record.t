@@ -199,6 +199,21 @@ a_list() {
 }
 check "and so does what --tensor-type-file has in it" a_list
 
+# The same matrix under another name, and one with another value.
+a_matrix() {
+    cp "$fixtures/llama/llama-wide.gguf" wide.gguf &&
+        cp "$fixtures/llama/llama-wide.imatrix.dat" m.dat || return
+    for name in m1 m2 m3; do
+        [ $name != m3 ] || printf '\001' |
+            dd of=m.dat bs=1 seek=200 conv=notrunc 2>dd.err
+        last=$name
+        again quantize --record $name wide.gguf $name.gguf Q4_K_M \
+            --imatrix m.dat >$name.print || return
+    done
+    cmp m1.print m2.print && ! cmp -s m1.print m3.print
+}
+check "and what --imatrix has in it" a_matrix
+
 sums() {
     for each in many elements w1; do
         (cd $each && sha256sum --quiet --strict -c SHA256SUMS) || return 1

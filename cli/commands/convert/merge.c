@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 enum { TO_SUFFIX, TO_GGUF, TO_OLD };
@@ -106,6 +107,8 @@ static void add_matrices(struct run *run)
     const char *path = output_path(out_of(run));
     struct mf_imatrix_merge_result result;
 
+    for (size_t i = 0; i + 1 < run->operand_count; i++)
+        record_matrix(run->operand[i]);
     if (mf_imatrix_merge(run->env, (const char *const *)run->operand,
                          run->operand_count - 1, path, &how,
                          &result) != MF_OK) {

@@ -16,6 +16,7 @@
 
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/types.h"
 
@@ -170,6 +171,7 @@ static bool can_write(struct run *run, const char *out)
 static void quantize(struct run *run)
 {
     run->imatrix = options.imatrix;
+    record_matrix(options.imatrix);
     if (request_make(run, &options, run->operand[2], &request) &&
         can_write(run, run->operand[1])) {
         mention_buffers(run);

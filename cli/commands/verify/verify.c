@@ -8,6 +8,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 static struct {
@@ -101,6 +102,7 @@ static void verify(struct run *run)
     if (!options_fit(run))
         return;
     run->imatrix = options.imatrix;
+    record_matrix(options.imatrix);
     if (options.statement) {
         verify.statement = output_path(options.statement);
         verify.silent = output_is_stdout(options.statement);
