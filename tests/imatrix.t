@@ -34,6 +34,11 @@ check "three of both kinds become GGUF" merged \
 check "and an old one" merged \
     32b24d2a6e4faa875d580a412f1e2d93fe478f93b0852d1513ee881e80f236cf \
     3.dat good-imatrix.dat good-imatrix.gguf good-entries.dat
+"$modelfile" merge -q good-imatrix.dat good-imatrix.gguf "$dir/first.gguf" \
+    >/dev/null
+check "three in two calls are the same" merged \
+    caa7250c44e26ded733be8d8c614552d5b9de275a0ab3435b5ea2aecb767db55 \
+    3.gguf "$dir/first.gguf" good-entries.dat
 check "--output-format, whatever the suffix" merged \
     32b24d2a6e4faa875d580a412f1e2d93fe478f93b0852d1513ee881e80f236cf \
     3.gguf good-imatrix.dat good-imatrix.gguf good-entries.dat \

@@ -43,6 +43,16 @@ offset() {
         sed 's/.*"offset":\([0-9]*\),.*/\1/'
 }
 
+# ---- what is no model
+
+matrix=$llama/llama-wide.imatrix.dat
+check "a matrix is no model" expect 3 "this is an importance matrix" \
+    "$matrix" --from "$llama/llama-wide.gguf"
+check "a GGUF one neither" expect 3 "this is an importance matrix" \
+    "$fixtures/good-imatrix.gguf" --from "$llama/llama-wide.gguf"
+check "nothing is made from one" expect 3 "this is an importance matrix" \
+    "$llama/llama-wide.gguf" --from "$matrix"
+
 # ---- what llama-quantize and quantize made
 
 check "a file of llama-quantize follows from its source" \

@@ -127,6 +127,57 @@ static void shards_json(struct run *run, const struct mf_model *model)
     mf_json_end(&run->json, ']');
 }
 
+/* ---- importance matrices ---- */
+
+/* In GGUF an entry is two tensors, in the old format one. */
+static size_t count_entries(struct mf_model *model)
+{
+    static const char tail[] = ".in_sum2";
+    size_t count = mf_model_info(model)->tensor_count, entries = 0;
+    struct mf_tensor tensor;
+
+    if (strcmp(mf_model_info(model)->format, "imatrix") == 0)
+        return count;
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+        entries += tensor.name.size >= strlen(tail) &&
+                   memcmp(tensor.name.at + tensor.name.size - strlen(tail),
+                          tail, strlen(tail)) == 0;
+    return entries;
+}
+
+/* What the matrix says about itself; some of it may be missing. */
+static const struct matrix_key {
+    const char *name, *label, *key;
+} matrix_keys[] = {
+    { "chunk_count", "chunks", "imatrix.chunk_count" },
+    { "chunk_size", "chunk size", "imatrix.chunk_size" },
+    { "datasets", "datasets", "imatrix.datasets" },
+};
+
+static void matrix_json(struct run *run, struct mf_model *model)
+{
+    struct mf_meta meta;
+    size_t at;
+
+    mf_json_key(&run->json, "imatrix");
+    if (!mf_model_is_imatrix(model)) {
+        mf_json_null(&run->json);
+        return;
+    }
+    mf_json_begin(&run->json, '{');
+    json_number(run, "entries", count_entries(model));
+    for (size_t i = 0; i < sizeof(matrix_keys) / sizeof(*matrix_keys); i++) {
+        const char *key = matrix_keys[i].key;
+
+        mf_json_key(&run->json, matrix_keys[i].name);
+        if (mf_meta_find(model, key, strlen(key), &meta, &at))
+            value_json_whole(run, model, at);
+        else
+            mf_json_null(&run->json);
+    }
+    mf_json_end(&run->json, '}');
+}
+
 static void show_json(struct run *run, struct mf_model *model,
                       const struct mf_config_facts *config)
 {
@@ -152,6 +203,7 @@ static void show_json(struct run *run, struct mf_model *model,
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         fact_json(run, model, config, (enum mf_fact)fact);
     json_bool(run, "config_json", config->found);
+    matrix_json(run, model);
     totals_show(run, &totals);
     shards_json(run, model);
     findings_json(run, model);
@@ -341,6 +393,27 @@ static void findings_text(struct run *run, const struct mf_model *model)
         out_format(out, "    ... and %zu more\n", count - FINDINGS_SHOWN);
 }
 
+static void matrix_text(struct run *run, struct mf_model *model)
+{
+    struct mf_meta meta;
+    size_t at;
+
+    if (!mf_model_is_imatrix(model))
+        return;
+    label(run, "entries");
+    out_number(&run->out, count_entries(model), 0);
+    out_text(&run->out, "\n");
+    for (size_t i = 0; i < sizeof(matrix_keys) / sizeof(*matrix_keys); i++) {
+        const char *key = matrix_keys[i].key;
+
+        if (!mf_meta_find(model, key, strlen(key), &meta, &at))
+            continue;
+        label(run, matrix_keys[i].label);
+        value_text(run, model, at, false);
+        end_value(run);
+    }
+}
+
 static void show_text(struct run *run, struct mf_model *model,
                       const struct mf_config_facts *config, const char *path)
 {
@@ -368,6 +441,7 @@ static void show_text(struct run *run, struct mf_model *model,
     label(run, "tensors");
     out_number(&run->out, info->tensor_count, 0);
     out_text(&run->out, "\n");
+    matrix_text(run, model);
     shards_text(run, model);
     findings_text(run, model);
     if (totals.count > 0) {

@@ -80,6 +80,18 @@ static void compare(struct verify *verify)
     advise(verify);
 }
 
+/* NULL after a report. */
+static struct mf_model *open_model(struct run *run, const char *path)
+{
+    struct mf_model *model = inputs_open(run, path, MF_SHARDS_BY_NAME, false);
+
+    if (!model || !mf_model_is_imatrix(model))
+        return model;
+    mf_model_close(model);
+    report_input(run, path, "this is an importance matrix, not a model");
+    return NULL;
+}
+
 static bool options_fit(struct run *run)
 {
     if (!options.from)
@@ -112,9 +124,9 @@ static void verify(struct run *run)
         json_str(run, "file", str_of(verify.path));
         json_str(run, "from", str_of(verify.from));
     }
-    verify.model = inputs_open(run, verify.path, MF_SHARDS_BY_NAME, false);
+    verify.model = open_model(run, verify.path);
     if (verify.model)
-        verify.source = inputs_open(run, verify.from, MF_SHARDS_BY_NAME, false);
+        verify.source = open_model(run, verify.from);
     if (verify.source)
         compare(&verify);
     mf_model_close(verify.source);
