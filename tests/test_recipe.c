@@ -14,7 +14,8 @@ static const char config[] =
     "{\"n\":7,\"z\":0,\"half\":0.5,\"text\":\"abc\",\"none\":null,\"yes\":true,"
     "\"no\":false,\"list\":[3,1,2],\"words\":[\"a\",\"b\"],\"empty\":[],"
     "\"rope\":{\"type\":\"yarn\",\"factor\":4},\"minus\":-7,"
-    "\"big\":9223372036854775807,\"layers\":1000000000}";
+    "\"labels\":{\"1\":\"b\",\"0\":\"a\"},\"big\":9223372036854775807,"
+    "\"layers\":1000000000}";
 
 static int recipe_setup(void **state)
 {
@@ -157,6 +158,18 @@ static const char *const values[][2] = {
     { "slice(list, 1, 5)", "[1,2]" },
     { "slice(list, 0, 1)", "[3]" },
     { "lower(\"LLama3\")", "llama3" },
+    { "ends(text, \"bc\")", "true" },
+    { "ends(text, \"ab\")", "false" },
+    { "text[1]", "b" },
+    { "len(text)", "3" },
+    { "rope[\"type\"]", "yarn" },
+    { "rope[\"missing\"]", "null" },
+    { "pick(x, list, x < 3)", "1" },
+    { "pick(x, list, x > 3)", "null" },
+    { "by_number(labels)", "[a,b]" },
+    { "quantile(0.0)", "-inff" },
+    { "quantile(0.5)", "0f" },
+    { "quantile(0.95)", "1.6448535919189453f" },
     { "is_list(list)", "true" },
     { "is_int(half)", "false" },
     { "big", "9223372036854775807" },
@@ -194,6 +207,8 @@ static void wrong_values_are_named(void **state)
     refused("10 ** 19", "out of range");
     refused("list[3]", "the list 'list' has 3 elements");
     refused("n[0]", "'n' must be a list");
+    refused("text[3]", "'text' must be a longer text");
+    refused("by_number(rope)", "'rope' must be an object with keys");
     refused("each(i, layers, i)", "more than 8192");
     refused("[0] * layers", "more than 8192");
     refused("map(x, n, x)", "'n' must be a list");
@@ -205,15 +220,15 @@ static void wrong_values_are_named(void **state)
 
 /* ---- rows ---- */
 
-static char seen[256];
+static char seen[4096];
 
 static enum mf_status visit(struct mf_recipe *walked, struct mf_str word,
                             struct mf_str rest, void *user)
 {
     (void)walked;
     (void)user;
-    snprintf(seen + strlen(seen), 64, "%.*s(%.*s)", (int)word.size, word.at,
-             (int)rest.size, rest.at);
+    snprintf(seen + strlen(seen), sizeof(seen) - strlen(seen), "%.*s(%.*s)",
+             (int)word.size, word.at, (int)rest.size, rest.at);
     return MF_OK;
 }
 
@@ -229,10 +244,13 @@ static enum mf_status walk(const char *rows)
 static void rows_that_hold_are_visited(void **state)
 {
     (void)state;
-    assert_int_equal(walk("class A B\narch a\nkey u32 k n\nif n == 7\nx 1\n"
+    assert_int_equal(walk("class A B\nkey u32 k n\nif n == 7\nx 1\n"
                           "else\nx 2\nend\ny\n"),
                      MF_OK);
     assert_string_equal(seen, "key(u32 k n)x(1)y()");
+    assert_int_equal(walk("arch a\nuse seed_oss\n"), MF_OK);
+    assert_memory_equal(seen, "arch(a)key(", 11);
+    assert_null(strstr(seen, "arch(seed_oss)"));
     assert_int_equal(walk("if z\na\nelif n\nb\nelif n // 0\nc\nelse\nd\nend\n"),
                      MF_OK);
     assert_string_equal(seen, "b()");

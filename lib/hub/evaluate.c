@@ -219,6 +219,20 @@ static const struct mf_node *primary(struct mf_parser *parser)
     return value ? value : missing(parser, name);
 }
 
+/* One byte of a text. */
+static const struct mf_node *letter(struct mf_parser *parser,
+                                    const struct mf_node *text,
+                                    const struct mf_node *index)
+{
+    int64_t at;
+
+    if (!mf_node_int(index, &at) || at < 0 || (uint64_t)at >= text->text.size)
+        return mf_parser_wrong(parser, text, "a longer text");
+    return mf_parser_value(
+        parser, mf_node_of_text(parser->recipe->arena,
+                                (struct mf_str){ text->text.at + at, 1 }));
+}
+
 /* A list's element; from the end where the number is negative. */
 static const struct mf_node *element(struct mf_parser *parser,
                                      const struct mf_node *list,
@@ -229,6 +243,12 @@ static const struct mf_node *element(struct mf_parser *parser,
 
     if (!parser->live)
         return &mf_node_null;
+    if (list->kind == MF_NODE_STRING)
+        return letter(parser, list, index);
+    if (list->kind == MF_NODE_OBJECT && index->kind == MF_NODE_STRING) {
+        node = mf_node_get(list, index->text);
+        return node ? node : missing(parser, index->text);
+    }
     if (list->kind != MF_NODE_ARRAY)
         return mf_parser_wrong(parser, list, "a list");
     if (!mf_node_int(index, &at))

@@ -50,4 +50,14 @@ const struct mf_node *mf_parser_choice(struct mf_parser *parser);
 const struct mf_node *mf_parser_call(struct mf_parser *parser,
                                      struct mf_str name);
 
+/* What a function gives for its arguments, all of them computed. */
+typedef const struct mf_node *mf_call(struct mf_parser *parser,
+                                      const struct mf_node *const *argument);
+
+/* functions_folder.c; common.txt says what each is for. */
+mf_call mf_call_exists;
+mf_call mf_call_json;
+mf_call mf_call_tensor;
+mf_call mf_call_blocks;
+
 #endif

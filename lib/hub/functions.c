@@ -6,10 +6,10 @@
  */
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/str.h"
-#include "lib/folder/sidecar.h"
 #include "lib/hub/evaluate.h"
 
 /* ---- of names ---- */
@@ -124,12 +124,29 @@ static const struct mf_node *map(struct mf_parser *parser)
                   list->kind == MF_NODE_ARRAY ? (int64_t)list->count : 0);
 }
 
+/* pick(x, LIST, X): the first x of the list for which X holds, or null.  X is
+ * computed for all of them. */
+static const struct mf_node *pick(struct mf_parser *parser)
+{
+    struct mf_parser before = *parser;
+    const struct mf_node *flags, *list, *flag, *item;
+
+    flags = map(parser);
+    if (!parser->live)
+        return &mf_node_null;
+    mf_parser_name(&before);
+    mf_parser_expect(&before, ",");
+    list = mf_parser_choice(&before);
+    for (flag = flags->first, item = list->first; flag && item;
+         flag = flag->next, item = item->next)
+        if (mf_node_holds(flag))
+            return item;
+    return &mf_node_null;
+}
+
 /* ---- of values ---- */
 
 #define ARGUMENTS 3
-
-typedef const struct mf_node *function(struct mf_parser *parser,
-                                       const struct mf_node *const *argument);
 
 static const struct mf_node *to_int(struct mf_parser *parser,
                                     const struct mf_node *const *argument)
@@ -214,10 +231,11 @@ static const struct mf_node *length(struct mf_parser *parser,
 {
     const struct mf_node *value = argument[0];
 
+    if (value->kind == MF_NODE_STRING)
+        return mf_parser_int(parser, (int64_t)value->text.size);
     if (value->kind != MF_NODE_ARRAY && value->kind != MF_NODE_OBJECT)
         return mf_parser_wrong(parser, value, "a list");
-    return mf_parser_value(
-        parser, mf_node_of_int(parser->recipe->arena, (int64_t)value->count));
+    return mf_parser_int(parser, (int64_t)value->count);
 }
 
 /* The one of a list's numbers that is beyond the others. */
@@ -290,45 +308,88 @@ static const struct mf_node *lower(struct mf_parser *parser,
                      : NULL);
 }
 
-/* Whether the folder has the file. */
-static const struct mf_node *exists(struct mf_parser *parser,
-                                    const struct mf_node *const *argument)
-{
-    struct mf_recipe *recipe = parser->recipe;
-    bool found =
-        mf_sidecar_exists(recipe->model, recipe->arena, argument[0]->text.at);
-
-    return recipe->env->error.status == MF_OK ? mf_node_of_bool(found)
-                                              : mf_parser_value(parser, NULL);
-}
-
-/* The folder's file, or null; read again by each call. */
-static const struct mf_node *json(struct mf_parser *parser,
+static const struct mf_node *ends(struct mf_parser *parser,
                                   const struct mf_node *const *argument)
 {
-    struct mf_recipe *recipe = parser->recipe;
-    struct mf_node *root;
-
-    if (mf_sidecar_tree(recipe->model, recipe->arena, argument[0]->text.at,
-                        MF_SIDECAR_LIMIT, &root) != MF_OK)
-        return mf_parser_value(parser, NULL);
-    return root ? root : &mf_node_null;
+    if (argument[0]->kind != MF_NODE_STRING)
+        return mf_parser_wrong(parser, argument[0], "a string");
+    return mf_node_of_bool(
+        mf_str_ends(argument[0]->text, argument[1]->text.at));
 }
 
-/* Whether the name of any tensor contains the text. */
-static const struct mf_node *tensor(struct mf_parser *parser,
-                                    const struct mf_node *const *argument)
+/* The member whose key is that number; NULL: none is. */
+static const struct mf_node *numbered(const struct mf_node *object,
+                                      uint64_t number)
 {
-    const struct mf_index *index = &parser->recipe->model->index;
+    char key[24];
+    int size = snprintf(key, sizeof(key), "%" PRIu64, number);
 
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
+    return mf_node_get(object, (struct mf_str){ key, (size_t)size });
+}
 
-        if (mf_str_holds((struct mf_str){ record->name, record->name_size },
-                         argument[0]->text.at))
-            return &mf_node_true;
+static const struct mf_node *by_number(struct mf_parser *parser,
+                                       const struct mf_node *const *argument)
+{
+    const struct mf_node *object = argument[0];
+    struct mf_node_list list;
+
+    if (object->kind != MF_NODE_OBJECT)
+        return mf_parser_wrong(parser, object, "an object");
+    if (!mf_list_begin(parser->recipe, &list))
+        return mf_parser_value(parser, NULL);
+    for (uint64_t i = 0; i < object->count; i++) {
+        const struct mf_node *node = numbered(object, i);
+
+        if (!node)
+            return mf_parser_wrong(parser, object,
+                                   "an object with keys from '0' on");
+        if (!mf_list_add(parser->recipe, &list, node))
+            return mf_parser_value(parser, NULL);
     }
-    return &mf_node_false;
+    return list.node;
+}
+
+/* The inverse of the error function: two quotients of polynomials (Giles), then
+ * Newton's method. */
+static double inverse_error(double y)
+{
+    static const double a[] = { 0.886226899, -1.645349621, 0.914624893,
+                                -0.140543331 };
+    static const double b[] = { -2.118377725, 1.442710462, -0.329097515,
+                                0.012229801 };
+    static const double c[] = { -1.970840454, -1.624906493, 3.429567803,
+                                1.641345311 };
+    static const double d[] = { 3.543889200, 1.637067800 };
+    double z, x;
+
+    if (fabs(y) >= 1)
+        return fabs(y) == 1 ? copysign(INFINITY, y) : NAN;
+    if (fabs(y) <= 0.7) {
+        z = y * y;
+        x = y * (((a[3] * z + a[2]) * z + a[1]) * z + a[0]) /
+            ((((b[3] * z + b[2]) * z + b[1]) * z + b[0]) * z + 1);
+    } else {
+        z = sqrt(-log((1 - fabs(y)) / 2));
+        x = copysign(((c[3] * z + c[2]) * z + c[1]) * z + c[0], y) /
+            ((d[1] * z + d[0]) * z + 1);
+    }
+    for (int i = 0; i < 3; i++) /* 2 / sqrt(pi) */
+        x -= (erf(x) - y) / (1.12837916709551257 * exp(-x * x));
+    return x;
+}
+
+/* In f32, as PyTorch has it; its erfinv is rounded to the nearest. */
+static double normal_quantile(double part)
+{
+    float half = (float)inverse_error(2 * (float)part - 1);
+
+    return half * 1.41421356237309505F;
+}
+
+static const struct mf_node *quantile(struct mf_parser *parser,
+                                      const struct mf_node *const *argument)
+{
+    return of_real(parser, argument[0], normal_quantile);
 }
 
 /* ---- the table ---- */
@@ -336,16 +397,28 @@ static const struct mf_node *tensor(struct mf_parser *parser,
 static const struct {
     const char *name;
     size_t arguments;
-    function *call;
+    mf_call *call;
 } functions[] = {
-    { "int", 1, to_int },       { "float", 1, to_real },
-    { "sqrt", 1, square_root }, { "log", 1, logarithm },
-    { "bool", 1, to_bool },     { "set", 1, is_set },
-    { "is_list", 1, is_list },  { "is_int", 1, is_int },
-    { "len", 1, length },       { "max", 1, maximum },
-    { "min", 1, minimum },      { "slice", 3, slice },
-    { "lower", 1, lower },      { "exists", 1, exists },
-    { "tensor", 1, tensor },    { "json", 1, json },
+    { "int", 1, to_int },
+    { "float", 1, to_real },
+    { "sqrt", 1, square_root },
+    { "log", 1, logarithm },
+    { "bool", 1, to_bool },
+    { "set", 1, is_set },
+    { "is_list", 1, is_list },
+    { "is_int", 1, is_int },
+    { "len", 1, length },
+    { "max", 1, maximum },
+    { "min", 1, minimum },
+    { "slice", 3, slice },
+    { "lower", 1, lower },
+    { "ends", 2, ends },
+    { "by_number", 1, by_number },
+    { "quantile", 1, quantile },
+    { "exists", 1, mf_call_exists },
+    { "json", 1, mf_call_json },
+    { "tensor", 1, mf_call_tensor },
+    { "blocks", 1, mf_call_blocks },
 };
 
 static const struct mf_node *call(struct mf_parser *parser, size_t row)
@@ -366,11 +439,8 @@ const struct mf_node *mf_parser_call(struct mf_parser *parser,
     static const struct {
         const char *name;
         const struct mf_node *(*call)(struct mf_parser *parser);
-    } forms[] = { { "first", first },
-                  { "get", get },
-                  { "has", has },
-                  { "each", each },
-                  { "map", map } };
+    } forms[] = { { "first", first }, { "get", get }, { "has", has },
+                  { "each", each },   { "map", map }, { "pick", pick } };
     const size_t count = sizeof(functions) / sizeof(*functions);
     const struct mf_node *value = NULL;
     size_t row = 0;

@@ -78,10 +78,10 @@ const struct mf_recipe_text *mf_recipe_find(const char *kind,
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,
                     const struct mf_node *value)
 {
-    assert(recipe->lets == recipe->given && recipe->lets < MF_RECIPE_LETS);
-    recipe->let[recipe->lets++] =
+    assert(recipe->given < MF_RECIPE_LETS);
+    recipe->let[recipe->given++] =
         (struct mf_recipe_let){ { name, strlen(name) }, value };
-    recipe->given = recipe->lets;
+    recipe->lets = recipe->given;
 }
 
 /* ---- rows ---- */
@@ -151,8 +151,9 @@ static enum mf_status row(struct walk *walk, struct mf_str line)
         return use(walk, line);
     if (mf_str_is(word, "refuse"))
         return refuse(walk->recipe, line);
-    if (mf_str_is(word, "class") || mf_str_is(word, "arch"))
-        return MF_OK;
+    if (mf_str_is(word, "class") ||
+        (mf_str_is(word, "arch") && walk->depth > 1))
+        return MF_OK; /* the names of a family that is used by another */
     return walk->visit(walk->recipe, word, line, walk->user);
 }
 

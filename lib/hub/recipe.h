@@ -53,7 +53,7 @@ struct mf_recipe {
 const struct mf_recipe_text *mf_recipe_find(const char *kind,
                                             struct mf_str word);
 
-/* Gives a name a value for all rows. */
+/* Gives a name a value for all rows, of the walks to come. */
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,
                     const struct mf_node *value);
 
