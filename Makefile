@@ -99,9 +99,12 @@ GRAPH_ROWS := $(wildcard lib/plan/graphs/*.txt)
 # And the families of Hugging Face's models.
 FAMILIES := lib/hub/families
 FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
+# And what their tensors are called.
+NAMING   := lib/hub/naming_rows
+NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
               $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
-            $(BUILD)/$(FAMILIES).o $(CODEC_OBJ)
+            $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
 RULES_TEXT := cli/commands/validate/rules_text
@@ -196,9 +199,13 @@ $(BUILD)/$(FAMILIES).c: $(FAMILY_ROWS) $(FAMILIES).awk
 	@mkdir -p $(@D)
 	@awk -f $(FAMILIES).awk $(FAMILY_ROWS) >$@
 
+$(BUILD)/$(NAMING).c: $(NAMING_ROWS) lib/hub/naming.awk
+	@mkdir -p $(@D)
+	@LC_ALL=C awk -f lib/hub/naming.awk $(NAMING_ROWS) >$@
+
 # An architecture is one text, longer than every compiler has to take.
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o: private OWN := -Wno-overlength-strings
-$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o: %.o: %.c
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o: private OWN := -Wno-overlength-strings
+$(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o: %.o: %.c
 	$(call say,CC,$@)
 	$(Q)$(COMPILE) -MMD -MP -c $< -o $@
 

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensor_rows.h - what a recipe says about tensors, ready to be used
+ *
+ * A tensor runs through the rows in their order: those whose pattern fits its
+ * name change it, and what comes out of one row goes on to the next one.  At
+ * the end lib/hub/names has its name in GGUF.  families/common.txt teaches the
+ * rows.
+ *
+ * Expressions are computed once, when the rows are read: a model may have
+ * 90,000 tensors.
+ */
+#ifndef MF_LIB_TENSOR_ROWS_H
+#define MF_LIB_TENSOR_ROWS_H
+
+#include "lib/hub/glob.h"
+#include "lib/hub/recipe.h"
+
+enum mf_tensor_row_kind {
+    MF_ROW_SKIP,
+    MF_ROW_RENAME,
+    MF_ROW_REPLACE,
+    MF_ROW_TENSOR,
+    MF_ROW_EARLY,
+    MF_ROW_EXTRA
+};
+
+/* What a step does; tensor_steps.def has their words. */
+enum mf_step_kind {
+#define STEP(NAME, word, least, most, names) MF_STEP_##NAME,
+#include "lib/hub/tensor_steps.def"
+#undef STEP
+    MF_STEP_COUNT
+};
+
+#define MF_STEP_NUMBERS_MAX 6
+#define MF_STEP_NAMES_MAX   6
+
+struct mf_tensor_step {
+    struct mf_tensor_step *next;
+    enum mf_step_kind kind;
+    size_t only;                         /* which tensor of the list; 0: each */
+    int64_t number[MF_STEP_NUMBERS_MAX]; /* 0 for what is not a whole number */
+    const struct mf_node *value[MF_STEP_NUMBERS_MAX]; /* as computed */
+    size_t numbers;
+    struct mf_str name[MF_STEP_NAMES_MAX]; /* templates */
+    size_t names;
+    int64_t plus; /* to the first number of a template */
+};
+
+struct mf_tensor_row {
+    struct mf_tensor_row *next;
+    enum mf_tensor_row_kind kind;
+    size_t number;         /* of the row, from 0 on */
+    struct mf_str pattern; /* or what is replaced, or the name of an extra */
+    int64_t least, most;   /* of the first number in the name */
+    struct mf_str except;  /* patterns of other names, with spaces between */
+    struct mf_str to;      /* of RENAME and REPLACE */
+    int64_t plus;
+    struct mf_tensor_step *step;
+};
+
+struct mf_tensor_rows {
+    struct mf_tensor_row *first, **last;
+    size_t count;
+};
+
+/* Reads the rows of the recipe that are about tensors; others are passed over.
+ * The recipe's arena owns them. */
+enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
+                                   struct mf_recipe *recipe);
+
+/* Whether the row is about the name, and what its pattern found. */
+bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,
+                        struct mf_glob_match *match);
+
+/* Makes a name of a template.  False where it is too long. */
+bool mf_tensor_row_name(struct mf_str to, int64_t plus,
+                        const struct mf_glob_match *match,
+                        struct mf_hub_name *out);
+
+#endif

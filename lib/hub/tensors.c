@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors.c - a recipe's rows over the tensors of a folder
+ */
+#include "lib/hub/tensors.h"
+
+#include <assert.h>
+
+#include "lib/base/sort.h"
+#include "lib/hub/outtype.h"
+#include "lib/hub/tensors_made.h"
+#include "lib/hub/tensors_work.h"
+#include "lib/io/path.h"
+
+/* ---- the order ---- */
+
+static struct mf_str name_of(const struct mf_model *model, uint32_t tensor)
+{
+    const struct mf_record *record = &model->index.tensor[tensor];
+
+    return (struct mf_str){ record->name, record->name_size };
+}
+
+/* By the names of the files, and by names of tensors in each; as bytes. */
+static bool is_before(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_model *model = table;
+    uint16_t file_a = model->index.tensor[a].shard;
+    uint16_t file_b = model->index.tensor[b].shard;
+    struct mf_str name_a = name_of(model, a), name_b = name_of(model, b);
+    size_t size = name_a.size < name_b.size ? name_a.size : name_b.size;
+    int order = 0;
+
+    if (file_a != file_b)
+        order = strcmp(mf_base_name(model->file[file_a].path),
+                       mf_base_name(model->file[file_b].path));
+    if (order == 0 && size > 0)
+        order = memcmp(name_a.at, name_b.at, size);
+    return order != 0 ? order < 0 : name_a.size < name_b.size;
+}
+
+static enum mf_status set_order(struct mf_tensor_work *work)
+{
+    const struct mf_model *model = work->hub->recipe->model;
+    size_t count = model->index.tensor_count;
+
+    work->order =
+        mf_arena_take(work->derive.arena, (count + 1) * sizeof(*work->order));
+    if (!work->order)
+        return mf_work_failed(work);
+    for (size_t i = 0; i < count; i++)
+        work->order[i] = (uint32_t)i;
+    mf_sort(work->order, count, is_before, model);
+    return MF_OK;
+}
+
+/* ---- names ---- */
+
+static enum mf_status too_long(struct mf_tensor_work *work, struct mf_str name)
+{
+    return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "the name of tensor '%s' has more than %d bytes",
+                   mf_quote(name).text, MF_HUB_NAME_MAX);
+}
+
+/* The first part between dots that is a number. */
+static int64_t block_of(struct mf_str name)
+{
+    size_t start = 0;
+
+    while (start < name.size) {
+        size_t end = start;
+        int64_t number = 0;
+        bool digits = true;
+
+        for (; end < name.size && name.at[end] != '.'; end++) {
+            digits = digits && name.at[end] >= '0' && name.at[end] <= '9';
+            if (digits && number < MF_NAMING_BLOCKS)
+                number = number * 10 + (name.at[end] - '0');
+        }
+        if (digits && end > start)
+            return number;
+        start = end + 1;
+    }
+    return -1;
+}
+
+static bool rename_tensor(struct mf_tensor_work *work,
+                          const struct mf_tensor_row *row)
+{
+    struct mf_glob_match match;
+    struct mf_hub_name name;
+
+    if (row->kind == MF_ROW_REPLACE)
+        return mf_hub_name_replace(&work->name, row->pattern, row->to);
+    if (!mf_tensor_row_fits(row, mf_hub_name_text(&work->name), &match))
+        return true;
+    if (!mf_tensor_row_name(row->to, row->plus, &match, &name))
+        return false;
+    work->name = name;
+    return true;
+}
+
+enum mf_status mf_tensor_filter(struct mf_tensor_work *work,
+                                const struct mf_record *record, bool *skipped)
+{
+    struct mf_str name = { record->name, record->name_size };
+    struct mf_glob_match match;
+
+    *skipped = false;
+    work->name.size = 0;
+    if (!mf_hub_name_add(&work->name, name))
+        return too_long(work, name);
+    for (const struct mf_tensor_row *row = work->rows.first; row && !*skipped;
+         row = row->next) {
+        if (row->kind == MF_ROW_SKIP)
+            *skipped =
+                mf_tensor_row_fits(row, mf_hub_name_text(&work->name), &match);
+        else if ((row->kind == MF_ROW_RENAME || row->kind == MF_ROW_REPLACE) &&
+                 !rename_tensor(work, row))
+            return too_long(work, name);
+    }
+    work->bid = block_of(mf_hub_name_text(&work->name));
+    return MF_OK;
+}
+
+enum mf_status mf_tensor_each(struct mf_tensor_work *work,
+                              mf_tensor_visit *visit)
+{
+    const struct mf_index *index = &work->hub->recipe->model->index;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < index->tensor_count && status == MF_OK; i++) {
+        bool skipped;
+
+        status =
+            mf_tensor_filter(work, &index->tensor[work->order[i]], &skipped);
+        if (status == MF_OK && !skipped)
+            status = visit(work, work->order[i]);
+    }
+    return status;
+}
+
+/* ---- the type of matrices ---- */
+
+static enum mf_status note_type(struct mf_tensor_work *work, size_t record)
+{
+    const struct mf_record *tensor =
+        &work->hub->recipe->model->index.tensor[record];
+
+    if (!work->type_known)
+        work->type_known = mf_outtype_guess((enum mf_type)tensor->type,
+                                            tensor->rank, &work->hub->type);
+    return MF_OK;
+}
+
+static enum mf_status choose_type(struct mf_tensor_work *work)
+{
+    if (work->hub->typed)
+        return MF_OK;
+    work->hub->type = MF_TYPE_F16;
+    return mf_tensor_each(work, note_type);
+}
+
+/* ---- all tensors ---- */
+
+static enum mf_status convert(struct mf_tensor_work *work, size_t record)
+{
+    const struct mf_derived *node;
+
+    work->derive.name = mf_hub_name_text(&work->name);
+    node = mf_derive_tensor(&work->derive, work->hub->recipe->model, record);
+    return node ? mf_tensor_flow(work, work->rows.first, &work->name, node)
+                : mf_work_failed(work);
+}
+
+static bool has_rows(const struct mf_tensor_work *work,
+                     enum mf_tensor_row_kind kind)
+{
+    for (const struct mf_tensor_row *row = work->rows.first; row;
+         row = row->next)
+        if (row->kind == kind)
+            return true;
+    return false;
+}
+
+static enum mf_status add_early(struct mf_tensor_work *work)
+{
+    enum mf_status status = MF_OK;
+
+    work->pass = MF_ROW_EARLY;
+    if (has_rows(work, MF_ROW_EARLY))
+        status = mf_tensor_each(work, convert);
+    return status == MF_OK ? mf_group_check(work) : status;
+}
+
+static enum mf_status add_extras(struct mf_tensor_work *work)
+{
+    enum mf_status status = MF_OK;
+
+    work->bid = -1;
+    for (const struct mf_tensor_row *row = work->rows.first;
+         row && status == MF_OK; row = row->next) {
+        const struct mf_derived *node;
+
+        if (row->kind != MF_ROW_EXTRA)
+            continue;
+        work->derive.name = row->pattern;
+        node = mf_tensor_make(work, row->step);
+        status = node ? mf_tensor_emit(work, row->pattern, node)
+                      : mf_work_failed(work);
+    }
+    return status;
+}
+
+static enum mf_status run(struct mf_tensor_work *work)
+{
+    enum mf_status status = set_order(work);
+
+    if (status == MF_OK)
+        status = choose_type(work);
+    if (status == MF_OK)
+        status = mf_tensor_find_qkv(work);
+    if (status == MF_OK)
+        status = add_early(work);
+    if (status == MF_OK)
+        status = add_extras(work);
+    work->pass = MF_ROW_TENSOR;
+    if (status == MF_OK)
+        status = mf_tensor_each(work, convert);
+    return status == MF_OK ? mf_group_check(work) : status;
+}
+
+/* The number of blocks, those included that predict further tokens. */
+static enum mf_status read_blocks(struct mf_tensor_work *work)
+{
+    const struct mf_node *node = mf_recipe_field(
+        work->hub->recipe, (struct mf_str){ "block_count", 11 });
+    int64_t blocks;
+
+    if (!node || !mf_node_is_int(node) || !mf_node_int(node, &blocks) ||
+        blocks < 0)
+        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "'config.json': the number of layers is missing");
+    work->blocks = (uint64_t)blocks;
+    return MF_OK;
+}
+
+enum mf_status mf_hub_tensors(struct mf_hub_tensors *hub)
+{
+    struct mf_arena *arena = &hub->draft->arena;
+    struct mf_env *env = hub->draft->env;
+    struct mf_tensor_work *work = mf_arena_take(arena, sizeof(*work));
+
+    if (!work)
+        return env->error.status;
+    *work = (struct mf_tensor_work){ .hub = hub, .env = env };
+    work->arch = mf_naming_arch_find(hub->arch);
+    assert(work->arch); /* a recipe names it */
+    if (mf_derivation_init(&work->derive, env, arena) != MF_OK ||
+        read_blocks(work) != MF_OK ||
+        mf_tensor_rows_read(&work->rows, hub->recipe) != MF_OK)
+        return env->error.status;
+    return run(work);
+}

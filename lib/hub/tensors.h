@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors.h - a Hugging Face model's tensors as those of a GGUF file
+ *
+ * The recipe's rows say what becomes of each (tensor_rows.h), lib/hub/names
+ * what it is called, lib/derive makes what is not plain bytes of the folder.
+ * The order is that of llama.cpp's converter: first what is made, then the
+ * folder's tensors, file by file and in each by name; what several become is
+ * where the last of them is.
+ */
+#ifndef MF_LIB_HUB_TENSORS_H
+#define MF_LIB_HUB_TENSORS_H
+
+#include "lib/draft/draft.h"
+#include "lib/hub/recipe.h"
+
+struct mf_hub_tensors {
+    struct mf_recipe *recipe; /* after a walk: its `let`s have their values */
+    struct mf_draft *draft;   /* a GGUF file; its arena owns what is made */
+    struct mf_str arch;       /* in GGUF */
+    enum mf_type type;        /* of matrices, with `typed` */
+    bool typed;               /* else bf16 or f16, as the folder's tensors are;
+                                 `type` is what was found */
+    bool fuse_qkv;            /* one tensor for the three of attention */
+    bool fuse_gate_up;        /* one for two of a layer's experts */
+
+    /* Numbers of elements, as the converter counts them for the size label. */
+    uint64_t total, shared, expert;
+    uint64_t expert_count; /* on average; `expert` is about one of them */
+};
+
+/* Adds all tensors to the draft. */
+enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
+
+#endif

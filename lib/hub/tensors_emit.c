@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors_emit.c - a tensor's name and type in GGUF
+ *
+ * The type follows the rules of outtype.h; what is quantized already keeps it.
+ */
+#include "lib/hub/outtype.h"
+#include "lib/hub/tensors_work.h"
+
+/* ---- joined tensors ---- */
+
+/* Three parts of attention and two of experts, and what they become. */
+struct joined {
+    const char *whole;
+    const char *part[3];
+    uint32_t axis;
+};
+
+static const struct joined joined_qkv = {
+    "blk.#.attn_qkv", { "blk.#.attn_q", "blk.#.attn_k", "blk.#.attn_v" }, 0
+};
+static const struct joined joined_gate_up = { "blk.#.ffn_gate_up_exps",
+                                              { "blk.#.ffn_gate_exps",
+                                                "blk.#.ffn_up_exps", NULL },
+                                              1 };
+
+static size_t part_count(const struct joined *joined)
+{
+    return joined->part[2] ? 3 : 2;
+}
+
+static size_t tensor_of(const struct mf_tensor_work *work, const char *name)
+{
+    return mf_naming_tensor(work->arch, (struct mf_str){ name, strlen(name) });
+}
+
+/* Which of its parts the tensor is; SIZE_MAX: none. */
+static size_t part_of(const struct mf_tensor_work *work,
+                      const struct joined *joined, size_t tensor)
+{
+    for (size_t i = 0; i < part_count(joined); i++)
+        if (tensor_of(work, joined->part[i]) == tensor)
+            return i;
+    return SIZE_MAX;
+}
+
+static bool is_bias(const struct mf_named *named)
+{
+    return mf_str_is(named->suffix, ".bias");
+}
+
+static bool is_weight(const struct mf_named *named)
+{
+    return mf_str_is(named->suffix, ".weight");
+}
+
+static enum mf_status note_qkv(struct mf_tensor_work *work, size_t record)
+{
+    struct mf_named named;
+    size_t part;
+
+    (void)record;
+    if (!mf_naming_find(work->arch, work->blocks, mf_hub_name_text(&work->name),
+                        &named) ||
+        named.block < 0 || (!is_weight(&named) && !is_bias(&named)))
+        return MF_OK;
+    part = part_of(work, &joined_qkv, named.tensor);
+    if (part != SIZE_MAX)
+        work->qkv[named.block] |= (uint8_t)(1 << part << (is_bias(&named) * 3));
+    return MF_OK;
+}
+
+enum mf_status mf_tensor_find_qkv(struct mf_tensor_work *work)
+{
+    if (!work->hub->fuse_qkv || tensor_of(work, joined_qkv.whole) == SIZE_MAX)
+        return MF_OK;
+    work->qkv = mf_arena_take(work->derive.arena, MF_NAMING_BLOCKS);
+    if (!work->qkv)
+        return mf_work_failed(work);
+    memset(work->qkv, 0, MF_NAMING_BLOCKS);
+    return mf_tensor_each(work, note_qkv);
+}
+
+/* All three weights of the block are there, and all biases or none. */
+static bool joins_qkv(const struct mf_tensor_work *work,
+                      const struct mf_named *named)
+{
+    unsigned has;
+
+    if (!work->qkv || named->block < 0)
+        return false;
+    has = work->qkv[named->block];
+    return is_bias(named) ? has == 077 : has == 077 || has == 07;
+}
+
+/* ---- types ---- */
+
+/* The flags of a tensor count where the number of its block is the first one
+ * in its name in the folder. */
+static enum mf_type type_of(const struct mf_tensor_work *work,
+                            const struct mf_named *named, struct mf_str name,
+                            const struct mf_derived *node)
+{
+    bool counts = named->block == work->bid && is_weight(named);
+    unsigned flags = counts ? mf_naming_flags(named) : 0;
+    const struct mf_outtype_tensor tensor = {
+        .name = name,
+        .rank = node->rank,
+        .dim = node->dim,
+        .always_f32 = (flags & MF_NAMED_F32) != 0,
+        .never_ternary = (flags & MF_NAMED_WIDE) != 0,
+        .forced = MF_TYPE_UNKNOWN,
+    };
+
+    return mf_type_is_quantized((enum mf_type)node->type)
+               ? (enum mf_type)node->type
+               : mf_outtype_of(work->hub->type, &tensor);
+}
+
+/* ---- adding ---- */
+
+static void count(struct mf_tensor_work *work, struct mf_str name,
+                  const struct mf_derived *node)
+{
+    struct mf_hub_tensors *hub = work->hub;
+    uint32_t axis = mf_str_holds(name, ".bias") ? 2 : 3;
+    uint64_t experts;
+
+    hub->total += node->count; /* together they fit: a file holds them */
+    if (!mf_str_holds(name, "_exps.") || node->rank < 3) {
+        hub->shared += node->count;
+        return;
+    }
+    experts = node->dim[node->rank - axis];
+    hub->expert += experts > 0 ? node->count / experts : 0;
+    work->expert_sum += experts;
+    work->expert_tensors++;
+    hub->expert_count = work->expert_sum / work->expert_tensors;
+}
+
+/* Dimensions in GGUF's order; a scalar is a vector of one. */
+static enum mf_status set_shape(struct mf_tensor_work *work,
+                                struct mf_draft_tensor *tensor,
+                                const struct mf_derived *node)
+{
+    uint32_t rank = node->rank > 0 ? node->rank : 1;
+    uint64_t *dim =
+        mf_arena_take(&work->hub->draft->arena, rank * sizeof(*dim));
+
+    if (!dim)
+        return mf_work_failed(work);
+    dim[0] = 1;
+    for (uint32_t i = 0; i < node->rank; i++)
+        dim[i] = node->dim[node->rank - 1 - i];
+    tensor->dim = dim;
+    tensor->rank = rank;
+    return MF_OK;
+}
+
+static enum mf_status set_bytes(struct mf_tensor_work *work,
+                                struct mf_draft_tensor *tensor,
+                                const struct mf_derived *node)
+{
+    struct mf_source *source;
+
+    if (mf_derived_is_plain(node, &tensor->record))
+        return MF_OK;
+    source = mf_arena_take(&work->hub->draft->arena, sizeof(*source));
+    if (!source)
+        return mf_work_failed(work);
+    mf_derived_open(node, tensor->name.at, source);
+    tensor->made = source;
+    return MF_OK;
+}
+
+/* What is neither a float that GGUF's readers compute with nor quantized
+ * becomes f32, as in the reference. */
+static const struct mf_derived *as_floats(struct mf_tensor_work *work,
+                                          const struct mf_derived *node)
+{
+    bool fine = node->type == MF_TYPE_F32 || node->type == MF_TYPE_F16 ||
+                node->type == MF_TYPE_BF16 ||
+                mf_type_is_quantized((enum mf_type)node->type);
+
+    return fine ? node : mf_derive_cast(&work->derive, node, MF_TYPE_F32);
+}
+
+static enum mf_status add(struct mf_tensor_work *work,
+                          const struct mf_named *named,
+                          const struct mf_derived *node)
+{
+    struct mf_draft *draft = work->hub->draft;
+    char text[MF_HUB_NAME_MAX + 1];
+    struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
+    struct mf_draft_tensor *tensor;
+
+    work->derive.name = name;
+    node = as_floats(work, node);
+    tensor = node ? mf_draft_add_tensor(draft) : NULL;
+    if (!tensor)
+        return mf_work_failed(work);
+    tensor->name = mf_draft_text(draft, name);
+    if (!tensor->name.at || set_shape(work, tensor, node) != MF_OK)
+        return mf_work_failed(work);
+    tensor->from = node->type;
+    tensor->type = type_of(work, named, name, node);
+    tensor->type_id = draft->format->type_id((enum mf_type)tensor->type);
+    if (!mf_type_size((enum mf_type)tensor->type, node->count, &tensor->size))
+        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "tensor '%s' is too large", mf_quote(name).text);
+    count(work, name, node);
+    return set_bytes(work, tensor, node);
+}
+
+/* Joins what is complete.  row: a number that no row has. */
+static enum mf_status join(struct mf_tensor_work *work,
+                           const struct joined *joined,
+                           const struct mf_named *named, size_t row,
+                           size_t part, const struct mf_derived *node)
+{
+    struct mf_named whole = *named;
+    struct mf_tensor_group *group;
+
+    if (mf_group_put(work, row, named->block, part_count(joined), part, node,
+                     &group) != MF_OK)
+        return mf_work_failed(work);
+    if (!group)
+        return MF_OK;
+    whole.tensor = tensor_of(work, joined->whole);
+    if (whole.tensor == SIZE_MAX)
+        return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                          "tensors of this architecture cannot be joined: it "
+                          "has no '%s'",
+                          joined->whole);
+    node =
+        mf_derive_join(&work->derive, joined->axis, group->node, group->total);
+    mf_group_give_back(work, group);
+    return node ? add(work, &whole, node) : mf_work_failed(work);
+}
+
+enum mf_status mf_tensor_emit(struct mf_tensor_work *work, struct mf_str name,
+                              const struct mf_derived *node)
+{
+    struct mf_named named;
+    size_t part;
+
+    if (!mf_naming_find(work->arch, work->blocks, name, &named))
+        return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                          "tensor '%s' has no name in GGUF for a model of "
+                          "architecture '%.*s' with %" PRIu64 " blocks",
+                          mf_quote(name).text, (int)work->hub->arch.size,
+                          work->hub->arch.at, work->blocks);
+    part = part_of(work, &joined_gate_up, named.tensor);
+    if (work->hub->fuse_gate_up && part != SIZE_MAX && is_weight(&named) &&
+        named.block == work->bid)
+        return join(work, &joined_gate_up, &named, work->rows.count, part,
+                    node);
+    part = part_of(work, &joined_qkv, named.tensor);
+    if (part != SIZE_MAX && joins_qkv(work, &named))
+        return join(work, &joined_qkv, &named,
+                    work->rows.count + 1 + is_bias(&named), part, node);
+    return add(work, &named, node);
+}

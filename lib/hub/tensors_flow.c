@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors_flow.c - one tensor on its way through the rows
+ *
+ * What comes out of a row goes on to the rows after it, so calls are nested as
+ * deep as there are rows that fit, whatever a folder has in it.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "lib/hub/tensors_made.h"
+#include "lib/hub/tensors_work.h"
+
+/* A tensor at a row that fits. */
+struct stop {
+    const struct mf_tensor_row *row;
+    const struct mf_hub_name *name;
+    const struct mf_glob_match *match;
+    struct mf_tensor_list list;
+    bool gone; /* dropped, or on its way under another name */
+};
+
+static enum mf_status go_on(struct mf_tensor_work *work,
+                            const struct stop *stop, struct mf_str to,
+                            int64_t plus, const struct mf_glob_match *match,
+                            const struct mf_derived *node)
+{
+    struct mf_hub_name name;
+
+    if (!mf_tensor_row_name(to, plus, match, &name))
+        return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the new name of tensor '%s' is too long",
+                       mf_quote(mf_hub_name_text(stop->name)).text);
+    return mf_tensor_flow(work, stop->row->next, &name, node);
+}
+
+/* ---- steps that name tensors ---- */
+
+static enum mf_status name_all(struct mf_tensor_work *work, struct stop *stop,
+                               const struct mf_tensor_step *step)
+{
+    enum mf_status status = MF_OK;
+
+    assert(step->names == stop->list.count);
+    for (size_t i = 0; i < step->names && status == MF_OK; i++)
+        status = go_on(work, stop, step->name[i], step->plus, stop->match,
+                       stop->list.node[i]);
+    stop->gone = true;
+    return status;
+}
+
+/* The first tensor that comes to this row; others are dropped. */
+static enum mf_status once(struct mf_tensor_work *work, struct stop *stop,
+                           const struct mf_tensor_step *step)
+{
+    uint64_t bit = (uint64_t)1 << stop->row->number % 64;
+
+    stop->gone = true;
+    if (work->once & bit)
+        return MF_OK;
+    work->once |= bit;
+    return go_on(work, stop, step->name[0], 0, stop->match, stop->list.node[0]);
+}
+
+/* One tensor for all blocks from one number up to another. */
+static enum mf_status each(struct mf_tensor_work *work, struct stop *stop,
+                           const struct mf_tensor_step *step)
+{
+    enum mf_status status = MF_OK;
+
+    stop->gone = true;
+    for (int64_t i = step->number[0]; i < step->number[1] && status == MF_OK;
+         i++) {
+        struct mf_glob_match match = *stop->match;
+        char digits[24];
+
+        if (i >= MF_NAMING_BLOCKS || i < 0)
+            return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                           "config.json: block %" PRId64 " of a model", i);
+        snprintf(digits, sizeof(digits), "%" PRId64, i);
+        match.digits[0] = (struct mf_str){ digits, strlen(digits) };
+        match.digits_count = 1;
+        status =
+            go_on(work, stop, step->name[0], 0, &match, stop->list.node[0]);
+    }
+    return status;
+}
+
+/* ---- steps that wait for other tensors ---- */
+
+/* Which block, and which of the tensors that become one. */
+static int64_t number_of(struct mf_str digits, int64_t most)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < digits.size && number < most; i++)
+        number = number * 10 + (digits.at[i] - '0');
+    return number < most ? number : most;
+}
+
+/* Gives each kind of tensors of a complete group on, joined or stacked. */
+static enum mf_status give_group(struct mf_tensor_work *work,
+                                 const struct stop *stop,
+                                 const struct mf_tensor_step *step,
+                                 struct mf_tensor_group *group)
+{
+    bool stack = step->kind == MF_STEP_STACK;
+    size_t kinds = mf_glob_choices(stop->row->pattern, 0);
+    size_t per_kind, ready = 0;
+    const struct mf_derived *whole[MF_TENSOR_LIST];
+    enum mf_status status = MF_OK;
+
+    kinds = stack && kinds > 0 ? kinds : 1;
+    per_kind = group->total / kinds;
+    assert(kinds <= MF_TENSOR_LIST);
+    for (; ready < kinds; ready++) {
+        const struct mf_derived *const *nodes = group->node + ready * per_kind;
+
+        whole[ready] =
+            stack ? mf_derive_stack(&work->derive, nodes, per_kind)
+                  : mf_derive_join(&work->derive, (uint32_t)step->number[0],
+                                   nodes, per_kind);
+        if (!whole[ready])
+            return mf_work_failed(work);
+    }
+    mf_group_give_back(work, group);
+    for (size_t i = 0; i < kinds && status == MF_OK; i++) {
+        struct mf_glob_match match = *stop->match;
+
+        if (stack && match.choice_count > 0)
+            match.choice[0] = mf_glob_choice(stop->row->pattern, 0, i);
+        status = go_on(work, stop, step->name[0], 0, &match, whole[i]);
+    }
+    return status;
+}
+
+static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
+                           const struct mf_tensor_step *step)
+{
+    const struct mf_glob_match *match = stop->match;
+    bool stack = step->kind == MF_STEP_STACK;
+    size_t choices = mf_glob_choices(stop->row->pattern, 0);
+    size_t kinds = choices > 0 ? choices : 1;
+    size_t chosen = match->choice_count > 0 ? match->chosen[0] : 0;
+    size_t last = match->digits_count - 1;
+    int64_t count = stack ? step->number[0] : 1, place = 0, block = -1;
+    size_t tensors = work->hub->recipe->model->index.tensor_count;
+    struct mf_tensor_group *group;
+
+    assert(match->text_count == 0 && match->digits_count <= 2 &&
+           stop->list.count == 1);
+    stop->gone = true;
+    if (count <= 0 || (uint64_t)count > tensors)
+        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "config.json: %" PRId64
+                       " tensors like '%s' become one, the folder has %zu "
+                       "tensors",
+                       count, mf_quote(mf_hub_name_text(stop->name)).text,
+                       tensors);
+    if (stack)
+        place = number_of(match->digits[last], count);
+    if (match->digits_count > (stack ? 1 : 0))
+        block = number_of(match->digits[0], MF_NAMING_BLOCKS);
+    if (place >= count)
+        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "tensor '%s' is one of more than %" PRId64
+                       ", which config.json says there are",
+                       mf_quote(mf_hub_name_text(stop->name)).text, count);
+    if (mf_group_put(work, stop->row->number, block, (size_t)count * kinds,
+                     chosen * (size_t)count + (size_t)place, stop->list.node[0],
+                     &group) != MF_OK)
+        return mf_work_failed(work);
+    return group ? give_group(work, stop, step, group) : MF_OK;
+}
+
+/* ---- rows ---- */
+
+static enum mf_status refuse(struct mf_tensor_work *work,
+                             const struct stop *stop)
+{
+    return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                      "tensor '%s' has no counterpart in GGUF",
+                      mf_quote(mf_hub_name_text(stop->name)).text);
+}
+
+static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
+                              const struct mf_tensor_step *step)
+{
+    switch (step->kind) {
+    case MF_STEP_DROP:
+        stop->gone = true;
+        return MF_OK;
+    case MF_STEP_ZERO:
+        return mf_tensor_check_zero(work, stop->name, stop->list.node[0]);
+    case MF_STEP_REFUSE:
+        return refuse(work, stop);
+    case MF_STEP_AS:
+        return name_all(work, stop, step);
+    case MF_STEP_ONCE:
+        return once(work, stop, step);
+    case MF_STEP_EACH:
+        return each(work, stop, step);
+    case MF_STEP_STACK:
+    case MF_STEP_MERGE:
+        return wait(work, stop, step);
+    default:
+        assert(mf_tensor_step_is_local(step));
+        return mf_tensor_step_run(&work->derive, step, &stop->list);
+    }
+}
+
+static enum mf_status do_row(struct mf_tensor_work *work, struct stop *stop)
+{
+    const struct mf_tensor_step *step = stop->row->step;
+    enum mf_status status = MF_OK;
+
+    work->derive.name = mf_hub_name_text(stop->name);
+    for (; step && status == MF_OK && !stop->gone; step = step->next)
+        status = do_step(work, stop, step);
+    if (status != MF_OK || stop->gone)
+        return status;
+    assert(stop->list.count == 1);
+    return mf_tensor_flow(work, stop->row->next, stop->name,
+                          stop->list.node[0]);
+}
+
+enum mf_status mf_tensor_flow(struct mf_tensor_work *work,
+                              const struct mf_tensor_row *row,
+                              const struct mf_hub_name *name,
+                              const struct mf_derived *node)
+{
+    struct mf_glob_match match;
+
+    for (; row; row = row->next)
+        if (row->kind == work->pass &&
+            mf_tensor_row_fits(row, mf_hub_name_text(name), &match)) {
+            struct stop stop = { .row = row, .name = name, .match = &match };
+
+            stop.list.node[0] = node;
+            stop.list.count = 1;
+            return do_row(work, &stop);
+        }
+    return mf_tensor_emit(work, mf_hub_name_text(name), node);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tensors_made.h - tensors that a folder does not have
+ */
+#ifndef MF_LIB_HUB_TENSORS_MADE_H
+#define MF_LIB_HUB_TENSORS_MADE_H
+
+#include "lib/hub/tensors_work.h"
+
+/* What the steps of an `extra` row make; NULL after mf_fail. */
+const struct mf_derived *mf_tensor_make(struct mf_tensor_work *work,
+                                        const struct mf_tensor_step *step);
+
+/* Refuses a tensor whose numbers are not all 0; reads it. */
+enum mf_status mf_tensor_check_zero(struct mf_tensor_work *work,
+                                    const struct mf_hub_name *name,
+                                    const struct mf_derived *node);
+
+#endif
