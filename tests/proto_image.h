@@ -6,7 +6,19 @@
 #ifndef TESTS_PROTO_IMAGE_H
 #define TESTS_PROTO_IMAGE_H
 
-#include "tests/image.h"
+#include "tests/support.h"
+
+static struct message {
+    size_t size;
+    uint8_t at[4 * 1024 * 1024];
+} message;
+
+static inline void put(const void *bytes, size_t size)
+{
+    assert_true(size <= sizeof(message.at) - message.size);
+    memcpy(message.at + message.size, bytes, size);
+    message.size += size;
+}
 
 static inline void put_varint(uint64_t value)
 {
@@ -40,16 +52,16 @@ static inline size_t begin_message(unsigned number)
 {
     put_varint(number << 3 | 2);
     put("\0\0\0", 3); /* three bytes of a length */
-    return image.size;
+    return message.size;
 }
 
 static inline void end_message(size_t at)
 {
-    size_t size = image.size - at;
+    size_t size = message.size - at;
 
-    image.at[at - 3] = (uint8_t)(size | 0x80);
-    image.at[at - 2] = (uint8_t)(size >> 7 | 0x80);
-    image.at[at - 1] = (uint8_t)(size >> 14 & 0x7f);
+    message.at[at - 3] = (uint8_t)(size | 0x80);
+    message.at[at - 2] = (uint8_t)(size >> 7 | 0x80);
+    message.at[at - 1] = (uint8_t)(size >> 14 & 0x7f);
 }
 
 static inline void put_piece_of(const char *text, size_t size, float score,
@@ -93,7 +105,7 @@ static inline void put_normalizer(const void *charsmap, size_t size,
 /* <unk>, <s>, </s>, a, b, ab. */
 static inline void put_first_pieces(void)
 {
-    image.size = 0;
+    message.size = 0;
     put_piece("<unk>", 0, 2);
     put_piece("<s>", 0, 3);
     put_piece("</s>", 0, 3);

@@ -18,10 +18,10 @@ static struct mf_reader reader;
 
 static enum mf_status read_image(struct mf_spm *spm, size_t window)
 {
-    const struct mf_span all = { 0, image.size };
+    const struct mf_span all = { 0, message.size };
 
     mf_clear_error(env);
-    mf_source_open_memory("tokenizer.model", image.at, image.size, &source);
+    mf_source_open_memory("tokenizer.model", message.at, message.size, &source);
     assert_int_equal(mf_reader_init_span(&reader, env, &source, all, window),
                      MF_OK);
     return mf_spm_read(&reader, spm);
@@ -43,7 +43,7 @@ static struct mf_piece last_piece(struct mf_str *text)
     while (mf_spm_next(&file, &piece))
         last = piece;
     assert_int_equal(mf_env_error(env)->status, MF_OK);
-    *text = (struct mf_str){ (const char *)image.at + last.text.offset,
+    *text = (struct mf_str){ (const char *)message.at + last.text.offset,
                              (size_t)last.text.size };
     return last;
 }
@@ -79,7 +79,7 @@ static void facts_and_pieces(void **state)
         assert_false(spm.add_prefix);
         assert_false(spm.remove_spaces);
         assert_int_equal(spm.charsmap.size, sizeof(charsmap));
-        assert_memory_equal(image.at + spm.charsmap.offset, charsmap,
+        assert_memory_equal(message.at + spm.charsmap.offset, charsmap,
                             sizeof(charsmap));
         assert_last("<0xFF>", 0, MF_PIECE_BYTE);
         close_image();
@@ -200,7 +200,7 @@ static void assert_refused(const char *what)
     error = mf_env_error(env);
     if (!strstr(error->message, what))
         fail_msg("'%s' is not in '%s'", what, error->message);
-    assert_true(error->offset == MF_NO_OFFSET || error->offset <= image.size);
+    assert_true(error->offset == MF_NO_OFFSET || error->offset <= message.size);
     close_image();
 }
 
@@ -228,10 +228,10 @@ static void bad_pieces(void **state)
     put_first_pieces();
     put_piece("<u>", 0, 2);
     assert_refused("2 pieces of type 'unknown'");
-    image.size = 0;
+    message.size = 0;
     put_piece("a", 0, 0);
     assert_refused("0 pieces of type 'unknown'");
-    image.size = 0;
+    message.size = 0;
     assert_refused("0 pieces of type 'unknown'");
 }
 
@@ -308,20 +308,20 @@ static void every_prefix_and_flip(void **state)
     put_first_pieces();
     put_trainer(1, false);
     put_normalizer("\1\0\0\0abc", 7, true, true);
-    size = image.size;
-    for (image.size = 0; image.size < size; image.size++) {
+    size = message.size;
+    for (message.size = 0; message.size < size; message.size++) {
         refused += read_image(&spm, MF_WINDOW) != MF_OK;
         close_image();
     }
     assert_true(refused > size / 2);
     for (size_t i = 0; i < size; i++)
         for (int bit = 0; bit < 8; bit++) {
-            byte = image.at[i];
-            image.at[i] ^= (uint8_t)(1 << bit);
+            byte = message.at[i];
+            message.at[i] ^= (uint8_t)(1 << bit);
             if (read_image(&spm, MF_WINDOW_LEAST) == MF_OK)
                 assert_true(spm.count <= size);
             close_image();
-            image.at[i] = byte;
+            message.at[i] = byte;
         }
 }
 

@@ -18,6 +18,9 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "special_tokens_map.json",
                                          "added_tokens.json",
                                          "merges.txt",
+                                         "tokenizer.model",
+                                         "spiece.model",
+                                         "sentencepiece.bpe.model",
                                          NULL };
 
 static bool is_listed(const char *name)
