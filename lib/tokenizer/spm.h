@@ -6,6 +6,8 @@
  *     spm_added        tokens that other files put in the place of pieces
  *     spm_stream       tokens, scores and types, streamed from these files
  *     spm, unigram     the procedures: which files, which keys, in which order
+ *     llama_hf         tokenizer.json of a SentencePiece model with byte
+ *                      fallback, where tokenizer.model is missing
  *
  * The procedures are those of llama.cpp's converter, some of which differ from
  * each other by an oddity: that is a field of struct mf_spm_list or
@@ -30,6 +32,16 @@ mf_vocab_procedure mf_spm_put_internlm2; /* ends a turn with <|im_end|> */
 mf_vocab_procedure mf_spm_put_internlm3; /* likewise */
 mf_vocab_procedure mf_unigram_put_t5;    /* spiece.model, with a charsmap */
 mf_vocab_procedure mf_unigram_put_xlm;   /* ids as transformers shifts them */
+
+/* tokenizer.json with byte fallback, where tokenizer.model is missing. */
+mf_vocab_procedure mf_llama_hf_put;
+mf_vocab_procedure mf_llama_hf_put_gemma4; /* with merges */
+mf_vocab_procedure mf_llama_hf_put_xverse; /* any vocabulary, no scores */
+
+/* Rows of the embedding that have a token, which is what Gemma 3's embedding is
+ * cut to. */
+enum mf_status mf_vocab_rows(const struct mf_vocab_request *request,
+                             uint64_t *out);
 
 /* ---- between spm*.c and unigram.c ---- */
 
