@@ -302,9 +302,10 @@ static void what_becomes_infinite_is_refused(void **state)
         assert_string_equal(
             mf_env_error(env)->message,
             turn == 0
-                ? "tensor 'blk.0.x.weight' as f32: element 0 is infinite or NaN"
+                ? "tensor 'blk.0.x.weight' as f32: element 0 is infinite or "
+                  "NaN (row 0, column 0)"
                 : "tensor 'blk.0.x.weight' as f16: element 0 would be infinite "
-                  "or NaN");
+                  "or NaN (row 0, column 0), made from f32");
         mf_clear_error(env);
     }
     mf_model_close(model);

@@ -21,6 +21,7 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "tokenizer.model",
                                          "spiece.model",
                                          "sentencepiece.bpe.model",
+                                         "hf_quant_config.json",
                                          NULL };
 
 static bool is_listed(const char *name)

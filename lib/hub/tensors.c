@@ -124,6 +124,26 @@ enum mf_status mf_tensor_filter(struct mf_tensor_work *work,
     return MF_OK;
 }
 
+/* What becomes of it, and the name of that. */
+static enum mf_status find_use(struct mf_tensor_work *work, size_t record)
+{
+    struct mf_compressed_name name;
+
+    work->is_q8 = false;
+    if (mf_compressed_use(&work->compressed, record, &work->use) != MF_OK)
+        return mf_work_failed(work);
+    if (work->use != MF_COMPRESSED_LATER && work->use != MF_COMPRESSED_FIRST)
+        return MF_OK;
+    name = mf_compressed_name(&work->compressed, record);
+    if (mf_str_ends(mf_hub_name_text(&work->name), name.from)) {
+        work->name.size -= strlen(name.from);
+        if (!mf_hub_name_add(&work->name,
+                             (struct mf_str){ name.to, strlen(name.to) }))
+            return too_long(work, mf_hub_name_text(&work->name));
+    }
+    return MF_OK;
+}
+
 enum mf_status mf_tensor_each(struct mf_tensor_work *work,
                               mf_tensor_visit *visit)
 {
@@ -135,6 +155,8 @@ enum mf_status mf_tensor_each(struct mf_tensor_work *work,
 
         status =
             mf_tensor_filter(work, &index->tensor[work->order[i]], &skipped);
+        if (status == MF_OK && !skipped)
+            status = find_use(work, work->order[i]);
         if (status == MF_OK && !skipped)
             status = visit(work, work->order[i]);
     }
@@ -164,14 +186,37 @@ static enum mf_status choose_type(struct mf_tensor_work *work)
 
 /* ---- all tensors ---- */
 
-static enum mf_status convert(struct mf_tensor_work *work, size_t record)
+static enum mf_status convert_as(struct mf_tensor_work *work,
+                                 const struct mf_derived *node)
 {
-    const struct mf_derived *node;
-
-    work->derive.name = mf_hub_name_text(&work->name);
-    node = mf_derive_tensor(&work->derive, work->hub->recipe->model, record);
     return node ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                 : mf_work_failed(work);
+}
+
+static enum mf_status convert(struct mf_tensor_work *work, size_t record)
+{
+    const struct mf_compressed *compressed = &work->compressed;
+
+    work->derive.name = mf_hub_name_text(&work->name);
+    if (work->use == MF_COMPRESSED_PLAIN)
+        return convert_as(
+            work, mf_derive_tensor(&work->derive, compressed->model, record));
+    if (work->use != MF_COMPRESSED_HERE)
+        return MF_OK;
+    work->is_q8 =
+        work->hub->fp8_as_q8 && mf_compressed_was_fp8(compressed, record);
+    return convert_as(work,
+                      mf_compressed_node(compressed, &work->derive, record));
+}
+
+/* Weights that the converter puts after all others. */
+static enum mf_status convert_later(struct mf_tensor_work *work, size_t record)
+{
+    work->derive.name = mf_hub_name_text(&work->name);
+    return work->use == MF_COMPRESSED_LATER
+               ? convert_as(work, mf_compressed_node(&work->compressed,
+                                                     &work->derive, record))
+               : MF_OK;
 }
 
 static bool has_rows(const struct mf_tensor_work *work,
@@ -182,16 +227,6 @@ static bool has_rows(const struct mf_tensor_work *work,
         if (row->kind == kind)
             return true;
     return false;
-}
-
-static enum mf_status add_early(struct mf_tensor_work *work)
-{
-    enum mf_status status = MF_OK;
-
-    work->pass = MF_ROW_EARLY;
-    if (has_rows(work, MF_ROW_EARLY))
-        status = mf_tensor_each(work, convert);
-    return status == MF_OK ? mf_group_check(work) : status;
 }
 
 static enum mf_status add_extras(struct mf_tensor_work *work)
@@ -220,14 +255,20 @@ static enum mf_status run(struct mf_tensor_work *work)
     if (status == MF_OK)
         status = choose_type(work);
     if (status == MF_OK)
+        status = mf_compressed_open(&work->compressed, work->hub->recipe,
+                                    has_rows(work, MF_ROW_EARLY));
+    if (status == MF_OK)
         status = mf_tensor_find_qkv(work);
     if (status == MF_OK)
-        status = add_early(work);
+        status = mf_tensor_add_blocks(work);
     if (status == MF_OK)
         status = add_extras(work);
     work->pass = MF_ROW_TENSOR;
     if (status == MF_OK)
         status = mf_tensor_each(work, convert);
+    if (status == MF_OK &&
+        mf_compressed_has(&work->compressed, MF_COMPRESSED_LATER))
+        status = mf_tensor_each(work, convert_later);
     return status == MF_OK ? mf_group_check(work) : status;
 }
 
@@ -262,4 +303,15 @@ enum mf_status mf_hub_tensors(struct mf_hub_tensors *hub)
         mf_tensor_rows_read(&work->rows, hub->recipe) != MF_OK)
         return env->error.status;
     return run(work);
+}
+
+uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *hub)
+{
+    bool floats = hub->type == MF_TYPE_F32 || hub->type == MF_TYPE_F16 ||
+                  hub->type == MF_TYPE_BF16;
+
+    /* As llama.cpp numbers what is mostly NVFP4, or MXFP4 in experts. */
+    if (floats && hub->kept_nvfp4)
+        return 39;
+    return floats && hub->kept_mxfp4 ? 38 : mf_outtype_file_type(hub->type);
 }

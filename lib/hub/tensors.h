@@ -23,6 +23,10 @@ struct mf_hub_tensors {
                                  `type` is what was found */
     bool fuse_qkv;            /* one tensor for the three of attention */
     bool fuse_gate_up;        /* one for two of a layer's experts */
+    bool fp8_as_q8;           /* weights that were f8 become q8_0 */
+
+    /* What the folder's weights had already, and keep. */
+    bool kept_nvfp4, kept_mxfp4;
 
     /* Numbers of elements, as the converter counts them for the size label. */
     uint64_t total, shared, expert;
@@ -31,5 +35,8 @@ struct mf_hub_tensors {
 
 /* Adds all tensors to the draft. */
 enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
+
+/* general.file_type, after that. */
+uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);
 
 #endif

@@ -109,7 +109,8 @@ static enum mf_type type_of(const struct mf_tensor_work *work,
         .dim = node->dim,
         .always_f32 = (flags & MF_NAMED_F32) != 0,
         .never_ternary = (flags & MF_NAMED_WIDE) != 0,
-        .forced = MF_TYPE_UNKNOWN,
+        .forced =
+            work->is_q8 && node->rank > 1 ? MF_TYPE_Q8_0 : MF_TYPE_UNKNOWN,
     };
 
     return mf_type_is_quantized((enum mf_type)node->type)
@@ -185,31 +186,49 @@ static const struct mf_derived *as_floats(struct mf_tensor_work *work,
     return fine ? node : mf_derive_cast(&work->derive, node, MF_TYPE_F32);
 }
 
-static enum mf_status add(struct mf_tensor_work *work,
-                          const struct mf_named *named,
-                          const struct mf_derived *node)
+static enum mf_status add_as(struct mf_tensor_work *work, struct mf_str name,
+                             const struct mf_derived *node, enum mf_type type)
 {
     struct mf_draft *draft = work->hub->draft;
-    char text[MF_HUB_NAME_MAX + 1];
-    struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
-    struct mf_draft_tensor *tensor;
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
 
-    work->derive.name = name;
-    node = as_floats(work, node);
-    tensor = node ? mf_draft_add_tensor(draft) : NULL;
     if (!tensor)
         return mf_work_failed(work);
     tensor->name = mf_draft_text(draft, name);
     if (!tensor->name.at || set_shape(work, tensor, node) != MF_OK)
         return mf_work_failed(work);
     tensor->from = node->type;
-    tensor->type = type_of(work, named, name, node);
-    tensor->type_id = draft->format->type_id((enum mf_type)tensor->type);
-    if (!mf_type_size((enum mf_type)tensor->type, node->count, &tensor->size))
+    tensor->type = type;
+    tensor->type_id = draft->format->type_id(type);
+    if (!mf_type_size(type, node->count, &tensor->size))
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "tensor '%s' is too large", mf_quote(name).text);
     count(work, name, node);
     return set_bytes(work, tensor, node);
+}
+
+static enum mf_status add(struct mf_tensor_work *work,
+                          const struct mf_named *named,
+                          const struct mf_derived *node)
+{
+    char text[MF_HUB_NAME_MAX + 1];
+    struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
+
+    work->derive.name = name;
+    node = as_floats(work, node);
+    return node ? add_as(work, name, node, type_of(work, named, name, node))
+                : mf_work_failed(work);
+}
+
+enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,
+                                    struct mf_str name, const float *values,
+                                    size_t count)
+{
+    const struct mf_derived *node;
+
+    work->derive.name = name;
+    node = mf_derive_floats(&work->derive, values, count);
+    return node ? add_as(work, name, node, MF_TYPE_F32) : mf_work_failed(work);
 }
 
 /* Joins what is complete.  row: a number that no row has. */

@@ -5,6 +5,7 @@
 #ifndef MF_LIB_HUB_TENSORS_WORK_H
 #define MF_LIB_HUB_TENSORS_WORK_H
 
+#include "lib/hub/compressed.h"
 #include "lib/hub/naming.h"
 #include "lib/hub/tensor_steps.h"
 #include "lib/hub/tensors.h"
@@ -32,6 +33,11 @@ struct mf_tensor_work {
     int64_t bid;     /* the first part of it that is a number; -1: there is none
                       */
     bool type_known; /* hub->type was found */
+    struct mf_compressed compressed;
+    enum mf_compressed_use use; /* of the tensor; its name is that of what it
+                                   becomes */
+    bool is_q8;                 /* it was f8, and is to become q8_0 */
+    void *user;                 /* of a pass over all tensors */
     uint64_t once;   /* rows whose tensor was there, by their number % 64 */
     uint32_t *order; /* of the model's tensors */
     struct mf_tensor_group *group[MF_GROUP_BUCKETS], *spare;
@@ -77,6 +83,15 @@ enum mf_status mf_group_check(struct mf_tensor_work *work);
  * asked for. */
 enum mf_status mf_tensor_emit(struct mf_tensor_work *work, struct mf_str name,
                               const struct mf_derived *node);
+
+/* Adds a vector of f32 as it is. */
+enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,
+                                    struct mf_str name, const float *values,
+                                    size_t count);
+
+/* Adds the tensors whose blocks are kept as they are, before all others
+ * (tensors_blocks.c). */
+enum mf_status mf_tensor_add_blocks(struct mf_tensor_work *work);
 
 /* Notes which parts of attention the folder has, for fuse_qkv. */
 enum mf_status mf_tensor_find_qkv(struct mf_tensor_work *work);
