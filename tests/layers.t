@@ -118,7 +118,8 @@ check     base lanes io model arch vocab folder
 draft     base io json model check
 codec     base lanes model draft quant
 derive    base lanes io model draft codec quant
-tokenizer base io json model vocab folder draft
+tokenize  base io json model folder
+tokenizer base io json model vocab folder draft tokenize
 hub       base io json model arch folder draft codec derive tokenizer
 write     base lanes io json model folder check draft codec derive hub
 compare   base lanes io model draft codec write

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * encode.c - the ids of a text
+ */
+#include "lib/tokenize/vocab.h"
+
+static enum mf_status failed(const struct mf_tokenize *tokenizer)
+{
+    return tokenizer->env->error.status;
+}
+
+/* All steps before the model. */
+static enum mf_status cut(struct mf_tokenize *tokenizer,
+                          struct mf_pieces *pieces, struct mf_str text)
+{
+    const struct mf_piece whole = { .at = text.at,
+                                    .size = (uint32_t)text.size,
+                                    .first = true };
+
+    if (mf_pieces_chars(pieces, text) != MF_OK ||
+        mf_pieces_add(pieces, &whole) != MF_OK)
+        return failed(tokenizer);
+    mf_pieces_turn(pieces);
+    if (mf_tokenize_added_cut(tokenizer, pieces, false) != MF_OK ||
+        mf_tokenize_added_cut(tokenizer, pieces, true) != MF_OK)
+        return failed(tokenizer);
+    return mf_split(pieces, &tokenizer->split);
+}
+
+static enum mf_status look_up(struct mf_vocab *vocab,
+                              const struct mf_pieces *pieces,
+                              struct mf_ids *ids)
+{
+    struct mf_tokenize *tokenizer = vocab->tokenizer;
+
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct mf_str piece = { pieces->at[i].at, pieces->at[i].size };
+
+        if (!pieces->at[i].added && mf_model_prepare(vocab, piece) != MF_OK)
+            return failed(tokenizer);
+    }
+    if (mf_vocab_read(vocab) != MF_OK ||
+        (tokenizer->part.kind == MF_MODEL_BPE && vocab->size > 0 &&
+         mf_vocab_read_merges(vocab) != MF_OK))
+        return failed(tokenizer);
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct mf_str piece = { pieces->at[i].at, pieces->at[i].size };
+        const struct mf_tokenize_added *added = pieces->at[i].added;
+
+        if ((added ? mf_ids_add(ids, added->id)
+                   : mf_model_cut(vocab, piece, ids)) != MF_OK)
+            return failed(tokenizer);
+    }
+    return MF_OK;
+}
+
+/* The ids go from the heap to the arena. */
+static enum mf_status keep(struct mf_tokenize *tokenizer,
+                           const struct mf_ids *found, uint32_t **ids,
+                           size_t *count)
+{
+    *ids = mf_arena_take(tokenizer->arena, (found->count + 1) * sizeof(**ids));
+    *count = found->count;
+    if (*ids && found->count > 0)
+        memcpy(*ids, found->at, found->count * sizeof(**ids));
+    return failed(tokenizer);
+}
+
+enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
+                                  struct mf_str text, bool with_special,
+                                  uint32_t **ids, size_t *count)
+{
+    struct mf_ids found = { .env = tokenizer->env };
+    struct mf_pieces pieces;
+    struct mf_vocab vocab;
+    enum mf_status status =
+        mf_pieces_init(&pieces, tokenizer->env, tokenizer->arena);
+
+    if (mf_vocab_init(&vocab, tokenizer) != MF_OK)
+        status = failed(tokenizer);
+    if (status == MF_OK)
+        status = cut(tokenizer, &pieces, text);
+    if (status == MF_OK)
+        status = look_up(&vocab, &pieces, &found);
+    if (status == MF_OK && with_special)
+        status = mf_post_process(tokenizer, &found);
+    if (status == MF_OK)
+        status = keep(tokenizer, &found, ids, count);
+    mf_vocab_release(&vocab);
+    mf_pieces_release(&pieces);
+    mf_release(tokenizer->env, found.at, found.capacity * sizeof(*found.at));
+    return status;
+}
+
+const struct mf_tokenize_added *mf_tokenize_added(struct mf_tokenize *tokenizer)
+{
+    struct mf_vocab vocab;
+
+    if (!tokenizer->has_ids) {
+        if (mf_vocab_init(&vocab, tokenizer) == MF_OK)
+            mf_vocab_read(&vocab);
+        mf_vocab_release(&vocab);
+    }
+    return failed(tokenizer) == MF_OK ? tokenizer->added : NULL;
+}
