@@ -333,6 +333,55 @@ static void xlm_roberta(void **state)
                    "'type_vocab_size' must be a number, not a string");
 }
 
+/* ---- rows of the embedding ---- */
+
+static void assert_rows(uint64_t expected)
+{
+    struct mf_arena arena;
+    struct mf_node *config = NULL;
+    uint64_t rows = 0;
+    enum mf_status status;
+
+    mf_clear_error(env);
+    model = open_model(scratch_path("model.safetensors"));
+    mf_arena_init(&arena, env);
+    status = mf_sidecar_tree(model, &arena, "config.json", MF_SIDECAR_LIMIT,
+                             &config);
+    if (status == MF_OK)
+        status = mf_vocab_rows(model, &arena, config, &rows);
+    mf_arena_release(&arena);
+    mf_model_close(model);
+    assert_int_equal(status, expected == UINT64_MAX ? MF_ERR_CORRUPT : MF_OK);
+    assert_int_equal(rows, expected == UINT64_MAX ? 0 : expected);
+}
+
+static void rows_with_a_token(void **state)
+{
+    (void)state;
+    begin_folder("{}");
+    put_file("tokenizer.json",
+             "{\"added_tokens\": [{\"id\": 0}, {\"id\": {\"a\": []}}],"
+             " \"model\": {\"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2}}}");
+    assert_rows(5);
+    put_file("tokenizer.json",
+             "{\"added_tokens\": [],"
+             " \"model\": {\"vocab\": [[\"a\", 0.5], [\"b\", 1.5]]}}");
+    assert_rows(2);
+    put_file("tokenizer.json", "{\"model\": {\"vocab\": {}}}");
+    assert_rows(UINT64_MAX);
+    put_first_pieces();
+    put_image("tokenizer.model");
+    assert_rows(6);
+    put_file("config.json", "{\"vocab_size\": 9}");
+    assert_rows(9);
+    put_file("config.json",
+             "{\"vocab_size_per_layer_input\": 8, \"vocab_size\": 9}");
+    assert_rows(8);
+    put_file("config.json",
+             "{\"vocab_size_per_layer_input\": null, \"vocab_size\": 9}");
+    assert_rows(6);
+}
+
 /* ---- cost ---- */
 
 /* A hundred thousand pieces under a limit that has no room for two bytes of
@@ -371,6 +420,7 @@ int main(void)
         WITH_ENV(internlm3),
         WITH_ENV(t5),
         WITH_ENV(xlm_roberta),
+        WITH_ENV(rows_with_a_token),
         WITH_ENV(memory),
     };
 

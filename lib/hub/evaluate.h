@@ -56,6 +56,7 @@ typedef const struct mf_node *mf_call(struct mf_parser *parser,
 
 /* functions_folder.c; common.txt says what each is for. */
 mf_call mf_call_exists;
+mf_call mf_call_token_rows;
 mf_call mf_call_json;
 mf_call mf_call_tensor;
 mf_call mf_call_blocks;

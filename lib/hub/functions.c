@@ -416,6 +416,7 @@ static const struct {
     { "by_number", 1, by_number },
     { "quantile", 1, quantile },
     { "exists", 1, mf_call_exists },
+    { "token_rows", 0, mf_call_token_rows },
     { "json", 1, mf_call_json },
     { "tensor", 1, mf_call_tensor },
     { "blocks", 1, mf_call_blocks },

@@ -5,6 +5,7 @@
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/hub/evaluate.h"
+#include "lib/tokenizer/spm.h"
 
 /* Whether the folder has the file. */
 const struct mf_node *mf_call_exists(struct mf_parser *parser,
@@ -16,6 +17,19 @@ const struct mf_node *mf_call_exists(struct mf_parser *parser,
 
     return recipe->env->error.status == MF_OK ? mf_node_of_bool(found)
                                               : mf_parser_value(parser, NULL);
+}
+
+const struct mf_node *mf_call_token_rows(struct mf_parser *parser,
+                                         const struct mf_node *const *argument)
+{
+    struct mf_recipe *recipe = parser->recipe;
+    uint64_t rows;
+
+    (void)argument;
+    if (mf_vocab_rows(recipe->model, recipe->arena, recipe->config, &rows) !=
+        MF_OK)
+        return mf_parser_value(parser, NULL);
+    return mf_parser_int(parser, (int64_t)(rows & INT64_MAX));
 }
 
 /* The folder's file, or null; read again by each call. */

@@ -38,10 +38,10 @@ mf_vocab_procedure mf_llama_hf_put;
 mf_vocab_procedure mf_llama_hf_put_gemma4; /* with merges */
 mf_vocab_procedure mf_llama_hf_put_xverse; /* any vocabulary, no scores */
 
-/* Rows of the embedding that have a token, which is what Gemma 3's embedding is
- * cut to. */
-enum mf_status mf_vocab_rows(const struct mf_vocab_request *request,
-                             uint64_t *out);
+/* Rows of an embedding that belong to tokens, to which Gemma 3's is cut. */
+enum mf_status mf_vocab_rows(const struct mf_model *model,
+                             struct mf_arena *arena,
+                             const struct mf_node *config, uint64_t *out);
 
 /* ---- between spm*.c and unigram.c ---- */
 
