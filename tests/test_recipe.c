@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/str.h"
+#include "lib/folder/sidecar.h"
 #include "lib/hub/keys.h"
 #include "tests/json_document.h"
 
@@ -286,6 +287,26 @@ static void a_condition_that_holds_refuses(void **state)
     mf_clear_error(env);
 }
 
+/* Rows may only name files that outputs cannot overwrite. */
+static void check_files(const char *rows)
+{
+    static const char *const calls[] = { "json(\"", "exists(\"" };
+
+    for (size_t i = 0; i < 2; i++)
+        for (const char *at = rows; (at = strstr(at, calls[i]));) {
+            size_t size, name = 0;
+
+            at += strlen(calls[i]);
+            size = strcspn(at, "\"");
+            while (mf_sidecar_names[name] &&
+                   (strlen(mf_sidecar_names[name]) != size ||
+                    strncmp(mf_sidecar_names[name], at, size) != 0))
+                name++;
+            if (!mf_sidecar_names[name])
+                fail_msg("'%.*s' is not listed", (int)size, at);
+        }
+}
+
 /* Every paragraph can be read to its end: what it uses is there, and each `if`
  * has its `end`. */
 static void families_are_whole(void **state)
@@ -296,6 +317,7 @@ static void families_are_whole(void **state)
         const char *at = text->rows;
         int depth = 0;
 
+        check_files(at);
         while (*at) {
             struct mf_str line = { at, strcspn(at, "\n") }, word;
 

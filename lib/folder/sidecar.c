@@ -22,6 +22,9 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "spiece.model",
                                          "sentencepiece.bpe.model",
                                          "hf_quant_config.json",
+                                         "modules.json",
+                                         "1_Pooling/config.json",
+                                         "tekken.json",
                                          NULL };
 
 static bool is_listed(const char *name)
