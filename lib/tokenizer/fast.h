@@ -90,7 +90,7 @@ enum mf_special { /* as transformers orders them */
 
 struct mf_class {
     const char *name;
-    enum { MF_CLASS_PLAIN, MF_CLASS_MASK, MF_CLASS_ALL } keep;
+    const char *flagged; /* "bos mask": which have flags of their own */
     const char *token[MF_SPECIAL_COUNT];
 };
 

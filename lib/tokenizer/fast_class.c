@@ -6,8 +6,8 @@
 #include "lib/tokenizer/fast.h"
 
 static const struct mf_class classes[] = {
-#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask)                  \
-    { name, MF_CLASS_##KEEP, { bos, eos, unk, sep, pad, cls, mask } },
+#define CLASS(name, flagged, bos, eos, unk, sep, pad, cls, mask)               \
+    { name, flagged, { bos, eos, unk, sep, pad, cls, mask } },
 #define TYPE(type, name)
 #include "lib/tokenizer/classes.def"
 #undef TYPE
@@ -17,7 +17,7 @@ static const struct mf_class classes[] = {
 static const struct {
     const char *type, *name;
 } types[] = {
-#define CLASS(name, KEEP, bos, eos, unk, sep, pad, cls, mask)
+#define CLASS(name, flagged, bos, eos, unk, sep, pad, cls, mask)
 #define TYPE(type, name) { type, name },
 #include "lib/tokenizer/classes.def"
 #undef TYPE

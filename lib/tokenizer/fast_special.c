@@ -18,6 +18,9 @@ static const char *const keys[MF_SPECIAL_COUNT] = { "bos_token", "eos_token",
                                                     "pad_token", "cls_token",
                                                     "mask_token" };
 
+static const char *const kinds[MF_SPECIAL_COUNT] = { "bos", "eos", "unk", "sep",
+                                                     "pad", "cls", "mask" };
+
 static enum mf_status failed(const struct mf_fast *fast)
 {
     return fast->env->error.status;
@@ -278,17 +281,17 @@ static enum mf_status collect_key(struct mf_fast *fast, struct named *named,
     const struct mf_node *map = mf_node_at(fast->special_map, keys[i]);
     const struct mf_node *node = map ? map : mf_node_at(fast->config, keys[i]);
     struct mf_str padding = mf_node_text(fast->json, "padding.pad_token");
-    struct name name = { .text = { standard, strlen(standard) } };
+    struct name name = { .text = { "", 0 } };
 
-    if (i == MF_SPECIAL_PAD && !node && !*standard && padding.at)
+    if (standard)
+        name.text = (struct mf_str){ standard, strlen(standard) };
+    if (i == MF_SPECIAL_PAD && !node && standard && !*standard && padding.at)
         name.text = padding;
     if (node && name_of(fast, keys[i], node, map != NULL, &name) != MF_OK)
         return failed(fast);
     if (node)
         take_flags(fast, &name);
-    if (!name.token &&
-        (fast->class->keep == MF_CLASS_ALL ||
-         (fast->class->keep == MF_CLASS_MASK && i == MF_SPECIAL_MASK))) {
+    if (!name.token && strstr(fast->class->flagged, kinds[i])) {
         name.token = true;
         name.flags = MF_ADDED_SPECIAL;
         name.flags |= i == MF_SPECIAL_MASK ? MF_ADDED_LSTRIP : 0;
@@ -400,15 +403,21 @@ static enum mf_status read_older(struct mf_fast *fast, struct named *named)
 
 /* ---- all of it ---- */
 
-/* Those of the decoder that have a name become special. */
-static void mark_named(struct mf_added *from, const struct named *named)
+/* Those of the decoder that have a name become special; where there is no
+ * decoder, tokenizer.json's are taken for it. */
+static void mark_named(struct mf_fast *fast, struct mf_added *decoder,
+                       bool older, const struct named *named)
 {
-    for (; from; from = from->next) {
-        if (!is_named(named, from->text))
+    bool listed = true; /* by tokenizer.json */
+
+    for (struct mf_added *at = fast->added.first; at; at = at->next) {
+        listed = listed && at != decoder;
+        if ((listed && !older && !at->of->in_config) ||
+            !is_named(named, at->text))
             continue;
-        from->flags |= MF_ADDED_SPECIAL;
-        if (!from->has_normalized)
-            from->flags &= ~(unsigned)MF_ADDED_NORMALIZED;
+        at->flags |= MF_ADDED_SPECIAL;
+        if (!listed && !at->has_normalized)
+            at->flags &= ~(unsigned)MF_ADDED_NORMALIZED;
     }
 }
 
@@ -452,7 +461,7 @@ enum mf_status mf_fast_specials(struct mf_fast *fast)
              : collect_named(fast, named) != MF_OK ||
                    read_older(fast, named) != MF_OK)
         return failed(fast);
-    mark_named(last ? last->next : fast->added.first, named);
+    mark_named(fast, last ? last->next : fast->added.first, !node, named);
     if (mf_added_index(&fast->added) != MF_OK ||
         append_named(fast, named) != MF_OK ||
         mf_added_index(&fast->added) != MF_OK)

@@ -19,13 +19,6 @@
 #include "lib/tokenizer/spm_added.h"
 #include "lib/tokenizer/spm_file.h"
 
-/* What a `vocab` row names.  *missing is set, and nothing added, where the
- * files are not there, so that the next procedure of the row is run. */
-typedef enum mf_status
-mf_vocab_procedure(struct mf_draft *draft,
-                   const struct mf_vocab_request *request,
-                   const struct mf_special_options *options, bool *missing);
-
 mf_vocab_procedure mf_spm_put;      /* tokenizer.model */
 mf_vocab_procedure mf_spm_put_phi3; /* added tokens of tokenizer.json, too */
 mf_vocab_procedure mf_spm_put_internlm2; /* ends a turn with <|im_end|> */

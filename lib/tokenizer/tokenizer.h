@@ -68,6 +68,13 @@ struct mf_special_options { /* zero: what SpecialVocab(folder) does */
     size_t set_count;
 };
 
+/* What a `vocab` row names.  *missing is set, and nothing added, where the
+ * files are not there, so that the next procedure of the row is run. */
+typedef enum mf_status
+mf_vocab_procedure(struct mf_draft *draft,
+                   const struct mf_vocab_request *request,
+                   const struct mf_special_options *options, bool *missing);
+
 /* Runs the procedure that words, the rest of a `vocab` row, say. */
 enum mf_status mf_tokenizer_put(struct mf_draft *draft,
                                 const struct mf_vocab_request *request,
