@@ -95,10 +95,11 @@ static enum mf_status read_files(struct mf_fast *fast)
                   &fast->file_size) != MF_OK)
         return failed(fast);
     vocab = mf_node_at(fast->json, "model.vocab");
-    if (!vocab || vocab->kind != MF_NODE_OBJECT)
+    if (!vocab ||
+        (vocab->kind != MF_NODE_OBJECT && vocab->kind != MF_NODE_ARRAY))
         return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'tokenizer.json': 'model.vocab' is not an object of "
-                       "tokens and their ids");
+                       "'tokenizer.json': 'model.vocab' is not a list of "
+                       "tokens");
     fast->vocab_offset = vocab->offset;
     if (!mf_sidecar_exists(fast->model, fast->arena, "tokenizer_config.json"))
         return failed(fast);

@@ -30,6 +30,15 @@ static enum mf_status bad_token(struct mf_fast *fast,
                          MF_VOCAB_MAX - 1);
 }
 
+static enum mf_status bad_pair(struct mf_fast *fast, const struct mf_json *json)
+{
+    return failed(fast)
+               ? failed(fast)
+               : mf_fail(fast->env, MF_ERR_CORRUPT, json->token_offset,
+                         "a token of 'model.vocab' is not a pair of a text "
+                         "and a score");
+}
+
 /* What is longer is no added token: those of real models have up to 100. */
 #define FOUND_MAX 4096
 
@@ -49,11 +58,36 @@ static enum mf_status find_added(struct mf_fast *fast, struct mf_json *json,
     return MF_OK;
 }
 
+/* Unigram has [["text", score], ...]: ids are places. */
+static enum mf_status each_scored(struct mf_fast *fast, struct mf_json *json,
+                                  each_token *each, bool find)
+{
+    enum mf_json_token token = mf_json_next(json);
+    uint64_t id = 0;
+
+    for (; token == MF_JSON_BEGIN_ARRAY; token = mf_json_next(json)) {
+        struct mf_added *added = NULL;
+        bool text = mf_json_next(json) == MF_JSON_STRING;
+        uint64_t offset = json->token_offset;
+
+        if (text && find && find_added(fast, json, &added) != MF_OK)
+            return failed(fast);
+        if (!text || mf_json_next(json) != MF_JSON_NUMBER ||
+            mf_json_next(json) != MF_JSON_END_ARRAY || id >= MF_VOCAB_MAX)
+            return bad_pair(fast, json);
+        if (each(fast, offset, id++, added) != MF_OK)
+            return failed(fast);
+    }
+    return token == MF_JSON_END_ARRAY ? MF_OK : bad_pair(fast, json);
+}
+
 static enum mf_status each_of(struct mf_fast *fast, struct mf_json *json,
                               each_token *each, bool find)
 {
     enum mf_json_token token = mf_json_next(json); /* the bracket */
 
+    if (token == MF_JSON_BEGIN_ARRAY)
+        return each_scored(fast, json, each, find);
     while ((token = mf_json_next(json)) == MF_JSON_KEY) {
         uint64_t offset = json->token_offset, id;
         struct mf_added *added = NULL;

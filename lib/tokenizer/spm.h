@@ -6,6 +6,7 @@
  *     spm_added        tokens that other files put in the place of pieces
  *     spm_stream       tokens, scores and types, streamed from these files
  *     spm, unigram     the procedures: which files, which keys, in which order
+ *     unigram_json     tokenizer.json of XLM-RoBERTa
  *     llama_hf         tokenizer.json of a SentencePiece model with byte
  *                      fallback, where tokenizer.model is missing
  *
@@ -24,7 +25,9 @@ mf_vocab_procedure mf_spm_put_phi3; /* added tokens of tokenizer.json, too */
 mf_vocab_procedure mf_spm_put_internlm2; /* ends a turn with <|im_end|> */
 mf_vocab_procedure mf_spm_put_internlm3; /* likewise */
 mf_vocab_procedure mf_unigram_put_t5;    /* spiece.model, with a charsmap */
-mf_vocab_procedure mf_unigram_put_xlm;   /* ids as transformers shifts them */
+/* sentencepiece.bpe.model, ids as transformers shifts them; else */
+mf_vocab_procedure mf_unigram_put_xlm;
+mf_vocab_procedure mf_unigram_put_json; /* tokenizer.json */
 
 /* tokenizer.json with byte fallback, where tokenizer.model is missing. */
 mf_vocab_procedure mf_llama_hf_put;
@@ -69,6 +72,11 @@ enum mf_status mf_spm_vocab_refuse(const struct mf_spm_vocab *vocab);
 enum mf_status mf_spm_vocab_put(struct mf_draft *draft,
                                 const struct mf_spm_vocab *vocab,
                                 const char *model);
+
+/* The kinds of segments that config.json says. */
+enum mf_status
+mf_unigram_put_type_count(struct mf_draft *draft,
+                          const struct mf_vocab_request *request);
 
 /* Special tokens and chat templates; ids from vocab->count on are left out. */
 enum mf_status

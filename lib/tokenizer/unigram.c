@@ -85,8 +85,8 @@ static const struct mf_spm_added fairseq[] = {
     { 4, 250001, MF_SPM_ADDED_FIXED, MF_TOKEN_CONTROL, false },
 };
 
-static enum mf_status put_type_count(struct mf_draft *draft,
-                                     const struct mf_vocab_request *request)
+enum mf_status mf_unigram_put_type_count(struct mf_draft *draft,
+                                         const struct mf_vocab_request *request)
 {
     const struct mf_node *count =
         mf_node_at(request->config, "type_vocab_size");
@@ -122,7 +122,7 @@ static enum mf_status put_shifted(struct mf_draft *draft,
     if (mf_spm_vocab_put(draft, vocab, "t5") != MF_OK ||
         mf_set_bool(draft, "tokenizer.ggml.add_space_prefix",
                     vocab->spm.add_prefix) != MF_OK ||
-        put_type_count(draft, request) != MF_OK ||
+        mf_unigram_put_type_count(draft, request) != MF_OK ||
         put_normalizer(draft, vocab) != MF_OK)
         return request->env->error.status;
     return mf_spm_vocab_put_special(draft, vocab, options);
@@ -136,9 +136,11 @@ enum mf_status mf_unigram_put_xlm(struct mf_draft *draft,
     const char *name = "sentencepiece.bpe.model";
     struct mf_spm_vocab *vocab;
 
-    *missing = !mf_sidecar_exists(request->model, request->arena, name);
-    if (*missing || request->env->error.status != MF_OK)
-        return request->env->error.status;
+    *missing = false;
+    if (!mf_sidecar_exists(request->model, request->arena, name))
+        return request->env->error.status
+                   ? request->env->error.status
+                   : mf_unigram_put_json(draft, request, options, missing);
     vocab = mf_spm_vocab_new(request, name);
     return vocab ? put_shifted(draft, vocab, options)
                  : request->env->error.status;
