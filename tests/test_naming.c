@@ -202,6 +202,10 @@ static void texts_are_replaced(void **state)
     assert_true(mf_hub_name_replace(&name, str("."), str("-.-")));
     assert_string_equal(name.at, "a-.-b");
     assert_int_equal(name.size, 5);
+    /* What is replaced is a part of a row, and does not end with a NUL. */
+    assert_true(
+        mf_hub_name_replace(&name, (struct mf_str){ "a-x", 2 }, str("b")));
+    assert_string_equal(name.at, "b.-b");
 }
 
 static void names_have_a_greatest_length(void **state)

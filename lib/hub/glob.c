@@ -172,6 +172,17 @@ struct mf_str mf_glob_choice(struct mf_str pattern, size_t nth, size_t choice)
     return text;
 }
 
+static bool holds(struct mf_str text, struct mf_str part)
+{
+    if (part.size == 0)
+        return false;
+    for (size_t i = 0; i + part.size <= text.size; i++)
+        if (text.at[i] == part.at[0] &&
+            memcmp(text.at + i, part.at, part.size) == 0)
+            return true;
+    return false;
+}
+
 /* ---- new names ---- */
 
 bool mf_hub_name_add(struct mf_hub_name *name, struct mf_str text)
@@ -214,7 +225,7 @@ bool mf_hub_name_replace(struct mf_hub_name *name, struct mf_str old,
     size_t at = 0;
     bool fits = true;
 
-    if (old.size == 0 || !mf_str_holds(mf_hub_name_text(name), old.at))
+    if (!holds(mf_hub_name_text(name), old))
         return true;
     while (fits && at < name->size) {
         struct mf_str rest = { name->at + at, name->size - at };

@@ -382,10 +382,24 @@ static const struct mf_recipe_text *find_text(const struct mf_recipe *recipe)
     return text;
 }
 
+/* Of what keys called by a name, only the number of blocks stays: other names
+ * mean what config.json says, which is what the converter goes by here. */
+static void forget_lets(struct mf_recipe *recipe)
+{
+    struct mf_str name = { "block_count", 11 };
+    const struct mf_node *blocks = mf_recipe_field(recipe, name);
+
+    recipe->lets = recipe->given;
+    if (blocks)
+        recipe->let[recipe->lets++] = (struct mf_recipe_let){ name, blocks };
+}
+
 enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
                                    struct mf_recipe *recipe)
 {
     struct reading reading = { .recipe = recipe, .rows = rows };
+
+    forget_lets(recipe);
 
     *rows = (struct mf_tensor_rows){ .first = NULL };
     rows->last = &rows->first;

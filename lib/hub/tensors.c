@@ -130,6 +130,9 @@ static enum mf_status find_use(struct mf_tensor_work *work, size_t record)
     struct mf_compressed_name name;
 
     work->is_q8 = false;
+    work->use = MF_COMPRESSED_PLAIN;
+    if (!work->compressed.model) /* not open yet: the type is being chosen */
+        return MF_OK;
     if (mf_compressed_use(&work->compressed, record, &work->use) != MF_OK)
         return mf_work_failed(work);
     if (work->use != MF_COMPRESSED_LATER && work->use != MF_COMPRESSED_FIRST)
