@@ -109,6 +109,23 @@ static bool take(struct mf_str pattern, struct mf_str name, struct place *place)
     return true;
 }
 
+/* After a "*" that must take more: the next place where what follows it can
+ * begin. */
+static size_t next_place(struct mf_str pattern, struct mf_str name,
+                         const struct place *star)
+{
+    size_t at = star->name + 1;
+    const char *found;
+
+    if (star->pattern >= pattern.size ||
+        strchr("*#{", pattern.at[star->pattern]))
+        return at;
+    found = at < name.size ? memchr(name.at + at, pattern.at[star->pattern],
+                                    name.size - at)
+                           : NULL;
+    return found ? (size_t)(found - name.at) : name.size;
+}
+
 /* The last "*" so far takes as much as it needs; what came before stays. */
 bool mf_glob_fits(struct mf_str pattern, struct mf_str name,
                   struct mf_glob_match *match)
@@ -132,7 +149,7 @@ bool mf_glob_fits(struct mf_str pattern, struct mf_str name,
         } else if (!take(pattern, name, &place)) {
             if (!starred || star.name >= name.size)
                 return false;
-            star.name++;
+            star.name = next_place(pattern, name, &star);
             if (star.match.text_count > 0)
                 star.match.text[star.match.text_count - 1].size =
                     star.name - from;

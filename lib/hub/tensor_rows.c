@@ -262,7 +262,7 @@ static struct mf_tensor_row *add_row(struct reading *reading,
                                    .most = INT64_MAX };
     *reading->rows->last = row;
     reading->rows->last = &row->next;
-    return row;
+    return mf_tensor_row_prepare(row, reading->recipe->arena) ? row : NULL;
 }
 
 /* "from N", "below N" and "except", for all rows from that one on. */
@@ -404,60 +404,4 @@ enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
     *rows = (struct mf_tensor_rows){ .first = NULL };
     rows->last = &rows->first;
     return mf_recipe_run(recipe, find_text(recipe)->rows, visit, &reading);
-}
-
-/* ---- using them ---- */
-
-/* Up to 18 digits. */
-static int64_t number_of(struct mf_str digits)
-{
-    int64_t number = 0;
-
-    if (digits.size > 18)
-        return INT64_MAX;
-    for (size_t i = 0; i < digits.size; i++)
-        number = number * 10 + (digits.at[i] - '0');
-    return number;
-}
-
-static bool is_excepted(struct mf_str patterns, struct mf_str name)
-{
-    struct mf_glob_match match;
-
-    while (patterns.size > 0)
-        if (mf_glob_fits(mf_recipe_word(&patterns), name, &match))
-            return true;
-    return false;
-}
-
-bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,
-                        struct mf_glob_match *match)
-{
-    int64_t number;
-
-    if (!mf_glob_fits(row->pattern, name, match) ||
-        is_excepted(row->except, name))
-        return false;
-    if (row->least == INT64_MIN && row->most == INT64_MAX)
-        return true;
-    number = match->digits_count > 0 ? number_of(match->digits[0]) : 0;
-    return number >= row->least && number <= row->most;
-}
-
-bool mf_tensor_row_name(struct mf_str to, int64_t plus,
-                        const struct mf_glob_match *match,
-                        struct mf_hub_name *out)
-{
-    struct mf_glob_match moved;
-    int64_t number;
-    char digits[24];
-
-    if (plus == 0 || match->digits_count == 0)
-        return mf_glob_make(to, match, out);
-    if (__builtin_add_overflow(number_of(match->digits[0]), plus, &number))
-        return false;
-    moved = *match;
-    snprintf(digits, sizeof(digits), "%" PRId64, number);
-    moved.digits[0] = (struct mf_str){ digits, strlen(digits) };
-    return mf_glob_make(to, &moved, out);
 }

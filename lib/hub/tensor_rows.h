@@ -48,10 +48,18 @@ struct mf_tensor_step {
     int64_t plus; /* to the first number of a template */
 };
 
+#define MF_PAIR_WORDS 16
+
 struct mf_tensor_row {
     struct mf_tensor_row *next;
     enum mf_tensor_row_kind kind;
-    size_t number;         /* of the row, from 0 on */
+    size_t number; /* of the row, from 0 on */
+    /* Found sooner than the pattern: its longest plain text, and of one that is
+     * "*{...}*" these texts, with the pairs of bytes that they begin with. */
+    struct mf_str needle;
+    const struct mf_str *choice; /* NULL: it is another one */
+    size_t choices;
+    uint64_t pairs[MF_PAIR_WORDS]; /* as bits */
     struct mf_str pattern; /* or what is replaced, or the name of an extra */
     int64_t least, most;   /* of the first number in the name */
     struct mf_str except;  /* patterns of other names, with spaces between */
@@ -69,6 +77,9 @@ struct mf_tensor_rows {
  * The recipe's arena owns them. */
 enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
                                    struct mf_recipe *recipe);
+
+/* Notes what is found sooner than the pattern; false after mf_fail. */
+bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena);
 
 /* Whether the row is about the name, and what its pattern found. */
 bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,

@@ -153,7 +153,9 @@ enum mf_status mf_tensor_each(struct mf_tensor_work *work,
     const struct mf_index *index = &work->hub->recipe->model->index;
     enum mf_status status = MF_OK;
 
-    for (size_t i = 0; i < index->tensor_count && status == MF_OK; i++) {
+    work->done = false;
+    for (size_t i = 0;
+         i < index->tensor_count && status == MF_OK && !work->done; i++) {
         bool skipped;
 
         status =
@@ -173,9 +175,8 @@ static enum mf_status note_type(struct mf_tensor_work *work, size_t record)
     const struct mf_record *tensor =
         &work->hub->recipe->model->index.tensor[record];
 
-    if (!work->type_known)
-        work->type_known = mf_outtype_guess((enum mf_type)tensor->type,
-                                            tensor->rank, &work->hub->type);
+    work->done = mf_outtype_guess((enum mf_type)tensor->type, tensor->rank,
+                                  &work->hub->type);
     return MF_OK;
 }
 

@@ -30,9 +30,9 @@ struct mf_tensor_work {
     const struct mf_naming_arch *arch;
     enum mf_tensor_row_kind pass; /* TENSOR, or EARLY */
     struct mf_hub_name name;      /* the tensor's, after the filter */
-    int64_t bid;     /* the first part of it that is a number; -1: there is none
-                      */
-    bool type_known; /* hub->type was found */
+    int64_t bid; /* the first part of it that is a number; -1: there is none
+                  */
+    bool done;   /* a pass over all tensors can end */
     struct mf_compressed compressed;
     enum mf_compressed_use use; /* of the tensor; its name is that of what it
                                    becomes */
