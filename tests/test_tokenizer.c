@@ -2,150 +2,9 @@
  *
  * test_tokenizer.c - the keys tokenizer.* that a folder's files become
  */
-#include <stdlib.h>
-
-#include "lib/folder/sidecar.h"
-#include "lib/model/formats.h"
 #include "lib/tokenizer/base.h"
 #include "lib/tokenizer/decode.h"
-#include "tests/with_scratch.h"
-
-static struct mf_draft draft;
-static struct mf_model *model;
-static struct mf_vocab_request request;
-
-/* ---- a folder ---- */
-
-/* One tensor, so that the folder is a model. */
-static void write_file(const char *name, const char *text, size_t size)
-{
-    FILE *file = fopen(scratch_path(name), "wb");
-
-    assert_non_null(file);
-    assert_int_equal(fwrite(text, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void write_text(const char *name, const char *text)
-{
-    write_file(name, text, strlen(text));
-}
-
-static void begin_folder(void)
-{
-    static const char header[] =
-        "{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}";
-    char bytes[128] = { (char)(sizeof(header) - 1) };
-
-    empty_scratch();
-    memcpy(bytes + 8, header, sizeof(header) - 1);
-    write_file("model.safetensors", bytes, 8 + sizeof(header) - 1 + 4);
-}
-
-static void open_folder(uint64_t vocab_size)
-{
-    struct mf_node *config;
-
-    if (mf_model_open(env, scratch_path("model.safetensors"), NULL, &model) !=
-        MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-    mf_draft_init(&draft, env, mf_format_to_write("gguf"));
-    assert_int_equal(mf_sidecar_tree(model, &draft.arena, "config.json",
-                                     MF_SIDECAR_LIMIT, &config),
-                     MF_OK);
-    request = (struct mf_vocab_request){ .env = env,
-                                         .model = model,
-                                         .arena = &draft.arena,
-                                         .config = config,
-                                         .file = config,
-                                         .arch = "llama",
-                                         .vocab_size = vocab_size };
-}
-
-static void close_folder(void)
-{
-    mf_draft_release(&draft);
-    mf_model_close(model);
-    mf_clear_error(env);
-}
-
-/* ---- a draft as text ---- */
-
-static char got[1 << 20];
-static size_t got_size;
-static bool in_text, is_first;
-
-static void add(const char *text)
-{
-    size_t size = strlen(text);
-
-    assert_true(size < sizeof(got) - got_size);
-    memcpy(got + got_size, text, size + 1);
-    got_size += size;
-}
-
-static void add_bytes(struct mf_str text)
-{
-    char piece[8];
-
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.at[i];
-        bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-
-        snprintf(piece, sizeof(piece), plain ? "%c" : "\\x%02x", c);
-        add(piece);
-    }
-}
-
-static enum mf_status add_event(void *user, const struct mf_value *value)
-{
-    char number[32];
-
-    (void)user;
-    if (value->event != MF_EVENT_ITEM) {
-        add(value->event == MF_EVENT_BEGIN ? "[" : "]");
-        is_first = value->event == MF_EVENT_BEGIN;
-        return MF_OK;
-    }
-    if (!in_text && !is_first)
-        add(",");
-    is_first = false;
-    in_text = value->type == MF_VALUE_STRING && value->more;
-    snprintf(number, sizeof(number), "%" PRIi64, value->number.i64);
-    if (value->type == MF_VALUE_STRING)
-        add_bytes(value->text);
-    else
-        add(number);
-    return MF_OK;
-}
-
-static void add_entry(const struct mf_entry *entry)
-{
-    char number[32];
-
-    add("> ");
-    add(entry->key.at);
-    add("\t");
-    snprintf(number, sizeof(number), "%" PRIu64, entry->number.u64);
-    if (entry->type == MF_VALUE_STRING)
-        add_bytes(entry->text);
-    else if (entry->type == MF_VALUE_BOOL)
-        add(entry->number.boolean ? "true" : "false");
-    else if (entry->type == MF_VALUE_U32)
-        add(number);
-    else if (mf_entry_read(env, entry, add_event, NULL) != MF_OK)
-        fail_msg("%s: %s", entry->key.at, mf_env_error(env)->message);
-    add("\n");
-}
-
-static void print_draft(void)
-{
-    got_size = 0;
-    got[0] = 0;
-    in_text = false;
-    for (size_t i = 0; i < draft.entry_count; i++)
-        add_entry(&draft.entry[i]);
-}
+#include "tests/tokenizer_folder.h"
 
 static enum mf_status put(const char *procedure, uint64_t vocab_size)
 {
@@ -190,7 +49,7 @@ static void folders_become_the_keys_of_the_reference(void **state)
 {
     static char line[1 << 16], expected[1 << 16];
     FILE *file = fopen("tests/vocabularies.txt", "r");
-    char name[32] = "", procedure[32];
+    char name[32] = "", procedure[32], target[32];
     unsigned count = 0, cases = 0;
     size_t size = 0;
 
@@ -205,8 +64,8 @@ static void folders_become_the_keys_of_the_reference(void **state)
             size += strlen(line);
         } else if (line[0] == '@') {
             line[strcspn(line, "\n")] = 0;
-            *space = 0;
-            write_file(line + 2, space + 1, unescape(space + 1));
+            assert_int_equal(sscanf(line, "@ %31s", target), 1);
+            write_file(target, space + 1, unescape(space + 1));
         } else if (line[0] == '=') {
             if (*name)
                 compare(name, procedure, count, expected);
@@ -365,7 +224,7 @@ static void faults_are_refused(void **state)
     static const char tokens[] = "tokenizer_config.json";
 
     (void)state;
-    refused_with("{\"a\":0,\"b\":1}", "[]", "'model.vocab'");
+    refused_with("{\"a\":0,\"b\":1}", "7", "'model.vocab'");
     refused_with("\"a\":0", "\"a\":1", "two tokens");
     refused_with("\"a\":0", "\"a\":-1", "is not a number from 0");
     refused_with("\"a\":0", "\"a\":8388608", "is not a number from 0");
@@ -461,20 +320,13 @@ static void words_of_a_row(void **state)
     begin_good();
     write_text("config.json", "{\"eos_token_id\":1}");
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-        struct mf_str words = { rows[i].words, strlen(rows[i].words) };
-
-        open_folder(0);
-        if (mf_tokenizer_put(&draft, &request, words) != MF_OK)
-            fail_msg("%s: %s", words.at, mf_env_error(env)->message);
-        print_draft();
+        if (put_row(rows[i].words, 0) != MF_OK)
+            fail_msg("%s: %s", rows[i].words, mf_env_error(env)->message);
         assert_string_equal(got, rows[i].expected);
         close_folder();
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        struct mf_str words = { bad[i], strlen(bad[i]) };
-
-        open_folder(0);
-        assert_int_not_equal(mf_tokenizer_put(&draft, &request, words), MF_OK);
+        assert_int_not_equal(put_row(bad[i], 0), MF_OK);
         close_folder();
     }
 }

@@ -8,6 +8,7 @@
 #include "lib/draft/put.h"
 #include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"
+#include "lib/tokenizer/tekken.h"
 
 #define SETS 16 /* ids that a row sets at most, and types that it names */
 #define WORD 48 /* bytes of a type's name */
@@ -62,6 +63,7 @@ static const struct procedure {
     { "whitespace", mf_base_put_whitespace, true, "tokenizer.json" },
     { "special", put_special, false, "" },
     { "none", put_none, false, "" },
+    { "mistral", mf_tekken_put, false, "tekken.json" },
     { "sentencepiece", mf_spm_put, false, "tokenizer.model" },
     { "phi3", mf_spm_put_phi3, false, "tokenizer.model" },
     { "internlm2", mf_spm_put_internlm2, false, "tokenizer.model" },
