@@ -339,6 +339,7 @@ static enum mf_status number_added(struct mf_vocab *vocab)
             next = last >= tokenizer->vocab_size ? last + 1
                                                  : tokenizer->vocab_size;
     }
+    tokenizer->has_ids = true;
     return MF_OK;
 }
 
@@ -361,7 +362,7 @@ enum mf_status mf_vocab_read(struct mf_vocab *vocab)
     }
     if (status == MF_OK && token != MF_JSON_END_OBJECT)
         status = failed(vocab);
-    if (status == MF_OK)
+    if (status == MF_OK && !tokenizer->has_ids)
         status = number_added(vocab);
     return mf_sidecar_close(&file, status);
 }

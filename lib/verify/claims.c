@@ -191,8 +191,6 @@ static const char *check_sizes(const struct mf_verification *work,
                    : "it has another size in the source";
     if (record->type == MF_TYPE_UNKNOWN || tensor->from == MF_TYPE_UNKNOWN)
         return "its type is unknown";
-    if (tensor->made)
-        return "it has another type than the one that is computed";
     if (!mf_elements(tensor->dim, tensor->rank, &elements) ||
         !mf_type_size((enum mf_type)tensor->from, elements, &in) ||
         !mf_type_size((enum mf_type)record->type, elements, &out) ||
