@@ -81,7 +81,7 @@ FUZZ_convert := convert
 FUZZ_sidecar := config tokenizer tokenizer_config template index matrix
 FUZZ_lines   := manifest baseline
 FUZZ_journal := journal
-FUZZ_spm     := spm spm_added
+FUZZ_spm     := spm spm_added base base_config tekken
 FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal spm,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.

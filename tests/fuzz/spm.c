@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * spm.c - fuzz target: a tokenizer.model, or the tokens that are added to one
+ * spm.c - fuzz target: a file that a vocabulary is made of
  *
- * -DTARGET=spm|spm_added says which: the bytes are tokenizer.model under all
- * the names that it has, or added_tokens.json, tokenizer_config.json and
- * tokenizer.json next to a good one.  Every procedure that reads them is run,
- * and the vocabulary streamed twice.  -DREPLAY adds a main, see replay.h.
+ * -DTARGET=spm|spm_added|base|base_config|tekken says which: the bytes are
+ *     spm          tokenizer.model under all the names that it has
+ *     spm_added    added_tokens.json, tokenizer_config.json and tokenizer.json
+ *                  next to a good tokenizer.model
+ *     base         tokenizer.json, and merges.txt
+ *     base_config  the files next to a good tokenizer.json
+ *     tekken       tekken.json
+ * Every procedure that reads them is run, and the vocabulary streamed twice.
+ * -DREPLAY adds a main, see replay.h.
  *
  * Apart from crashes and sanitizer reports it stops on an array that is not as
  * long as was said, or is another one the second time, and on memory that
@@ -17,8 +22,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/draft/put.h"
+#include "lib/folder/sidecar.h"
 #include "lib/model/formats.h"
+#include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"
+#include "lib/tokenizer/tekken.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef TARGET
@@ -30,21 +39,70 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const pieces[] = { "tokenizer.model", "spiece.model",
-                                      "sentencepiece.bpe.model" };
+                                      "sentencepiece.bpe.model", NULL };
 static const char *const added[] = { "added_tokens.json",
-                                     "tokenizer_config.json",
-                                     "tokenizer.json" };
-static mf_vocab_procedure *const procedures[] = {
-    mf_spm_put,           mf_spm_put_phi3,   mf_spm_put_internlm2,
-    mf_spm_put_internlm3, mf_unigram_put_t5, mf_unigram_put_xlm
+                                     "tokenizer_config.json", "tokenizer.json",
+                                     NULL };
+static const char *const base[] = { "tokenizer.json", "merges.txt", NULL };
+static const char *const base_config[] = {
+    "added_tokens.json",  "tokenizer_config.json", "special_tokens_map.json",
+    "chat_template.json", "config.json",           NULL
+};
+static const char *const tekken[] = { "tekken.json", NULL };
+
+static enum mf_status put_base(struct mf_draft *draft,
+                               const struct mf_vocab_request *request,
+                               const struct mf_special_options *options,
+                               bool *missing)
+{
+    const struct mf_special_options merges = { .merges = true };
+
+    (void)options;
+    *missing = false;
+    return mf_base_put(draft, request, &merges, "gpt2", "x");
+}
+
+static enum mf_status put_bert(struct mf_draft *draft,
+                               const struct mf_vocab_request *request,
+                               const struct mf_special_options *options,
+                               bool *missing)
+{
+    (void)options;
+    *missing = false;
+    return mf_base_put(draft, request, &(struct mf_special_options){ 0 },
+                       "bert", "x");
+}
+
+static mf_vocab_procedure *const of_pieces[] = { mf_spm_put,
+                                                 mf_spm_put_phi3,
+                                                 mf_spm_put_internlm2,
+                                                 mf_spm_put_internlm3,
+                                                 mf_unigram_put_t5,
+                                                 mf_unigram_put_xlm,
+                                                 NULL };
+static mf_vocab_procedure *const of_base[] = { put_base, put_bert, NULL };
+static mf_vocab_procedure *const of_tekken[] = { mf_tekken_put, NULL };
+
+static const struct target {
+    const char *name;
+    const char *const *files; /* that are the bytes */
+    mf_vocab_procedure *const *procedures;
+} targets[] = {
+    { "spm", pieces, of_pieces },    { "spm_added", added, of_pieces },
+    { "base", base, of_base },       { "base_config", base_config, of_base },
+    { "tekken", tekken, of_tekken },
 };
 
-static char folder[64];
-
-static bool adds(void)
+static const struct target *target(void)
 {
-    return strcmp(TEXT(TARGET), "spm_added") == 0;
+    size_t i = 0;
+
+    while (strcmp(targets[i].name, TEXT(TARGET)) != 0)
+        i++;
+    return &targets[i];
 }
+
+static char folder[64];
 
 static void stop(const char *what, const char *why)
 {
@@ -73,10 +131,9 @@ static void put_file(const char *name, const void *bytes, size_t size)
 
 static void remove_folder(void)
 {
-    for (size_t i = 0; i < 3; i++) {
-        unlink(path_in(pieces[i]));
-        unlink(path_in(added[i]));
-    }
+    for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++)
+        for (const char *const *name = targets[i].files; *name; name++)
+            unlink(path_in(*name));
     unlink(path_in("model.safetensors"));
     unlink(path_in("config.json"));
     rmdir(folder);
@@ -94,8 +151,8 @@ static void put_pieces(void)
         memcpy(bytes + size, piece, sizeof(piece));
         size += sizeof(piece);
     }
-    for (size_t i = 0; i < 3; i++)
-        put_file(pieces[i], bytes, size);
+    for (const char *const *name = pieces; *name; name++)
+        put_file(*name, bytes, size);
 }
 
 static void make_folder(void)
@@ -103,6 +160,14 @@ static void make_folder(void)
     static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],"
                                  "\"data_offsets\":[0,4]}}";
     static const char config[] = "{\"eos_token_id\": 2}";
+    static const char class[] = "{\"tokenizer_class\":\"GPT2Tokenizer\"}";
+    static const char json[] =
+        "{\"added_tokens\":[{\"id\":2,\"content\":\"<s>\","
+        "\"normalized\":false}],\"post_processor\":{\"type\":"
+        "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":"
+        "\"<s>\"}},{\"Sequence\":{\"id\":\"A\"}}]},\"decoder\":{\"type\":"
+        "\"ByteLevel\"},\"model\":{\"vocab\":{\"a\":0,\"b\":1},"
+        "\"merges\":[\"a b\"]}}";
     uint8_t model[8 + sizeof(header) + 3] = { sizeof(header) - 1 };
     const char *tmp = getenv("TMPDIR");
 
@@ -114,8 +179,12 @@ static void make_folder(void)
     memcpy(model + 8, header, sizeof(header) - 1);
     put_file("model.safetensors", model, sizeof(model));
     put_file("config.json", config, strlen(config));
-    if (adds())
+    if (target()->files == base)
+        put_file("tokenizer_config.json", class, strlen(class));
+    if (target()->files == added)
         put_pieces();
+    if (target()->files == base_config)
+        put_file("tokenizer.json", json, strlen(json));
 }
 
 /* ---- using it ---- */
@@ -160,6 +229,8 @@ static void run(struct mf_env *env, mf_vocab_procedure *procedure,
     struct mf_vocab_request request = { .env = env,
                                         .arch = "llama",
                                         .vocab_size = vocab_size };
+    const struct mf_str arch = { "llama", 5 };
+    struct mf_node *config;
     bool missing;
 
     if (mf_model_open(env, path_in("model.safetensors"), NULL, &model) != MF_OK)
@@ -167,6 +238,13 @@ static void run(struct mf_env *env, mf_vocab_procedure *procedure,
     mf_draft_init(&draft, env, mf_format_to_write("gguf"));
     request.model = model;
     request.arena = &draft.arena;
+    if (mf_sidecar_tree(model, &draft.arena, "config.json", MF_SIDECAR_LIMIT,
+                        &config) != MF_OK)
+        mf_clear_error(env);
+    else if (config && config->kind == MF_NODE_OBJECT)
+        request.file = config;
+    if (mf_set_text(&draft, "general.architecture", arch) != MF_OK)
+        stop("memory", mf_env_error(env)->message);
     if (procedure(&draft, &request, NULL, &missing) == MF_OK)
         for (size_t i = 0; i < draft.entry_count; i++)
             stream(env, &draft.entry[i]);
@@ -184,12 +262,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!*folder)
         make_folder();
-    for (size_t i = 0; i < 3; i++)
-        put_file(adds() ? added[i] : pieces[i], data, size);
+    for (const char *const *name = target()->files; *name; name++)
+        put_file(*name, data, size);
     mf_env_heap(env, &before);
-    for (size_t i = 0; i < sizeof(procedures) / sizeof(*procedures); i++) {
-        run(env, procedures[i], 0);
-        run(env, procedures[i], 9);
+    for (mf_vocab_procedure *const *at = target()->procedures; *at; at++) {
+        run(env, *at, 0);
+        run(env, *at, 9);
     }
     mf_env_heap(env, &after);
     if (after.live != before.live)
