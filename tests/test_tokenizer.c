@@ -313,8 +313,9 @@ static void words_of_a_row(void **state)
         { "sentencepiece | special", "> tokenizer.ggml.eos_token_id\t1\n" },
         { "none", "> tokenizer.ggml.model\tnone\n" },
     };
-    static const char *const bad[] = { "other", "special x", "special eot=<y>",
-                                       "special =1", "sentencepiece" };
+    static const char *const bad[] = { "other",           "special x",
+                                       "special eot=<y>", "special =1",
+                                       "sentencepiece",   "qwen" };
 
     (void)state;
     begin_good();

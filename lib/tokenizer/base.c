@@ -323,14 +323,17 @@ enum mf_status mf_base_put_whitespace(struct mf_draft *draft,
 }
 
 enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
-                                struct mf_str text, uint64_t *id)
+                                struct mf_fast **fast, struct mf_str text,
+                                uint64_t *id)
 {
-    struct mf_fast *fast = mf_arena_take(request->arena, sizeof(*fast));
     const struct mf_added *added;
 
-    if (!fast || mf_fast_load(fast, request) != MF_OK)
-        return request->env->error.status;
-    added = mf_added_find(&fast->added, text);
+    if (!*fast) {
+        *fast = mf_arena_take(request->arena, sizeof(**fast));
+        if (!*fast || mf_fast_load(*fast, request) != MF_OK)
+            return request->env->error.status;
+    }
+    added = mf_added_find(&(*fast)->added, text);
     if (!added || added->id == MF_NO_ID)
         return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "'tokenizer.json' has no added token '%s'",

@@ -5,7 +5,7 @@
 #ifndef MF_LIB_TOKENIZER_BASE_H
 #define MF_LIB_TOKENIZER_BASE_H
 
-#include "lib/tokenizer/tokenizer.h"
+#include "lib/tokenizer/fast.h"
 
 mf_vocab_procedure mf_base_put_gpt2;
 mf_vocab_procedure mf_base_put_bert; /* WordPiece, with a mark before words */
@@ -18,8 +18,10 @@ enum mf_status mf_base_put(struct mf_draft *draft,
                            const struct mf_special_options *options,
                            const char *model, const char *pre);
 
-/* The id of an added token, by its text; MF_ERR_UNSUPPORTED: there is none. */
+/* The id of an added token, by its text; MF_ERR_UNSUPPORTED: there is none.
+ * *fast: NULL, or what an earlier call has loaded for the request. */
 enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
-                                struct mf_str text, uint64_t *id);
+                                struct mf_fast **fast, struct mf_str text,
+                                uint64_t *id);
 
 #endif

@@ -18,6 +18,7 @@
 struct row {
     const struct mf_vocab_request *request;
     struct mf_special_options options;
+    struct mf_fast *fast; /* loaded to look up ids */
     struct mf_special_id set[SETS];
     char type[SETS][WORD]; /* of set */
     const char *types[SETS + 1];
@@ -52,6 +53,21 @@ static enum mf_status put_none(struct mf_draft *draft,
                        (struct mf_str){ "none", 4 });
 }
 
+/* Tokens of QWenTokenizer and its like are in a file that only Python code of
+ * the model's folder can read. */
+static enum mf_status put_code(struct mf_draft *draft,
+                               const struct mf_vocab_request *request,
+                               const struct mf_special_options *options,
+                               bool *missing)
+{
+    (void)draft;
+    (void)options;
+    *missing = false;
+    return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "missing file 'tokenizer.json': a tokenizer that is Python "
+                   "code is not run");
+}
+
 static const struct procedure {
     const char *name;
     mf_vocab_procedure *put;
@@ -63,6 +79,7 @@ static const struct procedure {
     { "whitespace", mf_base_put_whitespace, true, "tokenizer.json" },
     { "special", put_special, false, "" },
     { "none", put_none, false, "" },
+    { "qwen", put_code, false, "" },
     { "mistral", mf_tekken_put, false, "tekken.json" },
     { "sentencepiece", mf_spm_put, false, "tokenizer.model" },
     { "phi3", mf_spm_put_phi3, false, "tokenizer.model" },
@@ -136,7 +153,8 @@ static enum mf_status take_id(struct row *row, struct mf_str text, uint64_t *id)
         digits = text.at[i] >= '0' && text.at[i] <= '9';
         *id = *id * 10 + (uint64_t)(text.at[i] - '0');
     }
-    return digits ? MF_OK : mf_base_added_id(row->request, text, id);
+    return digits ? MF_OK
+                  : mf_base_added_id(row->request, &row->fast, text, id);
 }
 
 static enum mf_status take_set(struct row *row, struct mf_str word, size_t at)
@@ -207,7 +225,7 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
 
     if (!row)
         return request->env->error.status;
-    row->request = request;
+    *row = (struct row){ .request = request };
     while (missing && words.size > 0) {
         struct mf_str part = { words.at, 0 };
 
