@@ -41,8 +41,9 @@
 /* What the caller of a conversion wants.  Zero: what the converter does without
  * options. */
 struct mf_hub_options {
-    enum mf_type type;     /* of matrices; with `is_auto` of no meaning */
-    bool is_auto;          /* bf16 or f16, by the folder's tensors */
+    enum mf_type type;     /* of matrices, with `typed` */
+    bool typed;            /* else bf16 or f16, as the folder's tensors are */
+    bool own_type;         /* that of the first matrix: f32, f16 or bf16 */
     bool vocab_only;       /* no tensors */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
@@ -50,21 +51,32 @@ struct mf_hub_options {
     const char *metadata;   /* path of a file; or NULL */
 };
 
-/* A folder that is converted. */
+/* Whether the model becomes a file of that format as a recipe says: it is a
+ * folder with a config.json, and its own metadata is not that of a GGUF file.
+ * False after mf_fail. */
+bool mf_hub_applies(const struct mf_model *model,
+                    const struct mf_format *format);
+
+/* Adds to the draft, an empty GGUF file, all metadata and tensors that the
+ * model's folder becomes, as llama.cpp's converter has them. */
+enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
+                              const struct mf_hub_options *options);
+
+/* Steps of it: the recipe for the folder, and its keys.  `class`, `no_mtp` and
+ * the like are given; the caller gives file_type before the keys. */
 struct mf_hub {
     struct mf_env *env;
-    const struct mf_model *model;
     struct mf_draft *draft; /* owns everything, in its arena */
-    struct mf_hub_options options;
+    struct mf_model *model;
+    const struct mf_hub_options *options;
     struct mf_recipe recipe;
-    const char *arch;     /* general.architecture */
     struct mf_node *file; /* config.json; recipe.config has text_config over it
                            */
-    /* By mf_hub_tensors: */
-    enum mf_type type; /* that of matrices */
-    /* Numbers of elements, as the converter counts them for the size label. */
-    int64_t total, shared, expert, expert_count;
+    struct mf_str class, arch; /* in config.json, and in GGUF */
+    bool versioned;            /* general.quantization_version is there */
 };
+enum mf_status mf_hub_open(struct mf_hub *hub);
+enum mf_status mf_hub_keys(struct mf_hub *hub);
 
 struct mf_hub_result {
     size_t left_out;     /* metadata that could not be converted, with lossy */

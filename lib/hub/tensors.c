@@ -257,10 +257,10 @@ static enum mf_status run(struct mf_tensor_work *work)
     enum mf_status status = set_order(work);
 
     if (status == MF_OK)
-        status = choose_type(work);
-    if (status == MF_OK)
         status = mf_compressed_open(&work->compressed, work->hub->recipe,
                                     has_rows(work, MF_ROW_EARLY));
+    if (status == MF_OK)
+        status = choose_type(work);
     if (status == MF_OK)
         status = mf_tensor_find_qkv(work);
     if (status == MF_OK)

@@ -213,11 +213,15 @@ static enum mf_status add(struct mf_tensor_work *work,
 {
     char text[MF_HUB_NAME_MAX + 1];
     struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
+    enum mf_type type = MF_TYPE_UNKNOWN;
 
     work->derive.name = name;
     node = as_floats(work, node);
-    return node ? add_as(work, name, node, type_of(work, named, name, node))
-                : mf_work_failed(work);
+    if (node)
+        type = type_of(work, named, name, node);
+    if (node && work->hub->rounded && type != MF_TYPE_F32 && node->type != type)
+        node = mf_derive_cast(&work->derive, node, type);
+    return node ? add_as(work, name, node, type) : mf_work_failed(work);
 }
 
 enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,

@@ -18,6 +18,7 @@
 #include <assert.h>
 
 #include "lib/base/timings.h"
+#include "lib/hub/hub.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
 
@@ -35,6 +36,7 @@ struct sizing {
     struct mf_renaming renaming;
     size_t made;     /* tensors that the model lacks, first in the draft */
     bool listed;     /* the draft has all tensors, not one at a time */
+    bool whole;      /* a folder's, which are listed with its metadata */
     uint32_t *order; /* of the tensors of the draft, or of the model */
     size_t count;
     uint64_t header, empty_header, metadata;
@@ -262,6 +264,19 @@ static enum mf_status read_facts(struct sizing *work)
     return MF_OK;
 }
 
+/* What a folder of Hugging Face becomes, with its tensors. */
+static enum mf_status list_folder(struct sizing *work)
+{
+    const struct mf_hub_options options = { .own_type = true };
+
+    if (mf_hub_convert(&work->draft, work->model, &options) != MF_OK)
+        return work->env->error.status;
+    work->listed = work->whole = true;
+    work->measured = false;
+    work->made = work->draft.tensor_count;
+    return MF_OK;
+}
+
 /* The file as mf_model_quantize makes it, without its tensors. */
 static enum mf_status start(struct sizing *work, enum mf_naming names)
 {
@@ -278,6 +293,8 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     work->listed =
         draft->format != work->model->format || names != MF_NAMING_KEEP;
     work->measured = false;
+    if (names == MF_NAMING_GGUF && mf_hub_applies(work->model, draft->format))
+        return list_folder(work);
     if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
         mf_renaming_init(&work->renaming, work->model, draft, names, &unused) !=
             MF_OK)
@@ -302,7 +319,7 @@ static enum mf_status list(struct sizing *work, bool copy)
     forget_order(work);
     draft->tensor_count = work->made;
     draft->floats = draft->f32_vectors && !copy ? MF_TYPE_F32 : MF_TYPE_UNKNOWN;
-    if (work->listed &&
+    if (work->listed && !work->whole &&
         mf_draft_list_tensors(draft, work->model, renaming, 0,
                               work->model->index.tensor_count) != MF_OK)
         return work->env->error.status;

@@ -10,6 +10,7 @@
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
+#include "lib/hub/hub.h"
 #include "lib/io/digest.h"
 #include "lib/model/facts.h"
 #include "lib/model/split.h"
@@ -61,6 +62,22 @@ static void trim_shapes(struct mf_draft *draft)
     }
 }
 
+/* What a folder of Hugging Face becomes, in its own type. */
+static enum mf_status list_folder(struct quantizing *work,
+                                  struct mf_draft *draft)
+{
+    const struct mf_hub_options options = { .own_type = true };
+
+    if (work->outputs.count > 1)
+        return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "the shards of a folder cannot be kept when its "
+                       "tensors are renamed");
+    if (mf_hub_convert(draft, work->model, &options) != MF_OK)
+        return work->model->env->error.status;
+    trim_shapes(draft);
+    return MF_OK;
+}
+
 /* Lists the tensors of one shard, or of the whole model. */
 static enum mf_status list_output(struct quantizing *work, size_t number)
 {
@@ -71,6 +88,9 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     draft->lossy = work->how->lossy;
     draft->reserve = work->how->reserve;
     draft->any_type = true;
+    if (work->how->names == MF_NAMING_GGUF &&
+        mf_hub_applies(model, draft->format))
+        return list_folder(work, draft);
     /* With new names the model is a Hugging Face model: tensors that are not
      * quantized become what llama.cpp's converter makes of them, norms f32. */
     draft->f32_vectors =

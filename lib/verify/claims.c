@@ -10,6 +10,7 @@
 
 #include "lib/base/str.h"
 #include "lib/compare/compare.h"
+#include "lib/hub/hub.h"
 #include "lib/model/split.h"
 #include "lib/quantize/mix.h"
 #include "lib/verify/verify.h"
@@ -79,6 +80,16 @@ static enum mf_naming naming_of(const struct mf_verification *work)
                                                                : MF_NAMING_KEEP;
 }
 
+/* What a folder of Hugging Face becomes. */
+static enum mf_status list_folder(struct mf_verification *work)
+{
+    const struct mf_hub_options options = { .own_type = true };
+
+    return mf_hub_convert(&work->draft, work->source, &options) == MF_OK
+               ? MF_OK
+               : mf_file_add_context(work->env, work->source->file);
+}
+
 static enum mf_status list_source(struct mf_verification *work)
 {
     struct mf_model *source = work->source;
@@ -93,6 +104,10 @@ static enum mf_status list_source(struct mf_verification *work)
                        work->model->format->name);
     draft->lossy = true;
     draft->any_type = true;
+    if (is_named_for_gguf(&work->model->index) &&
+        !is_named_for_gguf(&source->index) &&
+        mf_hub_applies(source, draft->format))
+        return list_folder(work);
     if (mf_carry_metadata(draft, source, &left_out) != MF_OK ||
         mf_renaming_init(&work->renaming, source, draft, naming_of(work),
                          &left_out) != MF_OK ||

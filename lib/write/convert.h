@@ -6,6 +6,7 @@
  * are complete files.  A plan is made first and carried out after that:
  *
  *   output_plan.c    which tensors and metadata go into which file
+ *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
  *   draft_tensors.c  a model's tensors, with the names and types they will have
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
@@ -105,6 +106,11 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
+
+/* The same for a folder of Hugging Face that becomes GGUF (output_hub.c). */
+enum mf_status mf_outputs_plan_hub(struct mf_model *model, const char *path,
+                                   const struct mf_convert_options *options,
+                                   struct mf_outputs *out);
 
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);

@@ -19,6 +19,7 @@
  */
 #include <stdio.h>
 
+#include "lib/hub/hub.h"
 #include "lib/io/path.h"
 #include "lib/model/facts.h"
 #include "lib/model/split.h"
@@ -383,6 +384,25 @@ enum mf_status mf_outputs_make(struct mf_outputs *outputs,
     return name_outputs(outputs, format, path, shards);
 }
 
+/* Whether files of the format can be cut as the options say. */
+static enum mf_status check_shards(struct mf_env *env,
+                                   const struct mf_format *format,
+                                   const struct mf_convert_options *options)
+{
+    if (sharded(options) && format->sharding == MF_SHARDING_NONE)
+        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "%s models cannot be split", format->name);
+    if (options->empty_first && !sharded(options))
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "a first shard without tensors requires a limit for "
+                       "shards");
+    if (options->empty_first && format->sharding != MF_SHARDING_NUMBERED)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "%s cannot have a first shard without tensors",
+                       format->name);
+    return MF_OK;
+}
+
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,
                                struct mf_outputs *out)
@@ -396,17 +416,12 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (!format || mf_model_require_complete(model) != MF_OK ||
         check_model(model, format) != MF_OK)
         return env->error.status;
-    if (sharded(options) && format->sharding == MF_SHARDING_NONE)
-        return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "%s models cannot be split", format->name);
-    if (options->empty_first && !sharded(options))
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "a first shard without tensors requires a limit for "
-                       "shards");
-    if (options->empty_first && format->sharding != MF_SHARDING_NUMBERED)
-        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "%s cannot have a first shard without tensors",
-                       format->name);
+    if (check_shards(env, format, options) != MF_OK)
+        return env->error.status;
+    if (options->names == MF_NAMING_GGUF && mf_hub_applies(model, format))
+        return mf_outputs_plan_hub(model, path, options, out);
+    if (env->error.status != MF_OK)
+        return env->error.status;
     count = sharded(options)
                 ? count_shards(model, options) + options->empty_first
                 : 1;

@@ -17,7 +17,8 @@ static const struct option table[] = {
     OPTION_TO(options.to),
     OPTION_CHOICE("--names", "gguf|hf", MF_NAMING_GGUF, options.names,
                   "rename and reorder tensors for llama.cpp or Hugging Face"),
-    OPTION_CHOICE("--type", "f32|f16|bf16|keep", 1, options.type,
+    OPTION_CHOICE("--type", "f32|f16|bf16|keep|auto|q8_0|tq1_0|tq2_0", 1,
+                  options.type,
                   "type of float tensors; f16, bf16: of matrices only; keep: "
                   "also of norms"),
     OPTION_SIZE("--shard-size", options.shard_size,
@@ -35,7 +36,8 @@ static const struct option table[] = {
     { 0 },
 };
 
-static const char *const types[] = { NULL, "f32", "f16", "bf16", "keep" };
+static const char *const types[] = { NULL,   "f32",  "f16",   "bf16", "keep",
+                                     "auto", "q8_0", "tq1_0", "tq2_0" };
 
 static void convert(struct run *run)
 {

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output_hub.c - a folder of Hugging Face as files of GGUF
+ *
+ * What is in them lib/hub says; here they are cut into shards, as llama.cpp's
+ * converter cuts them: by the sizes that the tensors will have, with the keys
+ * of the split after all others.  A folder that fits one file becomes one
+ * without a number.
+ */
+#include "lib/draft/put.h"
+#include "lib/hub/hub.h"
+#include "lib/hub/outtype.h"
+#include "lib/write/convert.h"
+
+/* ---- the types ---- */
+
+static enum mf_status set_type(struct mf_env *env,
+                               const struct mf_convert_options *options,
+                               struct mf_hub_options *out)
+{
+    const char *name = options->type;
+
+    if (!name || strcmp(name, "auto") == 0)
+        return MF_OK;
+    out->own_type = strcmp(name, "keep") == 0;
+    out->typed = !out->own_type;
+    out->type = mf_outtype_named(name);
+    if (out->typed && out->type == MF_TYPE_UNKNOWN)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "unknown type '%s': expected f32, f16, bf16, q8_0, "
+                       "tq1_0, tq2_0 or auto",
+                       mf_quote((struct mf_str){ name, strlen(name) }).text);
+    return MF_OK;
+}
+
+/* ---- shards ---- */
+
+/* How many tensors from `first` on one shard takes. */
+static size_t shard_size(const struct mf_draft *draft,
+                         const struct mf_convert_options *options, size_t first)
+{
+    uint64_t size = 0;
+    size_t count = 0;
+
+    while (first + count < draft->tensor_count) {
+        uint64_t more = draft->tensor[first + count].size;
+
+        if (count > 0 && options->shard_size > 0 &&
+            (more > options->shard_size || size > options->shard_size - more))
+            break;
+        if (options->shard_tensors > 0 && count == options->shard_tensors)
+            break;
+        size += more;
+        count++;
+    }
+    return count;
+}
+
+static size_t count_shards(const struct mf_draft *draft,
+                           const struct mf_convert_options *options)
+{
+    size_t count = options->empty_first, first = 0;
+
+    if (options->shard_size == 0 && options->shard_tensors == 0)
+        return 1;
+    do {
+        first += shard_size(draft, options, first);
+        count++;
+    } while (first < draft->tensor_count);
+    return count;
+}
+
+static enum mf_status add_split_keys(struct mf_draft *draft, size_t number,
+                                     size_t count, size_t tensors)
+{
+    static const char *const keys[] = { "split.no", "split.count",
+                                        "split.tensors.count" };
+    const enum mf_value_type types[] = { MF_VALUE_U16, MF_VALUE_U16,
+                                         MF_VALUE_I32 };
+    const uint64_t values[] = { number, count, tensors };
+
+    for (size_t i = 0; i < 3; i++)
+        if (mf_set_number(draft, keys[i], types[i], MF_VALUE_U64,
+                          (union mf_number){ .u64 = values[i] }) != MF_OK)
+            return draft->env->error.status;
+    return MF_OK;
+}
+
+/* Moves tensors of the first shard, which has all of them, to another. */
+static enum mf_status move_tensors(const struct mf_draft *whole,
+                                   struct mf_draft *draft, size_t first,
+                                   size_t count)
+{
+    if (mf_draft_reserve(draft, count) != MF_OK)
+        return draft->env->error.status;
+    for (size_t i = 0; i < count; i++)
+        *mf_draft_add_tensor(draft) = whole->tensor[first + i];
+    return MF_OK;
+}
+
+static enum mf_status cut(struct mf_outputs *outputs,
+                          const struct mf_convert_options *options)
+{
+    struct mf_draft *whole = &outputs->output[0].draft;
+    size_t tensors = whole->tensor_count, first = 0, kept = 0;
+
+    for (size_t i = 0; i < outputs->count; i++) {
+        struct mf_draft *draft = &outputs->output[i].draft;
+        size_t count = i == 0 && options->empty_first
+                           ? 0
+                           : shard_size(whole, options, first);
+
+        if (i == 0)
+            kept = count;
+        else if (move_tensors(whole, draft, first, count) != MF_OK)
+            return draft->env->error.status;
+        if (add_split_keys(draft, i, outputs->count, tensors) != MF_OK)
+            return draft->env->error.status;
+        first += count;
+    }
+    whole->tensor_count = kept;
+    return MF_OK;
+}
+
+/* ---- the plan ---- */
+
+/* All of the model, in one draft. */
+static enum mf_status list(struct mf_model *model, struct mf_draft *draft,
+                           const struct mf_convert_options *options)
+{
+    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN };
+
+    draft->reserve = options->reserve;
+    draft->version = options->version;
+    if (set_type(model->env, options, &hub) != MF_OK ||
+        mf_hub_convert(draft, model, &hub) != MF_OK)
+        return model->env->error.status;
+    return mf_draft_edit(draft, options->edits, options->edit_count);
+}
+
+/* How many shards it takes: known once the tensors are listed. */
+static enum mf_status count_outputs(struct mf_model *model,
+                                    const struct mf_format *format,
+                                    const struct mf_convert_options *options,
+                                    size_t *count)
+{
+    struct mf_draft draft;
+    enum mf_status status = MF_OK;
+
+    *count = 1;
+    if (options->shard_size == 0 && options->shard_tensors == 0)
+        return MF_OK;
+    mf_draft_init(&draft, model->env, format);
+    status = list(model, &draft, options);
+    if (status == MF_OK)
+        *count = count_shards(&draft, options);
+    mf_draft_release(&draft);
+    if (status == MF_OK && *count > 99999)
+        status = mf_fail(model->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                         "%zu shards are too many: their names have five "
+                         "digits",
+                         *count);
+    return status;
+}
+
+/* A vocabulary is read through its draft, which must stay where it is. */
+enum mf_status mf_outputs_plan_hub(struct mf_model *model, const char *path,
+                                   const struct mf_convert_options *options,
+                                   struct mf_outputs *out)
+{
+    const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
+    size_t count;
+    enum mf_status status = count_outputs(model, format, options, &count);
+
+    out->finite_only = !options->allow_nonfinite && options->type;
+    if (status == MF_OK)
+        status = mf_outputs_make(out, format, path, count, count > 1);
+    if (status == MF_OK)
+        status = list(model, &out->output[0].draft, options);
+    if (status == MF_OK && count > 1)
+        status = cut(out, options);
+    for (size_t i = 0; i < count && status == MF_OK; i++)
+        status = mf_draft_plan(&out->output[i].draft);
+    return status;
+}
