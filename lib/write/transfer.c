@@ -376,6 +376,8 @@ static enum mf_status copy_tensor(struct transfer *transfer, struct copy *copy,
 
     *tensor = (struct mf_draft_tensor){
         .name = { record->name, record->name_size },
+        .dim = record->dim,
+        .rank = record->rank,
         .from = record->type,
         .type = record->type,
         .size = record->size,
