@@ -120,7 +120,8 @@ codec     base lanes model draft quant
 derive    base lanes io model draft codec quant
 tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize
-hub       base io json model arch folder draft codec derive tokenizer
+card      base io json model folder draft
+hub       base io json model arch folder draft codec derive tokenizer card
 write     base lanes io json model folder check draft codec derive hub
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write

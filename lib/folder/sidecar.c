@@ -25,6 +25,7 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "modules.json",
                                          "1_Pooling/config.json",
                                          "tekken.json",
+                                         "README.md",
                                          NULL };
 
 static bool is_listed(const char *name)
