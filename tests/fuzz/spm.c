@@ -2,10 +2,12 @@
  *
  * spm.c - fuzz target: a file that a vocabulary is made of
  *
- * -DTARGET=spm|spm_added|base|base_config|tekken says which: the bytes are
+ * -DTARGET=spm|spm_added|spm_json|base|base_config|tekken says which: the
+ * bytes are
  *     spm          tokenizer.model under all the names that it has
  *     spm_added    added_tokens.json, tokenizer_config.json and tokenizer.json
  *                  next to a good tokenizer.model
+ *     spm_json     tokenizer.json in the place of tokenizer.model
  *     base         tokenizer.json, and merges.txt
  *     base_config  the files next to a good tokenizer.json
  *     tekken       tekken.json
@@ -43,6 +45,7 @@ static const char *const pieces[] = { "tokenizer.model", "spiece.model",
 static const char *const added[] = { "added_tokens.json",
                                      "tokenizer_config.json", "tokenizer.json",
                                      NULL };
+static const char *const json_only[] = { "tokenizer.json", NULL };
 static const char *const base[] = { "tokenizer.json", "merges.txt", NULL };
 static const char *const base_config[] = {
     "added_tokens.json",  "tokenizer_config.json", "special_tokens_map.json",
@@ -80,6 +83,10 @@ static mf_vocab_procedure *const of_pieces[] = { mf_spm_put,
                                                  mf_unigram_put_t5,
                                                  mf_unigram_put_xlm,
                                                  NULL };
+static mf_vocab_procedure *const of_json[] = { mf_llama_hf_put,
+                                               mf_llama_hf_put_gemma4,
+                                               mf_llama_hf_put_xverse,
+                                               mf_unigram_put_xlm, NULL };
 static mf_vocab_procedure *const of_base[] = { put_base, put_bert, NULL };
 static mf_vocab_procedure *const of_tekken[] = { mf_tekken_put, NULL };
 
@@ -88,8 +95,11 @@ static const struct target {
     const char *const *files; /* that are the bytes */
     mf_vocab_procedure *const *procedures;
 } targets[] = {
-    { "spm", pieces, of_pieces },    { "spm_added", added, of_pieces },
-    { "base", base, of_base },       { "base_config", base_config, of_base },
+    { "spm", pieces, of_pieces },
+    { "spm_added", added, of_pieces },
+    { "spm_json", json_only, of_json },
+    { "base", base, of_base },
+    { "base_config", base_config, of_base },
     { "tekken", tekken, of_tekken },
 };
 
