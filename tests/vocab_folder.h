@@ -39,6 +39,7 @@ static inline enum mf_status run(mf_vocab_procedure *procedure,
 {
     struct mf_node *config;
     const struct mf_node *size;
+    enum mf_status status;
 
     mf_clear_error(env);
     model = open_model(scratch_path("model.safetensors"));
@@ -56,7 +57,10 @@ static inline enum mf_status run(mf_vocab_procedure *procedure,
                                    .arch = arch,
                                    .vocab_size = size ? size->number.u64 : 0 };
     missing = false;
-    return procedure(&draft, &request, NULL, &missing);
+    status = procedure(&draft, &request, NULL, &missing);
+    /* Whoever streams later has a copy. */
+    memset(&request, 0xa5, sizeof(request));
+    return status;
 }
 
 static inline void finish(void)

@@ -23,7 +23,7 @@ struct mf_spm_vocab *mf_spm_vocab_new(const struct mf_vocab_request *request,
 
     if (!vocab)
         return NULL;
-    *vocab = (struct mf_spm_vocab){ .request = request, .name = name };
+    *vocab = (struct mf_spm_vocab){ .request = *request, .name = name };
     status = mf_sidecar_open(&file, request->model, request->arena, name);
     vocab->file_size = file.source.size;
     if (status == MF_OK)
@@ -35,7 +35,7 @@ struct mf_spm_vocab *mf_spm_vocab_new(const struct mf_vocab_request *request,
 enum mf_status mf_spm_vocab_count(struct mf_spm_vocab *vocab, uint64_t count)
 {
     if (count > MF_SPM_MAX)
-        return mf_fail(vocab->request->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+        return mf_fail(vocab->request.env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "'vocab_size' is %" PRIu64 ", at most %" PRIu64
                        " tokens are supported",
                        count, MF_SPM_MAX);
@@ -48,14 +48,14 @@ enum mf_status mf_spm_vocab_count(struct mf_spm_vocab *vocab, uint64_t count)
 /* As config.json says, else one token for each piece. */
 static enum mf_status count_tokens(struct mf_spm_vocab *vocab)
 {
-    uint64_t count = vocab->request->vocab_size;
+    uint64_t count = vocab->request.vocab_size;
 
     return mf_spm_vocab_count(vocab, count > 0 ? count : vocab->spm.count);
 }
 
 enum mf_status mf_spm_vocab_refuse(const struct mf_spm_vocab *vocab)
 {
-    return mf_fail(vocab->request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+    return mf_fail(vocab->request.env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "'%s' has %" PRIu64 " pieces, but 'vocab_size' is %" PRIu64,
                    vocab->name, vocab->spm.count, vocab->count);
 }
@@ -91,7 +91,7 @@ mf_spm_vocab_put_special(struct mf_draft *draft,
     if (options)
         own = *options;
     own.vocab_size = vocab->count;
-    return mf_special_put(draft, vocab->request, &own);
+    return mf_special_put(draft, &vocab->request, &own);
 }
 
 /* The vocabulary of tokenizer.model; NULL after mf_fail, and where *missing. */

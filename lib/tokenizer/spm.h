@@ -42,7 +42,7 @@ enum mf_status mf_vocab_rows(const struct mf_model *model,
 /* ---- between spm*.c and unigram.c ---- */
 
 struct mf_spm_vocab {
-    const struct mf_vocab_request *request;
+    struct mf_vocab_request request;
     const char *name;   /* of the file with the pieces */
     uint64_t file_size; /* when it was checked */
     struct mf_spm spm;

@@ -58,8 +58,8 @@ static enum mf_status open_pieces(struct streaming *streaming)
 {
     const struct mf_spm_vocab *vocab = streaming->vocab;
 
-    if (mf_sidecar_open(&streaming->file, vocab->request->model,
-                        vocab->request->arena, vocab->name) != MF_OK)
+    if (mf_sidecar_open(&streaming->file, vocab->request.model,
+                        vocab->request.arena, vocab->name) != MF_OK)
         return failed(streaming);
     if (streaming->file.source.size != vocab->file_size)
         return changed(streaming);
@@ -71,7 +71,7 @@ static enum mf_status open_pieces(struct streaming *streaming)
  * bytes. */
 static struct mf_sidecar *open_added(struct streaming *streaming, unsigned file)
 {
-    const struct mf_vocab_request *request = streaming->vocab->request;
+    const struct mf_vocab_request *request = &streaming->vocab->request;
     struct mf_sidecar *added = &streaming->added[file];
     struct mf_span all = { 0, 0 };
 

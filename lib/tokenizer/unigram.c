@@ -15,7 +15,7 @@ static enum mf_status check_unigram(const struct mf_spm_vocab *vocab)
 {
     return vocab->spm.algorithm == MF_SPM_UNIGRAM
                ? MF_OK
-               : mf_fail(vocab->request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+               : mf_fail(vocab->request.env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "'%s': 'model_type' is %d, not 1 (unigram)",
                          vocab->name, (int)vocab->spm.algorithm);
 }
@@ -106,7 +106,7 @@ static enum mf_status put_shifted(struct mf_draft *draft,
                                   struct mf_spm_vocab *vocab,
                                   const struct mf_special_options *options)
 {
-    const struct mf_vocab_request *request = vocab->request;
+    const struct mf_vocab_request *request = &vocab->request;
     uint64_t count = request->vocab_size;
     bool mask = strcmp(request->arch, "nomic-bert-moe") == 0;
 
