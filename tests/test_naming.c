@@ -30,6 +30,7 @@ static const struct {
     { "llama", "model.layers.1.self_attn.q_proj.scale", NULL },
     { "llama", "blk.1.attn_q.weight", "blk.1.attn_q.weight" },
     { "llama", "blk.2.attn_q.weight", NULL },
+    { "llama", "blk.1.attn_q.scale", "blk.1.attn_q.scale" },
     { "llama", "lm_head", "output" },
     { "llama", "model.layers.0.post_attention_layernorm.weight",
       "blk.0.ffn_norm.weight" },

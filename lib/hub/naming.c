@@ -136,11 +136,14 @@ static size_t find_in_hf(const struct mf_naming_arch *arch, struct mf_str name)
     return SIZE_MAX;
 }
 
+/* in_hf: also under its names in Hugging Face's models. */
 static size_t find_exactly(const struct mf_naming_arch *arch,
-                           struct mf_str name)
+                           struct mf_str name, bool in_hf)
 {
     size_t tensor;
 
+    if (!in_hf)
+        return mf_naming_tensor(arch, name);
     for (size_t i = 0; i < arch->only_count; i++) {
         const struct mf_naming_only *only = &mf_naming_onlys[arch->only + i];
 
@@ -186,14 +189,14 @@ static bool next_number(struct mf_str name, size_t *at, struct mf_str *out)
 }
 
 static bool find_base(const struct mf_naming_arch *arch, uint64_t blocks,
-                      struct mf_str name, struct mf_named *out)
+                      struct mf_str name, bool in_hf, struct mf_named *out)
 {
     char text[NAME_MAX_SIZE];
     struct mf_str number;
     size_t at = 0;
 
     out->block = -1;
-    out->tensor = find_exactly(arch, name);
+    out->tensor = find_exactly(arch, name, in_hf);
     if (out->tensor != SIZE_MAX)
         return true;
     if (name.size > sizeof(text))
@@ -207,7 +210,7 @@ static bool find_base(const struct mf_naming_arch *arch, uint64_t blocks,
         text[before] = '#';
         memcpy(text + before + 1, name.at + at, name.size - at);
         out->tensor = find_exactly(
-            arch, (struct mf_str){ text, name.size - number.size + 1 });
+            arch, (struct mf_str){ text, name.size - number.size + 1 }, in_hf);
         if (out->tensor != SIZE_MAX)
             return true;
     }
@@ -217,16 +220,23 @@ static bool find_base(const struct mf_naming_arch *arch, uint64_t blocks,
 bool mf_naming_find(const struct mf_naming_arch *arch, uint64_t blocks,
                     struct mf_str name, struct mf_named *out)
 {
-    static const char *const suffixes[] = { "", ".weight", ".bias" };
+    static const struct {
+        const char *text;
+        bool in_hf;
+    } suffixes[] = { { "", true },
+                     { ".weight", true },
+                     { ".bias", true },
+                     { ".scale", false } };
 
-    for (size_t i = 0; i < 3; i++) {
-        size_t size = strlen(suffixes[i]);
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+        size_t size = strlen(suffixes[i].text);
 
-        if (!mf_str_ends(name, suffixes[i]))
+        if (!mf_str_ends(name, suffixes[i].text))
             continue;
         out->suffix = (struct mf_str){ name.at + name.size - size, size };
         if (find_base(arch, blocks,
-                      (struct mf_str){ name.at, name.size - size }, out))
+                      (struct mf_str){ name.at, name.size - size },
+                      suffixes[i].in_hf, out))
             return true;
     }
     return false;

@@ -30,8 +30,9 @@ struct mf_named {
 /* NULL: not an architecture of the table. */
 const struct mf_naming_arch *mf_naming_arch_find(struct mf_str name);
 
-/* Looks a name up: one of Hugging Face's models, or one of GGUF itself.  False
- * where the architecture, with so many blocks, has no such tensor. */
+/* Looks a name up: one of Hugging Face's models, or one of GGUF itself, which
+ * may also end with ".scale".  False where the architecture, with so many
+ * blocks, has no such tensor. */
 bool mf_naming_find(const struct mf_naming_arch *arch, uint64_t blocks,
                     struct mf_str name, struct mf_named *out);
 

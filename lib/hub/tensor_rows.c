@@ -172,11 +172,12 @@ static struct mf_str take_template(struct mf_str *text)
 
 static enum mf_step_kind step_kind(struct mf_str word)
 {
-    for (unsigned i = 0; i < MF_STEP_COUNT; i++)
-        if (mf_str_is(word, step_rows[i].word))
-            return (enum mf_step_kind)i;
-    assert(!"a step that is not in tensor_steps.def");
-    return MF_STEP_DROP;
+    unsigned kind = 0;
+
+    while (kind < MF_STEP_COUNT && !mf_str_is(word, step_rows[kind].word))
+        kind++;
+    assert(kind < MF_STEP_COUNT);
+    return (enum mf_step_kind)kind;
 }
 
 /* "as" between spaces, or at the beginning. */

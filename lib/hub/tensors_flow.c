@@ -6,7 +6,6 @@
  * deep as there are rows that fit, whatever a folder has in it.
  */
 #include <assert.h>
-#include <stdio.h>
 
 #include "lib/hub/tensors_made.h"
 #include "lib/hub/tensors_work.h"
@@ -62,30 +61,6 @@ static enum mf_status once(struct mf_tensor_work *work, struct stop *stop,
     return go_on(work, stop, step->name[0], 0, stop->match, stop->list.node[0]);
 }
 
-/* One tensor for all blocks from one number up to another. */
-static enum mf_status each(struct mf_tensor_work *work, struct stop *stop,
-                           const struct mf_tensor_step *step)
-{
-    enum mf_status status = MF_OK;
-
-    stop->gone = true;
-    for (int64_t i = step->number[0]; i < step->number[1] && status == MF_OK;
-         i++) {
-        struct mf_glob_match match = *stop->match;
-        char digits[24];
-
-        if (i >= MF_NAMING_BLOCKS || i < 0)
-            return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "config.json: block %" PRId64 " of a model", i);
-        snprintf(digits, sizeof(digits), "%" PRId64, i);
-        match.digits[0] = (struct mf_str){ digits, strlen(digits) };
-        match.digits_count = 1;
-        status =
-            go_on(work, stop, step->name[0], 0, &match, stop->list.node[0]);
-    }
-    return status;
-}
-
 /* ---- steps that wait for other tensors ---- */
 
 /* Which block, and which of the tensors that become one. */
@@ -98,68 +73,58 @@ static int64_t number_of(struct mf_str digits, int64_t most)
     return number < most ? number : most;
 }
 
-/* Gives each kind of tensors of a complete group on, joined or stacked. */
+/* Gives each kind of tensors of a complete group on, stacked. */
 static enum mf_status give_group(struct mf_tensor_work *work,
                                  const struct stop *stop,
                                  const struct mf_tensor_step *step,
-                                 struct mf_tensor_group *group)
+                                 struct mf_tensor_group *group, size_t kinds)
 {
-    bool stack = step->kind == MF_STEP_STACK;
-    size_t kinds = mf_glob_choices(stop->row->pattern, 0);
-    size_t per_kind, ready = 0;
+    size_t per_kind = group->total / kinds;
     const struct mf_derived *whole[MF_TENSOR_LIST];
     enum mf_status status = MF_OK;
 
-    kinds = stack && kinds > 0 ? kinds : 1;
-    per_kind = group->total / kinds;
     assert(kinds <= MF_TENSOR_LIST);
-    for (; ready < kinds; ready++) {
-        const struct mf_derived *const *nodes = group->node + ready * per_kind;
-
-        whole[ready] =
-            stack ? mf_derive_stack(&work->derive, nodes, per_kind)
-                  : mf_derive_join(&work->derive, (uint32_t)step->number[0],
-                                   nodes, per_kind);
-        if (!whole[ready])
+    for (size_t i = 0; i < kinds; i++) {
+        whole[i] = mf_derive_stack(&work->derive, group->node + i * per_kind,
+                                   per_kind);
+        if (!whole[i])
             return mf_work_failed(work);
     }
     mf_group_give_back(work, group);
     for (size_t i = 0; i < kinds && status == MF_OK; i++) {
         struct mf_glob_match match = *stop->match;
 
-        if (stack && match.choice_count > 0)
+        if (match.choice_count > 0)
             match.choice[0] = mf_glob_choice(stop->row->pattern, 0, i);
         status = go_on(work, stop, step->name[0], 0, &match, whole[i]);
     }
     return status;
 }
 
+/* The last number in the name is its place, the first one its block. */
 static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
                            const struct mf_tensor_step *step)
 {
     const struct mf_glob_match *match = stop->match;
-    bool stack = step->kind == MF_STEP_STACK;
     size_t choices = mf_glob_choices(stop->row->pattern, 0);
     size_t kinds = choices > 0 ? choices : 1;
     size_t chosen = match->choice_count > 0 ? match->chosen[0] : 0;
-    size_t last = match->digits_count - 1;
-    int64_t count = stack ? step->number[0] : 1, place = 0, block = -1;
     size_t tensors = work->hub->recipe->model->index.tensor_count;
+    int64_t count = step->number[0], place, block = -1;
     struct mf_tensor_group *group;
 
-    assert(match->text_count == 0 && match->digits_count <= 2 &&
-           stop->list.count == 1);
+    assert(match->text_count == 0 && match->digits_count > 0 &&
+           match->digits_count <= 2 && stop->list.count == 1);
     stop->gone = true;
     if (count <= 0 || (uint64_t)count > tensors)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "config.json: %" PRId64
+                       "'config.json': %" PRId64
                        " tensors like '%s' become one, the folder has %zu "
                        "tensors",
                        count, mf_quote(mf_hub_name_text(stop->name)).text,
                        tensors);
-    if (stack)
-        place = number_of(match->digits[last], count);
-    if (match->digits_count > (stack ? 1 : 0))
+    place = number_of(match->digits[match->digits_count - 1], count);
+    if (match->digits_count > 1)
         block = number_of(match->digits[0], MF_NAMING_BLOCKS);
     if (place >= count)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
@@ -170,7 +135,7 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
                      chosen * (size_t)count + (size_t)place, stop->list.node[0],
                      &group) != MF_OK)
         return mf_work_failed(work);
-    return group ? give_group(work, stop, step, group) : MF_OK;
+    return group ? give_group(work, stop, step, group, kinds) : MF_OK;
 }
 
 /* ---- rows ---- */
@@ -198,10 +163,7 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
         return name_all(work, stop, step);
     case MF_STEP_ONCE:
         return once(work, stop, step);
-    case MF_STEP_EACH:
-        return each(work, stop, step);
     case MF_STEP_STACK:
-    case MF_STEP_MERGE:
         return wait(work, stop, step);
     default:
         assert(mf_tensor_step_is_local(step));
