@@ -287,6 +287,8 @@ static void widen(const struct mf_tokenize_added *added, struct mf_str text,
             break;
         *start = at;
     }
+    if (added->lstrip && *start < least)
+        *start = least; /* the token before took white space after it */
     while (added->rstrip && *end < text.size &&
            mf_char_is_space(char_at(text, *end, &taken)))
         *end += taken;

@@ -27,19 +27,58 @@ static enum mf_status cut(struct mf_tokenize *tokenizer,
     return mf_split(pieces, &tokenizer->split);
 }
 
-static enum mf_status look_up(struct mf_vocab *vocab,
-                              const struct mf_pieces *pieces,
+/* Puts all pieces into the pool. */
+static enum mf_status prepare(struct mf_vocab *vocab,
+                              const struct mf_pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct mf_str piece = { pieces->at[i].at, pieces->at[i].size };
+
+        if (!pieces->at[i].added && piece.size > 0 &&
+            mf_model_prepare(vocab, piece) != MF_OK)
+            return failed(vocab->tokenizer);
+    }
+    return MF_OK;
+}
+
+/* Where characters are left out, the pool needs what is then next to each
+ * other, and the vocabulary is read again. */
+static enum mf_status leave_out(struct mf_vocab *vocab,
+                                struct mf_pieces *pieces)
+{
+    struct mf_tokenize *tokenizer = vocab->tokenizer;
+    bool any = false;
+
+    for (size_t i = 0; i < pieces->count; i++) {
+        struct mf_piece *piece = &pieces->at[i];
+        struct mf_str text = { piece->at, piece->size }, known = text;
+
+        /* One that is looked up as a whole stays whole. */
+        if (!piece->added && (!tokenizer->part.ignore_merges ||
+                              mf_vocab_find(vocab, text, false) == MF_NO_TOKEN))
+            known = mf_model_known(vocab, text);
+        if (!known.at)
+            return failed(tokenizer);
+        if (known.size == text.size)
+            continue;
+        any = true;
+        piece->at = known.at;
+        piece->size = (uint32_t)known.size;
+    }
+    if (!any)
+        return MF_OK;
+    if (prepare(vocab, pieces) != MF_OK)
+        return failed(tokenizer);
+    return mf_vocab_read(vocab);
+}
+
+static enum mf_status look_up(struct mf_vocab *vocab, struct mf_pieces *pieces,
                               struct mf_ids *ids)
 {
     struct mf_tokenize *tokenizer = vocab->tokenizer;
 
-    for (size_t i = 0; i < pieces->count; i++) {
-        struct mf_str piece = { pieces->at[i].at, pieces->at[i].size };
-
-        if (!pieces->at[i].added && mf_model_prepare(vocab, piece) != MF_OK)
-            return failed(tokenizer);
-    }
-    if (mf_vocab_read(vocab) != MF_OK ||
+    if (prepare(vocab, pieces) != MF_OK || mf_vocab_read(vocab) != MF_OK ||
+        leave_out(vocab, pieces) != MF_OK ||
         (tokenizer->part.kind == MF_MODEL_BPE && vocab->size > 0 &&
          mf_vocab_read_merges(vocab) != MF_OK))
         return failed(tokenizer);

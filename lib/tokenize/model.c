@@ -59,6 +59,48 @@ enum mf_status mf_model_prepare(struct mf_vocab *vocab, struct mf_str piece)
     return mf_vocab_add(vocab, text);
 }
 
+/* Whether a character of a piece is a token, or becomes one or more. */
+static bool is_known(const struct mf_vocab *vocab, struct mf_str text,
+                     bool begins)
+{
+    const struct mf_model_part *part = &vocab->tokenizer->part;
+    bool bytes = part->byte_fallback;
+
+    for (size_t i = 0; i < text.size && bytes; i++)
+        bytes = vocab->byte[(uint8_t)text.at[i]] != MF_NO_TOKEN;
+    return bytes ||
+           mf_vocab_find(vocab, text, !begins && part->prefix.size > 0) !=
+               MF_NO_TOKEN;
+}
+
+struct mf_str mf_model_known(struct mf_vocab *vocab, struct mf_str piece)
+{
+    const struct mf_model_part *part = &vocab->tokenizer->part;
+    struct mf_str known = { NULL, 0 };
+    size_t taken;
+    uint32_t code;
+    char *at;
+
+    if (part->kind != MF_MODEL_BPE || part->unk.at || part->suffix.size > 0)
+        return piece;
+    at = mf_arena_text(vocab->tokenizer->arena, piece.size);
+    if (!at)
+        return known;
+    known.at = at;
+    for (size_t i = 0; i < piece.size; i += taken) {
+        struct mf_str text = { piece.at + i, 0 };
+
+        taken = mf_utf8_next(piece.at + i, piece.size - i, &code);
+        taken += taken == 0;
+        text.size = taken;
+        if (!is_known(vocab, text, i == 0))
+            continue;
+        memcpy(at + known.size, text.at, text.size);
+        known.size += text.size;
+    }
+    return known.size == piece.size ? piece : known;
+}
+
 static enum mf_status need_unknown(struct mf_vocab *vocab)
 {
     struct mf_str unk = vocab->tokenizer->part.unk;

@@ -352,6 +352,9 @@ enum mf_status mf_vocab_read(struct mf_vocab *vocab)
         mf_load_open(tokenizer, &file, tokenizer->part.vocab_offset);
 
     sort_pool(vocab);
+    mf_release(vocab->env, vocab->parts.slot,
+               vocab->parts.slots * sizeof(struct mf_vocab_part));
+    vocab->parts = (struct mf_vocab_table){ NULL, 0, 0 };
     tokenizer->vocab_size = 0;
     if (status == MF_OK)
         mf_json_next(&file.json);

@@ -53,7 +53,8 @@ void mf_vocab_release(struct mf_vocab *vocab);
 /* Puts a text into the pool, unless it is there already. */
 enum mf_status mf_vocab_add(struct mf_vocab *vocab, struct mf_str text);
 
-/* Reads the vocabulary: parts, and the ids of added tokens. */
+/* Reads the vocabulary: parts, and the ids of added tokens.  Again, where the
+ * pool was given more. */
 enum mf_status mf_vocab_read(struct mf_vocab *vocab);
 
 /* Reads the merges of a BPE. */
@@ -79,6 +80,11 @@ enum mf_status mf_ids_add(struct mf_ids *ids, uint32_t id);
 
 /* Puts what the model looks up for a piece into the pool. */
 enum mf_status mf_model_prepare(struct mf_vocab *vocab, struct mf_str piece);
+
+/* The piece without characters that are left out because the vocabulary, which
+ * was read, has neither them nor a token for unknown ones: merges join what is
+ * around them.  In the arena, or the piece itself; at NULL after mf_fail. */
+struct mf_str mf_model_known(struct mf_vocab *vocab, struct mf_str piece);
 
 /* Adds the ids of a piece. */
 enum mf_status mf_model_cut(struct mf_vocab *vocab, struct mf_str piece,
