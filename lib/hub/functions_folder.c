@@ -32,15 +32,17 @@ const struct mf_node *mf_call_token_rows(struct mf_parser *parser,
     return mf_parser_int(parser, (int64_t)(rows & INT64_MAX));
 }
 
-/* The folder's file, or null; read again by each call. */
+/* The folder's file, or null; read again by each call.  Its added tokens may be
+ * many, and no row asks for them. */
 const struct mf_node *mf_call_json(struct mf_parser *parser,
                                    const struct mf_node *const *argument)
 {
+    static const char *const left[] = { "added_tokens_decoder", NULL };
     struct mf_recipe *recipe = parser->recipe;
     struct mf_node *root;
 
-    if (mf_sidecar_tree(recipe->model, recipe->arena, argument[0]->text.at,
-                        MF_SIDECAR_LIMIT, &root) != MF_OK)
+    if (mf_sidecar_tree_but(recipe->model, recipe->arena, argument[0]->text.at,
+                            MF_SIDECAR_LIMIT, left, &root) != MF_OK)
         return mf_parser_value(parser, NULL);
     return root ? root : &mf_node_null;
 }

@@ -197,7 +197,6 @@ static enum mf_status visit(void *user, const char *path,
         { "tokenize_chinese_chars", &config->chinese },
         { "fix_mistral_regex", &config->fix_regex },
         { "split_special_tokens", &config->split_special },
-        { "clean_up_tokenization_spaces", &config->clean_up },
     };
 
     if (!*path)

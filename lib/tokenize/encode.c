@@ -130,15 +130,3 @@ enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
     mf_release(tokenizer->env, found.at, found.capacity * sizeof(*found.at));
     return status;
 }
-
-const struct mf_tokenize_added *mf_tokenize_added(struct mf_tokenize *tokenizer)
-{
-    struct mf_vocab vocab;
-
-    if (!tokenizer->has_ids) {
-        if (mf_vocab_init(&vocab, tokenizer) == MF_OK)
-            mf_vocab_read(&vocab);
-        mf_vocab_release(&vocab);
-    }
-    return failed(tokenizer) == MF_OK ? tokenizer->added : NULL;
-}

@@ -16,10 +16,10 @@
 #define PART_MAX ((uint64_t)1 << 20)
 #define TEXT_MAX 512 /* of a text in "model" */
 
-enum part { NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR, DECODER, PARTS };
+enum part { NORMALIZER, PRE_TOKENIZER, POST_PROCESSOR, PARTS };
 
 static const char *const part_names[PARTS] = { "normalizer", "pre_tokenizer",
-                                               "post_processor", "decoder" };
+                                               "post_processor" };
 
 struct loading {
     struct mf_tokenize *tokenizer;
@@ -224,8 +224,7 @@ static enum mf_status read_parts(struct loading *loading)
     struct mf_tokenize *tokenizer = loading->tokenizer;
     struct mf_node **const roots[PARTS] = { &tokenizer->normalizer,
                                             &tokenizer->pre_tokenizer,
-                                            &tokenizer->post_processor,
-                                            &tokenizer->decoder };
+                                            &tokenizer->post_processor };
 
     for (size_t i = 0; i < PARTS; i++)
         if (read_part(loading, loading->part[i], roots[i]) != MF_OK)

@@ -52,7 +52,7 @@ struct mf_class {
 struct mf_class_config {      /* of tokenizer_config.json */
     struct mf_str class_name; /* at NULL: missing */
     enum mf_tristate add_bos, add_eos, prefix_space, lower, accents, chinese;
-    enum mf_tristate fix_regex, split_special, clean_up;
+    enum mf_tristate fix_regex, split_special;
     struct mf_str special[MF_SPECIAL_COUNT]; /* at NULL: missing, or null */
     bool special_given[MF_SPECIAL_COUNT];    /* the key exists */
     bool has_decoder;                        /* added_tokens_decoder */
@@ -63,7 +63,7 @@ struct mf_tokenize {
     const struct mf_model *model;
     struct mf_arena *arena;
     uint64_t file_size; /* of tokenizer.json */
-    struct mf_node *normalizer, *pre_tokenizer, *post_processor, *decoder;
+    struct mf_node *normalizer, *pre_tokenizer, *post_processor;
     struct mf_model_part part;
     struct mf_class_config config;
     const struct mf_class *class;
@@ -73,7 +73,6 @@ struct mf_tokenize {
     struct mf_tokenize_added **slot; /* by text; slot_count is a power of two */
     size_t slot_count;
     uint64_t vocab_size; /* of the model, after the vocabulary was read */
-    bool has_ids;
     struct mf_steps normalize, split;
 };
 

@@ -257,20 +257,6 @@ uint32_t mf_byte_char(uint8_t byte)
     return byte == 0xad ? 0x143 : byte;
 }
 
-int mf_char_byte(uint32_t code)
-{
-    if (code == 0x143)
-        return 0xad;
-    if (code >= 0x100 && code <= 0x120)
-        return (int)code - 0x100;
-    if (code >= 0x121 && code <= 0x142)
-        return (int)code - 0x121 + 0x7f;
-    return (code > 0x20 && code < 0x7f) ||
-                   (code > 0xa0 && code <= 0xff && code != 0xad)
-               ? (int)code
-               : -1;
-}
-
 enum mf_status mf_bytes_to_chars(struct mf_pieces *pieces, struct mf_str text,
                                  struct mf_str *out)
 {

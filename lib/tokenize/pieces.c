@@ -189,7 +189,6 @@ static void join(struct mf_pieces *pieces, enum mf_behavior behavior)
 
     for (size_t i = 0; i < count; i++) {
         struct mf_match *next = &match[backward ? count - 1 - i : i];
-        struct mf_match *last = &match[backward ? count - kept : kept - 1];
         bool is_match = next->match;
         bool joins = behavior == MF_BEHAVIOR_CONTIGUOUS ? is_match == before
                                                         : is_match && !before;
@@ -197,9 +196,9 @@ static void join(struct mf_pieces *pieces, enum mf_behavior behavior)
         before = is_match;
         if (joins && kept > 0) {
             if (backward)
-                last->start = next->start;
+                match[count - kept].start = next->start;
             else
-                last->end = next->end;
+                match[kept - 1].end = next->end;
             continue;
         }
         match[backward ? count - 1 - kept : kept] = *next;

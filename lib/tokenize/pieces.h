@@ -126,7 +126,4 @@ enum mf_status mf_bytes_to_chars(struct mf_pieces *pieces, struct mf_str text,
 /* The code of the character that stands for a byte (GPT-2). */
 uint32_t mf_byte_char(uint8_t byte);
 
-/* The byte that a character stands for; -1: none. */
-int mf_char_byte(uint32_t code);
-
 #endif

@@ -17,7 +17,7 @@
  *     split           each over pieces of a text
  *     regex, chars    expressions that these use, over few characters
  *     vocab, model    the vocabulary; BPE, WordPiece, a list of words
- *     post, decode    what a text gets at its ends; ids back to a text
+ *     post            what a text gets at its ends
  *
  * Invariants.
  *   - The result is that of AutoTokenizer of transformers 4.57 with tokenizers
@@ -66,16 +66,6 @@ struct mf_tokenize *mf_tokenize_open(const struct mf_model *model,
 enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
                                   struct mf_str text, bool with_special,
                                   uint32_t **ids, size_t *count);
-
-/* The first added token, with ids: the vocabulary is read for them.  NULL with
- * no error where there is none. */
-const struct mf_tokenize_added *
-mf_tokenize_added(struct mf_tokenize *tokenizer);
-
-/* What decode(encode(text, add_special_tokens=False)) gives for the text of an
- * added token that is not normalized.  At NULL after mf_fail. */
-struct mf_str mf_tokenize_decoded(struct mf_tokenize *tokenizer,
-                                  const struct mf_tokenize_added *added);
 
 /* tokenizer.ggml.pre as llama.cpp's converter finds it for the folder of the
  * model; an error where it knows none.  What is read goes into memory that is

@@ -339,7 +339,6 @@ static enum mf_status number_added(struct mf_vocab *vocab)
             next = last >= tokenizer->vocab_size ? last + 1
                                                  : tokenizer->vocab_size;
     }
-    tokenizer->has_ids = true;
     return MF_OK;
 }
 
@@ -365,7 +364,7 @@ enum mf_status mf_vocab_read(struct mf_vocab *vocab)
     }
     if (status == MF_OK && token != MF_JSON_END_OBJECT)
         status = failed(vocab);
-    if (status == MF_OK && !tokenizer->has_ids)
+    if (status == MF_OK)
         status = number_added(vocab);
     return mf_sidecar_close(&file, status);
 }

@@ -264,23 +264,15 @@ static enum mf_status check_kind(const struct mf_vocab_request *request,
 {
     static const char *const left[] = { "added_tokens", "model.vocab",
                                         "model.merges", NULL };
-    static const char name[] = "tokenizer.json";
     struct mf_node *json;
-    struct mf_sidecar file;
-    enum mf_status status;
 
-    *missing = !mf_sidecar_exists(request->model, request->arena, name);
-    if (*missing || request->env->error.status != MF_OK)
+    if (mf_sidecar_tree_but(request->model, request->arena, "tokenizer.json",
+                            MF_SIDECAR_LIMIT, left, &json) != MF_OK)
         return request->env->error.status;
-    status = mf_sidecar_open(&file, request->model, request->arena, name);
-    if (status == MF_OK)
-        status = mf_tree_read_but(&file.json, request->arena, MF_SIDECAR_LIMIT,
-                                  left, &json);
-    if (status == MF_OK)
-        *missing = !mf_str_is(mf_node_text(json, "model.type"), "BPE") ||
-                   !is_true(mf_node_at(json, "model.byte_fallback")) ||
-                   !mf_str_is(mf_node_text(json, "decoder.type"), "Sequence");
-    return mf_sidecar_close(&file, status);
+    *missing = !mf_str_is(mf_node_text(json, "model.type"), "BPE") ||
+               !is_true(mf_node_at(json, "model.byte_fallback")) ||
+               !mf_str_is(mf_node_text(json, "decoder.type"), "Sequence");
+    return MF_OK;
 }
 
 /* Every id below the end must have a token. */

@@ -110,18 +110,10 @@ static enum mf_status read_config(const struct mf_vocab_request *request,
                                   struct mf_node **config)
 {
     static const char *const left[] = { "added_tokens_decoder", NULL };
-    const char *name = mf_spm_added_names[MF_SPM_ADDED_CONFIG];
-    struct mf_sidecar file;
-    enum mf_status status;
 
-    *config = NULL;
-    if (!mf_sidecar_exists(request->model, request->arena, name))
-        return request->env->error.status;
-    status = mf_sidecar_open(&file, request->model, request->arena, name);
-    if (status == MF_OK)
-        status = mf_tree_read_but(&file.json, request->arena, MF_SIDECAR_LIMIT,
-                                  left, config);
-    return mf_sidecar_close(&file, status);
+    return mf_sidecar_tree_but(request->model, request->arena,
+                               mf_spm_added_names[MF_SPM_ADDED_CONFIG],
+                               MF_SIDECAR_LIMIT, left, config);
 }
 
 /* ---- _set_vocab_sentencepiece ---- */
