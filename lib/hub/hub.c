@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "lib/base/str.h"
+#include "lib/card/card.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/hub/keys.h"
@@ -208,6 +209,24 @@ static enum mf_status list_tensors(struct mf_hub *hub,
     return MF_OK;
 }
 
+/* Who made the model of what, and how it is sampled. */
+static enum mf_status put_card(struct mf_hub *hub,
+                               const struct mf_hub_tensors *tensors)
+{
+    const struct mf_card_request request = {
+        .model = hub->model,
+        .config = hub->file,
+        .model_name = hub->options->model_name,
+        .metadata = hub->options->metadata,
+        .counts = { .total = (int64_t)tensors->total,
+                    .shared = (int64_t)tensors->shared,
+                    .expert = (int64_t)tensors->expert,
+                    .expert_count = (int64_t)tensors->expert_count },
+    };
+
+    return mf_card_put(hub->draft, &request, NULL);
+}
+
 enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
                               const struct mf_hub_options *options)
 {
@@ -222,6 +241,7 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
         mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
         mf_set_text(draft, "general.type", (struct mf_str){ "model", 5 }) !=
             MF_OK ||
+        put_card(&hub, &tensors) != MF_OK ||
         !give(
             &hub, "file_type",
             mf_node_of_int(&draft->arena, mf_hub_tensors_file_type(&tensors))))
