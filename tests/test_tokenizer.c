@@ -227,7 +227,7 @@ static void faults_are_refused(void **state)
     refused_with("{\"a\":0,\"b\":1}", "7", "'model.vocab'");
     refused_with("\"a\":0", "\"a\":1", "two tokens");
     refused_with("\"a\":0", "\"a\":-1", "is not a number from 0");
-    refused_with("\"a\":0", "\"a\":8388608", "is not a number from 0");
+    refused_with("\"a\":0", "\"a\":4194304", "is not a number from 0");
     refused_with("\"a\":0", "\"a\":\"0\"", "is not a number from 0");
     refused_with("\"a\":0", "\"a\":8", "'vocab_size' of 'config.json' is 8");
     refused_with("[\"a b\"]", "[\"a b\",7]", "merge 1 is not a text");

@@ -8,30 +8,34 @@
 #include "lib/base/str.h"
 #include "lib/json/tree.h"
 
-struct mf_added *mf_added_append(struct mf_added_list *list, struct mf_str text)
+enum mf_status mf_added_link(struct mf_added_list *list, struct mf_added *added)
 {
-    struct mf_added *added;
-
-    list->text_size += text.size;
-    if (list->count == MF_ADDED_MAX || list->text_size > MF_ADDED_TEXT_MAX) {
-        mf_fail(list->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                "more than %zu added tokens, or than %" PRIu64 " bytes of them",
-                MF_ADDED_MAX, MF_ADDED_TEXT_MAX);
-        return NULL;
-    }
-    added = mf_arena_take(list->arena, sizeof(*added));
-    if (!added)
-        return NULL;
-    *added = (struct mf_added){
-        .text = text, .file_id = MF_NO_ID, .id = MF_NO_ID, .model_id = MF_NO_ID
-    };
+    list->text_size += added->text.size;
+    if (list->count == MF_ADDED_MAX || list->text_size > MF_ADDED_TEXT_MAX)
+        return mf_fail(list->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "more than %zu added tokens, or than %" PRIu64
+                       " bytes of them",
+                       MF_ADDED_MAX, MF_ADDED_TEXT_MAX);
+    added->next = NULL;
     if (list->last)
         list->last->next = added;
     else
         list->first = added;
     list->last = added;
     list->count++;
-    return added;
+    return MF_OK;
+}
+
+struct mf_added *mf_added_append(struct mf_added_list *list, struct mf_str text)
+{
+    struct mf_added *added = mf_arena_take(list->arena, sizeof(*added));
+
+    if (!added)
+        return NULL;
+    *added = (struct mf_added){
+        .text = text, .file_id = MF_NO_ID, .id = MF_NO_ID, .model_id = MF_NO_ID
+    };
+    return mf_added_link(list, added) == MF_OK ? added : NULL;
 }
 
 /* ---- reading ---- */

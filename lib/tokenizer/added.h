@@ -18,8 +18,8 @@
 #include "lib/tokenizer/tokenizer.h"
 
 /* Real models have up to 30,000, of some 20 bytes. */
-#define MF_ADDED_MAX      ((size_t)1 << 18)
-#define MF_ADDED_TEXT_MAX ((uint64_t)1 << 24) /* bytes of all of them */
+#define MF_ADDED_MAX      ((size_t)1 << 17)
+#define MF_ADDED_TEXT_MAX ((uint64_t)1 << 23) /* bytes of all of them */
 #define MF_ADDED_TEXT_ONE ((uint64_t)1 << 16) /* bytes of one */
 
 #define MF_NO_ID UINT64_MAX
@@ -62,6 +62,10 @@ struct mf_added_list {
 /* Appends a candidate, all zero but its ids; NULL after mf_fail. */
 struct mf_added *mf_added_append(struct mf_added_list *list,
                                  struct mf_str text);
+
+/* The same for one that the arena has already, as it is. */
+enum mf_status mf_added_link(struct mf_added_list *list,
+                             struct mf_added *added);
 
 /* Reads the object that was just begun; its text is kept, and `normalized` is
  * the opposite of `special` where it is missing.  added is not appended. */

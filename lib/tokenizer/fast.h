@@ -14,7 +14,7 @@
 #include "lib/json/tree.h"
 #include "lib/tokenizer/added.h"
 
-#define MF_VOCAB_MAX    ((uint64_t)1 << 23) /* tokens; real models: 300,000 */
+#define MF_VOCAB_MAX    ((uint64_t)1 << 22) /* tokens; real models: 300,000 */
 #define MF_SIDECAR_TEXT ((uint64_t)8 << 20) /* bytes of a file that is kept */
 
 struct mf_fast {

@@ -29,32 +29,25 @@ static enum mf_status failed(const struct mf_fast *fast)
 /* ---- added_tokens_decoder ---- */
 
 struct decoder { /* tokens that are not in tokenizer.json as they are here */
-    struct mf_added *added;
-    uint32_t *row;
-    size_t count, room;
+    struct mf_added *first;
+    size_t count;
 };
 
-/* A list that grows in the arena: twice the room each time. */
-static struct mf_added *decoder_row(struct mf_fast *fast,
-                                    struct decoder *decoder)
+static enum mf_status add_to_decoder(struct mf_fast *fast,
+                                     struct decoder *decoder,
+                                     const struct mf_added *added)
 {
-    struct mf_added *moved;
+    struct mf_added *row = mf_arena_take(fast->arena, sizeof(*row));
 
-    if (decoder->count == decoder->room) {
-        decoder->room = decoder->room * 2 + 16;
-        moved = decoder->room <= MF_ADDED_MAX
-                    ? mf_arena_take(fast->arena, decoder->room * sizeof(*moved))
-                    : NULL;
-        if (!moved) {
-            mf_fail(fast->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                    "more than %zu added tokens", MF_ADDED_MAX);
-            return NULL;
-        }
-        if (decoder->count > 0)
-            memcpy(moved, decoder->added, decoder->count * sizeof(*moved));
-        decoder->added = moved;
-    }
-    return &decoder->added[decoder->count++];
+    if (!row)
+        return failed(fast);
+    if (++decoder->count > MF_ADDED_MAX)
+        return mf_fail(fast->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "more than %zu added tokens", MF_ADDED_MAX);
+    *row = *added;
+    row->next = decoder->first;
+    decoder->first = row;
+    return MF_OK;
 }
 
 /* "5": { "content": ... } */
@@ -62,7 +55,7 @@ static enum mf_status read_decoder_row(struct mf_fast *fast,
                                        struct mf_json *json,
                                        struct decoder *decoder)
 {
-    struct mf_added read, *same, *row;
+    struct mf_added read, *same;
     char digits[24];
     uint64_t size, id = 0;
     bool more;
@@ -88,47 +81,39 @@ static enum mf_status read_decoder_row(struct mf_fast *fast,
         same->in_config = true;
         return MF_OK;
     }
-    row = decoder_row(fast, decoder);
-    if (!row)
-        return failed(fast);
-    *row = read;
-    row->file_id = id;
-    return MF_OK;
+    read.file_id = id;
+    return add_to_decoder(fast, decoder, &read);
 }
 
 static bool is_before(const void *table, uint32_t a, uint32_t b)
 {
-    const struct mf_added *row = table;
+    const struct mf_added *const *row = table;
 
-    return row[a].file_id != row[b].file_id ? row[a].file_id < row[b].file_id
-                                            : a < b;
+    return row[a]->file_id != row[b]->file_id
+               ? row[a]->file_id < row[b]->file_id
+               : a < b;
 }
 
 /* By their ids; of two with one id the later. */
 static enum mf_status append_decoder(struct mf_fast *fast,
                                      const struct decoder *decoder)
 {
-    size_t room = decoder->count > 0 ? decoder->count : 1;
+    size_t room = decoder->count + 1, i = decoder->count;
     uint32_t *row = mf_arena_take(fast->arena, room * sizeof(*row));
+    struct mf_added **table = mf_arena_take(fast->arena, room * sizeof(*table));
 
-    if (!row)
+    if (!row || !table)
         return failed(fast);
-    for (size_t i = 0; i < decoder->count; i++)
+    for (struct mf_added *at = decoder->first; at; at = at->next) {
+        table[--i] = at; /* the last one is the first of the list */
         row[i] = (uint32_t)i;
-    mf_sort(row, decoder->count, is_before, decoder->added);
-    for (size_t i = 0; i < decoder->count; i++) {
-        const struct mf_added *from = &decoder->added[row[i]];
-        struct mf_added *added;
-
-        if (i + 1 < decoder->count &&
-            decoder->added[row[i + 1]].file_id == from->file_id)
-            continue;
-        added = mf_added_append(&fast->added, from->text);
-        if (!added)
-            return failed(fast);
-        added->flags = from->flags;
-        added->has_normalized = from->has_normalized;
     }
+    mf_sort(row, decoder->count, is_before, table);
+    for (i = 0; i < decoder->count; i++)
+        if ((i + 1 == decoder->count ||
+             table[row[i + 1]]->file_id != table[row[i]]->file_id) &&
+            mf_added_link(&fast->added, table[row[i]]) != MF_OK)
+            return failed(fast);
     return MF_OK;
 }
 
@@ -380,7 +365,7 @@ static enum mf_status read_older(struct mf_fast *fast, struct named *named)
     for (const struct mf_node *at = root ? root->first : NULL; at;
          at = at->next) {
         bool special = is_named(named, at->key);
-        struct mf_added *same = mf_added_find(&fast->added, at->key), *row;
+        struct mf_added *same = mf_added_find(&fast->added, at->key), older;
         unsigned flags = special ? MF_ADDED_SPECIAL : MF_ADDED_NORMALIZED;
 
         if (at->kind != MF_NODE_NUMBER || at->type != MF_VALUE_U64)
@@ -390,13 +375,14 @@ static enum mf_status read_older(struct mf_fast *fast, struct named *named)
                            mf_quote(at->key).text);
         if (has_id(&ids, at->number.u64) || (same && same->now == flags))
             continue;
-        row = decoder_row(fast, &decoder);
-        if (!row)
+        older = (struct mf_added){ .text = at->key,
+                                   .file_id = at->number.u64,
+                                   .id = MF_NO_ID,
+                                   .model_id = MF_NO_ID,
+                                   .flags = flags,
+                                   .has_normalized = true };
+        if (add_to_decoder(fast, &decoder, &older) != MF_OK)
             return failed(fast);
-        *row = (struct mf_added){ .text = at->key,
-                                  .file_id = at->number.u64,
-                                  .flags = flags,
-                                  .has_normalized = true };
     }
     return append_decoder(fast, &decoder);
 }
