@@ -753,6 +753,12 @@ struct mf_convert_options {
     /* Keep what is written if the work is stopped, by an error or a kill, and
      * go on with what was kept of the same work: see mf_model_convert. */
     bool resume;
+    /* A LoRA adapter, a folder or a GGUF file, that is added to the model:
+     * W + lora_scale * alpha / rank * B A, summed in f32 and rounded to the
+     * type of W.  Refused where something of it has no counterpart in the
+     * model, or a tensor is quantized.  NULL: none. */
+    const char *lora;
+    double lora_scale; /* 0: 1 */
 };
 
 struct mf_convert_result {

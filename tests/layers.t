@@ -121,8 +121,9 @@ derive    base lanes io model draft codec quant
 tokenize  base io json model folder
 tokenizer base io json model vocab folder draft tokenize
 card      base io json model folder draft
-hub       base io json model arch folder draft codec derive tokenizer card
-write     base lanes io json model folder check draft codec derive hub
+lora      base io json model folder draft derive
+hub       base io json model arch folder draft codec derive tokenizer card lora
+write     base lanes io json model folder check draft codec derive lora hub
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write
 verify    base lanes io json model draft codec hub write compare quantize

@@ -121,6 +121,23 @@ const struct mf_derived *mf_derive_cast(const struct mf_derivation *,
                                         const struct mf_derived *node,
                                         enum mf_type type);
 
+/* ---- adapters ---- */
+
+/* base + scale * (B A): A has as many columns, B as many rows as the base, of
+ * whose type the sums are.  base NULL: a pair that cannot be read, only changed
+ * like a matrix, and taken apart again.  What is done with the node is done to
+ * base, A and B, where it can be. */
+const struct mf_derived *mf_derive_lowrank(const struct mf_derivation *,
+                                           const struct mf_derived *base,
+                                           const struct mf_derived *a,
+                                           const struct mf_derived *b,
+                                           float scale);
+
+/* Whether it is such a pair. */
+bool mf_derived_is_lowrank(const struct mf_derived *node,
+                           const struct mf_derived **a,
+                           const struct mf_derived **b);
+
 /* ---- compressed checkpoints ---- */
 
 /* The numbers of `bits` bits that each integer has, those of the lowest bits

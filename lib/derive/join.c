@@ -7,7 +7,7 @@
  */
 #include <assert.h>
 
-#include "lib/derive/node.h"
+#include "lib/derive/lowrank.h"
 
 struct join {
     struct mf_derived node;
@@ -142,8 +142,11 @@ const struct mf_derived *mf_derive_join(const struct mf_derivation *d,
                                         size_t count)
 {
     struct mf_shape shape = mf_derived_shape(nodes[0]);
+    const struct mf_derived *pair;
 
     assert(count > 0);
+    if (mf_lowrank_join(d, axis, nodes, count, false, &pair))
+        return pair;
     if (axis >= shape.rank) {
         mf_derived_misfit(d, nodes[0], "it lacks dimension %u",
                           (unsigned)axis + 1);
@@ -164,8 +167,11 @@ const struct mf_derived *mf_derive_stack(const struct mf_derivation *d,
                                          size_t count)
 {
     struct mf_shape shape = { .rank = (uint32_t)nodes[0]->rank + 1 };
+    const struct mf_derived *pair;
 
     assert(count > 0);
+    if (mf_lowrank_join(d, 0, nodes, count, true, &pair))
+        return pair;
     if (shape.rank > MF_DERIVED_RANK) {
         mf_derived_misfit(d, nodes[0], "at most %d dimensions can be stacked",
                           MF_DERIVED_RANK - 1);

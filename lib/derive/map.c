@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "lib/codec/codecs.h"
-#include "lib/derive/node.h"
+#include "lib/derive/lowrank.h"
 
 #define CHUNK 256
 
@@ -182,7 +182,10 @@ const struct mf_derived *mf_derive_map(const struct mf_derivation *d,
                                        enum mf_map map, double constant)
 {
     enum mf_type type = node->type == MF_TYPE_F16 ? MF_TYPE_F16 : MF_TYPE_F32;
+    const struct mf_derived *pair;
 
+    if (mf_lowrank_map(d, node, map, constant, &pair))
+        return pair;
     return make(d, node, type, map, constant);
 }
 
@@ -190,5 +193,11 @@ const struct mf_derived *mf_derive_cast(const struct mf_derivation *d,
                                         const struct mf_derived *node,
                                         enum mf_type type)
 {
-    return node->type == type ? node : make(d, node, type, MF_MAP_NONE, 0);
+    const struct mf_derived *pair;
+
+    if (node->type == type)
+        return node;
+    if (mf_lowrank_cast(d, node, type, &pair))
+        return pair;
+    return make(d, node, type, MF_MAP_NONE, 0);
 }

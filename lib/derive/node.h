@@ -26,7 +26,8 @@ enum mf_derived_kind { /* any numbers: they begin a node's print */
                        MF_DERIVED_MAP,
                        MF_DERIVED_UNPACKED,
                        MF_DERIVED_SCALED,
-                       MF_DERIVED_FP4
+                       MF_DERIVED_FP4,
+                       MF_DERIVED_LOWRANK
 };
 
 struct mf_derived_ops {

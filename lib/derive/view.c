@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "lib/derive/lowrank.h"
 #include "lib/derive/view.h"
 
 /* A view while it is made: all of its dimensions. */
@@ -167,9 +168,12 @@ const struct mf_derived *mf_derive_reshape(const struct mf_derivation *d,
                                            uint32_t rank, const uint64_t *dim)
 {
     struct layout old = layout_of(node), out = old;
+    const struct mf_derived *pair;
     uint64_t count;
 
     assert(rank <= MF_DERIVED_RANK);
+    if (mf_lowrank_reshape(d, node, rank, dim, &pair))
+        return pair;
     out.shape = (struct mf_shape){ .rank = rank };
     memcpy(out.shape.dim, dim, rank * sizeof(*dim));
     if (!mf_elements(dim, rank, &count) || count != node->count) {
@@ -200,8 +204,11 @@ const struct mf_derived *mf_derive_swap(const struct mf_derivation *d,
                                         uint32_t a, uint32_t b)
 {
     struct layout layout = layout_of(node);
+    const struct mf_derived *pair;
     uint64_t dim, stride;
 
+    if (mf_lowrank_swap(d, node, a, b, &pair))
+        return pair;
     if (!has_axis(d, node, a) || !has_axis(d, node, b) ||
         in_blocks(d, node, a + 1 < node->rank && b + 1 < node->rank))
         return NULL;
@@ -220,7 +227,10 @@ const struct mf_derived *mf_derive_slice(const struct mf_derivation *d,
 {
     struct layout layout = layout_of(node);
     uint64_t step = slice.step > 0 ? slice.step : 1, last;
+    const struct mf_derived *pair;
 
+    if (mf_lowrank_slice(d, node, slice, &pair))
+        return pair;
     if (!has_axis(d, node, slice.axis) ||
         in_blocks(d, node, slice.axis + 1 < node->rank))
         return NULL;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 const char *const mf_sidecar_names[] = { "config.json",
+                                         "adapter_config.json",
                                          "tokenizer.json",
                                          "tokenizer_config.json",
                                          "generation_config.json",

@@ -40,6 +40,7 @@
 #include "lib/draft/carry.h"
 #include "lib/hub/rename.h"
 #include "lib/io/target.h"
+#include "lib/lora/lora.h"
 #include "lib/model/model.h"
 
 /* One file that is written. */
@@ -71,7 +72,8 @@ struct mf_outputs {
      * replace any file except the inputs. */
     const struct stat *replaces;
     struct mf_renaming renaming;
-    char *index_path; /* of the index.json that lists them; NULL: without */
+    struct mf_lora lora; /* is merged, where it has a model */
+    char *index_path;    /* of the index.json that lists them; NULL: without */
     struct mf_target index;
     size_t left_out;                 /* metadata keys that were dropped */
     bool deletes;                    /* the inputs will be removed */

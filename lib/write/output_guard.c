@@ -75,11 +75,14 @@ static bool is_in_folder(const struct stat *file, const char *path)
 static const char *part_of(const struct mf_outputs *outputs,
                            const struct stat *file, struct mf_arena *arena)
 {
-    const struct mf_model *model = outputs->model;
+    const struct mf_model *model = outputs->model, *lora = outputs->lora.model;
 
     for (size_t i = 0; i < model->file_count; i++)
         if (is_source(file, &model->file[i].source))
             return "one of the input files";
+    for (size_t i = 0; lora && i < lora->file_count; i++)
+        if (is_source(file, &lora->file[i].source))
+            return "a file of the adapter";
     if (is_path(file, model->list))
         return "the index of the model's files";
     if (is_source(file, outputs->imatrix))

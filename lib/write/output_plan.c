@@ -17,6 +17,7 @@
  * Plans that fail write nothing, so everything that can be refused is refused
  * here.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "lib/hub/hub.h"
@@ -303,6 +304,31 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
                : MF_OK;
 }
 
+/* ---- an adapter ---- */
+
+static enum mf_status open_lora(struct mf_outputs *outputs,
+                                const struct mf_convert_options *options)
+{
+    struct mf_lora *lora = &outputs->lora;
+
+    if (!options->lora)
+        return MF_OK;
+    if (!isfinite(options->lora_scale))
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "the scale of an adapter is not finite");
+    if (mf_lora_open(lora, outputs->env, options->lora) != MF_OK)
+        return outputs->env->error.status;
+    lora->factor = options->lora_scale != 0 ? options->lora_scale : 1;
+    return mf_lora_check(lora);
+}
+
+static enum mf_status merge(struct mf_outputs *outputs, struct mf_draft *draft)
+{
+    return outputs->lora.model
+               ? mf_lora_apply(&outputs->lora, draft, outputs->model)
+               : MF_OK;
+}
+
 static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
                                   const struct mf_convert_options *options,
                                   size_t first, size_t count)
@@ -314,7 +340,8 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
     if (set_types(outputs, &output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_list_tensors(&output->draft, outputs->model,
-                              &outputs->renaming, first, count) != MF_OK)
+                              &outputs->renaming, first, count) != MF_OK ||
+        merge(outputs, &output->draft) != MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
 }
@@ -329,7 +356,7 @@ static bool is_verbatim(const struct mf_model *model,
     return format == model->format && model->file_count == 1 &&
            !sharded(options) && !model->part[0].is_split &&
            options->reserve == 0 && options->edit_count == 0 &&
-           options->names == MF_NAMING_KEEP &&
+           options->names == MF_NAMING_KEEP && !options->lora &&
            (!options->type || keeps_types(options)) &&
            (options->version == 0 || options->version == model->info.version);
 }
@@ -429,7 +456,8 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu shards are too many: their names have five digits",
                        count);
-    if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK)
+    if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK ||
+        open_lora(out, options) != MF_OK)
         return env->error.status;
     /* NaN and infinite values pass where the format's readers accept them and
      * nothing is converted. */
@@ -453,7 +481,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
             return env->error.status;
         first += tensors;
     }
-    return MF_OK;
+    return out->lora.model ? mf_lora_check_used(&out->lora) : MF_OK;
 }
 
 void mf_outputs_release(struct mf_outputs *outputs)
@@ -463,6 +491,7 @@ void mf_outputs_release(struct mf_outputs *outputs)
         mf_draft_release(&outputs->output[i].draft);
     }
     mf_target_abort(&outputs->index);
+    mf_lora_close(&outputs->lora);
     mf_release(outputs->env, outputs->output,
                outputs->count * sizeof(*outputs->output));
     mf_arena_release(&outputs->arena);

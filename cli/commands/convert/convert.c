@@ -4,6 +4,11 @@
  */
 #include "cli/commands/convert/write.h"
 
+#include <math.h>
+#include <stdlib.h>
+
+#include "cli/report.h"
+
 static struct {
     const char *to;
     unsigned names; /* enum mf_naming */
@@ -11,6 +16,7 @@ static struct {
     uint64_t shard_size, shard_tensors, reserve;
     unsigned version;
     bool lossy, allow_nonfinite;
+    const char *lora, *lora_scale;
 } options;
 
 static const struct option table[] = {
@@ -29,6 +35,10 @@ static const struct option table[] = {
                 "leave room in the header for later edits in place"),
     OPTION_CHOICE("--gguf-version", "2|3", 2, options.version,
                   "for old readers"),
+    OPTION_TEXT("--lora", "ADAPTER", options.lora,
+                "add a LoRA adapter, a folder or a GGUF file, to the model"),
+    OPTION_TEXT("--lora-scale", "X", options.lora_scale,
+                "add the adapter X times; default: 1"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
     OPTION_RESUME,
@@ -39,8 +49,35 @@ static const struct option table[] = {
 static const char *const types[] = { NULL,   "f32",  "f16",   "bf16", "keep",
                                      "auto", "q8_0", "tq1_0", "tq2_0" };
 
+/* 0 for none; false after report_usage. */
+static bool read_scale(struct run *run, double *out)
+{
+    const char *text = options.lora_scale;
+    char *end;
+
+    *out = 0;
+    if (!text)
+        return true;
+    *out = strtod(text, &end);
+    if (!options.lora)
+        report_usage(run, "'--lora-scale' requires '--lora'");
+    else if (*end || end == text || !isfinite(*out) || *out == 0)
+        report_usage(run,
+                     "invalid value '%.60s' for '--lora-scale': not a number "
+                     "other than 0",
+                     text);
+    else
+        return true;
+    return false;
+}
+
 static void convert(struct run *run)
 {
+    double scale;
+
+    if (!read_scale(run, &scale))
+        return;
+
     const struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
         .format = options.to,
@@ -52,6 +89,8 @@ static void convert(struct run *run)
         .version = options.version,
         .names = (enum mf_naming)options.names,
         .allow_nonfinite = options.allow_nonfinite,
+        .lora = options.lora,
+        .lora_scale = scale,
     };
 
     if (options.to || write_suffix_is_known(run))

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_lora.c - adapters that are added to a model
+ */
+#include "tests/with_scratch.h"
+
+/* ---- files ---- */
+
+static struct {
+    size_t size;
+    uint8_t at[4 * 1024 * 1024];
+} file;
+
+static void put(const void *bytes, size_t size)
+{
+    assert_true(size <= sizeof(file.at) - file.size);
+    memcpy(file.at + file.size, bytes, size);
+    file.size += size;
+}
+
+struct part {
+    const char *name;
+    uint64_t rows, columns; /* of f32 */
+};
+
+/* Small numbers of both signs, the same ones for the same seed. */
+static float value_at(size_t seed, uint64_t i)
+{
+    uint64_t random = (i + 1 + seed * 7919) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (float)((int64_t)(random >> 44) - (1 << 19)) / (1 << 19);
+}
+
+static void save_parts(const char *name, const struct part *parts, size_t count)
+{
+    char header[4096] = "{";
+    size_t used = 1;
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = parts[i].rows * parts[i].columns * 4;
+
+        used += (size_t)sprintf(
+            header + used,
+            "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%" PRIu64 ",%" PRIu64
+            "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
+            i > 0 ? "," : "", parts[i].name, parts[i].rows, parts[i].columns,
+            end, end + size);
+        end += size;
+    }
+    header[used++] = '}';
+    file.size = 0;
+    put(&(uint64_t){ used }, 8);
+    put(header, used);
+    for (size_t i = 0; i < count; i++)
+        for (uint64_t j = 0; j < parts[i].rows * parts[i].columns; j++)
+            put(&(float){ value_at(i, j) }, 4);
+    save(scratch_path(name), file.at, file.size);
+}
+
+static void save_config(const char *text)
+{
+    save(scratch_path("adapter_config.json"), text, strlen(text));
+}
+
+static const char usual[] = "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":3}";
+
+#define A "base_model.model.w.lora_A.weight"
+#define B "base_model.model.w.lora_B.weight"
+
+/* ---- merging ---- */
+
+#define ROWS    131
+#define COLUMNS 300
+#define RANK    70 /* more than are computed at once */
+
+static const struct part model_parts[] = { { "w.weight", ROWS, COLUMNS },
+                                           { "x.weight", 4, 4 } };
+static const struct part adapter_parts[] = { { A, RANK, COLUMNS },
+                                             { B, ROWS, RANK } };
+
+static void save_both(void)
+{
+    save_parts("model.safetensors", model_parts, COUNT(model_parts));
+    save_parts("adapter.safetensors", adapter_parts, COUNT(adapter_parts));
+    save_config(usual);
+}
+
+static struct mf_convert_options with(const char *adapter)
+{
+    return (struct mf_convert_options){ .size =
+                                            sizeof(struct mf_convert_options),
+                                        .replace = true,
+                                        .lora = scratch_path(adapter) };
+}
+
+/* The sum as it is documented: f32, in the order of the rank. */
+static float expected(uint64_t row, uint64_t column, float scale)
+{
+    float sum = 0;
+
+    for (uint64_t k = 0; k < RANK; k++)
+        sum += value_at(1, row * RANK + k) * value_at(0, k * COLUMNS + column);
+    return value_at(0, row * COLUMNS + column) + scale * sum;
+}
+
+static void must_be_merged(const char *name, float scale)
+{
+    size_t size;
+    uint8_t *bytes = load(scratch_path(name), &size);
+    uint64_t head;
+    const uint8_t *data;
+
+    memcpy(&head, bytes, 8);
+    data = bytes + 8 + head;
+    for (uint64_t i = 0; i < ROWS * COLUMNS; i++) {
+        float got, want = expected(i / COLUMNS, i % COLUMNS, scale);
+
+        memcpy(&got, data + i * 4, 4);
+        assert_memory_equal(&got, &want, 4);
+    }
+    for (uint64_t i = 0; i < 16; i++) { /* the other tensor stays */
+        float want = value_at(1, i);
+
+        assert_memory_equal(data + (ROWS * COLUMNS + i) * 4, &want, 4);
+    }
+    free(bytes);
+}
+
+static void test_merge(void **state)
+{
+    struct mf_convert_options how;
+
+    (void)state;
+    save_both();
+    how = with("adapter.safetensors");
+    must_convert(env, scratch_path("model.safetensors"),
+                 scratch_path("out.safetensors"), &how);
+    must_be_merged("out.safetensors", (float)(3.0 / RANK));
+    how.lora_scale = -0.5;
+    must_convert(env, scratch_path("model.safetensors"),
+                 scratch_path("out.safetensors"), &how);
+    must_be_merged("out.safetensors", (float)(-0.5 * (3.0 / RANK)));
+}
+
+/* The rank is that of the pair, and its root counts where that is asked for. */
+static void test_rank_stabilized(void **state)
+{
+    struct mf_convert_options how;
+
+    (void)state;
+    save_both();
+    save_config("{\"lora_alpha\":3,\"use_rslora\":true}");
+    how = with("adapter.safetensors");
+    must_convert(env, scratch_path("model.safetensors"),
+                 scratch_path("out.safetensors"), &how);
+    must_be_merged("out.safetensors", (float)(3.0 / 8.366600265340756));
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    save_both();
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        struct mf_options options = { .size = sizeof(options),
+                                      .threads = threads };
+        struct mf_convert_options how = with("adapter.safetensors");
+        struct mf_env *own;
+
+        own = mf_env_new(&options);
+        assert_non_null(own);
+        must_convert(own, scratch_path("model.safetensors"),
+                     scratch_path("out.safetensors"), &how);
+        must_be_merged("out.safetensors", (float)(3.0 / RANK));
+        mf_env_free(own);
+    }
+}
+
+/* ---- refusals ---- */
+
+static void refuse(const struct part *parts, size_t count, const char *config,
+                   enum mf_status status, const char *words)
+{
+    struct mf_convert_options how;
+
+    save_parts("model.safetensors", model_parts, COUNT(model_parts));
+    save_parts("adapter.safetensors", parts, count);
+    save_config(config);
+    how = with("adapter.safetensors");
+    must_refuse(env, scratch_path("model.safetensors"),
+                scratch_path("none.safetensors"), &how, status, words);
+    assert_int_not_equal(access(scratch_path("none.safetensors"), F_OK), 0);
+}
+
+static void refuse_parts(struct part first, struct part second,
+                         enum mf_status status, const char *words)
+{
+    refuse((struct part[]){ first, second }, 2, usual, status, words);
+}
+
+static void test_shapes(void **state)
+{
+    (void)state;
+    refuse_parts((struct part){ A, 2, COLUMNS }, (struct part){ B, ROWS, 3 },
+                 MF_ERR_CORRUPT, "does not fit B");
+    refuse_parts((struct part){ A, 2, 4 }, (struct part){ B, ROWS, 2 },
+                 MF_ERR_CORRUPT, "the adapter changes one of 131 x 4");
+    refuse_parts((struct part){ A, 2, COLUMNS }, (struct part){ B, 130, 2 },
+                 MF_ERR_CORRUPT, "the adapter changes one of 130 x 300");
+    refuse_parts((struct part){ A, 0, COLUMNS }, (struct part){ B, ROWS, 0 },
+                 MF_ERR_CORRUPT, "");
+}
+
+static void test_halves(void **state)
+{
+    static const struct part half = { A, 2, COLUMNS };
+
+    (void)state;
+    refuse(&half, 1, usual, MF_ERR_CORRUPT, "not exactly one other half");
+    refuse_parts(half, (struct part){ "w.lora_B.weight.x", 2, 2 },
+                 MF_ERR_UNSUPPORTED, "not half of a pair");
+    refuse_parts(half, (struct part){ "base_model.model.lm_head.weight", 2, 2 },
+                 MF_ERR_UNSUPPORTED, "trained as a whole");
+    refuse_parts((struct part){ "y.lora_A.weight", 2, 4 },
+                 (struct part){ "y.lora_B.weight", 4, 2 }, MF_ERR_UNSUPPORTED,
+                 "'y.weight', which the model does not have");
+}
+
+static void test_configs(void **state)
+{
+    static const struct {
+        const char *config;
+        enum mf_status status;
+        const char *words;
+    } bad[] = {
+        { "{\"lora_alpha\":NaN}", MF_ERR_CORRUPT, "not finite" },
+        { "{\"lora_alpha\":1e999}", MF_ERR_CORRUPT, "not finite" },
+        { "{\"lora_alpha\":\"8\"}", MF_ERR_CORRUPT, "a string" },
+        { "{\"lora_alpha\":null}", MF_ERR_CORRUPT, "null" },
+        { "{}", MF_ERR_CORRUPT, "missing" },
+        { "[]", MF_ERR_UNSUPPORTED, "not an adapter" },
+        { "{\"lora_alpha\":1,\"use_dora\":true}", MF_ERR_UNSUPPORTED,
+          "use_dora" },
+        { "{\"lora_alpha\":1,\"peft_type\":\"IA3\"}", MF_ERR_UNSUPPORTED,
+          "peft_type" },
+        { "{\"lora_alpha\":1,\"alpha_pattern\":{\"w\":4}}", MF_ERR_UNSUPPORTED,
+          "alpha_pattern" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++)
+        refuse(adapter_parts, COUNT(adapter_parts), bad[i].config,
+               bad[i].status, bad[i].words);
+    /* A rank that nothing has is not believed. */
+    save_both();
+    save_config("{\"lora_alpha\":3,\"r\":1000000000}");
+    must_convert(env, scratch_path("model.safetensors"),
+                 scratch_path("out.safetensors"),
+                 &(struct mf_convert_options){
+                     .size = sizeof(struct mf_convert_options),
+                     .replace = true,
+                     .lora = scratch_path("adapter.safetensors") });
+    must_be_merged("out.safetensors", (float)(3.0 / RANK));
+}
+
+/* The adapter is not overwritten, however it is named. */
+static void test_output(void **state)
+{
+    struct mf_convert_options how;
+
+    (void)state;
+    save_both();
+    how = with("adapter.safetensors");
+    must_refuse(env, scratch_path("model.safetensors"),
+                scratch_path("adapter.safetensors"), &how, MF_ERR_OUTPUT,
+                "a file of the adapter");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_merge),   cmocka_unit_test(test_rank_stabilized),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_halves),  cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_output),
+    };
+
+    return RUN_WITH_SCRATCH(tests);
+}
