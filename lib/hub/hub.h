@@ -36,6 +36,7 @@
 
 #include "lib/draft/draft.h"
 #include "lib/hub/recipe.h"
+#include "lib/lora/lora.h"
 #include "lib/model/model.h"
 
 /* What the caller of a conversion wants.  Zero: what the converter does without
@@ -49,6 +50,7 @@ struct mf_hub_options {
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
     const char *model_name; /* or NULL */
     const char *metadata;   /* path of a file; or NULL */
+    struct mf_lora *lora;   /* is merged; or NULL */
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a

@@ -190,9 +190,19 @@ static enum mf_status choose_type(struct mf_tensor_work *work)
 
 /* ---- all tensors ---- */
 
-static enum mf_status convert_as(struct mf_tensor_work *work,
+/* The adapter's names are those that the folder has. */
+static enum mf_status convert_as(struct mf_tensor_work *work, size_t record,
                                  const struct mf_derived *node)
 {
+    const struct mf_record *tensor =
+        &work->hub->recipe->model->index.tensor[record];
+    struct mf_str name =
+        work->use == MF_COMPRESSED_PLAIN
+            ? (struct mf_str){ tensor->name, tensor->name_size }
+            : mf_hub_name_text(&work->name);
+
+    if (node && work->hub->lora && !work->hub->lora->gguf)
+        node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
     return node ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                 : mf_work_failed(work);
 }
@@ -204,12 +214,13 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
     work->derive.name = mf_hub_name_text(&work->name);
     if (work->use == MF_COMPRESSED_PLAIN)
         return convert_as(
-            work, mf_derive_tensor(&work->derive, compressed->model, record));
+            work, record,
+            mf_derive_tensor(&work->derive, compressed->model, record));
     if (work->use != MF_COMPRESSED_HERE)
         return MF_OK;
     work->is_q8 =
         work->hub->fp8_as_q8 && mf_compressed_was_fp8(compressed, record);
-    return convert_as(work,
+    return convert_as(work, record,
                       mf_compressed_node(compressed, &work->derive, record));
 }
 
@@ -218,8 +229,9 @@ static enum mf_status convert_later(struct mf_tensor_work *work, size_t record)
 {
     work->derive.name = mf_hub_name_text(&work->name);
     return work->use == MF_COMPRESSED_LATER
-               ? convert_as(work, mf_compressed_node(&work->compressed,
-                                                     &work->derive, record))
+               ? convert_as(work, record,
+                            mf_compressed_node(&work->compressed, &work->derive,
+                                               record))
                : MF_OK;
 }
 

@@ -13,6 +13,7 @@
 
 #include "lib/draft/draft.h"
 #include "lib/hub/recipe.h"
+#include "lib/lora/lora.h"
 
 struct mf_hub_tensors {
     struct mf_recipe *recipe; /* after a walk: its `let`s have their values */
@@ -26,6 +27,8 @@ struct mf_hub_tensors {
     bool fp8_as_q8;           /* weights that were f8 become q8_0 */
     bool rounded;             /* they are rounded to their types, as if a file
                                  had been written and read again */
+
+    struct mf_lora *lora; /* an adapter that is merged; or NULL */
 
     /* What the folder's weights had already, and keep. */
     bool kept_nvfp4, kept_mxfp4;

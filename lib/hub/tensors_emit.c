@@ -216,7 +216,9 @@ static enum mf_status add(struct mf_tensor_work *work,
     enum mf_type type = MF_TYPE_UNKNOWN;
 
     work->derive.name = name;
-    node = as_floats(work, node);
+    if (work->hub->lora && work->hub->lora->gguf)
+        node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
+    node = node ? as_floats(work, node) : NULL;
     if (node)
         type = type_of(work, named, name, node);
     if (node && work->hub->rounded && type != MF_TYPE_F32 && node->type != type)

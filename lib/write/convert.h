@@ -110,9 +110,17 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
 void mf_outputs_release(struct mf_outputs *outputs);
 
 /* The same for a folder of Hugging Face that becomes GGUF (output_hub.c). */
-enum mf_status mf_outputs_plan_hub(struct mf_model *model, const char *path,
+enum mf_status mf_outputs_plan_hub(const char *path,
                                    const struct mf_convert_options *options,
                                    struct mf_outputs *out);
+
+/* Opens the adapter that the options name; makes tensors of a draft the merged
+ * ones; refuses an adapter of which something was not used. */
+enum mf_status mf_outputs_open_lora(struct mf_outputs *outputs,
+                                    const struct mf_convert_options *options);
+enum mf_status mf_outputs_apply_lora(struct mf_outputs *outputs,
+                                     struct mf_draft *draft);
+enum mf_status mf_outputs_check_lora(const struct mf_outputs *outputs);
 
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);

@@ -125,38 +125,42 @@ static enum mf_status cut(struct mf_outputs *outputs,
 /* ---- the plan ---- */
 
 /* All of the model, in one draft. */
-static enum mf_status list(struct mf_model *model, struct mf_draft *draft,
+static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
                            const struct mf_convert_options *options)
 {
+    struct mf_model *model = outputs->model;
     struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN };
 
+    hub.lora = outputs->lora.model ? &outputs->lora : NULL;
     draft->reserve = options->reserve;
     draft->version = options->version;
     if (set_type(model->env, options, &hub) != MF_OK ||
-        mf_hub_convert(draft, model, &hub) != MF_OK)
+        mf_hub_convert(draft, model, &hub) != MF_OK ||
+        mf_outputs_check_lora(outputs) != MF_OK)
         return model->env->error.status;
     return mf_draft_edit(draft, options->edits, options->edit_count);
 }
 
 /* How many shards it takes: known once the tensors are listed. */
-static enum mf_status count_outputs(struct mf_model *model,
+static enum mf_status count_outputs(struct mf_outputs *outputs,
                                     const struct mf_format *format,
                                     const struct mf_convert_options *options,
                                     size_t *count)
 {
+    struct mf_env *env = outputs->env;
     struct mf_draft draft;
     enum mf_status status = MF_OK;
 
     *count = 1;
     if (options->shard_size == 0 && options->shard_tensors == 0)
         return MF_OK;
-    mf_draft_init(&draft, model->env, format);
-    status = list(model, &draft, options);
+    mf_draft_init(&draft, env, format);
+    status = list(outputs, &draft, options);
     if (status == MF_OK)
         *count = count_shards(&draft, options);
     mf_draft_release(&draft);
     if (status == MF_OK && *count > 99999)
-        status = mf_fail(model->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+        status = mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                          "%zu shards are too many: their names have five "
                          "digits",
                          *count);
@@ -164,19 +168,22 @@ static enum mf_status count_outputs(struct mf_model *model,
 }
 
 /* A vocabulary is read through its draft, which must stay where it is. */
-enum mf_status mf_outputs_plan_hub(struct mf_model *model, const char *path,
+enum mf_status mf_outputs_plan_hub(const char *path,
                                    const struct mf_convert_options *options,
                                    struct mf_outputs *out)
 {
     const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
-    size_t count;
-    enum mf_status status = count_outputs(model, format, options, &count);
+    size_t count = 1;
+    enum mf_status status = mf_outputs_open_lora(out, options);
+
+    if (status == MF_OK)
+        status = count_outputs(out, format, options, &count);
 
     out->finite_only = !options->allow_nonfinite && options->type;
     if (status == MF_OK)
         status = mf_outputs_make(out, format, path, count, count > 1);
     if (status == MF_OK)
-        status = list(model, &out->output[0].draft, options);
+        status = list(out, &out->output[0].draft, options);
     if (status == MF_OK && count > 1)
         status = cut(out, options);
     for (size_t i = 0; i < count && status == MF_OK; i++)

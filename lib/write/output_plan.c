@@ -17,7 +17,6 @@
  * Plans that fail write nothing, so everything that can be refused is refused
  * here.
  */
-#include <math.h>
 #include <stdio.h>
 
 #include "lib/hub/hub.h"
@@ -304,31 +303,6 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
                : MF_OK;
 }
 
-/* ---- an adapter ---- */
-
-static enum mf_status open_lora(struct mf_outputs *outputs,
-                                const struct mf_convert_options *options)
-{
-    struct mf_lora *lora = &outputs->lora;
-
-    if (!options->lora)
-        return MF_OK;
-    if (!isfinite(options->lora_scale))
-        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "the scale of an adapter is not finite");
-    if (mf_lora_open(lora, outputs->env, options->lora) != MF_OK)
-        return outputs->env->error.status;
-    lora->factor = options->lora_scale != 0 ? options->lora_scale : 1;
-    return mf_lora_check(lora);
-}
-
-static enum mf_status merge(struct mf_outputs *outputs, struct mf_draft *draft)
-{
-    return outputs->lora.model
-               ? mf_lora_apply(&outputs->lora, draft, outputs->model)
-               : MF_OK;
-}
-
 static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
                                   const struct mf_convert_options *options,
                                   size_t first, size_t count)
@@ -341,7 +315,7 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_list_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK ||
-        merge(outputs, &output->draft) != MF_OK)
+        mf_outputs_apply_lora(outputs, &output->draft) != MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
 }
@@ -446,7 +420,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (check_shards(env, format, options) != MF_OK)
         return env->error.status;
     if (options->names == MF_NAMING_GGUF && mf_hub_applies(model, format))
-        return mf_outputs_plan_hub(model, path, options, out);
+        return mf_outputs_plan_hub(path, options, out);
     if (env->error.status != MF_OK)
         return env->error.status;
     count = sharded(options)
@@ -457,7 +431,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                        "%zu shards are too many: their names have five digits",
                        count);
     if (mf_outputs_make(out, format, path, count, sharded(options)) != MF_OK ||
-        open_lora(out, options) != MF_OK)
+        mf_outputs_open_lora(out, options) != MF_OK)
         return env->error.status;
     /* NaN and infinite values pass where the format's readers accept them and
      * nothing is converted. */
@@ -481,7 +455,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
             return env->error.status;
         first += tensors;
     }
-    return out->lora.model ? mf_lora_check_used(&out->lora) : MF_OK;
+    return mf_outputs_check_lora(out);
 }
 
 void mf_outputs_release(struct mf_outputs *outputs)
