@@ -239,18 +239,23 @@ static enum mf_status set_bert(struct mf_reading *reading)
                     config->chinese == MF_UNSET ? MF_TRUE : config->chinese);
 }
 
-/* A Llama with add_prefix_space is made from its SentencePiece model instead.
- */
-static enum mf_status check_llama(struct mf_reading *reading)
+/* What makes transformers build another tokenizer than the file's: a Llama with
+ * add_prefix_space is made from its SentencePiece model, and a Mistral may be
+ * given a corrected expression. */
+static enum mf_status check_changes(struct mf_reading *reading)
 {
-    enum mf_tristate value = reading->tokenizer->config.prefix_space;
+    const struct mf_class_config *config = &reading->tokenizer->config;
 
-    return strcmp(reading->tokenizer->class->name, "Llama") == 0 &&
-                   (value == MF_TRUE || value == MF_FALSE)
+    if (strcmp(reading->tokenizer->class->name, "Llama") == 0 &&
+        (config->prefix_space == MF_TRUE || config->prefix_space == MF_FALSE))
+        return mf_fail(reading->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'tokenizer_config.json': 'add_prefix_space' of a "
+                       "LlamaTokenizer must be null: else tokenizer.json is "
+                       "not used");
+    return config->fix_regex == MF_TRUE
                ? mf_fail(reading->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "'tokenizer_config.json': 'add_prefix_space' of a "
-                         "LlamaTokenizer must be null: else tokenizer.json is "
-                         "not used")
+                         "'tokenizer_config.json': 'fix_mistral_regex' must be "
+                         "false")
                : MF_OK;
 }
 
@@ -261,7 +266,8 @@ enum mf_status mf_class_load(struct mf_tokenize *tokenizer,
                                   .env = tokenizer->env };
 
     if (mf_reading_files(&reading) != MF_OK ||
-        find_class(&reading, config) != MF_OK || check_llama(&reading) != MF_OK)
+        find_class(&reading, config) != MF_OK ||
+        check_changes(&reading) != MF_OK)
         return failed(&reading);
     set_defaults(&reading);
     if (add_tokens(&reading) != MF_OK || set_prefix_space(&reading) != MF_OK)
