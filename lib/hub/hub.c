@@ -141,18 +141,26 @@ enum mf_status mf_hub_keys(struct mf_hub *hub)
 
 /* ---- all of it ---- */
 
+/* A key with its type, as GGUF's are in files of other formats, counts too. */
+static bool names_architecture(const struct mf_model *model)
+{
+    struct mf_meta meta;
+
+    for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
+        if (mf_str_begins(meta.key, "general.architecture"))
+            return true;
+    return false;
+}
+
 bool mf_hub_applies(const struct mf_model *model,
                     const struct mf_format *format)
 {
-    static const char key[] = "general.architecture";
-    struct mf_meta meta;
     struct mf_arena arena;
     bool found;
 
     if (format->values != MF_VALUES_TYPED ||
         model->format->values != MF_VALUES_STRINGS ||
-        model->file[0].source.fd < 0 ||
-        mf_meta_find(model, key, strlen(key), &meta, NULL))
+        model->file[0].source.fd < 0 || names_architecture(model))
         return false;
     mf_arena_init(&arena, model->env);
     found = mf_sidecar_exists(model, &arena, "config.json");
