@@ -12,7 +12,7 @@
 #include "lib/hub/rename_table.h"
 #include "lib/hub/rope.h"
 #include "lib/io/path.h"
-#include "lib/tokenizer/former.h"
+#include "lib/tokenizer/tokenizer.h"
 
 struct hub {
     struct mf_env *env;
@@ -279,22 +279,24 @@ static enum mf_status add_fields(struct hub *hub)
     return add_phi3_rope(hub);
 }
 
-static struct mf_tokenizer_ids ids_of(const struct hub *hub)
+static enum mf_status put_tokenizer(struct hub *hub)
 {
-    static const enum mf_config_field fields[MF_ID_COUNT] = {
-        [MF_ID_BOS] = MF_CONFIG_BOS,
-        [MF_ID_EOS] = MF_CONFIG_EOS,
-        [MF_ID_UNKNOWN] = MF_CONFIG_UNKNOWN,
-        [MF_ID_PADDING] = MF_CONFIG_PADDING,
-    };
-    struct mf_tokenizer_ids ids = { .token_count =
-                                        count_of(hub, MF_CONFIG_VOCABULARY) };
+    static const char words[] = "sentencepiece | llama_hf | gpt2";
+    struct mf_arena *arena = &hub->draft->arena;
+    struct mf_vocab_request request = { .env = hub->env,
+                                        .model = hub->model,
+                                        .arena = arena,
+                                        .arch = hub->class->gguf,
+                                        .vocab_size = count_of(
+                                            hub, MF_CONFIG_VOCABULARY) };
+    struct mf_node *config;
 
-    for (size_t i = 0; i < MF_ID_COUNT; i++) {
-        ids.of[i].given = has(hub, fields[i]);
-        ids.of[i].id = count_of(hub, fields[i]);
-    }
-    return ids;
+    if (mf_sidecar_tree(hub->model, arena, "config.json", MF_SIDECAR_LIMIT,
+                        &config) != MF_OK)
+        return failed(hub);
+    request.config = request.file = config;
+    return mf_tokenizer_put(hub->draft, &request,
+                            (struct mf_str){ words, strlen(words) });
 }
 
 /* With lossy a tokenizer that cannot be converted is left out. */
@@ -302,10 +304,9 @@ static enum mf_status add_tokenizer(struct hub *hub, size_t *left_out)
 {
     struct mf_draft *draft = hub->draft;
     struct mf_env *env = hub->env;
-    const struct mf_tokenizer_ids ids = ids_of(hub);
     size_t before = draft->entry_count;
 
-    if (mf_tokenizer_add(draft, hub->model, &ids) == MF_OK)
+    if (put_tokenizer(hub) == MF_OK)
         return MF_OK;
     if (env->error.status == MF_ERR_MEMORY)
         return env->error.status;
