@@ -759,6 +759,9 @@ struct mf_convert_options {
      * model, or a tensor is quantized.  NULL: none. */
     const char *lora;
     double lora_scale; /* 0: 1 */
+    /* Where the model is an adapter that becomes GGUF: the folder of the model
+     * that it was made for.  NULL: the one that its configuration names. */
+    const char *base;
 };
 
 struct mf_convert_result {

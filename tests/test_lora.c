@@ -276,13 +276,113 @@ static void test_output(void **state)
                 "a file of the adapter");
 }
 
+/* ---- an adapter as GGUF ---- */
+
+static const char llama[] =
+    "{\"architectures\":[\"LlamaForCausalLM\"],\"model_type\":\"llama\","
+    "\"hidden_size\":8,\"num_hidden_layers\":1,\"num_attention_heads\":2,"
+    "\"num_key_value_heads\":1,\"intermediate_size\":16,\"vocab_size\":16}";
+
+#define Q    "base_model.model.model.layers.0.self_attn.q_proj.lora_"
+#define HEAD "base_model.model.lm_head."
+
+static struct mf_convert_options to_gguf(void)
+{
+    save(scratch_path("config.json"), llama, strlen(llama));
+    return (struct mf_convert_options){ .size =
+                                            sizeof(struct mf_convert_options),
+                                        .replace = true,
+                                        .names = MF_NAMING_GGUF,
+                                        .base = scratch_folder };
+}
+
+static void must_have(const struct mf_model *model, const char *name,
+                      uint64_t rows, uint64_t columns, struct mf_tensor *out)
+{
+    assert_true(mf_tensor_find(model, name, strlen(name), out, NULL));
+    assert_int_equal(out->rank, 2);
+    assert_int_equal(out->dim[0], columns);
+    assert_int_equal(out->dim[1], rows);
+}
+
+/* Rows of B go from halves of a head to pairs, A stays. */
+static void test_adapter(void **state)
+{
+    static const struct part parts[] = { { Q "A.weight", 2, 8 },
+                                         { Q "B.weight", 8, 2 } };
+    static const uint64_t order[8] = { 0, 2, 1, 3, 4, 6, 5, 7 };
+    struct mf_convert_options how = to_gguf();
+    struct mf_model *model;
+    struct mf_tensor a, b;
+    uint8_t *bytes;
+    size_t size;
+
+    (void)state;
+    save_parts("adapter.safetensors", parts, COUNT(parts));
+    save_config(usual);
+    must_convert(env, scratch_path("adapter.safetensors"),
+                 scratch_path("out.gguf"), &how);
+    assert_int_equal(mf_model_open(env, scratch_path("out.gguf"), NULL, &model),
+                     MF_OK);
+    must_have(model, "blk.0.attn_q.weight.lora_a", 2, 8, &a);
+    must_have(model, "blk.0.attn_q.weight.lora_b", 8, 2, &b);
+    bytes = load(scratch_path("out.gguf"), &size);
+    for (uint64_t i = 0; i < 16; i++) {
+        float of_a = value_at(0, i);
+        float of_b = value_at(1, order[i / 2] * 2 + i % 2);
+
+        assert_memory_equal(bytes + a.data.offset + i * 4, &of_a, 4);
+        assert_memory_equal(bytes + b.data.offset + i * 4, &of_b, 4);
+    }
+    free(bytes);
+    mf_model_close(model);
+}
+
+static void test_adapter_refused(void **state)
+{
+    static const struct {
+        struct part part[2];
+        const char *words;
+    } bad[] = {
+        { { { Q "A.weight", 2, 8 }, { HEAD "weight", 16, 8 } },
+          "new tokens were trained" },
+        { { { Q "A.weight", 2, 8 },
+            { "base_model.model.x.lora_A.weight", 2, 8 } },
+          "not exactly one other half" },
+        { { { Q "A.weight", 2, 8 }, { Q "B.weight", 8, 3 } },
+          "does not fit B" },
+        { { { "y.lora_A.weight", 2, 8 }, { "y.lora_B.weight", 8, 2 } },
+          "has no name in GGUF" },
+    };
+    struct mf_convert_options how = to_gguf();
+
+    (void)state;
+    save_config(usual);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        save_parts("adapter.safetensors", bad[i].part, 2);
+        if (convert_file(env, scratch_path("adapter.safetensors"),
+                         scratch_path("none.gguf"), &how, NULL) == MF_OK ||
+            !strstr(mf_env_error(env)->message, bad[i].words))
+            fail_msg("%zu: %s", i, mf_env_error(env)->message);
+    }
+    how.base = NULL;
+    must_refuse(env, scratch_path("adapter.safetensors"),
+                scratch_path("none.gguf"), &how, MF_ERR_ARGUMENT,
+                "does not name the model");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),   cmocka_unit_test(test_rank_stabilized),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_halves),  cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_rank_stabilized),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_configs),
         cmocka_unit_test(test_output),
+        cmocka_unit_test(test_adapter),
+        cmocka_unit_test(test_adapter_refused),
     };
 
     return RUN_WITH_SCRATCH(tests);

@@ -64,6 +64,13 @@ bool mf_hub_applies(const struct mf_model *model,
 enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
                               const struct mf_hub_options *options);
 
+/* The same for an adapter of PEFT; of its model, `base`, config.json and the
+ * tokenizer's files are enough. */
+enum mf_status mf_hub_convert_adapter(struct mf_draft *draft,
+                                      struct mf_lora *lora,
+                                      struct mf_model *base,
+                                      const struct mf_hub_options *options);
+
 /* Steps of it: the recipe for the folder, and its keys.  `class`, `no_mtp` and
  * the like are given; the caller gives file_type before the keys. */
 struct mf_hub {

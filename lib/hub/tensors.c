@@ -266,8 +266,11 @@ static enum mf_status add_extras(struct mf_tensor_work *work)
 
 static enum mf_status run(struct mf_tensor_work *work)
 {
-    enum mf_status status = set_order(work);
+    enum mf_status status;
 
+    if (work->hub->adapter)
+        return mf_tensor_convert_adapter(work);
+    status = set_order(work);
     if (status == MF_OK)
         status = mf_compressed_open(&work->compressed, work->hub->recipe,
                                     has_rows(work, MF_ROW_EARLY));

@@ -28,7 +28,9 @@ struct mf_hub_tensors {
     bool rounded;             /* they are rounded to their types, as if a file
                                  had been written and read again */
 
-    struct mf_lora *lora; /* an adapter that is merged; or NULL */
+    struct mf_lora *lora;    /* an adapter that is merged; or NULL */
+    struct mf_lora *adapter; /* one that is converted instead of the folder's
+                                tensors; or NULL */
 
     /* What the folder's weights had already, and keep. */
     bool kept_nvfp4, kept_mxfp4;

@@ -4,6 +4,8 @@
  *
  * The type follows the rules of outtype.h; what is quantized already keeps it.
  */
+#include <stdio.h>
+
 #include "lib/hub/outtype.h"
 #include "lib/hub/tensors_work.h"
 
@@ -186,8 +188,8 @@ static const struct mf_derived *as_floats(struct mf_tensor_work *work,
     return fine ? node : mf_derive_cast(&work->derive, node, MF_TYPE_F32);
 }
 
-static enum mf_status add_as(struct mf_tensor_work *work, struct mf_str name,
-                             const struct mf_derived *node, enum mf_type type)
+static enum mf_status list_as(struct mf_tensor_work *work, struct mf_str name,
+                              const struct mf_derived *node, enum mf_type type)
 {
     struct mf_draft *draft = work->hub->draft;
     struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
@@ -203,8 +205,65 @@ static enum mf_status add_as(struct mf_tensor_work *work, struct mf_str name,
     if (!mf_type_size(type, node->count, &tensor->size))
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "tensor '%s' is too large", mf_quote(name).text);
-    count(work, name, node);
     return set_bytes(work, tensor, node);
+}
+
+static enum mf_status add_as(struct mf_tensor_work *work, struct mf_str name,
+                             const struct mf_derived *node, enum mf_type type)
+{
+    count(work, name, node);
+    return list_as(work, name, node, type);
+}
+
+/* ---- pairs of an adapter ---- */
+
+static enum mf_status refuse_part(struct mf_tensor_work *work,
+                                  struct mf_str name, const char *why)
+{
+    return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "tensor '%s' of the adapter %s", mf_quote(name).text, why);
+}
+
+static enum mf_status add_half(struct mf_tensor_work *work, struct mf_str name,
+                               const char *end, const struct mf_derived *node)
+{
+    char text[MF_HUB_NAME_MAX + 16];
+    struct mf_outtype_tensor tensor = { .forced = MF_TYPE_UNKNOWN };
+
+    tensor.name.size = (size_t)snprintf(text, sizeof(text), "%.*s%s",
+                                        (int)name.size, name.at, end);
+    tensor.name.at = text;
+    node = node ? as_floats(work, node) : NULL;
+    if (!node)
+        return mf_work_failed(work);
+    tensor.rank = node->rank;
+    tensor.dim = node->dim;
+    return list_as(work, tensor.name, node,
+                   mf_outtype_of(work->hub->type, &tensor));
+}
+
+/* A of the embedding is turned: llama.cpp looks rows up in it. */
+static enum mf_status add_pair(struct mf_tensor_work *work, struct mf_str name,
+                               const struct mf_derived *a,
+                               const struct mf_derived *b)
+{
+    struct mf_derived whole = *b;
+
+    if (mf_str_holds(name, "_norm"))
+        return refuse_part(work, name,
+                           "is half of a pair, but a vector in "
+                           "the model");
+    if (mf_str_holds(name, "token_embd.weight"))
+        a = mf_derive_swap(&work->derive, a, 0, 1);
+    if (!a || add_half(work, name, ".lora_a", a) != MF_OK ||
+        add_half(work, name, ".lora_b", b) != MF_OK)
+        return mf_work_failed(work);
+    /* It counts once, as the matrix that the pair is. */
+    whole.dim[whole.rank - 1] = a->dim[a->rank - 1];
+    if (!mf_elements(whole.dim, whole.rank, &whole.count))
+        return refuse_part(work, name, "is too large");
+    count(work, name, &whole);
+    return MF_OK;
 }
 
 static enum mf_status add(struct mf_tensor_work *work,
@@ -214,8 +273,13 @@ static enum mf_status add(struct mf_tensor_work *work,
     char text[MF_HUB_NAME_MAX + 1];
     struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
     enum mf_type type = MF_TYPE_UNKNOWN;
+    const struct mf_derived *a, *b;
 
     work->derive.name = name;
+    if (mf_derived_is_lowrank(node, &a, &b))
+        return add_pair(work, name, a, b);
+    if (work->hub->adapter && !mf_str_holds(name, "_norm"))
+        return refuse_part(work, name, "is not half of a pair");
     if (work->hub->lora && work->hub->lora->gguf)
         node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
     node = node ? as_floats(work, node) : NULL;

@@ -109,7 +109,10 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
     size_t choices = mf_glob_choices(stop->row->pattern, 0);
     size_t kinds = choices > 0 ? choices : 1;
     size_t chosen = match->choice_count > 0 ? match->chosen[0] : 0;
-    size_t tensors = work->hub->recipe->model->index.tensor_count;
+    const struct mf_lora *adapter = work->hub->adapter;
+    const struct mf_model *model =
+        adapter ? adapter->model : work->hub->recipe->model;
+    size_t tensors = model->index.tensor_count;
     int64_t count = step->number[0], place, block = -1;
     struct mf_tensor_group *group;
 

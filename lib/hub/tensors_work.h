@@ -93,6 +93,9 @@ enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,
  * (tensors_blocks.c). */
 enum mf_status mf_tensor_add_blocks(struct mf_tensor_work *work);
 
+/* Adds the tensors of an adapter (tensors_adapter.c). */
+enum mf_status mf_tensor_convert_adapter(struct mf_tensor_work *work);
+
 /* Notes which parts of attention the folder has, for fuse_qkv. */
 enum mf_status mf_tensor_find_qkv(struct mf_tensor_work *work);
 

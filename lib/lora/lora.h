@@ -62,6 +62,12 @@ void mf_lora_close(struct mf_lora *lora);
 /* Whether the model is an adapter. */
 bool mf_model_is_lora(const struct mf_model *model);
 
+/* The pair that the adapter's tensor is half of. */
+enum mf_status mf_lora_pair(struct mf_lora *lora,
+                            const struct mf_derivation *derivation,
+                            size_t tensor, const struct mf_derived **a,
+                            const struct mf_derived **b);
+
 /* Refuses an adapter that changes more than matrices by pairs. */
 enum mf_status mf_lora_check(struct mf_lora *lora);
 

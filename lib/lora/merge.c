@@ -73,6 +73,41 @@ static enum mf_status check_config(const struct mf_lora *lora)
     return MF_OK;
 }
 
+/* At that place A of a pair begins, and B comes next, of which there is one. */
+static bool is_pair(const struct mf_lora *lora, size_t place)
+{
+    struct mf_str name = entry_at(lora, place)->name;
+
+    return is_at(lora, place, name, MF_LORA_A) &&
+           is_at(lora, place + 1, name, MF_LORA_B) &&
+           !is_at(lora, place + 2, name, MF_LORA_B);
+}
+
+static enum mf_status refuse_half(const struct mf_lora *lora, size_t place)
+{
+    const struct mf_record *record =
+        &lora->model->index.tensor[lora->order[place]];
+
+    return mf_fail(lora->env, MF_ERR_CORRUPT, record->entry,
+                   "the adapter has tensor '%s', but not exactly one other "
+                   "half",
+                   mf_record_name(record).text);
+}
+
+enum mf_status mf_lora_pair(struct mf_lora *lora, const struct mf_derivation *d,
+                            size_t tensor, const struct mf_derived **a,
+                            const struct mf_derived **b)
+{
+    size_t place = find(lora, lora->entry[tensor].name);
+
+    if (!is_pair(lora, place))
+        return refuse_half(lora, place);
+    entry_at(lora, place)->used = entry_at(lora, place + 1)->used = true;
+    *a = mf_derive_tensor(d, lora->model, lora->order[place]);
+    *b = *a ? mf_derive_tensor(d, lora->model, lora->order[place + 1]) : NULL;
+    return *b ? MF_OK : lora->env->error.status;
+}
+
 enum mf_status mf_lora_check(struct mf_lora *lora)
 {
     size_t pairs = 0;
@@ -92,13 +127,8 @@ enum mf_status mf_lora_check(struct mf_lora *lora)
                            mf_record_name(record).text);
         if (entry->part == MF_LORA_BASE)
             continue;
-        if (entry->part == MF_LORA_B ||
-            !is_at(lora, i + 1, entry->name, MF_LORA_B) ||
-            is_at(lora, i + 2, entry->name, MF_LORA_B))
-            return mf_fail(lora->env, MF_ERR_CORRUPT, record->entry,
-                           "the adapter has tensor '%s', but not exactly one "
-                           "other half",
-                           mf_record_name(record).text);
+        if (!is_pair(lora, i))
+            return refuse_half(lora, i);
         pairs++;
         i++;
     }

@@ -122,6 +122,11 @@ enum mf_status mf_outputs_apply_lora(struct mf_outputs *outputs,
                                      struct mf_draft *draft);
 enum mf_status mf_outputs_check_lora(const struct mf_outputs *outputs);
 
+/* Likewise for an adapter as one GGUF file (output_adapter.c). */
+enum mf_status mf_outputs_plan_adapter(const char *path,
+                                       const struct mf_convert_options *options,
+                                       struct mf_outputs *out);
+
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);
 

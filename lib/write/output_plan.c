@@ -419,6 +419,9 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return env->error.status;
     if (check_shards(env, format, options) != MF_OK)
         return env->error.status;
+    if (options->names == MF_NAMING_GGUF && format->values == MF_VALUES_TYPED &&
+        model->format->values != MF_VALUES_TYPED && mf_model_is_lora(model))
+        return mf_outputs_plan_adapter(path, options, out);
     if (options->names == MF_NAMING_GGUF && mf_hub_applies(model, format))
         return mf_outputs_plan_hub(path, options, out);
     if (env->error.status != MF_OK)

@@ -16,7 +16,7 @@ static struct {
     uint64_t shard_size, shard_tensors, reserve;
     unsigned version;
     bool lossy, allow_nonfinite;
-    const char *lora, *lora_scale;
+    const char *lora, *lora_scale, *base;
 } options;
 
 static const struct option table[] = {
@@ -39,6 +39,8 @@ static const struct option table[] = {
                 "add a LoRA adapter, a folder or a GGUF file, to the model"),
     OPTION_TEXT("--lora-scale", "X", options.lora_scale,
                 "add the adapter X times; default: 1"),
+    OPTION_TEXT("--base", "FOLDER", options.base,
+                "where IN is an adapter: the model that it was made for"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
     OPTION_RESUME,
@@ -91,6 +93,7 @@ static void convert(struct run *run)
         .allow_nonfinite = options.allow_nonfinite,
         .lora = options.lora,
         .lora_scale = scale,
+        .base = options.base,
     };
 
     if (options.to || write_suffix_is_known(run))

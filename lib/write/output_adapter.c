@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output_adapter.c - an adapter of PEFT as a GGUF file
+ *
+ * Of the model that it was made for, config.json is enough.
+ */
+#include <stdio.h>
+
+#include "lib/hub/hub.h"
+#include "lib/hub/outtype.h"
+#include "lib/write/convert.h"
+
+/* The folder of the model that the adapter was made for. */
+static const char *base_of(const struct mf_outputs *outputs,
+                           const struct mf_convert_options *options)
+{
+    struct mf_str name =
+        mf_node_text(outputs->lora.config, "base_model_name_or_path");
+
+    if (options->base)
+        return options->base;
+    return name.at && name.size > 0 && strlen(name.at) == name.size ? name.at
+                                                                    : NULL;
+}
+
+/* What stands for that model: a folder, without tensors. */
+struct stand_in {
+    struct mf_model model;
+    struct mf_file file;
+};
+
+static enum mf_status open_base(struct mf_outputs *outputs,
+                                const struct mf_convert_options *options,
+                                struct stand_in *out)
+{
+    const char *folder = base_of(outputs, options);
+    size_t room = folder ? strlen(folder) + sizeof("/config.json") : 0;
+    char *path = folder ? mf_arena_text(&outputs->arena, room) : NULL;
+
+    *out = (struct stand_in){ .model = { .env = outputs->env } };
+    if (!folder)
+        return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'adapter_config.json' does not name the model that the "
+                       "adapter was made for: give its folder");
+    if (!path)
+        return outputs->env->error.status;
+    snprintf(path, room, "%s/config.json", folder);
+    if (mf_source_open_file(outputs->env, path, &out->file.source, NULL) !=
+        MF_OK) {
+        mf_clear_error(outputs->env);
+        return mf_fail(outputs->env, MF_ERR_IO, MF_NO_OFFSET,
+                       "cannot open '%s': the adapter needs the config.json of "
+                       "the model that it was made for, in a local folder",
+                       mf_quote((struct mf_str){ path, strlen(path) }).text);
+    }
+    out->file.path = path;
+    out->model.format = outputs->model->format;
+    out->model.file = &out->file;
+    out->model.file_count = 1;
+    return MF_OK;
+}
+
+static enum mf_status set_type(struct mf_env *env, const char *name,
+                               struct mf_hub_options *out)
+{
+    out->type = name ? mf_outtype_named(name) : MF_TYPE_F32;
+    out->typed = !name || strcmp(name, "auto") != 0;
+    if (!out->typed || out->type == MF_TYPE_F32 || out->type == MF_TYPE_F16 ||
+        out->type == MF_TYPE_BF16 || out->type == MF_TYPE_Q8_0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "type '%s' is not one of an adapter: expected f32, f16, "
+                   "bf16, q8_0 or auto",
+                   mf_quote((struct mf_str){ name, strlen(name) }).text);
+}
+
+static enum mf_status list(struct mf_outputs *outputs,
+                           const struct mf_convert_options *options)
+{
+    struct mf_draft *draft = &outputs->output[0].draft;
+    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN };
+    struct stand_in base;
+    enum mf_status status = set_type(outputs->env, options->type, &hub);
+
+    if (status != MF_OK || open_base(outputs, options, &base) != MF_OK)
+        return outputs->env->error.status;
+    draft->reserve = options->reserve;
+    draft->version = options->version;
+    status = mf_hub_convert_adapter(draft, &outputs->lora, &base.model, &hub);
+    mf_source_close(&base.file.source);
+    return status == MF_OK
+               ? mf_draft_edit(draft, options->edits, options->edit_count)
+               : status;
+}
+
+enum mf_status mf_outputs_plan_adapter(const char *path,
+                                       const struct mf_convert_options *options,
+                                       struct mf_outputs *out)
+{
+    const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
+
+    if (options->lora)
+        return mf_fail(out->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "an adapter is not added to an adapter");
+    if (options->shard_size > 0 || options->shard_tensors > 0)
+        return mf_fail(out->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "an adapter is one file");
+    out->finite_only = !options->allow_nonfinite;
+    if (mf_lora_read(&out->lora, out->model) != MF_OK ||
+        mf_outputs_make(out, format, path, 1, false) != MF_OK ||
+        list(out, options) != MF_OK)
+        return out->env->error.status;
+    return mf_draft_plan(&out->output[0].draft);
+}
