@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * hub.h - sidecars of a Hugging Face model as metadata of GGUF
+ * hub.h - a folder of Hugging Face as a GGUF file, and names both ways
  *
  * A safetensors file from Hugging Face says nothing about the model: that is in
- * config.json, tokenizer.json, tokenizer_config.json and the chat templates
- * next to it.  This room reads them and gives tensors their other name; in: an
- * open model and the path of its folder, out: entries and tensors of a draft.
+ * config.json and the files next to it.  This room makes of all of them what
+ * llama.cpp's converter makes; in: an open model and the path of its folder,
+ * out: keys and tensors of a draft.
  *
- *     sidecar          opening these files, and the list of their names
- *     config           config.json, by the table config.def
- *     hub, rope        its fields as metadata, and rope_freqs.weight
- *     fields           the same file as numbers for the rows of lib/arch
- *     rename           names of tensors, and the order of rows
+ *     hub              the steps, in the order of the file's keys
+ *     families, recipe how the models of a family are converted: rows of text
+ *     evaluate, operators, functions, value   the expressions in them
+ *     hparams          config.json as rows see it, and what transformers adds
+ *     keys             rows `key`
+ *     tensors, naming, compressed   rows about tensors, and their names
+ *     fields           config.json as numbers for the rows of lib/arch
+ *     rename, former   names and order of rows where the metadata is GGUF's
+ *                      already, and back to Hugging Face
  *
  * Invariants.
- *   - What a reader of the GGUF file would take for another model is refused,
- *     never guessed: an unknown class, a key of rope_scaling without a row, a
- *     pre-tokenizer that llama.cpp has no name for.  A file that loads and
- *     answers a little worse is the one fault that nobody finds.
- *   - Tables decide (rename.def, config.def).  A class or a field is a row.
- *   - A vocabulary stays in tokenizer.json and is streamed from there each time
- *     it is needed; only its place is kept.  So memory does not depend on it.
- *   - Keys, their types and all tensors are those of llama.cpp's converter,
- * with whose files the result was compared for each architecture.
+ *   - The file is that of the converter, byte for byte.  What it refuses is
+ *     refused; an unknown class, or a tensor that no row names, is never
+ * guessed.
+ *   - Rows decide.  A family with an oddity gets a row, not a branch.
+ *   - A vocabulary stays in its file and is streamed from there each time it is
+ *     needed.  So memory does not depend on it.
  *
  * It does not know which commands and formats exist, except that typed metadata
  * are written with GGUF's keys; nor does it write a file.
- *
- * Not done on purpose: writing a config.json for the other direction (GGUF
- * lacks fields that transformers needs, so it would be a guess), and
- * SentencePiece tokenizers (their scores are not in tokenizer.json).
  */
 #ifndef MF_LIB_HUB_H
 #define MF_LIB_HUB_H
