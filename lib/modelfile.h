@@ -762,6 +762,17 @@ struct mf_convert_options {
     /* Where the model is an adapter that becomes GGUF: the folder of the model
      * that it was made for.  NULL: the one that its configuration names. */
     const char *base;
+    /* For a Hugging Face folder that becomes GGUF with MF_NAMING_GGUF; anything
+     * else with one of these is refused. */
+    const char *model_name; /* general.name; NULL: as the folder says */
+    /* Path of a JSON object whose keys, "general.author" and the like, go
+     * before those of the folder, as llama.cpp's converter has them; or NULL */
+    const char *metadata;
+    bool vocab_only;             /* metadata and vocabulary, no tensors */
+    bool without_mtp, only_mtp;  /* layers that predict more tokens at once */
+    bool fuse_qkv, fuse_gate_up; /* tensors that some versions of llama.cpp
+                                    load faster: one for two or three */
+    bool fp8_as_q8;              /* tensors of 8-bit floats become q8_0 */
 };
 
 struct mf_convert_result {

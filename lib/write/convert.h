@@ -78,6 +78,7 @@ struct mf_outputs {
     size_t left_out;                 /* metadata keys that were dropped */
     bool deletes;                    /* the inputs will be removed */
     const struct mf_source *imatrix; /* an input, too; or NULL */
+    const char *metadata;            /* likewise, the path of a file */
     uint64_t choice;                 /* a digest of what is used of it */
     struct mf_resume *resume;        /* stopped work can go on; or NULL */
     struct mf_weights weights;

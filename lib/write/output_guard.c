@@ -87,6 +87,8 @@ static const char *part_of(const struct mf_outputs *outputs,
         return "the index of the model's files";
     if (is_source(file, outputs->imatrix))
         return "the importance matrix";
+    if (is_path(file, outputs->metadata))
+        return "the file of metadata";
     for (size_t i = 0; mf_sidecar_names[i]; i++)
         if (is_path(file, mf_sidecar_path(model, arena, mf_sidecar_names[i])))
             return "a file that is read with the model";

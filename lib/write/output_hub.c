@@ -129,7 +129,15 @@ static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
                            const struct mf_convert_options *options)
 {
     struct mf_model *model = outputs->model;
-    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN };
+    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN,
+                                  .vocab_only = options->vocab_only,
+                                  .no_mtp = options->without_mtp,
+                                  .mtp_only = options->only_mtp,
+                                  .fuse_qkv = options->fuse_qkv,
+                                  .fuse_gate_up = options->fuse_gate_up,
+                                  .fp8_as_q8 = options->fp8_as_q8,
+                                  .model_name = options->model_name,
+                                  .metadata = options->metadata };
 
     hub.lora = outputs->lora.model ? &outputs->lora : NULL;
     draft->reserve = options->reserve;
@@ -180,6 +188,7 @@ enum mf_status mf_outputs_plan_hub(const char *path,
         status = count_outputs(out, format, options, &count);
 
     out->finite_only = !options->allow_nonfinite && options->type;
+    out->metadata = options->metadata;
     if (status == MF_OK)
         status = mf_outputs_make(out, format, path, count, count > 1);
     if (status == MF_OK)

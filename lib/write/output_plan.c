@@ -404,6 +404,21 @@ static enum mf_status check_shards(struct mf_env *env,
     return MF_OK;
 }
 
+/* Options that only a folder of Hugging Face has a meaning for. */
+static enum mf_status check_folder(struct mf_env *env,
+                                   const struct mf_convert_options *options)
+{
+    if (!options->model_name && !options->metadata && !options->vocab_only &&
+        !options->without_mtp && !options->only_mtp && !options->fuse_qkv &&
+        !options->fuse_gate_up && !options->fp8_as_q8)
+        return MF_OK;
+    return mf_fail(
+        env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+        "names, metadata, parts and fused tensors can be chosen only "
+        "for a Hugging Face folder that becomes GGUF with llama.cpp's "
+        "names");
+}
+
 enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                const struct mf_convert_options *options,
                                struct mf_outputs *out)
@@ -424,7 +439,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         return mf_outputs_plan_adapter(path, options, out);
     if (options->names == MF_NAMING_GGUF && mf_hub_applies(model, format))
         return mf_outputs_plan_hub(path, options, out);
-    if (env->error.status != MF_OK)
+    if (env->error.status != MF_OK || check_folder(env, options) != MF_OK)
         return env->error.status;
     count = sharded(options)
                 ? count_shards(model, options) + options->empty_first

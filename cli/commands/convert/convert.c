@@ -2,11 +2,12 @@
  *
  * convert.c - modelfile convert: write a model in another format
  */
-#include "cli/commands/convert/write.h"
-
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cli/commands/convert/write.h"
 #include "cli/report.h"
 
 static struct {
@@ -17,6 +18,9 @@ static struct {
     unsigned version;
     bool lossy, allow_nonfinite;
     const char *lora, *lora_scale, *base;
+    const char *outfile, *model_name, *metadata;
+    bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
+    bool fp8_as_q8, remote, no_effect;
 } options;
 
 static const struct option table[] = {
@@ -27,10 +31,34 @@ static const struct option table[] = {
                   options.type,
                   "type of float tensors; f16, bf16: of matrices only; keep: "
                   "also of norms"),
+    OPTION_CHOICE("--outtype", "f32|f16|bf16|keep|auto|q8_0|tq1_0|tq2_0", 1,
+                  options.type, NULL),
+    OPTION_TEXT("--outfile", "FILE", options.outfile,
+                "the same as OUT, with --names gguf"),
+    OPTION_TEXT("--model-name", "NAME", options.model_name,
+                "general.name of a folder; default: as the folder says"),
+    OPTION_TEXT("--metadata", "FILE", options.metadata,
+                "JSON object of general.* keys that go before the folder's"),
+    OPTION_FLAG("--vocab-only", options.vocab_only,
+                "of a folder, metadata and vocabulary without tensors"),
+    OPTION_FLAG("--mtp", options.mtp,
+                "of a folder, only the layers that predict more tokens"),
+    OPTION_FLAG("--no-mtp", options.no_mtp, "of a folder, without them"),
+    OPTION_FLAG("--no-nextn", options.no_mtp, NULL),
+    OPTION_FLAG("--fuse-qkv", options.fuse_qkv,
+                "of a folder, one tensor for queries, keys and values"),
+    OPTION_FLAG("--fuse-gate-up-exps", options.fuse_gate_up,
+                "of a folder, one tensor for gate and up of the experts"),
+    OPTION_FLAG("--fp8-as-q8", options.fp8_as_q8,
+                "of a folder, 8-bit floats become q8_0"),
     OPTION_SIZE("--shard-size", options.shard_size,
                 "split into files with at most SIZE of tensors (5G, 500M)"),
+    OPTION_SIZE("--split-max-size", options.shard_size, NULL),
     OPTION_COUNT("--shard-tensors", "N", options.shard_tensors,
                  "split into files with at most N tensors"),
+    OPTION_COUNT("--split-max-tensors", "N", options.shard_tensors, NULL),
+    OPTION_FLAG("--no-tensor-first-split", options.empty_first,
+                "the first of these files has only metadata"),
     OPTION_SIZE("--reserve", options.reserve,
                 "leave room in the header for later edits in place"),
     OPTION_CHOICE("--gguf-version", "2|3", 2, options.version,
@@ -43,6 +71,12 @@ static const struct option table[] = {
                 "where IN is an adapter: the model that it was made for"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
+    OPTION_FLAG("--remote", options.remote,
+                "refused: nothing is downloaded; convert a folder"),
+    OPTION_FLAG("--no-lazy", options.no_effect,
+                "accepted, without effect, as the next two"),
+    OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
+    OPTION_FLAG("--verbose", options.no_effect, NULL),
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },
@@ -73,6 +107,33 @@ static bool read_scale(struct run *run, double *out)
     return false;
 }
 
+/* --outfile stands for OUT, as llama.cpp's converter has it, whose names the
+ * tensors then get.  The command's own name is among the arguments, so there is
+ * room for one operand more. */
+static bool check_operands(struct run *run)
+{
+    static char path[PATH_MAX];
+
+    if (options.remote)
+        report_usage(run, "--remote is not supported: nothing is downloaded; "
+                          "download the folder and convert that");
+    else if (options.mtp && options.no_mtp)
+        report_usage(run, "--mtp and --no-mtp exclude each other");
+    else if (options.outfile && run->operand_count > 1)
+        report_usage(run, "OUT and --outfile exclude each other");
+    else if (options.outfile && strlen(options.outfile) >= sizeof(path))
+        report_usage(run, "the path of --outfile is too long");
+    else {
+        if (options.outfile && run->operand_count == 1) {
+            run->operand[run->operand_count++] = strcpy(path, options.outfile);
+            if (options.names == MF_NAMING_KEEP)
+                options.names = MF_NAMING_GGUF;
+        }
+        return true;
+    }
+    return false;
+}
+
 static void convert(struct run *run)
 {
     double scale;
@@ -94,6 +155,15 @@ static void convert(struct run *run)
         .lora = options.lora,
         .lora_scale = scale,
         .base = options.base,
+        .empty_first = options.empty_first,
+        .model_name = options.model_name,
+        .metadata = options.metadata,
+        .vocab_only = options.vocab_only,
+        .without_mtp = options.no_mtp,
+        .only_mtp = options.mtp,
+        .fuse_qkv = options.fuse_qkv,
+        .fuse_gate_up = options.fuse_gate_up,
+        .fp8_as_q8 = options.fp8_as_q8,
     };
 
     if (options.to || write_suffix_is_known(run))
@@ -111,9 +181,11 @@ const struct command command_convert = {
         "modelfile convert model.safetensors model.gguf\n"
         "modelfile convert model.gguf model.apr\n"
         "modelfile convert Llama-3-8B/ model.gguf --names gguf\n"
+        "modelfile convert Llama-3-8B/ --outfile model.gguf --outtype bf16\n"
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
     .options = table,
     .execute = convert,
+    .check_operands = check_operands,
     .writes = write_allow_out,
 };
