@@ -46,7 +46,8 @@ done <"$dir/verdicts"
 "$modelfile" validate --rules | awk '{ print $1 }' >"$dir/rules"
 
 # Every finding of every fixture, to know which rules are met there.
-find fixtures \( -path fixtures/quant -o -path fixtures/llama \) -prune -o \
+find fixtures \( -path fixtures/quant -o -path fixtures/llama \
+    -o -path fixtures/tokenize \) -prune -o \
     \( -name '*.gguf' -o -name '*.apr' \
     -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \) -print |
     LC_ALL=C sort >"$dir/files"
