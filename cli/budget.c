@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -61,16 +62,15 @@ void budget_end_trial(const struct run *run)
         _exit(run->code);
 }
 
-/* The system's refusals are not the limit's. */
-static bool is_limit(const struct mf_error *error)
+bool budget_is_limit(const struct mf_error *error)
 {
-    return error->status == MF_ERR_LIMIT ||
+    return strcmp(error->rule, "HEAP-LIMIT") == 0 ||
            (error->status == MF_ERR_MEMORY && process_heap_refused());
 }
 
 uint64_t budget_least(const struct run *run, const struct mf_error *error)
 {
-    if (run->options->max_memory == 0 || (error && !is_limit(error)))
+    if (run->options->max_memory == 0 || (error && !budget_is_limit(error)))
         return 0;
     return trial_least();
 }

@@ -21,6 +21,9 @@ void budget_allow(struct run *run);
 /* Ends the process if it is a trial. */
 void budget_end_trial(const struct run *run);
 
+/* Whether it was --max-memory that refused memory, not the system. */
+bool budget_is_limit(const struct mf_error *error);
+
 /* The least --max-memory with which the command works, in bytes; 0 if that is
  * unknown, or if it was the system that refused.  error: NULL if there is not
  * even an env. */

@@ -223,16 +223,14 @@ void report_pending_edit(void *user, const struct mf_pending_edit *edit)
     report_remark(run, edit->path, text);
 }
 
-static int code_of(const struct run *run, const struct mf_error *error)
+/* Limits other than the heap's are about what a file may have. */
+static int code_of(const struct mf_error *error)
 {
     if (error->status == MF_ERR_OUTPUT)
         return EXIT_OUTPUT;
     if (error->status == MF_ERR_STOPPED)
         return EXIT_SIGNAL + progress_signal();
-    if (error->status == MF_ERR_MEMORY)
-        return EXIT_MEMORY;
-    if (error->status == MF_ERR_LIMIT && run->options->max_memory > 0 &&
-        error->offset == MF_NO_OFFSET)
+    if (error->status == MF_ERR_MEMORY || budget_is_limit(error))
         return EXIT_MEMORY;
     return EXIT_INPUT;
 }
@@ -241,7 +239,7 @@ void report_failure(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
     struct advised advised;
-    int code = code_of(run, error);
+    int code = code_of(error);
     char place[32] = "";
 
     if (error->file == MF_ERROR_IN_IMATRIX)
@@ -267,7 +265,7 @@ void report_memory(struct run *run, const char *file)
 {
     const struct mf_error *error = mf_env_error(run->env);
     struct advised advised;
-    int code = code_of(run, error);
+    int code = code_of(error);
 
     report_code(run, code);
     advised = advise(run, error);

@@ -201,8 +201,9 @@ static void wrong_values_are_named(void **state)
     refused("text * 2", "'text' must be a number, not 'abc'");
     refused("1 + list", "'list' must be a number, not a list");
     refused("none - 1", "missing key 'none'");
-    refused("n // z", "divided by is 0");
-    refused("half / 0", "divided by is 0");
+    refused("n // z", "'z' is 0, but other numbers are divided by it");
+    refused("half / (z * 2)", "'(z * 2)' is 0, but");
+    refused("half % -0.0", "'-0.0' is 0, but");
     refused("big + 1", "out of range");
     refused("big * big", "out of range");
     refused("10 ** 19", "out of range");

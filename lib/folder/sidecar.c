@@ -85,8 +85,9 @@ enum mf_status mf_sidecar_fail(struct mf_env *env, const char *name)
     if (error.status == MF_ERR_MEMORY)
         return error.status;
     mf_clear_error(env);
-    return mf_fail(env, error.status, error.offset, "'%s': %s", name,
-                   error.message);
+    mf_fail(env, error.status, error.offset, "'%s': %s", name, error.message);
+    env->error.rule = error.rule;
+    return error.status;
 }
 
 enum mf_status mf_sidecar_close(struct mf_sidecar *sidecar,

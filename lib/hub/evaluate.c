@@ -310,20 +310,27 @@ static const struct mf_node *signed_value(struct mf_parser *parser)
 
 static const struct mf_node *product(struct mf_parser *parser)
 {
+    static const char *const signs[] = { "//", "*", "/", "%" };
+    static const char names[] = "|*/%";
     const struct mf_node *value = signed_value(parser);
 
-    for (;;) {
-        if (mf_parser_take(parser, "//"))
-            value = mf_parser_compute(parser, '|', value, signed_value(parser));
-        else if (mf_parser_take(parser, "*"))
-            value = mf_parser_compute(parser, '*', value, signed_value(parser));
-        else if (mf_parser_take(parser, "/"))
-            value = mf_parser_compute(parser, '/', value, signed_value(parser));
-        else if (mf_parser_take(parser, "%"))
-            value = mf_parser_compute(parser, '%', value, signed_value(parser));
-        else
-            return value;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(*signs);) {
+        const struct mf_node *operand;
+        const char *start;
+
+        if (!mf_parser_take(parser, signs[i])) {
+            i++;
+            continue;
+        }
+        skip_spaces(parser);
+        start = parser->rest.at;
+        operand = signed_value(parser);
+        parser->operand =
+            (struct mf_str){ start, (size_t)(parser->rest.at - start) };
+        value = mf_parser_compute(parser, names[i], value, operand);
+        i = 0;
     }
+    return value;
 }
 
 static const struct mf_node *sum(struct mf_parser *parser)

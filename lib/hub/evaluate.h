@@ -10,7 +10,8 @@
 struct mf_parser {
     struct mf_recipe *recipe;
     struct mf_str rest;
-    bool live; /* what is parsed is needed */
+    struct mf_str operand; /* the last factor or divisor, as the row has it */
+    bool live;             /* what is parsed is needed */
     bool failed;
 };
 

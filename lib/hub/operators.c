@@ -27,16 +27,24 @@ const struct mf_node *mf_parser_real(struct mf_parser *parser, double value)
                            mf_node_of_real(parser->recipe->arena, value));
 }
 
+/* A value that is as config.json has it knows its key; another one is named by
+ * the expression that gives it. */
+static const struct mf_node *by_zero(struct mf_parser *parser,
+                                     const struct mf_node *divisor)
+{
+    struct mf_str name = divisor->key.size > 0 ? divisor->key : parser->operand;
+
+    mf_fail(parser->recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+            "'config.json': '%s' is 0, but other numbers are divided by it",
+            mf_quote(name).text);
+    return mf_parser_value(parser, NULL);
+}
+
 static const struct mf_node *divide(struct mf_parser *parser, char sign,
                                     int64_t a, int64_t b)
 {
     int64_t quotient, rest;
 
-    if (b == 0) {
-        mf_fail(parser->recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                "'config.json': a number that others are divided by is 0");
-        return mf_parser_value(parser, NULL);
-    }
     if (a == INT64_MIN && b == -1)
         return too_large(parser);
     if (sign == '/')
@@ -85,8 +93,6 @@ static const struct mf_node *compute_ints(struct mf_parser *parser, char sign,
 static const struct mf_node *compute_reals(struct mf_parser *parser, char sign,
                                            double a, double b)
 {
-    if (b == 0 && (sign == '/' || sign == '|' || sign == '%'))
-        return divide(parser, sign, 1, 0);
     return mf_parser_real(parser, sign == '+'   ? a + b
                                   : sign == '-' ? a - b
                                   : sign == '*' ? a * b
@@ -152,6 +158,8 @@ const struct mf_node *mf_parser_compute(struct mf_parser *parser, char sign,
     if (!mf_node_is_number(a) || !mf_node_is_number(b))
         return mf_parser_wrong(parser, mf_node_is_number(a) ? b : a,
                                "a number");
+    if (mf_node_real(b) == 0 && (sign == '/' || sign == '|' || sign == '%'))
+        return by_zero(parser, b);
     if (mf_node_int(a, &x) && mf_node_int(b, &y))
         return compute_ints(parser, sign, x, y);
     return compute_reals(parser, sign, mf_node_real(a), mf_node_real(b));

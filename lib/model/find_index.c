@@ -64,10 +64,12 @@ static enum mf_status add_context(struct mf_env *env, const char *index)
     const char *name = mf_base_name(index);
 
     mf_clear_error(env);
-    return mf_fail(env, error.status, MF_NO_OFFSET,
-                   "cannot read '%s', which may list this file: %s",
-                   mf_quote((struct mf_str){ name, strlen(name) }).text,
-                   error.message);
+    mf_fail(env, error.status, MF_NO_OFFSET,
+            "cannot read '%s', which may list this file: %s",
+            mf_quote((struct mf_str){ name, strlen(name) }).text,
+            error.message);
+    env->error.rule = error.rule;
+    return error.status;
 }
 
 /* *lists: whether the index lists the file. */
