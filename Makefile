@@ -86,7 +86,7 @@ FUZZ_spm     := spm spm_added spm_json base base_config tekken
 FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal spm tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
-ROOMS    := base lanes io json profile model arch vocab folder check draft codec derive tokenize tokenizer card lora hub write compare quantize verify plan
+ROOMS    := base lanes io json profile model arch vocab folder check draft codec derive tokenize tokenizer card lora hub restore write compare quantize verify plan
 # A codec is a file in lib/quant, compiled once for each instruction set.
 CODECS   := $(wildcard lib/quant/*.c)
 X86_64   := $(findstring x86_64,$(shell $(CC) -dumpmachine 2>/dev/null))

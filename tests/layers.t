@@ -123,7 +123,8 @@ tokenizer base io json model vocab folder draft tokenize
 card      base io json model folder draft
 lora      base io json model folder draft derive
 hub       base io json model arch folder draft codec derive tokenizer card lora
-write     base lanes io json model folder check draft codec derive lora hub
+restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub
+write     base lanes io json model folder check draft codec derive lora hub restore
 compare   base lanes io model draft codec write
 quantize  base lanes io model check draft codec hub write
 verify    base lanes io json model draft codec hub write compare quantize

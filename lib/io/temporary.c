@@ -88,7 +88,8 @@ void mf_env_abandon(struct mf_env *env)
     for (struct mf_temporary *each = env ? env->temporary : NULL; each;
          each = each->next)
         if (*each->name)
-            unlinkat(each->folder, each->name, 0);
+            unlinkat(each->folder, each->name,
+                     each->is_folder ? AT_REMOVEDIR : 0);
 }
 
 bool mf_env_resumable(const struct mf_env *env)

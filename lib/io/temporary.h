@@ -13,6 +13,7 @@
 struct mf_temporary {
     int folder;
     char name[NAME_MAX + 1];           /* in the folder; "": no file has it */
+    bool is_folder;                    /* it is one, and not a file */
     struct mf_temporary *_Atomic next; /* in the env's list */
 };
 
