@@ -54,6 +54,7 @@ file tokenizer_config.json '{"tokenizer_class": "Qwen2Tokenizer"}'
 check "a vocabulary of 10,000,000 tokens is an input that cannot be read" \
     refused 3 "'vocab_size' 10000000: at most 4194304 tokens" \
     --max-memory 100M
+config ''
 check "memory that --max-memory refuses is another matter" \
     refused 5 "raise --max-memory" --max-memory 100K
 

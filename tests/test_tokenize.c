@@ -6,9 +6,11 @@
  * and what transformers made of some texts (expected.tsv) and Oniguruma of some
  * expressions (regex.tsv).
  */
+#include "lib/base/text.h"
 #include "lib/folder/sidecar.h"
 #include "lib/tokenize/pieces.h"
 #include "lib/tokenize/tokenize.h"
+#include "tests/pre_of.h"
 #include "tests/with_env.h"
 
 #define LINE_MAX 8192
@@ -91,6 +93,7 @@ static struct mf_tokenize *open_tokenizer(const char *folder,
 {
     struct mf_node *config = NULL;
     struct mf_tokenize *tokenizer;
+    struct mf_fast *fast;
     char path[256];
 
     snprintf(path, sizeof(path), "tokenize/%s/model.safetensors", folder);
@@ -98,7 +101,10 @@ static struct mf_tokenize *open_tokenizer(const char *folder,
     mf_arena_init(arena, env);
     if (mf_sidecar_tree(*model, arena, "config.json", 4096, &config) != MF_OK)
         fail_msg("%s: %s", folder, mf_env_error(env)->message);
-    tokenizer = mf_tokenize_open(*model, arena, config);
+    fast = mf_arena_take(arena, sizeof(*fast));
+    tokenizer = fast && mf_fast_open(fast, *model, arena, config) == MF_OK
+                    ? mf_tokenize_open(fast, arena)
+                    : NULL;
     if (!tokenizer)
         fail_msg("%s: %s", folder, mf_env_error(env)->message);
     return tokenizer;
@@ -144,7 +150,7 @@ static void a_name_is_found_by_the_ids(void **state)
     const char *pre = NULL;
 
     (void)state;
-    assert_int_equal(mf_tokenize_pre(model, NULL, &pre), MF_OK);
+    assert_int_equal(pre_of(model, &pre), MF_OK);
     assert_string_equal(pre, "gpt-2");
     mf_model_close(model);
 }
@@ -155,7 +161,7 @@ static void other_ids_are_refused(void **state)
     const char *pre = NULL;
 
     (void)state;
-    assert_int_equal(mf_tokenize_pre(model, NULL, &pre), MF_ERR_UNSUPPORTED);
+    assert_int_equal(pre_of(model, &pre), MF_ERR_UNSUPPORTED);
     assert_non_null(strstr(mf_env_error(env)->message, "SHA-256"));
     mf_model_close(model);
 }

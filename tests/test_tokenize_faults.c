@@ -2,7 +2,7 @@
  *
  * test_tokenize_faults.c - tokenizers that are refused, and memory that is
  */
-#include "lib/tokenize/tokenize.h"
+#include "tests/pre_of.h"
 #include "tests/with_scratch.h"
 
 static const char tensors[] = "\x38\0\0\0\0\0\0\0"
@@ -40,7 +40,7 @@ static void refused_memory_is_an_error(void **state)
                 mf_model_open(own, fixture_path(path), NULL, &model), MF_OK);
             heap.calls = 0;
             heap.fail_at = at;
-            status = mf_tokenize_pre(model, NULL, &pre);
+            status = pre_of(model, &pre);
             if (heap.calls >= at && heap.fail_after)
                 assert_int_equal(status, MF_ERR_MEMORY);
             mf_model_close(model);
@@ -54,40 +54,49 @@ static void refused_memory_is_an_error(void **state)
 
 /* ---- values that are refused ---- */
 
+static const struct {
+    const char *tokenizer, *config, *error;
+} bad[] = {
+    { "[]", "{}", "expected an object" },
+    { "{\"model\":[]}", "{}", "'model.vocab' is not a list" },
+    { "{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", CLASS,
+      "a model of type 'Unigram'" },
+    { "{\"model\":{\"type\":7,\"vocab\":[]}}", CLASS,
+      "'model.type' must be a string, not a number" },
+    { "{\"model\":{\"type\":\"BPE\"}}", "{}", "'model.vocab'" },
+    { "{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", CLASS, "'model.merges'" },
+    { "{\"model\":{\"type\":\"BPE\",\"vocab\":{},\"merges\":[],"
+      "\"dropout\":0.1}}",
+      CLASS, "'model.dropout' must be null" },
+    { "{\"added_tokens\":[1],\"model\":{\"vocab\":{}}}", CLASS,
+      "an added token is not an object" },
+    { "{\"added_tokens\":[{\"id\":1}],\"model\":{\"vocab\":{}}}", CLASS,
+      "no 'content'" },
+    { MADE("null", "\"a\":-1"), CLASS, "the id of token 'a'" },
+    { MADE("null", "\"a\":4294967295"), CLASS, "the id of token 'a'" },
+    { MADE("{\"type\":\"Magic\"}", ""), CLASS, "'Magic'" },
+    { MADE("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}", ""), CLASS,
+      "expected ')'" },
+    { MADE("null", ""), "{}", "has no 'tokenizer_class'" },
+    { MADE("null", ""), "{\"tokenizer_class\":\"TokenizersBackend\"}",
+      "unsupported 'tokenizer_class' 'TokenizersBackend'" },
+    { MADE("null", ""), "{\"tokenizer_class\":3}",
+      "'tokenizer_class' is a number" },
+    { MADE("null", ""),
+      "{\"tokenizer_class\":\"GPT2Tokenizer\","
+      "\"added_tokens_decoder\":{\"x\":{}}}",
+      "a key is not an id" },
+    { MADE("null", ""),
+      "{\"tokenizer_class\":\"GemmaTokenizer\",\"bos_token\":null}",
+      "add_bos_token needs a valid bos_token" },
+    { MADE("null", ""),
+      "{\"tokenizer_class\":\"LlamaTokenizer\","
+      "\"add_prefix_space\":false}",
+      "'add_prefix_space' of a LlamaTokenizer" },
+};
+
 static void refused_values_are_named(void **state)
 {
-    static const struct {
-        const char *tokenizer, *config, *error;
-    } bad[] = {
-        { "[]", "{}", "expected an object" },
-        { "{\"model\":[]}", "{}", "'model' must be an object" },
-        { "{\"model\":{\"type\":\"Unigram\"}}", "{}", "'Unigram'" },
-        { "{\"model\":{\"type\":\"BPE\"}}", "{}", "'model.vocab'" },
-        { "{\"model\":{\"type\":\"BPE\",\"vocab\":{}}}", "{}",
-          "'model.merges'" },
-        { "{\"model\":{\"type\":\"BPE\",\"dropout\":0.1}}", "{}",
-          "'model.dropout' must be null" },
-        { "{\"added_tokens\":[1]}", "{}", "'added_tokens' must be" },
-        { "{\"added_tokens\":[{\"id\":1}]}", "{}", "no 'content'" },
-        { MADE("null", "\"a\":-1"), CLASS, "the id of token 'a'" },
-        { MADE("null", "\"a\":4294967295"), CLASS, "the id of token 'a'" },
-        { MADE("{\"type\":\"Magic\"}", ""), CLASS, "'Magic'" },
-        { MADE("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"(\"}}", ""), CLASS,
-          "expected ')'" },
-        { MADE("null", ""), "{}", "missing key 'tokenizer_class'" },
-        { MADE("null", ""), "{\"tokenizer_class\":\"TokenizersBackend\"}",
-          "'TokenizersBackend' is not supported" },
-        { MADE("null", ""), "{\"tokenizer_class\":3}", "must be a string" },
-        { MADE("null", ""), "{\"added_tokens_decoder\":{\"x\":{}}}",
-          "keys are ids" },
-        { MADE("null", ""),
-          "{\"tokenizer_class\":\"GemmaTokenizer\",\"bos_token\":null}",
-          "add_bos_token needs a valid bos_token" },
-        { MADE("null", ""),
-          "{\"tokenizer_class\":\"LlamaTokenizer\","
-          "\"add_prefix_space\":false}",
-          "'add_prefix_space' of a LlamaTokenizer" },
-    };
     struct mf_model *model;
 
     (void)state;
@@ -100,7 +109,7 @@ static void refused_values_are_named(void **state)
              strlen(bad[i].tokenizer));
         save(scratch_path("tokenizer_config.json"), bad[i].config,
              strlen(bad[i].config));
-        assert_int_not_equal(mf_tokenize_pre(model, NULL, &pre), MF_OK);
+        assert_int_not_equal(pre_of(model, &pre), MF_OK);
         if (!strstr(mf_env_error(env)->message, bad[i].error))
             fail_msg("%s, %s: %s", bad[i].tokenizer, bad[i].config,
                      mf_env_error(env)->message);

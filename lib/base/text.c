@@ -80,6 +80,26 @@ static bool can_be_completed(const char *at, size_t size)
            mf_utf8_next(last, length, &code) > 0;
 }
 
+uint32_t mf_byte_char(uint8_t byte)
+{
+    if (byte <= 0x20)
+        return 0x100u + byte;
+    if (byte >= 0x7f && byte <= 0xa0)
+        return 0x121u + byte - 0x7f;
+    return byte == 0xad ? 0x143 : byte;
+}
+
+int mf_char_byte(uint32_t code)
+{
+    if (code >= 0x100 && code <= 0x120)
+        return (int)(code - 0x100);
+    if (code >= 0x121 && code <= 0x142)
+        return (int)(code - 0x121 + 0x7f);
+    if (code == 0x143)
+        return 0xad;
+    return code < 0x100 && mf_byte_char((uint8_t)code) == code ? (int)code : -1;
+}
+
 size_t mf_utf8_whole(const char *at, size_t size)
 {
     /* Of the longest character, three bytes can stand before the cut. */

@@ -15,6 +15,12 @@ size_t mf_utf8_next(const char *at, size_t size, uint32_t *code);
 /* Writes code as UTF-8 into out; returns its length. */
 size_t mf_utf8_put(uint32_t code, char out[4]);
 
+/* In byte-level BPE, as GPT-2 began it, a character stands for each byte:
+ * printable ones for themselves, the others from U+0100 on in their order: 0 to
+ * 32, 127 to 160, and 173.  mf_char_byte: -1: the code stands for none. */
+uint32_t mf_byte_char(uint8_t byte);
+int mf_char_byte(uint32_t code);
+
 /* Length of text without a character that its end cuts off: what may be shown
  * now when more bytes follow.  Text that is not UTF-8 there is left whole. */
 size_t mf_utf8_whole(const char *at, size_t size);

@@ -305,6 +305,41 @@ enum mf_status mf_tree_read_but(struct mf_json *json, struct mf_arena *arena,
     return status;
 }
 
+/* ---- copying ---- */
+
+enum mf_status mf_node_copy(struct mf_arena *arena, const struct mf_node *from,
+                            struct mf_node **to)
+{
+    struct {
+        const struct mf_node *next; /* to copy */
+        struct mf_node **last;      /* where to */
+    } level[MF_JSON_DEPTH + 1] = { { from, to } };
+    size_t depth = 0;
+
+    *to = NULL;
+    for (;;) {
+        const struct mf_node *node = level[depth].next;
+        struct mf_node *copy;
+
+        if (!node && depth-- == 0)
+            return MF_OK;
+        if (!node)
+            continue;
+        copy = mf_arena_take(arena, sizeof(*copy));
+        if (!copy)
+            return arena->env->error.status;
+        *copy = *node;
+        copy->first = copy->next = NULL;
+        *level[depth].last = copy;
+        level[depth].last = &copy->next;
+        level[depth].next = depth > 0 ? node->next : NULL;
+        if (!node->first)
+            continue;
+        level[++depth].next = node->first;
+        level[depth].last = &copy->first;
+    }
+}
+
 /* ---- finding ---- */
 
 const struct mf_node *mf_node_get(const struct mf_node *object,

@@ -51,6 +51,11 @@ enum mf_status mf_tree_read_but(struct mf_json *json, struct mf_arena *arena,
                                 uint64_t limit, const char *const *left,
                                 struct mf_node **root);
 
+/* A value with all that is in it, for who changes it; texts are not copied.  A
+ * copy of NULL is NULL. */
+enum mf_status mf_node_copy(struct mf_arena *arena, const struct mf_node *from,
+                            struct mf_node **to);
+
 /* The string just announced, unescaped and terminated, in the arena; one of
  * more than max bytes is MF_ERR_LIMIT. */
 enum mf_status mf_json_keep(struct mf_json *json, struct mf_arena *arena,

@@ -1,363 +1,250 @@
 /* SPDX-License-Identifier: MIT
  *
- * added.c - added tokens, found in a text as they are
+ * added.c - tokens that are added to a vocabulary
  */
-#include "lib/tokenize/load.h"
+#include "lib/tokenize/added.h"
 
-#include "lib/base/names.h"
+#include "lib/base/sort.h"
 #include "lib/base/str.h"
+#include "lib/json/tree.h"
 
-static enum mf_status failed(const struct mf_tokenize *tokenizer)
+enum mf_status mf_added_link(struct mf_added_list *list, struct mf_added *added)
 {
-    return tokenizer->env->error.status;
-}
-
-/* ---- by text ---- */
-
-static size_t slot_of(const struct mf_tokenize *tokenizer, struct mf_str text)
-{
-    size_t mask = tokenizer->slot_count - 1;
-    size_t slot = (size_t)mf_text_hash(text, tokenizer->env->hash_seed) & mask;
-
-    while (tokenizer->slot[slot] &&
-           !mf_str_same(tokenizer->slot[slot]->text, text))
-        slot = (slot + 1) & mask;
-    return slot;
-}
-
-struct mf_tokenize_added *
-mf_tokenize_added_find(const struct mf_tokenize *tokenizer, struct mf_str text)
-{
-    return tokenizer->slot_count > 0 ? tokenizer->slot[slot_of(tokenizer, text)]
-                                     : NULL;
-}
-
-/* Twice as many slots, at most half of which are taken. */
-static enum mf_status grow(struct mf_tokenize *tokenizer)
-{
-    size_t count = tokenizer->slot_count ? 2 * tokenizer->slot_count : 64;
-    struct mf_tokenize_added **slot =
-        mf_arena_take(tokenizer->arena, count * sizeof(*slot));
-
-    if (!slot)
-        return failed(tokenizer);
-    for (size_t i = 0; i < count; i++)
-        slot[i] = NULL;
-    tokenizer->slot = slot;
-    tokenizer->slot_count = count;
-    for (struct mf_tokenize_added *added = tokenizer->added; added;
-         added = added->next)
-        slot[slot_of(tokenizer, added->text)] = added;
-    return MF_OK;
-}
-
-static struct mf_tokenize_added *make(struct mf_tokenize *tokenizer,
-                                      struct mf_str text)
-{
-    struct mf_tokenize_added *added =
-        mf_arena_take(tokenizer->arena, sizeof(*added));
-    char *at = added ? mf_arena_text(tokenizer->arena, text.size) : NULL;
-
-    if (!at)
-        return NULL;
-    memcpy(at, text.at, text.size);
-    *added = (struct mf_tokenize_added){ .text = { at, text.size },
-                                         .id = MF_NO_TOKEN };
-    if (tokenizer->last)
-        tokenizer->last->next = added;
+    list->text_size += added->text.size;
+    if (list->count == MF_ADDED_MAX || list->text_size > MF_ADDED_TEXT_MAX)
+        return mf_fail(list->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "more than %zu added tokens, or than %" PRIu64
+                       " bytes of them",
+                       MF_ADDED_MAX, MF_ADDED_TEXT_MAX);
+    added->next = NULL;
+    if (list->last)
+        list->last->next = added;
     else
-        tokenizer->added = added;
-    tokenizer->last = added;
-    tokenizer->slot[slot_of(tokenizer, text)] = added;
-    return added;
+        list->first = added;
+    list->last = added;
+    list->count++;
+    return MF_OK;
 }
 
-enum mf_status mf_tokenize_added_put(struct mf_tokenize *tokenizer,
-                                     const struct mf_tokenize_added *token)
+struct mf_added *mf_added_append(struct mf_added_list *list, struct mf_str text)
 {
-    struct mf_tokenize_added *added;
-    bool same;
+    struct mf_added *added = mf_arena_take(list->arena, sizeof(*added));
 
-    if (token->text.size == 0)
+    if (!added)
+        return NULL;
+    *added = (struct mf_added){
+        .text = text, .file_id = MF_NO_ID, .id = MF_NO_ID, .model_id = MF_NO_ID
+    };
+    return mf_added_link(list, added) == MF_OK ? added : NULL;
+}
+
+/* ---- reading ---- */
+
+static const struct flag {
+    const char *name;
+    unsigned flag;
+} flags[] = {
+    { "special", MF_ADDED_SPECIAL },
+    { "normalized", MF_ADDED_NORMALIZED },
+    { "lstrip", MF_ADDED_LSTRIP },
+    { "rstrip", MF_ADDED_RSTRIP },
+    { "single_word", MF_ADDED_SINGLE_WORD },
+};
+
+static enum mf_status wrong_value(struct mf_json *json, const char *key)
+{
+    return mf_fail(json->reader->env, MF_ERR_CORRUPT, json->token_offset,
+                   "'%s' of an added token has a value of the wrong type", key);
+}
+
+static enum mf_status read_flag(struct mf_json *json, struct mf_added *added,
+                                struct mf_str key, enum mf_json_token token)
+{
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++) {
+        if (!mf_str_is(key, flags[i].name))
+            continue;
+        if (token != MF_JSON_TRUE && token != MF_JSON_FALSE)
+            return wrong_value(json, flags[i].name);
+        added->flags &= ~flags[i].flag;
+        added->flags |= token == MF_JSON_TRUE ? flags[i].flag : 0;
+        if (flags[i].flag == MF_ADDED_NORMALIZED)
+            added->has_normalized = true;
         return MF_OK;
-    if (2 * tokenizer->added_count >= tokenizer->slot_count &&
-        grow(tokenizer) != MF_OK)
-        return failed(tokenizer);
-    added = mf_tokenize_added_find(tokenizer, token->text);
-    if (!added) {
-        if (tokenizer->added_count++ == MF_ADDED_MAX)
-            return mf_fail(tokenizer->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                           "more than %d added tokens", MF_ADDED_MAX);
-        added = make(tokenizer, token->text);
-        if (!added)
-            return failed(tokenizer);
-        same = false;
-    } else {
-        same = added->special == token->special &&
-               added->normalized == token->normalized &&
-               added->lstrip == token->lstrip &&
-               added->rstrip == token->rstrip &&
-               added->single_word == token->single_word;
     }
-    /* Two lists are searched for: one of special tokens, with the flags that
-     * they had first, and one of all others that were added. */
-    if ((token->special && !added->listed_special) ||
-        (!same && !token->special && !added->listed_special)) {
-        added->raw = added->raw || !token->normalized;
-        added->cooked = added->cooked || token->normalized;
-    }
-    added->listed_special = added->listed_special || token->special;
-    added->special = token->special;
-    added->normalized = token->normalized;
-    added->lstrip = token->lstrip;
-    added->rstrip = token->rstrip;
-    added->single_word = token->single_word;
-    return MF_OK;
+    return mf_json_skip(json, token);
 }
 
-/* ---- from JSON ---- */
-
-static enum mf_status read_flag(struct mf_tokenize *tokenizer,
-                                struct mf_json *json, const char *key,
-                                enum mf_json_token value, bool *flag)
+static enum mf_status read_member(struct mf_added_list *list,
+                                  struct mf_json *json, struct mf_added *added,
+                                  struct mf_str key)
 {
-    if (value != MF_JSON_TRUE && value != MF_JSON_FALSE)
-        return mf_fail(tokenizer->env, MF_ERR_CORRUPT, json->token_offset,
-                       "'%s' of an added token must be true or false", key);
-    *flag = value == MF_JSON_TRUE;
-    return MF_OK;
+    enum mf_json_token token = mf_json_next(json);
+
+    if (token == MF_JSON_ERROR)
+        return list->env->error.status;
+    if (mf_str_is(key, "content"))
+        return token == MF_JSON_STRING
+                   ? mf_json_keep(json, list->arena, MF_ADDED_TEXT_ONE,
+                                  &added->text)
+                   : wrong_value(json, "content");
+    if (mf_str_is(key, "id"))
+        return token == MF_JSON_NUMBER &&
+                       mf_json_plain_u64(json, &added->file_id)
+                   ? MF_OK
+                   : wrong_value(json, "id");
+    return read_flag(json, added, key, token);
 }
 
-/* The value of a key of an added token. */
-static enum mf_status read_key(struct mf_tokenize *tokenizer,
-                               struct mf_json *json, const char *key,
-                               struct mf_tokenize_added *token)
+enum mf_status mf_added_read(struct mf_added_list *list, struct mf_json *json,
+                             struct mf_added *added)
 {
-    static const char *const names[] = { "special", "normalized", "lstrip",
-                                         "rstrip", "single_word" };
-    bool *const flags[] = { &token->special, &token->normalized, &token->lstrip,
-                            &token->rstrip, &token->single_word };
-    enum mf_json_token value = mf_json_next(json);
+    enum mf_json_token token = mf_json_next(json);
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(key, names[i]) == 0)
-            return read_flag(tokenizer, json, key, value, flags[i]);
-    if (strcmp(key, "content") != 0)
-        return mf_json_skip(json, value);
-    if (value != MF_JSON_STRING)
-        return mf_fail(tokenizer->env, MF_ERR_CORRUPT, json->token_offset,
-                       "'content' of an added token must be a string");
-    return mf_load_text(tokenizer, json, MF_ADDED_TEXT, &token->text);
-}
+    *added = (struct mf_added){ .file_id = MF_NO_ID,
+                                .id = MF_NO_ID,
+                                .model_id = MF_NO_ID };
+    for (; token == MF_JSON_KEY; token = mf_json_next(json)) {
+        char name[16];
+        uint64_t size;
+        bool more;
 
-enum mf_status mf_tokenize_added_read(struct mf_tokenize *tokenizer,
-                                      struct mf_json *json,
-                                      struct mf_tokenize_added *token)
-{
-    uint64_t start = json->token_offset;
-    char key[16];
-    uint64_t size;
-    bool more, normalized_given = false;
-
-    *token = (struct mf_tokenize_added){ .text = { NULL, 0 } };
-    for (;;) {
-        enum mf_json_token next = mf_json_next(json);
-
-        if (next == MF_JSON_ERROR)
-            return failed(tokenizer);
-        if (next == MF_JSON_END_OBJECT)
-            break;
-        if (mf_json_text(json, key, sizeof(key) - 1, &size, &more) != MF_OK)
-            return failed(tokenizer);
-        key[more ? 0 : size] = 0;
-        normalized_given = normalized_given || strcmp(key, "normalized") == 0;
-        if (read_key(tokenizer, json, key, token) != MF_OK)
-            return failed(tokenizer);
+        if (mf_json_text(json, name, sizeof(name), &size, &more) != MF_OK)
+            return list->env->error.status;
+        /* A longer key has a meaning for nobody, and its rest is skipped. */
+        if (read_member(list, json, added,
+                        (struct mf_str){ name, more ? 0 : (size_t)size }) !=
+            MF_OK)
+            return list->env->error.status;
     }
-    if (!token->text.at)
-        return mf_fail(tokenizer->env, MF_ERR_CORRUPT, start,
+    if (token == MF_JSON_ERROR)
+        return list->env->error.status;
+    if (!added->text.at)
+        return mf_fail(list->env, MF_ERR_CORRUPT, json->token_offset,
                        "an added token has no 'content'");
-    if (!normalized_given)
-        token->normalized = !token->special;
+    if (!added->has_normalized && !(added->flags & MF_ADDED_SPECIAL))
+        added->flags |= MF_ADDED_NORMALIZED;
     return MF_OK;
 }
 
 /* ---- finding ---- */
 
-struct search {
-    struct mf_tokenize_added *head[256]; /* by their first byte */
-    bool cooked, split_special;
-};
-
-static struct mf_str pattern_of(const struct mf_tokenize_added *added,
-                                bool cooked)
+static struct mf_str text_at(const void *table, size_t row)
 {
-    return cooked ? added->normal : added->text;
+    return ((struct mf_added *const *)table)[row]->text;
 }
 
-/* A token of characters of which nothing is known is in no text. */
-static bool is_known(struct mf_str text)
+/* tokenizers looks for two lists of tokens: the special ones, with the flags
+ * that they had first, and all others that were added. */
+static void add_again(struct mf_added *first, unsigned given, bool is_new)
 {
-    size_t taken;
+    bool special = given & MF_ADDED_SPECIAL;
+    bool changed = is_new || first->now != given;
 
-    for (size_t at = 0; at < text.size; at += taken)
-        if (mf_char_next(text.at + at, text.size - at, &taken) == MF_NO_CHAR)
-            return false;
-    return true;
+    if (is_new)
+        first->raw = first->cooked = first->listed = false;
+    if (!first->listed && (special || changed)) {
+        first->raw = first->raw || !(given & MF_ADDED_NORMALIZED);
+        first->cooked = first->cooked || (given & MF_ADDED_NORMALIZED);
+    }
+    first->listed = first->listed || special;
+    first->now = given;
 }
 
-static enum mf_status prepare(struct mf_tokenize *tokenizer,
-                              struct mf_pieces *pieces, struct search *search)
+enum mf_status mf_added_index(struct mf_added_list *list)
 {
-    for (struct mf_tokenize_added *added = tokenizer->added; added;
-         added = added->next) {
-        struct mf_str text;
+    size_t room = list->count > 0 ? list->count : 1;
 
-        if (!(search->cooked ? added->cooked : added->raw) ||
-            !is_known(added->text))
-            continue;
-        if (search->cooked &&
-            mf_normalize(pieces, &tokenizer->normalize, added->text,
-                         &added->normal) != MF_OK)
-            return failed(tokenizer);
-        text = pattern_of(added, search->cooked);
-        if (text.size == 0)
-            continue;
-        added->same = search->head[(uint8_t)text.at[0]];
-        search->head[(uint8_t)text.at[0]] = added;
+    list->table = mf_arena_take(list->arena, room * sizeof(*list->table));
+    list->table_count = 0;
+    list->names = (struct mf_names){ .seed = list->env->hash_seed,
+                                     .name_at = text_at,
+                                     .table = list->table };
+    if (!list->table || mf_names_init(&list->names, list->arena, room) != MF_OK)
+        return list->env->error.status;
+    for (struct mf_added *at = list->first; at; at = at->next) {
+        size_t row;
+
+        list->table[list->table_count] = at;
+        row = mf_names_add(&list->names, list->table_count);
+        if (row == MF_NOT_FOUND)
+            row = list->table_count++;
+        at->of = list->table[row];
+        add_again(at->of, at->flags, at->of == at);
     }
     return MF_OK;
 }
 
-/* The longest token that begins the text. */
-static const struct mf_tokenize_added *longest(const struct search *search,
-                                               struct mf_str text)
+struct mf_added *mf_added_find(const struct mf_added_list *list,
+                               struct mf_str text)
 {
-    const struct mf_tokenize_added *best = NULL;
-    size_t best_size = 0;
+    size_t row = mf_names_find(&list->names, text);
 
-    for (const struct mf_tokenize_added *added =
-             search->head[(uint8_t)text.at[0]];
-         added; added = added->same) {
-        struct mf_str pattern = pattern_of(added, search->cooked);
-
-        /* Of two with that text, the one that was added first. */
-        if (pattern.size <= text.size && pattern.size >= best_size &&
-            memcmp(pattern.at, text.at, pattern.size) == 0) {
-            best = added;
-            best_size = pattern.size;
-        }
-    }
-    return best;
+    return row == MF_NOT_FOUND ? NULL : list->table[row];
 }
 
-/* The start of the character before `at`. */
-static size_t before(struct mf_str text, size_t at)
+/* ---- ids ---- */
+
+void mf_added_number(struct mf_added_list *list, uint64_t model_count)
 {
-    while (at > 0 && ((uint8_t)text.at[--at] & 0xc0) == 0x80)
-        continue;
-    return at;
-}
+    uint64_t next = model_count;
 
-static uint16_t char_at(struct mf_str text, size_t at, size_t *taken)
-{
-    return mf_char_next(text.at + at, text.size - at, taken);
-}
+    for (size_t i = 0; i < list->table_count; i++) {
+        struct mf_added *added = list->table[i];
 
-static bool is_word(struct mf_str text, size_t start, size_t end)
-{
-    size_t taken;
-
-    return (start == 0 ||
-            !mf_char_joins_words(char_at(text, before(text, start), &taken))) &&
-           (end == text.size ||
-            !mf_char_joins_words(char_at(text, end, &taken)));
-}
-
-/* Takes white space before the token, not beyond `least`, and after it. */
-static void widen(const struct mf_tokenize_added *added, struct mf_str text,
-                  size_t least, size_t *start, size_t *end)
-{
-    size_t taken;
-
-    while (added->lstrip && *start > least) {
-        size_t at = before(text, *start);
-
-        if (!mf_char_is_space(char_at(text, at, &taken)))
-            break;
-        *start = at;
-    }
-    if (added->lstrip && *start < least)
-        *start = least; /* the token before took white space after it */
-    while (added->rstrip && *end < text.size &&
-           mf_char_is_space(char_at(text, *end, &taken)))
-        *end += taken;
-}
-
-static enum mf_status put(struct mf_pieces *pieces,
-                          const struct mf_piece *piece, size_t start,
-                          size_t end, const struct mf_tokenize_added *added)
-{
-    struct mf_piece part = { .at = piece->at + start,
-                             .size = (uint32_t)(end - start),
-                             .first = piece->first && start == 0,
-                             .added = added };
-
-    return start < end ? mf_pieces_add(pieces, &part) : MF_OK;
-}
-
-static enum mf_status cut(struct mf_pieces *pieces, const struct search *search,
-                          const struct mf_piece *piece)
-{
-    struct mf_str text = { piece->at, piece->size };
-    size_t done = 0, next;
-
-    for (size_t at = 0; at < text.size; at = next) {
-        struct mf_str rest = { text.at + at, text.size - at };
-        const struct mf_tokenize_added *added = longest(search, rest);
-        size_t start = at, end;
-
-        next = at + 1;
-        if (!added)
+        if (added->text.size == 0)
             continue;
-        next = end = at + pattern_of(added, search->cooked).size;
-        if ((search->split_special && added->listed_special) ||
-            (added->single_word && !is_word(text, start, end)))
-            continue;
-        widen(added, text, done, &start, &end);
-        if (put(pieces, piece, done, start, NULL) != MF_OK ||
-            put(pieces, piece, start, end, added) != MF_OK)
-            return pieces->env->error.status;
-        done = end;
+        added->id = added->model_id != MF_NO_ID ? added->model_id : next;
+        if (added->id >= next)
+            next = added->id + 1;
     }
-    return put(pieces, piece, done, text.size, NULL);
 }
 
-enum mf_status mf_tokenize_added_cut(struct mf_tokenize *tokenizer,
-                                     struct mf_pieces *pieces, bool cooked)
+static bool is_before(const void *table, uint32_t a, uint32_t b)
 {
-    struct search search = { .cooked = cooked,
-                             .split_special =
-                                 tokenizer->config.split_special == MF_TRUE };
+    const struct mf_added *const *row = table;
 
-    if (prepare(tokenizer, pieces, &search) != MF_OK)
-        return failed(tokenizer);
-    for (size_t i = 0; i < pieces->count; i++) {
-        struct mf_piece piece = pieces->at[i];
+    return row[a]->id != row[b]->id ? row[a]->id < row[b]->id : a < b;
+}
 
-        if (cooked && !piece.added) {
-            struct mf_str text = { piece.at, piece.size };
+enum mf_status mf_added_sort(struct mf_added_list *list)
+{
+    size_t room = list->table_count > 0 ? list->table_count : 1, count = 0;
+    uint32_t *row = mf_arena_take(list->arena, room * sizeof(*row));
 
-            if (mf_normalize(pieces, &tokenizer->normalize, text, &text) !=
-                MF_OK)
-                return failed(tokenizer);
-            piece.at = text.at;
-            piece.size = (uint32_t)text.size;
-        }
-        if ((piece.added ? mf_pieces_add(pieces, &piece)
-                         : cut(pieces, &search, &piece)) != MF_OK)
-            return failed(tokenizer);
+    list->by_id = mf_arena_take(list->arena, room * sizeof(*list->by_id));
+    list->by_id_count = 0;
+    if (!row || !list->by_id)
+        return list->env->error.status;
+    for (size_t i = 0; i < list->table_count; i++)
+        if (list->table[i]->id != MF_NO_ID)
+            row[count++] = (uint32_t)i;
+    mf_sort(row, count, is_before, list->table);
+    for (size_t i = 0; i < count; i++) {
+        struct mf_added *added = list->table[row[i]];
+        size_t at = list->by_id_count;
+
+        if (at > 0 && list->by_id[at - 1]->id == added->id)
+            at--;
+        list->by_id[at] = added;
+        list->by_id_count = at + 1;
     }
-    mf_pieces_turn(pieces);
     return MF_OK;
+}
+
+const struct mf_added *mf_added_at(const struct mf_added_list *list,
+                                   uint64_t id)
+{
+    size_t low = 0, high = list->by_id_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (list->by_id[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->by_id_count && list->by_id[low]->id == id
+               ? list->by_id[low]
+               : NULL;
 }

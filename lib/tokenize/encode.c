@@ -84,9 +84,9 @@ static enum mf_status look_up(struct mf_vocab *vocab, struct mf_pieces *pieces,
         return failed(tokenizer);
     for (size_t i = 0; i < pieces->count; i++) {
         struct mf_str piece = { pieces->at[i].at, pieces->at[i].size };
-        const struct mf_tokenize_added *added = pieces->at[i].added;
+        const struct mf_added *added = pieces->at[i].added;
 
-        if ((added ? mf_ids_add(ids, added->id)
+        if ((added ? mf_ids_add(ids, (uint32_t)added->id)
                    : mf_model_cut(vocab, piece, ids)) != MF_OK)
             return failed(tokenizer);
     }

@@ -247,16 +247,6 @@ static enum mf_status strip(struct mf_pieces *pieces,
     return MF_OK;
 }
 
-/* GPT-2's: printable bytes stand for themselves, others follow from U+0100. */
-uint32_t mf_byte_char(uint8_t byte)
-{
-    if (byte <= 0x20)
-        return 0x100u + byte;
-    if (byte >= 0x7f && byte <= 0xa0)
-        return 0x100u + 33 + byte - 0x7f;
-    return byte == 0xad ? 0x143 : byte;
-}
-
 enum mf_status mf_bytes_to_chars(struct mf_pieces *pieces, struct mf_str text,
                                  struct mf_str *out)
 {

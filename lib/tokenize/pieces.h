@@ -19,8 +19,8 @@
 struct mf_piece {
     const char *at;
     uint32_t size;
-    bool first;                            /* begins where the text does */
-    const struct mf_tokenize_added *added; /* NULL: a piece for the next step */
+    bool first;                   /* begins where the text does */
+    const struct mf_added *added; /* NULL: a piece for the next step */
 };
 
 struct mf_match { /* a part of a piece */
@@ -122,8 +122,5 @@ enum mf_status mf_split(struct mf_pieces *pieces, const struct mf_steps *steps);
 /* The text with each byte as the character that stands for it. */
 enum mf_status mf_bytes_to_chars(struct mf_pieces *pieces, struct mf_str text,
                                  struct mf_str *out);
-
-/* The code of the character that stands for a byte (GPT-2). */
-uint32_t mf_byte_char(uint8_t byte);
 
 #endif

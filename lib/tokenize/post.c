@@ -103,12 +103,13 @@ static enum mf_status run_template(struct posting *posting,
 }
 
 /* The id of BOS or EOS, for a class that puts it there itself. */
-static enum mf_status put_named(struct posting *posting, enum mf_special which)
+static enum mf_status put_named(struct posting *posting,
+                                enum mf_special_kind which)
 {
     struct mf_tokenize *tokenizer = posting->tokenizer;
-    struct mf_str text = tokenizer->config.special[which];
-    const struct mf_tokenize_added *added =
-        text.at ? mf_tokenize_added_find(tokenizer, text) : NULL;
+    struct mf_str text = tokenizer->fast->special[which];
+    const struct mf_added *added =
+        text.at ? mf_added_find(&tokenizer->fast->added, text) : NULL;
     const char *name = which == MF_SPECIAL_BOS ? "bos" : "eos";
 
     /* In the template a space ends a token, and a colon its name. */
@@ -117,14 +118,14 @@ static enum mf_status put_named(struct posting *posting, enum mf_special which)
                        "'tokenizer_config.json': add_%s_token needs a valid "
                        "%s_token",
                        name, name);
-    return mf_ids_add(&posting->out, added->id);
+    return mf_ids_add(&posting->out, (uint32_t)added->id);
 }
 
 static enum mf_status run_class(struct posting *posting)
 {
     const struct mf_tokenize *tokenizer = posting->tokenizer;
     const struct mf_class_config *config = &tokenizer->config;
-    bool bos = config->add_bos == MF_UNSET ? tokenizer->class->adds_bos
+    bool bos = config->add_bos == MF_UNSET ? tokenizer->fast->class->adds_bos
                                            : config->add_bos == MF_TRUE;
 
     if ((bos && put_named(posting, MF_SPECIAL_BOS) != MF_OK) ||
@@ -167,7 +168,7 @@ enum mf_status mf_post_process(struct mf_tokenize *tokenizer,
     struct posting posting = { .tokenizer = tokenizer,
                                .ids = ids,
                                .out = { .env = tokenizer->env } };
-    enum mf_status status = tokenizer->class->does == MF_CLASS_TEMPLATE
+    enum mf_status status = tokenizer->fast->class->does == MF_CLASS_TEMPLATE
                                 ? run_class(&posting)
                                 : run_file(&posting);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "lib/program.h"
+#include "lib/tokenize/fast.h"
 
 /* The converter's text: runs of spaces, emojis with joiners, digits in groups
  * of every length, five scripts, quotes, and English with its contractions. */
@@ -76,14 +77,13 @@ static enum mf_status find(struct mf_tokenize *tokenizer, struct mf_env *env,
                    hash);
 }
 
-enum mf_status mf_tokenize_pre(const struct mf_model *model,
-                               const struct mf_node *config, const char **pre)
+enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre)
 {
     struct mf_arena arena;
     enum mf_status status;
 
-    mf_arena_init(&arena, model->env);
-    status = find(mf_tokenize_open(model, &arena, config), model->env, pre);
+    mf_arena_init(&arena, fast->env);
+    status = find(mf_tokenize_open(fast, &arena), fast->env, pre);
     mf_arena_release(&arena);
     return status;
 }

@@ -9,10 +9,10 @@
  * the same.  In: the folder of an open model.  Out: ids, and that name.
  *
  *     pre             the text, and the names by their hashes (pre.def)
- *     load, config    tokenizer.json, without its vocabulary, and
- *                     tokenizer_config.json
- *     class           what loading changes in them (classes.def)
- *     added           added tokens, found before anything else
+ *     fast, added     what the files say: the class (classes.def), added
+ *                     tokens, where the texts of the vocabulary are
+ *     load, class     that, made ready to run
+ *     cut             added tokens, found before anything else
  *     normalize       the steps before the model,
  *     split           each over pieces of a text
  *     regex, chars    expressions that these use, over few characters
@@ -33,33 +33,18 @@
 #ifndef MF_LIB_TOKENIZE_H
 #define MF_LIB_TOKENIZE_H
 
-#include "lib/json/tree.h"
-#include "lib/model/model.h"
-
-/* A token that is found in a text as it is, as transformers knows it after
- * loading: what tokenizer.json lists, and what tokenizer_config.json adds. */
-struct mf_tokenize_added {
-    struct mf_tokenize_added *next; /* in the order in which they are added */
-    struct mf_str text;             /* terminated */
-    uint32_t id; /* MF_NO_TOKEN before the vocabulary was read */
-    bool special, normalized, lstrip, rstrip, single_word;
-    bool raw, cooked;     /* found before normalizing, and after */
-    bool listed_special;  /* one of the list of special tokens */
-    struct mf_str normal; /* cooked: its normalized text */
-    struct mf_tokenize_added
-        *same; /* next with that first byte, for the search */
-};
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
 
 #define MF_NO_TOKEN UINT32_MAX
 
+struct mf_fast;     /* fast.h: the files */
 struct mf_tokenize; /* a tokenizer */
 
-/* Loads the tokenizer of the model's folder, all of it into the arena.  config:
- * config.json as it is, NULL where there is none; says the class of a tokenizer
- * whose tokenizer_config.json does not.  NULL after mf_fail. */
-struct mf_tokenize *mf_tokenize_open(const struct mf_model *model,
-                                     struct mf_arena *arena,
-                                     const struct mf_node *config);
+/* A tokenizer that can be run, its own memory in the arena.  fast was opened;
+ * its vocabulary is read with the first text.  NULL after mf_fail. */
+struct mf_tokenize *mf_tokenize_open(struct mf_fast *fast,
+                                     struct mf_arena *arena);
 
 /* The ids of a text, in the arena of the tokenizer.  with_special: also those
  * that a text gets at its beginning and end. */
@@ -67,10 +52,8 @@ enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
                                   struct mf_str text, bool with_special,
                                   uint32_t **ids, size_t *count);
 
-/* tokenizer.ggml.pre as llama.cpp's converter finds it for the folder of the
- * model; an error where it knows none.  What is read goes into memory that is
- * released again.  config: see mf_tokenize_open. */
-enum mf_status mf_tokenize_pre(const struct mf_model *model,
-                               const struct mf_node *config, const char **pre);
+/* tokenizer.ggml.pre as llama.cpp's converter finds it; an error where it knows
+ * none.  fast was opened, and its vocabulary is read by this. */
+enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre);
 
 #endif

@@ -275,98 +275,29 @@ static void note_byte(struct mf_vocab *vocab, struct mf_str text, uint32_t id)
         vocab->byte[(high - digits) * 16 + (low - digits)] = id;
 }
 
-static enum mf_status note_token(struct mf_vocab *vocab, struct mf_str text,
-                                 uint32_t id)
+static enum mf_status note_token(void *user, struct mf_str text, uint64_t id)
 {
-    struct mf_tokenize_added *added =
-        mf_tokenize_added_find(vocab->tokenizer, text);
+    struct mf_vocab *vocab = user;
     bool continues;
     uint32_t suffix;
 
-    if (added)
-        added->id = id;
     if (mf_str_same(text, vocab->tokenizer->part.unk))
-        vocab->unk = id;
-    note_byte(vocab, text, id);
+        vocab->unk = (uint32_t)id;
+    note_byte(vocab, text, (uint32_t)id);
     continues = cut_prefix(vocab, &text);
     suffix = text.size > 0 ? find_suffix(vocab, text) : UINT32_MAX;
-    return suffix == UINT32_MAX
-               ? MF_OK
-               : put_part(vocab, suffix, (uint32_t)text.size, continues, id);
-}
-
-/* One key of "vocab" and its id. */
-static enum mf_status read_token(struct mf_vocab *vocab, struct mf_json *json)
-{
-    struct mf_str text = { vocab->text, 0 };
-    enum mf_json_token token;
-    uint64_t size, id;
-    bool more;
-
-    if (mf_json_text(json, vocab->text, MF_TEXT_MAX, &size, &more) != MF_OK)
-        return failed(vocab);
-    text.size = (size_t)size;
-    token = mf_json_next(json);
-    if (token == MF_JSON_ERROR)
-        return failed(vocab);
-    if (token != MF_JSON_NUMBER || !mf_json_plain_u64(json, &id) ||
-        id >= MF_NO_TOKEN)
-        return mf_fail(vocab->env, MF_ERR_CORRUPT, json->token_offset,
-                       "the id of token '%s' is not a number below 2^32 - 1",
-                       mf_quote(text).text);
-    return more ? MF_OK : note_token(vocab, text, (uint32_t)id);
-}
-
-/* Ids of added tokens that the vocabulary lacks follow on it, first for those
- * of the file, then for those that the class adds. */
-static enum mf_status number_added(struct mf_vocab *vocab)
-{
-    struct mf_tokenize *tokenizer = vocab->tokenizer;
-    uint64_t next = tokenizer->vocab_size, last = 0;
-    bool file = tokenizer->listed != NULL, any = false;
-
-    for (struct mf_tokenize_added *added = tokenizer->added; added;
-         added = added->next) {
-        if (added->id == MF_NO_TOKEN) {
-            if (next >= MF_NO_TOKEN)
-                return mf_fail(vocab->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                               "the vocabulary has no room for added tokens");
-            added->id = (uint32_t)next++;
-        }
-        last = any && last > added->id ? last : added->id;
-        any = true;
-        if (file && added == tokenizer->listed)
-            next = last >= tokenizer->vocab_size ? last + 1
-                                                 : tokenizer->vocab_size;
-    }
-    return MF_OK;
+    return suffix == UINT32_MAX ? MF_OK
+                                : put_part(vocab, suffix, (uint32_t)text.size,
+                                           continues, (uint32_t)id);
 }
 
 enum mf_status mf_vocab_read(struct mf_vocab *vocab)
 {
-    struct mf_tokenize *tokenizer = vocab->tokenizer;
-    struct mf_sidecar file;
-    enum mf_json_token token = MF_JSON_NULL;
-    enum mf_status status =
-        mf_load_open(tokenizer, &file, tokenizer->part.vocab_offset);
-
     sort_pool(vocab);
     mf_release(vocab->env, vocab->parts.slot,
                vocab->parts.slots * sizeof(struct mf_vocab_part));
     vocab->parts = (struct mf_vocab_table){ NULL, 0, 0 };
-    tokenizer->vocab_size = 0;
-    if (status == MF_OK)
-        mf_json_next(&file.json);
-    while (status == MF_OK &&
-           (token = mf_json_next(&file.json)) == MF_JSON_KEY) {
-        status = read_token(vocab, &file.json);
-        tokenizer->vocab_size++;
-    }
-    if (status == MF_OK && token != MF_JSON_END_OBJECT)
-        status = failed(vocab);
-    if (status == MF_OK)
-        status = number_added(vocab);
-    return mf_sidecar_close(&file, status);
+    return mf_fast_read(vocab->tokenizer->fast, note_token, vocab);
 }
 
 /* ---- merges ---- */
@@ -480,8 +411,8 @@ enum mf_status mf_vocab_read_merges(struct mf_vocab *vocab)
 {
     struct mf_tokenize *tokenizer = vocab->tokenizer;
     struct mf_sidecar file;
-    enum mf_status status =
-        mf_load_open(tokenizer, &file, tokenizer->part.merges_offset);
+    enum mf_status status = mf_fast_file(tokenizer->fast, vocab->env, &file,
+                                         tokenizer->part.merges_offset);
 
     if (status == MF_OK)
         status = read_merges(vocab, &file.json);

@@ -42,7 +42,7 @@ struct mf_vocab {
     uint32_t *suffix; /* of the pool, sorted */
     struct mf_vocab_table parts, merges;
     uint32_t unk, byte[256]; /* ids; MF_NO_TOKEN: the vocabulary lacks it */
-    char *text;              /* of a token, or two */
+    char *text;              /* of the halves of a merge */
 };
 
 /* Must be released even after a failure. */

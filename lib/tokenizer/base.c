@@ -13,12 +13,12 @@
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
+#include "lib/tokenize/fast.h"
 #include "lib/tokenize/tokenize.h"
 #include "lib/tokenizer/decode.h"
-#include "lib/tokenizer/fast.h"
 
 struct base {
-    struct mf_fast fast;
+    struct mf_fast *fast;
     uint64_t count;            /* of tokens */
     const struct mf_str *text; /* of the added tokens, by their ids */
     const uint8_t *type;       /* likewise */
@@ -47,7 +47,7 @@ static const char mark[] = "\u2581"; /* before a word, where spaces are not */
 static enum mf_status decoded(struct base *base, const struct mf_added *added,
                               struct mf_str *out)
 {
-    const struct mf_fast *fast = &base->fast;
+    const struct mf_fast *fast = base->fast;
     const struct mf_node *clean =
         mf_node_at(fast->config, "clean_up_tokenization_spaces");
 
@@ -64,8 +64,8 @@ static enum mf_status decoded(struct base *base, const struct mf_added *added,
 
 static enum mf_status set_added(struct base *base)
 {
-    const struct mf_added_list *list = &base->fast.added;
-    struct mf_arena *arena = base->fast.arena;
+    const struct mf_added_list *list = &base->fast->added;
+    struct mf_arena *arena = base->fast->arena;
     size_t room = list->by_id_count + 1;
     struct mf_str *text = mf_arena_take(arena, room * sizeof(*text));
     uint8_t *type = mf_arena_take(arena, room);
@@ -95,7 +95,7 @@ static enum mf_status set_added(struct base *base)
 /* The place in base->text of the id, from *at on; false: no added token. */
 static bool added_of(const struct base *base, size_t *at, uint64_t id)
 {
-    const struct mf_added_list *list = &base->fast.added;
+    const struct mf_added_list *list = &base->fast->added;
 
     while (*at < list->by_id_count && list->by_id[*at]->id < id)
         ++*at;
@@ -104,7 +104,7 @@ static bool added_of(const struct base *base, size_t *at, uint64_t id)
 
 static bool in_vocabulary(const struct base *base, uint64_t id)
 {
-    return id < base->fast.place_count && base->fast.place[id] != 0;
+    return mf_fast_place(base->fast, id) != 0;
 }
 
 /* ---- tokens ---- */
@@ -135,7 +135,7 @@ static enum mf_status send_from_file(struct pass *pass, uint64_t id)
 {
     bool first = true, more = true;
 
-    if (mf_fast_seek(&pass->base->fast, pass->env, &pass->file, id) != MF_OK)
+    if (mf_fast_seek(pass->base->fast, pass->env, &pass->file, id) != MF_OK)
         return failed(pass);
     while (more) {
         uint64_t size;
@@ -187,8 +187,7 @@ static enum mf_status stream_tokens(struct mf_env *env,
     struct pass pass = {
         .env = env, .base = entry->elements, .each = each, .user = user
     };
-    enum mf_status status =
-        mf_fast_open_texts(&pass.base->fast, env, &pass.file);
+    enum mf_status status = mf_fast_texts(pass.base->fast, env, &pass.file);
     size_t at = 0;
 
     if (status == MF_OK)
@@ -224,24 +223,37 @@ static enum mf_status stream_types(struct mf_env *env,
 
 /* ---- procedures ---- */
 
+static enum mf_status check_size(const struct mf_vocab_request *request)
+{
+    return request->vocab_size <= MF_VOCAB_MAX
+               ? MF_OK
+               : mf_fail(request->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                         "'config.json': 'vocab_size' %" PRIu64
+                         ": at most %" PRIu64 " tokens are written",
+                         request->vocab_size, MF_VOCAB_MAX);
+}
+
+/* The name, and the places of the tokens: either needs the vocabulary, and one
+ * pass over it does for both. */
+static enum mf_status read_vocabulary(struct base *base, const char **pre)
+{
+    return *pre ? mf_fast_read(base->fast, NULL, NULL)
+                : mf_tokenize_pre(base->fast, pre);
+}
+
 static enum mf_status count_tokens(struct base *base,
                                    const struct mf_vocab_request *request)
 {
-    const struct mf_fast *fast = &base->fast;
+    const struct mf_fast *fast = base->fast;
 
     base->count =
         request->vocab_size > 0 ? request->vocab_size : fast->token_count;
-    if (base->count > MF_VOCAB_MAX)
-        return mf_fail(fast->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "'config.json': 'vocab_size' %" PRIu64
-                       ": at most %" PRIu64 " tokens are written",
-                       base->count, MF_VOCAB_MAX);
-    if (fast->id_end > base->count)
-        return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'tokenizer.json' has a token of id %" PRIu64
-                       ", but 'vocab_size' of 'config.json' is %" PRIu64,
-                       fast->id_end - 1, base->count);
-    return MF_OK;
+    return fast->id_end <= base->count
+               ? MF_OK
+               : mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "'tokenizer.json' has a token of id %" PRIu64
+                         ", but 'vocab_size' of 'config.json' is %" PRIu64,
+                         fast->id_end - 1, base->count);
 }
 
 static enum mf_status put_tokens(struct mf_draft *draft,
@@ -270,12 +282,12 @@ enum mf_status mf_base_put(struct mf_draft *draft,
 
     if (!base)
         return request->env->error.status;
-    *base = (struct base){ .phantom = word_piece };
-    if (mf_fast_load(&base->fast, request) != MF_OK ||
-        count_tokens(base, request) != MF_OK ||
-        (!pre &&
-         mf_tokenize_pre(request->model, request->file, &pre) != MF_OK) ||
-        set_added(base) != MF_OK)
+    if (check_size(request) != MF_OK)
+        return request->env->error.status;
+    *base =
+        (struct base){ .fast = mf_base_fast(request), .phantom = word_piece };
+    if (!base->fast || read_vocabulary(base, &pre) != MF_OK ||
+        count_tokens(base, request) != MF_OK || set_added(base) != MF_OK)
         return request->env->error.status;
     if (strcmp(model, "whitespace") == 0)
         pre = model;
@@ -322,18 +334,30 @@ enum mf_status mf_base_put_whitespace(struct mf_draft *draft,
     return put(draft, request, options, missing, "whitespace");
 }
 
-enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
-                                struct mf_fast **fast, struct mf_str text,
-                                uint64_t *id)
+struct mf_fast *mf_base_fast(const struct mf_vocab_request *request)
 {
+    struct mf_fast *fast = request->fast ? *request->fast : NULL;
+
+    if (fast)
+        return fast;
+    fast = mf_arena_take(request->arena, sizeof(*fast));
+    if (!fast || mf_fast_open(fast, request->model, request->arena,
+                              request->file) != MF_OK)
+        return NULL;
+    if (request->fast)
+        *request->fast = fast;
+    return fast;
+}
+
+enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
+                                struct mf_str text, uint64_t *id)
+{
+    struct mf_fast *fast = mf_base_fast(request);
     const struct mf_added *added;
 
-    if (!*fast) {
-        *fast = mf_arena_take(request->arena, sizeof(**fast));
-        if (!*fast || mf_fast_load(*fast, request) != MF_OK)
-            return request->env->error.status;
-    }
-    added = mf_added_find(&(*fast)->added, text);
+    if (!fast || mf_fast_read(fast, NULL, NULL) != MF_OK)
+        return request->env->error.status;
+    added = mf_added_find(&fast->added, text);
     if (!added || added->id == MF_NO_ID)
         return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "'tokenizer.json' has no added token '%s'",

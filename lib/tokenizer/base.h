@@ -5,7 +5,8 @@
 #ifndef MF_LIB_TOKENIZER_BASE_H
 #define MF_LIB_TOKENIZER_BASE_H
 
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenize/fast.h"
+#include "lib/tokenizer/tokenizer.h"
 
 mf_vocab_procedure mf_base_put_gpt2;
 mf_vocab_procedure mf_base_put_bert; /* WordPiece, with a mark before words */
@@ -18,10 +19,12 @@ enum mf_status mf_base_put(struct mf_draft *draft,
                            const struct mf_special_options *options,
                            const char *model, const char *pre);
 
-/* The id of an added token, by its text; MF_ERR_UNSUPPORTED: there is none.
- * *fast: NULL, or what an earlier call has loaded for the request. */
+/* tokenizer.json, opened; its vocabulary may be read already.  NULL after
+ * mf_fail. */
+struct mf_fast *mf_base_fast(const struct mf_vocab_request *request);
+
+/* The id of an added token, by its text; MF_ERR_UNSUPPORTED: there is none. */
 enum mf_status mf_base_added_id(const struct mf_vocab_request *request,
-                                struct mf_fast **fast, struct mf_str text,
-                                uint64_t *id);
+                                struct mf_str text, uint64_t *id);
 
 #endif

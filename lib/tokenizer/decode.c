@@ -120,35 +120,6 @@ enum mf_status mf_token_clean(struct mf_arena *arena, struct mf_str text,
 
 /* ---- bytes ---- */
 
-/* Printable characters of Latin-1 stand for themselves, the other 68 bytes are
- * U+0100 and on. */
-static bool is_itself(uint32_t code)
-{
-    return (code >= 0x21 && code <= 0x7e) || (code >= 0xa1 && code <= 0xac) ||
-           (code >= 0xae && code <= 0xff);
-}
-
-uint32_t mf_code_of(uint8_t byte)
-{
-    uint32_t code = 0x100;
-
-    if (is_itself(byte))
-        return byte;
-    for (uint32_t i = 0; i < byte; i++)
-        code += !is_itself(i);
-    return code;
-}
-
-int mf_byte_of(uint32_t code)
-{
-    if (code < 0x100)
-        return is_itself(code) ? (int)code : -1;
-    for (uint32_t byte = 0; byte < 0x100; byte++)
-        if (mf_code_of((uint8_t)byte) == code)
-            return (int)byte;
-    return -1;
-}
-
 /* Bytes as UTF-8, with U+FFFD for each longest part that is not: as
  * from_utf8_lossy of Rust and decode("replace") of Python do it. */
 static size_t put_lossy(const char *bytes, size_t size, char *out)
@@ -189,7 +160,7 @@ static enum mf_status decode_bytes(struct decoding *decoding)
         int byte;
 
         step = mf_utf8_next(text.at + i, text.size - i, &code);
-        byte = step > 0 ? mf_byte_of(code) : -1;
+        byte = step > 0 ? mf_char_byte(code) : -1;
         if (byte < 0)
             return MF_OK; /* not an encoded text: it stays */
         bytes[count++] = (char)byte;

@@ -20,10 +20,4 @@ enum mf_status mf_token_decode(struct mf_arena *arena,
 enum mf_status mf_token_clean(struct mf_arena *arena, struct mf_str text,
                               struct mf_str *out);
 
-/* The byte that a character of byte-level BPE stands for; -1: none. */
-int mf_byte_of(uint32_t code);
-
-/* The character that stands for a byte. */
-uint32_t mf_code_of(uint8_t byte);
-
 #endif

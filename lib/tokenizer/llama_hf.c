@@ -8,7 +8,7 @@
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"
 
 #define SCORE (-1000.0)
@@ -17,7 +17,7 @@
 enum family { LLAMA, GEMMA4, XVERSE };
 
 struct vocab {
-    struct mf_fast fast;
+    struct mf_fast *fast;
     enum family family;
     uint64_t base;  /* tokens of the vocabulary, which come first */
     size_t first;   /* added token after them */
@@ -51,9 +51,9 @@ static enum mf_status failed(const struct streaming *streaming)
 static enum mf_status take_token(struct streaming *streaming, uint64_t i)
 {
     const struct vocab *vocab = streaming->vocab;
-    const struct mf_fast *fast = &vocab->fast;
+    const struct mf_fast *fast = vocab->fast;
 
-    streaming->in_file = i < fast->place_count && fast->place[i] != 0 &&
+    streaming->in_file = mf_fast_place(fast, i) != 0 &&
                          (i < vocab->base || vocab->family == XVERSE);
     streaming->added =
         i < vocab->base || vocab->family == XVERSE
@@ -85,7 +85,7 @@ static enum mf_status stream(struct mf_env *env, const struct mf_entry *entry,
         .env = env, .vocab = entry->elements, .each = each, .user = user
     };
     enum mf_status status =
-        mf_fast_open_texts(&streaming.vocab->fast, env, &streaming.file);
+        mf_fast_texts(streaming.vocab->fast, env, &streaming.file);
 
     if (status == MF_OK)
         status = send_bracket(&streaming, MF_EVENT_BEGIN, entry);
@@ -207,13 +207,13 @@ static enum mf_token_type type_of(const struct streaming *streaming,
                                                : MF_TOKEN_USER_DEFINED;
     }
     if (id >= vocab->base)
-        return mf_fast_is_special(&vocab->fast, added->id)
+        return mf_fast_is_special(vocab->fast, added->id)
                    ? MF_TOKEN_CONTROL
                    : MF_TOKEN_USER_DEFINED;
     if (is_byte(text))
         return MF_TOKEN_BYTE;
-    return mf_fast_is_special(&vocab->fast, id) ? MF_TOKEN_CONTROL
-                                                : MF_TOKEN_NORMAL;
+    return mf_fast_is_special(vocab->fast, id) ? MF_TOKEN_CONTROL
+                                               : MF_TOKEN_NORMAL;
 }
 
 static enum mf_status send_type(struct streaming *streaming, uint64_t id)
@@ -262,26 +262,27 @@ static bool is_true(const struct mf_node *node)
 static enum mf_status check_kind(const struct mf_vocab_request *request,
                                  bool *missing)
 {
-    static const char *const left[] = { "added_tokens", "model.vocab",
-                                        "model.merges", NULL };
-    struct mf_node *json;
+    const struct mf_fast *fast;
 
-    if (mf_sidecar_tree_but(request->model, request->arena, "tokenizer.json",
-                            MF_SIDECAR_LIMIT, left, &json) != MF_OK)
+    *missing =
+        !mf_sidecar_exists(request->model, request->arena, "tokenizer.json");
+    if (*missing)
         return request->env->error.status;
-    *missing = !mf_str_is(mf_node_text(json, "model.type"), "BPE") ||
-               !is_true(mf_node_at(json, "model.byte_fallback")) ||
-               !mf_str_is(mf_node_text(json, "decoder.type"), "Sequence");
-    return MF_OK;
+    fast = mf_base_fast(request);
+    *missing = !fast ||
+               !mf_str_is(mf_node_text(fast->json, "model.type"), "BPE") ||
+               !is_true(mf_node_at(fast->json, "model.byte_fallback")) ||
+               !mf_str_is(mf_node_text(fast->json, "decoder.type"), "Sequence");
+    return request->env->error.status;
 }
 
 /* Every id below the end must have a token. */
 static enum mf_status check_holes(const struct vocab *vocab, uint64_t end)
 {
-    const struct mf_fast *fast = &vocab->fast;
+    const struct mf_fast *fast = vocab->fast;
 
     for (uint64_t i = 0; i < end; i++)
-        if ((i >= fast->place_count || fast->place[i] == 0) &&
+        if (mf_fast_place(fast, i) == 0 &&
             (vocab->family != XVERSE || !mf_added_at(&fast->added, i)))
             return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                            "'tokenizer.json' has %" PRIu64 " tokens, but none "
@@ -296,11 +297,14 @@ static struct vocab *load(const struct mf_vocab_request *request,
     struct vocab *vocab = mf_arena_take(request->arena, sizeof(*vocab));
     const struct mf_added_list *list;
 
-    if (!vocab || mf_fast_load(&vocab->fast, request) != MF_OK)
+    if (!vocab)
         return NULL;
-    list = &vocab->fast.added;
+    vocab->fast = mf_base_fast(request);
+    if (!vocab->fast || mf_fast_read(vocab->fast, NULL, NULL) != MF_OK)
+        return NULL;
+    list = &vocab->fast->added;
     vocab->family = family;
-    vocab->base = vocab->fast.vocab_count;
+    vocab->base = vocab->fast->vocab_count;
     vocab->first = 0;
     while (vocab->first < list->by_id_count &&
            list->by_id[vocab->first]->id < vocab->base)
@@ -393,13 +397,13 @@ enum mf_status mf_llama_hf_put_xverse(struct mf_draft *draft,
     vocab = load(request, XVERSE);
     if (!vocab)
         return request->env->error.status;
-    vocab->count =
-        request->vocab_size > 0 ? request->vocab_size : vocab->fast.token_count;
-    if (vocab->fast.id_end > vocab->count)
+    vocab->count = request->vocab_size > 0 ? request->vocab_size
+                                           : vocab->fast->token_count;
+    if (vocab->fast->id_end > vocab->count)
         return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "'tokenizer.json' has the id %" PRIu64
                        ", but 'vocab_size' is %" PRIu64,
-                       vocab->fast.id_end - 1, vocab->count);
+                       vocab->fast->id_end - 1, vocab->count);
     if (check_holes(vocab, vocab->count) != MF_OK ||
         put_words(draft, "tokenizer.ggml.model", "llama") != MF_OK ||
         put_words(draft, "tokenizer.ggml.pre", "default") != MF_OK ||

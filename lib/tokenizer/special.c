@@ -13,6 +13,7 @@
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
+#include "lib/tokenize/fast.h"
 #include "lib/tokenizer/chat.h"
 #include "lib/tokenizer/merges.h"
 
@@ -381,11 +382,19 @@ static enum mf_status read_files(struct mf_special *special,
                                         "model.merges", NULL };
     static const char *const config_left[] = { "added_tokens_decoder", NULL };
 
-    if (mf_sidecar_tree_but(special->request->model, arena, "tokenizer.json",
+    const struct mf_vocab_request *request = special->request;
+
+    if (request->fast && *request->fast) {
+        special->json = (*request->fast)->json;
+        special->config = (*request->fast)->config;
+        special->has_config = special->config && special->config->count > 0;
+        return MF_OK;
+    }
+    if (mf_sidecar_tree_but(request->model, arena, "tokenizer.json",
                             MF_SIDECAR_LIMIT, left, &special->json) != MF_OK ||
-        mf_sidecar_tree_but(special->request->model, arena,
-                            "tokenizer_config.json", MF_SIDECAR_LIMIT,
-                            config_left, &special->config) != MF_OK)
+        mf_sidecar_tree_but(request->model, arena, "tokenizer_config.json",
+                            MF_SIDECAR_LIMIT, config_left,
+                            &special->config) != MF_OK)
         return failed(special);
     if (special->json && special->json->kind != MF_NODE_OBJECT)
         return mf_fail(special->env, MF_ERR_CORRUPT, 0,

@@ -6,7 +6,8 @@
 #define MF_LIB_SPECIAL_H
 
 #include "lib/folder/sidecar.h"
-#include "lib/tokenizer/added.h"
+#include "lib/tokenize/added.h"
+#include "lib/tokenizer/tokenizer.h"
 
 #define MF_SPECIAL_TYPES 16
 

@@ -58,7 +58,7 @@ static enum mf_status send_bytes(const struct pass *pass, struct mf_str bytes,
                 return status;
             size = 0;
         }
-        size += mf_utf8_put(mf_code_of((uint8_t)bytes.at[i]), piece + size);
+        size += mf_utf8_put(mf_byte_char((uint8_t)bytes.at[i]), piece + size);
     }
     return send(pass, (struct mf_str){ piece, size }, more);
 }

@@ -16,9 +16,9 @@
 /* Rows are part of the program, not of a file: what is wrong with one is found
  * by the first test that runs it. */
 struct row {
-    const struct mf_vocab_request *request;
+    struct mf_vocab_request request;
     struct mf_special_options options;
-    struct mf_fast *fast; /* loaded to look up ids */
+    struct mf_fast *fast; /* for all procedures */
     struct mf_special_id set[SETS];
     char type[SETS][WORD]; /* of set */
     const char *types[SETS + 1];
@@ -27,7 +27,7 @@ struct row {
 
 static enum mf_status failed(const struct row *row)
 {
-    return row->request->env->error.status;
+    return row->request.env->error.status;
 }
 
 /* ---- procedures ---- */
@@ -113,7 +113,7 @@ static struct mf_str next_word(struct mf_str *text, char end)
 
 static enum mf_status bad_word(const struct row *row, struct mf_str word)
 {
-    return mf_fail(row->request->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+    return mf_fail(row->request.env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                    "unknown word '%s' in a row 'vocab'", mf_quote(word).text);
 }
 
@@ -153,8 +153,7 @@ static enum mf_status take_id(struct row *row, struct mf_str text, uint64_t *id)
         digits = text.at[i] >= '0' && text.at[i] <= '9';
         *id = *id * 10 + (uint64_t)(text.at[i] - '0');
     }
-    return digits ? MF_OK
-                  : mf_base_added_id(row->request, &row->fast, text, id);
+    return digits ? MF_OK : mf_base_added_id(&row->request, text, id);
 }
 
 static enum mf_status take_set(struct row *row, struct mf_str word, size_t at)
@@ -212,7 +211,7 @@ static enum mf_status run(struct mf_draft *draft, struct row *row,
          name = next_word(&words, ' '))
         if (take_word(row, name) != MF_OK)
             return failed(row);
-    return found->put(draft, row->request, &row->options, missing);
+    return found->put(draft, &row->request, &row->options, missing);
 }
 
 enum mf_status mf_tokenizer_put(struct mf_draft *draft,
@@ -225,7 +224,8 @@ enum mf_status mf_tokenizer_put(struct mf_draft *draft,
 
     if (!row)
         return request->env->error.status;
-    *row = (struct row){ .request = request };
+    *row = (struct row){ .request = *request };
+    row->request.fast = &row->fast;
     while (missing && words.size > 0) {
         struct mf_str part = { words.at, 0 };
 

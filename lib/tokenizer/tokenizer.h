@@ -31,6 +31,7 @@
 
 #include "lib/draft/draft.h"
 
+struct mf_fast; /* lib/tokenize/fast.h */
 struct mf_node; /* lib/json/tree.h */
 
 struct mf_vocab_request {
@@ -41,6 +42,9 @@ struct mf_vocab_request {
     const struct mf_node *file;   /* config.json as it is; NULL: missing */
     const char *arch;             /* general.architecture */
     uint64_t vocab_size;          /* vocab_size of config; 0: missing */
+    /* tokenizer.json, once a procedure has opened it for the others; NULL: each
+     * opens it for itself. */
+    struct mf_fast **fast;
 };
 
 /* The ids that ggml gives to types of tokens. */

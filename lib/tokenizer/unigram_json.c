@@ -11,11 +11,11 @@
 
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"
 
 struct vocab {
-    struct mf_fast fast;
+    struct mf_fast *fast;
     uint64_t count;
     uint64_t unknown;       /* MF_NO_ID: none */
     struct mf_str charsmap; /* in base64 */
@@ -61,7 +61,7 @@ static enum mf_status send_text(struct streaming *streaming, struct mf_str text,
 
 static enum mf_status send_token(struct streaming *streaming, uint64_t id)
 {
-    const struct mf_fast *fast = &streaming->vocab->fast;
+    const struct mf_fast *fast = streaming->vocab->fast;
     enum mf_status status;
     char part[1024];
     uint64_t size;
@@ -93,7 +93,7 @@ static enum mf_status stream_tokens(struct mf_env *env,
                                    .each = each,
                                    .user = user };
     enum mf_status status =
-        mf_fast_open_texts(&streaming.vocab->fast, env, &streaming.file);
+        mf_fast_texts(streaming.vocab->fast, env, &streaming.file);
 
     if (status == MF_OK)
         status = send_bracket(&streaming, MF_EVENT_BEGIN);
@@ -133,9 +133,9 @@ static enum mf_status take_score(struct mf_env *env, struct mf_json *json,
 /* Sends them to each; NULL: checks them. */
 static enum mf_status go_over_scores(struct streaming *streaming)
 {
-    const struct mf_fast *fast = &streaming->vocab->fast;
+    const struct mf_fast *fast = streaming->vocab->fast;
     struct mf_value value = { .event = MF_EVENT_ITEM, .type = MF_VALUE_F32 };
-    enum mf_status status = mf_fast_open(fast, streaming->env, &streaming->file,
+    enum mf_status status = mf_fast_file(fast, streaming->env, &streaming->file,
                                          fast->vocab_offset);
 
     if (status == MF_OK)
@@ -165,7 +165,7 @@ static enum mf_status stream_scores(struct mf_env *env,
 
     if (status == MF_OK)
         status = go_over_scores(&streaming);
-    for (uint64_t id = streaming.vocab->fast.vocab_count;
+    for (uint64_t id = streaming.vocab->fast->vocab_count;
          id < entry->count && status == MF_OK; id++)
         status = each(user, &padding);
     return status == MF_OK ? send_bracket(&streaming, MF_EVENT_END) : status;
@@ -175,10 +175,10 @@ static enum mf_status stream_scores(struct mf_env *env,
 
 static enum mf_token_type type_of(const struct vocab *vocab, uint64_t id)
 {
-    return id >= vocab->fast.vocab_count          ? MF_TOKEN_UNUSED
+    return id >= vocab->fast->vocab_count         ? MF_TOKEN_UNUSED
            : id == vocab->unknown                 ? MF_TOKEN_UNKNOWN
-           : mf_fast_is_special(&vocab->fast, id) ? MF_TOKEN_CONTROL
-           : mf_added_at(&vocab->fast.added, id)  ? MF_TOKEN_USER_DEFINED
+           : mf_fast_is_special(vocab->fast, id)  ? MF_TOKEN_CONTROL
+           : mf_added_at(&vocab->fast->added, id) ? MF_TOKEN_USER_DEFINED
                                                   : MF_TOKEN_NORMAL;
 }
 
@@ -255,7 +255,7 @@ static enum mf_status put_flag(struct mf_draft *draft,
                                const struct vocab *vocab, const char *field,
                                const char *key)
 {
-    const struct mf_node *node = mf_node_at(vocab->fast.config, field);
+    const struct mf_node *node = mf_node_at(vocab->fast->config, field);
 
     if (node && node->kind != MF_NODE_TRUE && node->kind != MF_NODE_FALSE &&
         node->kind != MF_NODE_NULL)
@@ -287,9 +287,9 @@ static enum mf_status load(struct vocab *vocab,
                            const struct mf_vocab_request *request)
 {
     struct streaming streaming = { .env = request->env, .vocab = vocab };
-    const struct mf_fast *fast = &vocab->fast;
+    const struct mf_fast *fast = vocab->fast = mf_base_fast(request);
 
-    if (mf_fast_load(&vocab->fast, request) != MF_OK)
+    if (!fast || mf_fast_read(vocab->fast, NULL, NULL) != MF_OK)
         return request->env->error.status;
     if (!mf_str_is(mf_node_text(fast->json, "model.type"), "Unigram"))
         return mf_fail(request->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,

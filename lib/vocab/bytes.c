@@ -52,23 +52,14 @@ static int of_hex(struct mf_str text)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* The byte that a printable character stands for in byte pairs, else -1.
- * Printable ones stand for themselves, the others, in their order, for the
- * characters from U+0100 on: 0 to 32, 127 to 160, and 173. */
+/* The byte that a character stands for in byte pairs, else -1. */
 static int of_character(struct mf_str text)
 {
     uint32_t code = 0;
 
-    if (text.size == 0 || mf_utf8_next(text.at, text.size, &code) != text.size)
-        return -1;
-    if ((code >= 33 && code <= 126) || (code >= 161 && code <= 172) ||
-        (code >= 174 && code <= 255))
-        return (int)code;
-    if (code >= 0x100 && code <= 0x120)
-        return (int)(code - 0x100);
-    if (code >= 0x121 && code <= 0x142)
-        return (int)(code - 0x121 + 127);
-    return code == 0x143 ? 173 : -1;
+    return text.size > 0 && mf_utf8_next(text.at, text.size, &code) == text.size
+               ? mf_char_byte(code)
+               : -1;
 }
 
 /* ---- RWKV ---- */

@@ -19,6 +19,7 @@
 #include "lib/tokenize/pieces.h"
 #include "lib/tokenize/tokenize.h"
 #include "tests/fuzz/replay.h"
+#include "tests/pre_of.h"
 
 #ifndef TARGET
 #define TARGET tokenize
@@ -108,7 +109,7 @@ static void run_tokenizer(struct mf_env *env)
     if (mf_model_open(env, path_in("model.safetensors"), NULL, &opened) !=
         MF_OK)
         stop(folder, mf_env_error(env)->message);
-    if (mf_tokenize_pre(opened, NULL, &pre) == MF_OK && !pre)
+    if (pre_of(opened, &pre) == MF_OK && !pre)
         stop("a tokenizer", "it has no name");
     mf_model_close(opened);
 }

@@ -15,7 +15,6 @@
 
 #include "lib/base/names.h"
 #include "lib/json/json.h"
-#include "lib/tokenizer/tokenizer.h"
 
 /* Real models have up to 30,000, of some 20 bytes. */
 #define MF_ADDED_MAX      ((size_t)1 << 17)
@@ -44,6 +43,9 @@ struct mf_added {
     bool has_normalized;
     bool named;     /* of the first: bos_token or its like is that text */
     bool in_config; /* of the first: tokenizer_config.json lists the same */
+    /* Of the first, which texts it is looked for in: those as they are, those
+     * that were normalized; and whether it is in the list of special ones. */
+    bool raw, cooked, listed;
 };
 
 struct mf_added_list {

@@ -2,7 +2,7 @@
  *
  * fast.c - a tokenizer.json as transformers loads it
  */
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenize/fast.h"
 
 #include "lib/base/str.h"
 #include "lib/json/json_walk.h"
@@ -14,7 +14,7 @@ static enum mf_status failed(const struct mf_fast *fast)
 
 /* ---- files ---- */
 
-enum mf_status mf_fast_open(const struct mf_fast *fast, struct mf_env *env,
+enum mf_status mf_fast_file(const struct mf_fast *fast, struct mf_env *env,
                             struct mf_sidecar *file, uint64_t offset)
 {
     if (mf_sidecar_open(file, fast->model, fast->arena, "tokenizer.json") !=
@@ -30,12 +30,12 @@ enum mf_status mf_fast_open(const struct mf_fast *fast, struct mf_env *env,
 
 /* Texts that are not in order are read through a small window: each is a read
  * of its own. */
-enum mf_status mf_fast_open_texts(const struct mf_fast *fast,
-                                  struct mf_env *env, struct mf_sidecar *file)
+enum mf_status mf_fast_texts(const struct mf_fast *fast, struct mf_env *env,
+                             struct mf_sidecar *file)
 {
     struct mf_span span = { fast->vocab_offset, 0 };
 
-    if (mf_fast_open(fast, env, file, fast->vocab_offset) != MF_OK ||
+    if (mf_fast_file(fast, env, file, fast->vocab_offset) != MF_OK ||
         fast->ordered)
         return env->error.status;
     span.size = fast->file_size - span.offset;
@@ -48,7 +48,7 @@ enum mf_status mf_fast_seek(const struct mf_fast *fast, struct mf_env *env,
 {
     enum mf_json_token token;
 
-    mf_reader_seek(&file->reader, fast->vocab_offset + fast->place[id]);
+    mf_reader_seek(&file->reader, fast->vocab_offset + mf_fast_place(fast, id));
     mf_json_init(&file->json, &file->reader);
     token = mf_json_next(&file->json);
     if (token == MF_JSON_ERROR)
@@ -145,7 +145,7 @@ static enum mf_status read_listed(struct mf_fast *fast)
     if (node->kind != MF_NODE_ARRAY)
         return mf_fail(fast->env, MF_ERR_CORRUPT, node->offset,
                        "'tokenizer.json': 'added_tokens' is not a list");
-    status = mf_fast_open(fast, fast->env, &file, node->offset);
+    status = mf_fast_file(fast, fast->env, &file, node->offset);
     if (status == MF_OK)
         status = read_added(fast, &file);
     return mf_sidecar_close(&file, status);
@@ -153,22 +153,19 @@ static enum mf_status read_listed(struct mf_fast *fast)
 
 /* ---- all of it ---- */
 
-enum mf_status mf_fast_load(struct mf_fast *fast,
-                            const struct mf_vocab_request *request)
+enum mf_status mf_fast_open(struct mf_fast *fast, const struct mf_model *model,
+                            struct mf_arena *arena,
+                            const struct mf_node *model_config)
 {
     *fast = (struct mf_fast){
-        .env = request->env,
-        .model = request->model,
-        .arena = request->arena,
-        .model_config = request->file,
-        .added = { .env = request->env, .arena = request->arena },
+        .env = model->env,
+        .model = model,
+        .arena = arena,
+        .model_config = model_config,
+        .added = { .env = model->env, .arena = arena },
     };
     if (read_files(fast) != MF_OK || mf_fast_class(fast) != MF_OK ||
-        read_listed(fast) != MF_OK || mf_added_index(&fast->added) != MF_OK ||
-        mf_fast_specials(fast) != MF_OK || mf_fast_scan(fast) != MF_OK)
+        read_listed(fast) != MF_OK || mf_added_index(&fast->added) != MF_OK)
         return failed(fast);
-    mf_added_number(&fast->added, fast->vocab_count);
-    if (mf_added_sort(&fast->added) != MF_OK)
-        return failed(fast);
-    return mf_fast_place(fast);
+    return mf_fast_specials(fast);
 }

@@ -9,7 +9,7 @@
  */
 #include "lib/base/sort.h"
 #include "lib/base/str.h"
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenize/fast.h"
 
 #define NAMED_MAX 4096 /* special tokens with a name, and without an id */
 
@@ -281,6 +281,8 @@ static enum mf_status collect_key(struct mf_fast *fast, struct named *named,
         name.flags = MF_ADDED_SPECIAL;
         name.flags |= i == MF_SPECIAL_MASK ? MF_ADDED_LSTRIP : 0;
     }
+    if (name.text.size > 0)
+        fast->special[i] = name.text;
     return add_name(fast, named, name);
 }
 

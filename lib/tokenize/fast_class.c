@@ -3,13 +3,13 @@
  * fast_class.c - which class of transformers reads a tokenizer
  */
 #include "lib/base/str.h"
-#include "lib/tokenizer/fast.h"
+#include "lib/tokenize/fast.h"
 
 static const struct mf_class classes[] = {
-#define CLASS(name, flagged, bos, eos, unk, sep, pad, cls, mask)               \
-    { name, flagged, { bos, eos, unk, sep, pad, cls, mask } },
+#define CLASS(name, does, bos, spaces, flagged, ...)                           \
+    { name, MF_CLASS_##does, bos, spaces, flagged, { __VA_ARGS__ } },
 #define TYPE(type, name)
-#include "lib/tokenizer/classes.def"
+#include "lib/tokenize/classes.def"
 #undef TYPE
 #undef CLASS
 };
@@ -17,9 +17,9 @@ static const struct mf_class classes[] = {
 static const struct {
     const char *type, *name;
 } types[] = {
-#define CLASS(name, flagged, bos, eos, unk, sep, pad, cls, mask)
+#define CLASS(name, does, bos, spaces, flagged, ...)
 #define TYPE(type, name) { type, name },
-#include "lib/tokenizer/classes.def"
+#include "lib/tokenize/classes.def"
 #undef TYPE
 #undef CLASS
 };
@@ -50,9 +50,14 @@ static bool has_name(const struct mf_class *class, struct mf_str name)
 
 enum mf_status mf_fast_class(struct mf_fast *fast)
 {
+    const struct mf_node *node = mf_node_at(fast->config, "tokenizer_class");
     struct mf_str name = mf_node_text(fast->config, "tokenizer_class");
     struct mf_str type = mf_node_text(fast->model_config, "model_type");
 
+    if (node && node->kind != MF_NODE_STRING && node->kind != MF_NODE_NULL)
+        return mf_fail(fast->env, MF_ERR_CORRUPT, node->offset,
+                       "'tokenizer_config.json': 'tokenizer_class' is %s",
+                       mf_node_kind_name(node));
     if (!name.at)
         name = mf_node_text(fast->model_config, "tokenizer_class");
     for (size_t i = 0; i < CLASS_COUNT && !fast->class; i++)
