@@ -773,6 +773,9 @@ struct mf_convert_options {
     bool fuse_qkv, fuse_gate_up; /* tensors that some versions of llama.cpp
                                     load faster: one for two or three */
     bool fp8_as_q8;              /* tensors of 8-bit floats become q8_0 */
+    /* In place of the model what makes images or sound fit for it, which
+     * llama.cpp takes as a file of its own (--mmproj). */
+    bool projector;
 };
 
 struct mf_convert_result {

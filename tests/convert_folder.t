@@ -31,10 +31,15 @@ check "--remote is refused by name" \
     refused 2 "--remote is not supported" x "$out" --remote
 check "--mtp and --no-mtp exclude each other" \
     refused 2 "--mtp and --no-mtp" x "$out" --mtp --no-nextn
+for option in --vocab-only --mtp --no-mtp "--lora x" "--base x"; do
+    # shellcheck disable=SC2086 # a word or two
+    check "--mmproj and $option exclude each other" \
+        refused 2 "--mmproj excludes" x "$out" --mmproj $option
+done
 check "OUT and --outfile exclude each other" \
     refused 2 "OUT and --outfile" "$small" "$out" --outfile "$out"
 for option in "--model-name x" "--metadata x" --vocab-only --mtp --no-mtp \
-    --fuse-qkv --fuse-gate-up-exps --fp8-as-q8; do
+    --fuse-qkv --fuse-gate-up-exps --fp8-as-q8 --mmproj; do
     # shellcheck disable=SC2086 # a word or two
     check "$option is only for folders" \
         refused 3 "only for a Hugging Face folder" "$small" "$out" $option

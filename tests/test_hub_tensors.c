@@ -5,115 +5,17 @@
  *
  * tests/hub_tensors.txt lists small folders, one or two for each operation of
  * the rows about tensors.  Each is written, listed, and read tensor by tensor.
- * The number i of tensor k is ((37 i + 101 k) % 251 - 125) / 16, an integer
- * (37 i + 101 k) % 100: exact in every type.
  */
 #include <zlib.h>
 
 #include "lib/base/str.h"
 #include "lib/hub/keys.h"
 #include "lib/hub/tensors.h"
-#include "tests/with_scratch.h"
+#include "tests/hub_folder.h"
 
 static struct mf_str str(const char *text)
 {
     return (struct mf_str){ text, strlen(text) };
-}
-
-/* ---- writing a folder ---- */
-
-struct folder {
-    char name[64];
-    char header[1 << 16];
-    size_t header_size;
-    uint8_t data[1 << 21];
-    size_t data_size;
-    unsigned tensors;
-};
-
-static const struct {
-    const char *name, *dtype;
-    size_t size;
-    bool is_float;
-} types[] = {
-    { "bf16", "BF16", 2, true }, { "f16", "F16", 2, true },
-    { "f32", "F32", 4, true },   { "f64", "F64", 8, true },
-    { "i32", "I32", 4, false },  { "i64", "I64", 8, false },
-    { "u8", "U8", 1, false },
-};
-
-/* Little-endian; the value has few bits, so that it fits all. */
-static void put_number(uint8_t *out, const char *type, size_t size,
-                       bool is_float, int64_t number)
-{
-    double value = (double)number / 16;
-    float single = (float)value;
-    uint64_t bits = (uint64_t)number;
-    uint32_t half;
-
-    if (strcmp(type, "f64") == 0) {
-        memcpy(&bits, &value, sizeof(bits));
-    } else if (is_float) {
-        memcpy(&half, &single, sizeof(half));
-        bits = strcmp(type, "bf16") == 0 ? half >> 16 : half;
-        assert_string_not_equal(type, "f16"); /* none so far */
-    }
-    for (size_t i = 0; i < size; i++)
-        out[i] = (uint8_t)(bits >> 8 * i);
-}
-
-static void add_tensor(struct folder *folder, char *name, char *type,
-                       char *shape)
-{
-    char *zero = strstr(type, "=0");
-    size_t row = 0, count = 1, start = folder->data_size;
-    char dims[64] = "";
-
-    if (zero)
-        *zero = '\0';
-    while (strcmp(types[row].name, type) != 0)
-        assert_true(++row < COUNT(types));
-    for (char *part = strtok(shape, "x"); part; part = strtok(NULL, "x")) {
-        count *= strtoul(part, NULL, 10);
-        snprintf(dims + strlen(dims), sizeof(dims) - strlen(dims), "%s%s",
-                 *dims ? "," : "", part);
-    }
-    assert_true(count * types[row].size <= sizeof(folder->data) - start);
-    for (size_t i = 0; i < count; i++) {
-        size_t mixed = i * 37 + folder->tensors * 101u;
-        int64_t number = types[row].is_float ? (int64_t)(mixed % 251) - 125
-                                             : (int64_t)(mixed % 100);
-
-        put_number(folder->data + folder->data_size, type, types[row].size,
-                   types[row].is_float, zero ? 0 : number);
-        folder->data_size += types[row].size;
-    }
-    folder->header_size +=
-        (size_t)snprintf(folder->header + folder->header_size,
-                         sizeof(folder->header) - folder->header_size,
-                         "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],"
-                         "\"data_offsets\":[%zu,%zu]}",
-                         folder->tensors++ > 0 ? "," : "{", name,
-                         types[row].dtype, dims, start, folder->data_size);
-}
-
-static void write_tensors(struct folder *folder)
-{
-    uint8_t size[8] = { 0 };
-    FILE *file = fopen(scratch_path("model.safetensors"), "wb");
-
-    folder->header[folder->header_size++] = '}';
-    while (folder->header_size % 8 != 0)
-        folder->header[folder->header_size++] = ' ';
-    for (size_t i = 0; i < sizeof(size); i++)
-        size[i] = (uint8_t)(folder->header_size >> 8 * i);
-    assert_non_null(file);
-    assert_int_equal(fwrite(size, 1, 8, file), 8);
-    assert_int_equal(fwrite(folder->header, 1, folder->header_size, file),
-                     folder->header_size);
-    assert_int_equal(fwrite(folder->data, 1, folder->data_size, file),
-                     folder->data_size);
-    assert_int_equal(fclose(file), 0);
 }
 
 /* ---- listing its tensors ---- */
@@ -252,12 +154,7 @@ static bool next_line(struct reading *reading)
 /* What follows the word at the line's start; NULL: another word. */
 static char *after(struct reading *reading, const char *word)
 {
-    size_t size = strlen(word);
-
-    return strncmp(reading->line, word, size) == 0 &&
-                   strchr(" ", reading->line[size])
-               ? reading->line + size + (reading->line[size] == ' ')
-               : NULL;
+    return after_word(reading->line, word);
 }
 
 /* The rows after a `convert`; the line after them is read. */
@@ -299,39 +196,6 @@ static bool compare(struct reading *reading, const char *options)
     return more;
 }
 
-static void begin_folder(struct reading *reading, const char *name)
-{
-    empty_scratch();
-    memset(&reading->folder, 0, sizeof(reading->folder));
-    snprintf(reading->folder.name, sizeof(reading->folder.name), "%s", name);
-}
-
-static void read_row(struct reading *reading)
-{
-    char *rest = after(reading, "config"), *name;
-
-    if (rest) {
-        save(scratch_path("config.json"), rest, strlen(rest));
-        return;
-    }
-    rest = after(reading, "file");
-    if (rest) {
-        name = strtok(rest, " ");
-        rest = strtok(NULL, "");
-        save(scratch_path(name), rest, strlen(rest));
-        return;
-    }
-    rest = after(reading, "in");
-    if (rest) {
-        char *type, *shape;
-
-        name = strtok(rest, " ");
-        type = strtok(NULL, " ");
-        shape = strtok(NULL, " ");
-        add_tensor(&reading->folder, name, type, shape);
-    }
-}
-
 static void folders_become_what_the_converter_makes(void **state)
 {
     static struct reading reading;
@@ -345,7 +209,7 @@ static void folders_become_what_the_converter_makes(void **state)
         char options[64];
 
         if (after(&reading, "folder")) {
-            begin_folder(&reading, after(&reading, "folder"));
+            begin_folder(&reading.folder, after(&reading, "folder"));
         } else if (after(&reading, "convert")) {
             if (access(scratch_path("model.safetensors"), F_OK) != 0)
                 write_tensors(&reading.folder);
@@ -354,7 +218,7 @@ static void folders_become_what_the_converter_makes(void **state)
             more = compare(&reading, options);
             continue;
         } else {
-            read_row(&reading);
+            read_folder_row(&reading.folder, reading.line);
         }
         more = next_line(&reading);
     }

@@ -330,7 +330,7 @@ static void families_are_whole(void **state)
                 fail_msg("%s: no group '%.*s'", text->words, (int)line.size,
                          line.at);
             if (mf_str_is(word, "class") &&
-                mf_recipe_find("family", mf_recipe_word(&line)) != text)
+                mf_recipe_find(text->kind, mf_recipe_word(&line)) != text)
                 fail_msg("%s has a class of another family", text->words);
         }
         if (depth != 0)

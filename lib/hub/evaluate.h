@@ -62,4 +62,11 @@ mf_call mf_call_json;
 mf_call mf_call_tensor;
 mf_call mf_call_blocks;
 
+/* functions_object.c */
+const struct mf_node *mf_call_over(struct mf_parser *parser);
+mf_call mf_call_by_number;
+
+/* functions_token.c */
+mf_call mf_call_token;
+
 #endif

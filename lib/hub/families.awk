@@ -4,7 +4,7 @@
 #
 #     awk -f lib/hub/families.awk lib/hub/families/*.txt >families.c
 #
-# "family", "tensors", "group" or "config" begins a text.  Comments, indents and empty
+# "family", "projector", "tensors", "group" or "config" begins a text.  Comments, indents and empty
 # lines are left out; a line that ends with a backslash goes on in the next.
 BEGIN {
     print "/* Made from lib/hub/families by lib/hub/families.awk. */"
@@ -27,7 +27,7 @@ BEGIN {
     sub(/ $/, "")
     gsub(/"/, "\\\"")
 }
-$1 == "family" || $1 == "tensors" || $1 == "group" || $1 == "config" {
+$1 == "family" || $1 == "projector" || $1 == "tensors" || $1 == "group" || $1 == "config" {
     if (open)
         print "    },"
     open = 1

@@ -148,20 +148,34 @@ static const struct mf_node *pick(struct mf_parser *parser)
 
 #define ARGUMENTS 3
 
-static const struct mf_node *to_int(struct mf_parser *parser,
-                                    const struct mf_node *const *argument)
+static const struct mf_node *whole(struct mf_parser *parser,
+                                   const struct mf_node *argument,
+                                   double (*compute)(double))
 {
     double value;
 
-    if (mf_node_is_int(argument[0]) && argument[0]->kind == MF_NODE_NUMBER)
-        return argument[0];
-    if (!mf_node_is_number(argument[0]))
-        return mf_parser_wrong(parser, argument[0], "a number");
-    value = trunc(mf_node_real(argument[0]));
+    if (mf_node_is_int(argument) && argument->kind == MF_NODE_NUMBER)
+        return argument;
+    if (!mf_node_is_number(argument))
+        return mf_parser_wrong(parser, argument, "a number");
+    value = compute(mf_node_real(argument));
     if (!(value >= -0x1p63 && value < 0x1p63))
-        return mf_parser_wrong(parser, argument[0], "in the range of integers");
+        return mf_parser_wrong(parser, argument, "in the range of integers");
     return mf_parser_value(
         parser, mf_node_of_int(parser->recipe->arena, (int64_t)value));
+}
+
+static const struct mf_node *to_int(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    return whole(parser, argument[0], trunc);
+}
+
+/* To the even one of two that are as near. */
+static const struct mf_node *to_round(struct mf_parser *parser,
+                                      const struct mf_node *const *argument)
+{
+    return whole(parser, argument[0], rint);
 }
 
 static const struct mf_node *of_real(struct mf_parser *parser,
@@ -317,38 +331,6 @@ static const struct mf_node *ends(struct mf_parser *parser,
         mf_str_ends(argument[0]->text, argument[1]->text.at));
 }
 
-/* The member whose key is that number; NULL: none is. */
-static const struct mf_node *numbered(const struct mf_node *object,
-                                      uint64_t number)
-{
-    char key[24];
-    int size = snprintf(key, sizeof(key), "%" PRIu64, number);
-
-    return mf_node_get(object, (struct mf_str){ key, (size_t)size });
-}
-
-static const struct mf_node *by_number(struct mf_parser *parser,
-                                       const struct mf_node *const *argument)
-{
-    const struct mf_node *object = argument[0];
-    struct mf_node_list list;
-
-    if (object->kind != MF_NODE_OBJECT)
-        return mf_parser_wrong(parser, object, "an object");
-    if (!mf_list_begin(parser->recipe, &list))
-        return mf_parser_value(parser, NULL);
-    for (uint64_t i = 0; i < object->count; i++) {
-        const struct mf_node *node = numbered(object, i);
-
-        if (!node)
-            return mf_parser_wrong(parser, object,
-                                   "an object with keys from '0' on");
-        if (!mf_list_add(parser->recipe, &list, node))
-            return mf_parser_value(parser, NULL);
-    }
-    return list.node;
-}
-
 /* The inverse of the error function: two quotients of polynomials (Giles), then
  * Newton's method. */
 static double inverse_error(double y)
@@ -401,6 +383,7 @@ static const struct {
 } functions[] = {
     { "int", 1, to_int },
     { "float", 1, to_real },
+    { "round", 1, to_round },
     { "sqrt", 1, square_root },
     { "log", 1, logarithm },
     { "bool", 1, to_bool },
@@ -413,13 +396,14 @@ static const struct {
     { "slice", 3, slice },
     { "lower", 1, lower },
     { "ends", 2, ends },
-    { "by_number", 1, by_number },
+    { "by_number", 1, mf_call_by_number },
     { "quantile", 1, quantile },
     { "exists", 1, mf_call_exists },
     { "token_rows", 0, mf_call_token_rows },
     { "json", 1, mf_call_json },
     { "tensor", 1, mf_call_tensor },
     { "blocks", 1, mf_call_blocks },
+    { "token", 1, mf_call_token },
 };
 
 static const struct mf_node *call(struct mf_parser *parser, size_t row)
@@ -440,8 +424,9 @@ const struct mf_node *mf_parser_call(struct mf_parser *parser,
     static const struct {
         const char *name;
         const struct mf_node *(*call)(struct mf_parser *parser);
-    } forms[] = { { "first", first }, { "get", get }, { "has", has },
-                  { "each", each },   { "map", map }, { "pick", pick } };
+    } forms[] = { { "first", first },      { "get", get }, { "has", has },
+                  { "each", each },        { "map", map }, { "pick", pick },
+                  { "over", mf_call_over } };
     const size_t count = sizeof(functions) / sizeof(*functions);
     const struct mf_node *value = NULL;
     size_t row = 0;

@@ -8,6 +8,7 @@
  * is gathered in one object.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
@@ -69,8 +70,8 @@ static enum mf_status fill_row(struct mf_recipe *recipe, struct mf_str word,
     const struct mf_node *value;
 
     (void)user;
-    if (mf_str_is(word, "text")) /* the type of text_config */
-        return MF_OK;
+    if (mf_str_is(word, "text") || mf_str_is(word, "vision"))
+        return MF_OK; /* the type of text_config or vision_config */
     assert(mf_str_is(word, "default") || mf_str_is(word, "set"));
     if (mf_str_is(word, "default") && mf_node_get(recipe->config, name))
         return MF_OK;
@@ -80,17 +81,14 @@ static enum mf_status fill_row(struct mf_recipe *recipe, struct mf_str word,
                : recipe->env->error.status;
 }
 
-/* By the model_type that the object gives, or else that one. */
-static enum mf_status fill(struct mf_recipe *recipe, struct mf_node *object,
-                           struct mf_str type)
+static enum mf_status fill_as(struct mf_recipe *recipe, struct mf_node *object,
+                              struct mf_str type)
 {
-    struct mf_str own = mf_node_text(object, "model_type");
-    const struct mf_recipe_text *text;
+    const struct mf_recipe_text *text =
+        type.at ? mf_recipe_find("config", type) : NULL;
     struct mf_node *before = recipe->config;
     enum mf_status status;
 
-    type = own.at ? own : type;
-    text = type.at ? mf_recipe_find("config", type) : NULL;
     if (!text)
         return MF_OK;
     recipe->config = object;
@@ -98,6 +96,15 @@ static enum mf_status fill(struct mf_recipe *recipe, struct mf_node *object,
     recipe->config = before;
     recipe->lets = recipe->given;
     return status;
+}
+
+/* By the model_type that the object gives, or else that one. */
+static enum mf_status fill(struct mf_recipe *recipe, struct mf_node *object,
+                           struct mf_str type)
+{
+    struct mf_str own = mf_node_text(object, "model_type");
+
+    return fill_as(recipe, object, own.at ? own : type);
 }
 
 /* ---- text_config ---- */
@@ -224,7 +231,7 @@ static enum mf_status gather_rope(struct mf_recipe *recipe)
     return MF_OK;
 }
 
-/* ---- the file ---- */
+/* ---- the class ---- */
 
 /* Classes whose text_config says another one, which does not count. */
 static bool names_itself(struct mf_str class)
@@ -241,19 +248,24 @@ static bool names_itself(struct mf_str class)
     return false;
 }
 
+/* That of the part, where it says one. */
 static enum mf_status find_class(struct mf_recipe *recipe,
-                                 const struct mf_node *file,
+                                 const struct mf_node *file, bool projector,
                                  struct mf_str *class)
 {
-    struct mf_str text = mf_node_text(file, "text_config.architectures.0");
+    struct mf_str part =
+        mf_node_text(file, projector ? "vision_config.architectures.0"
+                                     : "text_config.architectures.0");
 
     *class = mf_node_text(file, "architectures.0");
-    if (text.at && !(class->at && names_itself(*class)))
-        *class = text;
+    if (part.at && (projector || !(class->at && names_itself(*class))))
+        *class = part;
     return class->at ? MF_OK
                      : mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                                "'config.json': missing key 'architectures'");
 }
+
+/* ---- the file ---- */
 
 static enum mf_status read_file(struct mf_recipe *recipe, struct mf_node **file)
 {
@@ -266,25 +278,92 @@ static enum mf_status read_file(struct mf_recipe *recipe, struct mf_node **file)
     return must_be_object(recipe, *file);
 }
 
+/* "TYPE/part", or empty. */
+static struct mf_str name_part(char *out, size_t room, struct mf_str type,
+                               const char *part)
+{
+    int size = snprintf(out, room, "%.*s/%s", (int)type.size,
+                        type.at ? type.at : "", part);
+
+    return (struct mf_str){ out, (size_t)size < room ? (size_t)size : 0 };
+}
+
+/* What the part is filled with: "TYPE/PART" with the file's model_type, or else
+ * what its own model_type, or the row PART of the file's paragraph, stands for.
+ */
+static enum mf_status fill_part_of(struct mf_recipe *recipe,
+                                   const struct mf_node *file, const char *part,
+                                   struct mf_node *object)
+{
+    struct mf_str of_file = mf_node_text(file, "model_type");
+    struct mf_str own = mf_node_text(object, "model_type");
+    const struct mf_recipe_text *above = mf_recipe_find("config", of_file);
+    char text[64];
+    struct mf_str name = name_part(text, sizeof(text), of_file, part);
+
+    if (mf_recipe_find("config", name))
+        return fill_as(recipe, object, name);
+    if (!own.at && above)
+        own = mf_recipe_row_of(above, part);
+    name = name_part(text, sizeof(text), own, "part");
+    if (own.at && fill_as(recipe, object, name) != MF_OK)
+        return recipe->env->error.status;
+    return fill_as(recipe, object, own);
+}
+
+/* *out is NULL where the file has no such part. */
+static enum mf_status fill_part(struct mf_recipe *recipe,
+                                const struct mf_node *file, const char *part,
+                                struct mf_node **out)
+{
+    const struct mf_node *node;
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s_config", part);
+    node = mf_node_get(file, str(name));
+    if (node && node->kind == MF_NODE_NULL && strcmp(part, "text") != 0)
+        node = NULL;
+    *out = (struct mf_node *)node;
+    if (!node)
+        return MF_OK;
+    return must_be_object(recipe, *out) == MF_OK
+               ? fill_part_of(recipe, file, part, *out)
+               : recipe->env->error.status;
+}
+
+static enum mf_status open_file(struct mf_recipe *recipe, bool projector,
+                                struct mf_node **file, struct mf_str *class)
+{
+    if (read_file(recipe, file) != MF_OK ||
+        fill(recipe, *file, (struct mf_str){ NULL, 0 }) != MF_OK ||
+        rename_text(recipe, *file) != MF_OK)
+        return recipe->env->error.status;
+    return find_class(recipe, *file, projector, class);
+}
+
 enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
                              struct mf_str *class)
 {
-    const struct mf_recipe_text *own;
     struct mf_node *text;
 
-    if (read_file(recipe, file) != MF_OK ||
-        fill(recipe, *file, (struct mf_str){ NULL, 0 }) != MF_OK ||
-        rename_text(recipe, *file) != MF_OK ||
-        find_class(recipe, *file, class) != MF_OK)
-        return recipe->env->error.status;
-    own = mf_recipe_find("config", mf_node_text(*file, "model_type"));
-    text = (struct mf_node *)mf_node_get(*file, str("text_config"));
-    if (text && (must_be_object(recipe, text) != MF_OK ||
-                 fill(recipe, text,
-                      own ? mf_recipe_row_of(own, "text")
-                          : (struct mf_str){ NULL, 0 }) != MF_OK))
-        return recipe->env->error.status;
-    if (merge(recipe, *file, text) != MF_OK)
+    if (open_file(recipe, false, file, class) != MF_OK ||
+        fill_part(recipe, *file, "text", &text) != MF_OK ||
+        merge(recipe, *file, text) != MF_OK)
         return recipe->env->error.status;
     return gather_rope(recipe);
+}
+
+enum mf_status mf_hub_projector_config(struct mf_recipe *recipe,
+                                       struct mf_node **file,
+                                       struct mf_str *class)
+{
+    struct mf_node *text, *vision, *audio;
+
+    if (open_file(recipe, true, file, class) != MF_OK ||
+        fill_part(recipe, *file, "text", &text) != MF_OK ||
+        fill_part(recipe, *file, "vision", &vision) != MF_OK ||
+        fill_part(recipe, *file, "audio", &audio) != MF_OK)
+        return recipe->env->error.status;
+    recipe->config = vision ? vision : audio ? audio : *file;
+    return MF_OK;
 }

@@ -48,6 +48,28 @@ static bool give(struct mf_hub *hub, const char *name,
     return value;
 }
 
+static enum mf_status find_recipe(struct mf_hub *hub)
+{
+    bool projector = hub->options->projector;
+    struct mf_recipe *recipe = &hub->recipe;
+    struct mf_str class;
+
+    if ((projector ? mf_hub_projector_config(recipe, &hub->file, &class)
+                   : mf_hub_config(recipe, &hub->file, &class)) != MF_OK)
+        return failed(hub);
+    hub->class = class;
+    if (projector)
+        hub->arch = (struct mf_str){ "clip", 4 };
+    recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
+    return recipe->family
+               ? MF_OK
+               : mf_fail(hub->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "'config.json': models of class '%s' %s",
+                         mf_quote(class).text,
+                         projector ? "have no projector that can be converted"
+                                   : "cannot be converted");
+}
+
 enum mf_status mf_hub_open(struct mf_hub *hub)
 {
     struct mf_recipe *recipe = &hub->recipe;
@@ -55,14 +77,8 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
     *recipe = (struct mf_recipe){ .env = hub->env,
                                   .arena = &hub->draft->arena,
                                   .model = hub->model };
-    if (mf_hub_config(recipe, &hub->file, &hub->class) != MF_OK)
+    if (find_recipe(hub) != MF_OK)
         return failed(hub);
-    recipe->family = mf_recipe_find("family", hub->class);
-    if (!recipe->family)
-        return mf_fail(hub->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'config.json': models of class '%s' cannot be "
-                       "converted",
-                       mf_quote(hub->class).text);
     if (!give(hub, "class", mf_node_of_text(recipe->arena, hub->class)) ||
         !give(hub, "file", hub->file) ||
         !give(hub, "no_mtp", mf_node_of_bool(hub->options->no_mtp)) ||
@@ -243,13 +259,14 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
         .env = model->env, .draft = draft, .model = model, .options = options
     };
     struct mf_hub_tensors tensors;
+    const char *type = options->projector ? "mmproj" : "model";
 
     if (mf_hub_open(&hub) != MF_OK ||
         mf_set_text(draft, "general.architecture", hub.arch) != MF_OK ||
         list_tensors(&hub, &tensors) != MF_OK ||
         mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
-        mf_set_text(draft, "general.type", (struct mf_str){ "model", 5 }) !=
-            MF_OK ||
+        mf_set_text(draft, "general.type",
+                    (struct mf_str){ type, strlen(type) }) != MF_OK ||
         put_card(&hub, &tensors) != MF_OK ||
         !give(
             &hub, "file_type",

@@ -43,6 +43,8 @@ struct mf_hub_options {
     bool typed;            /* else bf16 or f16, as the folder's tensors are */
     bool own_type;         /* that of the first matrix: f32, f16 or bf16 */
     bool vocab_only;       /* no tensors */
+    bool projector;        /* what makes images or sound fit for the model, in
+                              place of it */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
     const char *model_name; /* or NULL */

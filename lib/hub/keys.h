@@ -18,4 +18,10 @@ enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
 enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
                              struct mf_str *class);
 
+/* The same for the model's projector: recipe->config is vision_config, or
+ * audio_config where there is no other. */
+enum mf_status mf_hub_projector_config(struct mf_recipe *recipe,
+                                       struct mf_node **file,
+                                       struct mf_str *class);
+
 #endif

@@ -123,13 +123,14 @@ static enum mf_status use(struct walk *walk, struct mf_str name)
     const struct mf_recipe_text *text = mf_recipe_find("group", name);
 
     if (!text)
-        text = mf_recipe_find("family", name);
+        text = mf_recipe_find(walk->recipe->family->kind, name);
     assert(text && walk->depth < DEPTH); /* in a row, not in a file */
     return run(walk, text->rows);
 }
 
-/* "refuse CONDITION TEXT" */
-static enum mf_status refuse(struct mf_recipe *recipe, struct mf_str rest)
+/* "CONDITION TEXT", about the file. */
+static enum mf_status refuse(struct mf_recipe *recipe, struct mf_str file,
+                             struct mf_str rest)
 {
     const struct mf_node *value = mf_recipe_take(recipe, &rest);
 
@@ -137,7 +138,8 @@ static enum mf_status refuse(struct mf_recipe *recipe, struct mf_str rest)
         return recipe->env->error.status;
     return mf_node_holds(value)
                ? mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "'config.json': %.*s", (int)rest.size, rest.at)
+                         "'%.*s': %.*s", (int)file.size, file.at,
+                         (int)rest.size, rest.at)
                : MF_OK;
 }
 
@@ -150,7 +152,11 @@ static enum mf_status row(struct walk *walk, struct mf_str line)
     if (mf_str_is(word, "use"))
         return use(walk, line);
     if (mf_str_is(word, "refuse"))
-        return refuse(walk->recipe, line);
+        return refuse(walk->recipe, (struct mf_str){ "config.json", 11 }, line);
+    if (mf_str_is(word, "refuse_in")) {
+        word = mf_recipe_word(&line);
+        return refuse(walk->recipe, word, line);
+    }
     if (mf_str_is(word, "class") ||
         (mf_str_is(word, "arch") && walk->depth > 1))
         return MF_OK; /* the names of a family that is used by another */

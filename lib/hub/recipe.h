@@ -20,7 +20,7 @@
 
 /* A paragraph. */
 struct mf_recipe_text {
-    const char *kind;  /* "family", "tensors", "group" or "config" */
+    const char *kind;  /* "family", "projector", "tensors", "group", "config" */
     const char *words; /* what follows in its first line */
     const char *rows;  /* one a line */
 };

@@ -11,6 +11,8 @@
  *     tensor PATTERN [RANGE] : STEP ; STEP ...
  *     early PATTERN [RANGE] : STEP ; STEP ...
  *     extra NAME : STEP ; STEP ...
+ *     type TYPE PATTERN ...
+ *     gguf_type TYPE PATTERN ...
  *
  * RANGE is "from N" and "below N": what the first number in the name must be;
  * then "except PATTERN ...".
@@ -346,6 +348,27 @@ static enum mf_status read_tensor(struct reading *reading, struct mf_str text,
     return read_steps(reading, row, text);
 }
 
+static enum mf_status read_type(struct reading *reading, struct mf_str text,
+                                enum mf_tensor_row_kind kind)
+{
+    struct mf_str type = mf_recipe_word(&text);
+
+    while (text.size > 0) {
+        struct mf_tensor_row *row =
+            add_row(reading, kind, mf_recipe_word(&text));
+
+        if (!row)
+            return failed(reading);
+        assert(mf_str_is(type, "f32") || mf_str_is(type, "f16") ||
+               mf_str_is(type, "half"));
+        row->type = mf_str_is(type, "f32")   ? MF_ROW_F32
+                    : mf_str_is(type, "f16") ? MF_ROW_F16
+                                             : MF_ROW_HALF;
+        text = trim(text);
+    }
+    return MF_OK;
+}
+
 static enum mf_status visit(struct mf_recipe *recipe, struct mf_str word,
                             struct mf_str rest, void *user)
 {
@@ -365,16 +388,23 @@ static enum mf_status visit(struct mf_recipe *recipe, struct mf_str word,
         return read_tensor(reading, rest, MF_ROW_EARLY);
     if (mf_str_is(word, "extra"))
         return read_tensor(reading, rest, MF_ROW_EXTRA);
+    if (mf_str_is(word, "type"))
+        return read_type(reading, rest, MF_ROW_TYPE);
+    if (mf_str_is(word, "gguf_type"))
+        return read_type(reading, rest, MF_ROW_GGUF_TYPE);
     return MF_OK;
 }
 
-/* The family's paragraph about tensors, or the group of those without one. */
+/* The family's paragraph about tensors, or the group of those without one.  A
+ * projector's paragraph is about all of it. */
 static const struct mf_recipe_text *find_text(const struct mf_recipe *recipe)
 {
     const char *words = recipe->family->words;
     struct mf_str rest = { words, strlen(words) };
     const struct mf_recipe_text *text = NULL;
 
+    if (strcmp(recipe->family->kind, "projector") == 0)
+        return recipe->family;
     while (!text && rest.size > 0)
         text = mf_recipe_find("tensors", mf_recipe_word(&rest));
     if (!text)

@@ -22,7 +22,16 @@ enum mf_tensor_row_kind {
     MF_ROW_REPLACE,
     MF_ROW_TENSOR,
     MF_ROW_EARLY,
-    MF_ROW_EXTRA
+    MF_ROW_EXTRA,
+    MF_ROW_TYPE,
+    MF_ROW_GGUF_TYPE
+};
+
+/* What `type` rows ask for. */
+enum mf_row_type {
+    MF_ROW_F32,
+    MF_ROW_F16,
+    MF_ROW_HALF /* f16 in a file of f16, f32 in others */
 };
 
 /* What a step does; tensor_steps.def has their words. */
@@ -65,6 +74,7 @@ struct mf_tensor_row {
     struct mf_str except;  /* patterns of other names, with spaces between */
     struct mf_str to;      /* of RENAME and REPLACE */
     int64_t plus;
+    enum mf_row_type type; /* of TYPE and GGUF_TYPE */
     struct mf_tensor_step *step;
 };
 

@@ -97,13 +97,45 @@ static bool joins_qkv(const struct mf_tensor_work *work,
 
 /* ---- types ---- */
 
+/* What rows say about its name in the folder, or in GGUF. */
+static enum mf_type forced_by_rows(const struct mf_tensor_work *work,
+                                   struct mf_str name)
+{
+    struct mf_glob_match match;
+
+    for (const struct mf_tensor_row *row = work->rows.first; row;
+         row = row->next) {
+        bool gguf = row->kind == MF_ROW_GGUF_TYPE;
+
+        if ((gguf || row->kind == MF_ROW_TYPE) &&
+            mf_tensor_row_fits(row, gguf ? name : mf_hub_name_text(&work->name),
+                               &match))
+            return row->type == MF_ROW_F16 || (row->type == MF_ROW_HALF &&
+                                               work->hub->type == MF_TYPE_F16)
+                       ? MF_TYPE_F16
+                       : MF_TYPE_F32;
+    }
+    return MF_TYPE_UNKNOWN;
+}
+
+static enum mf_type forced_type(const struct mf_tensor_work *work,
+                                struct mf_str name,
+                                const struct mf_derived *node)
+{
+    enum mf_type type = forced_by_rows(work, name);
+
+    return type == MF_TYPE_UNKNOWN && work->is_q8 && node->rank > 1
+               ? MF_TYPE_Q8_0
+               : type;
+}
+
 /* The flags of a tensor count where the number of its block is the first one
- * in its name in the folder. */
+ * in its name in the folder.  named NULL: it has none. */
 static enum mf_type type_of(const struct mf_tensor_work *work,
                             const struct mf_named *named, struct mf_str name,
                             const struct mf_derived *node)
 {
-    bool counts = named->block == work->bid && is_weight(named);
+    bool counts = named && named->block == work->bid && is_weight(named);
     unsigned flags = counts ? mf_naming_flags(named) : 0;
     const struct mf_outtype_tensor tensor = {
         .name = name,
@@ -111,8 +143,7 @@ static enum mf_type type_of(const struct mf_tensor_work *work,
         .dim = node->dim,
         .always_f32 = (flags & MF_NAMED_F32) != 0,
         .never_ternary = (flags & MF_NAMED_WIDE) != 0,
-        .forced =
-            work->is_q8 && node->rank > 1 ? MF_TYPE_Q8_0 : MF_TYPE_UNKNOWN,
+        .forced = forced_type(work, name, node),
     };
 
     return mf_type_is_quantized((enum mf_type)node->type)
@@ -266,12 +297,12 @@ static enum mf_status add_pair(struct mf_tensor_work *work, struct mf_str name,
     return MF_OK;
 }
 
-static enum mf_status add(struct mf_tensor_work *work,
-                          const struct mf_named *named,
-                          const struct mf_derived *node)
+/* named NULL: the name is not one that the table has. */
+static enum mf_status add_named(struct mf_tensor_work *work,
+                                const struct mf_named *named,
+                                struct mf_str name,
+                                const struct mf_derived *node)
 {
-    char text[MF_HUB_NAME_MAX + 1];
-    struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
     enum mf_type type = MF_TYPE_UNKNOWN;
     const struct mf_derived *a, *b;
 
@@ -288,6 +319,23 @@ static enum mf_status add(struct mf_tensor_work *work,
     if (node && work->hub->rounded && type != MF_TYPE_F32 && node->type != type)
         node = mf_derive_cast(&work->derive, node, type);
     return node ? add_as(work, name, node, type) : mf_work_failed(work);
+}
+
+static enum mf_status add(struct mf_tensor_work *work,
+                          const struct mf_named *named,
+                          const struct mf_derived *node)
+{
+    char text[MF_HUB_NAME_MAX + 1];
+    struct mf_str name = { text, mf_naming_put(named, text, sizeof(text)) };
+
+    return add_named(work, named, name, node);
+}
+
+enum mf_status mf_tensor_emit_exactly(struct mf_tensor_work *work,
+                                      struct mf_str name,
+                                      const struct mf_derived *node)
+{
+    return add_named(work, NULL, name, node);
 }
 
 enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,

@@ -6,6 +6,7 @@
  * deep as there are rows that fit, whatever a folder has in it.
  */
 #include <assert.h>
+#include <stdio.h>
 
 #include "lib/hub/tensors_made.h"
 #include "lib/hub/tensors_work.h"
@@ -19,18 +20,38 @@ struct stop {
     bool gone; /* dropped, or on its way under another name */
 };
 
+/* At most `most`. */
+static int64_t number_of(struct mf_str digits, int64_t most)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < digits.size && number < most; i++)
+        number = number * 10 + (digits.at[i] - '0');
+    return number < most ? number : most;
+}
+
+static enum mf_status make_name(struct mf_tensor_work *work,
+                                const struct stop *stop, struct mf_str to,
+                                int64_t plus, const struct mf_glob_match *match,
+                                struct mf_hub_name *name)
+{
+    return mf_tensor_row_name(to, plus, match, name)
+               ? MF_OK
+               : mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "the new name of tensor '%s' is too long",
+                         mf_quote(mf_hub_name_text(stop->name)).text);
+}
+
 static enum mf_status go_on(struct mf_tensor_work *work,
                             const struct stop *stop, struct mf_str to,
                             int64_t plus, const struct mf_glob_match *match,
                             const struct mf_derived *node)
 {
     struct mf_hub_name name;
+    enum mf_status status = make_name(work, stop, to, plus, match, &name);
 
-    if (!mf_tensor_row_name(to, plus, match, &name))
-        return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the new name of tensor '%s' is too long",
-                       mf_quote(mf_hub_name_text(stop->name)).text);
-    return mf_tensor_flow(work, stop->row->next, &name, node);
+    return status == MF_OK ? mf_tensor_flow(work, stop->row->next, &name, node)
+                           : status;
 }
 
 /* ---- steps that name tensors ---- */
@@ -44,6 +65,51 @@ static enum mf_status name_all(struct mf_tensor_work *work, struct stop *stop,
     for (size_t i = 0; i < step->names && status == MF_OK; i++)
         status = go_on(work, stop, step->name[i], step->plus, stop->match,
                        stop->list.node[i]);
+    stop->gone = true;
+    return status;
+}
+
+/* The first number in the name becomes that element of a list. */
+static enum mf_status renumber(struct mf_tensor_work *work, struct stop *stop,
+                               const struct mf_tensor_step *step)
+{
+    struct mf_glob_match match = *stop->match;
+    const struct mf_node *node = step->value[0]->first;
+    char digits[24];
+    int64_t number;
+
+    assert(match.digits_count > 0 && stop->list.count == 1);
+    for (int64_t i = number_of(match.digits[0], INT32_MAX); node && i > 0; i--)
+        node = node->next;
+    if (!node || !mf_node_is_int(node) || !mf_node_int(node, &number) ||
+        number < 0)
+        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "'config.json': the list '%s' says no number for "
+                       "tensor '%s'",
+                       mf_quote(step->value[0]->key).text,
+                       mf_quote(mf_hub_name_text(stop->name)).text);
+    snprintf(digits, sizeof(digits), "%" PRId64, number);
+    match.digits[0] = (struct mf_str){ digits, strlen(digits) };
+    stop->gone = true;
+    return go_on(work, stop, step->name[0], 0, &match, stop->list.node[0]);
+}
+
+/* No row is about them any more, and their names are those in GGUF. */
+static enum mf_status name_exactly(struct mf_tensor_work *work,
+                                   struct stop *stop,
+                                   const struct mf_tensor_step *step)
+{
+    struct mf_hub_name name;
+    enum mf_status status = MF_OK;
+
+    assert(step->names == stop->list.count);
+    for (size_t i = 0; i < step->names && status == MF_OK; i++) {
+        status = make_name(work, stop, step->name[i], step->plus, stop->match,
+                           &name);
+        if (status == MF_OK)
+            status = mf_tensor_emit_exactly(work, mf_hub_name_text(&name),
+                                            stop->list.node[i]);
+    }
     stop->gone = true;
     return status;
 }
@@ -62,16 +128,6 @@ static enum mf_status once(struct mf_tensor_work *work, struct stop *stop,
 }
 
 /* ---- steps that wait for other tensors ---- */
-
-/* Which block, and which of the tensors that become one. */
-static int64_t number_of(struct mf_str digits, int64_t most)
-{
-    int64_t number = 0;
-
-    for (size_t i = 0; i < digits.size && number < most; i++)
-        number = number * 10 + (digits.at[i] - '0');
-    return number < most ? number : most;
-}
 
 /* Gives each kind of tensors of a complete group on, stacked. */
 static enum mf_status give_group(struct mf_tensor_work *work,
@@ -164,6 +220,10 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
         return refuse(work, stop);
     case MF_STEP_AS:
         return name_all(work, stop, step);
+    case MF_STEP_RENUMBER:
+        return renumber(work, stop, step);
+    case MF_STEP_EXACT:
+        return name_exactly(work, stop, step);
     case MF_STEP_ONCE:
         return once(work, stop, step);
     case MF_STEP_STACK:

@@ -84,6 +84,11 @@ enum mf_status mf_group_check(struct mf_tensor_work *work);
 enum mf_status mf_tensor_emit(struct mf_tensor_work *work, struct mf_str name,
                               const struct mf_derived *node);
 
+/* The same under a name in GGUF that lib/hub/names need not have. */
+enum mf_status mf_tensor_emit_exactly(struct mf_tensor_work *work,
+                                      struct mf_str name,
+                                      const struct mf_derived *node);
+
 /* Adds a vector of f32 as it is. */
 enum mf_status mf_tensor_add_floats(struct mf_tensor_work *work,
                                     struct mf_str name, const float *values,

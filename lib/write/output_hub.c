@@ -124,6 +124,20 @@ static enum mf_status cut(struct mf_outputs *outputs,
 
 /* ---- the plan ---- */
 
+/* A projector has no vocabulary and predicts nothing, and no adapter is for it.
+ */
+static enum mf_status check_projector(struct mf_env *env,
+                                      const struct mf_convert_options *options)
+{
+    if (!options->projector ||
+        (!options->vocab_only && !options->without_mtp && !options->only_mtp &&
+         !options->lora && !options->base))
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "a projector has neither a vocabulary nor layers that "
+                   "predict more tokens, and takes no adapter");
+}
+
 /* All of the model, in one draft. */
 static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
                            const struct mf_convert_options *options)
@@ -136,13 +150,15 @@ static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
                                   .fuse_qkv = options->fuse_qkv,
                                   .fuse_gate_up = options->fuse_gate_up,
                                   .fp8_as_q8 = options->fp8_as_q8,
+                                  .projector = options->projector,
                                   .model_name = options->model_name,
                                   .metadata = options->metadata };
 
     hub.lora = outputs->lora.model ? &outputs->lora : NULL;
     draft->reserve = options->reserve;
     draft->version = options->version;
-    if (set_type(model->env, options, &hub) != MF_OK ||
+    if (check_projector(model->env, options) != MF_OK ||
+        set_type(model->env, options, &hub) != MF_OK ||
         mf_hub_convert(draft, model, &hub) != MF_OK ||
         mf_outputs_check_lora(outputs) != MF_OK)
         return model->env->error.status;

@@ -410,7 +410,7 @@ static enum mf_status check_folder(struct mf_env *env,
 {
     if (!options->model_name && !options->metadata && !options->vocab_only &&
         !options->without_mtp && !options->only_mtp && !options->fuse_qkv &&
-        !options->fuse_gate_up && !options->fp8_as_q8)
+        !options->fuse_gate_up && !options->fp8_as_q8 && !options->projector)
         return MF_OK;
     return mf_fail(
         env, MF_ERR_ARGUMENT, MF_NO_OFFSET,

@@ -20,7 +20,7 @@ static struct {
     const char *lora, *lora_scale, *base;
     const char *outfile, *model_name, *metadata;
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
-    bool fp8_as_q8, remote, no_effect;
+    bool fp8_as_q8, mmproj, remote, no_effect;
 } options;
 
 static const struct option table[] = {
@@ -51,6 +51,8 @@ static const struct option table[] = {
                 "of a folder, one tensor for gate and up of the experts"),
     OPTION_FLAG("--fp8-as-q8", options.fp8_as_q8,
                 "of a folder, 8-bit floats become q8_0"),
+    OPTION_FLAG("--mmproj", options.mmproj,
+                "of a folder, the projector for images or sound"),
     OPTION_SIZE("--shard-size", options.shard_size,
                 "split into files with at most SIZE of tensors (5G, 500M)"),
     OPTION_SIZE("--split-max-size", options.shard_size, NULL),
@@ -119,6 +121,10 @@ static bool check_operands(struct run *run)
                           "download the folder and convert that");
     else if (options.mtp && options.no_mtp)
         report_usage(run, "--mtp and --no-mtp exclude each other");
+    else if (options.mmproj && (options.vocab_only || options.mtp ||
+                                options.no_mtp || options.lora || options.base))
+        report_usage(run, "--mmproj excludes --vocab-only, --mtp, --no-mtp, "
+                          "--lora and --base");
     else if (options.outfile && run->operand_count > 1)
         report_usage(run, "OUT and --outfile exclude each other");
     else if (options.outfile && strlen(options.outfile) >= sizeof(path))
@@ -129,6 +135,8 @@ static bool check_operands(struct run *run)
             if (options.names == MF_NAMING_KEEP)
                 options.names = MF_NAMING_GGUF;
         }
+        if (options.mmproj && options.names == MF_NAMING_KEEP)
+            options.names = MF_NAMING_GGUF;
         return true;
     }
     return false;
@@ -164,6 +172,7 @@ static void convert(struct run *run)
         .fuse_qkv = options.fuse_qkv,
         .fuse_gate_up = options.fuse_gate_up,
         .fp8_as_q8 = options.fp8_as_q8,
+        .projector = options.mmproj,
     };
 
     if (options.to || write_suffix_is_known(run))
