@@ -3,109 +3,9 @@
  * test_restore_vocab.c - a tokenizer of GGUF becomes files, and these the same
  * keys again
  */
-#include "lib/restore/vocab.h"
-
-#include "lib/base/text.h"
-#include "lib/tokenize/tokenize.h"
 #include "lib/tokenizer/base.h"
 #include "lib/tokenizer/spm.h"
-#include "tests/tokenizer_folder.h"
-
-struct word {
-    const char *text;
-    int type;
-    float score;
-};
-
-static struct image image;
-
-/* ---- a model with a vocabulary ---- */
-
-static void put_words(const struct word *words, size_t count, bool scores)
-{
-    gguf_array(&image, "tokenizer.ggml.tokens", MF_VALUE_STRING, count);
-    for (size_t i = 0; i < count; i++)
-        image_text(&image, words[i].text, strlen(words[i].text));
-    if (scores)
-        gguf_array(&image, "tokenizer.ggml.scores", MF_VALUE_F32, count);
-    for (size_t i = 0; i < count && scores; i++) {
-        uint32_t bits;
-
-        memcpy(&bits, &words[i].score, sizeof(bits));
-        image_int(&image, bits, 4);
-    }
-    gguf_array(&image, "tokenizer.ggml.token_type", MF_VALUE_I32, count);
-    for (size_t i = 0; i < count; i++)
-        image_int(&image, (uint64_t)words[i].type, 4);
-}
-
-static void begin_model(const char *kind, const char *pre,
-                        const struct word *words, size_t count, bool scores)
-{
-    gguf_start(&image);
-    gguf_string(&image, "general.architecture", "llama");
-    gguf_string(&image, "tokenizer.ggml.model", kind);
-    if (pre)
-        gguf_string(&image, "tokenizer.ggml.pre", pre);
-    put_words(words, count, scores);
-}
-
-static void put_merges(const char *const *merges, size_t count)
-{
-    gguf_array(&image, "tokenizer.ggml.merges", MF_VALUE_STRING, count);
-    for (size_t i = 0; i < count; i++)
-        image_text(&image, merges[i], strlen(merges[i]));
-}
-
-static void put_u32(const char *key, uint64_t value)
-{
-    gguf_number(&image, key, MF_VALUE_U32, value, 4);
-}
-
-static void put_bool(const char *key, bool value)
-{
-    gguf_number(&image, key, MF_VALUE_BOOL, value, 1);
-}
-
-/* Moves the files of the stage into the scratch folder, which is a model's. */
-static void take_files(const struct mf_stage *stage)
-{
-    static const char *const names[] = {
-        "tokenizer.json", "vocab.txt",         "tokenizer.model",
-        "spiece.model",   "added_tokens.json", "tokenizer_config.json"
-    };
-
-    for (size_t i = 0; i < COUNT(names); i++) {
-        char path[600];
-
-        snprintf(path, sizeof(path), "%s%s", stage->inside, names[i]);
-        if (rename(path, scratch_path(names[i])) != 0)
-            assert_int_equal(errno, ENOENT);
-    }
-}
-
-static enum mf_status restore(void)
-{
-    struct mf_stage stage = MF_STAGE_NONE;
-    struct mf_model *gguf;
-    enum mf_status status;
-
-    begin_folder();
-    gguf_save(&image, scratch_path("in.gguf"));
-    gguf = open_model(scratch_path("in.gguf"));
-    assert_int_equal(mf_stage_begin(env, scratch_path("out"), &stage), MF_OK);
-    status = mf_restore_vocab(&stage, gguf);
-    take_files(&stage);
-    mf_stage_abort(&stage);
-    mf_model_close(gguf);
-    return status;
-}
-
-static void must_restore(void)
-{
-    if (restore() != MF_OK)
-        fail_msg("%s", mf_env_error(env)->message);
-}
+#include "tests/restored.h"
 
 /* ---- there and back ---- */
 
@@ -116,14 +16,6 @@ static void assert_keys(const char *expected)
         fail_msg("expected\n%s\ngot\n%s", expected, got);
     close_folder();
 }
-
-static const struct word byte_words[] = {
-    { "a", 1, 0 },     { "b", 1, 0 },         { "c", 1, 0 },
-    { "ab", 1, 0 },    { "abc", 1, 0 },       { "\u0120", 1, 0 },
-    { "<|s|>", 3, 0 }, { "two words", 4, 0 }, { "\u00e9", 4, 0 },
-    { "[PAD9]", 5, 0 }
-};
-static const char *const byte_merges[] = { "a b", "ab c" };
 
 static void byte_level_tokens_come_back(void **state)
 {
@@ -200,140 +92,162 @@ static void pieces_come_back(void **state)
                 "> tokenizer.ggml.token_type\t[2,3,3,1,1,4,4,3,5,5,5]\n");
 }
 
-/* ---- every row ---- */
+/* Unigram models: T5's has what added_tokens.json lists, XLM-RoBERTa's has ids
+ * that are one above those of the pieces. */
+static const struct word roman[] = { { "<pad>", 3, 0 },
+                                     { "</s>", 3, 0 },
+                                     { "<unk>", 2, 0 },
+                                     { "\u2581a", 1, -1 },
+                                     { "<|x|>", 4, -1000 } };
+static const struct word fairseq[] = {
+    { "<s>", 3, 0 },        { "<pad>", 3, 0 }, { "</s>", 3, 0 },
+    { "<unk>", 2, 0 },      { "a", 1, -1 },    { "\u2581b", 1, -2.5f },
+    { "[PAD5]", 5, -10000 }
+};
 
-/* All characters that stand for bytes, so that every text has ids. */
-static void put_all_bytes(void)
+static void put_unigram(void)
 {
-    static char text[256][4];
-    static struct word words[256];
+    static const uint8_t charsmap[] = { 4, 0, 0, 0, 1, 2, 3, 200, 97, 0 };
 
-    for (unsigned i = 0; i < 256; i++) {
-        text[i][mf_utf8_put(mf_byte_char((uint8_t)i), text[i])] = 0;
-        words[i] = (struct word){ text[i], 1, 0 };
-    }
-    put_words(words, 256, false);
+    put_bool("tokenizer.ggml.add_space_prefix", true);
+    put_bool("tokenizer.ggml.remove_extra_whitespaces", false);
+    gguf_array(&image, "tokenizer.ggml.precompiled_charsmap", MF_VALUE_U8,
+               sizeof(charsmap));
+    image_put(&image, charsmap, sizeof(charsmap));
 }
 
-static void every_way_of_cutting_can_be_read(void **state)
+static void unigram_models_come_back(void **state)
 {
-    const struct mf_str text = { "I'll pay 1234.50 -- \u6211\n\n  x", 28 };
-    const char *name;
+    bool missing;
 
     (void)state;
-    for (size_t i = 0; (name = mf_pre_name_at(i)) != NULL; i++) {
-        struct mf_tokenize *tokenizer = NULL;
-        struct mf_fast *fast;
-        uint32_t *ids;
-        size_t count;
-
-        gguf_start(&image);
-        gguf_string(&image, "tokenizer.ggml.model", "gpt2");
-        gguf_string(&image, "tokenizer.ggml.pre", name);
-        put_all_bytes();
-        must_restore();
-        open_folder(256);
-        fast = mf_arena_take(&draft.arena, sizeof(*fast));
-        if (fast && mf_fast_open(fast, model, &draft.arena, NULL) == MF_OK)
-            tokenizer = mf_tokenize_open(fast, &draft.arena);
-        if (!tokenizer ||
-            mf_tokenize_encode(tokenizer, text, true, &ids, &count) != MF_OK)
-            fail_msg("%s: %s", name, mf_env_error(env)->message);
-        if (count != text.size)
-            fail_msg("%s: %zu ids for %zu bytes", name, count, text.size);
-        close_folder();
-    }
-}
-
-/* Names that a GGUF file can have, but for those of WordPiece and of what
- * tokenizer.json cannot express. */
-static void every_known_name_has_a_row(void **state)
-{
-    static const char *const names[] = {
-#define PRE(name, hash) name,
-#include "lib/tokenize/pre.def"
-#undef PRE
-    };
-    static const char *const without[] = { "afmoe",
-                                           "bert-bge",
-                                           "bert-bge-large",
-                                           "gemma4",
-                                           "granite-embed-multi-311m",
-                                           "jina-v2-en",
-                                           "sarvam-moe" };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(names); i++) {
-        const char *row;
-        size_t at = 0;
-        bool known = false;
-
-        while (!known && (row = mf_pre_name_at(at++)) != NULL)
-            known = strcmp(row, names[i]) == 0;
-        for (at = 0; at < COUNT(without); at++)
-            known = known || strcmp(without[at], names[i]) == 0;
-        if (!known)
-            fail_msg("'%s' has no row in lib/restore/vocab_pre.def", names[i]);
-    }
-}
-
-/* ---- what is refused ---- */
-
-static void assert_refused(const char *part)
-{
-    assert_int_not_equal(restore(), MF_OK);
-    if (!strstr(mf_env_error(env)->message, part))
-        fail_msg("expected '%s', got '%s'", part, mf_env_error(env)->message);
-    mf_clear_error(env);
-}
-
-static void begin_bytes(const char *pre)
-{
-    begin_model("gpt2", pre, byte_words, COUNT(byte_words), false);
-}
-
-static void what_cannot_be_is_refused(void **state)
-{
-    const struct word twice[] = { { "a", 1, 0 }, { "b", 1, 0 }, { "a", 1, 0 } };
-    const struct word no_text[] = { { "a\xff", 1, 0 } };
-    const struct word no_type[] = { { "a", 7, 0 } };
-    const struct word no_unknown[] = { { "a", 1, 0 } };
-    const char *const no_merge[] = { "ab" };
-
-    (void)state;
-    begin_bytes("nobody-knows");
-    assert_refused("'tokenizer.ggml.pre' is 'nobody-knows'");
-    begin_bytes(NULL);
-    assert_refused("missing metadata key 'tokenizer.ggml.pre'");
-    begin_model("rwkv", NULL, byte_words, COUNT(byte_words), false);
-    assert_refused("'tokenizer.ggml.model' is 'rwkv'");
-    begin_model("gpt2", "gpt-2", twice, COUNT(twice), false);
-    assert_refused("token 2 has the text of an earlier one: 'a'");
-    begin_model("gpt2", "gpt-2", no_text, COUNT(no_text), false);
-    assert_refused("token 0 is not valid UTF-8");
-    begin_model("gpt2", "gpt-2", no_type, COUNT(no_type), false);
-    assert_refused("token 0 has an unknown type (7)");
-    begin_model("llama", "default", no_unknown, COUNT(no_unknown), true);
-    assert_refused("no token has the type 'unknown'");
-    begin_bytes("gpt-2");
-    put_merges(no_merge, 1);
-    assert_refused("merge 0 is not two texts");
-    begin_bytes("gpt-2");
-    put_u32("tokenizer.ggml.eos_token_id", 10);
-    assert_refused("'tokenizer.ggml.eos_token_id' is 10: there are 10 tokens");
-    begin_bytes("gpt-2");
-    gguf_string(&image, "tokenizer.ggml.add_bos_token", "yes");
-    assert_refused("'tokenizer.ggml.add_bos_token' is not true or false");
-}
-
-static void a_model_without_a_tokenizer_has_no_files(void **state)
-{
-    (void)state;
-    gguf_start(&image);
-    gguf_string(&image, "tokenizer.ggml.model", "none");
+    begin_model("t5", "default", roman, COUNT(roman), true);
+    put_unigram();
     must_restore();
-    assert_int_not_equal(access(scratch_path("tokenizer_config.json"), F_OK),
-                         0);
+    open_folder(COUNT(roman));
+    if (mf_unigram_put_t5(&draft, &request, NULL, &missing) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    check_scores(roman);
+    assert_keys("> tokenizer.ggml.model\tt5\n"
+                "> tokenizer.ggml.pre\tdefault\n"
+                "> tokenizer.ggml.tokens\t[<pad>,</s>,<unk>,\\xe2\\x96\\x81a,"
+                "<|x|>]\n"
+                "> tokenizer.ggml.token_type\t[3,3,2,1,4]\n"
+                "> tokenizer.ggml.add_space_prefix\ttrue\n"
+                "> tokenizer.ggml.remove_extra_whitespaces\tfalse\n"
+                "> tokenizer.ggml.precompiled_charsmap\t"
+                "[4,0,0,0,1,2,3,200,97,0]\n");
+}
+
+static void shifted_ids_come_back(void **state)
+{
+    bool missing;
+
+    (void)state;
+    begin_model("t5", "default", fairseq, COUNT(fairseq), true);
+    put_unigram();
+    put_u32("tokenizer.ggml.token_type_count", 1);
+    put_bool("tokenizer.ggml.add_sep_token", true);
+    must_restore();
+    open_folder(COUNT(fairseq));
+    if (mf_unigram_put_xlm(&draft, &request, NULL, &missing) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    check_scores(fairseq);
+    assert_keys("> tokenizer.ggml.model\tt5\n"
+                "> tokenizer.ggml.pre\tdefault\n"
+                "> tokenizer.ggml.tokens\t[<s>,<pad>,</s>,<unk>,a,"
+                "\\xe2\\x96\\x81b,[PAD5]]\n"
+                "> tokenizer.ggml.token_type\t[3,3,3,2,1,1,5]\n"
+                "> tokenizer.ggml.add_space_prefix\ttrue\n"
+                "> tokenizer.ggml.token_type_count\t1\n"
+                "> tokenizer.ggml.remove_extra_whitespaces\tfalse\n"
+                "> tokenizer.ggml.precompiled_charsmap\t"
+                "[4,0,0,0,1,2,3,200,97,0]\n"
+                "> tokenizer.ggml.add_sep_token\ttrue\n");
+}
+
+static const struct word word_pieces[] = {
+    { "[PAD]", 3, 0 }, { "[UNK]", 3, 0 },     { "[CLS]", 3, 0 },
+    { "[SEP]", 3, 0 }, { "[MASK]", 3, 0 },    { "\u2581un", 1, 0 },
+    { "able", 1, 0 },  { "\u2581[x]", 4, 0 }, { "\u2581[PAD8]", 5, 0 }
+};
+
+static void word_pieces_come_back(void **state)
+{
+    (void)state;
+    begin_model("bert", "bert-bge", word_pieces, COUNT(word_pieces), false);
+    put_u32("tokenizer.ggml.bos_token_id", 2);
+    put_u32("tokenizer.ggml.eos_token_id", 3);
+    put_u32("tokenizer.ggml.unknown_token_id", 1);
+    put_u32("tokenizer.ggml.seperator_token_id", 3);
+    put_u32("tokenizer.ggml.padding_token_id", 0);
+    put_u32("tokenizer.ggml.mask_token_id", 4);
+    put_bool("tokenizer.ggml.add_bos_token", true);
+    put_bool("tokenizer.ggml.add_eos_token", true);
+    put_bool("tokenizer.ggml.add_sep_token", false);
+    put_bool("tokenizer.ggml.normalizer.lowercase", false);
+    must_restore();
+    open_folder(COUNT(word_pieces));
+    if (mf_base_put(&draft, &request, &(struct mf_special_options){ 0 }, "bert",
+                    "bert-bge") != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+    assert_keys("> tokenizer.ggml.model\tbert\n"
+                "> tokenizer.ggml.pre\tbert-bge\n"
+                "> tokenizer.ggml.tokens\t[[PAD],[UNK],[CLS],[SEP],[MASK],"
+                "\\xe2\\x96\\x81un,able,\\xe2\\x96\\x81[x],"
+                "\\xe2\\x96\\x81[PAD8]]\n"
+                "> tokenizer.ggml.token_type\t[3,3,3,3,3,1,1,4,5]\n"
+                "> tokenizer.ggml.bos_token_id\t2\n"
+                "> tokenizer.ggml.eos_token_id\t3\n"
+                "> tokenizer.ggml.unknown_token_id\t1\n"
+                "> tokenizer.ggml.seperator_token_id\t3\n"
+                "> tokenizer.ggml.padding_token_id\t0\n"
+                "> tokenizer.ggml.mask_token_id\t4\n"
+                "> tokenizer.ggml.add_bos_token\ttrue\n"
+                "> tokenizer.ggml.add_eos_token\ttrue\n"
+                "> tokenizer.ggml.add_sep_token\tfalse\n"
+                "> tokenizer.ggml.normalizer.lowercase\tfalse\n");
+}
+
+/* Scores that a converter has lost: the merges follow from the ids. */
+static const struct word unscored[] = {
+    { "<unk>", 3, -1000 }, { "<s>", 3, -1000 }, { "<0x0A>", 6, -1000 },
+    { "a", 1, -1000 },     { "b", 1, -1000 },   { "\u2581", 1, -1000 },
+    { "ab", 1, -1000 },    { "bab", 1, -1000 }, { "\u2581a", 1, -1000 },
+    { "<end>", 4, -1000 }
+};
+
+static void lost_merges_are_made(void **state)
+{
+    bool missing;
+    size_t size;
+    char *text;
+
+    (void)state;
+    begin_model("llama", "default", unscored, COUNT(unscored), true);
+    put_u32("tokenizer.ggml.bos_token_id", 1);
+    put_u32("tokenizer.ggml.unknown_token_id", 0);
+    put_bool("tokenizer.ggml.add_bos_token", true);
+    put_bool("tokenizer.ggml.add_sep_token", false);
+    must_restore();
+    text = (char *)load(scratch_path("tokenizer.json"), &size);
+    text[size] = 0;
+    assert_non_null(strstr(text, "\"merges\":[[\"a\",\"b\"],[\"b\",\"ab\"],"
+                                 "[\"\u2581\",\"a\"]]"));
+    free(text);
+    open_folder(COUNT(unscored));
+    if (mf_llama_hf_put(&draft, &request, NULL, &missing) != MF_OK || missing)
+        fail_msg("%s", mf_env_error(env)->message);
+    check_scores(unscored);
+    assert_keys("> tokenizer.ggml.model\tllama\n"
+                "> tokenizer.ggml.pre\tdefault\n"
+                "> tokenizer.ggml.tokens\t[<unk>,<s>,<0x0A>,a,b,"
+                "\\xe2\\x96\\x81,ab,bab,\\xe2\\x96\\x81a,<end>]\n"
+                "> tokenizer.ggml.token_type\t[3,3,6,1,1,1,1,1,1,4]\n"
+                "> tokenizer.ggml.bos_token_id\t1\n"
+                "> tokenizer.ggml.unknown_token_id\t0\n"
+                "> tokenizer.ggml.add_bos_token\ttrue\n"
+                "> tokenizer.ggml.add_sep_token\tfalse\n");
 }
 
 int main(void)
@@ -341,10 +255,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(byte_level_tokens_come_back),
         cmocka_unit_test(pieces_come_back),
-        cmocka_unit_test(every_way_of_cutting_can_be_read),
-        cmocka_unit_test(every_known_name_has_a_row),
-        cmocka_unit_test(what_cannot_be_is_refused),
-        cmocka_unit_test(a_model_without_a_tokenizer_has_no_files),
+        cmocka_unit_test(unigram_models_come_back),
+        cmocka_unit_test(shifted_ids_come_back),
+        cmocka_unit_test(word_pieces_come_back),
+        cmocka_unit_test(lost_merges_are_made),
     };
 
     return RUN_WITH_SCRATCH(tests);

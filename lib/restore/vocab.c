@@ -31,7 +31,9 @@ static enum mf_status write_files(struct mf_stage *stage,
     } files[] = {
         { "tokenizer.json", facts->way != MF_WAY_PIECES, mf_vocab_put_json },
         { "vocab.txt", facts->way == MF_WAY_WORDS, mf_vocab_put_lines },
-        { mf_str_is(facts->kind, "t5") ? "spiece.model" : "tokenizer.model",
+        { facts->shifted                 ? "sentencepiece.bpe.model"
+          : mf_str_is(facts->kind, "t5") ? "spiece.model"
+                                         : "tokenizer.model",
           facts->way == MF_WAY_PIECES, mf_vocab_put_spm },
         { "added_tokens.json", facts->way == MF_WAY_PIECES && facts->listed > 0,
           mf_vocab_put_added },

@@ -66,7 +66,7 @@ struct mf_vocab_facts {
     struct mf_arena *arena;
     /* Values of keys; at NULL, or MF_NO_KEY: missing. */
     struct mf_str kind, pre, arch;
-    size_t tokens, types, scores, merges, charsmap, segments;
+    size_t tokens, types, scores, merges, charsmap;
     struct mf_named_token named[MF_NAMED_COUNT];
     struct mf_vocab_flag add[MF_NAMED_SEP + 1]; /* to texts */
     struct mf_vocab_flag prefix, squeeze, lowercase, accents;
@@ -80,6 +80,8 @@ struct mf_vocab_facts {
     uint64_t listed;         /* in added_tokens.json */
     bool unscored;           /* all scores are those of lost ones */
     bool has_s, has_slash_s; /* "<s>" and "</s>" are tokens */
+    bool has_bos;            /* "<bos>" is */
+    bool shifted; /* ids are those of fairseq, one above their pieces */
     enum mf_vocab_way way;
     const struct mf_pre_row *row;   /* of byte-level BPE, else NULL */
     struct mf_named_token stand_in; /* for what no other token does */
@@ -149,7 +151,8 @@ enum mf_pre_flag {
     MF_PRE_WHOLE = 1, /* a word that is a token is not merged: ignore_merges */
     MF_PRE_BOS = 2,   /* BOS is added where no key says so */
     MF_PRE_ENDS = 4,  /* texts end with EOT and EOS */
-    MF_PRE_NFC = 8    /* texts are normalized */
+    MF_PRE_NFC = 8,   /* texts are normalized */
+    MF_PRE_CLEAN = 16 /* clean_up_tokenization_spaces */
 };
 
 bool mf_pre_has(const struct mf_pre_row *row, enum mf_pre_flag flag);

@@ -17,10 +17,9 @@ static const char *class_of(const struct mf_vocab_facts *facts)
     if (facts->way == MF_WAY_WORDS)
         return "BertTokenizer";
     if (mf_str_is(facts->kind, "t5"))
-        return "T5Tokenizer";
+        return facts->shifted ? "XLMRobertaTokenizer" : "T5Tokenizer";
     if (facts->way == MF_WAY_PIECES)
-        return mf_str_begins(facts->arch, "gemma") ? "GemmaTokenizer"
-                                                   : "LlamaTokenizer";
+        return facts->has_bos ? "GemmaTokenizer" : "LlamaTokenizer";
     if (mf_post_ends_twice(facts)) /* and does so as add_bos_token says */
         return "CohereTokenizer";
     /* Phi 3's converter takes another for SentencePiece. */
@@ -321,7 +320,8 @@ static void put_options(const struct mf_vocab_facts *facts,
 
     if (facts->prefix.given && !mf_str_is(facts->kind, "t5"))
         mf_put_flag(json, "add_prefix_space", facts->prefix.value);
-    mf_put_flag(json, "clean_up_tokenization_spaces", words);
+    mf_put_flag(json, "clean_up_tokenization_spaces",
+                words || (facts->row && mf_pre_has(facts->row, MF_PRE_CLEAN)));
     if (words)
         put_word_options(facts, json);
     if (facts->way == MF_WAY_PIECES && mf_str_is(facts->kind, "llama"))
@@ -348,7 +348,9 @@ enum mf_status mf_vocab_put_config(struct mf_vocab_facts *facts,
     put_adds(facts, json);
     if (lists && put_added(facts, json) != MF_OK)
         return failed(facts);
-    if (facts->way == MF_WAY_PIECES)
+    if (facts->shifted)
+        ; /* those of the class */
+    else if (facts->way == MF_WAY_PIECES)
         put_piece_tokens(facts, json);
     else if (facts->way == MF_WAY_WORDS)
         put_word_tokens(facts, json);

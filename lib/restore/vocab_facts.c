@@ -155,6 +155,7 @@ static enum mf_status read_ids(struct mf_vocab_facts *facts)
 
 static enum mf_status read_keys(struct mf_vocab_facts *facts)
 {
+    struct mf_meta meta;
     size_t at;
 
     if (read_text(facts, "tokenizer.ggml.model", &facts->kind,
@@ -183,6 +184,9 @@ static enum mf_status read_keys(struct mf_vocab_facts *facts)
                   &facts->accents) != MF_OK ||
         read_arrays(facts) != MF_OK)
         return failed(facts);
+    /* The converter counts segments of encoders only. */
+    facts->shifted = mf_str_is(facts->kind, "t5") &&
+                     find(facts, "tokenizer.ggml.token_type_count", &meta, &at);
     return read_ids(facts);
 }
 
@@ -220,7 +224,9 @@ static enum mf_status note(struct mf_vocab_facts *facts,
         return mf_fail(facts->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the score of token %" PRIu64 " is NaN or infinite",
                        walk->id);
-    if (!mf_token_is_filler(walk)) {
+    /* fairseq has no piece for the mask. */
+    if (!mf_token_is_filler(walk) &&
+        !(facts->shifted && mf_str_is(walk->text, "<mask>"))) {
         facts->end = walk->id + 1;
         facts->of_type[walk->type]++;
         if (walk->score != MF_SCORE_LOST)
@@ -230,6 +236,7 @@ static enum mf_status note(struct mf_vocab_facts *facts,
         facts->added = walk->id;
     facts->listed += mf_token_is_listed(walk);
     facts->has_s = facts->has_s || mf_str_is(walk->text, "<s>");
+    facts->has_bos = facts->has_bos || mf_str_is(walk->text, "<bos>");
     facts->has_slash_s = facts->has_slash_s || mf_str_is(walk->text, "</s>");
     if (walk->type == MF_TOKEN_UNKNOWN && facts->unknown == facts->count)
         facts->unknown = walk->id;

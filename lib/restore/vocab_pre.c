@@ -35,7 +35,8 @@ enum {
     WHOLE = MF_PRE_WHOLE,
     BOS = MF_PRE_BOS,
     ENDS = MF_PRE_ENDS,
-    NFC = MF_PRE_NFC
+    NFC = MF_PRE_NFC,
+    CLEAN = MF_PRE_CLEAN
 };
 
 static const struct mf_pre_row rows[] = {

@@ -70,24 +70,35 @@ static void put_string(struct mf_sink *sink, uint32_t field, struct mf_str text)
 
 /* ---- pieces ---- */
 
-static void put_piece(struct mf_sink *sink, const struct mf_token_walk *walk,
+static float score_of(const struct mf_token_walk *walk)
+{
+    return mf_token_is_added(walk) ? 0 : (float)walk->score;
+}
+
+static void put_piece(struct mf_sink *sink, struct mf_str text, float score,
                       enum mf_piece_type type)
 {
-    float score = mf_token_is_added(walk) ? 0 : (float)walk->score;
-    uint64_t size = walk->text.size;
-    uint64_t inner =
-        1 + varint_size(size) + size + 5 + (type != MF_PIECE_NORMAL ? 2 : 0);
+    uint64_t inner = 1 + varint_size(text.size) + text.size + 5 +
+                     (type != MF_PIECE_NORMAL ? 2 : 0);
     uint32_t bits;
 
     memcpy(&bits, &score, sizeof(bits));
     put_tag(sink, PIECES, MF_WIRE_BYTES);
     put_varint(sink, inner);
-    put_string(sink, TEXT, walk->text);
+    put_string(sink, TEXT, text);
     put_tag(sink, SCORE, MF_WIRE_32);
     for (int shift = 0; shift < 32; shift += 8)
         mf_put_u8(sink, (uint8_t)(bits >> shift));
     if (type != MF_PIECE_NORMAL)
         put_number(sink, TYPE, type);
+}
+
+/* fairseq has others at these ids, which transformers puts there. */
+static void put_first_pieces(struct mf_sink *sink)
+{
+    put_piece(sink, (struct mf_str){ "<unk>", 5 }, 0, MF_PIECE_UNKNOWN);
+    put_piece(sink, (struct mf_str){ "<s>", 3 }, 0, MF_PIECE_CONTROL);
+    put_piece(sink, (struct mf_str){ "</s>", 4 }, 0, MF_PIECE_CONTROL);
 }
 
 static enum mf_status put_pieces(const struct mf_vocab_facts *facts,
@@ -96,10 +107,13 @@ static enum mf_status put_pieces(const struct mf_vocab_facts *facts,
     struct mf_token_walk *walk = mf_token_walk_open(facts);
     enum mf_status status;
 
+    if (facts->shifted)
+        put_first_pieces(sink);
     while (walk && mf_token_walk_next(walk) && walk->id < facts->end)
-        put_piece(sink, walk,
-                  walk->id == unknown ? MF_PIECE_UNKNOWN
-                                      : (enum mf_piece_type)walk->type);
+        if (!facts->shifted || walk->id > 3)
+            put_piece(sink, walk->text, score_of(walk),
+                      walk->id == unknown ? MF_PIECE_UNKNOWN
+                                          : (enum mf_piece_type)walk->type);
     status = failed(facts);
     mf_token_walk_close(walk);
     return status;
@@ -127,8 +141,10 @@ static void put_trainer(const struct mf_vocab_facts *facts,
     bool unigram = mf_str_is(facts->kind, "t5");
 
     put_number(sink, MODEL_TYPE, unigram ? MF_SPM_UNIGRAM : MF_SPM_BPE);
-    put_number(sink, VOCAB_SIZE, facts->end);
+    put_number(sink, VOCAB_SIZE, facts->end - facts->shifted);
     put_number(sink, BYTE_FALLBACK, facts->of_type[MF_TOKEN_BYTE] > 0);
+    if (facts->shifted) /* the usual ids and texts */
+        return;
     put_id(sink, UNK_ID, unknown);
     put_id(sink, BOS_ID, &facts->named[MF_NAMED_BOS]);
     put_id(sink, EOS_ID, &facts->named[MF_NAMED_EOS]);

@@ -126,12 +126,13 @@ bool mf_token_walk_next(struct mf_token_walk *walk)
 bool mf_token_is_filler(const struct mf_token_walk *walk)
 {
     bool marked = mf_str_is(walk->facts->kind, "bert");
+    uint64_t number = walk->id - (walk->facts->shifted && walk->id > 3);
     char name[40];
 
     if (walk->type != MF_TOKEN_UNUSED)
         return false;
     snprintf(name, sizeof(name), "%s[PAD%" PRIu64 "]", marked ? "\u2581" : "",
-             walk->id);
+             number);
     return mf_str_is(walk->text, name);
 }
 
