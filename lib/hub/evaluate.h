@@ -69,4 +69,8 @@ mf_call mf_call_by_number;
 /* functions_token.c */
 mf_call mf_call_token;
 
+/* functions_data.c */
+mf_call mf_call_values;
+mf_call mf_call_same;
+
 #endif

@@ -404,6 +404,8 @@ static const struct {
     { "tensor", 1, mf_call_tensor },
     { "blocks", 1, mf_call_blocks },
     { "token", 1, mf_call_token },
+    { "values", 2, mf_call_values },
+    { "same", 2, mf_call_same },
 };
 
 static const struct mf_node *call(struct mf_parser *parser, size_t row)

@@ -101,7 +101,8 @@ static enum mf_status put_version(struct mf_hub *hub)
 /* Vocabularies are streamed by the request, whenever the header is written. */
 static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
 {
-    const struct mf_node *size = mf_node_at(hub->recipe.config, "vocab_size");
+    const struct mf_node *size =
+        mf_recipe_field(&hub->recipe, (struct mf_str){ "vocab_size", 10 });
     struct mf_arena *arena = &hub->draft->arena;
     struct mf_vocab_request *request = mf_arena_take(arena, sizeof(*request));
     int64_t number;

@@ -182,7 +182,7 @@ static const struct mf_derived *slice_of(struct mf_derivation *derive,
             .axis = axis, .from = from, .count = count, .step = step });
 }
 
-static node_step slice, pad, add, neg_exp;
+static node_step slice, pad, add, mul, neg_exp;
 
 /* As many as there are, at most those asked for; -1: all. */
 static const struct mf_derived *slice(struct mf_derivation *derive,
@@ -231,6 +231,14 @@ static const struct mf_derived *add(struct mf_derivation *derive,
                                     const struct mf_derived *node)
 {
     return mf_derive_map(derive, node, MF_MAP_ADD,
+                         mf_node_real(step->value[0]));
+}
+
+static const struct mf_derived *mul(struct mf_derivation *derive,
+                                    const struct mf_tensor_step *step,
+                                    const struct mf_derived *node)
+{
+    return mf_derive_map(derive, node, MF_MAP_MUL,
                          mf_node_real(step->value[0]));
 }
 
@@ -362,7 +370,8 @@ static node_step *const node_steps[MF_STEP_COUNT] = {
     [MF_STEP_FLAT] = flat,       [MF_STEP_VIEW] = view,
     [MF_STEP_SWAP] = swap,       [MF_STEP_SQUEEZE] = squeeze,
     [MF_STEP_SLICE] = slice,     [MF_STEP_PAD] = pad,
-    [MF_STEP_ADD] = add,         [MF_STEP_NEG_EXP] = neg_exp,
+    [MF_STEP_ADD] = add,         [MF_STEP_MUL] = mul,
+    [MF_STEP_NEG_EXP] = neg_exp,
 };
 
 static bool is_cut(const struct mf_tensor_step *step)
