@@ -10,6 +10,7 @@
 #include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/kinds.h"
 #include "cli/report.h"
 #include "cli/totals.h"
 #include "cli/value.h"
@@ -127,57 +128,6 @@ static void shards_json(struct run *run, const struct mf_model *model)
     mf_json_end(&run->json, ']');
 }
 
-/* ---- importance matrices ---- */
-
-/* In GGUF an entry is two tensors, in the old format one. */
-static size_t count_entries(struct mf_model *model)
-{
-    static const char tail[] = ".in_sum2";
-    size_t count = mf_model_info(model)->tensor_count, entries = 0;
-    struct mf_tensor tensor;
-
-    if (strcmp(mf_model_info(model)->format, "imatrix") == 0)
-        return count;
-    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
-        entries += tensor.name.size >= strlen(tail) &&
-                   memcmp(tensor.name.at + tensor.name.size - strlen(tail),
-                          tail, strlen(tail)) == 0;
-    return entries;
-}
-
-/* What the matrix says about itself; some of it may be missing. */
-static const struct matrix_key {
-    const char *name, *label, *key;
-} matrix_keys[] = {
-    { "chunk_count", "chunks", "imatrix.chunk_count" },
-    { "chunk_size", "chunk size", "imatrix.chunk_size" },
-    { "datasets", "datasets", "imatrix.datasets" },
-};
-
-static void matrix_json(struct run *run, struct mf_model *model)
-{
-    struct mf_meta meta;
-    size_t at;
-
-    mf_json_key(&run->json, "imatrix");
-    if (!mf_model_is_imatrix(model)) {
-        mf_json_null(&run->json);
-        return;
-    }
-    mf_json_begin(&run->json, '{');
-    json_number(run, "entries", count_entries(model));
-    for (size_t i = 0; i < sizeof(matrix_keys) / sizeof(*matrix_keys); i++) {
-        const char *key = matrix_keys[i].key;
-
-        mf_json_key(&run->json, matrix_keys[i].name);
-        if (mf_meta_find(model, key, strlen(key), &meta, &at))
-            value_json_whole(run, model, at);
-        else
-            mf_json_null(&run->json);
-    }
-    mf_json_end(&run->json, '}');
-}
-
 static void show_json(struct run *run, struct mf_model *model,
                       const struct mf_config_facts *config)
 {
@@ -203,7 +153,8 @@ static void show_json(struct run *run, struct mf_model *model,
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
         fact_json(run, model, config, (enum mf_fact)fact);
     json_bool(run, "config_json", config->found);
-    matrix_json(run, model);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        kind_json(run, model, &kinds[i]);
     totals_show(run, &totals);
     shards_json(run, model);
     findings_json(run, model);
@@ -393,23 +344,27 @@ static void findings_text(struct run *run, const struct mf_model *model)
         out_format(out, "    ... and %zu more\n", count - FINDINGS_SHOWN);
 }
 
-static void matrix_text(struct run *run, struct mf_model *model)
+static void kind_text(struct run *run, struct mf_model *model,
+                      const struct kind *kind)
 {
     struct mf_meta meta;
     size_t at;
 
-    if (!mf_model_is_imatrix(model))
+    if (!kind->is(model))
         return;
-    label(run, "entries");
-    out_number(&run->out, count_entries(model), 0);
-    out_text(&run->out, "\n");
-    for (size_t i = 0; i < sizeof(matrix_keys) / sizeof(*matrix_keys); i++) {
-        const char *key = matrix_keys[i].key;
-
-        if (!mf_meta_find(model, key, strlen(key), &meta, &at))
+    if (kind->entries) {
+        label(run, "entries");
+        out_number(&run->out, kind_entries(model), 0);
+        out_text(&run->out, "\n");
+    }
+    for (size_t i = 0; kind->row[i].key; i++) {
+        if (!kind_row(model, kind, i, &meta, &at))
             continue;
-        label(run, matrix_keys[i].label);
-        value_text(run, model, at, false);
+        label(run, kind->row[i].label);
+        if (meta.type == MF_VALUE_STRING)
+            out_escaped(&run->out, meta.text, "");
+        else
+            value_text(run, model, at, false);
         end_value(run);
     }
 }
@@ -441,7 +396,8 @@ static void show_text(struct run *run, struct mf_model *model,
     label(run, "tensors");
     out_number(&run->out, info->tensor_count, 0);
     out_text(&run->out, "\n");
-    matrix_text(run, model);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        kind_text(run, model, &kinds[i]);
     shards_text(run, model);
     findings_text(run, model);
     if (totals.count > 0) {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * kinds.h - files that are no models, and what they say about themselves
+ */
+#ifndef CLI_KINDS_H
+#define CLI_KINDS_H
+
+#include "cli/cli.h"
+
+#define KIND_COUNT 2
+
+struct kind {
+    const char *name; /* in JSON */
+    bool (*is)(struct mf_model *model);
+    bool entries; /* of an importance matrix are counted */
+    struct {
+        const char *name, *label, *key;
+    } row[12]; /* until one without a key, which a file may lack */
+};
+extern const struct kind kinds[KIND_COUNT];
+
+/* Whether the file has the key of that row; *at is its place. */
+bool kind_row(struct mf_model *model, const struct kind *kind, size_t row,
+              struct mf_meta *meta, size_t *at);
+
+/* Of an importance matrix. */
+size_t kind_entries(struct mf_model *model);
+
+/* A member of the object for `info`: null for files of other kinds. */
+void kind_json(struct run *run, struct mf_model *model,
+               const struct kind *kind);
+
+#endif
