@@ -33,7 +33,7 @@ static void every_way_of_cutting_can_be_read(void **state)
         struct mf_tokenize *tokenizer = NULL;
         struct mf_fast *fast;
         uint32_t *ids;
-        size_t count;
+        size_t count = 0;
 
         gguf_start(&image);
         gguf_string(&image, "tokenizer.ggml.model", "gpt2");

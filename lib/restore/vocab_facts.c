@@ -153,6 +153,27 @@ static enum mf_status read_ids(struct mf_vocab_facts *facts)
     return MF_OK;
 }
 
+/* Of encoders, converters once wrote what is put around texts as cls and sep.
+ */
+static enum mf_status read_cls(struct mf_vocab_facts *facts)
+{
+    static const char key[] = "tokenizer.ggml.cls_token_id";
+    struct mf_named_token *named = facts->named;
+    struct mf_meta meta;
+    size_t at;
+
+    if (!mf_str_is(facts->kind, "bert"))
+        return MF_OK;
+    if (!named[MF_NAMED_BOS].given && find(facts, key, &meta, &at)) {
+        if (!mf_meta_unsigned(&meta, &named[MF_NAMED_BOS].id))
+            return wrong(facts, key, "the id of a token");
+        named[MF_NAMED_BOS].given = true;
+    }
+    if (!named[MF_NAMED_EOS].given)
+        named[MF_NAMED_EOS] = named[MF_NAMED_SEP];
+    return MF_OK;
+}
+
 static enum mf_status read_keys(struct mf_vocab_facts *facts)
 {
     struct mf_meta meta;
@@ -187,7 +208,7 @@ static enum mf_status read_keys(struct mf_vocab_facts *facts)
     /* The converter counts segments of encoders only. */
     facts->shifted = mf_str_is(facts->kind, "t5") &&
                      find(facts, "tokenizer.ggml.token_type_count", &meta, &at);
-    return read_ids(facts);
+    return read_ids(facts) == MF_OK ? read_cls(facts) : failed(facts);
 }
 
 /* ---- tokens ---- */

@@ -67,7 +67,7 @@ static bool is_added(const struct mf_token_walk *walk)
 }
 
 /* Of WordPiece, what continues a word is without "##" and what begins one with
- * a mark. */
+ * a mark, which older converters left out before "[unused1]" and its like. */
 static struct mf_str plain_text(const struct mf_token_walk *walk,
                                 const char **before)
 {
@@ -79,7 +79,8 @@ static struct mf_str plain_text(const struct mf_token_walk *walk,
         return text;
     if (mf_str_begins(text, mark))
         return (struct mf_str){ text.at + size, text.size - size };
-    *before = "##";
+    if (!mf_str_begins(text, "[") || !mf_str_ends(text, "]"))
+        *before = "##";
     return text;
 }
 
