@@ -69,6 +69,13 @@ struct mf_str mf_card_folder(const struct mf_model *model)
     }
 }
 
+static struct mf_str folder_of(const struct mf_card_request *request)
+{
+    return request->folder
+               ? (struct mf_str){ request->folder, strlen(request->folder) }
+               : mf_card_folder(request->model);
+}
+
 static enum mf_status offer(struct mf_card *card, enum mf_card_text id,
                             struct mf_str text, const char *file)
 {
@@ -119,7 +126,7 @@ static enum mf_status take_names(struct mf_card *card,
 {
     const struct mf_node *name =
         real(mf_node_at(request->config, "_name_or_path"));
-    struct mf_str folder = mf_card_folder(request->model);
+    struct mf_str folder = folder_of(request);
 
     if (name && name->kind != MF_NODE_STRING)
         return mf_fail(card->env, MF_ERR_CORRUPT, name->offset,
@@ -318,7 +325,7 @@ static enum mf_status take_all(struct mf_card *card,
         card->text[MF_CARD_NAME].node = NULL;
         offer(card, MF_CARD_NAME, name, "the name given");
     }
-    offer(card, MF_CARD_NAME, mf_card_folder(request->model), "");
+    offer(card, MF_CARD_NAME, folder_of(request), "");
     if (counts->total > 0 && !card->text[MF_CARD_SIZE_LABEL].node) {
         char *label = mf_arena_text(card->arena, MF_NAME_SIZE_MAX);
 

@@ -61,6 +61,8 @@ mf_call mf_call_token_rows;
 mf_call mf_call_json;
 mf_call mf_call_tensor;
 mf_call mf_call_blocks;
+mf_call mf_call_size;
+mf_call mf_call_numbers;
 
 /* functions_object.c */
 const struct mf_node *mf_call_over(struct mf_parser *parser);

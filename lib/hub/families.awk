@@ -4,8 +4,9 @@
 #
 #     awk -f lib/hub/families.awk lib/hub/families/*.txt >families.c
 #
-# "family", "projector", "tensors", "group" or "config" begins a text.  Comments, indents and empty
-# lines are left out; a line that ends with a backslash goes on in the next.
+# "family", "projector", "tensors", "group", "config" or "restore" begins a
+# text.  Comments, indents and empty lines are left out; a line that ends with a
+# backslash goes on in the next.
 BEGIN {
     print "/* Made from lib/hub/families by lib/hub/families.awk. */"
     print "#include \"lib/hub/recipe.h\"\n"
@@ -27,7 +28,8 @@ BEGIN {
     sub(/ $/, "")
     gsub(/"/, "\\\"")
 }
-$1 == "family" || $1 == "projector" || $1 == "tensors" || $1 == "group" || $1 == "config" {
+$1 == "family" || $1 == "projector" || $1 == "tensors" || $1 == "group" ||
+$1 == "config" || $1 == "restore" {
     if (open)
         print "    },"
     open = 1

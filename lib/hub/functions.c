@@ -406,6 +406,8 @@ static const struct {
     { "token", 1, mf_call_token },
     { "values", 2, mf_call_values },
     { "same", 2, mf_call_same },
+    { "size", 2, mf_call_size },
+    { "numbers", 1, mf_call_numbers },
 };
 
 static const struct mf_node *call(struct mf_parser *parser, size_t row)

@@ -2,7 +2,10 @@
  *
  * functions_folder.c - what expressions of recipes can ask of a model's folder
  */
+#include <stdio.h>
+
 #include "lib/base/str.h"
+#include "lib/derive/derive.h"
 #include "lib/folder/sidecar.h"
 #include "lib/hub/evaluate.h"
 #include "lib/tokenizer/spm.h"
@@ -85,4 +88,100 @@ const struct mf_node *mf_call_blocks(struct mf_parser *parser,
             count = number + 1;
     }
     return mf_parser_int(parser, count);
+}
+
+static const struct mf_record *find_tensor(const struct mf_model *model,
+                                           struct mf_str name, size_t *at)
+{
+    for (size_t i = 0; i < model->index.tensor_count; i++) {
+        const struct mf_record *record = &model->index.tensor[i];
+
+        *at = i;
+        if (mf_str_same((struct mf_str){ record->name, record->name_size },
+                        name))
+            return record;
+    }
+    return NULL;
+}
+
+/* Dimensions are counted as Hugging Face has them. */
+const struct mf_node *mf_call_size(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    const struct mf_model *model = parser->recipe->model;
+    size_t at;
+    const struct mf_record *record = find_tensor(model, argument[0]->text, &at);
+    int64_t axis;
+
+    if (!record || !mf_node_int(argument[1], &axis) || axis < 0 ||
+        axis >= record->rank)
+        return &mf_node_null;
+    if (model->info.fastest_first)
+        axis = record->rank - 1 - axis;
+    return mf_parser_int(parser, (int64_t)(record->dim[axis] & INT64_MAX));
+}
+
+/* The shortest decimal number that is this f32. */
+double mf_node_shortest(float value)
+{
+    char digits[32];
+    double number = (double)value;
+
+    for (int count = 6; count <= 9; count++) {
+        snprintf(digits, sizeof(digits), "%.*g", count, (double)value);
+        number = mf_json_double(digits);
+        if ((float)number == value)
+            break;
+    }
+    return number;
+}
+
+static bool list_floats(struct mf_recipe *recipe, struct mf_source *source,
+                        struct mf_node_list *list)
+{
+    for (uint64_t at = 0; at < source->size; at += 4) {
+        uint8_t bytes[4];
+        uint32_t bits = 0;
+        float value;
+        const struct mf_node *node;
+
+        if (mf_source_read(recipe->env, source, at, bytes, 4) != MF_OK)
+            return false;
+        for (int i = 0; i < 4; i++)
+            bits |= (uint32_t)bytes[i] << 8 * i;
+        memcpy(&value, &bits, sizeof(value));
+        node = mf_node_of_real(recipe->arena, mf_node_shortest(value));
+        if (!node || !mf_list_add(recipe, list, node))
+            return false;
+    }
+    return true;
+}
+
+const struct mf_node *mf_call_numbers(struct mf_parser *parser,
+                                      const struct mf_node *const *argument)
+{
+    struct mf_recipe *recipe = parser->recipe;
+    struct mf_derivation derive;
+    const struct mf_derived *node;
+    struct mf_source source;
+    struct mf_node_list list;
+    size_t at;
+
+    if (!find_tensor(recipe->model, argument[0]->text, &at))
+        return &mf_node_null;
+    if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
+        return mf_parser_value(parser, NULL);
+    derive.name = argument[0]->text;
+    node = mf_derive_tensor(&derive, recipe->model, at);
+    if (node && (node->type != MF_TYPE_F32 || node->count > MF_RECIPE_LIST)) {
+        mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "tensor '%s' is not a short vector of f32",
+                argument[0]->text.at);
+        node = NULL;
+    }
+    if (!node || !mf_list_begin(recipe, &list))
+        return mf_parser_value(parser, NULL);
+    mf_derived_open(node, argument[0]->text.at, &source);
+    return mf_parser_value(
+        parser, list_floats(recipe, &source, &list) ? list.node : NULL);
 }

@@ -220,6 +220,7 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .fuse_gate_up = hub->options->fuse_gate_up,
         .fp8_as_q8 = hub->options->fp8_as_q8,
         .lora = hub->options->lora,
+        .given = hub->options->given,
     };
     if (hub->options->own_type && own_type(hub->model, &own)) {
         tensors->type = own;
@@ -244,6 +245,7 @@ static enum mf_status put_card(struct mf_hub *hub,
         .config = hub->file,
         .model_name = hub->options->model_name,
         .metadata = hub->options->metadata,
+        .folder = hub->options->folder,
         .counts = { .total = (int64_t)tensors->total,
                     .shared = (int64_t)tensors->shared,
                     .expert = (int64_t)tensors->expert,

@@ -31,6 +31,7 @@
 #ifndef MF_LIB_HUB_H
 #define MF_LIB_HUB_H
 
+#include "lib/derive/derive.h"
 #include "lib/draft/draft.h"
 #include "lib/hub/recipe.h"
 #include "lib/lora/lora.h"
@@ -50,6 +51,9 @@ struct mf_hub_options {
     const char *model_name; /* or NULL */
     const char *metadata;   /* path of a file; or NULL */
     struct mf_lora *lora;   /* is merged; or NULL */
+    /* One for each tensor of the model, in place of its bytes; or NULL. */
+    const struct mf_derived *const *given;
+    const char *folder; /* the name of the model's folder; NULL: as it is */
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a

@@ -20,7 +20,8 @@
 
 /* A paragraph. */
 struct mf_recipe_text {
-    const char *kind;  /* "family", "projector", "tensors", "group", "config" */
+    const char *kind;  /* "family", "projector", "tensors", "group", "config" or
+                          "restore" */
     const char *words; /* what follows in its first line */
     const char *rows;  /* one a line */
 };
@@ -133,6 +134,9 @@ bool mf_node_equal(const struct mf_node *a, const struct mf_node *b);
 /* Of a number or boolean; the first is false for what is not an int64_t. */
 bool mf_node_int(const struct mf_node *value, int64_t *out);
 double mf_node_real(const struct mf_node *value);
+
+/* The double with the fewest digits that is rounded to this f32. */
+double mf_node_shortest(float value);
 
 /* The error that a value is not what it must be: "a number". */
 void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,

@@ -428,11 +428,17 @@ static void forget_lets(struct mf_recipe *recipe)
 enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
                                    struct mf_recipe *recipe)
 {
-    struct reading reading = { .recipe = recipe, .rows = rows };
-
     forget_lets(recipe);
+    return mf_tensor_rows_of(rows, recipe, find_text(recipe));
+}
+
+enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
+                                 struct mf_recipe *recipe,
+                                 const struct mf_recipe_text *text)
+{
+    struct reading reading = { .recipe = recipe, .rows = rows };
 
     *rows = (struct mf_tensor_rows){ .first = NULL };
     rows->last = &rows->first;
-    return mf_recipe_run(recipe, find_text(recipe)->rows, visit, &reading);
+    return mf_recipe_run(recipe, text->rows, visit, &reading);
 }

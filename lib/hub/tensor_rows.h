@@ -88,6 +88,11 @@ struct mf_tensor_rows {
 enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
                                    struct mf_recipe *recipe);
 
+/* The same for the rows of a text. */
+enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
+                                 struct mf_recipe *recipe,
+                                 const struct mf_recipe_text *text);
+
 /* Notes what is found sooner than the pattern; false after mf_fail. */
 bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena);
 

@@ -75,7 +75,7 @@ static bool fill_in(const struct mf_derivation *derive,
     return total % known == 0 && (open != SIZE_MAX || known == total);
 }
 
-static node_step view, rows, flat, swap, squeeze, permute;
+static node_step view, rows, flat, swap, squeeze, permute, unpermute;
 
 static const struct mf_derived *view(struct mf_derivation *derive,
                                      const struct mf_tensor_step *step,
@@ -169,6 +169,19 @@ static const struct mf_derived *permute(struct mf_derivation *derive,
     return node ? flat_of(derive, node, 3) : NULL;
 }
 
+/* And back. */
+static const struct mf_derived *unpermute(struct mf_derivation *derive,
+                                          const struct mf_tensor_step *step,
+                                          const struct mf_derived *node)
+{
+    const struct mf_tensor_step pairs = { .number = { step->number[0], -1, 2 },
+                                          .numbers = 3 };
+
+    node = rows(derive, &pairs, node);
+    node = node ? mf_derive_swap(derive, node, 1, 2) : NULL;
+    return node ? flat_of(derive, node, 3) : NULL;
+}
+
 /* ---- parts ---- */
 
 static const struct mf_derived *slice_of(struct mf_derivation *derive,
@@ -182,7 +195,7 @@ static const struct mf_derived *slice_of(struct mf_derivation *derive,
             .axis = axis, .from = from, .count = count, .step = step });
 }
 
-static node_step slice, pad, add, mul, neg_exp;
+static node_step slice, pad, lead, add, mul, neg_exp;
 
 /* As many as there are, at most those asked for; -1: all. */
 static const struct mf_derived *slice(struct mf_derivation *derive,
@@ -224,6 +237,25 @@ static const struct mf_derived *pad(struct mf_derivation *derive,
     both[1] =
         mf_derive_zeros(derive, (enum mf_type)node->type, node->rank, dim);
     return both[1] ? mf_derive_join(derive, axis, both, 2) : NULL;
+}
+
+/* Zeros before the others. */
+static const struct mf_derived *lead(struct mf_derivation *derive,
+                                     const struct mf_tensor_step *step,
+                                     const struct mf_derived *node)
+{
+    const struct mf_derived *both[2] = { NULL, node };
+    uint64_t dim[MF_DERIVED_RANK];
+
+    if (node->rank == 0 || step->number[0] < 0)
+        return misfit(derive, node, "no rows before:", step->number[0]);
+    if (step->number[0] == 0)
+        return node;
+    memcpy(dim, node->dim, sizeof(dim));
+    dim[0] = (uint64_t)step->number[0];
+    both[0] =
+        mf_derive_zeros(derive, (enum mf_type)node->type, node->rank, dim);
+    return both[0] ? mf_derive_join(derive, 0, both, 2) : NULL;
 }
 
 static const struct mf_derived *add(struct mf_derivation *derive,
@@ -371,7 +403,8 @@ static node_step *const node_steps[MF_STEP_COUNT] = {
     [MF_STEP_SWAP] = swap,       [MF_STEP_SQUEEZE] = squeeze,
     [MF_STEP_SLICE] = slice,     [MF_STEP_PAD] = pad,
     [MF_STEP_ADD] = add,         [MF_STEP_MUL] = mul,
-    [MF_STEP_NEG_EXP] = neg_exp,
+    [MF_STEP_NEG_EXP] = neg_exp, [MF_STEP_UNPERMUTE] = unpermute,
+    [MF_STEP_LEAD] = lead,
 };
 
 static bool is_cut(const struct mf_tensor_step *step)

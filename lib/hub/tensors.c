@@ -215,7 +215,9 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
     if (work->use == MF_COMPRESSED_PLAIN)
         return convert_as(
             work, record,
-            mf_derive_tensor(&work->derive, compressed->model, record));
+            work->hub->given
+                ? work->hub->given[record]
+                : mf_derive_tensor(&work->derive, compressed->model, record));
     if (work->use != MF_COMPRESSED_HERE)
         return MF_OK;
     work->is_q8 =

@@ -11,6 +11,7 @@
 #ifndef MF_LIB_HUB_TENSORS_H
 #define MF_LIB_HUB_TENSORS_H
 
+#include "lib/derive/derive.h"
 #include "lib/draft/draft.h"
 #include "lib/hub/recipe.h"
 #include "lib/lora/lora.h"
@@ -28,6 +29,8 @@ struct mf_hub_tensors {
     bool rounded;             /* they are rounded to their types, as if a file
                                  had been written and read again */
 
+    const struct mf_derived *const *given; /* in place of the model's tensors;
+                                              or NULL */
     struct mf_lora *lora;    /* an adapter that is merged; or NULL */
     struct mf_lora *adapter; /* one that is converted instead of the folder's
                                 tensors; or NULL */
@@ -42,6 +45,14 @@ struct mf_hub_tensors {
 
 /* Adds all tensors to the draft. */
 enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
+
+/* The other way: takes each tensor of a GGUF file through the rows of the text,
+ * and what becomes of it to `put`.  One that no row names is refused. */
+typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
+                                  const struct mf_derived *node);
+enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
+                                   const struct mf_recipe_text *text,
+                                   mf_hub_put *put, void *user);
 
 /* general.file_type, after that. */
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);

@@ -50,6 +50,7 @@ static enum mf_status go_on(struct mf_tensor_work *work,
     struct mf_hub_name name;
     enum mf_status status = make_name(work, stop, to, plus, match, &name);
 
+    work->named = true;
     return status == MF_OK ? mf_tensor_flow(work, stop->row->next, &name, node)
                            : status;
 }
@@ -197,16 +198,70 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
     return group ? give_group(work, stop, step, group, kinds) : MF_OK;
 }
 
-/* ---- rows ---- */
-
 static enum mf_status refuse(struct mf_tensor_work *work,
                              const struct stop *stop)
 {
     return mf_decline(work->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
-                      "tensor '%s' has no counterpart in GGUF",
+                      "tensor '%s' has no counterpart on the other side",
                       mf_quote(mf_hub_name_text(stop->name)).text);
 }
 
+/* What the texts of the pattern's first "{}" name, once all of them are there:
+ * the list then has them in that order. */
+static enum mf_status meet(struct mf_tensor_work *work, struct stop *stop)
+{
+    const struct mf_glob_match *match = stop->match;
+    size_t count = mf_glob_choices(stop->row->pattern, 0);
+    int64_t block = -1;
+    struct mf_tensor_group *group;
+
+    assert(count > 1 && count <= MF_TENSOR_LIST && stop->list.count == 1);
+    if (match->digits_count > 0)
+        block = number_of(match->digits[0], MF_NAMING_BLOCKS);
+    if (mf_group_put(work, stop->row->number, block, count, match->chosen[0],
+                     stop->list.node[0], &group) != MF_OK)
+        return mf_work_failed(work);
+    stop->gone = !group;
+    if (!group)
+        return MF_OK;
+    memcpy(stop->list.node, group->node, count * sizeof(*group->node));
+    stop->list.count = count;
+    mf_group_give_back(work, group);
+    return MF_OK;
+}
+
+/* Each place of the first dimension as a tensor; its number is one more number
+ * of the name. */
+static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
+                              const struct mf_tensor_step *step)
+{
+    const struct mf_derived *node = stop->list.node[0];
+    struct mf_glob_match match = *stop->match;
+    struct mf_slice slice = { .axis = 0, .count = 1 };
+    enum mf_status status = MF_OK;
+    char digits[24];
+
+    stop->gone = true;
+    if (node->rank < 2 || match.digits_count == MF_GLOB_PARTS)
+        return refuse(work, stop);
+    match.digits[match.digits_count++].at = digits;
+    for (; slice.from < node->dim[0] && status == MF_OK; slice.from++) {
+        const struct mf_derived *part =
+            mf_derive_slice(&work->derive, node, slice);
+
+        part = part ? mf_derive_reshape(&work->derive, part, part->rank - 1,
+                                        part->dim + 1)
+                    : NULL;
+        if (!part)
+            return mf_work_failed(work);
+        match.digits[match.digits_count - 1].size =
+            (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, slice.from);
+        status = go_on(work, stop, step->name[0], 0, &match, part);
+    }
+    return status;
+}
+
+/* ---- rows ---- */
 static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
                               const struct mf_tensor_step *step)
 {
@@ -228,6 +283,10 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
         return once(work, stop, step);
     case MF_STEP_STACK:
         return wait(work, stop, step);
+    case MF_STEP_UNSTACK:
+        return unstack(work, stop, step);
+    case MF_STEP_MEET:
+        return meet(work, stop);
     default:
         assert(mf_tensor_step_is_local(step));
         return mf_tensor_step_run(&work->derive, step, &stop->list);
@@ -265,5 +324,6 @@ enum mf_status mf_tensor_flow(struct mf_tensor_work *work,
             stop.list.count = 1;
             return do_row(work, &stop);
         }
-    return mf_tensor_emit(work, mf_hub_name_text(name), node);
+    return work->put ? work->put(work->user, mf_hub_name_text(name), node)
+                     : mf_tensor_emit(work, mf_hub_name_text(name), node);
 }

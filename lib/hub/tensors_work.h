@@ -32,11 +32,13 @@ struct mf_tensor_work {
     struct mf_hub_name name;      /* the tensor's, after the filter */
     int64_t bid; /* the first part of it that is a number; -1: there is none
                   */
+    bool named;  /* a row gave the tensor a name */
     bool done;   /* a pass over all tensors can end */
     struct mf_compressed compressed;
     enum mf_compressed_use use; /* of the tensor; its name is that of what it
                                    becomes */
     bool is_q8;                 /* it was f8, and is to become q8_0 */
+    mf_hub_put *put;            /* gets what becomes of the tensors; or NULL */
     void *user;                 /* of a pass over all tensors */
     uint64_t once;   /* rows whose tensor was there, by their number % 64 */
     uint32_t *order; /* of the model's tensors */

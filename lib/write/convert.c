@@ -312,6 +312,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
         status = options->dry_run ? mf_outputs_check(&outputs, options->replace)
                                   : mf_outputs_write(&outputs, options->replace,
                                                      options->resume);
+    if (status == MF_OK && outputs.stage.env && !options->dry_run)
+        status = mf_stage_commit(&outputs.stage);
     if (status == MF_OK && options->delete_inputs && !options->dry_run)
         status = mf_outputs_delete_inputs(&outputs);
     if (status == MF_OK && out)

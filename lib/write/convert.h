@@ -7,6 +7,7 @@
  *
  *   output_plan.c    which tensors and metadata go into which file
  *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
+ *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
@@ -42,6 +43,7 @@
 #include "lib/io/target.h"
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
+#include "lib/restore/restore.h"
 
 /* One file that is written. */
 struct mf_output {
@@ -72,8 +74,10 @@ struct mf_outputs {
      * replace any file except the inputs. */
     const struct stat *replaces;
     struct mf_renaming renaming;
-    struct mf_lora lora; /* is merged, where it has a model */
-    char *index_path;    /* of the index.json that lists them; NULL: without */
+    struct mf_lora lora;       /* is merged, where it has a model */
+    struct mf_stage stage;     /* a folder that they are in, or none */
+    struct mf_restore restore; /* what else is in it */
+    char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
     size_t left_out;                 /* metadata keys that were dropped */
     bool deletes;                    /* the inputs will be removed */
@@ -114,6 +118,13 @@ void mf_outputs_release(struct mf_outputs *outputs);
 enum mf_status mf_outputs_plan_hub(const char *path,
                                    const struct mf_convert_options *options,
                                    struct mf_outputs *out);
+
+/* The same for a GGUF file that becomes a folder, "FOLDER/"
+ * (output_folder.c). */
+bool mf_output_is_folder(const char *path);
+enum mf_status mf_outputs_plan_folder(const char *path,
+                                      const struct mf_convert_options *options,
+                                      struct mf_outputs *out);
 
 /* Opens the adapter that the options name; makes tensors of a draft the merged
  * ones; refuses an adapter of which something was not used. */

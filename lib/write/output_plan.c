@@ -366,6 +366,7 @@ void mf_outputs_init(struct mf_outputs *outputs, struct mf_model *model)
 {
     *outputs = (struct mf_outputs){ .env = model->env,
                                     .model = model,
+                                    .stage = MF_STAGE_NONE,
                                     .index = MF_TARGET_NONE };
     mf_arena_init(&outputs->arena, model->env);
 }
@@ -429,6 +430,11 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     size_t first = 0, count;
 
     mf_outputs_init(out, model);
+    if (mf_output_is_folder(path) &&
+        mf_model_require_complete(model) == MF_OK &&
+        check_model(model, mf_format_to_write("safetensors")) == MF_OK &&
+        check_folder(env, options) == MF_OK)
+        return mf_outputs_plan_folder(path, options, out);
     if (!format || mf_model_require_complete(model) != MF_OK ||
         check_model(model, format) != MF_OK)
         return env->error.status;
@@ -483,6 +489,7 @@ void mf_outputs_release(struct mf_outputs *outputs)
         mf_draft_release(&outputs->output[i].draft);
     }
     mf_target_abort(&outputs->index);
+    mf_stage_abort(&outputs->stage);
     mf_lora_close(&outputs->lora);
     mf_release(outputs->env, outputs->output,
                outputs->count * sizeof(*outputs->output));

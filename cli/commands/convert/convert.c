@@ -192,6 +192,7 @@ const struct command command_convert = {
         "modelfile convert Llama-3-8B/ model.gguf --names gguf\n"
         "modelfile convert Llama-3-8B/ --outfile model.gguf --outtype bf16\n"
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
+        "modelfile convert model.gguf Llama-3-8B/\n"
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
     .options = table,
     .execute = convert,

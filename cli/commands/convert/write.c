@@ -257,7 +257,28 @@ void write_model(struct run *run, const struct mf_convert_options *options)
     how = NULL;
 }
 
+/* "FOLDER/": the folder is made in the one that it is in. */
+static bool allow_new_folder(struct run *run)
+{
+    const char *path = run->operand[1];
+    size_t size = strlen(path);
+    char parent[PATH_MAX];
+
+    if (size == 0 || path[size - 1] != '/' || size >= sizeof(parent))
+        return false;
+    while (size > 0 && path[size - 1] == '/')
+        size--;
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    memcpy(parent, path, size);
+    parent[size] = 0;
+    sandbox_allow_folder(&run->sandbox, size > 0 ? parent : ".");
+    return true;
+}
+
 void write_allow_out(struct run *run)
 {
+    if (allow_new_folder(run))
+        return;
     sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * config.c - rows `field`: config.json, made of the keys of a GGUF file
+ *
+ *     field PATH X      a value of config.json, whose names are in objects;
+ * null leaves it out
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "lib/base/str.h"
+#include "lib/restore/keys.h"
+#include "lib/restore/restore.h"
+
+/* One that is in the file; others are left out. */
+static const struct mf_node written_null = { .kind = MF_NODE_NULL, .count = 1 };
+
+static bool is_left_out(const struct mf_node *node)
+{
+    return node->kind == MF_NODE_NULL && node->count == 0;
+}
+
+static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
+                                 struct mf_str rest, void *user)
+{
+    struct mf_node *config = user;
+    struct mf_str path;
+    const struct mf_node *value;
+
+    if (mf_str_is(word, "null"))
+        return mf_restore_set(recipe, config, rest, &written_null)
+                   ? MF_OK
+                   : recipe->env->error.status;
+    if (!mf_str_is(word, "field"))
+        return MF_OK;
+    path = mf_recipe_word(&rest);
+    value = mf_recipe_value(recipe, rest);
+    return value && mf_restore_set(recipe, config, path, value)
+               ? MF_OK
+               : recipe->env->error.status;
+}
+
+enum mf_status mf_restore_config(struct mf_restore *restore)
+{
+    struct mf_recipe *recipe = &restore->recipe;
+    struct mf_node *config = mf_arena_take(recipe->arena, sizeof(*config));
+
+    if (!config)
+        return restore->env->error.status;
+    *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
+    restore->config = config;
+    recipe->lets = recipe->given;
+    return mf_recipe_run(recipe, restore->text->rows, take_field, config);
+}
+
+/* ---- JSON ---- */
+
+/* Fractions keep a point: readers tell them from whole numbers by it. */
+static void put_number(struct mf_json_out *json, const struct mf_node *node)
+{
+    double value = node->number.f64;
+    char digits[32];
+
+    if (node->type == MF_VALUE_U64)
+        mf_json_u64(json, node->number.u64);
+    else if (node->type != MF_VALUE_F64)
+        mf_json_i64(json, node->number.i64);
+    else if (value == floor(value) && fabs(value) < 1e15)
+        mf_json_digits(json, digits,
+                       (size_t)snprintf(digits, sizeof(digits), "%.1f", value));
+    else
+        mf_json_f64(json, value);
+}
+
+/* Objects and lists in others are as deep as a row says. */
+static void put_node(struct mf_json_out *json, const struct mf_node *node)
+{
+    bool object = node->kind == MF_NODE_OBJECT;
+
+    if (node->kind == MF_NODE_NULL)
+        mf_json_null(json);
+    else if (node->kind == MF_NODE_TRUE || node->kind == MF_NODE_FALSE)
+        mf_json_bool(json, node->kind == MF_NODE_TRUE);
+    else if (node->kind == MF_NODE_NUMBER)
+        put_number(json, node);
+    else if (node->kind == MF_NODE_STRING)
+        mf_json_string(json, node->text.at, node->text.size);
+    else {
+        mf_json_begin(json, object ? '{' : '[');
+        for (const struct mf_node *each = node->first; each;
+             each = each->next) {
+            if (is_left_out(each))
+                continue;
+            if (object)
+                mf_json_key(json, each->key.at);
+            put_node(json, each);
+        }
+        mf_json_end(json, object ? '}' : ']');
+    }
+}
+
+void mf_restore_put_json(struct mf_sink *sink, const struct mf_node *node)
+{
+    struct mf_json_out json = mf_draft_json(sink);
+    bool first = true;
+
+    mf_put(sink, "{\n", 2);
+    for (const struct mf_node *each = node->first; each; each = each->next) {
+        if (is_left_out(each))
+            continue;
+        mf_put(sink, first ? "  " : ",\n  ", first ? 2 : 4);
+        first = false;
+        json.comma = false;
+        mf_json_string(&json, each->key.at, each->key.size);
+        mf_put(sink, ": ", 2);
+        json.comma = false;
+        put_node(&json, each);
+    }
+    mf_put(sink, "\n}\n", 3);
+}
+
+enum mf_status mf_restore_put_config(const struct mf_restore *restore,
+                                     struct mf_stage *stage)
+{
+    struct mf_stage_file file;
+    enum mf_status status = mf_stage_open(stage, "config.json", &file);
+
+    if (status == MF_OK)
+        mf_restore_put_json(&file.sink, restore->config);
+    return mf_stage_close(&file, status);
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * restore.c - a GGUF file as a folder that transformers loads, step by step
+ */
+#include "lib/restore/restore.h"
+
+#include "lib/base/str.h"
+#include "lib/draft/carry.h"
+#include "lib/hub/tensors.h"
+#include "lib/restore/keys.h"
+#include "lib/restore/vocab.h"
+
+static enum mf_status failed(const struct mf_restore *restore)
+{
+    return restore->env->error.status;
+}
+
+/* ---- the family ---- */
+
+static enum mf_status find_family(struct mf_restore *restore)
+{
+    struct mf_meta meta;
+
+    if (restore->model->format->values != MF_VALUES_TYPED)
+        return mf_fail(restore->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "only a GGUF file becomes a folder of Hugging Face");
+    if (!mf_meta_find(restore->model, "general.architecture", 20, &meta,
+                      NULL) ||
+        meta.type != MF_VALUE_STRING || !meta.text.at)
+        return mf_fail(restore->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the file does not say its architecture");
+    restore->arch = meta.text;
+    restore->text = mf_recipe_find("restore", meta.text);
+    return restore->text
+               ? MF_OK
+               : mf_decline(restore->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
+                            "no model of Hugging Face is known for "
+                            "architecture '%s'",
+                            mf_quote(meta.text).text);
+}
+
+/* What transformers calls the type of the first matrix, or the one asked for.
+ */
+static const char *type_name(const struct mf_restore *restore)
+{
+    const struct mf_index *index = &restore->model->index;
+    const char *wanted = restore->options.type;
+    uint32_t type = MF_TYPE_F32;
+
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (index->tensor[i].rank > 1) {
+            type = index->tensor[i].type;
+            if (type != MF_TYPE_F32)
+                break;
+        }
+    if (wanted)
+        type = strcmp(wanted, "f16") == 0    ? MF_TYPE_F16
+               : strcmp(wanted, "bf16") == 0 ? MF_TYPE_BF16
+                                             : MF_TYPE_F32;
+    return type == MF_TYPE_F16    ? "float16"
+           : type == MF_TYPE_BF16 ? "bfloat16"
+                                  : "float32";
+}
+
+static bool give_text(struct mf_restore *restore, const char *name,
+                      struct mf_str text)
+{
+    const struct mf_node *node = mf_node_of_text(restore->recipe.arena, text);
+
+    if (node)
+        mf_recipe_give(&restore->recipe, name, node);
+    return node;
+}
+
+enum mf_status mf_restore_begin(struct mf_restore *restore,
+                                struct mf_model *model, struct mf_draft *draft,
+                                const struct mf_restore_options *options)
+{
+    const char *type;
+
+    *restore = (struct mf_restore){
+        .env = model->env, .model = model, .draft = draft, .options = *options
+    };
+    restore->recipe = (struct mf_recipe){ .env = model->env,
+                                          .arena = &draft->arena,
+                                          .model = model };
+    if (mf_carry_as_gguf(&restore->facts, model) != MF_OK ||
+        find_family(restore) != MF_OK)
+        return failed(restore);
+    type = type_name(restore);
+    restore->recipe.config =
+        mf_restore_keys(&restore->recipe, model, restore->arch);
+    if (!restore->recipe.config || !give_text(restore, "arch", restore->arch) ||
+        !give_text(restore, "type", (struct mf_str){ type, strlen(type) }))
+        return failed(restore);
+    return mf_restore_config(restore);
+}
+
+void mf_restore_end(struct mf_restore *restore)
+{
+    if (restore->facts.env)
+        mf_draft_release(&restore->facts);
+}
+
+/* ---- tensors ---- */
+
+/* Dimensions in Hugging Face's order. */
+static bool set_shape(struct mf_restore *restore,
+                      struct mf_draft_tensor *tensor,
+                      const struct mf_derived *node)
+{
+    uint64_t *dim =
+        mf_arena_take(&restore->draft->arena, (node->rank + 1u) * sizeof(*dim));
+
+    if (!dim)
+        return false;
+    memcpy(dim, node->dim, node->rank * sizeof(*dim));
+    tensor->dim = dim;
+    tensor->rank = node->rank;
+    return true;
+}
+
+static bool set_bytes(struct mf_restore *restore,
+                      struct mf_draft_tensor *tensor,
+                      const struct mf_derived *node)
+{
+    struct mf_source *source;
+
+    if (mf_derived_is_plain(node, &tensor->record))
+        return true;
+    source = mf_arena_take(&restore->draft->arena, sizeof(*source));
+    if (!source)
+        return false;
+    mf_derived_open(node, tensor->name.at, source);
+    tensor->made = source;
+    return true;
+}
+
+static bool keep_node(struct mf_restore *restore, const struct mf_derived *node)
+{
+    size_t at = restore->draft->tensor_count - 1;
+
+    if (at >= restore->room) {
+        size_t room = restore->room ? restore->room * 2 : 1024;
+        const struct mf_derived **more =
+            mf_arena_take(&restore->draft->arena, room * sizeof(*more));
+
+        if (!more)
+            return false;
+        if (at > 0)
+            memcpy(more, restore->node, at * sizeof(*more));
+        restore->node = more;
+        restore->room = room;
+    }
+    restore->node[at] = node;
+    return true;
+}
+
+static enum mf_type new_type(const struct mf_restore *restore,
+                             const struct mf_derived *node, struct mf_str name)
+{
+    const char *wanted = restore->options.type;
+    bool vector = node->rank < 2 || mf_str_ends(name, "norm.weight");
+
+    if (!wanted || (vector && strcmp(wanted, "f32") != 0))
+        return (enum mf_type)node->type;
+    return strcmp(wanted, "f16") == 0    ? MF_TYPE_F16
+           : strcmp(wanted, "bf16") == 0 ? MF_TYPE_BF16
+                                         : MF_TYPE_F32;
+}
+
+static enum mf_status put_tensor(void *user, struct mf_str name,
+                                 const struct mf_derived *node)
+{
+    struct mf_restore *restore = user;
+    struct mf_draft *draft = restore->draft;
+    enum mf_type type = (enum mf_type)node->type;
+    struct mf_draft_tensor *tensor;
+
+    if (mf_type_is_quantized(type))
+        return mf_decline(restore->env, MF_REASON_TYPE_NOT_CARRIED,
+                          MF_NO_OFFSET,
+                          "tensor '%s' is %s, which Hugging Face's models do "
+                          "not have",
+                          mf_quote(name).text, mf_types[type].name);
+    type = new_type(restore, node, name);
+    tensor = mf_draft_add_tensor(draft);
+    if (!tensor)
+        return failed(restore);
+    tensor->name = mf_draft_text(draft, name);
+    tensor->from = node->type;
+    tensor->type = type;
+    tensor->type_id = draft->format->type_id(type);
+    if (!mf_type_size(type, node->count, &tensor->size))
+        return mf_fail(restore->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "tensor '%s' is too large", mf_quote(name).text);
+    return tensor->name.at && set_shape(restore, tensor, node) &&
+                   set_bytes(restore, tensor, node) && keep_node(restore, node)
+               ? MF_OK
+               : failed(restore);
+}
+
+enum mf_status mf_restore_tensors(struct mf_restore *restore)
+{
+    return mf_hub_tensors_back(&restore->recipe, restore->text, put_tensor,
+                               restore);
+}
+
+/* ---- files ---- */
+
+enum mf_status mf_restore_files(struct mf_restore *restore,
+                                struct mf_stage *stage)
+{
+    if (mf_restore_put_config(restore, stage) != MF_OK ||
+        mf_restore_put_card(restore, stage) != MF_OK ||
+        mf_restore_vocab(stage, restore->model) != MF_OK)
+        return failed(restore);
+    return mf_restore_prove(restore, stage);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output_folder.c - a GGUF file as a folder of Hugging Face
+ *
+ * What is in it lib/restore says; here its tensors are cut into shards, whose
+ * names and index.json are those that transformers looks for.
+ */
+#include "lib/base/str.h"
+#include "lib/draft/put.h"
+#include "lib/io/path.h"
+#include "lib/write/convert.h"
+
+bool mf_output_is_folder(const char *path)
+{
+    size_t size = strlen(path);
+
+    return size > 0 && path[size - 1] == '/';
+}
+
+static enum mf_status check_options(struct mf_env *env,
+                                    const struct mf_convert_options *options)
+{
+    const char *type = options->type;
+
+    if (options->names == MF_NAMING_GGUF)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "a folder has Hugging Face's names");
+    if (options->lora || options->edit_count > 0 || options->resume ||
+        options->reserve > 0 || options->empty_first)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "a folder is made of a file as it is: without an "
+                       "adapter, edits, reserve or work that goes on");
+    if (!type || strcmp(type, "keep") == 0 || strcmp(type, "f32") == 0 ||
+        strcmp(type, "f16") == 0 || strcmp(type, "bf16") == 0)
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "unknown type '%s': expected f32, f16 or bf16",
+                   mf_quote((struct mf_str){ type, strlen(type) }).text);
+}
+
+/* ---- shards ---- */
+
+static size_t shard_size(const struct mf_draft *draft,
+                         const struct mf_convert_options *options, size_t first)
+{
+    uint64_t size = 0;
+    size_t count = 0;
+
+    while (first + count < draft->tensor_count) {
+        uint64_t more = draft->tensor[first + count].size;
+
+        if (count > 0 && options->shard_size > 0 &&
+            (more > options->shard_size || size > options->shard_size - more))
+            break;
+        if (options->shard_tensors > 0 && count == options->shard_tensors)
+            break;
+        size += more;
+        count++;
+    }
+    return count;
+}
+
+static enum mf_status put_format(struct mf_draft *draft)
+{
+    struct mf_entry *entry = mf_draft_add_entry(draft);
+
+    if (!entry)
+        return draft->env->error.status;
+    entry->key = (struct mf_str){ "format", 6 };
+    entry->type = MF_VALUE_STRING;
+    entry->text = (struct mf_str){ "pt", 2 };
+    entry->count = 2;
+    return MF_OK;
+}
+
+/* Each shard's tensors, taken from the first one, which has all of them. */
+static enum mf_status cut(struct mf_outputs *outputs,
+                          const struct mf_convert_options *options)
+{
+    struct mf_draft *whole = &outputs->output[0].draft;
+    size_t first = shard_size(whole, options, 0), kept = first;
+
+    for (size_t i = 1; i < outputs->count; i++) {
+        struct mf_draft *draft = &outputs->output[i].draft;
+        size_t count = shard_size(whole, options, first);
+
+        if (put_format(draft) != MF_OK ||
+            mf_draft_reserve(draft, count) != MF_OK)
+            return outputs->env->error.status;
+        for (size_t t = 0; t < count; t++)
+            *mf_draft_add_tensor(draft) = whole->tensor[first + t];
+        first += count;
+    }
+    whole->tensor_count = kept;
+    return MF_OK;
+}
+
+/* As many files as it takes, the first of which gets the draft. */
+static enum mf_status make_shards(struct mf_outputs *outputs,
+                                  const struct mf_convert_options *options,
+                                  const char *path)
+{
+    struct mf_draft whole = outputs->output[0].draft;
+    const struct mf_format *format = whole.format;
+    size_t count = 0, first = 0;
+    enum mf_status status;
+
+    do {
+        first += shard_size(&whole, options, first);
+        count++;
+    } while (first < whole.tensor_count);
+    if (count > 99999)
+        return mf_fail(outputs->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+                       "%zu shards are too many: their names have five digits",
+                       count);
+    if (count < 2)
+        return MF_OK;
+    mf_release(outputs->env, outputs->output, sizeof(*outputs->output));
+    outputs->count = 0;
+    outputs->output = NULL;
+    status = mf_outputs_make(outputs, format, path, count, true);
+    if (outputs->count == 0) {
+        mf_draft_release(&whole);
+        return status;
+    }
+    mf_draft_release(&outputs->output[0].draft);
+    outputs->output[0].draft = whole;
+    return status == MF_OK ? cut(outputs, options) : status;
+}
+
+/* ---- the plan ---- */
+
+/* So that they are removed with the folder, whatever happens. */
+static enum mf_status expect_files(struct mf_outputs *outputs)
+{
+    for (size_t i = 0; i < outputs->count; i++)
+        if (!mf_stage_expect(&outputs->stage,
+                             mf_base_name(outputs->output[i].path)))
+            return outputs->env->error.status;
+    if (outputs->index_path &&
+        !mf_stage_expect(&outputs->stage, mf_base_name(outputs->index_path)))
+        return outputs->env->error.status;
+    return MF_OK;
+}
+
+static enum mf_status restore(struct mf_outputs *outputs,
+                              const struct mf_convert_options *options)
+{
+    struct mf_restore *restore = &outputs->restore;
+    const struct mf_restore_options how = {
+        .type = options->type && strcmp(options->type, "keep") != 0
+                    ? options->type
+                    : NULL,
+        .lossy = options->lossy,
+    };
+    struct mf_draft *draft = &outputs->output[0].draft;
+    enum mf_status status;
+
+    status = mf_restore_begin(restore, outputs->model, draft, &how);
+    if (status == MF_OK)
+        status = put_format(draft);
+    if (status == MF_OK)
+        status = mf_restore_tensors(restore);
+    if (status == MF_OK)
+        status = mf_restore_files(restore, &outputs->stage);
+    outputs->left_out = restore->lost;
+    mf_restore_end(restore);
+    return status;
+}
+
+enum mf_status mf_outputs_plan_folder(const char *path,
+                                      const struct mf_convert_options *options,
+                                      struct mf_outputs *out)
+{
+    struct mf_env *env = out->env;
+    const struct mf_format *format = mf_format_to_write("safetensors");
+    const char *whole;
+    enum mf_status status = check_options(env, options);
+
+    if (status == MF_OK)
+        status = mf_stage_begin(env, path, &out->stage);
+    if (status != MF_OK)
+        return status;
+    whole = mf_path_sibling(&out->arena, out->stage.inside,
+                            (struct mf_str){ "model.safetensors", 17 });
+    if (!whole)
+        return env->error.status;
+    out->finite_only = !options->allow_nonfinite && options->type;
+    status = mf_outputs_make(out, format, whole, 1, false);
+    if (status == MF_OK)
+        status = restore(out, options);
+    if (status == MF_OK)
+        status = make_shards(out, options, whole);
+    if (status == MF_OK)
+        status = expect_files(out);
+    for (size_t i = 0; i < out->count && status == MF_OK; i++)
+        status = mf_draft_plan(&out->output[i].draft);
+    return status;
+}
