@@ -88,7 +88,7 @@ static const struct {
       "a key is not an id" },
     { MADE("null", ""),
       "{\"tokenizer_class\":\"GemmaTokenizer\",\"bos_token\":null}",
-      "add_bos_token needs a valid bos_token" },
+      "needs a valid bos_token" },
     { MADE("null", ""),
       "{\"tokenizer_class\":\"LlamaTokenizer\","
       "\"add_prefix_space\":false}",

@@ -17,8 +17,7 @@ static enum mf_status failed(const struct mf_fast *fast)
 enum mf_status mf_fast_file(const struct mf_fast *fast, struct mf_env *env,
                             struct mf_sidecar *file, uint64_t offset)
 {
-    if (mf_sidecar_open(file, fast->model, fast->arena, "tokenizer.json") !=
-        MF_OK)
+    if (mf_sidecar_open(file, fast->model, fast->arena, fast->file) != MF_OK)
         return env->error.status;
     if (file->source.size != fast->file_size)
         return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
@@ -83,13 +82,16 @@ static enum mf_status read_tree(struct mf_fast *fast, const char *name,
     return mf_sidecar_close(&file, status);
 }
 
-static enum mf_status read_files(struct mf_fast *fast)
+static bool exists(const struct mf_fast *fast, const char *name)
+{
+    return mf_sidecar_exists(fast->model, fast->arena, name);
+}
+
+static enum mf_status read_tokenizer(struct mf_fast *fast)
 {
     static const char *const left[] = { "added_tokens", "model.vocab",
                                         "model.merges", NULL };
-    static const char *const config_left[] = { "added_tokens_decoder", NULL };
     const struct mf_node *vocab;
-    uint64_t size;
 
     if (read_tree(fast, "tokenizer.json", left, &fast->json,
                   &fast->file_size) != MF_OK)
@@ -101,10 +103,18 @@ static enum mf_status read_files(struct mf_fast *fast)
                        "'tokenizer.json': 'model.vocab' is not a list of "
                        "tokens");
     fast->vocab_offset = vocab->offset;
-    if (!mf_sidecar_exists(fast->model, fast->arena, "tokenizer_config.json"))
-        return failed(fast);
-    return read_tree(fast, "tokenizer_config.json", config_left, &fast->config,
-                     &size);
+    return MF_OK;
+}
+
+static enum mf_status read_config(struct mf_fast *fast)
+{
+    static const char *const left[] = { "added_tokens_decoder", NULL };
+    uint64_t size;
+
+    return exists(fast, "tokenizer_config.json")
+               ? read_tree(fast, "tokenizer_config.json", left, &fast->config,
+                           &size)
+               : failed(fast);
 }
 
 /* ---- added tokens of tokenizer.json ---- */
@@ -153,18 +163,31 @@ static enum mf_status read_listed(struct mf_fast *fast)
 
 /* ---- all of it ---- */
 
+bool mf_fast_exists(const struct mf_model *model, struct mf_arena *arena)
+{
+    return mf_sidecar_exists(model, arena, "tokenizer.json") ||
+           (mf_sidecar_exists(model, arena, "vocab.json") &&
+            mf_sidecar_exists(model, arena, "merges.txt"));
+}
+
 enum mf_status mf_fast_open(struct mf_fast *fast, const struct mf_model *model,
                             struct mf_arena *arena,
                             const struct mf_node *model_config)
 {
+    bool is_made;
+
     *fast = (struct mf_fast){
         .env = model->env,
         .model = model,
         .arena = arena,
         .model_config = model_config,
+        .file = "tokenizer.json",
         .added = { .env = model->env, .arena = arena },
     };
-    if (read_files(fast) != MF_OK || mf_fast_class(fast) != MF_OK ||
+    is_made = !exists(fast, fast->file);
+    if (failed(fast) != MF_OK || (!is_made && read_tokenizer(fast) != MF_OK) ||
+        read_config(fast) != MF_OK || mf_fast_class(fast) != MF_OK ||
+        (is_made && mf_fast_slow(fast) != MF_OK) ||
         read_listed(fast) != MF_OK || mf_added_index(&fast->added) != MF_OK)
         return failed(fast);
     return mf_fast_specials(fast);

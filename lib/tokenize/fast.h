@@ -42,10 +42,25 @@ struct mf_class {
     const char *token[MF_SPECIAL_COUNT];
 };
 
+/* A tokenizer that is made of vocab.json and merges.txt. */
+struct mf_slow {
+    const char *class;
+    const char *json;    /* what a tokenizer.json would say */
+    const char *flagged; /* in the place of the class's */
+    enum {
+        MF_ENDS_NONE,
+        MF_ENDS_BOS, /* before a text, where add_bos_token says so */
+        MF_ENDS_PAIR /* CLS before a text, and SEP after it */
+    } ends;
+    bool strips; /* lines of merges.txt, and leaves out empty ones */
+};
+
 struct mf_fast {
     struct mf_env *env;
     const struct mf_model *model;
     struct mf_arena *arena;
+    const char *file;            /* that has the vocabulary */
+    const struct mf_slow *slow;  /* NULL: there is a tokenizer.json */
     struct mf_node *json;        /* tokenizer.json; left in the file are
                                     added_tokens, model.vocab, model.merges */
     struct mf_node *config;      /* tokenizer_config.json, of which
@@ -98,8 +113,11 @@ static inline uint32_t mf_fast_place(const struct mf_fast *fast, uint64_t id)
  * or an additional one.  The flag of added tokens says something else. */
 bool mf_fast_is_special(const struct mf_fast *fast, uint64_t id);
 
-/* Opens tokenizer.json at that offset, as a document of one value.  Must be
- * closed by mf_sidecar_close even after a failure. */
+/* Whether the folder has files of a tokenizer that can be opened. */
+bool mf_fast_exists(const struct mf_model *model, struct mf_arena *arena);
+
+/* Opens the file of the vocabulary at that offset, as a document of one value.
+ * Must be closed by mf_sidecar_close even after a failure. */
 enum mf_status mf_fast_file(const struct mf_fast *fast, struct mf_env *env,
                             struct mf_sidecar *file, uint64_t offset);
 
@@ -116,6 +134,9 @@ enum mf_status mf_fast_seek(const struct mf_fast *fast, struct mf_env *env,
 
 /* Which class transformers takes, by the files. */
 enum mf_status mf_fast_class(struct mf_fast *fast);
+
+/* Makes fast->json for a folder without tokenizer.json. */
+enum mf_status mf_fast_slow(struct mf_fast *fast);
 
 /* Appends to fast->added what the other files add to tokenizer.json. */
 enum mf_status mf_fast_specials(struct mf_fast *fast);

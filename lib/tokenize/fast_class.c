@@ -66,6 +66,11 @@ enum mf_status mf_fast_class(struct mf_fast *fast)
             fast->class = &classes[i];
     if (fast->class)
         return MF_OK;
+    if (name.at && mf_node_at(fast->config, "auto_map.AutoTokenizer"))
+        return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'tokenizer_config.json': 'tokenizer_class' '%s' is "
+                       "Python code of the folder, which is not run",
+                       mf_quote(name).text);
     if (name.at)
         return mf_fail(fast->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "'tokenizer_config.json': unsupported 'tokenizer_class' "

@@ -263,6 +263,8 @@ static enum mf_status collect_key(struct mf_fast *fast, struct named *named,
                                   size_t i)
 {
     const char *standard = fast->class->token[i];
+    const char *flagged =
+        fast->slow ? fast->slow->flagged : fast->class->flagged;
     const struct mf_node *map = mf_node_at(fast->special_map, keys[i]);
     const struct mf_node *node = map ? map : mf_node_at(fast->config, keys[i]);
     struct mf_str padding = mf_node_text(fast->json, "padding.pad_token");
@@ -276,7 +278,7 @@ static enum mf_status collect_key(struct mf_fast *fast, struct named *named,
         return failed(fast);
     if (node)
         take_flags(fast, &name);
-    if (!name.token && strstr(fast->class->flagged, kinds[i])) {
+    if (!name.token && strstr(flagged, kinds[i])) {
         name.token = true;
         name.flags = MF_ADDED_SPECIAL;
         name.flags |= i == MF_SPECIAL_MASK ? MF_ADDED_LSTRIP : 0;

@@ -148,8 +148,13 @@ static enum mf_status each_token(struct pass *pass)
     struct mf_json *json = pass->json;
     enum mf_json_token token = mf_json_next(json); /* the bracket */
 
-    if (token == MF_JSON_BEGIN_ARRAY)
+    if (token == MF_JSON_BEGIN_ARRAY && !pass->fast->slow)
         return each_scored(pass);
+    if (token != MF_JSON_BEGIN_OBJECT)
+        return failed(pass->fast)
+                   ? failed(pass->fast)
+                   : mf_fail(pass->fast->env, MF_ERR_CORRUPT,
+                             json->token_offset, "expected an object");
     while ((token = mf_json_next(json)) == MF_JSON_KEY) {
         uint64_t offset = json->token_offset, id;
 
@@ -161,6 +166,8 @@ static enum mf_status each_token(struct pass *pass)
         if (take_token(pass, offset, id) != MF_OK)
             return failed(pass->fast);
     }
+    if (token != MF_JSON_ERROR && pass->fast->slow)
+        token = mf_json_next(json); /* nothing follows in a vocab.json */
     return token == MF_JSON_ERROR ? failed(pass->fast) : MF_OK;
 }
 

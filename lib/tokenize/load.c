@@ -80,7 +80,7 @@ static enum mf_status read_merges(struct mf_tokenize *tokenizer)
     const struct mf_node *merges =
         mf_node_at(tokenizer->fast->json, "model.merges");
 
-    if (tokenizer->part.kind != MF_MODEL_BPE)
+    if (tokenizer->part.kind != MF_MODEL_BPE || tokenizer->fast->slow)
         return MF_OK;
     if (!merges)
         return mf_fail(tokenizer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,

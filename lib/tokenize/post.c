@@ -110,14 +110,19 @@ static enum mf_status put_named(struct posting *posting,
     struct mf_str text = tokenizer->fast->special[which];
     const struct mf_added *added =
         text.at ? mf_added_find(&tokenizer->fast->added, text) : NULL;
-    const char *name = which == MF_SPECIAL_BOS ? "bos" : "eos";
+    static const char *const names[MF_SPECIAL_COUNT] = {
+        [MF_SPECIAL_BOS] = "bos",
+        [MF_SPECIAL_EOS] = "eos",
+        [MF_SPECIAL_SEP] = "sep",
+        [MF_SPECIAL_CLS] = "cls",
+    };
 
     /* In the template a space ends a token, and a colon its name. */
     if (!added || mf_str_holds(text, " ") || mf_str_holds(text, ":"))
         return mf_fail(tokenizer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "'tokenizer_config.json': add_%s_token needs a valid "
-                       "%s_token",
-                       name, name);
+                       "'tokenizer_config.json': what is added to texts needs "
+                       "a valid %s_token",
+                       names[which]);
     return mf_ids_add(&posting->out, (uint32_t)added->id);
 }
 
@@ -132,6 +137,28 @@ static enum mf_status run_class(struct posting *posting)
         put_text(posting) != MF_OK ||
         (config->add_eos == MF_TRUE &&
          put_named(posting, MF_SPECIAL_EOS) != MF_OK))
+        return failed(posting);
+    turn(posting);
+    return MF_OK;
+}
+
+/* Of a class that is not made of a tokenizer.json. */
+static enum mf_status run_slow(struct posting *posting)
+{
+    const struct mf_tokenize *tokenizer = posting->tokenizer;
+    const struct mf_slow *slow = tokenizer->fast->slow;
+    bool pair = slow->ends == MF_ENDS_PAIR;
+    bool bos = tokenizer->config.add_bos == MF_TRUE;
+
+    if (bos && strcmp(slow->class, "CodeGen") == 0)
+        return mf_fail(tokenizer->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'tokenizer_config.json': 'add_bos_token' of a "
+                       "CodeGenTokenizer must be false");
+    if ((pair && put_named(posting, MF_SPECIAL_CLS) != MF_OK) ||
+        (bos && slow->ends == MF_ENDS_BOS &&
+         put_named(posting, MF_SPECIAL_BOS) != MF_OK) ||
+        put_text(posting) != MF_OK ||
+        (pair && put_named(posting, MF_SPECIAL_SEP) != MF_OK))
         return failed(posting);
     turn(posting);
     return MF_OK;
@@ -168,7 +195,9 @@ enum mf_status mf_post_process(struct mf_tokenize *tokenizer,
     struct posting posting = { .tokenizer = tokenizer,
                                .ids = ids,
                                .out = { .env = tokenizer->env } };
-    enum mf_status status = tokenizer->fast->class->does == MF_CLASS_TEMPLATE
+    const struct mf_fast *fast = tokenizer->fast;
+    enum mf_status status = fast->slow ? run_slow(&posting)
+                            : fast->class->does == MF_CLASS_TEMPLATE
                                 ? run_class(&posting)
                                 : run_file(&posting);
 

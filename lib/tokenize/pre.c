@@ -54,10 +54,12 @@ static void hash_ids(const uint32_t *ids, size_t count, char out[65])
         snprintf(out + 2 * i, 3, "%02x", digest[i]);
 }
 
-static enum mf_status find(struct mf_tokenize *tokenizer, struct mf_env *env,
+static enum mf_status find(struct mf_fast *fast, struct mf_arena *arena,
                            const char **pre)
 {
     const struct mf_str sample = { text, sizeof(text) - 1 };
+    struct mf_tokenize *tokenizer = mf_tokenize_open(fast, arena);
+    struct mf_env *env = fast->env;
     uint32_t *ids;
     size_t count;
     char hash[65];
@@ -72,9 +74,9 @@ static enum mf_status find(struct mf_tokenize *tokenizer, struct mf_env *env,
             return MF_OK;
         }
     return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'tokenizer.json': GGUF has no name for its pre-tokenizer "
-                   "(the converter's text gives ids with SHA-256 %.12s...)",
-                   hash);
+                   "'%s': GGUF has no name for its pre-tokenizer (the "
+                   "converter's text gives ids with SHA-256 %.12s...)",
+                   fast->file, hash);
 }
 
 enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre)
@@ -83,7 +85,7 @@ enum mf_status mf_tokenize_pre(struct mf_fast *fast, const char **pre)
     enum mf_status status;
 
     mf_arena_init(&arena, fast->env);
-    status = find(mf_tokenize_open(fast, &arena), fast->env, pre);
+    status = find(fast, &arena, pre);
     mf_arena_release(&arena);
     return status;
 }

@@ -219,6 +219,10 @@ static enum mf_status put_merge(struct mf_vocab *vocab, uint32_t left,
         grow_merges(vocab) != MF_OK)
         return failed(vocab);
     merge = merge_slot(&vocab->merges, left, right);
+    /* Where a merge is there twice, the last one counts, but the first one of
+     * a merges.txt. */
+    if (vocab->tokenizer->fast->slow && merge->left != MF_NO_TOKEN)
+        return MF_OK;
     vocab->merges.count += merge->left == MF_NO_TOKEN;
     *merge = (struct mf_vocab_merge){ left, right, id, rank };
     return MF_OK;
@@ -300,68 +304,9 @@ enum mf_status mf_vocab_read(struct mf_vocab *vocab)
     return mf_fast_read(vocab->tokenizer->fast, note_token, vocab);
 }
 
-/* ---- merges ---- */
-
-static enum mf_status bad_merge(struct mf_vocab *vocab, struct mf_json *json,
-                                const char *what)
-{
-    return mf_fail(vocab->env, MF_ERR_CORRUPT, json->token_offset, "a merge %s",
-                   what);
-}
-
-static enum mf_status take_half(struct mf_vocab *vocab, struct mf_json *json,
-                                char *at, struct mf_str *out, bool *more)
-{
-    uint64_t size;
-
-    if (mf_json_text(json, at, MF_TEXT_MAX, &size, more) != MF_OK)
-        return failed(vocab);
-    *out = (struct mf_str){ at, (size_t)size };
-    return MF_OK;
-}
-
-/* "a b" or ["a", "b"]; *more: too long to be part of a text. */
-static enum mf_status take_merge(struct mf_vocab *vocab, struct mf_json *json,
-                                 enum mf_json_token token,
-                                 struct mf_str half[2], bool *more)
-{
-    const char *space;
-    bool second;
-
-    if (token == MF_JSON_STRING) {
-        if (take_half(vocab, json, vocab->text, &half[0], more) != MF_OK ||
-            *more)
-            return failed(vocab);
-        space = memchr(vocab->text, ' ', half[0].size);
-        half[1].at = space ? space + 1 : vocab->text;
-        half[1].size = half[0].size - (size_t)(half[1].at - vocab->text);
-        if (!space || memchr(half[1].at, ' ', half[1].size))
-            return mf_str_begins(half[0], "#version")
-                       ? MF_OK
-                       : bad_merge(vocab, json, "is not two tokens");
-        half[0].size = (size_t)(space - vocab->text);
-        return MF_OK;
-    }
-    if (token != MF_JSON_BEGIN_ARRAY || mf_json_next(json) != MF_JSON_STRING)
-        return failed(vocab) ? failed(vocab)
-                             : bad_merge(vocab, json, "is not two tokens");
-    if (take_half(vocab, json, vocab->text, &half[0], more) != MF_OK)
-        return failed(vocab);
-    if (mf_json_next(json) != MF_JSON_STRING)
-        return failed(vocab) ? failed(vocab)
-                             : bad_merge(vocab, json, "is not two tokens");
-    if (take_half(vocab, json, vocab->text + MF_TEXT_MAX, &half[1], &second) !=
-        MF_OK)
-        return failed(vocab);
-    *more = *more || second;
-    if (mf_json_next(json) != MF_JSON_END_ARRAY)
-        return failed(vocab) ? failed(vocab)
-                             : bad_merge(vocab, json, "is not two tokens");
-    return MF_OK;
-}
-
-static enum mf_status note_merge(struct mf_vocab *vocab, struct mf_json *json,
-                                 const struct mf_str half[2], uint64_t rank)
+enum mf_status mf_vocab_note_merge(struct mf_vocab *vocab,
+                                   const struct mf_str half[2], uint64_t rank,
+                                   uint64_t offset)
 {
     struct mf_str left = half[0], right = half[1], both;
     bool left_continues = cut_prefix(vocab, &left);
@@ -380,41 +325,7 @@ static enum mf_status note_merge(struct mf_vocab *vocab, struct mf_json *json,
         return MF_OK;
     id = mf_vocab_find(vocab, both, left_continues);
     if (id == MF_NO_TOKEN)
-        return bad_merge(vocab, json,
-                         "makes a token that the vocabulary lacks");
+        return mf_fail(vocab->env, MF_ERR_CORRUPT, offset,
+                       "a merge makes a token that the vocabulary lacks");
     return put_merge(vocab, left_id, right_id, id, rank);
-}
-
-static enum mf_status read_merges(struct mf_vocab *vocab, struct mf_json *json)
-{
-    enum mf_json_token token = mf_json_next(json);
-    uint64_t rank = 0;
-
-    while ((token = mf_json_next(json)) != MF_JSON_END_ARRAY) {
-        struct mf_str half[2] = { { NULL, 0 }, { NULL, 0 } };
-        bool more = false;
-
-        if (token == MF_JSON_ERROR ||
-            take_merge(vocab, json, token, half, &more) != MF_OK)
-            return failed(vocab);
-        /* A line of a merges.txt that is no merge has no rank. */
-        if (token == MF_JSON_STRING && mf_str_begins(half[0], "#version"))
-            continue;
-        if (!more && note_merge(vocab, json, half, rank) != MF_OK)
-            return failed(vocab);
-        rank++;
-    }
-    return MF_OK;
-}
-
-enum mf_status mf_vocab_read_merges(struct mf_vocab *vocab)
-{
-    struct mf_tokenize *tokenizer = vocab->tokenizer;
-    struct mf_sidecar file;
-    enum mf_status status = mf_fast_file(tokenizer->fast, vocab->env, &file,
-                                         tokenizer->part.merges_offset);
-
-    if (status == MF_OK)
-        status = read_merges(vocab, &file.json);
-    return mf_sidecar_close(&file, status);
 }

@@ -57,7 +57,13 @@ enum mf_status mf_vocab_add(struct mf_vocab *vocab, struct mf_str text);
  * pool was given more. */
 enum mf_status mf_vocab_read(struct mf_vocab *vocab);
 
-/* Reads the merges of a BPE. */
+/* Notes a merge; the halves are in one buffer, which may be changed.  offset:
+ * of the merge, for messages. */
+enum mf_status mf_vocab_note_merge(struct mf_vocab *vocab,
+                                   const struct mf_str half[2], uint64_t rank,
+                                   uint64_t offset);
+
+/* Reads the merges of a BPE (vocab_merges.c). */
 enum mf_status mf_vocab_read_merges(struct mf_vocab *vocab);
 
 /* The id of a token that is a part of the pool; MF_NO_TOKEN: none. */

@@ -304,8 +304,7 @@ static enum mf_status put(struct mf_draft *draft,
                           const struct mf_special_options *options,
                           bool *missing, const char *model)
 {
-    *missing =
-        !mf_sidecar_exists(request->model, request->arena, "tokenizer.json");
+    *missing = !mf_fast_exists(request->model, request->arena);
     return *missing ? request->env->error.status
                     : mf_base_put(draft, request, options, model, NULL);
 }

@@ -7,9 +7,9 @@
  */
 #include "lib/tokenizer/merges.h"
 
-#include "lib/base/text.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
+#include "lib/tokenize/lines.h"
 
 struct merges {
     const struct mf_model *model;
@@ -140,47 +140,15 @@ static enum mf_status send_list(struct pass *pass)
 
 /* ---- merges.txt ---- */
 
-/* What Python takes for white space. */
-static bool is_space(uint32_t code)
-{
-    return (code >= 0x09 && code <= 0x0d) || (code >= 0x1c && code <= 0x20) ||
-           code == 0x85 || code == 0xa0 || code == 0x1680 ||
-           (code >= 0x2000 && code <= 0x200a) || code == 0x2028 ||
-           code == 0x2029 || code == 0x202f || code == 0x205f || code == 0x3000;
-}
-
-/* The next word of a line, which gets shorter; size 0: none. */
-static struct mf_str next_word(struct mf_str *line)
-{
-    struct mf_str word = { line->at, 0 };
-    uint32_t code = 0;
-
-    for (size_t step; line->size > 0; line->at += step, line->size -= step) {
-        step = mf_utf8_next(line->at, line->size, &code);
-        step = step > 0 ? step : 1;
-        if (!is_space(code))
-            word.size += step;
-        else if (word.size > 0)
-            break;
-        else
-            word.at = line->at + step;
-    }
-    return word;
-}
-
 /* A line of two words is a merge, any other is none. */
 static enum mf_status send_line(struct pass *pass, struct mf_str line)
 {
     const struct mf_str space = { " ", 1 };
     struct mf_str a, b, c;
 
-    if (!mf_text_is_utf8(line.at, line.size))
-        return mf_fail(pass->env, MF_ERR_CORRUPT,
-                       mf_reader_offset(&pass->file.reader),
-                       "a line is not valid UTF-8");
-    a = next_word(&line);
-    b = next_word(&line);
-    c = next_word(&line);
+    a = mf_line_word(&line);
+    b = mf_line_word(&line);
+    c = mf_line_word(&line);
     if (b.size == 0 || c.size > 0)
         return MF_OK;
     pass->count++;
@@ -189,40 +157,16 @@ static enum mf_status send_line(struct pass *pass, struct mf_str line)
     return send(pass, b, false);
 }
 
-/* The line up to its end, which is \n, \r or both; false: none is left. */
-static bool take_line(struct pass *pass, struct mf_str *line)
-{
-    struct mf_reader *reader = &pass->file.reader;
-    size_t size = 0;
-    int next = mf_peek(reader);
-
-    if (next < 0)
-        return false;
-    for (; next >= 0 && next != '\n' && next != '\r'; next = mf_peek(reader)) {
-        if (size == sizeof(pass->piece)) {
-            mf_fail(pass->env, MF_ERR_LIMIT, mf_reader_offset(reader),
-                    "a line of more than %zu bytes", sizeof(pass->piece));
-            return false;
-        }
-        pass->piece[size++] = (char)mf_take_u8(reader);
-    }
-    if (next >= 0)
-        mf_take_u8(reader);
-    if (next == '\r' && mf_peek(reader) == '\n')
-        mf_take_u8(reader);
-    *line = (struct mf_str){ pass->piece, size };
-    return true;
-}
-
 static enum mf_status send_lines(struct pass *pass)
 {
+    struct mf_lines lines = { .reader = &pass->file.reader };
     struct mf_str line, first;
     bool at_start = true;
 
-    while (take_line(pass, &line)) {
+    while (mf_lines_next(&lines, &line)) {
         struct mf_str all = line;
 
-        first = next_word(&line);
+        first = mf_line_word(&line);
         if (!(at_start && first.size > 0 && first.at[0] == '#') &&
             send_line(pass, all) != MF_OK)
             return failed(pass);

@@ -384,8 +384,10 @@ static enum mf_status read_files(struct mf_special *special,
 
     const struct mf_vocab_request *request = special->request;
 
+    /* A folder without tokenizer.json has none here, either. */
     if (request->fast && *request->fast) {
-        special->json = (*request->fast)->json;
+        if (!(*request->fast)->slow)
+            special->json = (*request->fast)->json;
         special->config = (*request->fast)->config;
         special->has_config = special->config && special->config->count > 0;
         return MF_OK;
