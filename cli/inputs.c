@@ -24,7 +24,7 @@ const char *inputs_path(const char *operand)
     return strcmp(operand, "-") == 0 ? "/dev/stdin" : operand;
 }
 
-static bool is_folder(const char *path)
+bool inputs_is_folder(const char *path)
 {
     struct stat status;
 
@@ -112,7 +112,7 @@ static void show_folder(struct each *each, const char *folder)
 
 static void show_operand(struct each *each, const char *operand)
 {
-    if (!each->files && is_folder(operand))
+    if (!each->files && inputs_is_folder(operand))
         show_folder(each, operand);
     else
         show_one(each, operand, MF_SHARDS_AUTO);
@@ -137,7 +137,8 @@ static void show_operands(struct each *each)
     bool many = run->operand_count > 1;
 
     for (size_t i = 0; i < run->operand_count; i++)
-        many = many || is_folder(run->operand[i]) || is_glob(run->operand[i]);
+        many = many || inputs_is_folder(run->operand[i]) ||
+               is_glob(run->operand[i]);
     if (run->options->json && many)
         mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < run->operand_count; i++)
@@ -233,7 +234,7 @@ bool inputs_editable(struct run *run, const char *operand)
 {
     if (strcmp(operand, "-") == 0)
         report_usage(run, "cannot edit standard input: name the file");
-    else if (is_folder(operand))
+    else if (inputs_is_folder(operand))
         report_usage(run, "cannot edit folder '%.200s': name the file",
                      operand);
     else

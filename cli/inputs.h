@@ -11,6 +11,8 @@
  */
 const char *inputs_path(const char *operand);
 
+bool inputs_is_folder(const char *path);
+
 typedef void inputs_show(struct run *run, const char *path,
                          enum mf_shards shards);
 

@@ -353,7 +353,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
     for (size_t i = 0; i < draft->tensor_count; i++)
         put_tensor(draft, &draft->tensor[i], sink);
     sink->end = sink->offset;
-    if (mf_align_up(sink->offset, draft->alignment, &end))
+    if (!draft->ends_bare && mf_align_up(sink->offset, draft->alignment, &end))
         mf_put_zeros(sink, end - sink->offset);
     return MF_OK;
 }

@@ -776,6 +776,14 @@ struct mf_convert_options {
     /* In place of the model what makes images or sound fit for it, which
      * llama.cpp takes as a file of its own (--mmproj). */
     bool projector;
+    /* For the same and for an adapter: a big-endian file, as llama.cpp's
+     * converter writes it: elements of f32 and f16 are big-endian, tensors of
+     * other types have the bytes of a little-endian file. */
+    bool big_endian;
+    /* Called for each tensor that is larger than shard_size: it gets a file of
+     * its own.  NULL: not wanted */
+    void (*exceeds)(void *user, struct mf_str tensor, uint64_t size);
+    void *user;
 };
 
 struct mf_convert_result {

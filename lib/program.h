@@ -160,6 +160,27 @@ bool mf_is_planted(const struct stat *folder, const struct stat *file);
 enum mf_status mf_output_write(struct mf_model *model, const char *path,
                                bool replace, const void *bytes, size_t size);
 
+/* ---- Converting as llama.cpp's converter does -----------------------------
+ */
+
+/* Whether mf_model_convert makes of the model, a folder of Hugging Face, the
+ * GGUF file that llama.cpp's converter makes of it. */
+bool mf_converts_folder(struct mf_model *model,
+                        const struct mf_convert_options *options);
+
+/* The classes of config.json that this can be done with, or whose projector can
+ * be converted, in order: the first one after `name`, which begins as NULL.
+ * False: there are no more. */
+bool mf_class_after(struct mf_str *name, bool projector);
+
+/* For such a model, the path of the file that the converter writes, into out,
+ * which has room bytes.  path: a folder, and its metadata name the model in it;
+ * or a file, in whose name {ftype} and the like mean the type of the model's
+ * matrices. */
+enum mf_status mf_convert_path(struct mf_model *model, const char *path,
+                               const struct mf_convert_options *options,
+                               char *out, size_t room);
+
 /* ---- Text ---------------------------------------------------------------- */
 
 /* The number of bytes at the start of a text that can go to a terminal or a log

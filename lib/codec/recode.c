@@ -321,9 +321,9 @@ static void check(struct mf_env *env, const struct mf_recoding *recoding,
     mf_timed_end(env, timed);
 }
 
-const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
-                         uint8_t *buffer, size_t rows, uint64_t first,
-                         struct mf_deviation *deviation)
+uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
+                   uint8_t *buffer, size_t rows, uint64_t first,
+                   struct mf_deviation *deviation)
 {
     size_t numbers = mf_recoding_numbers(recoding, first, rows);
     float *floats = decode(env, recoding, buffer, rows, numbers);

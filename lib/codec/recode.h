@@ -82,9 +82,9 @@ static inline uint8_t *mf_recoding_room(const struct mf_recoding *recoding,
  * which the first is row `first` of the tensor, and returns the result, which
  * is in the buffer as well; NULL after mf_fail where a row cannot be encoded.
  * Adds to deviation where recoding->check is set. */
-const uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
-                         uint8_t *buffer, size_t rows, uint64_t first,
-                         struct mf_deviation *deviation);
+uint8_t *mf_recode(struct mf_env *env, const struct mf_recoding *recoding,
+                   uint8_t *buffer, size_t rows, uint64_t first,
+                   struct mf_deviation *deviation);
 
 /* Decodes them only: the largest of `most` and their magnitudes; NaN does not
  * count. */

@@ -55,14 +55,25 @@ static enum mf_status put_keys(struct mf_draft *draft, struct mf_lora *lora,
                     .expert_count = (int64_t)tensors->expert_count },
     };
 
+    struct mf_card_names names;
+
     if (mf_set_text(draft, "general.type", (struct mf_str){ "adapter", 7 }) !=
             MF_OK ||
         mf_set_text(draft, "adapter.type", (struct mf_str){ "lora", 4 }) !=
             MF_OK ||
-        mf_card_put(draft, &card, NULL) != MF_OK ||
+        mf_card_put(draft, &card, options->name ? &names : NULL) != MF_OK ||
         mf_set_f32(draft, "adapter.lora.alpha", lora->alpha) != MF_OK ||
         put_tokens(draft, lora) != MF_OK)
         return draft->env->error.status;
+    if (options->name) {
+        options->name->prefix = "";
+        options->name->type = mf_hub_tensors_type_name(tensors);
+        if (options->name->type)
+            options->name->stem =
+                mf_name_file(&draft->arena, names.name, &names.parts,
+                             options->name->type, "LoRA");
+        return draft->env->error.status;
+    }
     return mf_set_u32(draft, "general.quantization_version", 2);
 }
 

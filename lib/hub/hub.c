@@ -79,6 +79,13 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
                                   .model = hub->model };
     if (find_recipe(hub) != MF_OK)
         return failed(hub);
+    if ((hub->options->no_mtp || hub->options->mtp_only) &&
+        !mf_recipe_row_of(recipe->family, "mtp").at)
+        return mf_fail(hub->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "'config.json': models of class '%s' have no layers "
+                       "for further tokens that could be left out, or "
+                       "converted alone",
+                       mf_quote(hub->class).text);
     if (!give(hub, "class", mf_node_of_text(recipe->arena, hub->class)) ||
         !give(hub, "file", hub->file) ||
         !give(hub, "no_mtp", mf_node_of_bool(hub->options->no_mtp)) ||
@@ -231,6 +238,7 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         return failed(hub);
     if (hub->options->vocab_only) {
         hub->draft->tensor_count = 0;
+        tensors->kept_nvfp4 = tensors->kept_mxfp4 = false;
         tensors->total = tensors->shared = tensors->expert = 0;
     }
     return MF_OK;
@@ -238,7 +246,8 @@ static enum mf_status list_tensors(struct mf_hub *hub,
 
 /* Who made the model of what, and how it is sampled. */
 static enum mf_status put_card(struct mf_hub *hub,
-                               const struct mf_hub_tensors *tensors)
+                               const struct mf_hub_tensors *tensors,
+                               struct mf_card_names *names)
 {
     const struct mf_card_request request = {
         .model = hub->model,
@@ -252,7 +261,31 @@ static enum mf_status put_card(struct mf_hub *hub,
                     .expert_count = (int64_t)tensors->expert_count },
     };
 
-    return mf_card_put(hub->draft, &request, NULL);
+    return mf_card_put(hub->draft, &request, names);
+}
+
+/* A vocabulary, and what only predicts tokens, are named without a size. */
+static enum mf_status put_name(const struct mf_hub *hub,
+                               const struct mf_hub_tensors *tensors,
+                               const struct mf_card_names *names)
+{
+    const struct mf_hub_options *options = hub->options;
+    struct mf_arena *arena = &hub->draft->arena;
+    struct mf_name_parts parts = names->parts;
+    struct mf_hub_name *out = options->name;
+    bool vocab = options->vocab_only && !options->mtp_only;
+
+    if (options->vocab_only || options->mtp_only || options->projector)
+        parts.size_label.at = NULL;
+    out->prefix = options->projector  ? "mmproj-"
+                  : options->mtp_only ? "mtp-"
+                                      : "";
+    out->type = mf_hub_tensors_type_name(tensors);
+    if (out->type)
+        out->stem =
+            mf_name_file(arena, names->name, &parts, vocab ? NULL : out->type,
+                         vocab ? "vocab" : NULL);
+    return hub->env->error.status;
 }
 
 enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
@@ -263,6 +296,7 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
     };
     struct mf_hub_tensors tensors;
     const char *type = options->projector ? "mmproj" : "model";
+    struct mf_card_names names;
 
     if (mf_hub_open(&hub) != MF_OK ||
         mf_set_text(draft, "general.architecture", hub.arch) != MF_OK ||
@@ -270,10 +304,12 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
         mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
         mf_set_text(draft, "general.type",
                     (struct mf_str){ type, strlen(type) }) != MF_OK ||
-        put_card(&hub, &tensors) != MF_OK ||
+        put_card(&hub, &tensors, options->name ? &names : NULL) != MF_OK ||
         !give(
             &hub, "file_type",
             mf_node_of_int(&draft->arena, mf_hub_tensors_file_type(&tensors))))
         return failed(&hub);
+    if (options->name)
+        return put_name(&hub, &tensors, &names);
     return mf_hub_keys(&hub);
 }

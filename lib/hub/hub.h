@@ -37,6 +37,14 @@
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
 
+/* What the converter calls the file where nobody else does; in the draft's
+ * arena. */
+struct mf_hub_name {
+    const char *prefix; /* "mtp-", or "" */
+    struct mf_str stem; /* after that, without a suffix */
+    const char *type;   /* that matrices have, in upper case: "BF16" */
+};
+
 /* What the caller of a conversion wants.  Zero: what the converter does without
  * options. */
 struct mf_hub_options {
@@ -54,6 +62,8 @@ struct mf_hub_options {
     /* One for each tensor of the model, in place of its bytes; or NULL. */
     const struct mf_derived *const *given;
     const char *folder; /* the name of the model's folder; NULL: as it is */
+    /* If not NULL, only the name is wanted: the draft lacks most keys. */
+    struct mf_hub_name *name;
 };
 
 /* Whether the model becomes a file of that format as a recipe says: it is a

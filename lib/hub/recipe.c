@@ -75,6 +75,37 @@ const struct mf_recipe_text *mf_recipe_find(const char *kind,
     return NULL;
 }
 
+static bool is_before(struct mf_str a, struct mf_str b)
+{
+    size_t least = a.size < b.size ? a.size : b.size;
+    int order = memcmp(a.at, b.at, least);
+
+    return order < 0 || (order == 0 && a.size < b.size);
+}
+
+/* Takes the word if it comes after `name` and before what `next` has. */
+static void offer(struct mf_str word, struct mf_str name, struct mf_str *next)
+{
+    if ((!name.at || is_before(name, word)) &&
+        (!next->at || is_before(word, *next)))
+        *next = word;
+}
+
+bool mf_class_after(struct mf_str *name, bool projector)
+{
+    const char *kind = projector ? "projector" : "family";
+    struct mf_str next = { NULL, 0 };
+
+    for (size_t i = 0; i < mf_recipe_text_count; i++) {
+        struct mf_str words = mf_recipe_row_of(&mf_recipe_texts[i], "class");
+
+        while (strcmp(mf_recipe_texts[i].kind, kind) == 0 && words.size > 0)
+            offer(mf_recipe_word(&words), *name, &next);
+    }
+    *name = next;
+    return next.at;
+}
+
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,
                     const struct mf_node *value)
 {

@@ -326,13 +326,38 @@ enum mf_status mf_hub_tensors(struct mf_hub_tensors *hub)
     return run(work);
 }
 
+/* As llama.cpp numbers what is mostly NVFP4, or MXFP4 in experts. */
+#define FILE_TYPE_NVFP4 39
+#define FILE_TYPE_MXFP4 38
+
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *hub)
 {
     bool floats = hub->type == MF_TYPE_F32 || hub->type == MF_TYPE_F16 ||
                   hub->type == MF_TYPE_BF16;
 
-    /* As llama.cpp numbers what is mostly NVFP4, or MXFP4 in experts. */
     if (floats && hub->kept_nvfp4)
-        return 39;
-    return floats && hub->kept_mxfp4 ? 38 : mf_outtype_file_type(hub->type);
+        return FILE_TYPE_NVFP4;
+    return floats && hub->kept_mxfp4 ? FILE_TYPE_MXFP4
+                                     : mf_outtype_file_type(hub->type);
+}
+
+const char *mf_hub_tensors_type_name(const struct mf_hub_tensors *hub)
+{
+    const char *name = mf_types[hub->type].name;
+    size_t size = strlen(name);
+    char *upper;
+
+    switch (mf_hub_tensors_file_type(hub)) {
+    case FILE_TYPE_NVFP4:
+        return "NVFP4";
+    case FILE_TYPE_MXFP4:
+        return "MXFP4_MOE";
+    default:
+        break;
+    }
+    upper = mf_arena_text(&hub->draft->arena, size);
+    for (size_t i = 0; upper && i < size; i++)
+        upper[i] = (char)(name[i] >= 'a' && name[i] <= 'z' ? name[i] - 'a' + 'A'
+                                                           : name[i]);
+    return upper;
 }

@@ -57,4 +57,8 @@ enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
 /* general.file_type, after that. */
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);
 
+/* What the converter calls that, in the draft's arena: "F16"; NULL after
+ * mf_fail. */
+const char *mf_hub_tensors_type_name(const struct mf_hub_tensors *tensors);
+
 #endif

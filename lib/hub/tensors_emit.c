@@ -62,7 +62,8 @@ static enum mf_status note_qkv(struct mf_tensor_work *work, size_t record)
     size_t part;
 
     (void)record;
-    if (!mf_naming_find(work->arch, work->blocks, mf_hub_name_text(&work->name),
+    if (work->use == MF_COMPRESSED_FIRST || /* its blocks are kept */
+        !mf_naming_find(work->arch, work->blocks, mf_hub_name_text(&work->name),
                         &named) ||
         named.block < 0 || (!is_weight(&named) && !is_bias(&named)))
         return MF_OK;
@@ -387,6 +388,8 @@ enum mf_status mf_tensor_emit(struct mf_tensor_work *work, struct mf_str name,
                           "architecture '%.*s' with %" PRIu64 " blocks",
                           mf_quote(name).text, (int)work->hub->arch.size,
                           work->hub->arch.at, work->blocks);
+    if (mf_type_is_quantized((enum mf_type)node->type)) /* kept, by itself */
+        return add(work, &named, node);
     part = part_of(work, &joined_gate_up, named.tensor);
     if (work->hub->fuse_gate_up && part != SIZE_MAX && is_weight(&named) &&
         named.block == work->bid)

@@ -285,6 +285,23 @@ enum mf_status mf_outputs_write(struct mf_outputs *outputs, bool replace,
     return status;
 }
 
+/* A tensor is never cut. */
+static void name_large(const struct mf_outputs *outputs,
+                       const struct mf_convert_options *options)
+{
+    uint64_t limit = options->shard_size;
+
+    for (size_t i = 0; limit > 0 && options->exceeds && i < outputs->count;
+         i++) {
+        const struct mf_draft *draft = &outputs->output[i].draft;
+
+        for (size_t k = 0; k < draft->tensor_count; k++)
+            if (draft->tensor[k].size > limit)
+                options->exceeds(options->user, draft->tensor[k].name,
+                                 draft->tensor[k].size);
+    }
+}
+
 enum mf_status mf_model_convert(struct mf_model *model, const char *path,
                                 const struct mf_convert_options *options,
                                 struct mf_convert_result *out)
@@ -308,6 +325,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     status = mf_outputs_plan(model, path, options, &outputs);
     mf_timed_end(model->env, timed);
     outputs.deletes = options->delete_inputs;
+    if (status == MF_OK)
+        name_large(&outputs, options);
     if (status == MF_OK)
         status = options->dry_run ? mf_outputs_check(&outputs, options->replace)
                                   : mf_outputs_write(&outputs, options->replace,

@@ -9,6 +9,7 @@
  *   output_hub.c     the same for a folder of Hugging Face that becomes GGUF
  *   output_folder.c  the same for a GGUF file that becomes such a folder
  *   draft_tensors.c  a model's tensors, with the names and types they will have
+ *   output_name.c    what that file is called, where nobody names it
  *   output_guard.c   no output may be one of the inputs
  *   convert.c        targets are opened, filled and committed together
  *   output.c         header, padding and checksum of one file
@@ -126,6 +127,14 @@ enum mf_status mf_outputs_plan_folder(const char *path,
                                       const struct mf_convert_options *options,
                                       struct mf_outputs *out);
 
+/* All that it becomes, in one draft; or only its name, where that is not NULL.
+ */
+struct mf_hub_name;
+enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
+                                   struct mf_draft *draft,
+                                   const struct mf_convert_options *options,
+                                   struct mf_hub_name *name);
+
 /* Opens the adapter that the options name; makes tensors of a draft the merged
  * ones; refuses an adapter of which something was not used. */
 enum mf_status mf_outputs_open_lora(struct mf_outputs *outputs,
@@ -134,10 +143,20 @@ enum mf_status mf_outputs_apply_lora(struct mf_outputs *outputs,
                                      struct mf_draft *draft);
 enum mf_status mf_outputs_check_lora(const struct mf_outputs *outputs);
 
+/* Refuses options that only mean something for a folder of Hugging Face, or for
+ * an adapter. */
+enum mf_status mf_outputs_check_folder(struct mf_env *env,
+                                       const struct mf_convert_options *options,
+                                       bool adapter);
+
 /* Likewise for an adapter as one GGUF file (output_adapter.c). */
 enum mf_status mf_outputs_plan_adapter(const char *path,
                                        const struct mf_convert_options *options,
                                        struct mf_outputs *out);
+enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
+                                       struct mf_draft *draft,
+                                       const struct mf_convert_options *options,
+                                       struct mf_hub_name *name);
 
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);

@@ -74,16 +74,18 @@ static enum mf_status set_type(struct mf_env *env, const char *name,
                    mf_quote((struct mf_str){ name, strlen(name) }).text);
 }
 
-static enum mf_status list(struct mf_outputs *outputs,
-                           const struct mf_convert_options *options)
+enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
+                                       struct mf_draft *draft,
+                                       const struct mf_convert_options *options,
+                                       struct mf_hub_name *name)
 {
-    struct mf_draft *draft = &outputs->output[0].draft;
-    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN };
+    struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN, .name = name };
     struct stand_in base;
     enum mf_status status = set_type(outputs->env, options->type, &hub);
 
     if (status != MF_OK || open_base(outputs, options, &base) != MF_OK)
         return outputs->env->error.status;
+    draft->big_endian = draft->reverses = options->big_endian;
     draft->reserve = options->reserve;
     draft->version = options->version;
     status = mf_hub_convert_adapter(draft, &outputs->lora, &base.model, &hub);
@@ -102,13 +104,16 @@ enum mf_status mf_outputs_plan_adapter(const char *path,
     if (options->lora)
         return mf_fail(out->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "an adapter is not added to an adapter");
+    if (mf_outputs_check_folder(out->env, options, true) != MF_OK)
+        return out->env->error.status;
     if (options->shard_size > 0 || options->shard_tensors > 0)
         return mf_fail(out->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "an adapter is one file");
     out->finite_only = !options->allow_nonfinite;
     if (mf_lora_read(&out->lora, out->model) != MF_OK ||
         mf_outputs_make(out, format, path, 1, false) != MF_OK ||
-        list(out, options) != MF_OK)
+        mf_outputs_list_adapter(out, &out->output[0].draft, options, NULL) !=
+            MF_OK)
         return out->env->error.status;
     return mf_draft_plan(&out->output[0].draft);
 }

@@ -33,6 +33,36 @@ static enum mf_status set_type(struct mf_env *env,
     return MF_OK;
 }
 
+static enum mf_status check_base(struct mf_env *env,
+                                 const struct mf_convert_options *options)
+{
+    return options->base
+               ? mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                         "the folder of the model that it was made for can be "
+                         "named only for an adapter that becomes GGUF with "
+                         "llama.cpp's names")
+               : MF_OK;
+}
+
+enum mf_status mf_outputs_check_folder(struct mf_env *env,
+                                       const struct mf_convert_options *options,
+                                       bool adapter)
+{
+    if (!adapter && check_base(env, options) != MF_OK)
+        return env->error.status;
+    if (!options->model_name && !options->metadata && !options->vocab_only &&
+        !options->without_mtp && !options->only_mtp && !options->fuse_qkv &&
+        !options->fuse_gate_up && !options->fp8_as_q8 && !options->projector &&
+        (!options->big_endian || adapter))
+        return MF_OK;
+    return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                   "name, metadata, parts, fused tensors%s can be chosen only "
+                   "for %s that becomes GGUF with llama.cpp's names",
+                   adapter ? "" : " and the order of bytes",
+                   adapter ? "a model, not an adapter,"
+                           : "a Hugging Face folder");
+}
+
 /* ---- shards ---- */
 
 /* How many tensors from `first` on one shard takes. */
@@ -61,8 +91,6 @@ static size_t count_shards(const struct mf_draft *draft,
 {
     size_t count = options->empty_first, first = 0;
 
-    if (options->shard_size == 0 && options->shard_tensors == 0)
-        return 1;
     do {
         first += shard_size(draft, options, first);
         count++;
@@ -110,6 +138,8 @@ static enum mf_status cut(struct mf_outputs *outputs,
                            ? 0
                            : shard_size(whole, options, first);
 
+        draft->version = whole->version;
+        draft->big_endian = draft->reverses = options->big_endian;
         if (i == 0)
             kept = count;
         else if (move_tensors(whole, draft, first, count) != MF_OK)
@@ -138,9 +168,10 @@ static enum mf_status check_projector(struct mf_env *env,
                    "predict more tokens, and takes no adapter");
 }
 
-/* All of the model, in one draft. */
-static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
-                           const struct mf_convert_options *options)
+enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
+                                   struct mf_draft *draft,
+                                   const struct mf_convert_options *options,
+                                   struct mf_hub_name *name)
 {
     struct mf_model *model = outputs->model;
     struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN,
@@ -152,11 +183,14 @@ static enum mf_status list(struct mf_outputs *outputs, struct mf_draft *draft,
                                   .fp8_as_q8 = options->fp8_as_q8,
                                   .projector = options->projector,
                                   .model_name = options->model_name,
-                                  .metadata = options->metadata };
+                                  .metadata = options->metadata,
+                                  .name = name };
 
     hub.lora = outputs->lora.model ? &outputs->lora : NULL;
     draft->reserve = options->reserve;
     draft->version = options->version;
+    draft->ends_bare = options->vocab_only;
+    draft->big_endian = draft->reverses = options->big_endian;
     if (check_projector(model->env, options) != MF_OK ||
         set_type(model->env, options, &hub) != MF_OK ||
         mf_hub_convert(draft, model, &hub) != MF_OK ||
@@ -176,10 +210,14 @@ static enum mf_status count_outputs(struct mf_outputs *outputs,
     enum mf_status status = MF_OK;
 
     *count = 1;
-    if (options->shard_size == 0 && options->shard_tensors == 0)
+    if (options->shard_size == 0 && options->shard_tensors == 0 &&
+        !options->empty_first)
         return MF_OK;
+    if (options->vocab_only && options->empty_first)
+        return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
+                       "a vocabulary is one file: it has no first shard");
     mf_draft_init(&draft, env, format);
-    status = list(outputs, &draft, options);
+    status = mf_outputs_list_hub(outputs, &draft, options, NULL);
     if (status == MF_OK)
         *count = count_shards(&draft, options);
     mf_draft_release(&draft);
@@ -198,8 +236,10 @@ enum mf_status mf_outputs_plan_hub(const char *path,
 {
     const struct mf_format *format = mf_format_with_values(MF_VALUES_TYPED);
     size_t count = 1;
-    enum mf_status status = mf_outputs_open_lora(out, options);
+    enum mf_status status = check_base(out->env, options);
 
+    if (status == MF_OK)
+        status = mf_outputs_open_lora(out, options);
     if (status == MF_OK)
         status = count_outputs(out, format, options, &count);
 
@@ -208,7 +248,7 @@ enum mf_status mf_outputs_plan_hub(const char *path,
     if (status == MF_OK)
         status = mf_outputs_make(out, format, path, count, count > 1);
     if (status == MF_OK)
-        status = list(out, &out->output[0].draft, options);
+        status = mf_outputs_list_hub(out, &out->output[0].draft, options, NULL);
     if (status == MF_OK && count > 1)
         status = cut(out, options);
     for (size_t i = 0; i < count && status == MF_OK; i++)

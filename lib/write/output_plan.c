@@ -389,12 +389,13 @@ enum mf_status mf_outputs_make(struct mf_outputs *outputs,
 /* Whether files of the format can be cut as the options say. */
 static enum mf_status check_shards(struct mf_env *env,
                                    const struct mf_format *format,
-                                   const struct mf_convert_options *options)
+                                   const struct mf_convert_options *options,
+                                   bool folder)
 {
     if (sharded(options) && format->sharding == MF_SHARDING_NONE)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "%s models cannot be split", format->name);
-    if (options->empty_first && !sharded(options))
+    if (options->empty_first && !sharded(options) && !folder)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "a first shard without tensors requires a limit for "
                        "shards");
@@ -405,48 +406,16 @@ static enum mf_status check_shards(struct mf_env *env,
     return MF_OK;
 }
 
-/* Options that only a folder of Hugging Face has a meaning for. */
-static enum mf_status check_folder(struct mf_env *env,
-                                   const struct mf_convert_options *options)
+/* All that is not made of a folder of Hugging Face. */
+static enum mf_status plan_files(struct mf_outputs *out,
+                                 const struct mf_format *format,
+                                 const char *path,
+                                 const struct mf_convert_options *options)
 {
-    if (!options->model_name && !options->metadata && !options->vocab_only &&
-        !options->without_mtp && !options->only_mtp && !options->fuse_qkv &&
-        !options->fuse_gate_up && !options->fp8_as_q8 && !options->projector)
-        return MF_OK;
-    return mf_fail(
-        env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-        "names, metadata, parts and fused tensors can be chosen only "
-        "for a Hugging Face folder that becomes GGUF with llama.cpp's "
-        "names");
-}
-
-enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
-                               const struct mf_convert_options *options,
-                               struct mf_outputs *out)
-{
+    struct mf_model *model = out->model;
     struct mf_env *env = model->env;
-    const struct mf_format *format =
-        mf_output_format(model, path, options->format);
     size_t first = 0, count;
 
-    mf_outputs_init(out, model);
-    if (mf_output_is_folder(path) &&
-        mf_model_require_complete(model) == MF_OK &&
-        check_model(model, mf_format_to_write("safetensors")) == MF_OK &&
-        check_folder(env, options) == MF_OK)
-        return mf_outputs_plan_folder(path, options, out);
-    if (!format || mf_model_require_complete(model) != MF_OK ||
-        check_model(model, format) != MF_OK)
-        return env->error.status;
-    if (check_shards(env, format, options) != MF_OK)
-        return env->error.status;
-    if (options->names == MF_NAMING_GGUF && format->values == MF_VALUES_TYPED &&
-        model->format->values != MF_VALUES_TYPED && mf_model_is_lora(model))
-        return mf_outputs_plan_adapter(path, options, out);
-    if (options->names == MF_NAMING_GGUF && mf_hub_applies(model, format))
-        return mf_outputs_plan_hub(path, options, out);
-    if (env->error.status != MF_OK || check_folder(env, options) != MF_OK)
-        return env->error.status;
     count = sharded(options)
                 ? count_shards(model, options) + options->empty_first
                 : 1;
@@ -480,6 +449,39 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
         first += tensors;
     }
     return mf_outputs_check_lora(out);
+}
+
+enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
+                               const struct mf_convert_options *options,
+                               struct mf_outputs *out)
+{
+    struct mf_env *env = model->env;
+    const struct mf_format *format =
+        mf_output_format(model, path, options->format);
+    bool folder;
+
+    mf_outputs_init(out, model);
+    if (mf_output_is_folder(path) &&
+        mf_model_require_complete(model) == MF_OK &&
+        check_model(model, mf_format_to_write("safetensors")) == MF_OK &&
+        mf_outputs_check_folder(env, options, false) == MF_OK)
+        return mf_outputs_plan_folder(path, options, out);
+    if (!format || mf_model_require_complete(model) != MF_OK ||
+        check_model(model, format) != MF_OK)
+        return env->error.status;
+    folder = options->names == MF_NAMING_GGUF && mf_hub_applies(model, format);
+    if (env->error.status != MF_OK ||
+        check_shards(env, format, options, folder) != MF_OK)
+        return env->error.status;
+    if (options->names == MF_NAMING_GGUF && format->values == MF_VALUES_TYPED &&
+        model->format->values != MF_VALUES_TYPED && mf_model_is_lora(model))
+        return mf_outputs_plan_adapter(path, options, out);
+    if (folder)
+        return mf_outputs_plan_hub(path, options, out);
+    if (env->error.status != MF_OK ||
+        mf_outputs_check_folder(env, options, false) != MF_OK)
+        return env->error.status;
+    return plan_files(out, format, path, options);
 }
 
 void mf_outputs_release(struct mf_outputs *outputs)

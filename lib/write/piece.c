@@ -34,6 +34,50 @@ enum mf_status mf_piece_out_of_bounds(struct mf_env *env,
                    piece->span.size);
 }
 
+/* ---- the order of bytes ---- */
+
+/* Of an element whose bytes are reversed; 1: they stay as they are. */
+static size_t reversed_size(const struct mf_piece *piece)
+{
+    if (!piece->tensor || !piece->output || !piece->output->draft.reverses)
+        return 1;
+    return piece->tensor->type == MF_TYPE_F32   ? 4
+           : piece->tensor->type == MF_TYPE_F16 ? 2
+                                                : 1;
+}
+
+/* bytes: whole elements, as they will be written. */
+static void reverse(const struct mf_piece *piece, uint8_t *bytes, size_t size)
+{
+    size_t width = reversed_size(piece);
+
+    if (width == 4)
+        for (size_t i = 0; i < size; i += 4) {
+            uint32_t word;
+
+            memcpy(&word, bytes + i, 4);
+            word = __builtin_bswap32(word);
+            memcpy(bytes + i, &word, 4);
+        }
+    else if (width == 2)
+        for (size_t i = 0; i < size; i += 2) {
+            uint8_t low = bytes[i];
+
+            bytes[i] = bytes[i + 1];
+            bytes[i + 1] = low;
+        }
+}
+
+/* Values are scanned as they are written, or, where they are recoded, before
+ * they are reversed. */
+static bool scans_big_endian(const struct mf_piece *piece)
+{
+    const struct mf_draft *draft = &piece->output->draft;
+
+    return draft->reverses ? !piece->recoding.decode && reversed_size(piece) > 1
+                           : draft->big_endian;
+}
+
 /* ---- reading ---- */
 
 /* Where the row that is at this place in the new order is in the old one. */
@@ -83,10 +127,16 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
         memset(into, 0, size);
         return MF_OK;
     }
-    if (rows_move(piece))
-        return gather(worker, piece, at, into, size);
-    return mf_source_read(&worker->env, piece->source, piece->span.offset + at,
-                          into, size);
+    if (rows_move(piece)) {
+        if (gather(worker, piece, at, into, size) != MF_OK)
+            return worker->env.error.status;
+    } else if (mf_source_read(&worker->env, piece->source,
+                              piece->span.offset + at, into, size) != MF_OK) {
+        return worker->env.error.status;
+    }
+    if (!piece->recoding.decode)
+        reverse(piece, into, size);
+    return MF_OK;
 }
 
 /* ---- NaN and infinite values ---- */
@@ -196,7 +246,7 @@ static enum mf_status scan_numbers(struct mf_worker *worker,
                                    const uint8_t *bytes, size_t size)
 {
     size_t head = piece->recoding.decode ? 0 : mf_type_head(type), first;
-    bool big_endian = piece->output->draft.big_endian;
+    bool big_endian = scans_big_endian(piece);
     struct fault fault = { .type = type, .of_all = true };
     uint64_t count;
 
@@ -236,9 +286,10 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     struct mf_target *target = &piece->output->target;
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
+    size_t width = reversed_size(piece);
     bool by_kernel = piece->source && !rows_move(piece) && !piece->scanner &&
-                     piece->size >= BY_KERNEL;
-    size_t stride = piece->scanner ? mf_scan_stride(type) : 1;
+                     width == 1 && piece->size >= BY_KERNEL;
+    size_t stride = piece->scanner ? mf_scan_stride(type) : width;
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
     for (uint64_t done = 0; done < piece->size; done += moved) {
@@ -296,7 +347,7 @@ static enum mf_status recode_rows(struct mf_worker *worker,
     uint64_t count = mf_recoding_count(recoding, piece->size);
 
     for (uint64_t done = 0; done < count; done += some) {
-        const uint8_t *result;
+        uint8_t *result;
         size_t size;
 
         some = mf_next_part(&worker->env, count - done, most);
@@ -319,12 +370,14 @@ static enum mf_status recode_rows(struct mf_worker *worker,
             return worker->env.error.status;
         size = (size_t)mf_numbers_size(
             recoding->to, mf_recoding_numbers(recoding, first + done, some));
-        if (piece->hasher)
-            mf_piece_digest_add(digest, piece->hasher, result, size);
         if (check_numbers(worker, piece, recoding->to,
                           (first + done) * recoding->out, result,
-                          size) != MF_OK ||
-            mf_target_write(&worker->env, &piece->output->target,
+                          size) != MF_OK)
+            return worker->env.error.status;
+        reverse(piece, result, size);
+        if (piece->hasher)
+            mf_piece_digest_add(digest, piece->hasher, result, size);
+        if (mf_target_write(&worker->env, &piece->output->target,
                             piece->to + done * recoding->out, result,
                             size) != MF_OK)
             return worker->env.error.status;
@@ -379,9 +432,12 @@ static bool is_copied(const struct mf_piece *piece)
     return piece->source && !piece->recoding.decode && !rows_move(piece);
 }
 
-/* Values that are scanned must have one type, without a scale before them. */
+/* Values that are scanned must have one type, without a scale before them; and
+ * those that are reversed one size. */
 static bool same_scan(const struct mf_piece *a, const struct mf_piece *b)
 {
+    if (reversed_size(a) != reversed_size(b))
+        return false;
     if (!a->scanner || !b->scanner)
         return a->scanner == b->scanner;
     return a->tensor->type == b->tensor->type &&

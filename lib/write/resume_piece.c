@@ -83,7 +83,7 @@ static enum mf_status digest_kept(struct mf_worker *worker,
 static enum mf_status compare_kept(struct mf_worker *worker,
                                    struct mf_piece *piece)
 {
-    size_t half = worker->buffer_size / 2;
+    size_t half = worker->buffer_size / 16 * 8; /* whole elements */
     uint8_t *there = worker->buffer + half;
 
     for (uint64_t at = 0, some; at < piece->size && !piece->differs;

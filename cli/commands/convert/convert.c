@@ -4,11 +4,16 @@
  */
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/commands/convert/write.h"
+#include "cli/inputs.h"
+#include "cli/json.h"
 #include "cli/report.h"
+#include "lib/program.h"
 
 static struct {
     const char *to;
@@ -20,7 +25,8 @@ static struct {
     const char *lora, *lora_scale, *base;
     const char *outfile, *model_name, *metadata;
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
-    bool fp8_as_q8, mmproj, remote, no_effect;
+    bool fp8_as_q8, mmproj, big_endian, remote, no_effect, supported;
+    bool default_name; /* neither OUT nor --outfile: OUT is a folder */
 } options;
 
 static const struct option table[] = {
@@ -34,7 +40,7 @@ static const struct option table[] = {
     OPTION_CHOICE("--outtype", "f32|f16|bf16|keep|auto|q8_0|tq1_0|tq2_0", 1,
                   options.type, NULL),
     OPTION_TEXT("--outfile", "FILE", options.outfile,
-                "the same as OUT, with --names gguf"),
+                "the same as OUT, with --names gguf; {ftype} is the type"),
     OPTION_TEXT("--model-name", "NAME", options.model_name,
                 "general.name of a folder; default: as the folder says"),
     OPTION_TEXT("--metadata", "FILE", options.metadata,
@@ -53,6 +59,8 @@ static const struct option table[] = {
                 "of a folder, 8-bit floats become q8_0"),
     OPTION_FLAG("--mmproj", options.mmproj,
                 "of a folder, the projector for images or sound"),
+    OPTION_FLAG("--bigendian", options.big_endian,
+                "of a folder, a file for big-endian machines"),
     OPTION_SIZE("--shard-size", options.shard_size,
                 "split into files with at most SIZE of tensors (5G, 500M)"),
     OPTION_SIZE("--split-max-size", options.shard_size, NULL),
@@ -73,6 +81,9 @@ static const struct option table[] = {
                 "where IN is an adapter: the model that it was made for"),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
+    OPTION_FLAG("--print-supported-models", options.supported,
+                "list the classes of config.json that can be converted; with "
+                "--mmproj those with a projector"),
     OPTION_FLAG("--remote", options.remote,
                 "refused: nothing is downloaded; convert a folder"),
     OPTION_FLAG("--no-lazy", options.no_effect,
@@ -109,14 +120,91 @@ static bool read_scale(struct run *run, double *out)
     return false;
 }
 
-/* --outfile stands for OUT, as llama.cpp's converter has it, whose names the
- * tensors then get.  The command's own name is among the arguments, so there is
- * room for one operand more. */
-static bool check_operands(struct run *run)
+/* ---- the list of classes ---- */
+
+static void show_supported(struct run *run)
+{
+    struct mf_str name = { NULL, 0 };
+
+    if (!run->options->json) {
+        while (mf_class_after(&name, options.mmproj)) {
+            out_bytes(&run->out, name.at, name.size);
+            out_text(&run->out, "\n");
+        }
+        return;
+    }
+    answer_begin(run);
+    mf_json_key(&run->json, "classes");
+    mf_json_begin(&run->json, '[');
+    while (mf_class_after(&name, options.mmproj))
+        mf_json_string(&run->json, name.at, name.size);
+    mf_json_end(&run->json, ']');
+    answer_finish(run);
+}
+
+/* ---- operands ---- */
+
+/* The folder of a model that names itself: of a folder of Hugging Face.  NULL
+ * for other files, which OUT is required for. */
+static const char *own_folder(const char *in)
+{
+    static const char *const suffixes[] = { ".safetensors", ".json" };
+    static char folder[PATH_MAX];
+    const char *slash = strrchr(in, '/');
+    size_t size = strlen(in);
+
+    if (inputs_is_folder(in))
+        return in;
+    for (size_t i = 0; i < 2; i++) {
+        size_t tail = strlen(suffixes[i]);
+
+        if (size > tail && strcmp(in + size - tail, suffixes[i]) == 0 &&
+            size < sizeof(folder)) {
+            snprintf(folder, sizeof(folder), "%.*s",
+                     slash ? (int)(slash - in + 1) : 1, slash ? in : ".");
+            return folder;
+        }
+    }
+    return NULL;
+}
+
+/* Without OUT, llama.cpp's converter is meant, whose names the tensors then
+ * get.  The command's own name is among the arguments, so there is room for one
+ * operand more. */
+static bool add_out(struct run *run)
 {
     static char path[PATH_MAX];
+    const char *out = options.outfile;
 
-    if (options.remote)
+    if (!out && !options.to && options.names != MF_NAMING_HF)
+        out = own_folder(run->operand[0]);
+    if (!out)
+        return true; /* it is counted */
+    if (strlen(out) >= sizeof(path)) {
+        report_usage(run, "the path of --outfile is too long");
+        return false;
+    }
+    options.default_name = !options.outfile;
+    run->operand[run->operand_count++] = strcpy(path, out);
+    for (size_t i = strlen(path);
+         i > 1 && path[i - 1] == '/' && inputs_is_folder(path); i--)
+        path[i - 1] = 0;
+    if (options.names == MF_NAMING_KEEP)
+        options.names = MF_NAMING_GGUF;
+    if (!options.to && !write_suffix_of(path))
+        options.to = "gguf";
+    return true;
+}
+
+static bool check_operands(struct run *run)
+{
+    if (options.supported && run->operand_count == 0)
+        return true;
+    if (options.supported)
+        report_usage(run, "--print-supported-models takes no IN");
+    else if (run->operand_count == 0)
+        args_missing(run);
+    else if (options.remote)
         report_usage(run, "--remote is not supported: nothing is downloaded; "
                           "download the folder and convert that");
     else if (options.mtp && options.no_mtp)
@@ -127,14 +215,12 @@ static bool check_operands(struct run *run)
                           "--lora and --base");
     else if (options.outfile && run->operand_count > 1)
         report_usage(run, "OUT and --outfile exclude each other");
-    else if (options.outfile && strlen(options.outfile) >= sizeof(path))
-        report_usage(run, "the path of --outfile is too long");
+    else if (run->operand_count == 1 && !add_out(run))
+        return false;
+    else if (run->operand_count == 1)
+        report_usage(run, "missing argument OUT; only a Hugging Face folder "
+                          "that becomes GGUF has a name of its own");
     else {
-        if (options.outfile && run->operand_count == 1) {
-            run->operand[run->operand_count++] = strcpy(path, options.outfile);
-            if (options.names == MF_NAMING_KEEP)
-                options.names = MF_NAMING_GGUF;
-        }
         if (options.mmproj && options.names == MF_NAMING_KEEP)
             options.names = MF_NAMING_GGUF;
         return true;
@@ -142,10 +228,59 @@ static bool check_operands(struct run *run)
     return false;
 }
 
+/* ---- converting ---- */
+
+static const char *find_name(struct run *run, struct mf_model *model,
+                             const struct mf_convert_options *how)
+{
+    static char path[PATH_MAX];
+    const char *out = run->operand[1];
+
+    if (!mf_converts_folder(model, how)) {
+        if (mf_env_error(run->env)->status != MF_OK)
+            report_failure(run, run->operand[0]);
+        else if (options.default_name)
+            report_usage(run,
+                         "OUT is required: '%.200s' has no config.json "
+                         "that says what the model is",
+                         run->operand[0]);
+        else if (strpbrk(out, "{}"))
+            report_usage(run,
+                         "'%.200s': braces in --outfile require a Hugging "
+                         "Face folder as IN",
+                         out);
+        else
+            return out;
+        return NULL;
+    }
+    if (mf_convert_path(model, out, how, path, sizeof(path)) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return NULL;
+    }
+    return path;
+}
+
+/* What a big-endian machine reads wrong: the converter has it so. */
+static void remark_big_endian(struct run *run)
+{
+    const char *type = types[options.type];
+
+    if (options.big_endian &&
+        (!type || (strcmp(type, "f32") != 0 && strcmp(type, "f16") != 0)))
+        report_remark(run, run->operand[0],
+                      "as llama.cpp's converter has it, only f32 and f16 "
+                      "become big-endian: --outtype f16 makes a file that a "
+                      "big-endian machine reads");
+}
+
 static void convert(struct run *run)
 {
     double scale;
 
+    if (options.supported) {
+        show_supported(run);
+        return;
+    }
     if (!read_scale(run, &scale))
         return;
 
@@ -173,29 +308,40 @@ static void convert(struct run *run)
         .fuse_gate_up = options.fuse_gate_up,
         .fp8_as_q8 = options.fp8_as_q8,
         .projector = options.mmproj,
+        .big_endian = options.big_endian,
     };
 
-    if (options.to || write_suffix_is_known(run))
+    remark_big_endian(run);
+    if (options.outfile || options.default_name)
+        write_model_named(run, &how, find_name);
+    else if (options.to || write_suffix_is_known(run))
         write_model(run, &how);
+}
+
+/* --print-supported-models writes no file. */
+static void allow_out(struct run *run)
+{
+    if (!options.supported)
+        write_allow_out(run);
 }
 
 const struct command command_convert = {
     .name = "convert",
     .sub = "",
-    .operands = "IN OUT",
-    .operands_min = 2,
+    .operands = "IN [OUT]",
     .operands_max = 2,
     .summary = "write a model in another format",
     .examples =
         "modelfile convert model.safetensors model.gguf\n"
         "modelfile convert model.gguf model.apr\n"
         "modelfile convert Llama-3-8B/ model.gguf --names gguf\n"
-        "modelfile convert Llama-3-8B/ --outfile model.gguf --outtype bf16\n"
+        "modelfile convert Llama-3-8B/ --outtype bf16\n"
+        "modelfile convert Llama-3-8B/ --outfile model-{ftype}.gguf\n"
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
         "modelfile convert model.gguf Llama-3-8B/\n"
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
     .options = table,
     .execute = convert,
     .check_operands = check_operands,
-    .writes = write_allow_out,
+    .writes = allow_out,
 };

@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "lib/program.h"
 
 #define LETTERS                                                                \
     "abcdefghijklmnopqrstuvwxyz"                                               \
@@ -25,31 +26,34 @@
 /* What the command asked for, until write_model returns. */
 static const struct mf_convert_options *how;
 static write_instead *instead;
+static write_name *find_name;
+static bool from_folder; /* of Hugging Face */
 
 /* ---- output ---- */
 
 /* A tensor is never split. */
-static void warn_of_large(struct run *run, const struct mf_model *model)
+static void warn_of_large(void *user, struct mf_str name, uint64_t size)
 {
-    uint64_t limit = how->shard_size;
-    struct mf_tensor tensor;
+    struct run *run = user;
     char text[256];
 
-    for (size_t i = 0; limit > 0 && mf_tensor_at(model, i, &tensor); i++) {
-        if (tensor.data.size <= limit)
-            continue;
-        snprintf(text, sizeof(text),
-                 "warning: tensor '%.*s' of %s exceeds the size of a shard and "
-                 "gets a file of its own",
-                 (int)(tensor.name.size < 100 ? tensor.name.size : 100),
-                 tensor.name.at, size_text(tensor.data.size).at);
-        report_remark(run, run->operand[0], text);
-    }
+    snprintf(text, sizeof(text),
+             "warning: tensor '%.*s' of %s exceeds the size of a shard and "
+             "gets a file of its own",
+             (int)(name.size < 100 ? name.size : 100), name.at,
+             size_text(size).at);
+    report_remark(run, run->operand[0], text);
 }
 
 static bool is_sharded(void)
 {
-    return how->shard_size > 0 || how->shard_tensors > 0;
+    return how->shard_size > 0 || how->shard_tensors > 0 || how->empty_first;
+}
+
+/* A folder of Hugging Face that fits one shard is a file without a number. */
+static bool is_numbered(const struct mf_convert_result *result)
+{
+    return is_sharded() && (result->file_count > 1 || !from_folder);
 }
 
 static const char *file_name(const char *path,
@@ -57,8 +61,9 @@ static const char *file_name(const char *path,
 {
     static char name[PATH_MAX + 64];
 
-    return is_sharded() && mf_shard_path(path, result->format, i,
-                                         result->file_count, name, sizeof(name))
+    return is_numbered(result) &&
+                   mf_shard_path(path, result->format, i, result->file_count,
+                                 name, sizeof(name))
                ? name
                : path;
 }
@@ -68,7 +73,7 @@ static void show_text(struct run *run, const char *path,
 {
     struct out *out = &run->out;
 
-    for (size_t i = 0; is_sharded() && i < result->file_count; i++) {
+    for (size_t i = 0; is_numbered(result) && i < result->file_count; i++) {
         out_escaped(out, str_of(file_name(path, result, i)), "");
         out_line(out, "");
     }
@@ -149,19 +154,25 @@ static bool can_be_written(const char *name)
     return formats_find(name, &format) && format.can_write;
 }
 
+bool write_suffix_of(const char *path)
+{
+    struct mf_format_info format;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (ends(path, format.suffix) && can_be_written(format.name))
+            return true;
+    return false;
+}
+
 /* A name such as x.zip is a mistake; without a suffix, or with one like ".1",
  * the format of IN is kept. */
 bool write_suffix_is_known(struct run *run)
 {
     const char *path = run->operand[1], *dot = strrchr(path, '.');
-    struct mf_format_info format;
 
     if (!dot || dot[1 + strspn(dot + 1, LETTERS_AND_DIGITS)] != 0 ||
-        strpbrk(dot, LETTERS) == NULL)
+        strpbrk(dot, LETTERS) == NULL || write_suffix_of(path))
         return true;
-    for (size_t i = 0; mf_format_at(i, &format); i++)
-        if (ends(path, format.suffix) && can_be_written(format.name))
-            return true;
     report_usage(run,
                  "unknown suffix '%.20s' of '%.200s'; use %s or --to FORMAT",
                  dot, path, suffixes().text);
@@ -216,14 +227,16 @@ static void write_out(struct run *run, struct mf_model *model)
 
     if (instead && instead(run, model))
         return;
+    if (find_name && !(path = find_name(run, model, how)))
+        return;
+    from_folder = mf_converts_folder(model, how);
     remark_names(run, model, path);
-    warn_of_large(run, model);
     if (mf_model_convert(model, path, how, &result) != MF_OK) {
         report_failure(run, run->operand[0]);
         return;
     }
     output_name_left(run, path, result.format,
-                     is_sharded() ? result.file_count : 0);
+                     is_numbered(&result) ? result.file_count : 0);
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");
@@ -241,6 +254,15 @@ void write_model_or(struct run *run, const struct mf_convert_options *options,
     instead = NULL;
 }
 
+void write_model_named(struct run *run,
+                       const struct mf_convert_options *options,
+                       write_name *name)
+{
+    find_name = name;
+    write_model(run, options);
+    find_name = NULL;
+}
+
 void write_model(struct run *run, const struct mf_convert_options *options)
 {
     struct mf_convert_options all = *options;
@@ -248,6 +270,8 @@ void write_model(struct run *run, const struct mf_convert_options *options)
     all.replace = run->options->force;
     all.dry_run = run->options->dry_run;
     all.resume = run->options->resume;
+    all.exceeds = warn_of_large;
+    all.user = run;
     how = &all;
     if (output_is_stdout(run->operand[1]) && is_sharded())
         report_usage(run, "several files cannot go to standard output");
@@ -278,7 +302,12 @@ static bool allow_new_folder(struct run *run)
 
 void write_allow_out(struct run *run)
 {
+    const char *path = output_path(run->operand[1]);
+
     if (allow_new_folder(run))
         return;
-    sandbox_allow_file(&run->sandbox, output_path(run->operand[1]));
+    if (inputs_is_folder(path))
+        sandbox_allow_folder(&run->sandbox, path);
+    else
+        sandbox_allow_file(&run->sandbox, path);
 }

@@ -28,6 +28,16 @@ typedef bool write_instead(struct run *run, struct mf_model *model);
 void write_model_or(struct run *run, const struct mf_convert_options *how,
                     write_instead *other);
 
+/* The same, for an OUT that only the model can name: `name` returns the path,
+ * or NULL after a report. */
+typedef const char *write_name(struct run *run, struct mf_model *model,
+                               const struct mf_convert_options *how);
+void write_model_named(struct run *run, const struct mf_convert_options *how,
+                       write_name *name);
+
+/* Whether the path has the suffix of a format that can be written. */
+bool write_suffix_of(const char *path);
+
 /* False after report_usage if OUT has a suffix that no format has. */
 bool write_suffix_is_known(struct run *run);
 

@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# convert_options.t - a folder with the options of llama.cpp's converter
+#
+# fixtures/hub/options has two small folders, and in expected.tsv what the
+# converter wrote with each set of options: names and bytes.
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+modelfile=$(realpath "${BUILD:-build}/modelfile")
+folders=$(realpath fixtures/hub/options)
+work=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-options.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+mixtral=Tiny-Mixtral-2x7B-Instruct-v0.1
+tab='	'
+
+# expected FOLDER OPTIONS: the lines "FILE SHA256".
+expected() {
+    awk -F "$tab" -v folder="$1" -v options="$2" \
+        '$1 == folder && $2 == options { print $3 " " $4 }' \
+        "$folders/expected.tsv"
+}
+
+written() {
+    for file in "$work/out"/*; do
+        [ -f "$file" ] &&
+            echo "${file##*/} $(sha256sum <"$file" | cut -d' ' -f1)"
+    done
+    true
+}
+
+# same FOLDER OPTIONS [IN]: the files of the converter, or no file.
+same() {
+    rm -rf "$work/out"
+    mkdir "$work/out"
+    (cd "$work/out" && eval "\"\$modelfile\" convert --quiet '${3:-$folders/$1}' $2") \
+        >"$work/o" 2>&1
+    code=$?
+    expected "$1" "$2" >"$work/expected"
+    if [ "$(cat "$work/expected")" = "- -" ]; then
+        [ $code -ne 0 ] && [ -z "$(ls "$work/out")" ] && return
+    else
+        written >"$work/written"
+        [ $code -eq 0 ] && cmp -s "$work/expected" "$work/written" && return
+    fi
+    cat "$work/o"
+    diff "$work/expected" "$work/written"
+    return 1
+}
+
+grep -v '^#' "$folders/expected.tsv" | cut -f1,2 | uniq >"$work/rows"
+while IFS=$tab read -r folder options; do
+    check "$folder $options" same "$folder" "$options"
+done <"$work/rows"
+
+# Without OUT and --outfile the file goes into the folder, by the same name.
+cp -r "$folders/$mixtral" "$work/"
+beside() { # OPTIONS of "--outfile ." [OPERAND]
+    (cd "$work" && "$modelfile" convert --quiet "${2:-$mixtral}" $1) >"$work/o" 2>&1 || {
+        cat "$work/o"
+        return 1
+    }
+    expected "$mixtral" "--outfile .${1:+ $1}" | while read -r file sum; do
+        [ "$(sha256sum <"$work/$mixtral/$file" | cut -d' ' -f1)" = "$sum" ] || return 1
+    done
+}
+check "a folder without OUT names itself" beside ""
+check "with a type in the name" beside "--outtype f16"
+check "a vocabulary, of a file in the folder" \
+    beside "--vocab-only" "$mixtral/model.safetensors"
+rm -f "$work/$mixtral"/*.gguf
+
+# Names from a model card are not paths.
+printf -- '---\nmodel_name: x\nfinetune: ../../y\n---\n' >"$work/$mixtral/README.md"
+hostile() {
+    ! (cd "$work" && "$modelfile" convert --quiet "$mixtral" >"$work/o" 2>&1) &&
+        grep -qF "not the name of a file" "$work/o" &&
+        [ -z "$(find "$work" -name '*.gguf')" ]
+}
+rm -rf "$work/out"
+check "a name never leads out of the folder" hostile
+cp "$folders/$mixtral/README.md" "$work/$mixtral/"
+
+# refused CODE TEXT ARGUMENT...: convert fails so, and says that.
+refused() {
+    wanted=$1 text=$2
+    shift 2
+    "$modelfile" convert "$@" >"$work/o" 2>"$work/e"
+    code=$?
+    [ "$code" -eq "$wanted" ] && grep -qF -e "$text" "$work/e" && return
+    echo "exit code $code"
+    cat "$work/e"
+    return 1
+}
+gguf=fixtures/good-base.gguf
+check "a file needs OUT" refused 2 "missing argument OUT" "$gguf"
+check "so does another format" \
+    refused 2 "missing argument OUT" "$folders/fp8" --to safetensors
+mkdir "$work/bare"
+cp "$folders/fp8/model.safetensors" "$work/bare"
+check "a folder that is not of Hugging Face needs OUT" \
+    refused 2 "OUT is required" "$work/bare"
+check "{ftype} needs a folder" \
+    refused 2 "braces in --outfile" "$gguf" --outfile "$work/{ftype}.gguf"
+check "--bigendian needs a folder" \
+    refused 3 "only for a Hugging Face folder" "$gguf" "$work/o.gguf" --bigendian
+check "a model is no adapter" \
+    refused 3 "only for an adapter" "$folders/fp8" "$work/o.gguf" --names gguf \
+    --base "$folders/fp8"
+check "GGUF 2 is little-endian" \
+    refused 3 "GGUF version 2" "$folders/fp8" --outfile "$work/o.gguf" \
+    --bigendian --gguf-version 2
+check "no IN for --print-supported-models" \
+    refused 2 "takes no IN" "$gguf" --print-supported-models
+
+# The last of an option that is given twice counts, whatever it is called.
+twice() {
+    (cd "$work" && "$modelfile" convert --quiet "$folders/$mixtral" --force \
+        --outfile x.gguf --outfile a.gguf --type f32 --outtype f16) &&
+        (cd "$work" && "$modelfile" convert --quiet "$folders/$mixtral" --force \
+            b.gguf --names gguf --outtype f32 --type f16) &&
+        cmp "$work/a.gguf" "$work/b.gguf" && [ ! -e "$work/x.gguf" ]
+}
+check "the last of two counts" twice
+
+# Sizes are those that are written, and so are the names.
+large() {
+    (cd "$work" && "$modelfile" convert "$folders/$mixtral" --dry-run \
+        --outtype f32 --outfile s.gguf --split-max-size 6000) >"$work/o" 2>"$work/e" &&
+        grep -qF "tensor 'blk.0.ffn_gate_exps.weight' of 8.0 KiB exceeds" "$work/e" &&
+        ! grep -qF "ffn_gate.weight" "$work/e" &&
+        ! (cd "$work" && "$modelfile" convert "$folders/$mixtral" --dry-run \
+            --outtype q8_0 --outfile s.gguf --split-max-size 6000 2>&1) | grep -q exceeds
+}
+check "tensors larger than a shard are those that are written" large
+
+whole() {
+    (cd "$work" && "$modelfile" convert "$folders/$mixtral" --dry-run \
+        --outfile s.gguf --split-max-size 5G --json) >"$work/o" 2>&1 &&
+        grep -qF '"files":["s.gguf"]' "$work/o"
+}
+check "a folder that fits one shard is one file" whole
+
+# What work that is stopped kept is reversed as well.
+kept() {
+    rm -f "$work"/r.gguf "$work"/.r.gguf*
+    (cd "$work" && "$modelfile" convert --quiet "$folders/$mixtral" --outfile r.gguf \
+        --bigendian --outtype f32 --resume) &&
+        [ "$(sha256sum <"$work/r.gguf" | cut -d' ' -f1)" = \
+            "$(expected $mixtral '--outfile o.gguf --bigendian --outtype f32' | cut -d' ' -f2)" ]
+}
+check "a big-endian file with --resume" kept
+
+big() {
+    "$modelfile" info "$work/r.gguf" >"$work/o" && "$modelfile" validate --data "$work/r.gguf"
+}
+check "which is sound" big
+
+listed() {
+    "$modelfile" convert --print-supported-models >"$work/o" 2>"$work/e" &&
+        sort -c "$work/o" && grep -qx MixtralForCausalLM "$work/o" &&
+        awk '/^[^ #]/ { family = $1 == "family" }
+            family && $1 == "class" || more { for (i = 1 + !more; i <= NF; i++) if ($i != "\\") print $i
+            more = $NF == "\\" }' lib/hub/families/*.txt | sort -u | cmp - "$work/o" &&
+        "$modelfile" convert --print-supported-models --mmproj |
+        grep -qx Gemma3ForConditionalGeneration &&
+        "$modelfile" convert --print-supported-models --json | grep -qF '"MixtralForCausalLM"'
+}
+check "all classes are listed" listed
+
+finish
