@@ -127,10 +127,17 @@ static enum mf_status walk(struct mf_recipe *recipe, struct mf_draft *draft)
     return status == MF_OK ? mf_recipe_walk(recipe, visit, &run) : status;
 }
 
-/* Qwen3-Next's number of layers is found among its tensors. */
+/* Qwen3-Next's number of layers is found among its tensors, and numbers of
+ * Apertus are in some: 0.5 and -0.25. */
 static const char tensors[] =
-    "\x4b\0\0\0\0\0\0\0{\"mtp.layers.0.fc.weight\":{\"dtype\":\"F32\","
-    "\"shape\":[0],\"data_offsets\":[0,0]}}";
+    "\xf5\0\0\0\0\0\0\0"
+    "{\"mtp.layers.0.fc.weight\":{\"dtype\":\"F32\","
+    "\"shape\":[0],\"data_offsets\":[0,0]}"
+    ",\"model.layers.1.mlp.act_fn.alpha_n\":{\"dtype\":\"F32\","
+    "\"shape\":[1],\"data_offsets\":[0,4]}"
+    ",\"model.layers.0.mlp.act_fn.alpha_n\":{\"dtype\":\"F32\","
+    "\"shape\":[1],\"data_offsets\":[4,8]}}"
+    "\0\0\0\x3f\0\0\x80\xbe";
 
 /* The keys of a config.json, without those of the vocabulary. */
 static enum mf_status keys_of(const char *config, size_t size, int64_t type,

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/str.h"
@@ -248,6 +249,13 @@ static const struct mf_node *element(struct mf_parser *parser,
     if (list->kind == MF_NODE_OBJECT && index->kind == MF_NODE_STRING) {
         node = mf_node_get(list, index->text);
         return node ? node : missing(parser, index->text);
+    }
+    if (list->kind == MF_NODE_OBJECT && mf_node_int(index, &at)) {
+        char key[24];
+        int size = snprintf(key, sizeof(key), "%" PRId64, at);
+
+        node = mf_node_get(list, (struct mf_str){ key, (size_t)size });
+        return node ? node : &mf_node_null;
     }
     if (list->kind != MF_NODE_ARRAY)
         return mf_parser_wrong(parser, list, "a list");
