@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "lib/base/error.h"
+#include "lib/derive/derive.h"
 #include "tests/proto_image.h"
 #include "tests/with_scratch.h"
 
@@ -228,6 +229,72 @@ static void parts_are_joined(void **state)
                       "output.weight 112 32\n");
 }
 
+/* ---- quantized tensors ---- */
+
+static void to_folder(const char *from, const char *name, const char *type)
+{
+    const struct mf_convert_options how = { .size = sizeof(how), .type = type };
+    char folder[600];
+
+    snprintf(folder, sizeof(folder), "%s/", scratch_path(name));
+    mf_clear_error(env);
+    if (convert_file(env, scratch_path(from), folder, &how, NULL) != MF_OK)
+        fail_msg("%s", mf_env_error(env)->message);
+}
+
+/* While rows move, they are decoded: as if they had been before. */
+static void blocks_become_floats_on_the_way(void **state)
+{
+    struct mf_convert_options how = { .size = sizeof(how),
+                                      .names = MF_NAMING_GGUF,
+                                      .type = "q8_0",
+                                      .replace = true };
+    char a[600], b[600];
+
+    (void)state;
+    go_there_and_back(llama, LAYER);
+    assert_int_equal(convert_file(env, scratch_path("model.safetensors"),
+                                  scratch_path("q.gguf"), &how, NULL),
+                     MF_OK);
+    how.names = MF_NAMING_KEEP;
+    how.type = "f32";
+    how.dequantize = true;
+    assert_int_equal(convert_file(env, scratch_path("q.gguf"),
+                                  scratch_path("d.gguf"), &how, NULL),
+                     MF_OK);
+    to_folder("q.gguf", "back", "f32");
+    to_folder("d.gguf", "other", NULL);
+    snprintf(a, sizeof(a), "%s/model.safetensors", scratch_path("back"));
+    snprintf(b, sizeof(b), "%s/model.safetensors", scratch_path("other"));
+    assert_same_files(a, b);
+    remove_folder("back");
+    remove_folder("other");
+}
+
+static void what_was_exponentiated_is_found(void **state)
+{
+    struct mf_derivation derive;
+    struct mf_arena arena;
+    struct mf_source source;
+    const struct mf_derived *node;
+    float values[512], back[512];
+
+    (void)state;
+    mf_arena_init(&arena, env);
+    assert_int_equal(mf_derivation_init(&derive, env, &arena), MF_OK);
+    for (int i = 0; i < 512; i++)
+        values[i] = ((float)i - 200) / 64;
+    node = mf_derive_floats(&derive, values, 512);
+    node = mf_derive_map(&derive, node, MF_MAP_NEG_EXP, 0);
+    node = mf_derive_map(&derive, node, MF_MAP_LOG_NEG, 0);
+    mf_derived_open(node, "x", &source);
+    assert_int_equal(mf_source_read(env, &source, 0, back, sizeof(back)),
+                     MF_OK);
+    for (int i = 0; i < 512; i++)
+        assert_true(back[i] == values[i]);
+    mf_arena_release(&arena);
+}
+
 /* ---- what does not come back ---- */
 
 static void refused(const struct mf_convert_options *how, const char *words)
@@ -294,6 +361,8 @@ int main(void)
         cmocka_unit_test(experts_are_taken_apart),
         cmocka_unit_test(norms_lose_what_was_added),
         cmocka_unit_test(parts_are_joined),
+        cmocka_unit_test(blocks_become_floats_on_the_way),
+        cmocka_unit_test(what_was_exponentiated_is_found),
         cmocka_unit_test(what_does_not_come_back_is_named),
     };
 

@@ -105,11 +105,12 @@ const struct mf_derived *mf_derive_stack(const struct mf_derivation *,
 
 /* What becomes of each number. */
 enum mf_map {
-    MF_MAP_NONE,   /* the type alone changes */
-    MF_MAP_ADD,    /* x + constant */
-    MF_MAP_MUL,    /* x * constant */
-    MF_MAP_EXP,    /* e^x */
-    MF_MAP_NEG_EXP /* -(e^x) */
+    MF_MAP_NONE,    /* the type alone changes */
+    MF_MAP_ADD,     /* x + constant */
+    MF_MAP_MUL,     /* x * constant */
+    MF_MAP_EXP,     /* e^x */
+    MF_MAP_NEG_EXP, /* -(e^x) */
+    MF_MAP_LOG_NEG  /* what that was made of: of several the shortest */
 };
 
 /* Halves stay halves, all others become f32 before. */
@@ -120,6 +121,10 @@ const struct mf_derived *mf_derive_map(const struct mf_derivation *,
 const struct mf_derived *mf_derive_cast(const struct mf_derivation *,
                                         const struct mf_derived *node,
                                         enum mf_type type);
+
+/* Quantized numbers as f32. */
+const struct mf_derived *mf_derive_decoded(const struct mf_derivation *,
+                                           const struct mf_derived *node);
 
 /* ---- adapters ---- */
 

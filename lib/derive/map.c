@@ -61,6 +61,36 @@ static float exp_of(float x)
     return u * power_of_2(half) * power_of_2((int32_t)q - half);
 }
 
+/* Upper bits of x, the others 0. */
+static float rounded(float x, unsigned bits, int32_t steps)
+{
+    uint32_t all;
+
+    memcpy(&all, &x, sizeof(all));
+    all = (all >> (32 - bits)) + (uint32_t)steps;
+    all <<= 32 - bits;
+    memcpy(&x, &all, sizeof(x));
+    return x;
+}
+
+/* A number that exp_of makes -x of: one that was a bf16, else any f32.  Without
+ * one, the nearest. */
+static float log_neg(float x)
+{
+    float near = (float)log(-(double)x);
+
+    if (!isfinite(near))
+        return near;
+    for (unsigned bits = 16; bits <= 32; bits += 16)
+        for (int32_t i = 0; i < 9; i++) {
+            float y = rounded(near, bits, i % 2 ? (i + 1) / 2 : -i / 2);
+
+            if (-exp_of(y) == x)
+                return y;
+        }
+    return near;
+}
+
 static void compute(const struct map *map, float *x, size_t count)
 {
     switch (map->map) {
@@ -81,6 +111,10 @@ static void compute(const struct map *map, float *x, size_t count)
     case MF_MAP_NEG_EXP:
         for (size_t i = 0; i < count; i++)
             x[i] = -exp_of(x[i]);
+        break;
+    case MF_MAP_LOG_NEG:
+        for (size_t i = 0; i < count; i++)
+            x[i] = log_neg(x[i]);
         break;
     }
 }

@@ -27,7 +27,8 @@ enum mf_derived_kind { /* any numbers: they begin a node's print */
                        MF_DERIVED_UNPACKED,
                        MF_DERIVED_SCALED,
                        MF_DERIVED_FP4,
-                       MF_DERIVED_LOWRANK
+                       MF_DERIVED_LOWRANK,
+                       MF_DERIVED_DECODED
 };
 
 struct mf_derived_ops {

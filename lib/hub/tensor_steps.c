@@ -195,7 +195,7 @@ static const struct mf_derived *slice_of(struct mf_derivation *derive,
             .axis = axis, .from = from, .count = count, .step = step });
 }
 
-static node_step slice, pad, lead, add, mul, neg_exp;
+static node_step slice, pad, lead, add, mul, neg_exp, log_neg;
 
 /* As many as there are, at most those asked for; -1: all. */
 static const struct mf_derived *slice(struct mf_derivation *derive,
@@ -280,6 +280,14 @@ static const struct mf_derived *neg_exp(struct mf_derivation *derive,
 {
     (void)step;
     return mf_derive_map(derive, node, MF_MAP_NEG_EXP, 0);
+}
+
+static const struct mf_derived *log_neg(struct mf_derivation *derive,
+                                        const struct mf_tensor_step *step,
+                                        const struct mf_derived *node)
+{
+    (void)step;
+    return mf_derive_map(derive, node, MF_MAP_LOG_NEG, 0);
 }
 
 /* ---- lists ---- */
@@ -398,12 +406,19 @@ static bool join(struct mf_derivation *derive,
 /* ---- all steps ---- */
 
 static node_step *const node_steps[MF_STEP_COUNT] = {
-    [MF_STEP_PERMUTE] = permute, [MF_STEP_ROWS] = rows,
-    [MF_STEP_FLAT] = flat,       [MF_STEP_VIEW] = view,
-    [MF_STEP_SWAP] = swap,       [MF_STEP_SQUEEZE] = squeeze,
-    [MF_STEP_SLICE] = slice,     [MF_STEP_PAD] = pad,
-    [MF_STEP_ADD] = add,         [MF_STEP_MUL] = mul,
-    [MF_STEP_NEG_EXP] = neg_exp, [MF_STEP_UNPERMUTE] = unpermute,
+    [MF_STEP_PERMUTE] = permute,
+    [MF_STEP_ROWS] = rows,
+    [MF_STEP_FLAT] = flat,
+    [MF_STEP_VIEW] = view,
+    [MF_STEP_SWAP] = swap,
+    [MF_STEP_SQUEEZE] = squeeze,
+    [MF_STEP_SLICE] = slice,
+    [MF_STEP_PAD] = pad,
+    [MF_STEP_ADD] = add,
+    [MF_STEP_MUL] = mul,
+    [MF_STEP_NEG_EXP] = neg_exp,
+    [MF_STEP_LOG_NEG] = log_neg,
+    [MF_STEP_UNPERMUTE] = unpermute,
     [MF_STEP_LEAD] = lead,
 };
 

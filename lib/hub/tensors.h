@@ -47,12 +47,13 @@ struct mf_hub_tensors {
 enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
 
 /* The other way: takes each tensor of a GGUF file through the rows of the text,
- * and what becomes of it to `put`.  One that no row names is refused. */
+ * and what becomes of it to `put`.  One that no row names is refused.
+ * decode: quantized tensors become f32 before. */
 typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
                                   const struct mf_derived *node);
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
                                    const struct mf_recipe_text *text,
-                                   mf_hub_put *put, void *user);
+                                   bool decode, mf_hub_put *put, void *user);
 
 /* general.file_type, after that. */
 uint32_t mf_hub_tensors_file_type(const struct mf_hub_tensors *tensors);

@@ -9,6 +9,7 @@
 
 struct back {
     struct mf_tensor_work *work;
+    bool decode; /* quantized tensors */
     mf_hub_put *put;
     void *user;
 };
@@ -43,6 +44,9 @@ static enum mf_status run(struct back *back, const struct mf_model *model)
         if (status != MF_OK || skipped)
             continue;
         node = mf_derive_tensor(&work->derive, model, i);
+        if (node && back->decode &&
+            mf_type_is_quantized((enum mf_type)node->type))
+            node = mf_derive_decoded(&work->derive, node);
         status = node
                      ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                      : mf_work_failed(work);
@@ -52,11 +56,13 @@ static enum mf_status run(struct back *back, const struct mf_model *model)
 
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,
                                    const struct mf_recipe_text *text,
-                                   mf_hub_put *visit, void *user)
+                                   bool decode, mf_hub_put *visit, void *user)
 {
     struct mf_hub_tensors hub = { .recipe = recipe };
     struct mf_tensor_work *work = mf_arena_take(recipe->arena, sizeof(*work));
-    struct back back = { .work = work, .put = visit, .user = user };
+    struct back back = {
+        .work = work, .decode = decode, .put = visit, .user = user
+    };
 
     if (!work)
         return recipe->env->error.status;

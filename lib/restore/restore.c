@@ -33,10 +33,10 @@ static enum mf_status find_family(struct mf_restore *restore)
     restore->text = mf_recipe_find("restore", meta.text);
     return restore->text
                ? MF_OK
-               : mf_decline(restore->env, MF_REASON_NAMES_UNKNOWN, MF_NO_OFFSET,
-                            "no model of Hugging Face is known for "
-                            "architecture '%s'",
-                            mf_quote(meta.text).text);
+               : mf_fail(restore->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "files of architecture '%s' cannot become a folder of "
+                         "Hugging Face",
+                         mf_quote(meta.text).text);
 }
 
 /* What transformers calls the type of the first matrix, or the one asked for.
@@ -202,7 +202,8 @@ static enum mf_status put_tensor(void *user, struct mf_str name,
 
 enum mf_status mf_restore_tensors(struct mf_restore *restore)
 {
-    return mf_hub_tensors_back(&restore->recipe, restore->text, put_tensor,
+    return mf_hub_tensors_back(&restore->recipe, restore->text,
+                               restore->options.type != NULL, put_tensor,
                                restore);
 }
 
