@@ -62,4 +62,78 @@ config ', "num_attention_heads": 0, "architectures": ["LlamaForCausalLM"]'
 check "a number that others are divided by is named" \
     refused 3 "'num_attention_heads' is 0, but other numbers are divided by it"
 
+# ---- tokenizer.json ----
+
+config ''
+file tokenizer.json '{"model": {"type": "BPE", "vocab": {"a": 4194304}, "merges": []}}'
+check "an id beyond the largest vocabulary is named with its token" \
+    refused 3 "'tokenizer.json': the id of token 'a' of 'model.vocab'"
+
+file tokenizer.json "{\"pre_tokenizer\": {\"type\": \"Magic\"},
+    ${tokenizer#?}"
+check "a step that nobody knows is named with its file" \
+    refused 3 "'tokenizer.json': the value of 'type' of 'Magic'"
+
+# added COUNT: that many added tokens.
+added() {
+    printf '{"added_tokens": ['
+    awk -v count="$1" 'BEGIN { for (i = 0; i < count; i++)
+        printf "%s{\"content\": \"t%d\"}", i ? "," : "", i }'
+    printf '], %s' "${tokenizer#?}"
+}
+added 140000 >"$folder/tokenizer.json"
+check "added tokens are limited" \
+    refused 3 "more than 131072 added tokens" --max-memory 64M
+
+awk 'BEGIN { print "{\"model\": {\"type\": \"BPE\", \"vocab\": {"
+    for (i = 0; i < 1500000; i++) printf "%s\"%d\":%d", i ? "," : "", i, i
+    print "}, \"merges\": [\"0 1\"]}}" }' >"$folder/tokenizer.json"
+check "1,500,000 tokens take a few bytes each" \
+    refused 3 "'tokenizer.json': GGUF has no name" --max-memory 24M
+
+file tokenizer.json "$tokenizer"
+file tokenizer_config.json '{"tokenizer_class": "MineTokenizer",
+    "auto_map": {"AutoTokenizer": ["mine.MineTokenizer", null]}}'
+check "a tokenizer that is code is refused by name" \
+    refused 3 "'MineTokenizer' is Python code of the folder"
+
+# ---- vocab.json and merges.txt ----
+
+rm "$folder/tokenizer.json"
+file tokenizer_config.json '{"tokenizer_class": "Qwen2Tokenizer"}'
+file merges.txt 'a b c'
+for text in '[]' '{"a": 0' '{"a": 0} 1' '{"a": "b"}' '{"a": -1}'; do
+    file vocab.json "$text"
+    check "vocab.json $text is refused" refused 3 "'vocab.json'"
+done
+file vocab.json '{"a": 0, "b": 1}'
+check "a merge of three words is refused" \
+    refused 3 "'merges.txt': line 1 is not two tokens"
+file tokenizer_config.json '{"tokenizer_class": "LlamaTokenizer"}'
+check "a class that needs another file says so" \
+    refused 3 "missing file 'tokenizer.json': a LlamaTokenizer"
+
+# ---- chat templates ----
+
+# Special tokens come after the vocabulary: a tokenizer that has a name.
+cp fixtures/tokenize/named/tokenizer* "$folder"
+mkdir "$folder/additional_chat_templates"
+file chat_template.jinja x
+mkfifo "$folder/additional_chat_templates/a.jinja"
+check "a pipe is not read as a chat template" \
+    refused 3 "'additional_chat_templates/a.jinja': this is a pipe"
+rm "$folder/additional_chat_templates/a.jinja"
+printf 'a\377' >"$folder/additional_chat_templates/a.jinja"
+check "a chat template is UTF-8" \
+    refused 3 "'additional_chat_templates/a.jinja': not valid UTF-8"
+for i in $(seq 70); do
+    : >"$folder/additional_chat_templates/$i.jinja"
+done
+check "chat templates are limited" refused 3 "more than 64 templates"
+rm -r "$folder/additional_chat_templates" "$folder/chat_template.jinja"
+for text in 1 '{"chat_template": [{"name": 1}]}' '{"chat_template": "a'; do
+    file chat_template.json "$text"
+    check "chat_template.json $text is refused" refused 3 "'chat_template.json'"
+done
+
 finish

@@ -345,6 +345,45 @@ static void the_folder_names_the_model(void **state)
     }
 }
 
+/* Every allocation fails once, and all from it on do; nothing is left. */
+static void refused_memory_is_an_error(void **state)
+{
+    static const char card[] =
+        "---\nlicense: mit\ntags: [a, b]\nbase_model:\n- org/Base-7B\n"
+        "datasets:\n- name: x\n  version: \"2\"\n---\n";
+    enum mf_status status = MF_ERR_MEMORY;
+    struct mf_env *usual = env;
+    char metadata[4096];
+
+    (void)state;
+    begin(card);
+    put_file("generation_config.json", "{\"temperature\": 0.5}");
+    put_file("metadata.json", "{\"general.author\": \"x\"}");
+    snprintf(metadata, sizeof(metadata), "%s", scratch_path("metadata.json"));
+    request.metadata = metadata;
+    for (unsigned after = 0; after < 2; after++) {
+        struct test_heap heap = { 0 };
+
+        for (uint64_t at = 1; at == 1 || heap.calls >= heap.fail_at; at++) {
+            heap = (struct test_heap){ .fail_after = after };
+            env = test_env(&heap);
+            model = open_model(scratch_path("model.safetensors"));
+            mf_draft_init(&draft, env, mf_format_to_write("gguf"));
+            request.model = model;
+            heap.calls = 0;
+            heap.fail_at = at;
+            status = mf_card_put(&draft, &request, &names);
+            if (heap.calls >= at && after)
+                assert_int_equal(status, MF_ERR_MEMORY);
+            finish();
+            mf_env_free(env);
+            assert_int_equal(heap.live, 0);
+        }
+        assert_int_equal(status, MF_OK);
+    }
+    env = usual;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,6 +396,7 @@ int main(void)
         cmocka_unit_test(a_front_matter_has_a_limit),
         cmocka_unit_test(many_base_models_are_refused),
         cmocka_unit_test(the_folder_names_the_model),
+        cmocka_unit_test(refused_memory_is_an_error),
     };
 
     return RUN_WITH_SCRATCH(tests);

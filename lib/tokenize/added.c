@@ -13,8 +13,8 @@ enum mf_status mf_added_link(struct mf_added_list *list, struct mf_added *added)
     list->text_size += added->text.size;
     if (list->count == MF_ADDED_MAX || list->text_size > MF_ADDED_TEXT_MAX)
         return mf_fail(list->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "more than %zu added tokens, or than %" PRIu64
-                       " bytes of them",
+                       "the tokenizer's files have more than %zu added tokens, "
+                       "or than %" PRIu64 " bytes of them",
                        MF_ADDED_MAX, MF_ADDED_TEXT_MAX);
     added->next = NULL;
     if (list->last)

@@ -117,8 +117,8 @@ enum mf_status mf_tokenize_encode(struct mf_tokenize *tokenizer,
 
     if (mf_vocab_init(&vocab, tokenizer) != MF_OK)
         status = failed(tokenizer);
-    if (status == MF_OK)
-        status = cut(tokenizer, &pieces, text);
+    if (status == MF_OK && cut(tokenizer, &pieces, text) != MF_OK)
+        status = mf_sidecar_fail(tokenizer->env, tokenizer->fast->file);
     if (status == MF_OK)
         status = look_up(&vocab, &pieces, &found);
     if (status == MF_OK && with_special)

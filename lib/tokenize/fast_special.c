@@ -228,9 +228,10 @@ static enum mf_status collect_members(struct mf_fast *fast, struct named *named,
     if (!node || node->kind == MF_NODE_NULL)
         return MF_OK;
     if (node->kind != kind)
-        return mf_fail(fast->env, MF_ERR_CORRUPT, node->offset,
-                       "'tokenizer_config.json': '%s' is %s", key,
-                       mf_node_kind_name(node));
+        return mf_fail(
+            fast->env, MF_ERR_CORRUPT, node->offset, "'%s': '%s' is %s",
+            in_map ? "special_tokens_map.json" : "tokenizer_config.json", key,
+            mf_node_kind_name(node));
     for (const struct mf_node *at = node->first; at; at = at->next) {
         struct name name;
 

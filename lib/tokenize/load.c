@@ -140,12 +140,14 @@ static enum mf_status load(struct mf_tokenize *tokenizer)
                      &tokenizer->normalizer) != MF_OK ||
         mf_node_copy(arena, mf_node_at(json, "pre_tokenizer"),
                      &tokenizer->pre_tokenizer) != MF_OK ||
-        mf_class_load(tokenizer) != MF_OK ||
-        mf_steps_make(tokenizer->env, arena, tokenizer->normalizer,
-                      "normalizers", &tokenizer->normalize) != MF_OK)
+        mf_class_load(tokenizer) != MF_OK)
         return failed(tokenizer);
-    return mf_steps_make(tokenizer->env, arena, tokenizer->pre_tokenizer,
-                         "pretokenizers", &tokenizer->split);
+    if (mf_steps_make(tokenizer->env, arena, tokenizer->normalizer,
+                      "normalizers", &tokenizer->normalize) != MF_OK ||
+        mf_steps_make(tokenizer->env, arena, tokenizer->pre_tokenizer,
+                      "pretokenizers", &tokenizer->split) != MF_OK)
+        return mf_sidecar_fail(tokenizer->env, tokenizer->fast->file);
+    return MF_OK;
 }
 
 struct mf_tokenize *mf_tokenize_open(struct mf_fast *fast,

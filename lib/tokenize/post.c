@@ -171,22 +171,21 @@ static enum mf_status run_file(struct posting *posting)
 
     if (mf_steps_make(tokenizer->env, tokenizer->arena,
                       tokenizer->post_processor, "processors", &steps) != MF_OK)
-        return failed(posting);
-    for (size_t i = 0; i < steps.count; i++) {
+        return mf_sidecar_fail(tokenizer->env, tokenizer->fast->file);
+    for (size_t i = 0; i < steps.count && failed(posting) == MF_OK; i++) {
         struct mf_str type = mf_node_text(steps.node[i], "type");
-        enum mf_status status = MF_OK;
 
         if (mf_str_is(type, "TemplateProcessing"))
-            status = run_template(posting, steps.node[i]);
+            run_template(posting, steps.node[i]);
         else if (mf_str_is(type, "BertProcessing") ||
                  mf_str_is(type, "RobertaProcessing"))
-            status = run_pair(posting, steps.node[i]);
+            run_pair(posting, steps.node[i]);
         else if (!mf_str_is(type, "ByteLevel"))
-            status = mf_step_refuse(tokenizer->env, steps.node[i], "type");
-        if (status != MF_OK)
-            return status;
+            mf_step_refuse(tokenizer->env, steps.node[i], "type");
     }
-    return MF_OK;
+    return failed(posting) == MF_OK
+               ? MF_OK
+               : mf_sidecar_fail(tokenizer->env, tokenizer->fast->file);
 }
 
 enum mf_status mf_post_process(struct mf_tokenize *tokenizer,

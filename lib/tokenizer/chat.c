@@ -267,6 +267,10 @@ static enum mf_status add_json(struct chat *chat, const struct mf_model *model)
     if (mf_sidecar_tree(model, &chat->draft->arena, name, MF_SIDECAR_LIMIT,
                         &root) != MF_OK)
         return failed(chat);
+    if (root && root->kind != MF_NODE_OBJECT)
+        return mf_fail(chat->env, MF_ERR_CORRUPT, 0,
+                       "'%s' is %s, not an object", name,
+                       mf_node_kind_name(root));
     value = mf_node_at(root, "chat_template");
     return value ? add_value(chat, name, value) : MF_OK;
 }

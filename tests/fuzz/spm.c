@@ -2,13 +2,14 @@
  *
  * spm.c - fuzz target: a file that a vocabulary is made of
  *
- * -DTARGET=spm|spm_added|spm_json|base|base_config|tekken says which: the
+ * -DTARGET=spm|spm_added|spm_json|base|slow|base_config|tekken says which: the
  * bytes are
  *     spm          tokenizer.model under all the names that it has
  *     spm_added    added_tokens.json, tokenizer_config.json and tokenizer.json
  *                  next to a good tokenizer.model
  *     spm_json     tokenizer.json in the place of tokenizer.model
  *     base         tokenizer.json, and merges.txt
+ *     slow         vocab.json and merges.txt
  *     base_config  the files next to a good tokenizer.json
  *     tekken       tekken.json
  * Every procedure that reads them is run, and the vocabulary streamed twice.
@@ -18,18 +19,13 @@
  * long as was said, or is another one the second time, and on memory that
  * leaks.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+#include "lib/tokenizer/spm.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/model/formats.h"
 #include "lib/tokenizer/base.h"
-#include "lib/tokenizer/spm.h"
 #include "lib/tokenizer/tekken.h"
+#include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
 
 #ifndef TARGET
@@ -47,6 +43,7 @@ static const char *const added[] = { "added_tokens.json",
                                      NULL };
 static const char *const json_only[] = { "tokenizer.json", NULL };
 static const char *const base[] = { "tokenizer.json", "merges.txt", NULL };
+static const char *const slow[] = { "vocab.json", "merges.txt", NULL };
 static const char *const base_config[] = {
     "added_tokens.json",  "tokenizer_config.json", "special_tokens_map.json",
     "chat_template.json", "config.json",           NULL
@@ -63,6 +60,18 @@ static enum mf_status put_base(struct mf_draft *draft,
     (void)options;
     *missing = false;
     return mf_base_put(draft, request, &merges, "gpt2", "x");
+}
+
+/* The tokenizer is run, too. */
+static enum mf_status put_slow(struct mf_draft *draft,
+                               const struct mf_vocab_request *request,
+                               const struct mf_special_options *options,
+                               bool *missing)
+{
+    const struct mf_special_options merges = { .merges = true };
+
+    (void)options;
+    return mf_base_put_gpt2(draft, request, &merges, missing);
 }
 
 static enum mf_status put_bert(struct mf_draft *draft,
@@ -88,6 +97,7 @@ static mf_vocab_procedure *const of_json[] = { mf_llama_hf_put,
                                                mf_llama_hf_put_xverse,
                                                mf_unigram_put_xlm, NULL };
 static mf_vocab_procedure *const of_base[] = { put_base, put_bert, NULL };
+static mf_vocab_procedure *const of_slow[] = { put_base, put_slow, NULL };
 static mf_vocab_procedure *const of_tekken[] = { mf_tekken_put, NULL };
 
 static const struct target {
@@ -95,11 +105,9 @@ static const struct target {
     const char *const *files; /* that are the bytes */
     mf_vocab_procedure *const *procedures;
 } targets[] = {
-    { "spm", pieces, of_pieces },
-    { "spm_added", added, of_pieces },
-    { "spm_json", json_only, of_json },
-    { "base", base, of_base },
-    { "base_config", base_config, of_base },
+    { "spm", pieces, of_pieces },       { "spm_added", added, of_pieces },
+    { "spm_json", json_only, of_json }, { "base", base, of_base },
+    { "slow", slow, of_slow },          { "base_config", base_config, of_base },
     { "tekken", tekken, of_tekken },
 };
 
@@ -112,32 +120,7 @@ static const struct target *target(void)
     return &targets[i];
 }
 
-static char folder[64];
-
-static void stop(const char *what, const char *why)
-{
-    fprintf(stderr, "%s: %s\n", what, why);
-    abort();
-}
-
 /* ---- the folder ---- */
-
-static const char *path_in(const char *name)
-{
-    static char path[128];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
-
-static void put_file(const char *name, const void *bytes, size_t size)
-{
-    int fd =
-        open(path_in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd) != 0)
-        stop(name, "cannot be written");
-}
 
 static void remove_folder(void)
 {
@@ -146,7 +129,8 @@ static void remove_folder(void)
             unlink(path_in(*name));
     unlink(path_in("model.safetensors"));
     unlink(path_in("config.json"));
-    rmdir(folder);
+    unlink(path_in("tokenizer_config.json"));
+    rmdir(fuzz_folder);
 }
 
 /* Six pieces: <unk> and s, t, u, v, w. */
@@ -167,8 +151,6 @@ static void put_pieces(void)
 
 static void make_folder(void)
 {
-    static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],"
-                                 "\"data_offsets\":[0,4]}}";
     static const char config[] = "{\"eos_token_id\": 2}";
     static const char class[] = "{\"tokenizer_class\":\"GPT2Tokenizer\"}";
     static const char json[] =
@@ -178,18 +160,10 @@ static void make_folder(void)
         "\"<s>\"}},{\"Sequence\":{\"id\":\"A\"}}]},\"decoder\":{\"type\":"
         "\"ByteLevel\"},\"model\":{\"vocab\":{\"a\":0,\"b\":1},"
         "\"merges\":[\"a b\"]}}";
-    uint8_t model[8 + sizeof(header) + 3] = { sizeof(header) - 1 };
-    const char *tmp = getenv("TMPDIR");
 
-    snprintf(folder, sizeof(folder), "%.32s/modelfile-fuzz.XXXXXX",
-             tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        stop(folder, "cannot be created");
-    atexit(remove_folder);
-    memcpy(model + 8, header, sizeof(header) - 1);
-    put_file("model.safetensors", model, sizeof(model));
+    begin_folder(remove_folder);
     put_file("config.json", config, strlen(config));
-    if (target()->files == base)
+    if (target()->files == base || target()->files == slow)
         put_file("tokenizer_config.json", class, strlen(class));
     if (target()->files == added)
         put_pieces();
@@ -270,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!env)
         abort();
-    if (!*folder)
+    if (!*fuzz_folder)
         make_folder();
     for (const char *const *name = target()->files; *name; name++)
         put_file(*name, data, size);

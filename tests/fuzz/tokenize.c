@@ -9,15 +9,10 @@
  * Apart from crashes and sanitizer reports it stops on memory that leaks, or
  * that grows beyond what a tokenizer may take.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
+#include "lib/tokenize/tokenize.h"
 #include "lib/base/heap.h"
 #include "lib/tokenize/pieces.h"
-#include "lib/tokenize/tokenize.h"
+#include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
 #include "tests/pre_of.h"
 
@@ -32,10 +27,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char model[] = "\x38\0\0\0\0\0\0\0"
-                            "{\"x\":{\"dtype\":\"F32\",\"shape\":[1],\"data_"
-                            "offsets\":[0,4]}}  \0\0\0\0";
-
 /* What is next to the input. */
 static const char plain_class[] =
     "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}";
@@ -49,34 +40,9 @@ static const char plain_tokenizer[] =
     "\"post_processor\":null,\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,"
     "\"b\":1,\"ab\":2},\"merges\":[[\"a\",\"b\"]]}}";
 
-static char folder[64];
-
 static bool input_is(const char *target)
 {
     return strcmp(TEXT(TARGET), target) == 0;
-}
-
-static void stop(const char *what, const char *why)
-{
-    fprintf(stderr, "%s: %s\n", what, why);
-    abort();
-}
-
-static const char *path_in(const char *name)
-{
-    static char path[128];
-
-    snprintf(path, sizeof(path), "%s/%s", folder, name);
-    return path;
-}
-
-static void put_file(const char *name, const void *bytes, size_t size)
-{
-    int fd =
-        open(path_in(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || close(fd) != 0)
-        stop(name, "cannot be written");
 }
 
 static void remove_folder(void)
@@ -84,19 +50,12 @@ static void remove_folder(void)
     unlink(path_in("model.safetensors"));
     unlink(path_in("tokenizer.json"));
     unlink(path_in("tokenizer_config.json"));
-    rmdir(folder);
+    rmdir(fuzz_folder);
 }
 
 static void make_folder(void)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    snprintf(folder, sizeof(folder), "%.32s/modelfile-fuzz.XXXXXX",
-             tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder))
-        stop(folder, "cannot be created");
-    atexit(remove_folder);
-    put_file("model.safetensors", model, sizeof(model) - 1);
+    begin_folder(remove_folder);
     put_file("tokenizer_config.json", plain_class, sizeof(plain_class) - 1);
     put_file("tokenizer.json", plain_tokenizer, sizeof(plain_tokenizer) - 1);
 }
@@ -108,7 +67,7 @@ static void run_tokenizer(struct mf_env *env)
 
     if (mf_model_open(env, path_in("model.safetensors"), NULL, &opened) !=
         MF_OK)
-        stop(folder, mf_env_error(env)->message);
+        stop(fuzz_folder, mf_env_error(env)->message);
     if (pre_of(opened, &pre) == MF_OK && !pre)
         stop("a tokenizer", "it has no name");
     mf_model_close(opened);
@@ -151,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!env)
         abort();
-    if (!*folder)
+    if (!*fuzz_folder)
         make_folder();
     mf_env_heap(env, &before);
     if (input_is("regex")) {
