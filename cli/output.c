@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/formats.h"
 #include "cli/report.h"
 
 bool output_is_stdout(const char *operand)
@@ -87,4 +88,66 @@ void output_name_left(struct run *run, const char *path, const char *format,
     for (size_t i = 0; i < count; i++)
         if (mf_shard_path(path, format, i, count, shard, sizeof(shard)))
             mf_left_files(shard, name_left, run);
+}
+
+/* ---- tensor names ---- */
+
+/* Whose tensor names readers of a format expect. */
+static enum mf_naming naming_of(const char *name)
+{
+    struct mf_format_info format;
+
+    return formats_find(name, &format) ? format.naming : MF_NAMING_KEEP;
+}
+
+static enum mf_naming naming_of_file(const char *path)
+{
+    struct mf_format_info format;
+    size_t size = strlen(path), end;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++) {
+        end = strlen(format.suffix);
+        if (size > end && strcmp(path + size - end, format.suffix) == 0)
+            return format.naming;
+    }
+    return MF_NAMING_KEEP;
+}
+
+static bool has_tensor(const struct mf_model *model, const char *beginning)
+{
+    struct mf_tensor tensor;
+
+    for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++)
+        if (strncmp(tensor.name.at, beginning, strlen(beginning)) == 0)
+            return true;
+    return false;
+}
+
+/* Most families have the first of these names; others have a config.json, and
+ * so may tensors that are llama.cpp's already.  An error in that file is no
+ * matter here. */
+static bool has_hub_names(struct mf_model *model)
+{
+    struct mf_config_facts config = { 0 };
+    struct mf_meta meta;
+
+    if (has_tensor(model, "model.layers."))
+        return true;
+    return !mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) &&
+           mf_model_config_facts(model, &config) == MF_OK && config.found &&
+           config.fact[MF_FACT_ARCHITECTURE].given &&
+           !has_tensor(model, "blk.");
+}
+
+void output_remark_names(struct run *run, struct mf_model *model,
+                         const char *path, const char *format)
+{
+    enum mf_naming out = format ? naming_of(format) : naming_of_file(path);
+
+    if (out == MF_NAMING_GGUF &&
+        naming_of(mf_model_info(model)->format) == MF_NAMING_HF &&
+        has_hub_names(model))
+        report_remark(run, run->operand[0],
+                      "tensors keep their Hugging Face names, which llama.cpp "
+                      "does not load; --names gguf renames them");
 }

@@ -24,4 +24,10 @@ bool output_can_resume(struct run *run, const char *operand);
 void output_name_left(struct run *run, const char *path, const char *format,
                       size_t count);
 
+/* A remark if the model is Hugging Face's and the file at path will be one for
+ * llama.cpp, which cannot load such tensors, and no later step renames them.
+ * format: what --to says, or NULL. */
+void output_remark_names(struct run *run, struct mf_model *model,
+                         const char *path, const char *format);
+
 #endif

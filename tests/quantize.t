@@ -115,6 +115,37 @@ from_hf() {
 }
 check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
+# What llama.cpp cannot load is said, whatever the names look like.
+remarks() { # COUNT COMMAND...
+    count=$1
+    shift
+    "$modelfile" "$@" --quiet --dry-run >"$dir/out" 2>"$dir/err" &&
+        [ "$(grep -c "keep their Hugging Face names" "$dir/err")" = "$count" ]
+}
+check "names that llama.cpp does not load" \
+    remarks 1 quantize fixtures/good-hf-llama "$dir/h.gguf" Q8_0
+check "none of them with --names" \
+    remarks 0 quantize fixtures/good-hf-llama "$dir/h.gguf" Q8_0 --names gguf
+mkdir "$dir/bert"
+printf '{"model_type":"bert"}' >"$dir/bert/config.json"
+cp fixtures/good-base.safetensors "$dir/bert/model.safetensors"
+check "families with other names" remarks 1 quantize "$dir/bert" "$dir/h.gguf" F16
+check "convert says it, too" remarks 1 convert "$dir/bert" "$dir/h.gguf"
+check "only of GGUF" remarks 0 convert "$dir/bert" "$dir/h.safetensors"
+rm "$dir/bert/config.json"
+check "nothing of tensors of no family" \
+    remarks 0 quantize "$dir/bert" "$dir/h.gguf" F16
+
+# A folder's default file is next to it, with a slash or without.
+slash() {
+    cp -R fixtures/good-hf-llama "$dir/slash" &&
+        (cd "$dir" && "$modelfile" quantize --quiet --names gguf "slash$1" F16 \
+            >"$dir/out" 2>"$dir/err") &&
+        rm -R "$dir/slash" "$dir/ggml-model-F16.gguf"
+}
+check "IN is a folder" slash ""
+check "IN is a folder with slashes" slash //
+
 # ---- what llama-quantize (v0.5.0) made of one small model
 
 # A small llama some of whose shapes end with ones, as GGUF.

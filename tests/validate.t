@@ -416,6 +416,17 @@ no_model() {
 }
 check "one without a model is exit code 3" no_model
 
+# What is there in its place is named.
+instead() { # NAME TEXT
+    mkdir -p "$dir/instead/$1" && code=0
+    "$modelfile" info --quiet "$dir/instead" 2>"$dir/err" >"$dir/out" || code=$?
+    rm -R "$dir/instead"
+    [ "$code" = 3 ] && grep -q "no model in this folder.*$2" "$dir/err"
+}
+check "pickles" instead pytorch_model.bin "save the model as safetensors"
+check "pickles with an index" instead pytorch_model.bin.index.json "are Python pickles"
+check "a download cache" instead snapshots "the folders in 'snapshots'"
+
 # odd_shard COMMAND: the same where COMMAND makes the second shard.
 odd_shard() {
     rm -rf "$dir/shards" && cp -R fixtures/good-sharded "$dir/shards" || return 1

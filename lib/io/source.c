@@ -145,9 +145,11 @@ static enum mf_status check_regular(struct mf_env *env,
     if (is_folder)
         *is_folder = S_ISDIR(status->st_mode);
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                   "this is %s, not a regular file: the input must be "
-                   "seekable; save it to a file first",
-                   kind_of(status->st_mode));
+                   "this is %s, not a regular file%s", kind_of(status->st_mode),
+                   S_ISDIR(status->st_mode)
+                       ? ""
+                       : ": the input must be seekable; save it to a file "
+                         "first");
 }
 
 enum mf_status mf_source_open_file(struct mf_env *env, const char *path,

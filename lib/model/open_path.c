@@ -107,14 +107,43 @@ static enum mf_status add_candidate(void *user, const char *path,
     return MF_OK;
 }
 
-/* No rule: there are no bytes that could break one. */
-static enum mf_status no_model(struct mf_env *env)
+/* What folders without a model often have in its place. */
+static const struct {
+    const char *name, *hint;
+} elsewhere[] = {
+    { "pytorch_model.bin", "'pytorch_model.bin' is a Python pickle, which is "
+                           "not read: save the model as safetensors" },
+    { "pytorch_model.bin.index.json",
+      "the files of 'pytorch_model.bin.index.json' are Python pickles, which "
+      "are not read: save the model as safetensors" },
+    { "snapshots", "this is a download cache, whose models are the folders in "
+                   "'snapshots'" },
+};
+
+static const char *hint_of(const char *folder)
 {
+    char path[PATH_MAX];
+    struct stat status;
+    int size;
+
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++) {
+        size = snprintf(path, sizeof(path), "%s/%s", folder, elsewhere[i].name);
+        if (size > 0 && (size_t)size < sizeof(path) && stat(path, &status) == 0)
+            return elsewhere[i].hint;
+    }
+    return NULL;
+}
+
+/* No rule: there are no bytes that could break one. */
+static enum mf_status no_model(struct mf_env *env, const char *folder)
+{
+    const char *hint = hint_of(folder);
     char suffixes[160];
 
     mf_formats_text(suffixes, sizeof(suffixes), true);
     return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
-                   "no model in this folder (no %s file)", suffixes);
+                   "no model in this folder (no %s file)%s%s", suffixes,
+                   hint ? "; " : "", hint ? hint : "");
 }
 
 static enum mf_status open_folder(struct mf_model *model, const char *path)
@@ -126,7 +155,7 @@ static enum mf_status open_folder(struct mf_model *model, const char *path)
     if (mf_folder_list(model->env, path, add_candidate, &found) != MF_OK)
         return model->env->error.status;
     if (found.count == 0)
-        return no_model(model->env);
+        return no_model(model->env, path);
     if (found.count == 1 || (found.equal == 1 && found.rank > OTHER))
         return mf_model_open_path(model, found.path, found.shards);
     if (found.named < found.count)

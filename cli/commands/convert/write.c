@@ -21,7 +21,6 @@
 #define LETTERS_AND_DIGITS LETTERS "0123456789"
 
 /* Tensor names of most models in Hugging Face's transformers begin with it. */
-#define HUB_PREFIX "model.layers."
 
 /* What the command asked for, until write_model returns. */
 static const struct mf_convert_options *how;
@@ -179,43 +178,11 @@ bool write_suffix_is_known(struct run *run)
     return false;
 }
 
-/* Whose tensor names readers of a format expect. */
-static enum mf_naming naming_of(const char *name)
-{
-    struct mf_format_info format;
-
-    return formats_find(name, &format) ? format.naming : MF_NAMING_KEEP;
-}
-
-static enum mf_naming naming_of_out(const char *path)
-{
-    struct mf_format_info format;
-
-    if (how->format)
-        return naming_of(how->format);
-    for (size_t i = 0; mf_format_at(i, &format); i++)
-        if (ends(path, format.suffix))
-            return format.naming;
-    return MF_NAMING_KEEP;
-}
-
-/* llama.cpp cannot load tensors under Hugging Face's names, and no later step
- * renames them. */
-static void remark_names(struct run *run, const struct mf_model *model,
+static void remark_names(struct run *run, struct mf_model *model,
                          const char *path)
 {
-    struct mf_tensor tensor;
-    bool hub = false;
-
-    if (how->names != MF_NAMING_KEEP || naming_of_out(path) != MF_NAMING_GGUF ||
-        naming_of(mf_model_info(model)->format) != MF_NAMING_HF)
-        return;
-    for (size_t i = 0; !hub && mf_tensor_at(model, i, &tensor); i++)
-        hub = strncmp(tensor.name.at, HUB_PREFIX, strlen(HUB_PREFIX)) == 0;
-    if (hub)
-        report_remark(run, run->operand[0],
-                      "tensors keep their Hugging Face names, which llama.cpp "
-                      "does not load; --names gguf renames them");
+    if (how->names == MF_NAMING_KEEP)
+        output_remark_names(run, model, path, how->format);
 }
 
 /* ---- writing ---- */

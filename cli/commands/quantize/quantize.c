@@ -106,13 +106,18 @@ static const char *out_path(struct run *run)
 {
     /* Cut short only if IN is longer than a path can be, and is not opened. */
     static char path[PATH_MAX + 64];
-    const char *in = run->operand[0], *slash = strrchr(in, '/');
+    const char *in = run->operand[0];
+    size_t size = strlen(in);
     const char *mix = mf_mix_name(run->operand[2]);
 
     if (run->operand[1])
         return output_path(run->operand[1]);
-    snprintf(path, sizeof(path), "%.*sggml-model-%s.%s",
-             slash ? (int)(slash + 1 - in) : 0, in, mix ? mix : "",
+    while (size > 1 && in[size - 1] == '/') /* a folder */
+        size--;
+    while (size > 0 && in[size - 1] != '/')
+        size--;
+    snprintf(path, sizeof(path), "%.*sggml-model-%s.%s", (int)size, in,
+             mix ? mix : "",
              options.to ? options.to : formats_name(FORMATS_BLOCKS, 0));
     return path;
 }
@@ -134,6 +139,8 @@ static void quantize_model(struct run *run, struct mf_model *model)
         .resume = run->options->resume,
     };
 
+    if (how.names == MF_NAMING_KEEP)
+        output_remark_names(run, model, path, options.to);
     if (mf_model_quantize(model, path, &request.options, &how, &result) !=
         MF_OK) {
         report_failure(run, run->operand[0]);
