@@ -250,6 +250,63 @@ static void lost_merges_are_made(void **state)
                 "> tokenizer.ggml.add_sep_token\tfalse\n");
 }
 
+/* What comes after all words is only added; Gemma 4's channels are words. */
+static const struct word visible[] = {
+    { "<unk>", 3, -1000 },      { "<bos>", 3, -1000 }, { "<0x0A>", 6, -1000 },
+    { "<|channel>", 4, -1000 }, { "a", 1, -1000 },     { "aa", 1, -1000 },
+    { "<x>", 3, -1000 },        { "<y>", 4, -1000 }
+};
+
+static void visible_tokens_come_back(void **state)
+{
+    static const char *const merges[] = { "a a" };
+    bool missing;
+
+    (void)state;
+    begin_model("gemma4", NULL, visible, COUNT(visible), true);
+    put_merges(merges, 1);
+    put_u32("tokenizer.ggml.bos_token_id", 1);
+    put_u32("tokenizer.ggml.unknown_token_id", 0);
+    put_bool("tokenizer.ggml.add_space_prefix", false);
+    put_bool("tokenizer.ggml.add_bos_token", true);
+    must_restore();
+    open_folder(COUNT(visible));
+    if (mf_llama_hf_put_gemma4(&draft, &request, NULL, &missing) != MF_OK ||
+        missing)
+        fail_msg("%s", mf_env_error(env)->message);
+    check_scores(visible);
+    assert_keys("> tokenizer.ggml.model\tgemma4\n"
+                "> tokenizer.ggml.tokens\t[<unk>,<bos>,<0x0A>,<|channel>,a,aa,"
+                "<x>,<y>]\n"
+                "> tokenizer.ggml.token_type\t[3,3,6,4,1,1,3,4]\n"
+                "> tokenizer.ggml.merges\t[a a]\n"
+                "> tokenizer.ggml.bos_token_id\t1\n"
+                "> tokenizer.ggml.unknown_token_id\t0\n"
+                "> tokenizer.ggml.add_bos_token\ttrue\n"
+                "> tokenizer.ggml.add_space_prefix\tfalse\n");
+}
+
+/* A key that a recipe wrote, before those of the tokenizer, puts nothing around
+ * texts. */
+static void what_a_recipe_said_is_not_in_the_files(void **state)
+{
+    size_t size;
+    char *text;
+
+    (void)state;
+    gguf_start(&image);
+    put_bool("tokenizer.ggml.add_bos_token", true);
+    gguf_string(&image, "tokenizer.ggml.model", "gpt2");
+    gguf_string(&image, "tokenizer.ggml.pre", "gpt-2");
+    put_words(byte_words, COUNT(byte_words), false);
+    put_u32("tokenizer.ggml.bos_token_id", 6);
+    must_restore();
+    text = (char *)load(scratch_path("tokenizer.json"), &size);
+    text[size] = 0;
+    assert_non_null(strstr(text, "\"post_processor\":null"));
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,6 +316,8 @@ int main(void)
         cmocka_unit_test(shifted_ids_come_back),
         cmocka_unit_test(word_pieces_come_back),
         cmocka_unit_test(lost_merges_are_made),
+        cmocka_unit_test(visible_tokens_come_back),
+        cmocka_unit_test(what_a_recipe_said_is_not_in_the_files),
     };
 
     return RUN_WITH_SCRATCH(tests);

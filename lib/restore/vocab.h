@@ -75,8 +75,9 @@ struct mf_vocab_facts {
     uint64_t count;
     uint64_t end; /* 1 + the last that is no filler */
     uint64_t of_type[MF_TOKEN_BYTE + 1];
-    uint64_t unknown;        /* the first of that type; count: none */
-    uint64_t added;          /* the first user-defined one; count: none */
+    uint64_t unknown; /* the first of that type; count: none */
+    uint64_t
+        added; /* the first user-defined one after all words; count: none */
     uint64_t listed;         /* in added_tokens.json */
     bool unscored;           /* all scores are those of lost ones */
     bool has_s, has_slash_s; /* "<s>" and "</s>" are tokens */

@@ -174,6 +174,22 @@ static enum mf_status read_cls(struct mf_vocab_facts *facts)
     return MF_OK;
 }
 
+/* What a recipe says of a family comes before the tokenizer's keys, or is of
+ * Nemotron-H, and says nothing about its files; unless they have changed it,
+ * since no recipe puts tokens at both ends and none between texts. */
+static void forget_recipe(struct mf_vocab_facts *facts)
+{
+    bool nemotron = mf_str_begins(facts->arch, "nemotron_h");
+    struct mf_vocab_flag *add = facts->add;
+    bool changed = add[MF_NAMED_BOS].value && add[MF_NAMED_EOS].value &&
+                   add[MF_NAMED_SEP].given && !add[MF_NAMED_SEP].value;
+
+    for (unsigned i = 0; i <= MF_NAMED_SEP; i++)
+        if (add[i].given && (nemotron || add[i].at < facts->kind_at) &&
+            !changed)
+            add[i] = (struct mf_vocab_flag){ .given = false };
+}
+
 static enum mf_status read_keys(struct mf_vocab_facts *facts)
 {
     struct mf_meta meta;
@@ -205,6 +221,7 @@ static enum mf_status read_keys(struct mf_vocab_facts *facts)
                   &facts->accents) != MF_OK ||
         read_arrays(facts) != MF_OK)
         return failed(facts);
+    forget_recipe(facts);
     /* The converter counts segments of encoders only. */
     facts->shifted = mf_str_is(facts->kind, "t5") &&
                      find(facts, "tokenizer.ggml.token_type_count", &meta, &at);
@@ -255,6 +272,9 @@ static enum mf_status note(struct mf_vocab_facts *facts,
     }
     if (walk->type == MF_TOKEN_USER_DEFINED && facts->added == facts->count)
         facts->added = walk->id;
+    else if (walk->type != MF_TOKEN_USER_DEFINED &&
+             walk->type != MF_TOKEN_CONTROL)
+        facts->added = facts->count;
     facts->listed += mf_token_is_listed(walk);
     facts->has_s = facts->has_s || mf_str_is(walk->text, "<s>");
     facts->has_bos = facts->has_bos || mf_str_is(walk->text, "<bos>");
@@ -334,10 +354,10 @@ static enum mf_status choose_way(struct mf_vocab_facts *facts)
         if (!mf_str_is(facts->kind, ways[i].kind))
             continue;
         facts->way = ways[i].way;
-        if (llama && (facts->scores == MF_NO_KEY || facts->unscored)) {
+        if (llama && (facts->scores == MF_NO_KEY || facts->unscored))
             facts->way = MF_WAY_FALLBACK;
+        if (facts->way == MF_WAY_FALLBACK)
             facts->base = facts->added;
-        }
         if (facts->way == MF_WAY_BYTES)
             facts->row = mf_pre_find(facts);
         return failed(facts);
