@@ -96,6 +96,7 @@ struct run {
     size_t findings_max;         /* for each model; 0: the library's default */
     const char *done_to, *done;  /* which file was changed, and how; or NULL */
     const char *imatrix;         /* the importance matrix, or NULL */
+    const char *adapter;         /* what is added to the model, or NULL */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

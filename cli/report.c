@@ -244,6 +244,8 @@ void report_failure(struct run *run, const char *file)
 
     if (error->file == MF_ERROR_IN_IMATRIX)
         file = run->imatrix;
+    if (error->file == MF_ERROR_IN_ADAPTER)
+        file = run->adapter;
     report_code(run, code);
     advised = advise(run, error);
     if (error->offset != MF_NO_OFFSET)

@@ -108,9 +108,10 @@ enum mf_status {
 
 /* Which of several files an error is about. */
 enum mf_error_file {
-    MF_ERROR_IN_MODEL,  /* the one that was named to the call */
-    MF_ERROR_IN_SHARD,  /* another file of the same model */
-    MF_ERROR_IN_IMATRIX /* the importance matrix */
+    MF_ERROR_IN_MODEL,   /* the one that was named to the call */
+    MF_ERROR_IN_SHARD,   /* another file of the same model */
+    MF_ERROR_IN_IMATRIX, /* the importance matrix */
+    MF_ERROR_IN_ADAPTER  /* the adapter that is added to the model */
 };
 
 /* The message is for people: it names the value found and the bound it broke,

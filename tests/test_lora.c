@@ -63,7 +63,7 @@ static void save_config(const char *text)
     save(scratch_path("adapter_config.json"), text, strlen(text));
 }
 
-static const char usual[] = "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":3}";
+static const char usual[] = "{\"peft_type\":\"LORA\",\"lora_alpha\":3}";
 
 #define A "base_model.model.w.lora_A.weight"
 #define B "base_model.model.w.lora_B.weight"
@@ -218,9 +218,11 @@ static void test_halves(void **state)
     (void)state;
     refuse(&half, 1, usual, MF_ERR_CORRUPT, "not exactly one other half");
     refuse_parts(half, (struct part){ "w.lora_B.weight.x", 2, 2 },
-                 MF_ERR_UNSUPPORTED, "not half of a pair");
-    refuse_parts(half, (struct part){ "base_model.model.lm_head.weight", 2, 2 },
-                 MF_ERR_UNSUPPORTED, "trained as a whole");
+                 MF_ERR_UNSUPPORTED, "neither half of a pair");
+    refuse((struct part[]){ { A, RANK, COLUMNS },
+                            { B, ROWS, RANK },
+                            { "base_model.model.lm_head.weight", 2, 2 } },
+           3, usual, MF_ERR_UNSUPPORTED, "'lm_head.weight', which the model");
     refuse_parts((struct part){ "y.lora_A.weight", 2, 4 },
                  (struct part){ "y.lora_B.weight", 4, 2 }, MF_ERR_UNSUPPORTED,
                  "'y.weight', which the model does not have");
@@ -243,24 +245,123 @@ static void test_configs(void **state)
           "use_dora" },
         { "{\"lora_alpha\":1,\"peft_type\":\"IA3\"}", MF_ERR_UNSUPPORTED,
           "peft_type" },
-        { "{\"lora_alpha\":1,\"alpha_pattern\":{\"w\":4}}", MF_ERR_UNSUPPORTED,
-          "alpha_pattern" },
+        { "{\"lora_alpha\":1,\"alpha_pattern\":{\"(a)\":4}}",
+          MF_ERR_UNSUPPORTED, "'(a)', a regular expression" },
+        { "{\"lora_alpha\":1,\"alpha_pattern\":{\"w\":\"4\"}}",
+          MF_ERR_UNSUPPORTED, "'w', which is not a number" },
+        { "{\"lora_alpha\":1,\"alpha_pattern\":[]}", MF_ERR_CORRUPT,
+          "'alpha_pattern' is a list" },
+        { "{\"lora_alpha\":1,\"alpha_pattern\":{\"w\":Infinity}}",
+          MF_ERR_UNSUPPORTED, "not finite" },
+        { "{\"lora_alpha\":1,\"init_lora_weights\":\"pissa_niter_4\"}",
+          MF_ERR_UNSUPPORTED, "'init_lora_weights' is \"pissa_niter_4\"" },
+        { "{\"lora_alpha\":1,\"layer_replication\":[[0,1]]}",
+          MF_ERR_UNSUPPORTED, "more layers" },
+        { "{\"lora_alpha\":3,\"r\":1000000000}", MF_ERR_CORRUPT,
+          "says rank 1000000000, but for tensor 'w.weight'" },
+        { "{\"lora_alpha\":3,\"r\":70,\"rank_pattern\":{\"w\":8}}",
+          MF_ERR_CORRUPT, "says rank 8" },
     };
 
     (void)state;
     for (size_t i = 0; i < COUNT(bad); i++)
         refuse(adapter_parts, COUNT(adapter_parts), bad[i].config,
                bad[i].status, bad[i].words);
-    /* A rank that nothing has is not believed. */
+}
+
+/* The first key that matches the end of the module's name counts. */
+static void test_patterns(void **state)
+{
+    static const struct {
+        const char *pattern;
+        double alpha;
+    } good[] = {
+        { "{}", 3 },          { "null", 3 },
+        { "{\"w\":4}", 4 },   { "{\"v\":9,\"w\":4.5,\"^w\":7}", 4.5 },
+        { "{\"^w\":7}", 7 },  { "{\"a|w\":7}", 7 },
+        { "{\"a|b\":7}", 3 }, { "{\".\":7}", 7 },
+        { "{\"..\":7}", 3 },  { "{\"ww\":7}", 3 },
+        { "{\"\":7}", 3 },    { "{\"x.w\":7,\"w\":0}", 0 },
+    };
+    char config[256];
+    struct mf_convert_options how;
+
+    (void)state;
     save_both();
-    save_config("{\"lora_alpha\":3,\"r\":1000000000}");
+    for (size_t i = 0; i < COUNT(good); i++) {
+        how = with("adapter.safetensors");
+        snprintf(config, sizeof(config),
+                 "{\"lora_alpha\":3,\"r\":4,\"rank_pattern\":{\"w\":70},"
+                 "\"alpha_pattern\":%s}",
+                 good[i].pattern);
+        save_config(config);
+        must_convert(env, scratch_path("model.safetensors"),
+                     scratch_path("out.safetensors"), &how);
+        must_be_merged("out.safetensors", (float)(good[i].alpha / RANK));
+    }
+}
+
+/* What was trained as a whole takes the place of the model's. */
+static void test_whole(void **state)
+{
+    static const struct part parts[] = { { "base_model.model.x.weight", 4,
+                                           4 } };
+    struct mf_convert_options how;
+    uint8_t *bytes;
+    size_t size;
+
+    (void)state;
+    save_both();
+    save_parts("adapter.safetensors", parts, 1);
+    how = with("adapter.safetensors");
     must_convert(env, scratch_path("model.safetensors"),
-                 scratch_path("out.safetensors"),
-                 &(struct mf_convert_options){
-                     .size = sizeof(struct mf_convert_options),
-                     .replace = true,
-                     .lora = scratch_path("adapter.safetensors") });
-    must_be_merged("out.safetensors", (float)(3.0 / RANK));
+                 scratch_path("out.safetensors"), &how);
+    bytes = load(scratch_path("out.safetensors"), &size);
+    for (uint64_t i = 0; i < 16; i++) {
+        float want = value_at(0, i);
+
+        assert_memory_equal(bytes + size - (16 - i) * 4, &want, 4);
+    }
+    free(bytes);
+    refuse(&(struct part){ "base_model.model.x.weight", 5, 4 }, 1, usual,
+           MF_ERR_CORRUPT, "with 5 rows and 20 elements, the model one with 4");
+    refuse((struct part[]){ { A, RANK, COLUMNS },
+                            { B, ROWS, RANK },
+                            { "w.weight", ROWS, COLUMNS } },
+           3, usual, MF_ERR_CORRUPT, "a pair that changes it as well");
+}
+
+/* Matrices that are kept transposed, whether or not that is said. */
+static void test_transposed(void **state)
+{
+    static const struct part parts[] = { { "x.lora_A.weight", 2, ROWS },
+                                         { "x.lora_B.weight", COLUMNS, 2 } };
+    static const struct part model[] = { { "x.weight", ROWS, COLUMNS } };
+    static const char *const said[] = { "true", "false" };
+    char config[64];
+    uint8_t *first = NULL;
+    struct mf_convert_options how;
+
+    (void)state;
+    save_parts("model.safetensors", model, 1);
+    save_parts("adapter.safetensors", parts, COUNT(parts));
+    for (size_t i = 0; i < COUNT(said); i++) {
+        size_t size;
+        uint8_t *bytes;
+
+        how = with("adapter.safetensors");
+        snprintf(config, sizeof(config),
+                 "{\"lora_alpha\":2,\"fan_in_fan_out\":%s}", said[i]);
+        save_config(config);
+        must_convert(env, scratch_path("model.safetensors"),
+                     scratch_path("out.safetensors"), &how);
+        bytes = load(scratch_path("out.safetensors"), &size);
+        if (first)
+            assert_memory_equal(first, bytes, size);
+        free(first);
+        first = bytes;
+    }
+    free(first);
 }
 
 /* The adapter is not overwritten, however it is named. */
@@ -380,6 +481,9 @@ int main(void)
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_halves),
         cmocka_unit_test(test_configs),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_whole),
+        cmocka_unit_test(test_transposed),
         cmocka_unit_test(test_output),
         cmocka_unit_test(test_adapter),
         cmocka_unit_test(test_adapter_refused),

@@ -16,8 +16,9 @@
 static enum mf_status put_tokens(struct mf_draft *draft,
                                  const struct mf_lora *lora)
 {
-    const struct mf_node *list = mf_node_at(lora->config, TOKENS);
-    const struct mf_node *text = mf_node_at(lora->config, "invocation_string");
+    const struct mf_node *list = mf_node_at(lora->adapter.config, TOKENS);
+    const struct mf_node *text =
+        mf_node_at(lora->adapter.config, "invocation_string");
     union mf_number *elements;
     size_t count = 0;
 
@@ -54,15 +55,16 @@ static enum mf_status put_keys(struct mf_draft *draft, struct mf_lora *lora,
                     .expert = (int64_t)tensors->expert,
                     .expert_count = (int64_t)tensors->expert_count },
     };
-
     struct mf_card_names names;
+    double alpha = 0;
 
-    if (mf_set_text(draft, "general.type", (struct mf_str){ "adapter", 7 }) !=
+    if (mf_adapter_alpha(&lora->adapter, &alpha) != MF_OK ||
+        mf_set_text(draft, "general.type", (struct mf_str){ "adapter", 7 }) !=
             MF_OK ||
         mf_set_text(draft, "adapter.type", (struct mf_str){ "lora", 4 }) !=
             MF_OK ||
         mf_card_put(draft, &card, options->name ? &names : NULL) != MF_OK ||
-        mf_set_f32(draft, "adapter.lora.alpha", lora->alpha) != MF_OK ||
+        mf_set_f32(draft, "adapter.lora.alpha", alpha) != MF_OK ||
         put_tokens(draft, lora) != MF_OK)
         return draft->env->error.status;
     if (options->name) {

@@ -201,7 +201,7 @@ static enum mf_status convert_as(struct mf_tensor_work *work, size_t record,
             ? (struct mf_str){ tensor->name, tensor->name_size }
             : mf_hub_name_text(&work->name);
 
-    if (node && work->hub->lora && !work->hub->lora->gguf)
+    if (node && work->hub->lora && !work->hub->lora->adapter.gguf)
         node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
     return node ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                 : mf_work_failed(work);

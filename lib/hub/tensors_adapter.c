@@ -62,7 +62,7 @@ static enum mf_status convert_whole(struct mf_tensor_work *work, uint32_t i)
     struct mf_str name = { record->name, record->name_size };
     const struct mf_derived *node;
 
-    if (lora->entry[i].part == MF_LORA_BASE)
+    if (lora->adapter.entry[i].part == MF_ADAPTER_BASE)
         return MF_OK;
     if (!mf_str_holds(name, "_layernorm") && !mf_str_holds(name, ".norm"))
         return refuse(work, record);
@@ -78,7 +78,7 @@ static enum mf_status convert_pair(struct mf_tensor_work *work, uint32_t i)
     const struct mf_derived *a, *b, *pair;
     bool head = mf_str_is(mf_hub_name_text(&work->name), "lm_head.weight");
 
-    if (lora->entry[i].used)
+    if (lora->adapter.entry[i].used)
         return MF_OK;
     if (mf_lora_pair(lora, &work->derive, i, &a, &b) != MF_OK)
         return mf_work_failed(work);
@@ -101,12 +101,13 @@ static enum mf_status convert(struct mf_tensor_work *work, bool pairs)
     for (size_t i = 0; i < lora->model->index.tensor_count && status == MF_OK;
          i++) {
         uint32_t at = nth(lora, i);
-        const struct mf_lora_entry *entry = &lora->entry[at];
+        const struct mf_adapter_entry *entry = &lora->adapter.entry[at];
         struct mf_record named = { .name = entry->name.at,
                                    .name_size = (uint32_t)entry->name.size };
         bool skipped;
 
-        if (pairs != (entry->part == MF_LORA_A || entry->part == MF_LORA_B))
+        if (pairs !=
+            (entry->part == MF_ADAPTER_A || entry->part == MF_ADAPTER_B))
             continue;
         status = mf_tensor_filter(work, &named, &skipped);
         work->derive.name = mf_hub_name_text(&work->name);

@@ -312,7 +312,7 @@ static enum mf_status add_named(struct mf_tensor_work *work,
         return add_pair(work, name, a, b);
     if (work->hub->adapter && !mf_str_holds(name, "_norm"))
         return refuse_part(work, name, "is not half of a pair");
-    if (work->hub->lora && work->hub->lora->gguf)
+    if (work->hub->lora && work->hub->lora->adapter.gguf)
         node = mf_lora_merge(work->hub->lora, &work->derive, name, node);
     node = node ? as_floats(work, node) : NULL;
     if (node)

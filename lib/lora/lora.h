@@ -9,7 +9,7 @@
  *
  * Invariants.
  *   - What the adapter changes and the model lacks is refused, and so is what
- *     would be left out: trained weights beside the pairs, DoRA.
+ *     would be left out: DoRA, new tokens, biases of the pairs.
  *   - Numbers stay in their files; heap grows with the number of tensors alone.
  *
  * The room does not know how a model's tensors are named in another format, nor
@@ -22,34 +22,15 @@
 #define MF_LIB_LORA_H
 
 #include "lib/derive/derive.h"
-#include "lib/json/tree.h"
-#include "lib/model/model.h"
-
-enum mf_lora_part {
-    MF_LORA_A,
-    MF_LORA_B,
-    MF_LORA_BASE, /* the model's own, which is passed over */
-    MF_LORA_OTHER /* neither */
-};
-
-/* A tensor of the adapter. */
-struct mf_lora_entry {
-    struct mf_str name; /* of what it changes, in the model */
-    enum mf_lora_part part;
-    bool embedding; /* its matrices are those of the transposed one */
-    bool used;
-};
+#include "lib/folder/adapter.h"
 
 struct mf_lora {
     struct mf_env *env;
     struct mf_arena arena;
     struct mf_model *model; /* the adapter */
-    bool owned;             /* close it */
-    bool gguf;              /* names are those of GGUF */
-    struct mf_node *config; /* adapter_config.json; NULL for a GGUF file */
-    double alpha, factor;   /* factor: what the caller wants of it, mostly 1 */
-    struct mf_lora_entry *entry; /* one for each of the adapter's tensors */
-    uint32_t *order;             /* of them, by name and part */
+    struct mf_adapter adapter;
+    bool owned;    /* close it */
+    double factor; /* what the caller wants of it, mostly 1 */
 };
 
 /* Opens an adapter.  Must be closed even after a failure. */
@@ -59,16 +40,14 @@ enum mf_status mf_lora_open(struct mf_lora *lora, struct mf_env *env,
 enum mf_status mf_lora_read(struct mf_lora *lora, struct mf_model *model);
 void mf_lora_close(struct mf_lora *lora);
 
-/* Whether the model is an adapter. */
-bool mf_model_is_lora(const struct mf_model *model);
-
 /* The pair that the adapter's tensor is half of. */
 enum mf_status mf_lora_pair(struct mf_lora *lora,
                             const struct mf_derivation *derivation,
                             size_t tensor, const struct mf_derived **a,
                             const struct mf_derived **b);
 
-/* Refuses an adapter that changes more than matrices by pairs. */
+/* Refuses an adapter that changes more than matrices by pairs, and tensors as a
+ * whole. */
 enum mf_status mf_lora_check(struct mf_lora *lora);
 
 /* The model's tensor of that name after the change: the node where there is
@@ -84,5 +63,8 @@ enum mf_status mf_lora_apply(struct mf_lora *lora, struct mf_draft *draft,
 
 /* Refuses an adapter of which something was not used. */
 enum mf_status mf_lora_check_used(const struct mf_lora *lora);
+
+/* Returns the status; where it is a failure, it is in a file of the adapter. */
+enum mf_status mf_lora_blame(const struct mf_lora *lora, enum mf_status status);
 
 #endif

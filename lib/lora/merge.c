@@ -3,90 +3,82 @@
  * merge.c - what an adapter adds to a model's tensors
  */
 #include <assert.h>
-#include <math.h>
 
 #include "lib/base/str.h"
 #include "lib/lora/lora.h"
+
+#define CONFIG "'" MF_ADAPTER_CONFIG "'"
+
+/* Experts of a tensor at most, each of which is a node of its own. */
+#define EXPERTS_MAX 65536
 
 static size_t count_of(const struct mf_lora *lora)
 {
     return lora->model->index.tensor_count;
 }
 
-static struct mf_lora_entry *entry_at(const struct mf_lora *lora, size_t place)
+static struct mf_adapter_entry *entry_at(const struct mf_lora *lora,
+                                         size_t place)
 {
-    return &lora->entry[lora->order[place]];
-}
-
-static int compare(struct mf_str a, struct mf_str b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size > 0 ? memcmp(a.at, b.at, size) : 0;
-
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
-/* The first place whose name is not before that one. */
-static size_t find(const struct mf_lora *lora, struct mf_str name)
-{
-    size_t low = 0, high = count_of(lora);
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (compare(entry_at(lora, middle)->name, name) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool is_at(const struct mf_lora *lora, size_t place, struct mf_str name,
-                  enum mf_lora_part part)
-{
-    return place < count_of(lora) && entry_at(lora, place)->part == part &&
-           compare(entry_at(lora, place)->name, name) == 0;
+    return mf_adapter_at(&lora->adapter, place);
 }
 
 /* ---- what cannot be merged ---- */
 
-static enum mf_status refuse(const struct mf_lora *lora, const char *why)
+static enum mf_status refuse(const struct mf_lora *lora,
+                             const struct mf_node *node, const char *why)
 {
-    return mf_fail(lora->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'adapter_config.json': %s, which cannot be merged", why);
+    return mf_fail(lora->env, MF_ERR_UNSUPPORTED, node->offset,
+                   CONFIG ": '%s' is %s%s%s: %s", mf_quote(node->key).text,
+                   node->kind == MF_NODE_STRING ? "\"" : "",
+                   node->kind == MF_NODE_STRING ? mf_quote(node->text).text
+                   : node->kind == MF_NODE_TRUE ? "true"
+                                                : mf_node_kind_name(node),
+                   node->kind == MF_NODE_STRING ? "\"" : "", why);
+}
+
+/* Ways of beginning the training that change the model, too. */
+static bool changes_model(const struct mf_node *node)
+{
+    return node && node->kind == MF_NODE_STRING &&
+           (mf_str_begins(node->text, "pissa") ||
+            mf_str_begins(node->text, "corda") ||
+            mf_str_is(node->text, "olora") || mf_str_is(node->text, "loftq"));
 }
 
 static enum mf_status check_config(const struct mf_lora *lora)
 {
-    struct mf_str type = mf_node_text(lora->config, "peft_type");
-    const struct mf_node *dora = mf_node_at(lora->config, "use_dora");
-    const struct mf_node *alphas = mf_node_at(lora->config, "alpha_pattern");
+    static const struct {
+        const char *key, *why;
+    } flags[] = {
+        { "use_dora", "rows have lengths of their own, which are not merged" },
+        { "use_qalora", "A is of groups of columns, which is not merged" },
+    };
+    const struct mf_node *config = lora->adapter.config;
+    const struct mf_node *type = mf_node_at(config, "peft_type");
+    const struct mf_node *begin = mf_node_at(config, "init_lora_weights");
+    const struct mf_node *layers = mf_node_at(config, "layer_replication");
 
-    if (type.at && !mf_str_is(type, "LORA"))
-        return refuse(lora, "'peft_type' is not LORA");
-    if (dora && dora->kind == MF_NODE_TRUE)
-        return refuse(lora, "'use_dora' is true: rows have lengths of their "
-                            "own");
-    if (alphas && alphas->count > 0)
-        return refuse(lora, "'alpha_pattern' has an alpha for some modules");
+    if (type &&
+        (type->kind != MF_NODE_STRING || !mf_str_is(type->text, "LORA")))
+        return refuse(lora, type, "only \"LORA\" can be merged");
+    for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+        if (mf_adapter_is_true(&lora->adapter, flags[i].key))
+            return refuse(lora, mf_node_at(config, flags[i].key), flags[i].why);
+    if (changes_model(begin))
+        return refuse(lora, begin,
+                      "the adapter is not for the model as it is "
+                      "published");
+    if (layers && layers->kind != MF_NODE_NULL)
+        return refuse(lora, layers,
+                      "the adapter is for a model with more "
+                      "layers");
     return MF_OK;
-}
-
-/* At that place A of a pair begins, and B comes next, of which there is one. */
-static bool is_pair(const struct mf_lora *lora, size_t place)
-{
-    struct mf_str name = entry_at(lora, place)->name;
-
-    return is_at(lora, place, name, MF_LORA_A) &&
-           is_at(lora, place + 1, name, MF_LORA_B) &&
-           !is_at(lora, place + 2, name, MF_LORA_B);
 }
 
 static enum mf_status refuse_half(const struct mf_lora *lora, size_t place)
 {
-    const struct mf_record *record =
-        &lora->model->index.tensor[lora->order[place]];
+    const struct mf_record *record = mf_adapter_record(&lora->adapter, place);
 
     return mf_fail(lora->env, MF_ERR_CORRUPT, record->entry,
                    "the adapter has tensor '%s', but not exactly one other "
@@ -98,109 +90,289 @@ enum mf_status mf_lora_pair(struct mf_lora *lora, const struct mf_derivation *d,
                             size_t tensor, const struct mf_derived **a,
                             const struct mf_derived **b)
 {
-    size_t place = find(lora, lora->entry[tensor].name);
+    const struct mf_adapter *adapter = &lora->adapter;
+    size_t place = mf_adapter_find(adapter, adapter->entry[tensor].name);
 
-    if (!is_pair(lora, place))
+    if (!mf_adapter_is_pair(adapter, place))
         return refuse_half(lora, place);
     entry_at(lora, place)->used = entry_at(lora, place + 1)->used = true;
-    *a = mf_derive_tensor(d, lora->model, lora->order[place]);
-    *b = *a ? mf_derive_tensor(d, lora->model, lora->order[place + 1]) : NULL;
+    *a = mf_derive_tensor(d, lora->model, adapter->order[place]);
+    *b =
+        *a ? mf_derive_tensor(d, lora->model, adapter->order[place + 1]) : NULL;
     return *b ? MF_OK : lora->env->error.status;
+}
+
+/* A tensor that is not half of a pair: one of the model's, and the only one of
+ * its name. */
+static enum mf_status check_whole(const struct mf_lora *lora, size_t place)
+{
+    const struct mf_adapter *adapter = &lora->adapter;
+    const struct mf_record *record = mf_adapter_record(adapter, place);
+    struct mf_str name = entry_at(lora, place)->name;
+    size_t first = mf_adapter_find(adapter, name);
+
+    if (mf_str_holds(name, ".lora_"))
+        return mf_fail(lora->env, MF_ERR_UNSUPPORTED, record->entry,
+                       "the adapter has tensor '%s', which is neither half of "
+                       "a pair nor a tensor of a model",
+                       mf_record_name(record).text);
+    if (!mf_adapter_has(adapter, first, name, MF_ADAPTER_A) &&
+        !mf_adapter_has(adapter, place + 1, name, MF_ADAPTER_WHOLE))
+        return MF_OK;
+    return mf_fail(lora->env, MF_ERR_CORRUPT, record->entry,
+                   "the adapter has tensor '%s' more than once, or a pair that "
+                   "changes it as well",
+                   mf_record_name(record).text);
 }
 
 enum mf_status mf_lora_check(struct mf_lora *lora)
 {
-    size_t pairs = 0;
+    size_t changes = 0;
 
-    if (lora->config && check_config(lora) != MF_OK)
+    if (lora->adapter.config && check_config(lora) != MF_OK)
         return lora->env->error.status;
     for (size_t i = 0; i < count_of(lora); i++) {
-        const struct mf_lora_entry *entry = entry_at(lora, i);
-        const struct mf_record *record =
-            &lora->model->index.tensor[lora->order[i]];
+        enum mf_adapter_part part = entry_at(lora, i)->part;
 
-        if (entry->part == MF_LORA_OTHER)
-            return mf_fail(lora->env, MF_ERR_UNSUPPORTED, record->entry,
-                           "the adapter has tensor '%s', which is not half of "
-                           "a pair: it was trained as a whole and cannot be "
-                           "added",
-                           mf_record_name(record).text);
-        if (entry->part == MF_LORA_BASE)
+        if (part == MF_ADAPTER_BASE)
             continue;
-        if (!is_pair(lora, i))
+        changes++;
+        if (part == MF_ADAPTER_WHOLE && check_whole(lora, i) != MF_OK)
+            return lora->env->error.status;
+        if (part == MF_ADAPTER_WHOLE)
+            continue;
+        if (!mf_adapter_is_pair(&lora->adapter, i))
             return refuse_half(lora, i);
-        pairs++;
         i++;
     }
-    return pairs > 0 ? MF_OK
-                     : mf_fail(lora->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                               "the adapter changes no tensor");
+    return changes > 0 ? MF_OK
+                       : mf_fail(lora->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                                 "the adapter changes no tensor");
 }
 
 enum mf_status mf_lora_check_used(const struct mf_lora *lora)
 {
     for (size_t i = 0; i < count_of(lora); i++) {
-        const struct mf_lora_entry *entry = entry_at(lora, i);
+        const struct mf_adapter_entry *entry = entry_at(lora, i);
 
-        if (entry->part == MF_LORA_A && !entry->used)
-            return mf_fail(lora->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                           "the adapter changes tensor '%s', which the model "
-                           "does not have",
-                           mf_quote(entry->name).text);
+        if (entry->used || entry->part == MF_ADAPTER_B ||
+            entry->part == MF_ADAPTER_BASE)
+            continue;
+        mf_fail(lora->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                "the adapter changes tensor '%s', which the model does not "
+                "have",
+                mf_quote(entry->name).text);
+        return mf_lora_blame(lora, lora->env->error.status);
     }
     return MF_OK;
 }
 
 /* ---- merging ---- */
 
-static bool is_true(const struct mf_lora *lora, const char *key)
-{
-    const struct mf_node *node =
-        lora->config ? mf_node_at(lora->config, key) : NULL;
-
-    return node && node->kind == MF_NODE_TRUE;
-}
-
-/* By alpha and the rank that the pair has, as PEFT and llama.cpp compute it. */
-static float scale_of(const struct mf_lora *lora, uint64_t rank)
-{
-    double r = (double)rank;
-
-    return (float)(lora->factor *
-                   (lora->alpha / (is_true(lora, "use_rslora") ? sqrt(r) : r)));
-}
-
 static const struct mf_derived *flip(const struct mf_derivation *d,
                                      const struct mf_derived *node)
 {
-    return node ? mf_derive_swap(d, node, 0, 1) : NULL;
+    return mf_derive_swap(d, node, 0, 1);
 }
 
 static const struct mf_derived *refuse_shape(const struct mf_derivation *d,
                                              struct mf_str name)
 {
     mf_fail(d->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-            "the adapter's pair for tensor '%s' is not two matrices of equal "
-            "rank",
+            "tensor '%s': what the adapter changes of it is not a matrix",
             mf_quote(name).text);
     return NULL;
 }
 
+/* Whether B A has the shape of the node, or of the turned node. */
+static bool fits(const struct mf_derived *node, const struct mf_derived *a,
+                 const struct mf_derived *b, bool turned)
+{
+    return node->rank == 2 && b->dim[0] == node->dim[turned ? 1 : 0] &&
+           a->dim[1] == node->dim[turned ? 0 : 1];
+}
+
+/* PEFT transposes for modules that keep the transposed matrix, whatever the
+ * configuration says; where both would do, it is believed. */
+static bool is_transposed(const struct mf_lora *lora,
+                          const struct mf_derived *node,
+                          const struct mf_derived *a,
+                          const struct mf_derived *b)
+{
+    bool said = mf_adapter_is_true(&lora->adapter, "fan_in_fan_out");
+
+    return fits(node, a, b, said) || !fits(node, a, b, !said) ? said : !said;
+}
+
 /* Puts the pair in the order in which B A is the model's matrix. */
 static bool turn(const struct mf_lora *lora, const struct mf_derivation *d,
-                 const struct mf_lora_entry *entry, const struct mf_derived **a,
-                 const struct mf_derived **b)
+                 bool embedding, const struct mf_derived *node,
+                 const struct mf_derived **a, const struct mf_derived **b)
 {
     const struct mf_derived *old_a = *a, *old_b = *b;
 
-    if (entry->embedding) { /* in GGUF A is turned already */
-        *a = flip(d, old_b);
-        *b = lora->gguf ? old_a : flip(d, old_a);
-    } else if (is_true(lora, "fan_in_fan_out")) {
-        *a = flip(d, old_b);
-        *b = flip(d, old_a);
-    }
+    if (!embedding && !is_transposed(lora, node, *a, *b))
+        return true;
+    *a = flip(d, old_b);
+    /* in GGUF A of an embedding is turned already */
+    *b = lora->adapter.gguf ? old_a : flip(d, old_a);
     return *a && *b;
+}
+
+/* One expert of many, as a matrix. */
+static const struct mf_derived *expert(const struct mf_derivation *d,
+                                       const struct mf_derived *node,
+                                       uint64_t number)
+{
+    const struct mf_slice slice = { .axis = 0, .from = number, .count = 1 };
+    const struct mf_derived *one = mf_derive_slice(d, node, slice);
+
+    return one ? mf_derive_reshape(d, one, 2, node->dim + 1) : NULL;
+}
+
+/* The sum of matrix after matrix, where all have pairs of their own. */
+static const struct mf_derived *
+add_stack(const struct mf_derivation *d, const struct mf_derived *node,
+          const struct mf_derived *a, const struct mf_derived *b, float scale)
+{
+    uint64_t count = node->dim[0];
+    const struct mf_derived **sums;
+
+    if (count == 0 || count > EXPERTS_MAX || a->dim[0] != count ||
+        b->dim[0] != count)
+        return refuse_shape(d, d->name);
+    sums = mf_arena_take(d->arena, (size_t)count * sizeof(*sums));
+    for (uint64_t i = 0; sums && i < count; i++) {
+        const struct mf_derived *base = expert(d, node, i);
+        const struct mf_derived *of_a = base ? expert(d, a, i) : NULL;
+        const struct mf_derived *of_b = of_a ? expert(d, b, i) : NULL;
+
+        sums[i] = of_b ? mf_derive_lowrank(d, base, of_a, of_b, scale) : NULL;
+        if (!sums[i])
+            return NULL;
+    }
+    return sums ? mf_derive_stack(d, sums, (size_t)count) : NULL;
+}
+
+/* The rank of the pair, and what its product is multiplied with. */
+static bool scale_of(const struct mf_lora *lora, struct mf_str name,
+                     size_t place, double *scale)
+{
+    uint64_t rank, other, claim = 0;
+
+    if (!mf_adapter_rank(&lora->adapter, place, &rank, &other)) {
+        mf_fail(lora->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                "the adapter changes tensor '%s' by A of rank %" PRIu64
+                ", which does not fit B of rank %" PRIu64,
+                mf_quote(name).text, rank, other);
+        return false;
+    }
+    if (mf_adapter_claim(&lora->adapter, name, &claim) != MF_OK)
+        return false;
+    if (claim > 0 && claim != rank) {
+        mf_fail(lora->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                CONFIG ": 'r' or 'rank_pattern' says rank %" PRIu64
+                       ", but for tensor '%s' the adapter has rank %" PRIu64,
+                claim, mf_quote(name).text, rank);
+        return false;
+    }
+    return mf_adapter_scale(&lora->adapter, name, rank, lora->factor, scale) ==
+           MF_OK;
+}
+
+static const struct mf_derived *add_pair(struct mf_lora *lora,
+                                         const struct mf_derivation *d,
+                                         struct mf_str name, size_t place,
+                                         const struct mf_derived *node)
+{
+    const uint32_t *order = lora->adapter.order;
+    const struct mf_derived *a, *b;
+    double scale;
+
+    a = mf_derive_tensor(d, lora->model, order[place]);
+    b = a ? mf_derive_tensor(d, lora->model, order[place + 1]) : NULL;
+    if (!b)
+        return NULL;
+    if (a->rank != b->rank || a->rank != node->rank || a->rank < 2 ||
+        a->rank > 3)
+        return refuse_shape(d, name);
+    if (!scale_of(lora, name, place, &scale))
+        return NULL;
+    if (a->rank == 3)
+        return add_stack(d, node, a, b, (float)scale);
+    if (!turn(lora, d, entry_at(lora, place)->embedding, node, &a, &b))
+        return NULL;
+    return mf_derive_lowrank(d, node, a, b, (float)scale);
+}
+
+/* What the adapter has in place of the model's tensor. */
+static const struct mf_derived *replace(const struct mf_lora *lora,
+                                        const struct mf_derivation *d,
+                                        size_t place,
+                                        const struct mf_derived *node)
+{
+    const struct mf_derived *whole =
+        mf_derive_tensor(d, lora->model, lora->adapter.order[place]);
+
+    if (!whole)
+        return NULL;
+    if (whole->rank == node->rank &&
+        memcmp(whole->dim, node->dim, node->rank * sizeof(*node->dim)) == 0)
+        return whole->type == node->type
+                   ? whole
+                   : mf_derive_cast(d, whole, (enum mf_type)node->type);
+    mf_fail(d->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+            "the adapter has tensor '%s' with %" PRIu64 " rows and %" PRIu64
+            " elements, the model one with %" PRIu64 " and %" PRIu64,
+            mf_quote(entry_at(lora, place)->name).text,
+            whole->rank > 0 ? whole->dim[0] : 1, whole->count,
+            node->rank > 0 ? node->dim[0] : 1, node->count);
+    return NULL;
+}
+
+static bool find_exactly(const struct mf_lora *lora, struct mf_str name,
+                         size_t *place)
+{
+    const struct mf_adapter *adapter = &lora->adapter;
+
+    *place = mf_adapter_find(adapter, name);
+    if (mf_adapter_has(adapter, *place, name, MF_ADAPTER_BASE))
+        ++*place;
+    return mf_adapter_has(adapter, *place, name, MF_ADAPTER_A) ||
+           mf_adapter_has(adapter, *place, name, MF_ADAPTER_WHOLE);
+}
+
+/* The place of what the adapter has for a tensor of the model; false: nothing.
+ * A checkpoint of a model without its head lacks the first part of the names,
+ * which transformers adds or removes as it loads one for the other. */
+static bool find_change(const struct mf_lora *lora, struct mf_str name,
+                        size_t *place)
+{
+    static const char *const heads[] = { "transformer.", "model.",
+                                         "gpt_neox." };
+    char text[MF_TEXT_KEPT];
+
+    if (find_exactly(lora, name, place))
+        return true;
+    if (lora->adapter.gguf)
+        return false;
+    for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+        size_t head = strlen(heads[i]);
+        struct mf_str other = { text, head + name.size };
+
+        if (mf_str_begins(name, heads[i]))
+            other = (struct mf_str){ name.at + head, name.size - head };
+        else if (other.size > sizeof(text))
+            continue;
+        else {
+            memcpy(text, heads[i], head);
+            if (name.size > 0)
+                memcpy(text + head, name.at, name.size);
+        }
+        if (find_exactly(lora, other, place))
+            return true;
+    }
+    return false;
 }
 
 const struct mf_derived *mf_lora_merge(struct mf_lora *lora,
@@ -208,15 +380,12 @@ const struct mf_derived *mf_lora_merge(struct mf_lora *lora,
                                        struct mf_str name,
                                        const struct mf_derived *node)
 {
-    size_t place = find(lora, name);
-    struct mf_lora_entry *entry;
-    const struct mf_derived *a, *b;
-    uint64_t rank;
+    const struct mf_derived *out;
+    size_t place;
 
-    if (!is_at(lora, place, name, MF_LORA_A))
+    if (!find_change(lora, name, &place))
         return node;
-    entry = entry_at(lora, place);
-    entry->used = true;
+    entry_at(lora, place)->used = true;
     if (mf_type_is_quantized((enum mf_type)node->type)) {
         mf_fail(d->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "tensor '%s' is %s: an adapter is added to floats, before they "
@@ -224,16 +393,12 @@ const struct mf_derived *mf_lora_merge(struct mf_lora *lora,
                 mf_quote(name).text, mf_types[node->type].name);
         return NULL;
     }
-    a = mf_derive_tensor(d, lora->model, lora->order[place]);
-    b = a ? mf_derive_tensor(d, lora->model, lora->order[place + 1]) : NULL;
-    if (!b)
-        return NULL;
-    if (a->rank != 2 || b->rank != 2)
-        return refuse_shape(d, name);
-    rank = b->dim[1];
-    if (rank == 0 || !turn(lora, d, entry, &a, &b))
-        return rank == 0 ? refuse_shape(d, name) : NULL;
-    return mf_derive_lowrank(d, node, a, b, scale_of(lora, rank));
+    out = entry_at(lora, place)->part == MF_ADAPTER_WHOLE
+              ? replace(lora, d, place, node)
+              : add_pair(lora, d, name, place, node);
+    if (!out)
+        mf_lora_blame(lora, lora->env->error.status);
+    return out;
 }
 
 /* ---- a whole draft ---- */
@@ -246,9 +411,10 @@ static enum mf_status apply(struct mf_lora *lora, struct mf_draft *draft,
     const struct mf_record *record = &model->index.tensor[tensor->record];
     const struct mf_derived *plain, *node;
     struct mf_source *source;
+    size_t place;
 
     d->name = (struct mf_str){ record->name, record->name_size };
-    if (!is_at(lora, find(lora, d->name), d->name, MF_LORA_A))
+    if (!find_change(lora, d->name, &place))
         return MF_OK;
     if (tensor->rows.size > 0)
         return mf_fail(lora->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,

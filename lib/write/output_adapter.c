@@ -15,7 +15,7 @@ static const char *base_of(const struct mf_outputs *outputs,
                            const struct mf_convert_options *options)
 {
     struct mf_str name =
-        mf_node_text(outputs->lora.config, "base_model_name_or_path");
+        mf_node_text(outputs->lora.adapter.config, "base_model_name_or_path");
 
     if (options->base)
         return options->base;

@@ -283,6 +283,7 @@ static void convert(struct run *run)
     }
     if (!read_scale(run, &scale))
         return;
+    run->adapter = options.lora;
 
     const struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
