@@ -582,6 +582,26 @@ struct mf_config_facts {
 MF_API enum mf_status mf_model_config_facts(struct mf_model *model,
                                             struct mf_config_facts *out);
 
+/* What a LoRA adapter says about itself: a GGUF file, or safetensors with the
+ * adapter_config.json of PEFT next to them. */
+struct mf_adapter_info {
+    bool found;    /* the model is an adapter */
+    char kind[64]; /* "lora"; another peft_type of adapter_config.json; or "" */
+    size_t pairs;  /* tensors of the model that a pair of matrices changes */
+    size_t whole;  /* tensors that take the place of the model's */
+    uint64_t rank_min, rank_max; /* of pairs; 0: none has one */
+    bool has_alpha, has_scale;   /* a finite number is given */
+    double alpha;
+    double scale_min, scale_max; /* of the pairs' products: alpha / rank, or
+                                    what the configuration says */
+    char base_model[256];        /* what it was trained on; "": unknown */
+};
+
+/* found = false, and MF_OK, if the model is not an adapter. A configuration
+ * that is not JSON is an error. */
+MF_API enum mf_status mf_model_adapter_info(struct mf_model *model,
+                                            struct mf_adapter_info *out);
+
 /* ---- Findings ------------------------------------------------------------ */
 
 enum mf_severity { MF_NOTE, MF_WARNING, MF_ERROR };

@@ -441,6 +441,14 @@ static void null_mf_model_fact(void)
     assert_false(mf_model_fact(model, MF_FACT_ARCHITECTURE, NULL, NULL));
 }
 
+static void null_mf_model_adapter_info(void)
+{
+    struct mf_adapter_info info;
+
+    assert_int_equal(mf_model_adapter_info(NULL, &info), MF_ERR_ARGUMENT);
+    refused(mf_model_adapter_info(model, NULL));
+}
+
 static void null_mf_model_config_facts(void)
 {
     struct mf_config_facts facts;
@@ -930,6 +938,7 @@ static const struct {
     { "mf_meta_find", null_mf_meta_find },
     { "mf_mix_at", null_mf_mix_at },
     { "mf_mix_name", null_mf_mix_name },
+    { "mf_model_adapter_info", null_mf_model_adapter_info },
     { "mf_model_config_facts", null_mf_model_config_facts },
     { "mf_model_fact", null_mf_model_fact },
     { "mf_model_info", null_mf_model_info },

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/adapter.h"
 #include "cli/cli.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
@@ -155,6 +156,7 @@ static void show_json(struct run *run, struct mf_model *model,
     json_bool(run, "config_json", config->found);
     for (size_t i = 0; i < KIND_COUNT; i++)
         kind_json(run, model, &kinds[i]);
+    adapter_json(run, model);
     totals_show(run, &totals);
     shards_json(run, model);
     findings_json(run, model);
@@ -398,6 +400,7 @@ static void show_text(struct run *run, struct mf_model *model,
     out_text(&run->out, "\n");
     for (size_t i = 0; i < KIND_COUNT; i++)
         kind_text(run, model, &kinds[i]);
+    adapter_text(run, model, LABEL_COLUMNS);
     shards_text(run, model);
     findings_text(run, model);
     if (totals.count > 0) {

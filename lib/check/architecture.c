@@ -8,6 +8,7 @@
 
 #include "lib/arch/arch.h"
 #include "lib/base/str.h"
+#include "lib/folder/adapter.h"
 #include "lib/model/facts.h"
 
 /* A single shard, or a file opened for its metadata, lacks tensors. */
@@ -35,7 +36,8 @@ static void note_unknown(struct mf_model *model, const struct mf_meta *name)
                       mf_quote(name->text).text);
 }
 
-/* Adapters, importance matrices and projectors are GGUF files, too. */
+/* Adapters, importance matrices and projectors are GGUF files, too.  Of these
+ * an adapter names the architecture of its model. */
 static bool is_model(const struct mf_model *model)
 {
     const struct mf_meta *type = mf_index_meta(&model->index, "general.type");
@@ -103,7 +105,8 @@ void mf_architecture_check(struct mf_model *model)
     enum mf_status status;
 
     /* Formats without a key for it leave the choice of keys to the writer. */
-    if (!mf_model_has_fact(model, MF_FACT_BLOCK_COUNT) || !is_model(model))
+    if (!mf_model_has_fact(model, MF_FACT_BLOCK_COUNT) ||
+        (!is_model(model) && !mf_model_is_adapter(model)))
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         is_empty(model->format, &name)) {
@@ -115,6 +118,8 @@ void mf_architecture_check(struct mf_model *model)
         note_unknown(model, &name);
         return;
     }
+    if (!is_model(model))
+        return;
     status = mf_arch_check(model, architecture, is_whole(model));
     if (status == MF_OK)
         status = mf_tensor_types_check(model, name.text);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "lib/folder/adapter.h"
 #include "lib/folder/folder.h"
 
 /* Whether any tensor of the model is of that type. */
@@ -77,9 +78,11 @@ enum mf_status mf_folder_check(struct mf_model *model)
     mf_arena_init(&arena, model->env);
     *folder = (struct mf_folder){ .model = model, .arena = &arena };
     /* What is next to files of other formats describes other files. */
-    if (model->file[0].source.fd >= 0 &&
-        model->format->readers & MF_READER_TRANSFORMERS &&
-        model->info.has_tensors)
+    if (mf_model_is_adapter(model))
+        status = mf_adapter_check(model);
+    else if (model->file[0].source.fd >= 0 &&
+             model->format->readers & MF_READER_TRANSFORMERS &&
+             model->info.has_tensors)
         status = check_sidecars(folder);
     if (status == MF_OK)
         status = mf_folder_check_shards(folder);

@@ -68,7 +68,8 @@ void mf_lora_close(struct mf_lora *lora)
     *lora = (struct mf_lora){ .env = NULL };
 }
 
-enum mf_status mf_lora_blame(const struct mf_lora *lora, enum mf_status status)
+enum mf_status mf_lora_set_file(const struct mf_lora *lora,
+                                enum mf_status status)
 {
     if (status != MF_OK && status != MF_ERR_MEMORY && lora->env)
         lora->env->error.file = MF_ERROR_IN_ADAPTER;

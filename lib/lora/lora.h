@@ -65,6 +65,7 @@ enum mf_status mf_lora_apply(struct mf_lora *lora, struct mf_draft *draft,
 enum mf_status mf_lora_check_used(const struct mf_lora *lora);
 
 /* Returns the status; where it is a failure, it is in a file of the adapter. */
-enum mf_status mf_lora_blame(const struct mf_lora *lora, enum mf_status status);
+enum mf_status mf_lora_set_file(const struct mf_lora *lora,
+                                enum mf_status status);
 
 #endif

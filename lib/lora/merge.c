@@ -162,7 +162,7 @@ enum mf_status mf_lora_check_used(const struct mf_lora *lora)
                 "the adapter changes tensor '%s', which the model does not "
                 "have",
                 mf_quote(entry->name).text);
-        return mf_lora_blame(lora, lora->env->error.status);
+        return mf_lora_set_file(lora, lora->env->error.status);
     }
     return MF_OK;
 }
@@ -397,7 +397,7 @@ const struct mf_derived *mf_lora_merge(struct mf_lora *lora,
               ? replace(lora, d, place, node)
               : add_pair(lora, d, name, place, node);
     if (!out)
-        mf_lora_blame(lora, lora->env->error.status);
+        mf_lora_set_file(lora, lora->env->error.status);
     return out;
 }
 

@@ -17,9 +17,9 @@ enum mf_status mf_outputs_open_lora(struct mf_outputs *outputs,
         return mf_fail(outputs->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "the scale of an adapter is not finite");
     if (mf_lora_open(lora, outputs->env, options->lora) != MF_OK)
-        return mf_lora_blame(lora, outputs->env->error.status);
+        return mf_lora_set_file(lora, outputs->env->error.status);
     lora->factor = options->lora_scale != 0 ? options->lora_scale : 1;
-    return mf_lora_blame(lora, mf_lora_check(lora));
+    return mf_lora_set_file(lora, mf_lora_check(lora));
 }
 
 enum mf_status mf_outputs_apply_lora(struct mf_outputs *outputs,
