@@ -144,12 +144,74 @@ static void a_model_without_a_tokenizer_has_no_files(void **state)
                          0);
 }
 
+/* ---- memory that is refused ---- */
+
+static enum mf_status restore_in(struct test_heap *heap)
+{
+    struct mf_stage stage = MF_STAGE_NONE;
+    struct mf_env *own = test_env(heap);
+    struct mf_model *gguf = NULL;
+    enum mf_status status;
+
+    if (!own)
+        return MF_ERR_MEMORY;
+    status = mf_model_open(own, scratch_path("in.gguf"), NULL, &gguf);
+    if (status == MF_OK)
+        status = mf_stage_begin(own, scratch_path("out"), &stage);
+    if (status == MF_OK)
+        status = mf_restore_vocab(&stage, gguf);
+    mf_stage_abort(&stage);
+    mf_model_close(gguf);
+    mf_env_free(own);
+    return status;
+}
+
+static void sweep(void)
+{
+    empty_scratch();
+    gguf_save(&image, scratch_path("in.gguf"));
+    for (int after = 0; after < 2; after++) {
+        struct test_heap heap = { .fail_after = after != 0 };
+
+        do {
+            heap.calls = 0;
+            heap.fail_at++;
+            check_refused(&heap, restore_in(&heap));
+            assert_int_equal(heap.live, 0);
+        } while (heap.calls >= heap.fail_at);
+        assert_true(heap.fail_at > 5);
+    }
+}
+
+static void refused_memory_is_an_error(void **state)
+{
+    const struct word pieces[] = { { "<unk>", 2, 0 },
+                                   { "a", 1, -1 },
+                                   { "x", 4, -1000 },
+                                   { "<|y|>", 4, -1000 } };
+    const struct word lost[] = { { "a", 1, -1000 },
+                                 { "aa", 1, -1000 },
+                                 { "<s>", 3, -1000 } };
+
+    (void)state;
+    begin_bytes("gpt-2");
+    put_merges(byte_merges, COUNT(byte_merges));
+    put_u32("tokenizer.ggml.eos_token_id", 6);
+    gguf_string(&image, "tokenizer.chat_template", "{{ x }}");
+    sweep();
+    begin_model("llama", "default", pieces, COUNT(pieces), true);
+    sweep();
+    begin_model("llama", "default", lost, COUNT(lost), true);
+    sweep();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_of_cutting_can_be_read),
         cmocka_unit_test(every_known_name_has_a_row),
         cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(refused_memory_is_an_error),
         cmocka_unit_test(a_model_without_a_tokenizer_has_no_files),
     };
 
