@@ -301,7 +301,8 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
     if (mf_hub_open(&hub) != MF_OK ||
         mf_set_text(draft, "general.architecture", hub.arch) != MF_OK ||
         list_tensors(&hub, &tensors) != MF_OK ||
-        mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
+        (!options->vocab_only &&
+         mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK) ||
         mf_set_text(draft, "general.type",
                     (struct mf_str){ type, strlen(type) }) != MF_OK ||
         put_card(&hub, &tensors, options->name ? &names : NULL) != MF_OK ||
