@@ -37,18 +37,57 @@ struct reading {
     size_t converted, refused;
 };
 
-static enum mf_status convert_as(const char *type)
+static enum mf_status convert_in(struct mf_env *own, const char *type)
 {
     const struct mf_convert_options options = { .size = sizeof(options),
                                                 .names = MF_NAMING_GGUF,
                                                 .type = type,
                                                 .projector = true };
-    struct mf_model *model = open_as(scratch_path("model.safetensors"), NULL);
+    struct mf_model *model;
     enum mf_status status =
-        mf_model_convert(model, scratch_path("out.gguf"), &options, NULL);
+        mf_model_open(own, scratch_path("model.safetensors"), NULL, &model);
 
+    if (status != MF_OK)
+        return status;
+    status = mf_model_convert(model, scratch_path("out.gguf"), &options, NULL);
     mf_model_close(model);
     return status;
+}
+
+static enum mf_status convert_as(const char *type)
+{
+    return convert_in(env, type);
+}
+
+/* With a heap that fails at that call, and after it; true if there were fewer
+ * calls. */
+static bool try_failing(uint64_t call, bool after)
+{
+    struct test_heap heap = { .fail_at = call, .fail_after = after };
+    struct mf_env *own = test_env(&heap);
+
+    unlink(scratch_path("out.gguf"));
+    if (own) {
+        enum mf_status status = convert_in(own, "auto");
+
+        check_refused(&heap, status);
+        assert_int_equal(access(scratch_path("out.gguf"), F_OK) == 0,
+                         status == MF_OK);
+        mf_env_free(own);
+    }
+    assert_int_equal(heap.live, 0);
+    return heap.calls < call;
+}
+
+static void fail_every_allocation(void)
+{
+    for (int after = 0; after < 2; after++) {
+        uint64_t call = 1;
+
+        while (!try_failing(call, after))
+            call++;
+        assert_true(call > 20);
+    }
 }
 
 static void compare(struct reading *reading, char *rest)
@@ -91,17 +130,20 @@ static void read_row(struct reading *reading)
     char *name = after_word(reading->line, "folder");
     char *converted = after_word(reading->line, "convert");
     char *refused = after_word(reading->line, "refused");
+    bool starved = strcmp(reading->line, "starved") == 0;
 
     if (name) {
         begin_folder(&reading->folder, name);
         reading->written = false;
-    } else if (!converted && !refused) {
+    } else if (!converted && !refused && !starved) {
         read_folder_row(&reading->folder, reading->line);
     } else {
         if (!reading->written)
             write_tensors(&reading->folder);
         reading->written = true;
-        if (converted)
+        if (starved)
+            fail_every_allocation();
+        else if (converted)
             compare(reading, converted);
         else
             compare_refusal(reading, refused);

@@ -177,9 +177,9 @@ static const struct mf_node *listed(struct mf_parser *parser)
     struct mf_node_list list;
 
     if (!mf_list_begin(parser->recipe, &list))
-        return mf_parser_value(parser, NULL);
+        mf_parser_value(parser, NULL); /* the rest is only parsed */
     if (mf_parser_take(parser, "]"))
-        return list.node;
+        return list.node ? list.node : &mf_node_null;
     do {
         const struct mf_node *value = mf_parser_choice(parser);
 
@@ -187,7 +187,7 @@ static const struct mf_node *listed(struct mf_parser *parser)
             mf_parser_value(parser, NULL);
     } while (mf_parser_take(parser, ","));
     mf_parser_expect(parser, "]");
-    return list.node;
+    return list.node ? list.node : &mf_node_null;
 }
 
 static const struct mf_node *primary(struct mf_parser *parser)

@@ -76,7 +76,7 @@ static const struct mf_node *repeat(struct mf_parser *parser,
     int64_t i = 0;
 
     if (!mf_list_begin(recipe, &out))
-        return mf_parser_value(parser, NULL);
+        mf_parser_value(parser, NULL); /* the rest is only parsed */
     do {
         parser->live = parser->live && i < count;
         parser->rest = start;
@@ -91,7 +91,7 @@ static const struct mf_node *repeat(struct mf_parser *parser,
     } while (parser->live && ++i < count);
     parser->live = live && !parser->failed;
     recipe->lets--;
-    return out.node;
+    return out.node ? out.node : &mf_node_null;
 }
 
 /* each(i, N, X): the list of X for i from 0 to N - 1. */

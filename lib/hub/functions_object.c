@@ -32,9 +32,10 @@ const struct mf_node *mf_call_over(struct mf_parser *parser)
     struct mf_node *object =
         mf_arena_take(parser->recipe->arena, sizeof(*object));
 
-    if (!object)
-        return mf_parser_value(parser, NULL);
-    *object = (struct mf_node){ .kind = MF_NODE_OBJECT };
+    if (object)
+        *object = (struct mf_node){ .kind = MF_NODE_OBJECT };
+    else
+        mf_parser_value(parser, NULL); /* the rest is only parsed */
     do {
         const struct mf_node *value = mf_parser_choice(parser);
 
@@ -45,7 +46,7 @@ const struct mf_node *mf_call_over(struct mf_parser *parser)
         else if (!put_over(parser, object, value))
             mf_parser_value(parser, NULL);
     } while (mf_parser_take(parser, ","));
-    return object;
+    return object ? object : &mf_node_null;
 }
 
 /* The member whose key is that number; NULL: none is. */
