@@ -123,15 +123,15 @@ static bool has_tensor(const struct mf_model *model, const char *beginning)
     return false;
 }
 
-/* Most families have the first of these names; others have a config.json, and
- * so may tensors that are llama.cpp's already.  An error in that file is no
- * matter here. */
+/* Most families have the first of these names, and adapters the second; others
+ * have a config.json, and so may tensors that are llama.cpp's already.  An
+ * error in that file is no matter here. */
 static bool has_hub_names(struct mf_model *model)
 {
     struct mf_config_facts config = { 0 };
     struct mf_meta meta;
 
-    if (has_tensor(model, "model.layers."))
+    if (has_tensor(model, "model.layers.") || has_tensor(model, "base_model."))
         return true;
     return !mf_model_fact(model, MF_FACT_ARCHITECTURE, &meta, NULL) &&
            mf_model_config_facts(model, &config) == MF_OK && config.found &&

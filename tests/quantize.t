@@ -135,6 +135,11 @@ check "only of GGUF" remarks 0 convert "$dir/bert" "$dir/h.safetensors"
 rm "$dir/bert/config.json"
 check "nothing of tensors of no family" \
     remarks 0 quantize "$dir/bert" "$dir/h.gguf" F16
+{
+    header='{"base_model.model.a.lora_A.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
+    printf '%b%s\0\0\0\0' "\\0$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0" "$header"
+} >"$dir/adapter.safetensors"
+check "an adapter's" remarks 1 convert "$dir/adapter.safetensors" "$dir/h.gguf"
 
 # A folder's default file is next to it, with a slash or without.
 slash() {

@@ -47,7 +47,7 @@ done <"$dir/verdicts"
 
 # Every finding of every fixture, to know which rules are met there.
 find fixtures \( -path fixtures/quant -o -path fixtures/llama \
-    -o -path fixtures/tokenize \) -prune -o \
+    -o -path fixtures/tokenize -o -path fixtures/hub \) -prune -o \
     \( -name '*.gguf' -o -name '*.apr' \
     -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \) -print |
     LC_ALL=C sort >"$dir/files"
