@@ -201,8 +201,10 @@ static enum mf_status compare_tensor(struct proof *proof,
 
     if (!same_shape(record, tensor))
         return lose(proof, "tensor", tensor->name, "it has another shape");
+    /* f32 has all numbers of the others that are here. */
     if (!proof->restore->options.type &&
-        (record->type != tensor->type || record->type != tensor->from))
+        (record->type != tensor->from ||
+         (record->type != tensor->type && tensor->type != MF_TYPE_F32)))
         return lose(proof, "tensor", tensor->name, "it has another type");
     if (record->type == tensor->from &&
         compare_bytes(proof, record, tensor, &same) != MF_OK)
