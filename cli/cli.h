@@ -64,6 +64,8 @@ struct command {
     /* Names every file that will be written to the sandbox.  A command without
      * it cannot write. */
     void (*writes)(struct run *run);
+    /* The same for what a dry run writes and removes again. */
+    void (*tries)(struct run *run);
     /* Moves operands to where execute expects them, before they are counted,
      * or explains a mistake better than counting can; false after a report. */
     bool (*check_operands)(struct run *run);

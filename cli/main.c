@@ -60,6 +60,8 @@ static void enter_sandbox(void)
     sandbox_begin(&run.sandbox, options->no_sandbox ? "--no-sandbox" : NULL);
     if (run.command->writes && !options->help && !options->dry_run)
         run.command->writes(&run);
+    if (run.command->tries && !options->help && options->dry_run)
+        run.command->tries(&run);
     record_allow(&run.sandbox);
     dhat_allow(&run);
     budget_allow(&run);

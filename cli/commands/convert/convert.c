@@ -344,5 +344,6 @@ const struct command command_convert = {
     .options = table,
     .execute = convert,
     .check_operands = check_operands,
+    .tries = write_allow_tried,
     .writes = allow_out,
 };

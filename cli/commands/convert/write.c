@@ -55,11 +55,30 @@ static bool is_numbered(const struct mf_convert_result *result)
     return is_sharded() && (result->file_count > 1 || !from_folder);
 }
 
+static bool is_new_folder(const char *path)
+{
+    size_t size = strlen(path);
+
+    return size > 0 && path[size - 1] == '/';
+}
+
+/* In "FOLDER/" the tensors have the name that transformers looks for. */
+static const char *tensor_file(const char *path)
+{
+    static char name[PATH_MAX + 64];
+
+    if (!is_new_folder(path))
+        return path;
+    snprintf(name, sizeof(name), "%smodel.safetensors", path);
+    return name;
+}
+
 static const char *file_name(const char *path,
                              const struct mf_convert_result *result, size_t i)
 {
     static char name[PATH_MAX + 64];
 
+    path = tensor_file(path);
     return is_numbered(result) &&
                    mf_shard_path(path, result->format, i, result->file_count,
                                  name, sizeof(name))
@@ -196,13 +215,13 @@ static void write_out(struct run *run, struct mf_model *model)
         return;
     if (find_name && !(path = find_name(run, model, how)))
         return;
-    from_folder = mf_converts_folder(model, how);
+    from_folder = mf_converts_folder(model, how) || is_new_folder(path);
     remark_names(run, model, path);
     if (mf_model_convert(model, path, how, &result) != MF_OK) {
         report_failure(run, run->operand[0]);
         return;
     }
-    output_name_left(run, path, result.format,
+    output_name_left(run, tensor_file(path), result.format,
                      is_numbered(&result) ? result.file_count : 0);
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
@@ -255,7 +274,7 @@ static bool allow_new_folder(struct run *run)
     size_t size = strlen(path);
     char parent[PATH_MAX];
 
-    if (size == 0 || path[size - 1] != '/' || size >= sizeof(parent))
+    if (!is_new_folder(path) || size >= sizeof(parent))
         return false;
     while (size > 0 && path[size - 1] == '/')
         size--;
@@ -265,6 +284,11 @@ static bool allow_new_folder(struct run *run)
     parent[size] = 0;
     sandbox_allow_folder(&run->sandbox, size > 0 ? parent : ".");
     return true;
+}
+
+void write_allow_tried(struct run *run)
+{
+    allow_new_folder(run);
 }
 
 void write_allow_out(struct run *run)

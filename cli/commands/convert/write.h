@@ -41,7 +41,8 @@ bool write_suffix_of(const char *path);
 /* False after report_usage if OUT has a suffix that no format has. */
 bool write_suffix_is_known(struct run *run);
 
-/* For struct command: OUT will be written. */
+/* For struct command: OUT will be written; a folder as OUT will be tried. */
 void write_allow_out(struct run *run);
+void write_allow_tried(struct run *run);
 
 #endif
