@@ -124,8 +124,6 @@ bool mf_list_begin(struct mf_recipe *recipe, struct mf_node_list *list);
 bool mf_list_add(struct mf_recipe *recipe, struct mf_node_list *list,
                  const struct mf_node *value);
 
-/* As Python has it: null, false, 0 and what is empty are not true. */
-bool mf_node_holds(const struct mf_node *value);
 bool mf_node_is_int(const struct mf_node *value); /* or a boolean */
 bool mf_node_is_number(const struct mf_node *value);
 bool mf_node_is(const struct mf_node *value, const char *text);

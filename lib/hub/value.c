@@ -85,24 +85,6 @@ bool mf_list_add(struct mf_recipe *recipe, struct mf_node_list *list,
     return true;
 }
 
-bool mf_node_holds(const struct mf_node *value)
-{
-    switch (value->kind) {
-    case MF_NODE_NULL:
-    case MF_NODE_FALSE:
-        return false;
-    case MF_NODE_TRUE:
-        return true;
-    case MF_NODE_NUMBER:
-        return value->type == MF_VALUE_F64 ? value->number.f64 != 0
-                                           : value->number.u64 != 0;
-    case MF_NODE_STRING:
-        return value->text.size > 0;
-    default:
-        return value->count > 0;
-    }
-}
-
 static bool is_bool(const struct mf_node *value)
 {
     return value->kind == MF_NODE_TRUE || value->kind == MF_NODE_FALSE;

@@ -391,6 +391,24 @@ struct mf_str mf_node_text(const struct mf_node *object, const char *path)
                                                 : (struct mf_str){ NULL, 0 };
 }
 
+bool mf_node_holds(const struct mf_node *value)
+{
+    switch (value->kind) {
+    case MF_NODE_NULL:
+    case MF_NODE_FALSE:
+        return false;
+    case MF_NODE_TRUE:
+        return true;
+    case MF_NODE_NUMBER:
+        return value->type == MF_VALUE_F64 ? value->number.f64 != 0
+                                           : value->number.u64 != 0;
+    case MF_NODE_STRING:
+        return value->text.size > 0;
+    default:
+        return value->count > 0;
+    }
+}
+
 const char *mf_node_kind_name(const struct mf_node *node)
 {
     static const char *const names[] = {

@@ -74,6 +74,10 @@ const struct mf_node *mf_node_at(const struct mf_node *object,
 /* The text of a string at that path; at NULL where there is no string. */
 struct mf_str mf_node_text(const struct mf_node *object, const char *path);
 
+/* Whether Python takes the value for true: null, false, 0, "" and what is empty
+ * are not. */
+bool mf_node_holds(const struct mf_node *value);
+
 /* "null", "a boolean", "a number" and so on: for messages. */
 const char *mf_node_kind_name(const struct mf_node *node);
 

@@ -16,6 +16,7 @@
 #include "lib/tokenize/fast.h"
 #include "lib/tokenize/tokenize.h"
 #include "lib/tokenizer/decode.h"
+#include "lib/tokenizer/events.h"
 
 struct base {
     struct mf_fast *fast;
@@ -111,12 +112,7 @@ static bool in_vocabulary(const struct base *base, uint64_t id)
 
 static enum mf_status send(struct pass *pass, struct mf_str text, bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return pass->each(pass->user, &value);
+    return mf_send_text(pass->each, pass->user, text, more);
 }
 
 /* The first piece of a token: "##" goes, and what has none gets a mark. */
@@ -168,18 +164,6 @@ static enum mf_status send_token(struct pass *pass, uint64_t id, size_t *at)
                       base->phantom, false);
 }
 
-static enum mf_status send_bracket(mf_each_event *each, void *user,
-                                   enum mf_event event,
-                                   const struct mf_entry *entry)
-{
-    const struct mf_value value = { .event = event,
-                                    .type = MF_VALUE_ARRAY,
-                                    .of = entry->of,
-                                    .count = entry->count };
-
-    return each(user, &value);
-}
-
 static enum mf_status stream_tokens(struct mf_env *env,
                                     const struct mf_entry *entry,
                                     mf_each_event *each, void *user)
@@ -191,11 +175,11 @@ static enum mf_status stream_tokens(struct mf_env *env,
     size_t at = 0;
 
     if (status == MF_OK)
-        status = send_bracket(each, user, MF_EVENT_BEGIN, entry);
+        status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     for (uint64_t id = 0; id < entry->count && status == MF_OK; id++)
         status = send_token(&pass, id, &at);
     if (status == MF_OK)
-        status = send_bracket(each, user, MF_EVENT_END, entry);
+        status = mf_send_bracket(each, user, MF_EVENT_END, entry);
     return mf_sidecar_close(&pass.file, status);
 }
 
@@ -204,7 +188,7 @@ static enum mf_status stream_types(struct mf_env *env,
                                    mf_each_event *each, void *user)
 {
     const struct base *base = entry->elements;
-    enum mf_status status = send_bracket(each, user, MF_EVENT_BEGIN, entry);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     size_t at = 0;
 
     (void)env;
@@ -217,7 +201,7 @@ static enum mf_status stream_types(struct mf_env *env,
                                                      : MF_TOKEN_UNUSED;
         status = each(user, &value);
     }
-    return status == MF_OK ? send_bracket(each, user, MF_EVENT_END, entry)
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
                            : status;
 }
 

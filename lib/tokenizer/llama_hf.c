@@ -9,6 +9,7 @@
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
 #include "lib/tokenizer/base.h"
+#include "lib/tokenizer/events.h"
 #include "lib/tokenizer/spm.h"
 
 #define SCORE (-1000.0)
@@ -64,18 +65,6 @@ static enum mf_status take_token(struct streaming *streaming, uint64_t i)
     return mf_fast_seek(fast, streaming->env, &streaming->file, i);
 }
 
-static enum mf_status send_bracket(struct streaming *streaming,
-                                   enum mf_event event,
-                                   const struct mf_entry *entry)
-{
-    const struct mf_value value = { .event = event,
-                                    .type = MF_VALUE_ARRAY,
-                                    .of = entry->of,
-                                    .count = entry->count };
-
-    return streaming->each(streaming->user, &value);
-}
-
 static enum mf_status stream(struct mf_env *env, const struct mf_entry *entry,
                              mf_each_event *each, void *user,
                              enum mf_status (*send)(struct streaming *streaming,
@@ -88,14 +77,14 @@ static enum mf_status stream(struct mf_env *env, const struct mf_entry *entry,
         mf_fast_texts(streaming.vocab->fast, env, &streaming.file);
 
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_BEGIN, entry);
+        status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     for (uint64_t i = 0; i < entry->count && status == MF_OK; i++) {
         status = take_token(&streaming, i);
         if (status == MF_OK)
             status = send(&streaming, i);
     }
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_END, entry);
+        status = mf_send_bracket(each, user, MF_EVENT_END, entry);
     return mf_sidecar_close(&streaming.file, status);
 }
 
@@ -104,12 +93,7 @@ static enum mf_status stream(struct mf_env *env, const struct mf_entry *entry,
 static enum mf_status send_text(struct streaming *streaming, struct mf_str text,
                                 bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return streaming->each(streaming->user, &value);
+    return mf_send_text(streaming->each, streaming->user, text, more);
 }
 
 static enum mf_status send_token(struct streaming *streaming, uint64_t id)
@@ -238,15 +222,15 @@ static enum mf_status stream_scores(struct mf_env *env,
                                     const struct mf_entry *entry,
                                     mf_each_event *each, void *user)
 {
-    struct streaming streaming = { .env = env, .each = each, .user = user };
     const struct mf_value value = { .event = MF_EVENT_ITEM,
                                     .type = MF_VALUE_F32,
                                     .number.f64 = SCORE };
-    enum mf_status status = send_bracket(&streaming, MF_EVENT_BEGIN, entry);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
 
+    (void)env;
     for (uint64_t i = 0; i < entry->count && status == MF_OK; i++)
         status = each(user, &value);
-    return status == MF_OK ? send_bracket(&streaming, MF_EVENT_END, entry)
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
                            : status;
 }
 
@@ -334,28 +318,53 @@ static enum mf_status put_words(struct mf_draft *draft, const char *key,
     return mf_set_text(draft, key, (struct mf_str){ words, strlen(words) });
 }
 
+/* Every id below the end has a token. */
+static enum mf_status put_all(struct mf_draft *draft,
+                              const struct mf_vocab_request *request,
+                              const struct mf_special_options *options,
+                              const struct vocab *vocab, uint64_t end)
+{
+    struct mf_special_options own = { 0 };
+    bool gemma = vocab->family == GEMMA4;
+
+    if (check_holes(vocab, end) != MF_OK ||
+        put_words(draft, "tokenizer.ggml.model", gemma ? "gemma4" : "llama") !=
+            MF_OK ||
+        (!gemma &&
+         put_words(draft, "tokenizer.ggml.pre", "default") != MF_OK) ||
+        put_arrays(draft, vocab) != MF_OK)
+        return request->env->error.status;
+    if (options)
+        own = *options;
+    if (gemma)
+        own.merges = true;
+    else
+        own.vocab_size = vocab->count;
+    return mf_special_put(draft, request, &own);
+}
+
 /* ---- the procedures ---- */
+
+static enum mf_status put(struct mf_draft *draft,
+                          const struct mf_vocab_request *request,
+                          const struct mf_special_options *options,
+                          bool *missing, enum family family)
+{
+    const struct vocab *vocab;
+
+    if (check_kind(request, missing) != MF_OK || *missing)
+        return request->env->error.status;
+    vocab = load(request, family);
+    return vocab ? put_all(draft, request, options, vocab, vocab->base)
+                 : request->env->error.status;
+}
 
 enum mf_status mf_llama_hf_put(struct mf_draft *draft,
                                const struct mf_vocab_request *request,
                                const struct mf_special_options *options,
                                bool *missing)
 {
-    struct mf_special_options own = { 0 };
-    struct vocab *vocab;
-
-    if (check_kind(request, missing) != MF_OK || *missing)
-        return request->env->error.status;
-    vocab = load(request, LLAMA);
-    if (!vocab || check_holes(vocab, vocab->base) != MF_OK ||
-        put_words(draft, "tokenizer.ggml.model", "llama") != MF_OK ||
-        put_words(draft, "tokenizer.ggml.pre", "default") != MF_OK ||
-        put_arrays(draft, vocab) != MF_OK)
-        return request->env->error.status;
-    if (options)
-        own = *options;
-    own.vocab_size = vocab->count;
-    return mf_special_put(draft, request, &own);
+    return put(draft, request, options, missing, LLAMA);
 }
 
 enum mf_status mf_llama_hf_put_gemma4(struct mf_draft *draft,
@@ -363,20 +372,7 @@ enum mf_status mf_llama_hf_put_gemma4(struct mf_draft *draft,
                                       const struct mf_special_options *options,
                                       bool *missing)
 {
-    struct mf_special_options own = { 0 };
-    struct vocab *vocab;
-
-    if (check_kind(request, missing) != MF_OK || *missing)
-        return request->env->error.status;
-    vocab = load(request, GEMMA4);
-    if (!vocab || check_holes(vocab, vocab->base) != MF_OK ||
-        put_words(draft, "tokenizer.ggml.model", "gemma4") != MF_OK ||
-        put_arrays(draft, vocab) != MF_OK)
-        return request->env->error.status;
-    if (options)
-        own = *options;
-    own.merges = true;
-    if (mf_special_put(draft, request, &own) != MF_OK ||
+    if (put(draft, request, options, missing, GEMMA4) != MF_OK || *missing ||
         mf_set_bool(draft, "tokenizer.ggml.add_space_prefix", false) != MF_OK)
         return request->env->error.status;
     return mf_set_bool(draft, "tokenizer.ggml.add_bos_token", true);
@@ -387,7 +383,6 @@ enum mf_status mf_llama_hf_put_xverse(struct mf_draft *draft,
                                       const struct mf_special_options *options,
                                       bool *missing)
 {
-    struct mf_special_options own = { 0 };
     struct vocab *vocab;
 
     *missing =
@@ -404,13 +399,5 @@ enum mf_status mf_llama_hf_put_xverse(struct mf_draft *draft,
                        "'tokenizer.json' has the id %" PRIu64
                        ", but 'vocab_size' is %" PRIu64,
                        vocab->fast->id_end - 1, vocab->count);
-    if (check_holes(vocab, vocab->count) != MF_OK ||
-        put_words(draft, "tokenizer.ggml.model", "llama") != MF_OK ||
-        put_words(draft, "tokenizer.ggml.pre", "default") != MF_OK ||
-        put_arrays(draft, vocab) != MF_OK)
-        return request->env->error.status;
-    if (options)
-        own = *options;
-    own.vocab_size = vocab->count;
-    return mf_special_put(draft, request, &own);
+    return put_all(draft, request, options, vocab, vocab->count);
 }

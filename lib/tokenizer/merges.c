@@ -10,6 +10,7 @@
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/tokenize/lines.h"
+#include "lib/tokenizer/events.h"
 
 struct merges {
     const struct mf_model *model;
@@ -38,12 +39,8 @@ static enum mf_status failed(const struct pass *pass)
 
 static enum mf_status send(struct pass *pass, struct mf_str text, bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return pass->each ? pass->each(pass->user, &value) : MF_OK;
+    return pass->each ? mf_send_text(pass->each, pass->user, text, more)
+                      : MF_OK;
 }
 
 /* ---- tokenizer.json ---- */

@@ -21,25 +21,9 @@ static enum mf_status failed(const struct post *post)
     return post->special->env->error.status;
 }
 
-/* As Python has it: null, false, 0, "" and what is empty are not. */
 static bool is_true(const struct mf_node *node)
 {
-    if (!node)
-        return false;
-    switch (node->kind) {
-    case MF_NODE_NULL:
-    case MF_NODE_FALSE:
-        return false;
-    case MF_NODE_TRUE:
-        return true;
-    case MF_NODE_NUMBER:
-        return node->type == MF_VALUE_F64 ? node->number.f64 != 0
-                                          : node->number.u64 != 0;
-    case MF_NODE_STRING:
-        return node->text.size > 0;
-    default:
-        return node->count > 0;
-    }
+    return node && mf_node_holds(node);
 }
 
 /* Of two tokens; an object is never that of another place. */

@@ -13,6 +13,7 @@
 #include "lib/base/str.h"
 #include "lib/base/text.h"
 #include "lib/folder/sidecar.h"
+#include "lib/tokenizer/events.h"
 #include "lib/tokenizer/spm.h"
 
 #define PART ((size_t)1024) /* of a text that is sent at once */
@@ -23,7 +24,6 @@ static const char *const fixed[] = { "<s>", "<pad>", "</s>", "<unk>",
 
 struct streaming {
     struct mf_env *env;
-    const struct mf_entry *entry;
     const struct mf_spm_vocab *vocab;
     struct mf_sidecar file;
     struct mf_proto pieces;
@@ -123,38 +123,25 @@ static enum mf_status take_token(struct streaming *streaming)
     return MF_OK;
 }
 
-static enum mf_status send_bracket(struct streaming *streaming,
-                                   enum mf_event event)
-{
-    const struct mf_value value = { .event = event,
-                                    .type = MF_VALUE_ARRAY,
-                                    .of = streaming->entry->of,
-                                    .count = streaming->entry->count };
-
-    return streaming->each(streaming->user, &value);
-}
-
 /* Calls `send` for every token. */
 static enum mf_status
 stream(struct mf_env *env, const struct mf_entry *entry, mf_each_event *each,
        void *user, enum mf_status (*send)(struct streaming *streaming))
 {
-    struct streaming streaming = { .env = env,
-                                   .entry = entry,
-                                   .vocab = entry->elements,
-                                   .each = each,
-                                   .user = user };
+    struct streaming streaming = {
+        .env = env, .vocab = entry->elements, .each = each, .user = user
+    };
     enum mf_status status = open_pieces(&streaming);
 
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_BEGIN);
+        status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     for (; streaming.id < entry->count && status == MF_OK; streaming.id++) {
         status = take_token(&streaming);
         if (status == MF_OK)
             status = send(&streaming);
     }
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_END);
+        status = mf_send_bracket(each, user, MF_EVENT_END, entry);
     return close_files(&streaming, status);
 }
 
@@ -163,12 +150,7 @@ stream(struct mf_env *env, const struct mf_entry *entry, mf_each_event *each,
 static enum mf_status send_text(struct streaming *streaming, struct mf_str text,
                                 bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return streaming->each(streaming->user, &value);
+    return mf_send_text(streaming->each, streaming->user, text, more);
 }
 
 static enum mf_status send_word(struct streaming *streaming, const char *word)
@@ -321,18 +303,16 @@ enum mf_status mf_spm_stream_charsmap(struct mf_env *env,
                                       const struct mf_entry *entry,
                                       mf_each_event *each, void *user)
 {
-    struct streaming streaming = { .env = env,
-                                   .entry = entry,
-                                   .vocab = entry->elements,
-                                   .each = each,
-                                   .user = user };
+    struct streaming streaming = {
+        .env = env, .vocab = entry->elements, .each = each, .user = user
+    };
     struct mf_value value = { .event = MF_EVENT_ITEM, .type = MF_VALUE_U8 };
     enum mf_status status = open_pieces(&streaming);
 
     if (status == MF_OK) {
         mf_reader_seek(&streaming.file.reader,
                        streaming.vocab->spm.charsmap.offset);
-        status = send_bracket(&streaming, MF_EVENT_BEGIN);
+        status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     }
     for (uint64_t i = 0; i < entry->count && status == MF_OK; i++) {
         value.number.u64 = mf_take_u8(&streaming.file.reader);
@@ -341,6 +321,6 @@ enum mf_status mf_spm_stream_charsmap(struct mf_env *env,
     if (status == MF_OK && streaming.file.reader.failed)
         status = changed(&streaming);
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_END);
+        status = mf_send_bracket(each, user, MF_EVENT_END, entry);
     return close_files(&streaming, status);
 }

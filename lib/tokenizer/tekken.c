@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
-#include "lib/tokenizer/decode.h"
+#include "lib/tokenizer/events.h"
 
 struct pass { /* over tokens or merges */
     const struct mf_tekken *tekken;
@@ -20,26 +20,10 @@ struct pass { /* over tokens or merges */
 
 /* ---- events ---- */
 
-static enum mf_status send_bracket(const struct pass *pass, enum mf_event event,
-                                   const struct mf_entry *entry)
-{
-    const struct mf_value value = { .event = event,
-                                    .type = MF_VALUE_ARRAY,
-                                    .of = entry->of,
-                                    .count = entry->count };
-
-    return pass->each(pass->user, &value);
-}
-
 static enum mf_status send(const struct pass *pass, struct mf_str text,
                            bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return pass->each(pass->user, &value);
+    return mf_send_text(pass->each, pass->user, text, more);
 }
 
 /* Each byte as the character that stands for it. */
@@ -84,12 +68,13 @@ static enum mf_status stream_tokens(struct mf_env *env,
                                     mf_each_event *each, void *user)
 {
     const struct pass pass = { entry->elements, each, user };
-    enum mf_status status = send_bracket(&pass, MF_EVENT_BEGIN, entry);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
 
     (void)env;
     for (uint64_t id = 0; id < entry->count && status == MF_OK; id++)
         status = send_token(&pass, id);
-    return status == MF_OK ? send_bracket(&pass, MF_EVENT_END, entry) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 /* Numbers: what the first special_count tokens have, and what the others. */
@@ -98,7 +83,7 @@ static enum mf_status stream_two(const struct mf_entry *entry,
                                  const int64_t two[2])
 {
     const struct pass pass = { entry->elements, each, user };
-    enum mf_status status = send_bracket(&pass, MF_EVENT_BEGIN, entry);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
 
     for (uint64_t id = 0; id < entry->count && status == MF_OK; id++) {
         struct mf_value value = { .event = MF_EVENT_ITEM,
@@ -107,7 +92,8 @@ static enum mf_status stream_two(const struct mf_entry *entry,
         value.number.i64 = two[id >= pass.tekken->special_count];
         status = each(user, &value);
     }
-    return status == MF_OK ? send_bracket(&pass, MF_EVENT_END, entry) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 static enum mf_status stream_types(struct mf_env *env,
@@ -210,13 +196,14 @@ static enum mf_status stream_merges(struct mf_env *env,
                                     mf_each_event *each, void *user)
 {
     const struct pass pass = { entry->elements, each, user };
-    enum mf_status status = send_bracket(&pass, MF_EVENT_BEGIN, entry);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     uint64_t count;
 
     (void)env;
     if (status == MF_OK)
         status = go_over_merges(&pass, &count);
-    return status == MF_OK ? send_bracket(&pass, MF_EVENT_END, entry) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 /* ---- adding to the draft ---- */
@@ -282,7 +269,8 @@ static enum mf_status put_template(struct mf_draft *draft,
                 (struct mf_str){ names[i][1], strlen(names[i][1]) });
     return mf_fail(tekken->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                    "'tekken.json' is of version '%s', for which llama.cpp has "
-                   "no name of a chat template (v1, v3 and v7)",
+                   "no name of a chat template (v1, v3 and v7; those of v11 "
+                   "and v13 are files of llama.cpp)",
                    mf_quote(version).text);
 }
 

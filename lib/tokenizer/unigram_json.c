@@ -12,6 +12,7 @@
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
 #include "lib/tokenizer/base.h"
+#include "lib/tokenizer/events.h"
 #include "lib/tokenizer/spm.h"
 
 struct vocab {
@@ -23,7 +24,6 @@ struct vocab {
 
 struct streaming {
     struct mf_env *env;
-    const struct mf_entry *entry;
     const struct vocab *vocab;
     struct mf_sidecar file;
     mf_each_event *each;
@@ -35,28 +35,12 @@ static enum mf_status failed(const struct streaming *streaming)
     return streaming->env->error.status;
 }
 
-static enum mf_status send_bracket(struct streaming *streaming,
-                                   enum mf_event event)
-{
-    const struct mf_value value = { .event = event,
-                                    .type = MF_VALUE_ARRAY,
-                                    .of = streaming->entry->of,
-                                    .count = streaming->entry->count };
-
-    return streaming->each(streaming->user, &value);
-}
-
 /* ---- texts ---- */
 
 static enum mf_status send_text(struct streaming *streaming, struct mf_str text,
                                 bool more)
 {
-    const struct mf_value value = { .event = MF_EVENT_ITEM,
-                                    .type = MF_VALUE_STRING,
-                                    .text = text,
-                                    .more = more };
-
-    return streaming->each(streaming->user, &value);
+    return mf_send_text(streaming->each, streaming->user, text, more);
 }
 
 static enum mf_status send_token(struct streaming *streaming, uint64_t id)
@@ -87,20 +71,18 @@ static enum mf_status stream_tokens(struct mf_env *env,
                                     const struct mf_entry *entry,
                                     mf_each_event *each, void *user)
 {
-    struct streaming streaming = { .env = env,
-                                   .entry = entry,
-                                   .vocab = entry->elements,
-                                   .each = each,
-                                   .user = user };
+    struct streaming streaming = {
+        .env = env, .vocab = entry->elements, .each = each, .user = user
+    };
     enum mf_status status =
         mf_fast_texts(streaming.vocab->fast, env, &streaming.file);
 
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_BEGIN);
+        status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     for (uint64_t id = 0; id < entry->count && status == MF_OK; id++)
         status = send_token(&streaming, id);
     if (status == MF_OK)
-        status = send_bracket(&streaming, MF_EVENT_END);
+        status = mf_send_bracket(each, user, MF_EVENT_END, entry);
     return mf_sidecar_close(&streaming.file, status);
 }
 
@@ -153,22 +135,21 @@ static enum mf_status stream_scores(struct mf_env *env,
                                     const struct mf_entry *entry,
                                     mf_each_event *each, void *user)
 {
-    struct streaming streaming = { .env = env,
-                                   .entry = entry,
-                                   .vocab = entry->elements,
-                                   .each = each,
-                                   .user = user };
+    struct streaming streaming = {
+        .env = env, .vocab = entry->elements, .each = each, .user = user
+    };
     const struct mf_value padding = { .event = MF_EVENT_ITEM,
                                       .type = MF_VALUE_F32,
                                       .number.f64 = -10000 };
-    enum mf_status status = send_bracket(&streaming, MF_EVENT_BEGIN);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
 
     if (status == MF_OK)
         status = go_over_scores(&streaming);
     for (uint64_t id = streaming.vocab->fast->vocab_count;
          id < entry->count && status == MF_OK; id++)
         status = each(user, &padding);
-    return status == MF_OK ? send_bracket(&streaming, MF_EVENT_END) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 /* ---- types ---- */
@@ -186,17 +167,16 @@ static enum mf_status stream_types(struct mf_env *env,
                                    const struct mf_entry *entry,
                                    mf_each_event *each, void *user)
 {
-    struct streaming streaming = {
-        .env = env, .entry = entry, .each = each, .user = user
-    };
     struct mf_value value = { .event = MF_EVENT_ITEM, .type = MF_VALUE_I32 };
-    enum mf_status status = send_bracket(&streaming, MF_EVENT_BEGIN);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
 
+    (void)env;
     for (uint64_t id = 0; id < entry->count && status == MF_OK; id++) {
         value.number.i64 = type_of(entry->elements, id);
         status = each(user, &value);
     }
-    return status == MF_OK ? send_bracket(&streaming, MF_EVENT_END) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 /* ---- the charsmap ---- */
@@ -229,14 +209,12 @@ static enum mf_status stream_charsmap(struct mf_env *env,
                                       mf_each_event *each, void *user)
 {
     const struct vocab *vocab = entry->elements;
-    struct streaming streaming = {
-        .env = env, .entry = entry, .each = each, .user = user
-    };
     struct mf_value value = { .event = MF_EVENT_ITEM, .type = MF_VALUE_U8 };
-    enum mf_status status = send_bracket(&streaming, MF_EVENT_BEGIN);
+    enum mf_status status = mf_send_bracket(each, user, MF_EVENT_BEGIN, entry);
     uint64_t sent = 0;
     uint32_t bits = 0;
 
+    (void)env;
     for (size_t i = 0; sent < entry->count && status == MF_OK; i++) {
         bits = bits << 6 | (uint32_t)bits_of(vocab->charsmap.at[i]);
         if (i % 4 == 0)
@@ -245,7 +223,8 @@ static enum mf_status stream_charsmap(struct mf_env *env,
         status = each(user, &value);
         sent++;
     }
-    return status == MF_OK ? send_bracket(&streaming, MF_EVENT_END) : status;
+    return status == MF_OK ? mf_send_bracket(each, user, MF_EVENT_END, entry)
+                           : status;
 }
 
 /* ---- the keys ---- */
