@@ -25,7 +25,7 @@ static struct {
     const char *lora, *lora_scale, *base;
     const char *outfile, *model_name, *metadata;
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
-    bool fp8_as_q8, mmproj, big_endian, remote, no_effect, supported;
+    bool fp8_as_q8, mmproj, big_endian, remote, mistral, no_effect, supported;
     bool default_name; /* neither OUT nor --outfile: OUT is a folder */
 } options;
 
@@ -86,6 +86,8 @@ static const struct option table[] = {
                 "--mmproj those with a projector"),
     OPTION_FLAG("--remote", options.remote,
                 "refused: nothing is downloaded; convert a folder"),
+    OPTION_FLAG("--mistral-format", options.mistral,
+                "refused: convert the folder that has a config.json"),
     OPTION_FLAG("--no-lazy", options.no_effect,
                 "accepted, without effect, as the next two"),
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
@@ -207,6 +209,10 @@ static bool check_operands(struct run *run)
     else if (options.remote)
         report_usage(run, "--remote is not supported: nothing is downloaded; "
                           "download the folder and convert that");
+    else if (options.mistral)
+        report_usage(run, "--mistral-format is not supported: of the same "
+                          "repository, convert config.json and "
+                          "model*.safetensors");
     else if (options.mtp && options.no_mtp)
         report_usage(run, "--mtp and --no-mtp exclude each other");
     else if (options.mmproj && (options.vocab_only || options.mtp ||
