@@ -121,13 +121,13 @@ static enum mf_status put_readme(const struct mf_restore *restore,
 static void put_sampling(struct card *card)
 {
     static const struct {
-        const char *key, *name;
+        const char *key, *word, *other; /* which counts, or NULL */
     } rows[] = {
-        { "tokenizer.ggml.bos_token_id", "bos_token_id" },
-        { "tokenizer.ggml.eos_token_id", "eos_token_id" },
-        { "tokenizer.ggml.padding_token_id", "pad_token_id" },
+        { "tokenizer.ggml.bos_token_id", "bos_token_id", NULL },
+        { "tokenizer.ggml.eos_token_id", "eos_token_id", NULL },
+        { "tokenizer.ggml.padding_token_id", "pad_token_id", NULL },
 #define SAMPLING(ID, key, type, word, other)                                   \
-    { "general.sampling." key, (other) ? (other) : (word) },
+    { "general.sampling." key, word, other },
 #define TEXT(ID, key, set, word, other, third)
 #include "lib/card/card.def"
 #undef TEXT
@@ -140,7 +140,8 @@ static void put_sampling(struct card *card)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         char name[64];
 
-        snprintf(name, sizeof(name), "\"%s\"", rows[i].name);
+        snprintf(name, sizeof(name), "\"%s\"",
+                 rows[i].other ? rows[i].other : rows[i].word);
         if (!put_key(card, rows[i].key, count > 0 ? ",\n  " : "\n  ", name))
             continue;
         count++;
