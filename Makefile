@@ -84,7 +84,8 @@ FUZZ_journal := journal
 FUZZ_tokenize := tokenize class regex
 FUZZ_spm     := spm spm_added spm_json base slow base_config tekken
 FUZZ_card    := card metadata sampling
-FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal spm card tokenize,$(FUZZ_$(file)))
+FUZZ_adapter := adapter adapter_config
+FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
 ROOMS    := base lanes io json profile model arch vocab folder check draft codec derive tokenize tokenizer card lora hub restore write compare quantize verify plan
@@ -153,10 +154,13 @@ $(filter-out $(PROFILE_HOT),$(PROFILE)) $(BUILD)/cli/dhat.o: private OWN := -Os 
 
 # Straight loops over the bytes of tensors: worth the vectorizer's time.
 $(BUILD)/lib/lanes/scan_portable.o: private OWN := -O3
+$(BUILD)/lib/lanes/product_portable.o: private OWN := -O3
 ifneq (,$(X86_64))
 $(BUILD)/lib/lanes/scan_avx2.o: private OWN := -O3 -mavx2
 $(BUILD)/lib/lanes/scan_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl \
     -mprefer-vector-width=512
+$(BUILD)/lib/lanes/product_avx2.o: private OWN := -O3 -mavx2
+$(BUILD)/lib/lanes/product_avx512.o: private OWN := -O3 -mavx512bw -mavx512vl
 $(BUILD)/lib/lanes/xxh3_avx2.o: private OWN := -mavx2
 $(BUILD)/lib/lanes/xxh3_avx512.o: private OWN := -mavx512f
 endif
@@ -364,7 +368,7 @@ leak-check: all ## uses models 100,000 times and sees whether anything grows
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-fuzz_file    = $(strip $(foreach file,open convert sidecar lines journal spm card tokenize,\
+fuzz_file    = $(strip $(foreach file,open convert sidecar lines journal spm card adapter tokenize,\
                  $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
 # The command's own readers are reached without its main.
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))

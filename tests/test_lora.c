@@ -2,6 +2,7 @@
  *
  * test_lora.c - adapters that are added to a model
  */
+#include "lib/lanes/isa.h"
 #include "tests/with_scratch.h"
 
 /* ---- files ---- */
@@ -174,6 +175,93 @@ static void test_threads(void **state)
         must_be_merged("out.safetensors", (float)(3.0 / RANK));
         mf_env_free(own);
     }
+}
+
+/* All instruction sets, all sizes of parts: the same sums. */
+static void test_isas(void **state)
+{
+    static float a[70 * 40], b[9 * 70], sum[9 * 40], want[9 * 40];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(a); i++)
+        a[i] = value_at(0, i);
+    for (size_t i = 0; i < COUNT(b); i++)
+        b[i] = value_at(1, i);
+    for (size_t n = 0; mf_isas[n].name; n++)
+        for (size_t rows = 0; rows <= 9 && mf_isa_runs(&mf_isas[n]); rows++)
+            for (size_t columns = 0; columns <= 40; columns++) {
+                struct mf_product_size size = { rows, columns, 70, 40 };
+
+                for (size_t i = 0; i < COUNT(sum); i++)
+                    sum[i] = want[i] = value_at(2, i);
+                for (size_t i = 0; i < rows; i++)
+                    for (size_t k = 0; k < 70; k++)
+                        for (size_t j = 0; j < columns; j++)
+                            want[i * 40 + j] += b[i * 70 + k] * a[k * 40 + j];
+                mf_isas[n].product(sum, a, b, size);
+                assert_memory_equal(sum, want, sizeof(sum));
+            }
+}
+
+/* Each allocation fails once, then there is no leak, and the work fails or is
+ * done. */
+static void test_memory(void **state)
+{
+    bool done = false;
+
+    (void)state;
+    save_both();
+    save_config("{\"lora_alpha\":3,\"alpha_pattern\":{\"w\":2}}");
+    for (uint64_t at = 1; !done; at++) {
+        struct test_heap heap = { .fail_at = at };
+        struct mf_env *own = test_env(&heap);
+        struct mf_convert_options how = with("adapter.safetensors");
+        enum mf_status status;
+
+        if (!own)
+            continue;
+        status = convert_file(own, scratch_path("model.safetensors"),
+                              scratch_path("out.safetensors"), &how, NULL);
+        done = heap.calls < at;
+        if (status != MF_OK && status != MF_ERR_MEMORY)
+            fail_msg("%d: %s", status, mf_env_error(own)->message);
+        mf_env_free(own);
+        assert_int_equal(heap.live, 0);
+    }
+}
+
+static void try_adapter(const uint8_t *bytes, size_t size)
+{
+    struct mf_convert_options how = with("cut.safetensors");
+    const struct mf_error *error = mf_env_error(env);
+
+    save(scratch_path("cut.safetensors"), bytes, size);
+    if (convert_file(env, scratch_path("model.safetensors"),
+                     scratch_path("out.safetensors"), &how, NULL) != MF_OK)
+        assert_true(error->message[0] != 0);
+}
+
+/* Prefixes of an adapter, and its header with flipped bytes. */
+static void test_damage(void **state)
+{
+    static const struct part small[] = { { A, 2, COLUMNS }, { B, ROWS, 2 } };
+    size_t size, header;
+    uint8_t *bytes;
+
+    (void)state;
+    save_parts("model.safetensors", model_parts, COUNT(model_parts));
+    save_parts("adapter.safetensors", small, COUNT(small));
+    save_config(usual);
+    bytes = load(scratch_path("adapter.safetensors"), &size);
+    header = 8 + bytes[0];
+    for (size_t cut = 0; cut < header + 8; cut++)
+        try_adapter(bytes, cut);
+    for (size_t i = 0; i < header; i++) {
+        bytes[i] ^= 0x21;
+        try_adapter(bytes, size);
+        bytes[i] ^= 0x21;
+    }
+    free(bytes);
 }
 
 /* ---- refusals ---- */
@@ -478,6 +566,9 @@ int main(void)
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_rank_stabilized),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_isas),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_damage),
         cmocka_unit_test(test_shapes),
         cmocka_unit_test(test_halves),
         cmocka_unit_test(test_configs),

@@ -27,6 +27,7 @@ struct lowrank {
     const struct mf_derived *base; /* NULL: only the two are of interest */
     const struct mf_derived *a, *b;
     const struct mf_codec *base_codec, *a_codec, *b_codec;
+    mf_product *product;
     float scale;
     uint64_t rank, columns;
 };
@@ -117,15 +118,11 @@ static bool sum_up(const struct tile *tile, const struct part *part)
 
         if (!load(tile, part, rank, count))
             return false;
-        for (size_t i = 0; i < part->rows; i++)
-            for (size_t k = 0; k < count; k++) {
-                float *restrict sum = tile->sum + i * tile->columns;
-                const float *restrict a = tile->a + k * tile->columns;
-                float b = tile->b[i * count + k];
-
-                for (size_t j = 0; j < part->columns; j++)
-                    sum[j] += b * a[j];
-            }
+        lowrank->product(tile->sum, tile->a, tile->b,
+                         (struct mf_product_size){ .rows = part->rows,
+                                                   .columns = part->columns,
+                                                   .ranks = count,
+                                                   .stride = tile->columns });
     }
     return true;
 }
@@ -292,6 +289,7 @@ static const struct mf_derived *make(const struct mf_derivation *d, float scale,
     lowrank->base = base;
     lowrank->a = a;
     lowrank->b = b;
+    lowrank->product = d->isa->product;
     lowrank->scale = scale;
     lowrank->rank = a->dim[a->rank - 2];
     lowrank->columns = a->dim[a->rank - 1];

@@ -13,10 +13,12 @@
 #include "lib/program.h"
 
 const struct mf_isa mf_isas[] = {
-    { "portable", mf_count_portable, mf_range_portable, mf_xxh3_add_portable },
+    { "portable", mf_count_portable, mf_range_portable, mf_xxh3_add_portable,
+      mf_product_portable },
 #if defined(__x86_64__)
-    { "avx2", mf_count_avx2, mf_range_avx2, mf_xxh3_add_avx2 },
-    { "avx512", mf_count_avx512, mf_range_avx512, mf_xxh3_add_avx512 },
+    { "avx2", mf_count_avx2, mf_range_avx2, mf_xxh3_add_avx2, mf_product_avx2 },
+    { "avx512", mf_count_avx512, mf_range_avx512, mf_xxh3_add_avx512,
+      mf_product_avx512 },
 #endif
     { 0 },
 };

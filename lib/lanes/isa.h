@@ -3,8 +3,8 @@
  * isa.h - the instruction sets that loops over tensor data are compiled for
  *
  * The room lanes/ holds loops that are compiled once for each instruction set,
- * and the choice between them at run time.  In: bytes.  Out: counts and
- * digests. It knows no file, no type and no model.
+ * and the choice between them at run time.  In: bytes, or floats.  Out: counts,
+ * digests and sums.  It knows no file, no type and no model.
  *
  * Every instruction set gives the same answers; they differ in speed alone.
  * Each is a file of its own with its own compiler flags: functions with target
@@ -51,11 +51,24 @@ typedef void mf_xxh3_add(void *state, const void *bytes, size_t size);
 
 mf_xxh3_add mf_xxh3_add_portable, mf_xxh3_add_avx2, mf_xxh3_add_avx512;
 
+/* A part of a product: rows of b, each of so many ranks, and as many rows of a,
+ * whose columns and those of the sums are stride floats apart. */
+struct mf_product_size {
+    size_t rows, columns, ranks, stride;
+};
+
+/* Adds b a to the sums: rank after rank, each product and each sum rounded. */
+typedef void mf_product(float *sum, const float *a, const float *b,
+                        struct mf_product_size size);
+
+mf_product mf_product_portable, mf_product_avx2, mf_product_avx512;
+
 struct mf_isa {
     const char *name;
     mf_count *count;
     mf_range *range;
     mf_xxh3_add *xxh3_add;
+    mf_product *product;
 };
 
 /* From the plainest to the best; ends with name NULL. */

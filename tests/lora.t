@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# lora.t - adapters: described, checked, and added to a model
+#
+# shellcheck disable=SC1091,SC2317 # tests run in the top folder, and give
+#                                    their functions to others to call
+set -u
+. tests/tap.sh
+
+modelfile=${BUILD:-build}/modelfile
+work=$(mktemp -d "${TMPDIR:-/tmp}/modelfile-lora.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+base=fixtures/good-hf-llama
+
+# shows FILE LINE...: info has these lines, the spaces left out.
+shows() {
+    "$modelfile" -q info "$1" | tr -d ' ' >"$work/o" || return
+    shift
+    for line; do
+        grep -qxF "$line" "$work/o" || { cat "$work/o"; return 1; }
+    done
+}
+check "info of an adapter in GGUF" shows fixtures/good-adapter.gguf \
+    adapterlora rank2to3 alpha8 "scale2.66667to4" "targets2tensors,and1replaced"
+check "info of a folder of PEFT" shows fixtures/good-peft adapterlora rank2 \
+    alpha8 scale4 targets1tensor "basemodel../good-hf-llama"
+member() {
+    "$modelfile" -q info --json "$2" | grep -qF "\"adapter\":$1"
+}
+check "info --json of an adapter" member '{"kind":"lora","rank_min":2,' \
+    fixtures/good-peft
+check "info --json of a model" member null fixtures/good-base.gguf
+
+# fails CODE FILE TEXT ARGUMENT...: convert fails so, the error is in FILE.
+fails() {
+    wanted=$1 file=$2 text=$3
+    shift 3
+    "$modelfile" -q convert "$@" >"$work/o" 2>"$work/e"
+    code=$?
+    [ "$code" -eq "$wanted" ] && grep -qF "modelfile: $file: " "$work/e" &&
+        grep -qF -e "$text" "$work/e" && return
+    echo "exit code $code"
+    cat "$work/e"
+    return 1
+}
+check "an error in the adapter names the adapter" \
+    fails 3 fixtures/bad-peft-alpha "'lora_alpha' is a string" \
+    "$base" "$work/m.safetensors" --lora fixtures/bad-peft-alpha
+check "and so does one that shows when it is added" \
+    fails 3 fixtures/good-peft "q_proj.weight" \
+    "$base" "$work/m.safetensors" --lora fixtures/good-peft
+check "nothing was written" [ ! -e "$work/m.safetensors" ]
+finish
