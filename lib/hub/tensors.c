@@ -266,6 +266,34 @@ static enum mf_status add_extras(struct mf_tensor_work *work)
     return status;
 }
 
+static bool comes_before(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_draft *draft = table;
+
+    return strcmp(draft->tensor[a].name.at, draft->tensor[b].name.at) < 0;
+}
+
+/* Names that a file spells in two ways would end as one. */
+static enum mf_status check_names(struct mf_tensor_work *work)
+{
+    const struct mf_draft *draft = work->hub->draft;
+    size_t count = draft->tensor_count;
+    uint32_t *order =
+        mf_arena_take(work->derive.arena, (count + 1) * sizeof(*order));
+
+    if (!order)
+        return mf_work_failed(work);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (uint32_t)i;
+    mf_sort(order, count, comes_before, draft);
+    for (size_t i = 1; i < count; i++)
+        if (!comes_before(draft, order[i - 1], order[i]))
+            return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                           "two tensors would be called '%s' in GGUF",
+                           mf_quote(draft->tensor[order[i]].name).text);
+    return MF_OK;
+}
+
 static enum mf_status run(struct mf_tensor_work *work)
 {
     enum mf_status status;
@@ -290,7 +318,9 @@ static enum mf_status run(struct mf_tensor_work *work)
     if (status == MF_OK &&
         mf_compressed_has(&work->compressed, MF_COMPRESSED_LATER))
         status = mf_tensor_each(work, convert_later);
-    return status == MF_OK ? mf_group_check(work) : status;
+    if (status == MF_OK)
+        status = mf_group_check(work);
+    return status == MF_OK ? check_names(work) : status;
 }
 
 /* The number of blocks, those included that predict further tokens. */
