@@ -128,6 +128,15 @@ twice() {
 }
 check "the last of two counts" twice
 
+# Options of the converter mean its names.
+named() {
+    rm -f "$work/n.gguf"
+    "$modelfile" convert --quiet "$folders/$mixtral" "$work/n.gguf" --bigendian &&
+        [ "$(sha256sum <"$work/n.gguf" | cut -d' ' -f1)" = \
+            "$(expected $mixtral '--outfile o.gguf --bigendian' | cut -d' ' -f2)" ]
+}
+check "without --names" named
+
 # Sizes are those that are written, and so are the names.
 large() {
     (cd "$work" && "$modelfile" convert "$folders/$mixtral" --dry-run \

@@ -198,6 +198,15 @@ static bool add_out(struct run *run)
     return true;
 }
 
+/* Options that only mean something with llama.cpp's names. */
+static bool is_converter(void)
+{
+    return options.mmproj || options.vocab_only || options.mtp ||
+           options.no_mtp || options.fuse_qkv || options.fuse_gate_up ||
+           options.fp8_as_q8 || options.big_endian || options.model_name ||
+           options.metadata;
+}
+
 static bool check_operands(struct run *run)
 {
     if (options.supported && run->operand_count == 0)
@@ -227,7 +236,7 @@ static bool check_operands(struct run *run)
         report_usage(run, "missing argument OUT; only a Hugging Face folder "
                           "that becomes GGUF has a name of its own");
     else {
-        if (options.mmproj && options.names == MF_NAMING_KEEP)
+        if (is_converter() && options.names == MF_NAMING_KEEP)
             options.names = MF_NAMING_GGUF;
         return true;
     }
