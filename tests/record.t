@@ -269,7 +269,7 @@ END
     [ $# = $number ] || return 1
     ! command -v python3 >/dev/null 2>&1 || python_agrees "$@"
 }
-bad=$(ls "$fixtures"/bad-*.gguf | head -n1)
+bad=$fixtures/bad-alignment-0.gguf
 check "of every command, with its exit code" every
 
 answer() {

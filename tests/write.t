@@ -104,9 +104,9 @@ places() {
         still_old o.gguf &&
         ends 4 convert "$model" folder && says "folder\|irectory" &&
         ends 4 convert --force "$model" folder &&
-        ends 4 convert --force "$model" folder/ &&
-        ends 4 convert "$model" . && ends 4 convert "$model" new/ &&
-        says "'new/' names a folder" &&
+        ends 3 convert --force "$model" folder/ &&
+        ends 4 convert "$model" . && ends 3 convert "$model" new/ &&
+        says "cannot become a folder" &&
         ends 4 convert "$model" missing/o.gguf && says "No such" &&
         ends 4 convert "$model" o.gguf/p.gguf &&
         ends 4 convert "$model" '' && says "'' is not a file name" && ends 4 convert --force "$model" '' &&
