@@ -813,6 +813,10 @@ struct mf_convert_result {
     uint64_t file_size;      /* all files together, but for a list of them */
     size_t left_out;         /* metadata that could not be carried */
     size_t tensors_left_out; /* tensors without a new name that were dropped */
+    /* Of a GGUF file as a folder of Hugging Face: whether the way back would
+     * give keys or tensors in another order, and how many more of them. */
+    bool reordered;
+    size_t gained;
 };
 
 /* Writes the name of shard number (from 0) of count shards for a path into out,

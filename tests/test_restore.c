@@ -353,6 +353,34 @@ static void what_does_not_come_back_is_named(void **state)
     remove_folder("back");
 }
 
+/* A file of an older converter, which had fewer keys. */
+static void what_the_way_back_adds_is_counted(void **state)
+{
+    const struct mf_edit edit = { .key = "llama.vocab_size", .unset = true };
+    struct mf_convert_options how = {
+        .size = sizeof(how), .edits = &edit, .edit_count = 1, .replace = true
+    };
+    struct mf_convert_result result;
+    char folder[600];
+
+    (void)state;
+    go_there_and_back(llama, LAYER);
+    assert_int_equal(convert_file(env, scratch_path("b.gguf"),
+                                  scratch_path("a.gguf"), &how, &result),
+                     MF_OK);
+    assert_int_equal(result.gained, 0);
+    how.edit_count = 0;
+    how.names = MF_NAMING_HF;
+    snprintf(folder, sizeof(folder), "%s/", scratch_path("back"));
+    assert_int_equal(
+        convert_file(env, scratch_path("a.gguf"), folder, &how, &result),
+        MF_OK);
+    assert_int_equal(result.left_out, 0);
+    assert_int_equal(result.gained, 1);
+    assert_false(result.reordered);
+    remove_folder("back");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -364,6 +392,7 @@ int main(void)
         cmocka_unit_test(blocks_become_floats_on_the_way),
         cmocka_unit_test(what_was_exponentiated_is_found),
         cmocka_unit_test(what_does_not_come_back_is_named),
+        cmocka_unit_test(what_the_way_back_adds_is_counted),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -136,7 +136,7 @@ static enum mf_status compare_keys(struct proof *proof)
         last = there;
         found++;
     }
-    proof->restore->added += proof->draft.entry_count - found;
+    proof->restore->gained += proof->draft.entry_count - found;
     return MF_OK;
 }
 
@@ -230,7 +230,7 @@ static enum mf_status compare_tensors(struct proof *proof)
 
         if (!mf_tensor_find(proof->restore->model, tensor->name.at,
                             tensor->name.size, &found, &at)) {
-            proof->restore->added++;
+            proof->restore->gained++;
             continue;
         }
         if (compare_tensor(proof, tensor, at) != MF_OK)

@@ -46,7 +46,7 @@ struct mf_restore {
     const struct mf_derived **node;    /* of each tensor of the draft */
     size_t room;                       /* of `node` */
     /* What a conversion of the folder would give in another way. */
-    size_t lost, added;
+    size_t lost, gained;
     bool reordered;
 };
 

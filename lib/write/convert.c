@@ -342,6 +342,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
             .file_size = total_size(&outputs),
             .left_out = outputs.left_out,
             .tensors_left_out = outputs.renaming.lost,
+            .reordered = outputs.reordered,
+            .gained = outputs.gained,
         };
     mf_outputs_release(&outputs);
     return status;

@@ -80,7 +80,9 @@ struct mf_outputs {
     struct mf_restore restore; /* what else is in it */
     char *index_path; /* of the index.json that lists them; NULL: without */
     struct mf_target index;
-    size_t left_out;                 /* metadata keys that were dropped */
+    size_t left_out; /* metadata keys that were dropped */
+    bool reordered;  /* what a folder becomes again: see mf_convert_result */
+    size_t gained;
     bool deletes;                    /* the inputs will be removed */
     const struct mf_source *imatrix; /* an input, too; or NULL */
     const char *metadata;            /* likewise, the path of a file */

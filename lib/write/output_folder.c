@@ -164,6 +164,8 @@ static enum mf_status restore(struct mf_outputs *outputs,
     if (status == MF_OK)
         status = mf_restore_files(restore, &outputs->stage);
     outputs->left_out = restore->lost;
+    outputs->reordered = restore->reordered;
+    outputs->gained = restore->gained;
     mf_restore_end(restore);
     return status;
 }

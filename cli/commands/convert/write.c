@@ -106,6 +106,12 @@ static void show_text(struct run *run, const char *path,
     if (result->tensors_left_out > 0)
         out_format(out, ", %zu tensor%s dropped", result->tensors_left_out,
                    result->tensors_left_out == 1 ? "" : "s");
+    if (result->gained > 0)
+        out_format(out, ", %zu key%s or tensor%s more on the way back",
+                   result->gained, result->gained == 1 ? "" : "s",
+                   result->gained == 1 ? "" : "s");
+    if (result->reordered)
+        out_text(out, ", in another order on the way back");
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
@@ -132,6 +138,10 @@ static void show_json(struct run *run, const char *path,
     json_number(run, "file_bytes", result->file_size);
     json_number(run, "left_out", result->left_out);
     json_number(run, "tensors_left_out", result->tensors_left_out);
+    if (result->gained > 0 || result->reordered) {
+        json_number(run, "gained", result->gained);
+        json_bool(run, "reordered", result->reordered);
+    }
     json_bool(run, "written", !run->options->dry_run);
 }
 
