@@ -220,7 +220,7 @@ each <<END
 4 convert model.gguf o.gguf
 4 quantize model.gguf /dev/full Q8_0
 4 tensors export good-base.gguf a.weight /dev/full
-4 merge $f/good-split-00001-of-00003.gguf empty/
+3 merge $f/good-split-00001-of-00003.gguf empty/
 4 info --record model.gguf/rec model.gguf
 4 convert --resume model.gguf $d/nothing/o.gguf
 # no memory
