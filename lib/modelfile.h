@@ -801,6 +801,11 @@ struct mf_convert_options {
      * converter writes it: elements of f32 and f16 are big-endian, tensors of
      * other types have the bytes of a little-endian file. */
     bool big_endian;
+    /* For a folder that becomes GGUF with MF_NAMING_GGUF: it has Mistral's own
+     * format, a params.json and tensors with its names
+     * (consolidated.safetensors) in place of config.json; and then, no chat
+     * template of llama.cpp's, only one that the folder has. */
+    bool mistral_format, no_community_template;
     /* Called for each tensor that is larger than shard_size: it gets a file of
      * its own.  NULL: not wanted */
     void (*exceeds)(void *user, struct mf_str tensor, uint64_t size);

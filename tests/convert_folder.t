@@ -29,8 +29,6 @@ refused() {
 
 check "--remote is refused by name" \
     refused 2 "--remote is not supported" x "$out" --remote
-check "so is --mistral-format" \
-    refused 2 "--mistral-format is not supported" x "$out" --mistral-format
 check "--mtp and --no-mtp exclude each other" \
     refused 2 "--mtp and --no-mtp" x "$out" --mtp --no-nextn
 for option in --vocab-only --mtp --no-mtp "--lora x" "--base x"; do

@@ -118,6 +118,91 @@ check "GGUF 2 is little-endian" \
 check "no IN for --print-supported-models" \
     refused 2 "takes no IN" "$gguf" --print-supported-models
 
+# Mistral's own format.
+cp -r "$folders/mistral-fp8" "$folders/mistral-pieces" "$work/"
+own="$work/mistral-fp8"
+check "a folder that has not the format" \
+    refused 2 "not in Mistral's own format" "$folders/fp8" "$work/o.gguf" \
+    --mistral-format
+check "a file without params.json" \
+    refused 3 "'params.json' is missing" "$folders/fp8/model.safetensors" \
+    "$work/o.gguf" --mistral-format
+check "only of the format has it templates to leave out" \
+    refused 2 "requires --mistral-format" "$folders/fp8" "$work/o.gguf" \
+    --disable-mistral-community-chat-template
+check "an adapter has not this format" \
+    refused 2 "excludes --lora" "$own" "$work/o.gguf" --mistral-format --lora x
+
+# What Hugging Face's format has in the same folder is not read.
+both() {
+    cp "$folders/fp8/model.safetensors" "$own/"
+    "$modelfile" convert --quiet "$own" "$work/both.gguf" --mistral-format >/dev/null &&
+        [ "$(sha256sum <"$work/both.gguf" | cut -d' ' -f1)" = \
+            "$(expected mistral-fp8 '--mistral-format --outfile .' | cut -d' ' -f2)" ]
+}
+check "a folder that has both formats" both
+
+no_template() {
+    mv "$own/chat_template.jinja" "$work/t"
+    refused 3 "of version 'v13', for which llama.cpp has no name" "$own" \
+        "$work/o.gguf" --mistral-format &&
+        grep -qF "template leaves it out" "$work/e" &&
+        "$modelfile" convert --quiet "$own" "$work/bare.gguf" --mistral-format \
+            --disable-mistral-community-chat-template >/dev/null &&
+        "$modelfile" info "$work/bare.gguf" >/dev/null &&
+        ! "$modelfile" meta get "$work/bare.gguf" tokenizer.chat_template >/dev/null 2>&1
+    code=$?
+    mv "$work/t" "$own/chat_template.jinja"
+    return $code
+}
+check "a chat template that is a file of llama.cpp" no_template
+
+# changed FROM TO TEXT: params.json with that is refused so.
+changed() {
+    sed "s|$1|$2|" "$folders/mistral-fp8/params.json" >"$own/params.json"
+    ! cmp -s "$own/params.json" "$folders/mistral-fp8/params.json" &&
+        refused 3 "$3" "$own" "$work/o.gguf" --mistral-format
+}
+check "other 8-bit floats" changed fp8_e4m3 fp8_e5m2 "must be 'fp8_e4m3', not 'fp8_e5m2'"
+check "a head's size is needed" changed '"head_dim"' '"x"' "missing key 'head_dim'"
+check "YaRN is whole" changed '"apply_scale"' '"x"' "missing key 'apply_scale'"
+check "a key is of its kind" \
+    changed '"n_heads":4' '"n_heads":"4"' "'params.json': 'n_heads' must be"
+
+# No value of params.json is trusted: each becomes another one, and each prefix
+# of the file is tried.
+hostile_params() {
+    for folder in mistral-fp8 mistral-pieces mistral-experts; do
+        rm -rf "$work/h" && cp -r "$folders/$folder" "$work/h"
+        keys=$(tr '{,' '\n\n' <"$folders/$folder/params.json" | sed -n 's/^"\([a-z_0-9]*\)":.*/\1/p')
+        for key in $keys; do
+            for value in null -1 0 1e30 4294967296 '[]' '"x"' '{}'; do
+                sed "s|\"$key\":[^,{}]*|\"$key\":$value|" "$folders/$folder/params.json" \
+                    >"$work/h/params.json"
+                for more in "" --mmproj; do
+                    "$modelfile" convert --quiet --force "$work/h" "$work/h.gguf" \
+                        --mistral-format $more >/dev/null 2>"$work/e"
+                    [ $? -le 3 ] || {
+                        echo "$folder $key $value $more"
+                        cat "$work/e"
+                        return 1
+                    }
+                done
+            done
+        done
+        size=$(wc -c <"$folders/$folder/params.json")
+        while [ "$size" -gt 0 ]; do
+            size=$((size - 29))
+            [ "$size" -ge 0 ] || break
+            head -c "$size" "$folders/$folder/params.json" >"$work/h/params.json"
+            "$modelfile" convert --quiet --force "$work/h" "$work/h.gguf" \
+                --mistral-format >/dev/null 2>&1
+            [ $? -eq 3 ] || return 1
+        done
+    done
+}
+check "no value of params.json is trusted" hostile_params
+
 # The last of an option that is given twice counts, whatever it is called.
 twice() {
     (cd "$work" && "$modelfile" convert --quiet "$folders/$mixtral" --force \

@@ -7,6 +7,7 @@
 #define TESTS_VOCAB_FOLDER_H
 
 #include "lib/draft/draft.h"
+#include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/json/tree.h"
 #include "lib/model/formats.h"
@@ -18,6 +19,7 @@
 static struct mf_model *model;
 static struct mf_draft draft;
 static struct mf_vocab_request request;
+static bool names_arch; /* the first key of the draft does */
 static bool missing;
 
 static inline void put_file(const char *name, const char *text)
@@ -57,6 +59,10 @@ static inline enum mf_status run(mf_vocab_procedure *procedure,
                                    .arch = arch,
                                    .vocab_size = size ? size->number.u64 : 0 };
     missing = false;
+    if (names_arch)
+        assert_int_equal(mf_set_text(&draft, "general.architecture",
+                                     (struct mf_str){ arch, strlen(arch) }),
+                         MF_OK);
     status = procedure(&draft, &request, NULL, &missing);
     /* Whoever streams later has a copy. */
     memset(&request, 0xa5, sizeof(request));

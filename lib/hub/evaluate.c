@@ -265,9 +265,10 @@ static const struct mf_node *element(struct mf_parser *parser,
         at += (int64_t)list->count;
     if (at < 0 || (uint64_t)at >= list->count) {
         mf_fail(parser->recipe->env, MF_ERR_CORRUPT, list->offset,
-                "'config.json': the list '%s' has %" PRIu64
+                "'%s': the list '%s' has %" PRIu64
                 " elements, which are too few",
-                mf_quote(list->key).text, list->count);
+                mf_recipe_file(parser->recipe), mf_quote(list->key).text,
+                list->count);
         return mf_parser_value(parser, NULL);
     }
     while (at-- > 0)

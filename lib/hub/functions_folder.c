@@ -35,12 +35,12 @@ const struct mf_node *mf_call_token_rows(struct mf_parser *parser,
     return mf_parser_int(parser, (int64_t)(rows & INT64_MAX));
 }
 
-/* The folder's file, or null; read again by each call.  Its added tokens may be
- * many, and no row asks for them. */
+/* The folder's file, or null; read again by each call.  Its tokens may be many,
+ * and no row asks for them. */
 const struct mf_node *mf_call_json(struct mf_parser *parser,
                                    const struct mf_node *const *argument)
 {
-    static const char *const left[] = { "added_tokens_decoder", NULL };
+    static const char *const left[] = { "added_tokens_decoder", "vocab", NULL };
     struct mf_recipe *recipe = parser->recipe;
     struct mf_node *root;
 

@@ -269,12 +269,14 @@ static enum mf_status find_class(struct mf_recipe *recipe,
 
 static enum mf_status read_file(struct mf_recipe *recipe, struct mf_node **file)
 {
-    if (mf_sidecar_tree(recipe->model, recipe->arena, "config.json",
-                        MF_SIDECAR_LIMIT, file) != MF_OK)
+    const char *name = mf_recipe_file(recipe);
+
+    if (mf_sidecar_tree(recipe->model, recipe->arena, name, MF_SIDECAR_LIMIT,
+                        file) != MF_OK)
         return recipe->env->error.status;
     if (!*file)
         return mf_fail(recipe->env, MF_ERR_IO, MF_NO_OFFSET,
-                       "'config.json' is missing in the model's folder");
+                       "'%s' is missing in the model's folder", name);
     return must_be_object(recipe, *file);
 }
 
@@ -366,4 +368,63 @@ enum mf_status mf_hub_projector_config(struct mf_recipe *recipe,
         return recipe->env->error.status;
     recipe->config = vision ? vision : audio ? audio : *file;
     return MF_OK;
+}
+
+/* ---- params.json ---- */
+
+/* What it calls `quantization` is `fp8` of Hugging Face, with one scale for
+ * each tensor. */
+static enum mf_status translate_fp8(struct mf_recipe *recipe,
+                                    struct mf_node *file)
+{
+    const struct mf_node *quantization = mf_node_at(file, "quantization");
+    struct mf_str format = mf_node_text(quantization, "qformat_weight");
+    struct mf_node *config;
+
+    if (!quantization || quantization->kind == MF_NODE_NULL)
+        return MF_OK;
+    if (!mf_str_is(format, "fp8_e4m3"))
+        return mf_fail(recipe->env, MF_ERR_UNSUPPORTED, quantization->offset,
+                       "'params.json': 'qformat_weight' of 'quantization' must "
+                       "be 'fp8_e4m3', not '%s'",
+                       mf_quote(format).text);
+    config = new_object(recipe->arena);
+    return config &&
+                   set(recipe->arena, config, str("quant_method"),
+                       mf_node_of_text(recipe->arena, str("fp8"))) &&
+                   set(recipe->arena, file, str("quantization_config"), config)
+               ? MF_OK
+               : recipe->env->error.status;
+}
+
+static enum mf_status take_encoder(struct mf_recipe *recipe,
+                                   const struct mf_node *file)
+{
+    const struct mf_node *encoder = mf_node_at(file, "vision_encoder");
+
+    if (!encoder || encoder->kind == MF_NODE_NULL)
+        return mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "'params.json': missing key 'vision_encoder': the model "
+                       "has no projector");
+    recipe->config = (struct mf_node *)encoder;
+    return must_be_object(recipe, encoder);
+}
+
+enum mf_status mf_hub_params(struct mf_recipe *recipe, bool projector,
+                             struct mf_node **file, struct mf_str *class)
+{
+    const struct mf_node *experts;
+
+    *class = str("mistral_format");
+    if (read_file(recipe, file) != MF_OK)
+        return recipe->env->error.status;
+    if (projector)
+        return take_encoder(recipe, *file);
+    recipe->config = *file;
+    experts = mf_node_at(*file, "moe");
+    if (experts && experts->kind != MF_NODE_NULL)
+        *class = str("mistral_format_experts");
+    else if (translate_fp8(recipe, *file) != MF_OK)
+        return recipe->env->error.status;
+    return gather_rope(recipe);
 }

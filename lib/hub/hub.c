@@ -48,6 +48,23 @@ static bool give(struct mf_hub *hub, const char *name,
     return value;
 }
 
+/* Mistral's own format has no classes: its families are named here. */
+static enum mf_status find_mistral(struct mf_hub *hub)
+{
+    bool projector = hub->options->projector;
+    struct mf_recipe *recipe = &hub->recipe;
+
+    if (mf_hub_params(recipe, projector, &hub->file, &hub->class) != MF_OK ||
+        mf_sidecar_tree(hub->model, recipe->arena, "config.json",
+                        MF_SIDECAR_LIMIT, &hub->named) != MF_OK)
+        return failed(hub);
+    recipe->family =
+        mf_recipe_find(projector ? "projector" : "family", hub->class);
+    if (projector)
+        hub->arch = (struct mf_str){ "clip", 4 };
+    return MF_OK;
+}
+
 static enum mf_status find_recipe(struct mf_hub *hub)
 {
     bool projector = hub->options->projector;
@@ -58,6 +75,7 @@ static enum mf_status find_recipe(struct mf_hub *hub)
                    : mf_hub_config(recipe, &hub->file, &class)) != MF_OK)
         return failed(hub);
     hub->class = class;
+    hub->named = hub->file;
     if (projector)
         hub->arch = (struct mf_str){ "clip", 4 };
     recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
@@ -76,16 +94,16 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
 
     *recipe = (struct mf_recipe){ .env = hub->env,
                                   .arena = &hub->draft->arena,
-                                  .model = hub->model };
-    if (find_recipe(hub) != MF_OK)
+                                  .model = hub->model,
+                                  .mistral = hub->options->mistral };
+    if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);
     if ((hub->options->no_mtp || hub->options->mtp_only) &&
         !mf_recipe_row_of(recipe->family, "mtp").at)
         return mf_fail(hub->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
-                       "'config.json': models of class '%s' have no layers "
-                       "for further tokens that could be left out, or "
-                       "converted alone",
-                       mf_quote(hub->class).text);
+                       "'%s': models of class '%s' have no layers for further "
+                       "tokens that could be left out, or converted alone",
+                       mf_recipe_file(recipe), mf_quote(hub->class).text);
     if (!give(hub, "class", mf_node_of_text(recipe->arena, hub->class)) ||
         !give(hub, "file", hub->file) ||
         !give(hub, "no_mtp", mf_node_of_bool(hub->options->no_mtp)) ||
@@ -121,7 +139,9 @@ static enum mf_status put_vocabulary(struct mf_hub *hub, struct mf_str words)
         .model = hub->model,
         .arena = arena,
         .config = hub->recipe.config,
-        .file = hub->file,
+        .file = hub->named,
+        .own_format = hub->options->mistral,
+        .no_community_template = hub->options->no_community_template,
         .arch = mf_draft_find(hub->draft, "general.architecture")->text.at,
         .vocab_size = size && mf_node_int(size, &number) && number > 0
                           ? (uint64_t)number
@@ -176,15 +196,21 @@ static bool names_architecture(const struct mf_model *model)
     return false;
 }
 
+bool mf_hub_applies_mistral(const struct mf_model *model,
+                            const struct mf_format *format)
+{
+    return format->values == MF_VALUES_TYPED &&
+           model->format->values == MF_VALUES_STRINGS &&
+           model->file[0].source.fd >= 0 && !names_architecture(model);
+}
+
 bool mf_hub_applies(const struct mf_model *model,
                     const struct mf_format *format)
 {
     struct mf_arena arena;
     bool found;
 
-    if (format->values != MF_VALUES_TYPED ||
-        model->format->values != MF_VALUES_STRINGS ||
-        model->file[0].source.fd < 0 || names_architecture(model))
+    if (!mf_hub_applies_mistral(model, format))
         return false;
     mf_arena_init(&arena, model->env);
     found = mf_sidecar_exists(model, &arena, "config.json");
@@ -251,7 +277,7 @@ static enum mf_status put_card(struct mf_hub *hub,
 {
     const struct mf_card_request request = {
         .model = hub->model,
-        .config = hub->file,
+        .config = hub->named,
         .model_name = hub->options->model_name,
         .metadata = hub->options->metadata,
         .folder = hub->options->folder,

@@ -10,7 +10,8 @@
  *     hub              the steps, in the order of the file's keys
  *     families, recipe how the models of a family are converted: rows of text
  *     evaluate, operators, functions, value   the expressions in them
- *     hparams          config.json as rows see it, and what transformers adds
+ *     hparams          config.json, or params.json of Mistral's own format, as
+ *                      rows see it, and what transformers adds
  *     keys             rows `key`
  *     tensors, naming, compressed   rows about tensors, and their names
  *     fields           config.json as numbers for the rows of lib/arch
@@ -56,9 +57,12 @@ struct mf_hub_options {
                               place of it */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
-    const char *model_name; /* or NULL */
-    const char *metadata;   /* path of a file; or NULL */
-    struct mf_lora *lora;   /* is merged; or NULL */
+    bool mistral; /* Mistral's own format: params.json and its names of tensors
+                   */
+    bool no_community_template; /* of it: without llama.cpp's chat template */
+    const char *model_name;     /* or NULL */
+    const char *metadata;       /* path of a file; or NULL */
+    struct mf_lora *lora;       /* is merged; or NULL */
     /* One for each tensor of the model, in place of its bytes; or NULL. */
     const struct mf_derived *const *given;
     const char *folder; /* the name of the model's folder; NULL: as it is */
@@ -71,6 +75,10 @@ struct mf_hub_options {
  * False after mf_fail. */
 bool mf_hub_applies(const struct mf_model *model,
                     const struct mf_format *format);
+
+/* The same for Mistral's own format, whose params.json is asked for later. */
+bool mf_hub_applies_mistral(const struct mf_model *model,
+                            const struct mf_format *format);
 
 /* Adds to the draft, an empty GGUF file, all metadata and tensors that the
  * model's folder becomes, as llama.cpp's converter has them. */
@@ -92,8 +100,10 @@ struct mf_hub {
     struct mf_model *model;
     const struct mf_hub_options *options;
     struct mf_recipe recipe;
-    struct mf_node *file; /* config.json; recipe.config has text_config over it
-                           */
+    struct mf_node *file;  /* config.json; recipe.config has text_config over it
+                            */
+    struct mf_node *named; /* config.json, as far as it says where the model is
+                              from; NULL: missing */
     struct mf_str class, arch; /* in config.json, and in GGUF */
     bool versioned;            /* general.quantization_version is there */
 };

@@ -24,4 +24,10 @@ enum mf_status mf_hub_projector_config(struct mf_recipe *recipe,
                                        struct mf_node **file,
                                        struct mf_str *class);
 
+/* Reads params.json, which Mistral's own format has in place of config.json and
+ * which nothing is filled in; *class is the name of the paragraph for it.
+ * recipe->config is all of it, or its vision_encoder. */
+enum mf_status mf_hub_params(struct mf_recipe *recipe, bool projector,
+                             struct mf_node **file, struct mf_str *class);
+
 #endif

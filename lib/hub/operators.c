@@ -10,8 +10,8 @@
 static const struct mf_node *too_large(struct mf_parser *parser)
 {
     mf_fail(parser->recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-            "'config.json': a number that is computed from it is out of "
-            "range");
+            "'%s': a number that is computed from it is out of range",
+            mf_recipe_file(parser->recipe));
     return mf_parser_value(parser, NULL);
 }
 
@@ -35,8 +35,8 @@ static const struct mf_node *by_zero(struct mf_parser *parser,
     struct mf_str name = divisor->key.size > 0 ? divisor->key : parser->operand;
 
     mf_fail(parser->recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-            "'config.json': '%s' is 0, but other numbers are divided by it",
-            mf_quote(name).text);
+            "'%s': '%s' is 0, but other numbers are divided by it",
+            mf_recipe_file(parser->recipe), mf_quote(name).text);
     return mf_parser_value(parser, NULL);
 }
 

@@ -106,6 +106,11 @@ bool mf_class_after(struct mf_str *name, bool projector)
     return next.at;
 }
 
+const char *mf_recipe_file(const struct mf_recipe *recipe)
+{
+    return recipe->mistral ? "params.json" : "config.json";
+}
+
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,
                     const struct mf_node *value)
 {
@@ -176,6 +181,7 @@ static enum mf_status refuse(struct mf_recipe *recipe, struct mf_str file,
 
 static enum mf_status row(struct walk *walk, struct mf_str line)
 {
+    const char *file = mf_recipe_file(walk->recipe);
     struct mf_str word = mf_recipe_word(&line);
 
     if (mf_str_is(word, "let"))
@@ -183,7 +189,8 @@ static enum mf_status row(struct walk *walk, struct mf_str line)
     if (mf_str_is(word, "use"))
         return use(walk, line);
     if (mf_str_is(word, "refuse"))
-        return refuse(walk->recipe, (struct mf_str){ "config.json", 11 }, line);
+        return refuse(walk->recipe, (struct mf_str){ file, strlen(file) },
+                      line);
     if (mf_str_is(word, "refuse_in")) {
         word = mf_recipe_word(&line);
         return refuse(walk->recipe, word, line);

@@ -45,6 +45,7 @@ struct mf_recipe {
     const struct mf_model *model;
     const struct mf_recipe_text *family;
     struct mf_node *config; /* an object: what names mean */
+    bool mistral;           /* it is params.json, not config.json */
     size_t lets, given;     /* given: before the rows */
     struct mf_recipe_let let[MF_RECIPE_LETS];
 };
@@ -53,6 +54,9 @@ struct mf_recipe {
  * the word is; NULL: there is none. */
 const struct mf_recipe_text *mf_recipe_find(const char *kind,
                                             struct mf_str word);
+
+/* "config.json", or what is read in its place. */
+const char *mf_recipe_file(const struct mf_recipe *recipe);
 
 /* Gives a name a value for all rows, of the walks to come. */
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,

@@ -333,7 +333,8 @@ static enum mf_status read_blocks(struct mf_tensor_work *work)
     if (!node || !mf_node_is_int(node) || !mf_node_int(node, &blocks) ||
         blocks < 0)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "'config.json': the number of layers is missing");
+                       "'%s': the number of layers is missing",
+                       mf_recipe_file(work->hub->recipe));
     work->blocks = (uint64_t)blocks;
     return MF_OK;
 }

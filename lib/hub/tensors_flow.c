@@ -85,8 +85,8 @@ static enum mf_status renumber(struct mf_tensor_work *work, struct stop *stop,
     if (!node || !mf_node_is_int(node) || !mf_node_int(node, &number) ||
         number < 0)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "'config.json': the list '%s' says no number for "
-                       "tensor '%s'",
+                       "'%s': the list '%s' says no number for tensor '%s'",
+                       mf_recipe_file(work->hub->recipe),
                        mf_quote(step->value[0]->key).text,
                        mf_quote(mf_hub_name_text(stop->name)).text);
     snprintf(digits, sizeof(digits), "%" PRId64, number);
@@ -178,19 +178,20 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
     stop->gone = true;
     if (count <= 0 || (uint64_t)count > tensors)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "'config.json': %" PRId64
+                       "'%s': %" PRId64
                        " tensors like '%s' become one, the folder has %zu "
                        "tensors",
-                       count, mf_quote(mf_hub_name_text(stop->name)).text,
-                       tensors);
+                       mf_recipe_file(work->hub->recipe), count,
+                       mf_quote(mf_hub_name_text(stop->name)).text, tensors);
     place = number_of(match->digits[match->digits_count - 1], count);
     if (match->digits_count > 1)
         block = number_of(match->digits[0], MF_NAMING_BLOCKS);
     if (place >= count)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "tensor '%s' is one of more than %" PRId64
-                       ", which config.json says there are",
-                       mf_quote(mf_hub_name_text(stop->name)).text, count);
+                       ", which %s says there are",
+                       mf_quote(mf_hub_name_text(stop->name)).text, count,
+                       mf_recipe_file(work->hub->recipe));
     if (mf_group_put(work, stop->row->number, block, (size_t)count * kinds,
                      chosen * (size_t)count + (size_t)place, stop->list.node[0],
                      &group) != MF_OK)

@@ -18,8 +18,9 @@ static const struct mf_derived *wrong(struct mf_tensor_work *work,
                                       const char *what)
 {
     mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-            "config.json: tensor '%s' cannot be made: %s",
-            mf_quote(work->derive.name).text, what);
+            "'%s': tensor '%s' cannot be made: %s",
+            mf_recipe_file(work->hub->recipe), mf_quote(work->derive.name).text,
+            what);
     return NULL;
 }
 

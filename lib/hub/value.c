@@ -67,8 +67,8 @@ bool mf_list_add(struct mf_recipe *recipe, struct mf_node_list *list,
 
     if (list->node->count == MF_RECIPE_LIST) {
         mf_fail(recipe->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                "'config.json': a list would have more than %d elements",
-                MF_RECIPE_LIST);
+                "'%s': a list would have more than %d elements",
+                mf_recipe_file(recipe), MF_RECIPE_LIST);
         return false;
     }
     copy = new_node(recipe->arena, value->kind);
@@ -161,14 +161,14 @@ void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
 
     if (value->kind == MF_NODE_NULL && value->key.at)
         mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                "'config.json': missing key '%s'", name.text);
+                "'%s': missing key '%s'", mf_recipe_file(recipe), name.text);
     else if (value->kind == MF_NODE_STRING)
         mf_fail(recipe->env, MF_ERR_CORRUPT, value->offset,
-                "'config.json': '%s' must be %s, not '%s'",
+                "'%s': '%s' must be %s, not '%s'", mf_recipe_file(recipe),
                 value->key.at ? name.text : "a value", wanted, text.text);
     else
         mf_fail(recipe->env, MF_ERR_CORRUPT, value->offset,
-                "'config.json': '%s' must be %s, not %s",
+                "'%s': '%s' must be %s, not %s", mf_recipe_file(recipe),
                 value->key.at ? name.text : "a value", wanted,
                 mf_node_kind_name(value));
 }

@@ -346,3 +346,13 @@ enum mf_status mf_chat_put(struct mf_draft *draft, const struct mf_model *model,
     return text.at ? mf_set_text(draft, "tokenizer.chat_template", text)
                    : MF_OK;
 }
+
+enum mf_status mf_chat_put_file(struct mf_draft *draft,
+                                const struct mf_model *model, const char *name)
+{
+    struct chat chat = { .env = draft->env, .draft = draft };
+
+    return read_template_file(&chat, model, name, "default") == MF_OK
+               ? mf_set_text(draft, "tokenizer.chat_template", chat.first->text)
+               : failed(&chat);
+}

@@ -17,4 +17,8 @@
 enum mf_status mf_chat_put(struct mf_draft *draft, const struct mf_model *model,
                            const struct mf_node *config);
 
+/* The template that is all of that file of the model's folder. */
+enum mf_status mf_chat_put_file(struct mf_draft *draft,
+                                const struct mf_model *model, const char *name);
+
 #endif

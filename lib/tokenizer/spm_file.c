@@ -16,7 +16,13 @@
 /* Where fields are, by sentencepiece_model.proto. */
 enum { PIECES = 1, TRAINER, NORMALIZER };
 enum { TEXT = 1, SCORE, TYPE };
-enum { MODEL_TYPE = 3, BYTE_FALLBACK = 35 };
+enum {
+    MODEL_TYPE = 3,
+    BYTE_FALLBACK = 35,
+    BOS_PIECE = 46,
+    EOS_PIECE,
+    PAD_PIECE
+};
 enum { CHARSMAP = 2, ADD_PREFIX, REMOVE_SPACES };
 
 /* A hash must not show where the window cuts a text. */
@@ -92,6 +98,12 @@ static void read_trainer(struct mf_proto *message, struct mf_spm *spm)
             spm->algorithm = (enum mf_spm_algorithm)enum_of(&field);
         else if (mf_field_is(&field, BYTE_FALLBACK, MF_WIRE_VARINT))
             spm->byte_fallback = field.value != 0;
+        else if (mf_field_is(&field, BOS_PIECE, MF_WIRE_BYTES))
+            spm->bos = field.span;
+        else if (mf_field_is(&field, EOS_PIECE, MF_WIRE_BYTES))
+            spm->eos = field.span;
+        else if (mf_field_is(&field, PAD_PIECE, MF_WIRE_BYTES))
+            spm->pad = field.span;
     }
 }
 

@@ -36,6 +36,9 @@ struct mf_spm {
     bool add_prefix;         /* a space before a text */
     bool remove_spaces;      /* those that follow a space */
     struct mf_span charsmap; /* in the file; size 0: none */
+    /* What the trainer was told to call the pieces before and after a text, and
+     * those that fill a batch, likewise; size 0: as usual. */
+    struct mf_span bos, eos, pad;
 };
 
 /* Four times as many as the largest vocabulary has that we know of. */

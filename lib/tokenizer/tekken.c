@@ -11,6 +11,7 @@
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
 #include "lib/tokenizer/events.h"
+#include "lib/tokenizer/mistral.h"
 
 struct pass { /* over tokens or merges */
     const struct mf_tekken *tekken;
@@ -251,29 +252,6 @@ static enum mf_status put_arrays(struct mf_draft *draft,
     return mf_set_bool(draft, "tokenizer.ggml.add_eos_token", false);
 }
 
-/* llama.cpp has a template built in for some versions, and knows it by name. */
-static enum mf_status put_template(struct mf_draft *draft,
-                                   const struct mf_tekken *tekken)
-{
-    static const char *const names[][2] = {
-        { "v1", "mistral-v1" },
-        { "v3", "mistral-v3-tekken" },
-        { "v7", "mistral-v7-tekken" },
-    };
-    struct mf_str version = mf_node_text(tekken->json, "config.version");
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (mf_str_is(version, names[i][0]))
-            return mf_set_text(
-                draft, "tokenizer.chat_template",
-                (struct mf_str){ names[i][1], strlen(names[i][1]) });
-    return mf_fail(tekken->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                   "'tekken.json' is of version '%s', for which llama.cpp has "
-                   "no name of a chat template (v1, v3 and v7; those of v11 "
-                   "and v13 are files of llama.cpp)",
-                   mf_quote(version).text);
-}
-
 static enum mf_status put(struct mf_draft *draft,
                           const struct mf_tekken *tekken)
 {
@@ -286,7 +264,9 @@ static enum mf_status put(struct mf_draft *draft,
         put_special(draft, tekken) != MF_OK ||
         put_arrays(draft, tekken) != MF_OK)
         return draft->env->error.status;
-    return put_template(draft, tekken);
+    return mf_mistral_put_template(draft, tekken->request,
+                                   mf_node_text(tekken->json, "config.version"),
+                                   false);
 }
 
 enum mf_status mf_tekken_put(struct mf_draft *draft,

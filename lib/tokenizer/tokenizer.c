@@ -7,6 +7,7 @@
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
 #include "lib/tokenizer/base.h"
+#include "lib/tokenizer/mistral.h"
 #include "lib/tokenizer/spm.h"
 #include "lib/tokenizer/tekken.h"
 
@@ -81,6 +82,8 @@ static const struct procedure {
     { "none", put_none, false, "" },
     { "qwen", put_code, false, "" },
     { "mistral", mf_tekken_put, false, "tekken.json" },
+    { "mistral_pieces", mf_mistral_put_pieces, false,
+      "tekken.json or tokenizer.model" },
     { "sentencepiece", mf_spm_put, false, "tokenizer.model" },
     { "phi3", mf_spm_put_phi3, false, "tokenizer.model" },
     { "internlm2", mf_spm_put_internlm2, false, "tokenizer.model" },

@@ -10,6 +10,7 @@
  *     added            tokens that are added to the vocabulary
  *     base             tokens and types of tokenizer.json: BPE and WordPiece
  *     chat             chat templates
+ *     tekken, mistral  vocabularies of Mistral's own format
  *
  * A row is `vocab PROCEDURE [WORD...] [| PROCEDURE [WORD...]]...`: the first
  * procedure whose files exist is run.  Words, for what add_to_gguf writes:
@@ -40,6 +41,8 @@ struct mf_vocab_request {
     struct mf_arena *arena;       /* lives as long as the draft */
     const struct mf_node *config; /* with text_config merged over it */
     const struct mf_node *file;   /* config.json as it is; NULL: missing */
+    bool own_format;              /* Mistral's, which has params.json */
+    bool no_community_template;   /* of it: no chat template of llama.cpp's */
     const char *arch;             /* general.architecture */
     uint64_t vocab_size;          /* vocab_size of config; 0: missing */
     /* tokenizer.json, once a procedure has opened it for the others; NULL: each

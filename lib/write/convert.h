@@ -117,6 +117,12 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
 
+/* Whether the model is a folder that becomes GGUF as llama.cpp's converter has
+ * it. */
+bool mf_outputs_are_hub(const struct mf_model *model,
+                        const struct mf_format *format,
+                        const struct mf_convert_options *options);
+
 /* The same for a folder of Hugging Face that becomes GGUF (output_hub.c). */
 enum mf_status mf_outputs_plan_hub(const char *path,
                                    const struct mf_convert_options *options,

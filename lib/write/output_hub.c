@@ -53,7 +53,7 @@ enum mf_status mf_outputs_check_folder(struct mf_env *env,
     if (!options->model_name && !options->metadata && !options->vocab_only &&
         !options->without_mtp && !options->only_mtp && !options->fuse_qkv &&
         !options->fuse_gate_up && !options->fp8_as_q8 && !options->projector &&
-        (!options->big_endian || adapter))
+        !options->mistral_format && (!options->big_endian || adapter))
         return MF_OK;
     return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                    "name, metadata, parts, fused tensors%s can be chosen only "
@@ -182,6 +182,9 @@ enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                   .fuse_gate_up = options->fuse_gate_up,
                                   .fp8_as_q8 = options->fp8_as_q8,
                                   .projector = options->projector,
+                                  .mistral = options->mistral_format,
+                                  .no_community_template =
+                                      options->no_community_template,
                                   .model_name = options->model_name,
                                   .metadata = options->metadata,
                                   .name = name };

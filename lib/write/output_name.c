@@ -14,6 +14,15 @@
 #include "lib/program.h"
 #include "lib/write/convert.h"
 
+bool mf_outputs_are_hub(const struct mf_model *model,
+                        const struct mf_format *format,
+                        const struct mf_convert_options *options)
+{
+    return options->names == MF_NAMING_GGUF &&
+           (options->mistral_format ? mf_hub_applies_mistral(model, format)
+                                    : mf_hub_applies(model, format));
+}
+
 bool mf_converts_folder(struct mf_model *model,
                         const struct mf_convert_options *options)
 {
@@ -23,7 +32,7 @@ bool mf_converts_folder(struct mf_model *model,
            (!options->format || strcmp(options->format, format->name) == 0) &&
            ((model->format->values != MF_VALUES_TYPED &&
              mf_model_is_lora(model)) ||
-            mf_hub_applies(model, format));
+            mf_outputs_are_hub(model, format, options));
 }
 
 /* ---- names with a type in them ---- */

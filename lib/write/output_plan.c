@@ -469,7 +469,7 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
     if (!format || mf_model_require_complete(model) != MF_OK ||
         check_model(model, format) != MF_OK)
         return env->error.status;
-    folder = options->names == MF_NAMING_GGUF && mf_hub_applies(model, format);
+    folder = mf_outputs_are_hub(model, format, options);
     if (env->error.status != MF_OK ||
         check_shards(env, format, options, folder) != MF_OK)
         return env->error.status;

@@ -24,6 +24,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/model/formats.h"
 #include "lib/tokenizer/base.h"
+#include "lib/tokenizer/mistral.h"
 #include "lib/tokenizer/tekken.h"
 #include "tests/fuzz/folder.h"
 #include "tests/fuzz/replay.h"
@@ -89,6 +90,7 @@ static mf_vocab_procedure *const of_pieces[] = { mf_spm_put,
                                                  mf_spm_put_phi3,
                                                  mf_spm_put_internlm2,
                                                  mf_spm_put_internlm3,
+                                                 mf_mistral_put_pieces,
                                                  mf_unigram_put_t5,
                                                  mf_unigram_put_xlm,
                                                  NULL };

@@ -25,7 +25,8 @@ static struct {
     const char *lora, *lora_scale, *base;
     const char *outfile, *model_name, *metadata;
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
-    bool fp8_as_q8, mmproj, big_endian, remote, mistral, no_effect, supported;
+    bool fp8_as_q8, mmproj, big_endian, remote, mistral, no_template;
+    bool no_effect, supported;
     bool default_name; /* neither OUT nor --outfile: OUT is a folder */
 } options;
 
@@ -87,7 +88,10 @@ static const struct option table[] = {
     OPTION_FLAG("--remote", options.remote,
                 "refused: nothing is downloaded; convert a folder"),
     OPTION_FLAG("--mistral-format", options.mistral,
-                "refused: convert the folder that has a config.json"),
+                "of a folder, params.json and consolidated*.safetensors"),
+    OPTION_FLAG("--disable-mistral-community-chat-template",
+                options.no_template,
+                "with it, no chat template but the folder's"),
     OPTION_FLAG("--no-lazy", options.no_effect,
                 "accepted, without effect, as the next two"),
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
@@ -204,7 +208,7 @@ static bool is_converter(void)
     return options.mmproj || options.vocab_only || options.mtp ||
            options.no_mtp || options.fuse_qkv || options.fuse_gate_up ||
            options.fp8_as_q8 || options.big_endian || options.model_name ||
-           options.metadata;
+           options.metadata || options.mistral;
 }
 
 static bool check_operands(struct run *run)
@@ -218,10 +222,11 @@ static bool check_operands(struct run *run)
     else if (options.remote)
         report_usage(run, "--remote is not supported: nothing is downloaded; "
                           "download the folder and convert that");
-    else if (options.mistral)
-        report_usage(run, "--mistral-format is not supported: of the same "
-                          "repository, convert config.json and "
-                          "model*.safetensors");
+    else if (options.no_template && !options.mistral)
+        report_usage(run, "--disable-mistral-community-chat-template requires "
+                          "--mistral-format");
+    else if (options.mistral && (options.lora || options.base))
+        report_usage(run, "--mistral-format excludes --lora and --base");
     else if (options.mtp && options.no_mtp)
         report_usage(run, "--mtp and --no-mtp exclude each other");
     else if (options.mmproj && (options.vocab_only || options.mtp ||
@@ -241,6 +246,44 @@ static bool check_operands(struct run *run)
         return true;
     }
     return false;
+}
+
+/* ---- Mistral's own format ---- */
+
+/* Such a folder often has the model in Hugging Face's format, too. */
+static enum mf_status take_consolidated(void *user, const char *path,
+                                        enum mf_shards shards)
+{
+    static const char stem[] = "consolidated";
+    const char *slash = strrchr(path, '/');
+    char *out = user;
+
+    (void)shards;
+    if (!*out && strlen(path) < PATH_MAX &&
+        strncmp(slash ? slash + 1 : path, stem, strlen(stem)) == 0)
+        strcpy(out, path);
+    return MF_OK;
+}
+
+/* Of a folder, the operand becomes the model in it that has this format. */
+static bool find_consolidated(struct run *run)
+{
+    static char path[PATH_MAX];
+
+    *path = 0;
+    if (!inputs_is_folder(run->operand[0]))
+        return true;
+    if (mf_folder_list(run->env, run->operand[0], take_consolidated, path) !=
+        MF_OK)
+        report_failure(run, run->operand[0]);
+    else if (!*path)
+        report_usage(run,
+                     "'%.200s' is not in Mistral's own format: it has no "
+                     "consolidated*.safetensors",
+                     run->operand[0]);
+    else
+        run->operand[0] = path;
+    return *path;
 }
 
 /* ---- converting ---- */
@@ -325,8 +368,12 @@ static void convert(struct run *run)
         .fp8_as_q8 = options.fp8_as_q8,
         .projector = options.mmproj,
         .big_endian = options.big_endian,
+        .mistral_format = options.mistral,
+        .no_community_template = options.no_template,
     };
 
+    if (options.mistral && !find_consolidated(run))
+        return;
     remark_big_endian(run);
     if (options.outfile || options.default_name)
         write_model_named(run, &how, find_name);
