@@ -43,18 +43,37 @@ struct each {
     struct run *run;
     inputs_show *show;
     void (*fail)(struct run *run, const char *path);
-    bool files;   /* folders are passed to show */
-    size_t shown; /* calls of show and fail */
+    void (*done)(struct run *run); /* one answer for all: ends it; or NULL */
+    bool files;                    /* folders are passed to show */
+    size_t shown;                  /* calls of show and fail */
 };
+
+/* After an error in one, an answer about all is no use. */
+static bool is_over(const struct each *each)
+{
+    return each->done && each->run->code != EXIT_DONE;
+}
+
+static void begin_one(struct each *each)
+{
+    each->shown++;
+    if (!each->done)
+        answer_begin(each->run);
+}
+
+static void end_one(struct each *each)
+{
+    if (!each->done)
+        answer_end(each->run);
+}
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
 {
-    struct run *run = each->run;
-
-    answer_begin(run);
-    each->show(run, path, shards);
-    answer_end(run);
-    each->shown++;
+    if (is_over(each))
+        return;
+    begin_one(each);
+    each->show(each->run, path, shards);
+    end_one(each);
 }
 
 static enum mf_status show_found(void *user, const char *path,
@@ -66,12 +85,11 @@ static enum mf_status show_found(void *user, const char *path,
 
 static void fail_one(struct each *each, const char *path)
 {
-    struct run *run = each->run;
-
-    answer_begin(run);
-    each->fail(run, path);
-    answer_end(run);
-    each->shown++;
+    if (is_over(each))
+        return;
+    begin_one(each);
+    each->fail(each->run, path);
+    end_one(each);
 }
 
 static enum mf_status show_tree(void *user, const char *folder, bool link);
@@ -141,11 +159,17 @@ static void show_operands(struct each *each)
                is_glob(run->operand[i]);
     if (run->options->json && many)
         mf_json_begin(&run->json, '[');
+    if (each->done)
+        answer_begin(run);
     for (size_t i = 0; i < run->operand_count; i++)
         if (is_glob(run->operand[i]))
             show_glob(each, run->operand[i]);
         else
             show_operand(each, run->operand[i]);
+    if (each->done) {
+        each->done(run);
+        answer_end(run);
+    }
     if (run->options->json && many)
         mf_json_end(&run->json, ']');
     if (run->options->json)
@@ -156,6 +180,15 @@ void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path))
 {
     struct each each = { .run = run, .show = show, .fail = fail };
+
+    show_operands(&each);
+}
+
+void inputs_together(struct run *run, inputs_show *show,
+                     void (*fail)(struct run *run, const char *path),
+                     void (*done)(struct run *run))
+{
+    struct each each = { .run = run, .show = show, .fail = fail, .done = done };
 
     show_operands(&each);
 }

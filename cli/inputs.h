@@ -23,6 +23,12 @@ typedef void inputs_show(struct run *run, const char *path,
 void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path));
 
+/* The same for a command with one answer about all models: calls show for each
+ * while that answer is open, until run->code is raised, then done. */
+void inputs_together(struct run *run, inputs_show *show,
+                     void (*fail)(struct run *run, const char *path),
+                     void (*done)(struct run *run));
+
 /* The same for commands that read any file: folders are not opened but passed
  * to show, which reports them. */
 void inputs_files(struct run *run, inputs_show *show);

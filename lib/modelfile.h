@@ -1409,6 +1409,18 @@ MF_API enum mf_status mf_file_hash(struct mf_env *env, const char *path,
 MF_API enum mf_status mf_model_duplicates(struct mf_model *model,
                                           uint32_t *same);
 
+/* The same over the tensors of several models of one env, which are numbered
+ * on from one model to the next: number i of models 0 and 1 is tensor i of
+ * model 0, or tensor i - n of model 1 where model 0 has n. same has room for
+ * all of them, and so has place, which may be NULL: place[i] gets the lowest
+ * number of an equal tensor that begins at the very same byte of the same file.
+ * These share their bytes, and are no copies: i is the first tensor in its
+ * place where place[i] is i, and the first of all that are equal where same[i]
+ * is. A file that is given twice, by whatever path, is the same file. */
+MF_API enum mf_status mf_models_duplicates(struct mf_model *const *models,
+                                           size_t count, uint32_t *same,
+                                           uint32_t *place);
+
 /* ---- Two models against each other -----------------------------------------
  */
 

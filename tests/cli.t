@@ -211,6 +211,10 @@ is hash-empty hash --quiet good-empty.safetensors
 is hash-damaged hash --quiet bad-overlap.gguf good-base.gguf
 is hash-damaged-json hash --json bad-overlap.gguf
 is hash-duplicates hash --quiet --duplicates good-llama.gguf good-base.gguf
+is hash-duplicates-none hash --quiet --duplicates good-base.gguf
+is hash-duplicates-models hash --json --duplicates good-sharded good-folder
+is hash-duplicates-twice hash --quiet --duplicates good-ranks.gguf good-base.gguf ./good-ranks.gguf
+is hash-duplicates-broken hash --json --duplicates good-base.gguf nothing.gguf good-llama.gguf
 is hash-duplicates-json hash --json --duplicates good-sharded
 is hash-duplicates-damaged hash --quiet --duplicates bad-overlap.gguf
 is hash-usage-algo hash --algo md5 good-base.gguf

@@ -310,6 +310,16 @@ static void null_mf_model_duplicates(void)
     named("same", mf_model_duplicates(model, NULL));
 }
 
+static void null_mf_models_duplicates(void)
+{
+    struct mf_model *models[] = { model, NULL };
+
+    refused(mf_models_duplicates(NULL, 1, numbers, NULL));
+    refused(mf_models_duplicates(models + 1, 1, numbers, NULL));
+    named("models", mf_models_duplicates(models, 2, numbers, NULL));
+    named("same", mf_models_duplicates(models, 1, NULL, NULL));
+}
+
 static void null_mf_finding_at(void)
 {
     assert_false(mf_finding_at(NULL, 0, &finding));
@@ -923,6 +933,7 @@ static const struct {
     { "mf_env_timing", null_mf_env_timing },
     { "mf_fact_name", null_mf_fact_name },
     { "mf_model_duplicates", null_mf_model_duplicates },
+    { "mf_models_duplicates", null_mf_models_duplicates },
     { "mf_finding_at", null_mf_finding_at },
     { "mf_format_at", null_mf_format_at },
     { "mf_model_hash_data", null_mf_model_hash_data },

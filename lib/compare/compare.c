@@ -14,7 +14,7 @@
 #include "lib/base/timings.h"
 
 struct compare {
-    struct mf_model *a, *b;
+    struct mf_model *const *model;
     struct mf_pair *pair;
     struct mf_crew crew;
     struct mf_slices slices;
@@ -46,16 +46,27 @@ enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
                                &model->file[model->index.tensor[tensor].shard]);
 }
 
-/* Reads bytes of the file into the worker's buffer from `at` on; NULL after
+static const struct mf_record *record_of(const struct compare *compare,
+                                         struct mf_of_model which)
+{
+    return &compare->model[which.model]->index.tensor[which.tensor];
+}
+
+/* Reads bytes of the tensor into the worker's buffer from `at` on; NULL after
  * mf_fail. */
 static const uint8_t *read_piece(struct mf_worker *worker,
-                                 const struct mf_file *file, uint64_t offset,
-                                 size_t size, size_t at)
+                                 const struct compare *compare,
+                                 struct mf_of_model which, struct mf_span part,
+                                 size_t at)
 {
+    const struct mf_record *record = record_of(compare, which);
+    const struct mf_file *file =
+        &compare->model[which.model]->file[record->shard];
+    uint64_t offset = record->offset + part.offset;
     uint8_t *bytes = mf_worker_room(worker, offset) + at;
 
-    if (mf_source_read(&worker->env, &file->source, offset, bytes, size) ==
-        MF_OK)
+    if (mf_source_read(&worker->env, &file->source, offset, bytes,
+                       (size_t)part.size) == MF_OK)
         return bytes;
     mf_file_add_context(&worker->env, file);
     return NULL;
@@ -79,23 +90,18 @@ static enum mf_status compare_slice(struct mf_worker *worker, void *context,
     struct compare *compare = context;
     struct mf_slice *slice = &compare->slices.at[task];
     const struct mf_pair *pair = &compare->pair[slice->thing];
-    const struct mf_record *a = &compare->a->index.tensor[pair->a];
-    const struct mf_record *b = &compare->b->index.tensor[pair->b];
     size_t most = half(worker);
 
-    mf_worker_at(worker, a->name);
+    mf_worker_at(worker, record_of(compare, pair->a)->name);
     for (slice->found = 0; slice->found < slice->size;) {
         uint64_t left = slice->size - slice->found;
-        uint64_t at = slice->from + slice->found;
         struct mf_timed timed;
         size_t size = mf_next_part(&worker->env, left, most), equal;
+        struct mf_span part = { slice->from + slice->found, size };
         const uint8_t *mine =
-            size > 0 ? read_piece(worker, &compare->a->file[a->shard],
-                                  a->offset + at, size, 0)
-                     : NULL;
+            size > 0 ? read_piece(worker, compare, pair->a, part, 0) : NULL;
         const uint8_t *other =
-            mine ? read_piece(worker, &compare->b->file[b->shard],
-                              b->offset + at, size, most + MF_PAGE)
+            mine ? read_piece(worker, compare, pair->b, part, most + MF_PAGE)
                  : NULL;
 
         if (!other)
@@ -124,36 +130,37 @@ static void join_slices(struct compare *compare)
     }
 }
 
-enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
-                          struct mf_pair *pair, size_t count)
+enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
+                          size_t count)
 {
-    struct compare compare = { .a = a, .b = b, .pair = pair };
-    const struct mf_record *record = a->index.tensor;
+    struct compare compare = { .model = model, .pair = pair };
+    struct mf_env *env = model[0]->env;
     uint64_t work = 0, largest = 0;
     struct mf_timed timed;
     enum mf_status status;
 
     for (size_t i = 0; i < count; i++) {
-        uint64_t size = record[pair[i].a].size;
+        struct mf_of_model a = pair[i].a, b = pair[i].b;
+        uint64_t size = record_of(&compare, a)->size;
 
-        assert(size == b->index.tensor[pair[i].b].size);
-        if (mf_compare_readable(a, pair[i].a) != MF_OK ||
-            mf_compare_readable(b, pair[i].b) != MF_OK)
-            return a->env->error.status;
+        assert(size == record_of(&compare, b)->size);
+        if (mf_compare_readable(model[a.model], a.tensor) != MF_OK ||
+            mf_compare_readable(model[b.model], b.tensor) != MF_OK)
+            return env->error.status;
         work = size > UINT64_MAX - work ? UINT64_MAX : work + size;
         largest = size > largest ? size : largest;
     }
-    timed = mf_timed_begin(a->env, MF_PHASE_REST);
+    timed = mf_timed_begin(env, MF_PHASE_REST);
     /* Two halves, each with a page to spare; no piece needs more than a MiB. */
     largest = largest < 1 << 20 ? largest : 1 << 20;
-    status = mf_crew_init(&compare.crew, a->env, work,
-                          2 * largest + 4 * MF_PAGE, 3 * MF_PAGE);
+    status = mf_crew_init(&compare.crew, env, work, 2 * largest + 4 * MF_PAGE,
+                          3 * MF_PAGE);
     compare.crew.work = work > UINT64_MAX / 2 ? UINT64_MAX : 2 * work;
     if (status == MF_OK)
-        status = mf_slices_init(&compare.slices, a->env, count, work);
+        status = mf_slices_init(&compare.slices, env, count, work);
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        mf_slices_add(&compare.slices, (uint32_t)i, record[pair[i].a].size,
-                      false);
+        mf_slices_add(&compare.slices, (uint32_t)i,
+                      record_of(&compare, pair[i].a)->size, false);
     if (status == MF_OK)
         status = mf_crew_run(&compare.crew, compare_slice, &compare,
                              compare.slices.count);
@@ -161,6 +168,6 @@ enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
         join_slices(&compare);
     mf_slices_release(&compare.slices);
     mf_crew_release(&compare.crew);
-    mf_timed_end(a->env, timed);
+    mf_timed_end(env, timed);
     return status;
 }

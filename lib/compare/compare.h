@@ -7,17 +7,21 @@
 
 #include "lib/compare/hash.h"
 
-/* Tensor a of one model and tensor b of another (or the same), of equal size.
- */
+/* A tensor of one of several models. */
+struct mf_of_model {
+    uint32_t model, tensor;
+};
+
+/* Two tensors of equal size. */
 struct mf_pair {
-    uint32_t a, b;
+    struct mf_of_model a, b;
     uint64_t first; /* the first byte that differs; the size where all are
                        equal */
 };
 
-/* Sets `first` of each pair.  Both models belong to one env. */
-enum mf_status mf_compare(struct mf_model *a, struct mf_model *b,
-                          struct mf_pair *pair, size_t count);
+/* Sets `first` of each pair.  All models belong to one env. */
+enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
+                          size_t count);
 
 /* There are two files that an error may be about: it says which. */
 enum mf_status mf_file_add_context(struct mf_env *env,

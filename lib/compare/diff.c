@@ -129,9 +129,11 @@ static enum mf_status compare_data(struct diff *diff)
         if (other != MF_NOT_FOUND && find(a, &a->tensor[i]) == i &&
             comparable(diff, &a->tensor[i], &b->tensor[other]))
             diff->pair[diff->pair_count++] =
-                (struct mf_pair){ .a = (uint32_t)i, .b = (uint32_t)other };
+                (struct mf_pair){ .a = { 0, (uint32_t)i },
+                                  .b = { 1, (uint32_t)other } };
     }
-    return mf_compare(diff->a, diff->b, diff->pair, diff->pair_count);
+    return mf_compare((struct mf_model *[]){ diff->a, diff->b }, diff->pair,
+                      diff->pair_count);
 }
 
 /* The differences of tensor i of a.  *pair is the next pair to use: it belongs
@@ -151,7 +153,7 @@ static struct mf_difference compare_tensor(const struct diff *diff, size_t i,
         found.what = MF_ONLY_A;
     else
         found.what = compare_entries(diff, record, &b->tensor[found.b]);
-    if (*pair < diff->pair_count && diff->pair[*pair].a == i) {
+    if (*pair < diff->pair_count && diff->pair[*pair].a.tensor == i) {
         uint64_t first = diff->pair[(*pair)++].first;
 
         if (first < record->size) {

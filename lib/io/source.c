@@ -259,6 +259,17 @@ enum mf_status mf_source_read(struct mf_env *env,
     return status;
 }
 
+struct mf_source_id mf_source_identify(const struct mf_source *source)
+{
+    const void *own = source->bytes ? (const void *)source->bytes : source;
+    struct stat status;
+
+    if (source->fd >= 0 && fstat(source->fd, &status) == 0)
+        return (struct mf_source_id){ status.st_dev, status.st_ino };
+    /* No device has this number. */
+    return (struct mf_source_id){ UINT64_MAX, (uintptr_t)own };
+}
+
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source)
 {

@@ -80,6 +80,15 @@ enum mf_status mf_source_read(struct mf_env *env,
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source);
 
+/* What tells a file from all others, whatever path led to it. */
+struct mf_source_id {
+    uint64_t device, file;
+};
+
+/* Equal for two sources of one file; bytes in memory are a file of their own.
+ */
+struct mf_source_id mf_source_identify(const struct mf_source *source);
+
 /* Reads all of size bytes at offset of an open file; false with errno set, EIO
  * if the file ends before. */
 bool mf_fd_read(int fd, uint64_t offset, void *bytes, size_t size);

@@ -30,7 +30,7 @@ static const struct option table[] = {
                   "form of the manifest; llama-gguf-hash: with xxh64 "
                   "(default), sha1 or sha256"),
     OPTION_FLAG("--duplicates", options.duplicates,
-                "list tensors with equal bytes"),
+                "list tensors with equal bytes, over all FILEs"),
     OPTIONS_WORK,
     OPTION_ONE_FILE,
     { 0 },
@@ -219,7 +219,7 @@ const struct command command_hash = {
     .examples = "modelfile hash model.gguf >manifest\n"
                 "modelfile hash --check manifest model.safetensors\n"
                 "modelfile hash --algo sha256 --json model.gguf\n"
-                "modelfile hash --duplicates model.gguf\n",
+                "modelfile hash --duplicates model.gguf other.safetensors\n",
     .exit_no = "--check: a model differs from the manifest",
     .options = table,
     .execute = hash,
