@@ -441,6 +441,82 @@ check "a shard that is not there is the model's fault" odd_shard true
 check "likewise one that is a pipe" odd_shard mkfifo
 check "likewise one that is a folder" odd_shard mkdir
 
+# ---- names
+
+# suffixes FORMAT: of its files; "suffixes" of imatrix (.dat) are anything's.
+suffixes() {
+    "$modelfile" version --json | tr '{' '\n' |
+        sed -n "s/^\"name\":\"$1\".*\"suffixes\":\[\([^]]*\)\].*/\1/p" |
+        tr ',' '\n' | tr -d '"' | grep -vx .dat
+}
+formats() {
+    "$modelfile" version --json | sed 's/"types":.*//' | tr '{' '\n' |
+        sed -n 's/^"name":"\([a-z0-9]*\)".*/\1/p'
+}
+
+# named FILE NAME: whether it has the warning under that name.
+named() {
+    rm -rf "$dir/named" && mkdir "$dir/named" && cp "$1" "$dir/named/$2" &&
+        "$modelfile" validate --quiet "$dir/named/$2" >"$dir/out" 2>&1
+    grep -q "$2: warning FILE-NAME: '$2' has the suffix of" "$dir/out"
+}
+# Every format's file under every format's name.
+every_suffix() {
+    for file in fixtures/good-base.gguf fixtures/good-base.apr \
+        fixtures/good-base.safetensors fixtures/good-imatrix.dat; do
+        for format in $(formats); do
+            for suffix in $(suffixes "$format"); do
+                own=${file##*.}
+                [ "$own" = "$format" ] && [ ".$own" = "$suffix" ] && continue
+                named "$file" "x$suffix" ||
+                    { echo "$file as x$suffix" && cat "$dir/out" && return 1; }
+            done
+        done
+        named "$file" "x.${file##*.}" && echo "$file" && return 1
+        named "$file" "x" && echo "$file" && return 1
+    done
+    return 0
+}
+check "a suffix of another format is a warning" every_suffix
+check "also in capitals" named fixtures/good-base.gguf x.SafeTensors
+capitals() {
+    ! named fixtures/good-base.gguf X.GGUF
+}
+check "but capitals of its own are not" capitals
+strict_name() {
+    named fixtures/good-base.gguf x.apr
+    code=0
+    "$modelfile" validate --strict --quiet "$dir/named/x.apr" >"$dir/out" ||
+        code=$?
+    [ "$code" = 1 ] && grep -q "x.apr: error FILE-NAME" "$dir/out"
+}
+check "with --strict it is an error" strict_name
+
+# A cache has files without suffixes and links to them: the link's name counts.
+cached() {
+    rm -rf "$dir/cache" && mkdir -p "$dir/cache/blobs" "$dir/cache/snapshot" &&
+        cp fixtures/good-base.gguf "$dir/cache/blobs/0123abcd" &&
+        cp fixtures/good-base.gguf "$dir/cache/blobs/0123.apr" || return 1
+    (cd "$dir/cache/snapshot" && ln -s ../blobs/0123abcd model.safetensors &&
+        ln -s ../blobs/0123.apr model.gguf) || return 1
+    "$modelfile" validate --quiet "$dir/cache/snapshot/model.safetensors" \
+        "$dir/cache/snapshot/model.gguf" "$dir/cache/blobs/0123abcd" >"$dir/out"
+    grep -q "model.safetensors: warning FILE-NAME" "$dir/out" &&
+        [ "$(grep -c FILE-NAME "$dir/out")" = 1 ]
+}
+check "the name of a link counts, not that of its file" cached
+
+# A list of shards under the name of one.
+listed() {
+    rm -rf "$dir/listed" && cp -R fixtures/good-sharded "$dir/listed" &&
+        mv "$dir/listed/model.safetensors.index.json" \
+            "$dir/listed/all.safetensors" || return 1
+    "$modelfile" validate --quiet "$dir/listed/all.safetensors" >"$dir/out"
+    grep -q "'all.safetensors' has the suffix of safetensors, but is a safetensors list of shards" \
+        "$dir/out"
+}
+check "a list of shards is no shard" listed
+
 # ---- reports
 
 # The second shard has the fault, whichever of them is named.

@@ -127,22 +127,30 @@ static enum mf_status check_trailing(struct mf_model *model)
 
 /* ---- the name ---- */
 
+/* The name is the one that was given, also of a link: readers that go by names
+ * see no other. */
+static void check_name(struct mf_model *model, uint32_t shard, const char *path,
+                       bool lists)
+{
+    const char *name = mf_base_name(path);
+    const struct mf_format *claimed = mf_format_of_name(name);
+
+    if (!claimed || (strcmp(claimed->name, model->format->name) == 0 &&
+                     (claimed->list != NULL) == lists))
+        return;
+    mf_index_note(&model->index, shard, MF_WARNING, MF_RULE_FILE_NAME,
+                  MF_NO_OFFSET, "'%s' has the suffix of %s%s, but is a %s %s",
+                  mf_quote((struct mf_str){ name, strlen(name) }).text,
+                  claimed->name, claimed->list ? "'s lists of shards" : "",
+                  model->format->name, lists ? "list of shards" : "file");
+}
+
 static void check_names(struct mf_model *model)
 {
-    struct mf_index *index = &model->index;
-
-    for (size_t i = 0; i < model->file_count; i++) {
-        const char *name = mf_base_name(model->file[i].path);
-        const struct mf_format *claimed = mf_format_of_name(name);
-
-        if (!claimed || strcmp(claimed->name, model->format->name) == 0)
-            continue;
-        mf_index_note(index, (uint32_t)i, MF_WARNING, MF_RULE_FILE_NAME,
-                      MF_NO_OFFSET,
-                      "'%s' has the suffix of %s, but is a %s file",
-                      mf_quote((struct mf_str){ name, strlen(name) }).text,
-                      claimed->name, model->format->name);
-    }
+    for (size_t i = 0; i < model->file_count; i++)
+        check_name(model, (uint32_t)i, model->file[i].path, false);
+    if (model->list)
+        check_name(model, 0, model->list, true);
 }
 
 enum mf_status mf_header_check(struct mf_model *model)

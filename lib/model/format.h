@@ -67,6 +67,9 @@ enum mf_sharding {
 
 struct mf_format {
     const char *name, *variant, *suffix, *description;
+    /* Others that its files have, and that a file of another format should not
+     * have; ends with NULL.  May be NULL. */
+    const char *const *more_suffixes;
     enum mf_layout layout;
     enum mf_values_kind values;
     enum mf_naming naming;

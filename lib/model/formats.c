@@ -3,6 +3,7 @@
  * formats.c - the list of formats, and telling them apart
  */
 #include <stdio.h>
+#include <strings.h>
 
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
@@ -108,11 +109,30 @@ bool mf_type_in(const char *type, const char *format)
     return false;
 }
 
+/* Many file systems take MODEL.GGUF for model.gguf. */
+static bool has_suffix(const char *name, const char *suffix)
+{
+    size_t size = strlen(name), tail = strlen(suffix);
+
+    return size > tail && strcasecmp(name + size - tail, suffix) == 0;
+}
+
+static bool claims(const struct mf_format *format, const char *name)
+{
+    const char *const *more = format->more_suffixes;
+
+    if (!format->accessory && has_suffix(name, format->suffix))
+        return true;
+    for (; more && *more; more++)
+        if (has_suffix(name, *more))
+            return true;
+    return false;
+}
+
 const struct mf_format *mf_format_of_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
-        if (!mf_formats[i]->accessory &&
-            mf_name_ends(name, mf_formats[i]->suffix))
+        if (claims(mf_formats[i], name))
             return mf_formats[i];
     return NULL;
 }

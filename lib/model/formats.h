@@ -19,8 +19,8 @@ const struct mf_format *mf_format_detect(struct mf_env *env,
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
 
-/* The row whose files have the suffix of that name; NULL if it is no format's.
- */
+/* The row whose files have the suffix of that name, in capitals or not; NULL if
+ * it is no format's. */
 const struct mf_format *mf_format_of_name(const char *name);
 
 #endif
