@@ -75,6 +75,8 @@ SONAME   := libmodelfile.so.$(basename $(VERSION))
 # The folders of formats, one for each that has rows.
 FORMATS  := $(sort $(shell sed -n 's/^FORMAT.\([a-z0-9_]*\),.*/\1/p' \
               lib/model/formats.def))
+# What several of them are built on.
+SHARED   := zip
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
 FUZZ_open    := $(FORMATS) json
 FUZZ_convert := convert
@@ -107,7 +109,7 @@ FAMILY_ROWS := $(wildcard lib/hub/families/*.txt)
 NAMING   := lib/hub/naming_rows
 NAMING_ROWS := $(wildcard lib/hub/names/*.txt)
 LIB_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(ROOMS:%=lib/%/*.c) \
-              $(FORMATS:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
+              $(FORMATS:%=%/*.c) $(SHARED:%=%/*.c))) $(BUILD)/$(ARCH_TABLES).o $(BUILD)/$(GRAPH_TABLES).o \
             $(BUILD)/$(FAMILIES).o $(BUILD)/$(NAMING).o $(CODEC_OBJ)
 # A command is a file, or a folder, of cli/commands; cli/ has what they share.
 CLI_DIRS := cli cli/commands cli/commands/*
@@ -118,7 +120,7 @@ UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
 HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
             $(BUILD)/tests/sample $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
-SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) \
+SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
               tests/*.[ch] tests/fuzz/*.[ch] tests/toy/*.[ch] fixtures/*.[ch])
 
 # The program starts faster when the loader need not look for zlib: its

@@ -105,7 +105,7 @@ static enum mf_status read_name(struct mf_json *json, struct mf_index *index,
     if (mf_json_read_key(json, &index->tensor_arena, &name) != MF_OK)
         return index->env->error.status;
     record->name = name.at;
-    record->name_size = (uint32_t)name.size;
+    record->name_size = (uint16_t)name.size;
     return MF_OK;
 }
 

@@ -153,7 +153,7 @@ static enum mf_status read_name(struct mf_reader *reader,
         return reader->env->error.status;
     mf_take_bytes(reader, name, (size_t)size);
     record->name = name;
-    record->name_size = (uint32_t)size;
+    record->name_size = (uint16_t)size;
     return MF_OK;
 }
 

@@ -82,7 +82,7 @@ static enum mf_status read_entry(struct mf_reader *reader,
         return too_large(reader, at, "the count of an entry's values", count);
     *dim = count;
     record.name = name.at;
-    record.name_size = (uint32_t)name.size;
+    record.name_size = (uint16_t)name.size;
     record.type = MF_TYPE_F32;
     record.rank = 1;
     record.dim = dim;

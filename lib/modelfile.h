@@ -389,8 +389,16 @@ enum mf_tensor_flag {
     MF_TENSOR_DAMAGED = 1, /* a finding says that its offset or size is wrong:
                               do not read its data */
     MF_TENSOR_SIZE_INFERRED =
-        2 /* unknown type: its data ends at the next tensor */
+        2, /* unknown type: its data ends at the next tensor */
+    MF_TENSOR_PACKED =
+        4, /* its storage is compressed: data.offset is where that
+              begins, data.size the size once it is unpacked */
+    MF_TENSOR_STRIDED = 8, /* its elements are not one after the other:
+                              data.offset is where the first one is */
+    MF_TENSOR_SWAPPED = 64 /* the file has its numbers in big-endian order */
 };
+
+#define MF_NO_STORAGE SIZE_MAX
 
 struct mf_tensor {
     struct mf_str name;  /* terminated; may contain a NUL */
@@ -401,13 +409,33 @@ struct mf_tensor {
     uint64_t parameters; /* product of dim; 0 if it overflows */
     struct mf_span data; /* in the shard's file, from its start */
     uint32_t shard;
-    unsigned flags; /* enum mf_tensor_flag, or-ed */
+    unsigned flags;         /* enum mf_tensor_flag, or-ed */
+    const uint64_t *stride; /* MF_TENSOR_STRIDED: of each dimension, in
+                               elements; else NULL */
+    size_t storage; /* that it lies in, for mf_storage_at; MF_NO_STORAGE where
+                       the format has no storages */
 };
 
 /* The tensors in the order of the file's index. False unless index <
  * tensor_count. Constant time, no allocation. */
 MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
                          struct mf_tensor *out);
+
+/* Bytes that tensors lie in: a member of an archive.  Several tensors can share
+ * one. */
+struct mf_storage {
+    struct mf_str name;  /* of the member; terminated */
+    struct mf_span data; /* in the shard's file, as it is there */
+    uint64_t size;       /* unpacked */
+    const char *method;  /* "stored" or "deflated" */
+    uint32_t shard;
+    size_t tensor_count; /* that lie in it */
+};
+
+/* The storages in the order of the file; those without tensors are other
+ * members. False after the last one. */
+MF_API bool mf_storage_at(const struct mf_model *model, size_t index,
+                          struct mf_storage *out);
 
 /* The same tensors, in the order of their data, shard by shard. */
 MF_API bool mf_tensor_by_offset(const struct mf_model *model, size_t index,

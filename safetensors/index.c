@@ -368,8 +368,8 @@ static size_t name_room(const struct mf_index *index)
     size_t room = 256;
 
     for (size_t i = 0; i < index->tensor_count; i++)
-        if (index->tensor[i].name_size + 4 > room)
-            room = index->tensor[i].name_size + 4;
+        if ((size_t)index->tensor[i].name_size + 4 > room)
+            room = (size_t)index->tensor[i].name_size + 4;
     return room;
 }
 

@@ -63,7 +63,7 @@ static enum mf_status read_tensor(struct st_walk *walk, struct mf_str name,
         mf_record_begin(walk->part, walk->json.token_offset);
 
     record.name = name.at;
-    record.name_size = (uint32_t)name.size;
+    record.name_size = (uint16_t)name.size;
     if (size > MF_NAME_MAX)
         return mf_refuse(walk->index->env, MF_RULE_FILE_LIMIT, record.entry,
                          "the name of tensor '%s' has more than %d bytes, the "

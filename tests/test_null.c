@@ -618,6 +618,14 @@ static void null_mf_tensor_at(void)
     assert_false(mf_tensor_at(model, 0, NULL));
 }
 
+static void null_mf_storage_at(void)
+{
+    struct mf_storage storage;
+
+    assert_false(mf_storage_at(NULL, 0, &storage));
+    assert_false(mf_storage_at(model, 0, NULL));
+}
+
 static void null_mf_tensor_by_offset(void)
 {
     assert_false(mf_tensor_by_offset(NULL, 0, &tensor));
@@ -970,6 +978,7 @@ static const struct {
     { "mf_shard_at", null_mf_shard_at },
     { "mf_status_name", null_mf_status_name },
     { "mf_tensor_at", null_mf_tensor_at },
+    { "mf_storage_at", null_mf_storage_at },
     { "mf_tensor_by_offset", null_mf_tensor_by_offset },
     { "mf_tensor_export", null_mf_tensor_export },
     { "mf_tensor_find", null_mf_tensor_find },

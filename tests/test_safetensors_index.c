@@ -11,8 +11,9 @@
 static bool probed(const struct mf_format *format, const char *bytes,
                    size_t size)
 {
-    struct mf_head head = { (const uint8_t *)bytes,
-                            size < MF_HEAD_SIZE ? size : MF_HEAD_SIZE, size };
+    struct mf_head head = { .at = (const uint8_t *)bytes,
+                            .size = size < MF_HEAD_SIZE ? size : MF_HEAD_SIZE,
+                            .file_size = size };
     struct mf_detection detection;
 
     return format->probe(&head, &detection);

@@ -190,10 +190,12 @@ static enum mf_status hash_piece(struct mf_worker *worker, void *context,
     return MF_OK;
 }
 
-/* XXH3 is far faster than reading. */
+/* XXH3 is far faster than reading; not than unpacking, which cannot be shared.
+ */
 static bool is_shared(const struct hash *hash, const struct mf_record *record)
 {
-    return (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
+    return !mf_record_is_packed(&hash->model->index, record) &&
+           (hash->kind == MF_XXH3_64 || hash->kind == MF_XXH3_128) &&
            hash->crew.count > 1 && record->size >= LARGE;
 }
 
@@ -358,8 +360,10 @@ enum mf_status mf_hash_some(struct mf_model *model, enum mf_digest_kind kind,
         if (is_shared(&hash, &record[tensor[i]]))
             shared++;
         else /* only checksums can be joined */
-            mf_slices_add(&hash.slices, tensor[i], record[tensor[i]].size,
-                          kind != MF_CRC32);
+            mf_slices_add(
+                &hash.slices, tensor[i], record[tensor[i]].size,
+                kind != MF_CRC32 ||
+                    mf_record_is_packed(&model->index, &record[tensor[i]]));
     if (status == MF_OK && shared > 0)
         status = hash_large(&hash, tensor, shared);
     if (status == MF_OK)

@@ -315,7 +315,7 @@ static void source_close(struct mf_source *source)
 }
 
 static const struct mf_source_ops source_ops = { source_read, source_size, NULL,
-                                                 source_close };
+                                                 source_close, NULL };
 
 void mf_derived_open(const struct mf_derived *node, const char *name,
                      struct mf_source *out)

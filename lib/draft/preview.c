@@ -140,7 +140,7 @@ static void close_preview(struct mf_source *source)
 }
 
 static const struct mf_source_ops preview_ops = { read_preview, preview_size,
-                                                  NULL, close_preview };
+                                                  NULL, close_preview, NULL };
 
 /* ---- validating it ---- */
 

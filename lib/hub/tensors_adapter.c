@@ -103,7 +103,7 @@ static enum mf_status convert(struct mf_tensor_work *work, bool pairs)
         uint32_t at = nth(lora, i);
         const struct mf_adapter_entry *entry = &lora->adapter.entry[at];
         struct mf_record named = { .name = entry->name.at,
-                                   .name_size = (uint32_t)entry->name.size };
+                                   .name_size = (uint16_t)entry->name.size };
         bool skipped;
 
         if (pairs !=

@@ -77,14 +77,20 @@ enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
                                    const struct mf_source *source,
                                    struct mf_span span, size_t window)
 {
-    assert(window <= MF_WINDOW && span.offset <= source->size &&
-           span.size <= source->size - span.offset);
+    assert(window <= MF_WINDOW && mf_source_has(source, span));
     *reader = (struct mf_reader){ .env = env,
                                   .source = source,
                                   .base = span.offset,
                                   .limit = span.offset + span.size };
     return alloc_window(reader,
                         span.size < window ? (size_t)span.size : window);
+}
+
+void mf_reader_tail(struct mf_reader *reader, const uint8_t *tail, size_t size)
+{
+    assert(size <= reader->source->size);
+    reader->tail = tail;
+    reader->tail_size = size;
 }
 
 void mf_reader_release(struct mf_reader *reader)
@@ -131,6 +137,40 @@ void mf_reader_limit(struct mf_reader *reader, uint64_t limit)
         reader->filled = reader->at + (size_t)(limit - here);
 }
 
+/* From the tail, as far as it has them, else from the source. */
+static enum mf_status read_bytes(const struct mf_reader *reader,
+                                 uint64_t offset, uint8_t *into, size_t size)
+{
+    uint64_t tail_at = reader->source->size - reader->tail_size;
+
+    if (reader->tail && offset < reader->source->size &&
+        offset + size > tail_at) {
+        uint64_t from = offset > tail_at ? offset : tail_at;
+        size_t before = (size_t)(from - offset);
+
+        memcpy(into + before, reader->tail + (from - tail_at), size - before);
+        size = before;
+    }
+    return mf_source_read(reader->env, reader->source, offset, into, size);
+}
+
+bool mf_reader_copy(struct mf_reader *reader, uint64_t offset, void *into,
+                    size_t size)
+{
+    uint64_t end;
+
+    if (reader->failed || !mf_add(offset, size, &end) || end > reader->limit)
+        return false;
+    if (offset >= reader->base && end <= reader->base + reader->filled) {
+        memcpy(into, reader->window + (offset - reader->base), size);
+        return true;
+    }
+    if (read_bytes(reader, offset, into, size) == MF_OK)
+        return true;
+    fail_reader(reader);
+    return false;
+}
+
 bool mf_reader_fill(struct mf_reader *reader, size_t size)
 {
     size_t kept = reader->filled - reader->at;
@@ -156,8 +196,8 @@ bool mf_reader_fill(struct mf_reader *reader, size_t size)
     reader->at = 0;
     reader->filled = kept;
     wanted = left < reader->capacity ? (size_t)left : reader->capacity;
-    if (mf_source_read(reader->env, reader->source, here + kept,
-                       reader->window + kept, wanted - kept) != MF_OK) {
+    if (read_bytes(reader, here + kept, reader->window + kept, wanted - kept) !=
+        MF_OK) {
         fail_reader(reader);
         return false;
     }

@@ -39,6 +39,8 @@ struct mf_reader {
     uint64_t base;             /* offset in the file of window[0] */
     size_t at, filled; /* next byte and end of the bytes in the window */
     uint64_t limit;    /* no byte from this offset on is read */
+    const uint8_t *tail; /* the file's last bytes, or NULL */
+    size_t tail_size;
     bool big_endian;
     bool failed; /* a read passed the limit, or the source failed */
 };
@@ -48,6 +50,10 @@ struct mf_reader {
 enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,
                               const struct mf_source *source,
                               const uint8_t *head, size_t head_size);
+
+/* The file's last bytes, which have been read already: they are not read again.
+ * They must live as long as the reader. */
+void mf_reader_tail(struct mf_reader *reader, const uint8_t *tail, size_t size);
 
 /* From a span's start to its end, with a window of at most `window` bytes. */
 enum mf_status mf_reader_init_span(struct mf_reader *reader, struct mf_env *env,
@@ -70,6 +76,13 @@ static inline uint64_t mf_reader_left(const struct mf_reader *reader)
 /* Moves to offset (at most the limit, else the reader fails).  Bytes that are
  * in the window are not read again. */
 void mf_reader_seek(struct mf_reader *reader, uint64_t offset);
+
+/* Copies bytes from anywhere below the limit, and reads no more than these if
+ * they are not in the window or the tail: for small records far apart.  The
+ * next byte stays the same.  False, without failing, where the limit is before
+ * their end; false and failed where the source fails. */
+bool mf_reader_copy(struct mf_reader *reader, uint64_t offset, void *into,
+                    size_t size);
 
 /* Sets the limit, at most the size of the source; it must not be before the
  * next byte. */

@@ -118,12 +118,14 @@ static uint64_t memory_size_now(const struct mf_source *source)
     return source->size;
 }
 
-static const struct mf_source_ops file_ops = { file_read, file_size_now,
-                                               file_time_now, file_close };
 static const struct mf_source_ops borrowed_ops = { file_read, file_size_now,
-                                                   file_time_now, keep_open };
+                                                   file_time_now, keep_open,
+                                                   NULL };
+static const struct mf_source_ops file_ops = { file_read, file_size_now,
+                                               file_time_now, file_close,
+                                               &borrowed_ops };
 static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
-                                                 NULL, keep_open };
+                                                 NULL, keep_open, NULL };
 
 /* What a path leads to if not to a regular file. */
 static const char *kind_of(mode_t mode)
@@ -198,8 +200,8 @@ struct mf_source mf_source_borrow(const struct mf_source *source)
 {
     struct mf_source copy = *source;
 
-    if (copy.ops == &file_ops)
-        copy.ops = &borrowed_ops;
+    if (copy.ops->borrowed)
+        copy.ops = copy.ops->borrowed;
     return copy;
 }
 
@@ -218,6 +220,19 @@ void mf_source_close(struct mf_source *source)
     source->ops = NULL;
 }
 
+/* What errno says after a read that failed. */
+static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
+{
+    if (errno == ENOMEM)
+        return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
+                       "no memory is left to unpack tensors with");
+    if (errno == EBADMSG)
+        return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "the compressed data of a tensor is damaged");
+    return mf_fail(env, MF_ERR_IO, offset, "cannot be read: %s",
+                   strerror(errno));
+}
+
 static enum mf_status read_all(struct mf_env *env,
                                const struct mf_source *source, uint64_t offset,
                                void *buffer, size_t size)
@@ -228,8 +243,7 @@ static enum mf_status read_all(struct mf_env *env,
         int64_t got = source->ops->read(source, offset, into, size);
 
         if (got < 0)
-            return mf_fail(env, MF_ERR_IO, offset, "cannot be read: %s",
-                           strerror(errno));
+            return read_failed(env, offset);
         if (got == 0)
             return mf_fail(env, MF_ERR_IO, offset,
                            "the file ends here, %zu bytes early: it was "

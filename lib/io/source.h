@@ -30,6 +30,10 @@ struct mf_overlay {
     } span[MF_OVERLAY_MAX];
 };
 
+/* Offsets from here on are of no file: their bytes are computed, by a source
+ * that has `stored` set (lib/model/stored.h). */
+#define MF_STORED_BASE ((uint64_t)1 << 62)
+
 struct mf_source_ops {
     /* Reads up to size bytes at offset into buffer; returns how many, 0 at the
      * end, -1 with errno set. */
@@ -40,6 +44,9 @@ struct mf_source_ops {
     /* The time of the last change, in nanoseconds; NULL: never changes. */
     int64_t (*time_now)(const struct mf_source *source);
     void (*close)(struct mf_source *source);
+    /* The same for a borrowed source, which close leaves open; NULL: close does
+     * nothing as it is. */
+    const struct mf_source_ops *borrowed;
 };
 
 struct mf_source {
@@ -50,8 +57,19 @@ struct mf_source {
     int fd;                    /* of a file, else -1 */
     const uint8_t *bytes;      /* of memory */
     void *user;                /* for kinds that are defined elsewhere */
+    bool stored;               /* has bytes from MF_STORED_BASE on */
     struct mf_overlay overlay; /* of a file */
 };
+
+/* Whether all bytes of the span can be read. */
+static inline bool mf_source_has(const struct mf_source *source,
+                                 struct mf_span span)
+{
+    if (span.offset >= MF_STORED_BASE)
+        return source->stored;
+    return span.offset <= source->size &&
+           span.size <= source->size - span.offset;
+}
 
 /* Opens a regular file for reading.  Anything else is MF_ERR_ARGUMENT; for a
  * folder *is_folder (when not NULL) is set as well. */
@@ -71,7 +89,9 @@ void mf_source_open_memory(const char *name, const void *bytes, size_t size,
  * may be closed, too. */
 void mf_source_close(struct mf_source *source);
 
-/* Reads all of size bytes; else MF_ERR_IO with the offset where they ended. */
+/* Reads all of size bytes; else MF_ERR_IO with the offset where they ended.  Of
+ * bytes that are computed: MF_ERR_MEMORY, or MF_ERR_CORRUPT where the file's
+ * make no sense. */
 enum mf_status mf_source_read(struct mf_env *env,
                               const struct mf_source *source, uint64_t offset,
                               void *buffer, size_t size);

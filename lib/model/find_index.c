@@ -39,6 +39,7 @@ static enum mf_status list_names(struct mf_env *env,
     if (status != MF_OK)
         return status;
     format = mf_format_detect(env, &head, &kind);
+    mf_head_release(env, &head);
     if (!format || !format->list)
         return mf_fail(env, MF_ERR_FORMAT, MF_NO_OFFSET,
                        "not a list of shards");

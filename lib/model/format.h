@@ -18,16 +18,21 @@
 #include "lib/model/index.h"
 #include "lib/model/json_members.h"
 #include "lib/model/split_keys.h"
+#include "lib/model/stored.h"
 #include "lib/model/values.h"
 #include "lib/model/vocabulary.h"
 
 #define MF_HEAD_SIZE 64
+#define MF_TAIL_SIZE ((size_t)64 * 1024)
 
-/* The first bytes of a file, at most MF_HEAD_SIZE. */
+/* The first bytes of a file, at most MF_HEAD_SIZE; and its last ones, at most
+ * MF_TAIL_SIZE, if a format wants them of a file that begins so. */
 struct mf_head {
     const uint8_t *at;
     size_t size;
     uint64_t file_size;
+    uint8_t *tail; /* NULL: not read */
+    size_t tail_size;
 };
 
 /* Facts that only checks use; they go on where enum mf_fact ends. */
@@ -78,13 +83,21 @@ struct mf_format {
     bool accessory; /* its files belong to a model and lie next to it: a folder
                        is not searched for them, and no other file is expected
                        not to have their suffix */
+    bool unlisted;  /* a folder is not searched for its files: most of them are
+                       no models, or copies of one */
     /* NaN and infinite values are data like any other: its readers take them,
      * and so they are only worth a warning. */
     bool allows_nonfinite;
+    bool is_source; /* not written (out is NULL), and yet its tensors and its
+                       metadata can go to another format */
     const char
         *rules;       /* "GGUF-": how ids of its own rules begin; may be NULL */
     uint32_t readers; /* of enum mf_readers, in addition to the specification's
                         own: what else reads this format */
+
+    /* Files that begin with one of these have an index at their end, which
+     * probe and parse want: 4 bytes each, the last one NULL.  NULL: none. */
+    const char *const *tail_after;
 
     /* True where the bytes are this format's (also when it can tell no more
      * than that they wear its magic): fills in *out, which comes with name,

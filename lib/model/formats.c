@@ -137,14 +137,52 @@ const struct mf_format *mf_format_of_name(const char *name)
     return NULL;
 }
 
+static bool wants_tail(const struct mf_head *head)
+{
+    for (size_t i = 0; mf_formats[i]; i++) {
+        const char *const *magic = mf_formats[i]->tail_after;
+
+        for (; magic && *magic && head->size >= 4; magic++)
+            if (memcmp(head->at, *magic, 4) == 0)
+                return true;
+    }
+    return false;
+}
+
+static enum mf_status read_tail(struct mf_env *env,
+                                const struct mf_source *source,
+                                struct mf_head *out)
+{
+    size_t size =
+        source->size < MF_TAIL_SIZE ? (size_t)source->size : MF_TAIL_SIZE;
+
+    out->tail = mf_alloc(env, size);
+    if (!out->tail)
+        return env->error.status;
+    out->tail_size = size;
+    if (mf_source_read(env, source, source->size - size, out->tail, size) ==
+        MF_OK)
+        return MF_OK;
+    mf_head_release(env, out);
+    return env->error.status;
+}
+
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out)
 {
-    out->at = bytes;
-    out->file_size = source->size;
+    *out = (struct mf_head){ .at = bytes, .file_size = source->size };
     out->size =
         source->size < MF_HEAD_SIZE ? (size_t)source->size : MF_HEAD_SIZE;
-    return mf_source_read(env, source, 0, bytes, out->size);
+    if (mf_source_read(env, source, 0, bytes, out->size) != MF_OK)
+        return env->error.status;
+    return wants_tail(out) ? read_tail(env, source, out) : MF_OK;
+}
+
+void mf_head_release(struct mf_env *env, struct mf_head *head)
+{
+    mf_release(env, head->tail, head->tail_size);
+    head->tail = NULL;
+    head->tail_size = 0;
 }
 
 static void unknown_bytes(struct mf_env *env, const struct mf_head *head)
@@ -192,7 +230,7 @@ enum mf_status mf_file_detect(struct mf_env *env, const char *path,
     struct mf_source source = { 0 };
     uint8_t bytes[MF_HEAD_SIZE];
     struct mf_detection found;
-    struct mf_head head;
+    struct mf_head head = { 0 };
     struct mf_timed timed;
 
     mf_clear_error(env);
@@ -200,6 +238,7 @@ enum mf_status mf_file_detect(struct mf_env *env, const char *path,
     if (mf_source_open_file(env, path, &source, NULL) == MF_OK &&
         mf_head_read(env, &source, bytes, &head) == MF_OK)
         mf_format_detect(env, &head, &found);
+    mf_head_release(env, &head);
     mf_source_close(&source);
     mf_timed_end(env, timed);
     if (env->error.status == MF_OK)

@@ -14,10 +14,12 @@ const struct mf_format *mf_format_detect(struct mf_env *env,
                                          const struct mf_head *head,
                                          struct mf_detection *out);
 
-/* Reads the first bytes of source into bytes[MF_HEAD_SIZE]; *out points to
- * them. */
+/* Reads the first bytes of source into bytes[MF_HEAD_SIZE], to which *out
+ * points, and the last ones if a format wants them, into memory that
+ * mf_head_release frees; after an error there is none. */
 enum mf_status mf_head_read(struct mf_env *env, const struct mf_source *source,
                             uint8_t *bytes, struct mf_head *out);
+void mf_head_release(struct mf_env *env, struct mf_head *head);
 
 /* The row whose files have the suffix of that name, in capitals or not; NULL if
  * it is no format's. */

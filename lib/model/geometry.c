@@ -132,6 +132,8 @@ static void make_absolute(struct mf_index *index, const struct mf_part *part,
 {
     uint64_t relative = record->offset;
 
+    if (relative >= MF_STORED_BASE && layout == MF_LAYOUT_SHARED)
+        return;
     if (!mf_add(part->data_offset, relative, &record->offset)) {
         mf_index_note_of(
             index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->entry,
@@ -164,6 +166,8 @@ static bool in_bounds(const struct mf_record *record, uint64_t end,
     if (record->size == 0 && layout == MF_LAYOUT_PADDED &&
         !(record->flags & MF_TENSOR_SIZE_INFERRED))
         return true;
+    if (record->offset >= MF_STORED_BASE && layout == MF_LAYOUT_SHARED)
+        return true;
     return record->offset <= end && record->size <= end - record->offset;
 }
 
@@ -187,9 +191,11 @@ static bool is_before(const void *table, uint32_t a, uint32_t b)
     const struct mf_index *index = table;
     const struct mf_record *left = &index->tensor[a];
     const struct mf_record *right = &index->tensor[b];
+    uint64_t left_at = mf_stored_place(index, left->offset);
+    uint64_t right_at = mf_stored_place(index, right->offset);
 
-    if (left->offset != right->offset)
-        return left->offset < right->offset;
+    if (left_at != right_at)
+        return left_at < right_at;
     /* An empty tensor comes before the one that shares its offset. */
     if ((left->size == 0) != (right->size == 0))
         return left->size == 0;
@@ -379,7 +385,25 @@ static void check_shard(struct mf_index *index, struct mf_part *part,
     infer_sizes(index, part);
     for (size_t i = part->first; i < part->first + part->count; i++)
         check_bounds(index, &index->tensor[i], part->data_end, layout);
-    check_order(index, part, layout);
+    if (layout != MF_LAYOUT_SHARED)
+        check_order(index, part, layout);
+}
+
+/* Counts the tensors of each storage; those of one that cannot be read cannot
+ * be read, either. */
+static void count_storages(struct mf_index *index)
+{
+    for (size_t i = 0; i < index->tensor_count; i++) {
+        struct mf_record *record = &index->tensor[i];
+        struct mf_stored *stored;
+
+        if (record->storage == 0)
+            continue;
+        stored = &index->stored.stored[record->storage - 1];
+        stored->tensors++;
+        if (stored->unreadable)
+            record->flags |= MF_TENSOR_DAMAGED;
+    }
 }
 
 enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
@@ -393,6 +417,7 @@ enum mf_status mf_index_check(struct mf_index *index, struct mf_part *parts,
         }
     if (order_by_offset(index, parts, part_count) != MF_OK)
         return index->env->error.status;
+    count_storages(index);
     for (size_t p = 0; p < part_count; p++)
         check_shard(index, &parts[p], layout);
     return index->status;

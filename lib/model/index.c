@@ -25,6 +25,7 @@ void mf_index_release(struct mf_index *index)
     mf_release(env, index->later_meta,
                index->later_meta_room * sizeof(*index->later_meta));
     mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
+    mf_stored_release(env, &index->stored);
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));
     mf_arena_release(&index->arena);
@@ -186,6 +187,7 @@ static void add_finding(struct mf_index *index, enum mf_rule rule,
     if (finding.severity == MF_ERROR_ELSEWHERE)
         finding.severity = MF_ERROR;
     finding.usual = finding.severity;
+    finding.offset = mf_stored_place(index, finding.offset);
     index->tally[rule][finding.severity]++;
     if (index->finding_count == index->findings_max || index->status != MF_OK)
         return;

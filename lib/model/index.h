@@ -16,6 +16,7 @@
 
 #include "lib/base/names.h"
 #include "lib/base/rules.h"
+#include "lib/model/stored.h"
 #include "lib/model/types.h"
 
 #define MF_TRUST       16
@@ -35,11 +36,13 @@ enum mf_record_flag {
 struct mf_record {
     const char *name; /* terminated; in the tensors' arena */
     const uint64_t *dim;
-    uint64_t offset; /* in the data section; in the file after mf_index_check */
+    uint64_t offset; /* in the data section; in the file after mf_index_check;
+                        or one of stored.h */
     uint64_t size;   /* set by mf_index_check unless MF_RECORD_SIZED */
     uint64_t entry;  /* offset of its description in the header */
-    uint32_t name_size, type_id;
-    uint16_t type, shard;
+    uint32_t type_id;
+    uint32_t storage; /* row of index->stored that it lies in, and 1; 0: none */
+    uint16_t name_size, type, shard;
     uint8_t rank, flags;
 };
 
@@ -71,8 +74,11 @@ enum mf_layout {
                          is contiguous */
     MF_LAYOUT_TILED,  /* end to end from data_offset to data_end */
     MF_LAYOUT_FREE,   /* anywhere without overlap */
-    MF_LAYOUT_INLINE  /* each tensor follows its description, in a header that
+    MF_LAYOUT_INLINE, /* each tensor follows its description, in a header that
                          ends where the file does */
+    MF_LAYOUT_SHARED  /* anywhere, and several may have the same bytes; the
+                         format checks the bounds of those that stored.h is
+                         for */
 };
 
 struct mf_index {
@@ -86,6 +92,7 @@ struct mf_index {
     size_t meta_count, meta_room;
     struct mf_record *tensor;
     size_t tensor_count, tensor_room;
+    struct mf_stored_tables stored;
     uint64_t tensor_claimed; /* by the headers of all shards so far */
     uint32_t *by_offset;     /* NULL: as in the table */
     struct mf_names meta_names, tensor_names;

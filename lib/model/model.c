@@ -265,7 +265,9 @@ static void describe(const struct mf_model *model, size_t index,
         .data = { record->offset, record->size },
         .shard = record->shard,
         .flags = record->flags & (MF_TENSOR_DAMAGED | MF_TENSOR_SIZE_INFERRED),
+        .storage = record->storage > 0 ? record->storage - 1 : MF_NO_STORAGE,
     };
+    mf_stored_describe(&model->index, record, out);
     mf_elements(record->dim, record->rank, &out->parameters);
     type_name(model, record, out->type, sizeof(out->type));
 }
@@ -279,6 +281,28 @@ bool mf_tensor_at(const struct mf_model *model, size_t index,
     if (index >= model->index.tensor_count)
         return false;
     describe(model, index, out);
+    return true;
+}
+
+bool mf_storage_at(const struct mf_model *model, size_t index,
+                   struct mf_storage *out)
+{
+    if (!model || !out)
+        return false;
+
+    const struct mf_stored *row;
+
+    if (index >= model->index.stored.stored_count)
+        return false;
+    row = &model->index.stored.stored[index];
+    *out = (struct mf_storage){ .name = row->name,
+                                .data = row->file,
+                                .size = row->size,
+                                .method = row->method == MF_METHOD_PLAIN
+                                              ? "stored"
+                                              : "deflated",
+                                .shard = row->shard,
+                                .tensor_count = row->tensors };
     return true;
 }
 

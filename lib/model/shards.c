@@ -169,13 +169,20 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
                               .first = index->tensor_count };
     timed = mf_timed_begin(model->env, MF_PHASE_INDEX);
     status = mf_reader_init(&reader, model->env, source, head->at, head->size);
-    if (status == MF_OK)
+    if (status == MF_OK) {
+        mf_reader_tail(&reader, head->tail, head->tail_size);
         status = model->format->parse(&reader, index, part);
+    }
+    if (status != MF_OK)
+        model->env->error.offset =
+            mf_stored_place(index, model->env->error.offset);
     mf_reader_release(&reader);
     mf_timed_end(model->env, timed);
     if (status == MF_OK)
         status = mf_source_unchanged(model->env, source);
     part->count = index->tensor_count - part->first;
+    if (status == MF_OK && mf_stored_needed(index, part->shard))
+        status = mf_stored_open(model->env, &model->file[at].source, index);
     return status;
 }
 
@@ -186,6 +193,7 @@ enum mf_status mf_model_add_source(struct mf_model *model,
     uint8_t bytes[MF_HEAD_SIZE];
     const struct mf_format *format;
     struct mf_detection kind;
+    enum mf_status status;
     struct mf_head head;
 
     if (model->file_count == UINT16_MAX || make_room(model) != MF_OK) {
@@ -202,9 +210,11 @@ enum mf_status mf_model_add_source(struct mf_model *model,
     if (mf_head_read(model->env, source, bytes, &head) != MF_OK)
         return model->env->error.status;
     format = mf_format_detect(model->env, &head, &kind);
-    if (check_kind(model, format, &kind) != MF_OK)
-        return model->env->error.status;
-    return model->format->parse ? parse(model, &head) : MF_OK;
+    status = check_kind(model, format, &kind);
+    if (status == MF_OK && model->format->parse)
+        status = parse(model, &head);
+    mf_head_release(model->env, &head);
+    return status;
 }
 
 enum mf_status mf_model_add_file(struct mf_model *model, const char *path)

@@ -123,7 +123,7 @@ static void text_close(struct mf_source *source)
 }
 
 static const struct mf_source_ops text_ops = { text_read, text_size_now, NULL,
-                                               text_close };
+                                               text_close, NULL };
 
 enum mf_status mf_values_open_text(struct mf_model *model, size_t index,
                                    struct mf_values **out)

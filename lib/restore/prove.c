@@ -264,7 +264,7 @@ static bool list_records(struct proof *proof, struct mf_file *file)
 
         record[i] =
             (struct mf_record){ .name = tensor->name.at,
-                                .name_size = (uint32_t)tensor->name.size,
+                                .name_size = (uint16_t)tensor->name.size,
                                 .dim = tensor->dim,
                                 .rank = (uint8_t)tensor->rank,
                                 .type = (uint16_t)tensor->from,

@@ -69,7 +69,7 @@ static enum mf_status check_model(struct mf_model *model,
                           "this is an importance matrix and not converted to "
                           "%s",
                           format->name);
-    if (!model->format->out)
+    if (!model->format->out && !model->format->is_source)
         return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "reading the tensors of %s %s is not supported",
                        model->format->name, model->format->variant);

@@ -143,7 +143,7 @@ enum mf_status mf_writer_copy_metadata(struct mf_writer *writer,
 
     if (!is_listing(writer))
         return writer->env->error.status;
-    if (!model->format->out)
+    if (!model->format->out && !model->format->is_source)
         return mf_writer_refuse(
             writer->env, "metadata of this kind of file cannot be copied");
     return mf_carry_metadata(&writer->output.draft, model, &left_out);

@@ -129,7 +129,7 @@ static enum mf_status read_tensor(struct mf_reader *reader,
     if (read_text(reader, index, "a tensor's name", &name) != MF_OK)
         return status_of(reader);
     record.name = name.at;
-    record.name_size = (uint32_t)name.size;
+    record.name_size = (uint16_t)name.size;
     record.type_id = mf_take_u8(reader);
     record.type = (uint16_t)toy_type_of(record.type_id);
     record.rank = mf_take_u8(reader);

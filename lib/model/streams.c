@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * streams.c - reading anywhere in storages that are compressed
+ */
+#include "lib/model/streams.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <time.h>
+
+#include "lib/base/kept.h"
+#include "lib/model/inflate.h"
+
+/* With zlib's 40 KiB, 48 KiB for a thread. */
+#define INPUT_SIZE 8000
+
+/* What is passed over goes to the stack. */
+#define SKIPPED 4096
+
+struct mf_stream {
+    struct mf_inflate inflate;
+    uint32_t row; /* of the storage; UINT32_MAX: none yet */
+    /* Guarded by the lock: whether a thread reads, what and how far. */
+    bool busy;
+    uint32_t for_row;
+    uint64_t until;
+    bool ended;      /* no byte comes after `at` */
+    uint64_t at;     /* the next unpacked byte */
+    uint64_t packed; /* the next byte of the storage in the file */
+    size_t next, filled;
+    uint8_t input[INPUT_SIZE];
+};
+
+/* ---- which stream ---- */
+
+static void lock(struct mf_streams *streams)
+{
+    while (
+        atomic_exchange_explicit(&streams->locked, true, memory_order_acquire))
+        sched_yield();
+}
+
+static void unlock(struct mf_streams *streams)
+{
+    atomic_store_explicit(&streams->locked, false, memory_order_release);
+}
+
+/* What there is for a read, under the lock. */
+struct choice {
+    struct mf_stream *near;   /* free, of the row, nearest before the offset */
+    struct mf_stream *coming; /* the same of those that are in use: where they
+                                 will be */
+    struct mf_stream *any; /* free; of no row if possible, since another thread
+                              may go on with one that is */
+    size_t slot;           /* where a new one could be */
+};
+
+static void choose_free(struct choice *choice, struct mf_stream *stream,
+                        uint32_t row, uint64_t offset)
+{
+    if (!choice->any || stream->row == UINT32_MAX)
+        choice->any = stream;
+    if (stream->row == row && stream->at <= offset &&
+        (!choice->near || stream->at > choice->near->at))
+        choice->near = stream;
+}
+
+static struct choice choose(const struct mf_streams *streams, uint32_t row,
+                            uint64_t offset)
+{
+    struct choice choice = { .slot = MF_STREAMS_MAX };
+
+    for (size_t i = MF_STREAMS_MAX; i-- > 0;) {
+        struct mf_stream *stream = streams->stream[i];
+
+        if (!stream)
+            choice.slot = i;
+        else if (!stream->busy)
+            choose_free(&choice, stream, row, offset);
+        else if (stream->for_row == row && stream->until <= offset &&
+                 (!choice.coming || stream->until > choice.coming->until))
+            choice.coming = stream;
+    }
+    return choice;
+}
+
+static struct mf_stream *new_stream(struct mf_env *env)
+{
+    struct mf_error before;
+    struct mf_stream *stream;
+
+    mf_kept_lock(env);
+    before = env->error;
+    stream = mf_alloc(env, sizeof(*stream));
+    env->error = before;
+    mf_kept_unlock(env);
+    if (!stream) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    *stream = (struct mf_stream){ .row = UINT32_MAX, .busy = true };
+    return stream;
+}
+
+/* Takes one of the choice; *waits: none yet.  Under the lock. */
+static struct mf_stream *take(struct mf_streams *streams,
+                              const struct choice *choice, bool *waits)
+{
+    struct mf_stream *stream = choice->near ? choice->near : choice->any;
+
+    /* To begin again costs more than to wait for who is nearly there. */
+    *waits = choice->coming &&
+             (!choice->near || choice->coming->until > choice->near->at);
+    *waits = *waits || (!stream && choice->slot == MF_STREAMS_MAX);
+    if (*waits)
+        return NULL;
+    if (!stream)
+        stream = streams->stream[choice->slot] = new_stream(streams->env);
+    return stream;
+}
+
+/* A stream for this thread alone, to read up to `until`; NULL with errno. */
+static struct mf_stream *acquire(struct mf_streams *streams, uint32_t row,
+                                 uint64_t offset, uint64_t until)
+{
+    const struct timespec moment = { .tv_nsec = 50000 };
+    struct mf_stream *stream;
+    bool waits;
+
+    for (;;) {
+        struct choice choice;
+
+        lock(streams);
+        choice = choose(streams, row, offset);
+        stream = take(streams, &choice, &waits);
+        if (stream) {
+            stream->busy = true;
+            stream->for_row = row;
+            stream->until = until;
+        }
+        unlock(streams);
+        if (!waits)
+            return stream;
+        nanosleep(&moment, NULL);
+    }
+}
+
+static void let_go(struct mf_streams *streams, struct mf_stream *stream)
+{
+    lock(streams);
+    stream->busy = false;
+    unlock(streams);
+}
+
+/* ---- unpacking ---- */
+
+static bool restart(struct mf_stream *stream, struct mf_env *env, uint32_t row)
+{
+    stream->row = UINT32_MAX;
+    if (!mf_inflate_begin(&stream->inflate, env)) {
+        errno = ENOMEM;
+        return false;
+    }
+    stream->row = row;
+    stream->at = stream->packed = 0;
+    stream->next = stream->filled = 0;
+    stream->ended = false;
+    return true;
+}
+
+/* Reads more input, if all of it is used and some is left; false with errno. */
+static bool refill(struct mf_stream *stream, const struct mf_source *file,
+                   const struct mf_stored *stored)
+{
+    uint64_t left = stored->file.size - stream->packed;
+    size_t size = left < INPUT_SIZE ? (size_t)left : INPUT_SIZE;
+    int64_t got;
+
+    if (stream->next < stream->filled || size == 0)
+        return true;
+    got = file->ops->read(file, stored->file.offset + stream->packed,
+                          stream->input, size);
+    if (got == 0)
+        errno = EIO;
+    if (got <= 0)
+        return false;
+    stream->packed += (uint64_t)got;
+    stream->next = 0;
+    stream->filled = (size_t)got;
+    return true;
+}
+
+/* At most *size more bytes, and how many; false with errno where neither they
+ * nor the end came. */
+static bool step(struct mf_stream *stream, const struct mf_source *file,
+                 const struct mf_stored *stored, uint8_t *into, size_t *size)
+{
+    enum mf_inflated result;
+    size_t used;
+
+    if (!refill(stream, file, stored))
+        return false;
+    used = stream->filled - stream->next;
+    result = mf_inflate_step(&stream->inflate, stream->input + stream->next,
+                             &used, into, size);
+    stream->next += used;
+    stream->at += *size;
+    stream->ended = result == MF_INFLATE_END;
+    errno = result == MF_INFLATE_NO_MEMORY ? ENOMEM : EBADMSG;
+    return stream->ended ||
+           (result == MF_INFLATE_MORE && (used > 0 || *size > 0));
+}
+
+/* The next size bytes; false with errno. */
+static bool unpack(struct mf_stream *stream, const struct mf_source *file,
+                   const struct mf_stored *stored, uint8_t *into, size_t size)
+{
+    while (size > 0) {
+        size_t made = size;
+
+        errno = EBADMSG;
+        if (stream->ended || !step(stream, file, stored, into, &made))
+            return false;
+        into += made;
+        size -= made;
+    }
+    return true;
+}
+
+/* Once all bytes of the storage are there: whether the packed ones end as well.
+ * False with errno. */
+static bool ends_there(struct mf_stream *stream, const struct mf_source *file,
+                       const struct mf_stored *stored)
+{
+    uint8_t beyond;
+    size_t made = 0;
+
+    while (!stream->ended && made == 0) {
+        made = 1;
+        if (!step(stream, file, stored, &beyond, &made))
+            return false;
+    }
+    errno = EBADMSG;
+    return made == 0 && stream->next == stream->filled &&
+           stream->packed == stored->file.size;
+}
+
+static bool pass_over(struct mf_stream *stream, const struct mf_source *file,
+                      const struct mf_stored *stored, uint64_t offset)
+{
+    uint8_t unused[SKIPPED];
+
+    while (stream->at < offset) {
+        uint64_t left = offset - stream->at;
+
+        if (!unpack(stream, file, stored, unused,
+                    left < SKIPPED ? (size_t)left : SKIPPED))
+            return false;
+    }
+    return true;
+}
+
+bool mf_streams_read(struct mf_streams *streams, const struct mf_stored *stored,
+                     uint32_t row, uint64_t offset, uint8_t *into, size_t size)
+{
+    struct mf_stream *stream = acquire(streams, row, offset, offset + size);
+    bool done, whole;
+
+    if (!stream)
+        return false;
+    done = ((stream->row == row && stream->at <= offset) ||
+            restart(stream, streams->env, row)) &&
+           pass_over(stream, streams->file, stored, offset) &&
+           unpack(stream, streams->file, stored, into, size);
+    whole = done && stream->at == stored->size;
+    if (whole)
+        done = ends_there(stream, streams->file, stored);
+    if (whole || !done)
+        stream->row = UINT32_MAX; /* nothing comes after this */
+    let_go(streams, stream);
+    return done;
+}
+
+void mf_streams_release(struct mf_streams *streams)
+{
+    for (size_t i = 0; i < MF_STREAMS_MAX; i++)
+        if (streams->stream[i]) {
+            mf_inflate_end(&streams->stream[i]->inflate);
+            mf_release(streams->env, streams->stream[i],
+                       sizeof(*streams->stream[i]));
+        }
+}
