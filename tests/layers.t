@@ -95,9 +95,12 @@ formats=$(sed -n 's/^FORMAT(\([a-z0-9_]*\),.*/\1/p' lib/model/formats.def |
     sort -u)
 check "the table of formats has rows" [ -n "$formats" ]
 for folder in $formats tests/toy; do
-    check_empty "$folder includes format.h, draft.h and its own" \
-        edges $folder "lib/(model/format|draft/draft)\\.h|$folder/[a-z0-9_]*\\.(h|def)"
+    check_empty "$folder includes format.h, draft.h, zip.h and its own" \
+        edges $folder "lib/(model/format|draft/draft)\\.h|zip/zip\\.h\
+|$folder/[a-z0-9_]*\\.(h|def)"
 done
+check_empty "zip, which several formats are built on, includes what they do" \
+    edges zip "lib/(model/format|base/sort)\\.h|zip/[a-z0-9_]*\\.h"
 check_empty "lib/quant includes lib/quant" \
     edges lib/quant 'lib/quant/[a-z0-9_]*\.(h|def)'
 
@@ -182,7 +185,7 @@ check_empty "only the table of formats names one" formats_by_name
 # command helps is for cli/advice.def to say.
 speaks_for_program() {
     # shellcheck disable=SC2046 # file names have no spaces here
-    code $(find lib apr gguf safetensors -name '*.[ch]' -o -name '*.def') |
+    code $(find lib zip $formats -name '*.[ch]' -o -name '*.def') |
         grep -v '#.*include' |
         grep -E '"[^"]*(^|[^a-z-])--[a-z]|"--[a-z]|"[^"]*modelfile [a-z]'
 }
