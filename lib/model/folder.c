@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lib/base/sort.h"
 #include "lib/io/path.h"
@@ -33,7 +34,7 @@ struct listing {
 static bool is_model_name(const char *name)
 {
     for (size_t i = 0; mf_formats[i]; i++)
-        if (!mf_formats[i]->accessory &&
+        if (!mf_formats[i]->accessory && !mf_formats[i]->unlisted &&
             mf_name_ends(name, mf_formats[i]->suffix))
             return true;
     return false;
@@ -73,6 +74,18 @@ static enum mf_status add_entry(struct listing *listing, const char *folder,
     listing->entry[listing->count++] =
         (struct entry){ path, path + size + slash, link };
     return MF_OK;
+}
+
+/* A checkpoint of PyTorch, by the name that transformers gives it, in a folder
+ * that has no other model. */
+static enum mf_status add_checkpoint(struct listing *listing,
+                                     const char *folder, int fd)
+{
+    static const char name[] = "pytorch_model.bin";
+
+    return faccessat(fd, name, F_OK, 0) == 0
+               ? add_entry(listing, folder, name, false)
+               : MF_OK;
 }
 
 /* Adds the name if it is of the kind that is listed.  A broken symbolic link
@@ -117,6 +130,8 @@ static enum mf_status read_folder(struct listing *listing, const char *folder)
     if (status == MF_OK && errno != 0)
         status = mf_fail(listing->env, mf_status_of(errno), MF_NO_OFFSET,
                          "cannot read the folder: %s", strerror(errno));
+    if (status == MF_OK && listing->count == 0 && !listing->folders)
+        status = add_checkpoint(listing, folder, entries.folder);
     mf_entries_end(&entries);
     return status;
 }

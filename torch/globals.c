@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * globals.c - names of Python's objects, and the findings about unknown ones
+ *
+ * A name is only ever compared with the rows of globals.def.
+ */
+#include <stdio.h>
+
+#include "torch/pickle.h"
+
+const struct pickle_dtype_row mf_pickle_dtypes[PICKLE_DTYPE_COUNT] = {
+#define DTYPE(name, TYPE, size) { #name, MF_TYPE_##TYPE, size },
+#include "torch/dtypes.def"
+#undef DTYPE
+};
+
+const struct pickle_global mf_pickle_globals[] = {
+#define GLOBAL(module, name, makes, dtype)                                     \
+    { module, name, PICKLE_MAKES_##makes, PICKLE_DTYPE_##dtype },
+#include "torch/globals.def"
+#undef GLOBAL
+    { "", "", PICKLE_MAKES_UNKNOWN, PICKLE_DTYPE_none },
+};
+
+#define GLOBAL_COUNT (sizeof(mf_pickle_globals) / sizeof(*mf_pickle_globals))
+
+uint16_t mf_pickle_global(struct mf_str module, struct mf_str name)
+{
+    uint16_t row = 0;
+
+    while (row < GLOBAL_COUNT - 1 &&
+           !(mf_str_is(name, mf_pickle_globals[row].name) &&
+             mf_str_is(module, mf_pickle_globals[row].module)))
+        row++;
+    return row;
+}
+
+struct pickle_name mf_pickle_global_name(const struct pickle *pickle,
+                                         const struct pickle_node *node)
+{
+    const struct pickle_global *row = &mf_pickle_globals[node->global];
+    const char *at = pickle->text + node->is.path.start;
+    struct pickle_name out;
+
+    if (row->makes != PICKLE_MAKES_UNKNOWN)
+        snprintf(out.text, sizeof(out.text), "%s.%s", row->module, row->name);
+    else if (node->is.path.start == PICKLE_NIL)
+        snprintf(out.text, sizeof(out.text), "a name that is too long");
+    else
+        snprintf(out.text, sizeof(out.text), "%.75s.%.75s",
+                 mf_quote((struct mf_str){ at, node->is.path.module }).text,
+                 mf_quote((struct mf_str){ at + node->is.path.module,
+                                           node->is.path.name })
+                     .text);
+    return out;
+}
+
+/* True if the file's pickles have named it before. */
+static bool was_found(struct pickle *pickle, uint64_t hash)
+{
+    struct pickle_found *found = pickle->found;
+
+    for (size_t i = 0; i < found->count; i++)
+        if (found->hash[i] == hash)
+            return true;
+    if (found->count < PICKLE_GLOBALS_MAX)
+        found->hash[found->count++] = hash;
+    return false;
+}
+
+static void note_global(struct pickle *pickle, const struct pickle_step *step,
+                        struct mf_str module, struct mf_str name,
+                        const struct pickle_node *node)
+{
+    uint64_t seed = pickle->env->hash_seed;
+    uint64_t hash = mf_text_hash(module, mf_text_hash(name, seed));
+
+    if (was_found(pickle, hash))
+        return;
+    mf_index_note(pickle->index, pickle->shard, MF_ERROR, MF_RULE_PICKLE_GLOBAL,
+                  step->at,
+                  "global %s, which Python would import and could call, is not "
+                  "among those of torch.load(weights_only=True)",
+                  mf_pickle_global_name(pickle, node).text);
+}
+
+uint32_t mf_pickle_add_global(struct pickle *pickle,
+                              const struct pickle_step *step,
+                              struct mf_str module, struct mf_str name)
+{
+    uint32_t at = mf_pickle_add(pickle, step, PICKLE_GLOBAL);
+    struct pickle_node *node = &pickle->node[at];
+
+    node->global = mf_pickle_global(module, name);
+    if (mf_pickle_globals[node->global].makes != PICKLE_MAKES_UNKNOWN)
+        return at;
+    node->is.path.start = PICKLE_NIL;
+    if (module.at && name.at) {
+        char *text = pickle->text + pickle->text_size;
+
+        memcpy(text, module.at, module.size);
+        memcpy(text + module.size, name.at, name.size);
+        node->is.path.start = pickle->text_size;
+        node->is.path.module = (uint16_t)module.size;
+        node->is.path.name = (uint16_t)name.size;
+        pickle->text_size += (uint32_t)(module.size + name.size);
+    }
+    note_global(pickle, step, module, name, node);
+    return at;
+}

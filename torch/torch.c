@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * torch.c - the row of PyTorch's zip archives
+ *
+ *     NAME/data.pkl   the pickle
+ *     NAME/data/0     a storage; 0 is its key
+ *     NAME/byteorder  "little" or "big", since 2.1
+ *     NAME/version    and a few others, which say nothing about tensors
+ *
+ * NAME is what precedes the slash in the first name of the directory.  Other
+ * pickles of the archive are read as well, to see what they would call.
+ */
+#include "torch/torch.h"
+#include "zip/zip.h"
+
+/* What is found in the archive. */
+struct archive {
+    struct mf_zip zip;
+    struct mf_str folder; /* NAME/ */
+    struct mf_names keys; /* of storages */
+    struct mf_arena arena;
+    uint32_t main; /* the row of data.pkl; UINT32_MAX: it has none */
+    bool swapped;
+    struct pickle_found found;
+};
+
+/* ---- detection ---- */
+
+/* The name of the first member, as far as the head has it. */
+static struct mf_str first_name(const struct mf_head *head)
+{
+    const size_t start = 30;
+    struct mf_str name = { (const char *)head->at + start, 0 };
+
+    if (head->size < start)
+        return (struct mf_str){ "", 0 };
+    name.size = (size_t)(head->at[26] | head->at[27] << 8);
+    if (name.size > head->size - start)
+        name.size = head->size - start;
+    return name;
+}
+
+/* data.pkl is PyTorch's first member, so its record is in the tail of a small
+ * archive, and its header in the head of one whose name is short. */
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    (void)out;
+    return head->tail && (mf_str_ends(first_name(head), "/data.pkl") ||
+                          mf_zip_tail_has(head, "/data.pkl") ||
+                          mf_zip_tail_has(head, "/.data/serialization_id"));
+}
+
+/* ---- members ---- */
+
+static struct mf_str key_of(const struct archive *archive, struct mf_str name)
+{
+    static const char data[] = "data/";
+    size_t head = archive->folder.size + sizeof(data) - 1;
+
+    if (name.size <= head || !archive->folder.at ||
+        memcmp(name.at, archive->folder.at, archive->folder.size) != 0 ||
+        memcmp(name.at + archive->folder.size, data, sizeof(data) - 1) != 0)
+        return (struct mf_str){ NULL, 0 };
+    return (struct mf_str){ name.at + head, name.size - head };
+}
+
+static struct mf_str key_at(const void *table, size_t row)
+{
+    const struct archive *archive = table;
+
+    return key_of(archive, archive->zip.index->stored.stored[row].name);
+}
+
+static bool is_member(const struct archive *archive, struct mf_str name,
+                      const char *rest)
+{
+    return name.size == archive->folder.size + strlen(rest) &&
+           mf_str_ends(name, rest) &&
+           memcmp(name.at, archive->folder.at, archive->folder.size) == 0;
+}
+
+static void take_order(struct archive *archive, uint32_t row,
+                       const struct mf_zip_start *start)
+{
+    struct mf_str text = { (const char *)start->bytes + start->at,
+                           start->size - start->at };
+    const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+
+    archive->swapped = mf_str_is(text, "big");
+    if (!archive->swapped && !mf_str_is(text, "little"))
+        mf_index_note(archive->zip.index, archive->zip.part->shard, MF_ERROR,
+                      MF_RULE_PICKLE_ORDER, stored->file.offset,
+                      "the byte order is '%s', not 'little' or 'big'",
+                      mf_quote(text).text);
+}
+
+static enum mf_status take_member(struct archive *archive, uint32_t row)
+{
+    struct mf_zip_start start;
+    const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+    struct mf_str name = stored->name;
+
+    if (mf_zip_member(&archive->zip, row, &start) != MF_OK)
+        return archive->zip.index->env->error.status;
+    if (is_member(archive, name, "data.pkl"))
+        archive->main = row;
+    else if (is_member(archive, name, "byteorder"))
+        take_order(archive, row, &start);
+    else if (key_of(archive, name).at)
+        mf_names_add(&archive->keys, archive->zip.first + row);
+    return MF_OK;
+}
+
+static struct mf_str folder_of(struct mf_str name)
+{
+    const char *slash = name.size > 0 ? memchr(name.at, '/', name.size) : NULL;
+
+    return (struct mf_str){ name.at,
+                            slash ? (size_t)(slash - name.at) + 1 : 0 };
+}
+
+static enum mf_status take_members(struct archive *archive)
+{
+    struct mf_env *env = archive->zip.index->env;
+    enum mf_status status;
+
+    if (archive->zip.count == 0)
+        return MF_OK;
+    archive->folder = folder_of(mf_zip_row(&archive->zip, 0)->name);
+    archive->keys.seed = env->hash_seed;
+    archive->keys.name_at = key_at;
+    archive->keys.table = archive;
+    status = mf_names_init(&archive->keys, &archive->arena, archive->zip.count);
+    for (uint32_t i = 0; status == MF_OK && i < archive->zip.count; i++)
+        status = take_member(archive, i);
+    return status;
+}
+
+/* ---- pickles ---- */
+
+/* A pickle has to fill its member: what comes after its end, nobody reads. */
+static void check_end(const struct archive *archive, struct mf_reader *reader,
+                      struct mf_str name)
+{
+    if (mf_reader_left(reader) > 0)
+        mf_index_note(archive->zip.index, archive->zip.part->shard, MF_ERROR,
+                      MF_RULE_PICKLE_TRAILING, mf_reader_offset(reader),
+                      "%" PRIu64 " bytes follow the end of pickle '%s'",
+                      mf_reader_left(reader), mf_quote(name).text);
+}
+
+/* Reads a pickle through its own window; the main one becomes tensors. */
+static enum mf_status read_span(struct archive *archive, struct mf_part *part,
+                                const struct mf_source *source,
+                                struct mf_span span, uint32_t row)
+{
+    struct mf_index *index = archive->zip.index;
+    struct pickle pickle = { .index = index,
+                             .found = &archive->found,
+                             .shard = part->shard };
+    struct mf_reader reader;
+    enum mf_status status =
+        mf_reader_init_span(&reader, index->env, source, span, MF_WINDOW);
+
+    if (status != MF_OK)
+        return status;
+    mf_reader_tail(&reader, archive->zip.reader->tail,
+                   archive->zip.reader->tail_size);
+    status = mf_pickle_read(&pickle, &reader);
+    if (status == MF_OK) {
+        check_end(archive, &reader, mf_zip_row(&archive->zip, row)->name);
+        if (row == archive->main)
+            status = mf_torch_walk(index, part, &pickle, &archive->keys,
+                                   archive->swapped);
+    }
+    mf_pickle_release(&pickle);
+    mf_reader_release(&reader);
+    return status;
+}
+
+static enum mf_status read_pickle(struct archive *archive, struct mf_part *part,
+                                  uint32_t row)
+{
+    const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+    struct mf_env *env = archive->zip.index->env;
+    const struct mf_source *file = archive->zip.reader->source;
+    struct mf_source unpacked;
+    enum mf_status status;
+
+    if (stored->method == MF_METHOD_PLAIN)
+        return read_span(archive, part, file, stored->file, row);
+    unpacked = mf_source_borrow(file);
+    if (mf_stored_open(env, &unpacked, archive->zip.index) != MF_OK)
+        return env->error.status;
+    status =
+        read_span(archive, part, &unpacked,
+                  (struct mf_span){ mf_stored_offset(archive->zip.index,
+                                                     archive->zip.first + row),
+                                    stored->size },
+                  row);
+    mf_source_close(&unpacked);
+    return status;
+}
+
+/* All of them, data.pkl first. */
+static enum mf_status read_pickles(struct archive *archive,
+                                   struct mf_part *part)
+{
+    struct mf_env *env = archive->zip.index->env;
+
+    if (archive->main == UINT32_MAX ||
+        mf_zip_row(&archive->zip, archive->main)->unreadable)
+        return mf_refuse(env, MF_RULE_FILE_FIELD, archive->zip.end,
+                         "the archive has no member '%sdata.pkl' that can be "
+                         "read",
+                         mf_quote(archive->folder).text);
+    if (read_pickle(archive, part, archive->main) != MF_OK)
+        return env->error.status;
+    for (uint32_t i = 0; i < archive->zip.count; i++) {
+        const struct mf_stored *stored = mf_zip_row(&archive->zip, i);
+
+        if (i != archive->main && !stored->unreadable &&
+            mf_str_ends(stored->name, ".pkl") &&
+            read_pickle(archive, part, i) != MF_OK)
+            return env->error.status;
+    }
+    return MF_OK;
+}
+
+static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part)
+{
+    struct archive *archive = mf_alloc(index->env, sizeof(*archive));
+    enum mf_status status;
+
+    if (!archive)
+        return index->env->error.status;
+    memset(archive, 0, sizeof(*archive));
+    archive->main = UINT32_MAX;
+    mf_arena_init(&archive->arena, index->env);
+    part->alignment = 1;
+    part->data_end = reader->source->size;
+    status = mf_zip_open(&archive->zip, reader, index, part);
+    if (status == MF_OK)
+        status = take_members(archive);
+    if (mf_zip_close(&archive->zip) == MF_OK)
+        status = read_pickles(archive, part);
+    else
+        status = index->env->error.status;
+    mf_arena_release(&archive->arena);
+    mf_release(index->env, archive, sizeof(*archive));
+    return status;
+}
+
+/* ---- the row ---- */
+
+uint32_t mf_torch_type_id(enum mf_type type)
+{
+    for (uint32_t i = 0; i < PICKLE_DTYPE_COUNT; i++)
+        if (mf_pickle_dtypes[i].type == type && type != MF_TYPE_UNKNOWN)
+            return i;
+    return MF_NO_TYPE_ID;
+}
+
+const char *mf_torch_type_name(uint32_t type_id)
+{
+    return type_id < PICKLE_DTYPE_COUNT ? mf_pickle_dtypes[type_id].name : NULL;
+}
+
+static const struct mf_fact_row facts[] = {
+    { MF_FACT_COUNT, NULL },
+};
+
+const struct mf_format mf_format_torch = {
+    .name = "pytorch",
+    .variant = "",
+    .suffix = ".pt",
+    .description = "checkpoints of PyTorch 1.6 and later (.pt, .pth, .bin)",
+    .layout = MF_LAYOUT_SHARED,
+    .values = MF_VALUES_JSON,
+    .allows_nonfinite = true,
+    .unlisted = true,
+    .is_source = true,
+    .rules = "PICKLE-",
+    .tail_after = mf_zip_magics,
+    .probe = probe,
+    .parse = parse,
+    .value_next = mf_torch_value_next,
+    .type_name = mf_torch_type_name,
+    .type_id = mf_torch_type_id,
+    .facts = facts,
+};
