@@ -32,6 +32,38 @@ static void count_between(const struct mf_part *part, enum mf_layout layout,
     *at = next;
 }
 
+/* Of an archive: members that tensors lie in, and tensors that lie in none.
+ * All else describes them. */
+static void count_members(const struct mf_model *model, size_t file,
+                          struct mf_coverage *out, uint64_t *unread)
+{
+    const struct mf_index *index = &model->index;
+    const struct mf_part *part = &model->part[file];
+    uint64_t size = model->file[file].source.size, tensors = 0;
+
+    for (size_t i = 0; i < index->stored.stored_count; i++) {
+        const struct mf_stored *stored = &index->stored.stored[i];
+
+        if (stored->shard == file && stored->tensors > 0 &&
+            !stored->unreadable && stored->file.offset > 0)
+            tensors += stored->file.size;
+    }
+    for (size_t i = part->first; i < part->first + part->count; i++) {
+        const struct mf_record *record = &index->tensor[i];
+
+        /* An array by itself lies in the whole file. */
+        if (record->flags & MF_TENSOR_DAMAGED ||
+            (record->storage > 0 &&
+             index->stored.stored[record->storage - 1].file.offset > 0))
+            continue;
+        tensors += record->size;
+        *unread += record->type == MF_TYPE_UNKNOWN ? record->size : 0;
+    }
+    out->file_bytes += size;
+    out->tensor_bytes += tensors;
+    out->header_bytes += size - tensors;
+}
+
 /* *unread: bytes of tensors of unknown types. */
 static void count_file(const struct mf_model *model, size_t file,
                        struct mf_coverage *out, uint64_t *unread)
@@ -71,7 +103,8 @@ enum need {
     ARCHITECTURE = 8,
     TOKENIZER = 16,
     TEMPLATE = 32,
-    LIST = 64
+    LIST = 64,
+    MEMBERS = 128
 };
 
 static unsigned needs_of(const char *id)
@@ -110,6 +143,14 @@ static bool has_key(const struct mf_index *index, const char *part)
     return false;
 }
 
+static bool has_members(const struct mf_index *index)
+{
+    for (size_t i = 0; i < index->stored.stored_count; i++)
+        if (index->stored.stored[i].has_crc)
+            return true;
+    return false;
+}
+
 void mf_coverage_update(struct mf_model *model)
 {
     const struct mf_index *index = &model->index;
@@ -119,21 +160,21 @@ void mf_coverage_update(struct mf_model *model)
 
     for (int i = MF_NOTE; i <= MF_ERROR; i++)
         known = known && unknown[i] == 0 && nameless[i] == 0;
-    model->lacks = (index->tensor_count > 0 ? 0U : TENSORS) |
-                   (model->data_validated ? 0U : DATA) |
-                   (model->file_count > 1 ? 0U : SHARDS) |
-                   (known ? 0U : ARCHITECTURE) |
-                   (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
-                   (model->sidecar_template || has_key(index, "chat_template")
-                        ? 0U
-                        : TEMPLATE) |
-                   (model->list ? 0U : LIST);
+    model->lacks =
+        (index->tensor_count > 0 ? 0U : TENSORS) |
+        (model->data_validated ? 0U : DATA) |
+        (model->file_count > 1 ? 0U : SHARDS) | (known ? 0U : ARCHITECTURE) |
+        (has_key(index, "tokenizer.") ? 0U : TOKENIZER) |
+        (model->sidecar_template || has_key(index, "chat_template")
+             ? 0U
+             : TEMPLATE) |
+        (model->list ? 0U : LIST) | (has_members(index) ? 0U : MEMBERS);
 }
 
 /* Whether the rule is another format's: the longest prefix tells. */
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
-    const char *own = model->format->rules;
+    const char *own = model->format->rules ? model->format->rules : "";
     const struct mf_format *of = NULL;
     size_t longest = 0;
 
@@ -146,7 +187,8 @@ static bool is_foreign(const struct mf_model *model, const char *id)
             of = mf_formats[i];
         }
     }
-    return of && (strcmp(of->name, model->format->name) != 0 || !own ||
+    return of && ((strcmp(of->name, model->format->name) != 0 &&
+                   strcmp(of->rules, own) != 0) ||
                   strlen(own) < longest);
 }
 
@@ -159,7 +201,7 @@ static const char *why_skipped(const struct mf_model *model, const char *id)
         { TENSORS, "no tensors" },     { DATA, "tensor data not read" },
         { SHARDS, "a single file" },   { ARCHITECTURE, "unknown architecture" },
         { TOKENIZER, "no tokenizer" }, { TEMPLATE, "no chat template" },
-        { LIST, "no list of shards" },
+        { LIST, "no list of shards" }, { MEMBERS, "not an archive" },
     };
     unsigned needs = needs_of(id) & model->lacks;
 
@@ -185,8 +227,12 @@ bool mf_model_coverage(const struct mf_model *model, struct mf_coverage *out)
                                      model->format->readers | MF_READER_SPEC };
     if (model->readers != 0)
         out->readers &= model->readers;
-    for (size_t i = 0; i < model->file_count; i++)
-        count_file(model, i, out, &unread);
+    for (size_t i = 0; i < model->file_count; i++) {
+        if (model->format->layout == MF_LAYOUT_SHARED)
+            count_members(model, i, out, &unread);
+        else
+            count_file(model, i, out, &unread);
+    }
     if (model->validated)
         out->checked_bytes = out->header_bytes;
     if (model->data_validated)

@@ -18,6 +18,8 @@
  *   scanned but not counted again.
  * - Memory is bounded: at most PIECES_MAX pieces are pending, then they are
  *   scanned and merged, and cutting goes on.
+ * - Members of an archive have checksums of their own: data_members.c reads
+ *   these before.
  * - If the user stops, or a read fails, the findings so far are removed: half
  *   a scan must not look like a whole one.
  */
@@ -25,6 +27,7 @@
 
 #include "lib/base/timings.h"
 #include "lib/check/check.h"
+#include "lib/check/data_members.h"
 #include "lib/check/data_report.h"
 #include "lib/check/data_rows.h"
 #include "lib/model/model.h"
@@ -372,25 +375,30 @@ static enum mf_status cut_shard(struct scanner *scanner, uint32_t shard)
 
 /* ---- the whole model ---- */
 
+/* Adds bytes to what has to be read. */
+static void add_work(uint64_t size, uint64_t *work, uint64_t *largest)
+{
+    *work += size;
+    *largest = size > *largest ? size : *largest;
+}
+
 /* Reserves pieces, and buffers for the threads, as many as this model needs. */
 static enum mf_status prepare(struct scanner *scanner)
 {
     const struct mf_index *index = scanner->index;
-    uint64_t work = 0, largest = 0, pieces;
+    uint64_t work = 0, largest = 0, members = 0, pieces;
 
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-
-        if (!(record->flags & MF_TENSOR_DAMAGED)) {
-            work += record->size;
-            largest = record->size > largest ? record->size : largest;
-        }
-    }
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (!(index->tensor[i].flags & MF_TENSOR_DAMAGED))
+            add_work(index->tensor[i].size, &work, &largest);
+    for (size_t i = 0; i < index->stored.stored_count; i++)
+        if (mf_data_has_checksum(&index->stored.stored[i]))
+            add_work(index->stored.stored[i].size, &members, &largest);
     for (size_t i = 0; i < scanner->model->file_count; i++)
         if (scanner->model->part[i].has_footer)
             largest = scanner->model->file[i].source.size;
-    if (mf_crew_init(&scanner->crew, scanner->model->env, work, largest, 0) !=
-        MF_OK)
+    if (mf_crew_init(&scanner->crew, scanner->model->env, members + work,
+                     largest, 0) != MF_OK)
         return scanner->model->env->error.status;
     /* A tensor, its padding and what lies before each; the header's padding
      * and the footer. */
@@ -430,6 +438,8 @@ enum mf_status mf_data_check(struct mf_model *model)
     if (!scanner.isa)
         return model->env->error.status;
     status = prepare(&scanner);
+    if (status == MF_OK)
+        status = mf_data_members(&scanner.crew, model);
     for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
         status = cut_shard(&scanner, (uint32_t)i);
     if (status == MF_OK)
