@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands/tensors/storages.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
@@ -202,6 +203,12 @@ static void tensor_text(struct run *run, const struct widths *widths,
         out_text(out, "  damaged");
     else if (tensor->flags & MF_TENSOR_SIZE_INFERRED)
         out_text(out, "  at most");
+    if (tensor->flags & MF_TENSOR_PACKED)
+        out_text(out, "  packed");
+    if (tensor->flags & MF_TENSOR_STRIDED)
+        out_text(out, "  strided");
+    if (tensor->flags & MF_TENSOR_SWAPPED)
+        out_text(out, "  big-endian");
     out_text(out, "\n");
 }
 
@@ -220,7 +227,8 @@ static void list_text(struct run *run, const struct choice *choice,
 
 /* ---- JSON ---- */
 
-static void tensor_json(struct run *run, const struct mf_tensor *tensor)
+static void tensor_json(struct run *run, const struct mf_model *model,
+                        const struct mf_tensor *tensor)
 {
     mf_json_begin(&run->json, '{');
     json_str(run, "name", tensor->name);
@@ -234,6 +242,7 @@ static void tensor_json(struct run *run, const struct mf_tensor *tensor)
         json_bool(run, "damaged", true);
     if (tensor->flags & MF_TENSOR_SIZE_INFERRED)
         json_bool(run, "size_inferred", true);
+    storage_json(run, model, tensor);
     mf_json_end(&run->json, '}');
 }
 
@@ -245,7 +254,7 @@ static void list_json(struct run *run, const struct choice *choice)
     mf_json_key(&run->json, "tensors");
     mf_json_begin(&run->json, '[');
     for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
-        tensor_json(run, &tensor);
+        tensor_json(run, choice->model, &tensor);
     mf_json_end(&run->json, ']');
 }
 
@@ -261,6 +270,7 @@ static void list(struct run *run, const struct choice *choice,
     else if (!options.totals)
         list_text(run, choice, *widths);
     totals_show(run, totals);
+    storages_show(run, choice->model);
 }
 
 static void show(struct run *run, struct mf_model *model)
