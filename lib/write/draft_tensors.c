@@ -6,15 +6,6 @@
 #include "lib/base/str.h"
 #include "lib/write/convert.h"
 
-static enum mf_status refuse_type(const struct mf_draft *draft,
-                                  const struct mf_record *record,
-                                  const char *type)
-{
-    return mf_decline(draft->env, MF_REASON_TYPE_NOT_CARRIED, record->entry,
-                      "%s cannot carry tensor '%s', which is %s",
-                      draft->format->name, mf_record_name(record).text, type);
-}
-
 /* APR has tensors with more or fewer bytes than their shape implies: rows that
  * are padded to whole blocks, scalars without bytes. */
 static enum mf_status check_size(const struct mf_draft *draft,
@@ -77,6 +68,22 @@ static enum mf_type wider_type(enum mf_type type)
     default:
         return MF_TYPE_UNKNOWN;
     }
+}
+
+/* Only what stands for floats can become floats. */
+static enum mf_status refuse_type(const struct mf_draft *draft,
+                                  const struct mf_record *record,
+                                  const char *name)
+{
+    enum mf_type type = (enum mf_type)record->type;
+    bool has_floats =
+        mf_type_is_quantized(type) || wider_type(type) != MF_TYPE_UNKNOWN;
+
+    return mf_decline(draft->env,
+                      has_floats ? MF_REASON_TYPE_NOT_CARRIED
+                                 : MF_REASON_TYPE_MISSING,
+                      record->entry, "%s cannot carry tensor '%s', which is %s",
+                      draft->format->name, mf_record_name(record).text, name);
 }
 
 /* As llama.cpp's converter has it: a norm counts as a vector even when it has
