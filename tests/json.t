@@ -218,6 +218,7 @@ suffixes() {
 all_suffixes() {
     suffixes >"$dir/suffixes"
     printf '%s\n' "gguf .gguf .gguf" "apr .apr .apr" \
+        "pytorch .pt .pt" "npz .npz .npz" "npy .npy .npy" \
         "safetensors .safetensors .safetensors,.safetensors.index.json" \
         "imatrix .dat .dat" |
         diff - "$dir/suffixes"

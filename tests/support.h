@@ -70,7 +70,9 @@ static inline bool has_suffix(const char *name, const char *suffix)
 static inline bool is_model_name(const char *name)
 {
     return has_suffix(name, ".gguf") || has_suffix(name, ".safetensors") ||
-           has_suffix(name, ".apr") || has_suffix(name, ".dat");
+           has_suffix(name, ".apr") || has_suffix(name, ".dat") ||
+           has_suffix(name, ".pt") || has_suffix(name, ".npy") ||
+           has_suffix(name, ".npz");
 }
 
 /* Calls each for every model file among the fixtures; returns how many. */

@@ -93,9 +93,10 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
     static const uint8_t masks[] = { 0xff, 0x01, 0x80, 0x20 };
     uint8_t *copy = malloc(size + 1);
     struct mf_model_info info = { 0 };
+    /* All archives have most of their bytes in common. */
+    size_t count = strncmp(name, "bad-zip", 7) == 0 ? 1 : COUNT(masks);
     size_t end = size;
 
-    (void)name;
     assert_non_null(copy);
     memcpy(copy, bytes, size);
     /* Data bytes are not read: flipping them would test nothing. */
@@ -103,7 +104,7 @@ static void flip_bytes(const char *name, const uint8_t *bytes, size_t size)
         info.data_offset < size)
         end = info.data_offset;
     for (size_t at = 0; at < end; at = next_place(bytes, end, at))
-        for (size_t m = 0; m < sizeof(masks); m++) {
+        for (size_t m = 0; m < count; m++) {
             copy[at] = bytes[at] ^ masks[m];
             try(copy, size, &info);
             copy[at] = bytes[at];

@@ -14,7 +14,8 @@ set -u
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
 bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
-bad-scale.apr bad-data-range.gguf bad-data-constant.gguf bad-data-denormal.gguf "
+bad-scale.apr bad-data-range.gguf bad-data-constant.gguf bad-data-denormal.gguf \
+bad-zip-crc.npz "
 
 judge() {
     code=0
@@ -49,7 +50,8 @@ done <"$dir/verdicts"
 find fixtures \( -path fixtures/quant -o -path fixtures/llama \
     -o -path fixtures/tokenize -o -path fixtures/hub \) -prune -o \
     \( -name '*.gguf' -o -name '*.apr' \
-    -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \) -print |
+    -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \
+    -o -name '*.pt' -o -name '*.npy' -o -name '*.npz' \) -print |
     LC_ALL=C sort >"$dir/files"
 tr '\n' '\0' <"$dir/files" | xargs -0 "$modelfile" validate --data \
     --quiet >"$dir/all" 2>&1
@@ -423,8 +425,11 @@ instead() { # NAME TEXT
     rm -R "$dir/instead"
     [ "$code" = 3 ] && grep -q "no model in this folder.*$2" "$dir/err"
 }
-check "pickles" instead pytorch_model.bin "save the model as safetensors"
-check "pickles with an index" instead pytorch_model.bin.index.json "are Python pickles"
+checkpoint() {
+    mkdir "$dir/checkpoint" && cp fixtures/good-torch.pt "$dir/checkpoint/pytorch_model.bin" &&
+        "$modelfile" info --quiet "$dir/checkpoint" >"$dir/out" && grep -q pytorch "$dir/out"
+}
+check "a checkpoint is opened where nothing else is" checkpoint
 check "a download cache" instead snapshots "the folders in 'snapshots'"
 
 # odd_shard COMMAND: the same where COMMAND makes the second shard.

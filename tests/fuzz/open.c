@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "lib/io/digest.h"
 #include "lib/json/json.h"
@@ -145,15 +146,29 @@ static void mend_checksum(uint8_t *bytes, size_t size)
         bytes[40 + i] = (uint8_t)(crc >> 8 * i);
 }
 
+/* Rows of a folder have its name in their own, or in that of their rules. */
+static bool is_of(const struct mf_format *format)
+{
+    const char *target = TEXT(TARGET);
+
+    return strstr(format->name, target) ||
+           (format->rules &&
+            strncasecmp(format->rules, target, strlen(target)) == 0);
+}
+
 /* Whether a row of that name recognizes the bytes. */
 static bool is_format(const uint8_t *data, size_t size)
 {
-    struct mf_head head = { data, size < MF_HEAD_SIZE ? size : MF_HEAD_SIZE,
-                            size };
+    size_t tail = size < MF_TAIL_SIZE ? size : MF_TAIL_SIZE;
+    struct mf_head head = { .at = data,
+                            .size = size < MF_HEAD_SIZE ? size : MF_HEAD_SIZE,
+                            .file_size = size,
+                            .tail = (uint8_t *)(uintptr_t)data + (size - tail),
+                            .tail_size = tail };
     struct mf_detection unused = { 0 };
 
     for (size_t i = 0; mf_formats[i]; i++)
-        if (is(mf_formats[i]->name) && mf_formats[i]->probe(&head, &unused))
+        if (is_of(mf_formats[i]) && mf_formats[i]->probe(&head, &unused))
             return true;
     return false;
 }

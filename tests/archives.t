@@ -1,0 +1,134 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# archives.t - members of zip archives: what is listed, and what others say
+#
+# unzip and zipinfo read the same archives.
+set -u
+# shellcheck disable=SC1091 # tests run in the top folder
+. tests/tap.sh
+. tests/lib-run.sh
+
+archives() {
+    find "$fixtures" -maxdepth 1 -name "$1*.npz" -o -maxdepth 1 -name "$1*.pt" |
+        LC_ALL=C sort
+}
+
+# ---- storages
+
+list() {
+    "$modelfile" tensors info --quiet "$@" >"$dir/out" 2>"$dir/err" && return
+    cat "$dir/err"
+    return 1
+}
+line() { grep -Eq "$1" "$dir/out" || { cat "$dir/out"; return 1; }; }
+
+once() {
+    list "$fixtures/good-torch.pt" || return
+    line '^turned .* 24  strided$' && line '^weight .* 24$' &&
+        line '^storages: 2 of 32 bytes in all; 2 with several tensors$'
+}
+check "the bytes of a storage are counted once" once
+packed() {
+    list "$fixtures/good-deflated.npz" || return
+    line '^b .* 8  packed$' &&
+        line '^storages: 3 of 424 bytes in all, 429 as they are packed$'
+}
+check "compressed members are called so" packed
+big() {
+    list "$fixtures/good-torch-big.pt" && line '^weight .* 24  big-endian$'
+}
+check "and big-endian numbers" big
+without() {
+    for file in good-array.npy good-llama.gguf; do
+        list "$fixtures/$file" || return
+        ! grep storages "$dir/out" || return
+    done
+}
+check "other files have no storages" without
+json() {
+    list --json "$fixtures/good-torch.pt" || return
+    line '"name":"turned","type":"f32","shape":\[3,2\],"offset":960,"bytes":24,"parameters":6,"shard":0,"storage":"x/data/0","strides":\[1,3\]}' &&
+        line '"storages":\[{"name":"x/data/0","method":"stored","offset":960,"file_bytes":24,"bytes":24,"tensors":3,"shard":0},'
+}
+check "JSON has the storage of a tensor, its strides, and all storages" json
+
+# ---- other programs
+
+# The members that arrays lie in: name, method, bytes in the file, bytes.
+ours() {
+    "$modelfile" tensors info --quiet --json "$1" | tr '{' '\n' | sed -n \
+        's/^"name":"\([^"]*\)","method":"\(.\).*","offset":[0-9]*,"file_bytes":\([0-9]*\),"bytes":\([0-9]*\),.*/\1 \2 \3 \4/p'
+}
+# The same of all members.
+theirs() {
+    unzip -v "$1" | awk '$7 ~ /^[0-9a-f]+$/ && NF == 8 {
+        print $8, tolower(substr($2, 1, 1)), $3, $1 }'
+}
+same_members() {
+    for file in $(archives good-); do
+        ours "$file" >"$dir/ours" && theirs "$file" >"$dir/theirs"
+        [ -s "$dir/ours" ] || echo "$file: no storages"
+        grep -vxFf "$dir/theirs" "$dir/ours" | sed "s|^|$file: |"
+    done
+}
+# Where the data of a member begins, and where the member does.
+after_header() {
+    for file in $(archives good-); do
+        "$modelfile" tensors info --quiet --json "$file" | tr '{' '\n' | sed -n \
+            's/^"name":"\([^"]*\)","method":.*"offset":\([0-9]*\),.*/\1 \2/p' |
+            while read -r name offset; do
+                header=$(zipinfo -v "$file" "$name" | sed -n \
+                    's/.*offset of local header from start of archive: *\([0-9]*\).*/\1/p')
+                [ "$offset" -ge $((header + 30 + ${#name})) ] &&
+                    [ "$offset" -le $((header + 30 + ${#name} + 128)) ] ||
+                    echo "$file: $name at $offset, its header at ${header:-?}"
+            done
+    done
+}
+good_ones() {
+    for file in $(archives good-); do
+        unzip -tqq "$file" >"$dir/out" 2>&1 || { echo "$file"; cat "$dir/out"; }
+    done
+}
+# Whatever unzip does not take, or only with a warning.
+bad_ones() {
+    for file in $(archives bad-); do
+        unzip -tqq "$file" </dev/null >"$dir/out" 2>&1 && continue
+        "$modelfile" validate --quiet --data --strict "$file" >/dev/null 2>&1 &&
+            { echo "$file passes"; cat "$dir/out"; }
+    done
+}
+if command -v unzip >/dev/null; then
+    check_empty "unzip lists the same members" same_members
+    check_empty "and unpacks the good ones" good_ones
+    check_empty "what it complains about is an error or a warning" bad_ones
+else
+    skip "unzip lists the same members" "no unzip"
+fi
+if command -v zipinfo >/dev/null; then
+    check_empty "zipinfo has headers where data begins" after_header
+else
+    skip "zipinfo has headers where data begins" "no zipinfo"
+fi
+
+# ---- damage
+
+still_read() {
+    code=0
+    "$modelfile" validate --quiet --data "$fixtures/bad-zip-crc.npz" \
+        >"$dir/out" 2>"$dir/err" || code=$?
+    [ "$code" -eq 1 ] && line "error ZIP-CRC at .* for member 'b.npy'" &&
+        line ' 3 tensors, header checked, data checked'
+}
+check "a damaged member is a finding, and the others are checked" still_read
+
+# A member of 1 MB in 141 bytes is refused before it is unpacked.
+bomb() {
+    "$modelfile" validate --data --json "$fixtures/bad-zip-ratio.npz" >"$dir/out"
+    read=$(sed 's/.*"bytes_read":\([0-9]*\).*/\1/' "$dir/out")
+    [ "$read" -le 4096 ] || { cat "$dir/out"; return 1; }
+}
+check "an archive that unpacks to very much is not unpacked" bomb
+
+finish
