@@ -50,7 +50,8 @@ static inline uint8_t *computed_bytes(const struct mf_model *model,
     struct mf_tensor unused;
 
     assert_non_null(bytes);
-    assert_true(mf_tensor_find(model, of->name.at, of->name.size, &unused, &at));
+    assert_true(
+        mf_tensor_find(model, of->name.at, of->name.size, &unused, &at));
     assert_int_equal(mf_source_read(model->env, &model->file[of->shard].source,
                                     model->index.tensor[at].offset, bytes,
                                     size),
@@ -61,8 +62,8 @@ static inline uint8_t *computed_bytes(const struct mf_model *model,
 static inline uint8_t *bytes_of(const struct mf_model *model,
                                 const struct mf_tensor *of)
 {
-    return of->flags & (MF_TENSOR_PACKED | MF_TENSOR_STRIDED |
-                        MF_TENSOR_SWAPPED)
+    return of->flags &
+                   (MF_TENSOR_PACKED | MF_TENSOR_STRIDED | MF_TENSOR_SWAPPED)
                ? computed_bytes(model, of)
                : file_bytes(model, of);
 }

@@ -17,6 +17,7 @@
  *     decode.c  one opcode and its argument
  *     pickle.c  both passes, memory, stack and memo
  *     build.c   what each opcode does
+ *     scalars.c likewise, for those that make one number or text
  */
 #ifndef MF_TORCH_PICKLE_H
 #define MF_TORCH_PICKLE_H

@@ -37,8 +37,8 @@ struct mf_reader {
     size_t capacity;           /* of the window, which may grow */
     struct mf_chunk_size size; /* that it should have */
     uint64_t base;             /* offset in the file of window[0] */
-    size_t at, filled; /* next byte and end of the bytes in the window */
-    uint64_t limit;    /* no byte from this offset on is read */
+    size_t at, filled;   /* next byte and end of the bytes in the window */
+    uint64_t limit;      /* no byte from this offset on is read */
     const uint8_t *tail; /* the file's last bytes, or NULL */
     size_t tail_size;
     bool big_endian;
