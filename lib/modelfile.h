@@ -442,8 +442,9 @@ MF_API bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
                                 struct mf_tensor *out);
 
 enum mf_order {
-    MF_ORDER_SIZE, /* largest first, then by index */
-    MF_ORDER_NAME  /* by the bytes of the names */
+    MF_ORDER_SIZE,  /* largest first, then by index */
+    MF_ORDER_NAME,  /* by the bytes of the names */
+    MF_ORDER_OFFSET /* shard by shard */
 };
 
 /* Sorts tensor indices, each of them below tensor_count, in O(n log n) steps
@@ -456,6 +457,57 @@ MF_API void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
  * one. at gets the index; it may be NULL. */
 MF_API bool mf_tensor_find(const struct mf_model *model, const char *name,
                            size_t name_size, struct mf_tensor *out, size_t *at);
+
+/* ---- Tables ---- */
+
+/* A Parquet file is a table, not a model: it has no tensors, but columns. */
+struct mf_table_info {
+    uint64_t rows, group_count;
+    size_t column_count, chunk_count;
+    uint64_t bytes, unpacked; /* of all chunks, as they are in the file and
+                                 without compression */
+    struct mf_str created_by; /* terminated; empty where it is not stated */
+};
+
+/* False where the model is not a table. */
+MF_API bool mf_model_table(const struct mf_model *model,
+                           struct mf_table_info *out);
+
+/* A column with values: a leaf of the schema. */
+struct mf_column {
+    struct mf_str path;    /* names from the outermost on, joined by dots */
+    const char *physical;  /* "INT64", "BYTE_ARRAY", ... */
+    struct mf_str logical; /* "STRING", "DECIMAL(10,2)", ...; may be empty */
+    bool optional, repeated;
+};
+
+MF_API bool mf_column_at(const struct mf_model *model, size_t index,
+                         struct mf_column *out);
+
+/* The values of one column in one group of rows. */
+struct mf_column_chunk {
+    uint32_t column; /* for mf_column_at */
+    uint32_t group;  /* from 0 on */
+    const char *codec;
+    uint32_t encodings;     /* bits; see mf_encoding_name */
+    uint64_t values, nulls; /* nulls: UINT64_MAX where it is not stated */
+    struct mf_span data;
+    uint64_t unpacked;
+};
+
+/* In the order of the file's index, group by group. */
+MF_API bool mf_column_chunk_at(const struct mf_model *model, size_t index,
+                               struct mf_column_chunk *out);
+
+/* Sorts chunk indices as mf_tensor_sort those of tensors; a chunk's name is its
+ * column's path. */
+MF_API void mf_column_chunk_sort(const struct mf_model *model,
+                                 enum mf_order order, uint32_t *index,
+                                 size_t count);
+
+/* What a bit of mf_column_chunk.encodings means, from 0 on; NULL after the
+ * last. */
+MF_API const char *mf_encoding_name(const struct mf_model *model, unsigned bit);
 
 struct mf_tensor_stats {
     uint64_t count; /* finite numbers; of these: */

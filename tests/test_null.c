@@ -626,6 +626,43 @@ static void null_mf_storage_at(void)
     assert_false(mf_storage_at(model, 0, NULL));
 }
 
+static void null_mf_model_table(void)
+{
+    struct mf_table_info info;
+
+    assert_false(mf_model_table(NULL, &info));
+    assert_false(mf_model_table(model, NULL));
+}
+
+static void null_mf_column_at(void)
+{
+    struct mf_column column;
+
+    assert_false(mf_column_at(NULL, 0, &column));
+    assert_false(mf_column_at(model, 0, NULL));
+}
+
+static void null_mf_column_chunk_at(void)
+{
+    struct mf_column_chunk chunk;
+
+    assert_false(mf_column_chunk_at(NULL, 0, &chunk));
+    assert_false(mf_column_chunk_at(model, 0, NULL));
+}
+
+static void null_mf_column_chunk_sort(void)
+{
+    uint32_t row = 0;
+
+    mf_column_chunk_sort(NULL, MF_ORDER_SIZE, &row, 1);
+    mf_column_chunk_sort(model, MF_ORDER_SIZE, NULL, 1);
+}
+
+static void null_mf_encoding_name(void)
+{
+    assert_null(mf_encoding_name(NULL, 0));
+}
+
 static void null_mf_tensor_by_offset(void)
 {
     assert_false(mf_tensor_by_offset(NULL, 0, &tensor));
@@ -979,6 +1016,11 @@ static const struct {
     { "mf_status_name", null_mf_status_name },
     { "mf_tensor_at", null_mf_tensor_at },
     { "mf_storage_at", null_mf_storage_at },
+    { "mf_model_table", null_mf_model_table },
+    { "mf_column_at", null_mf_column_at },
+    { "mf_column_chunk_at", null_mf_column_chunk_at },
+    { "mf_column_chunk_sort", null_mf_column_chunk_sort },
+    { "mf_encoding_name", null_mf_encoding_name },
     { "mf_tensor_by_offset", null_mf_tensor_by_offset },
     { "mf_tensor_export", null_mf_tensor_export },
     { "mf_tensor_find", null_mf_tensor_find },

@@ -64,6 +64,20 @@ static void count_members(const struct mf_model *model, size_t file,
     out->header_bytes += size - tensors;
 }
 
+/* Of a table: between the first magic and the footer, which nobody reads. */
+static void count_table(const struct mf_model *model, size_t file,
+                        struct mf_coverage *out, uint64_t *unread)
+{
+    const struct mf_part *part = &model->part[file];
+    uint64_t size = model->file[file].source.size;
+    uint64_t data = part->data_end - part->data_offset;
+
+    out->file_bytes += size;
+    out->header_bytes += size - data;
+    out->tensor_bytes += data;
+    *unread += data;
+}
+
 /* *unread: bytes of tensors of unknown types. */
 static void count_file(const struct mf_model *model, size_t file,
                        struct mf_coverage *out, uint64_t *unread)
@@ -228,7 +242,9 @@ bool mf_model_coverage(const struct mf_model *model, struct mf_coverage *out)
     if (model->readers != 0)
         out->readers &= model->readers;
     for (size_t i = 0; i < model->file_count; i++) {
-        if (model->format->layout == MF_LAYOUT_SHARED)
+        if (model->index.table.exists)
+            count_table(model, i, out, &unread);
+        else if (model->format->layout == MF_LAYOUT_SHARED)
             count_members(model, i, out, &unread);
         else
             count_file(model, i, out, &unread);

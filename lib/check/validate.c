@@ -171,7 +171,8 @@ enum mf_status mf_header_check(struct mf_model *model)
         model->format->validate(index, model->part, model->file_count);
     if (mf_vocab_check(model) != MF_OK || mf_templates_check(model) != MF_OK)
         return model->env->error.status;
-    if (model->info.has_tensors && index->tensor_count == 0)
+    if (model->info.has_tensors && index->tensor_count == 0 &&
+        !index->table.exists)
         mf_index_note(index, 0, MF_NOTE, MF_RULE_MODEL_EMPTY, MF_NO_OFFSET,
                       "no tensors: a vocabulary, or metadata only");
     else

@@ -400,6 +400,8 @@ static enum mf_status hash_all_data(struct mf_model *model,
     struct mf_timed timed = mf_timed_begin(model->env, MF_PHASE_REST);
     enum mf_status status = mf_hash_begin(model->env, kind);
 
+    if (status == MF_OK)
+        status = mf_table_refuse(model);
     for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
         status = mf_tensor_readable(model, i);
     /* No work for several: one worker. */

@@ -38,7 +38,8 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     uint32_t *tensor;
     enum mf_status status;
 
-    if (mf_hash_begin(model->env, kind) != MF_OK)
+    if (mf_hash_begin(model->env, kind) != MF_OK ||
+        mf_table_refuse(model) != MF_OK)
         return model->env->error.status;
     tensor = sorted(model, MF_ORDER_SIZE);
     if (!tensor)

@@ -241,6 +241,8 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
         if (index[i] >= model->index.tensor_count)
             return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                            "tensor index %zu is out of range", index[i]);
+    if (mf_table_refuse(model) != MF_OK)
+        return env->error.status;
     if (model->info.byte_order == MF_BIG_ENDIAN)
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "decoding a big-endian model is not supported");

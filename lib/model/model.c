@@ -322,7 +322,7 @@ bool mf_tensor_by_offset(const struct mf_model *model, size_t index,
 
 static bool larger(const void *table, uint32_t a, uint32_t b)
 {
-    const struct mf_record *tensor = table;
+    const struct mf_record *tensor = ((const struct mf_index *)table)->tensor;
 
     return tensor[a].size != tensor[b].size ? tensor[a].size > tensor[b].size
                                             : a < b;
@@ -330,8 +330,8 @@ static bool larger(const void *table, uint32_t a, uint32_t b)
 
 static bool earlier_name(const void *table, uint32_t a, uint32_t b)
 {
-    const struct mf_record *left = (const struct mf_record *)table + a;
-    const struct mf_record *right = (const struct mf_record *)table + b;
+    const struct mf_record *tensor = ((const struct mf_index *)table)->tensor;
+    const struct mf_record *left = &tensor[a], *right = &tensor[b];
     bool shorter = left->name_size < right->name_size;
     int order = memcmp(left->name, right->name,
                        shorter ? left->name_size : right->name_size);
@@ -341,14 +341,30 @@ static bool earlier_name(const void *table, uint32_t a, uint32_t b)
     return left->name_size != right->name_size ? shorter : a < b;
 }
 
+static bool earlier_place(const void *table, uint32_t a, uint32_t b)
+{
+    const struct mf_index *index = table;
+    const struct mf_record *left = &index->tensor[a];
+    const struct mf_record *right = &index->tensor[b];
+    uint64_t left_at = mf_stored_place(index, left->offset);
+    uint64_t right_at = mf_stored_place(index, right->offset);
+
+    if (left->shard != right->shard)
+        return left->shard < right->shard;
+    return left_at != right_at ? left_at < right_at : a < b;
+}
+
 void mf_tensor_sort(const struct mf_model *model, enum mf_order order,
                     uint32_t *index, size_t count)
 {
-    if (!model || !index)
+    static mf_before *const before[] = { [MF_ORDER_SIZE] = larger,
+                                         [MF_ORDER_NAME] = earlier_name,
+                                         [MF_ORDER_OFFSET] = earlier_place };
+
+    if (!model || !index || (size_t)order >= sizeof(before) / sizeof(*before))
         return;
 
-    mf_sort(index, count, order == MF_ORDER_SIZE ? larger : earlier_name,
-            model->index.tensor);
+    mf_sort(index, count, before[order], &model->index);
 }
 
 bool mf_tensor_find(const struct mf_model *model, const char *name,

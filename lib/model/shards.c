@@ -168,7 +168,13 @@ static enum mf_status parse(struct mf_model *model, const struct mf_head *head)
                               .split_at = MF_NO_OFFSET,
                               .first = index->tensor_count };
     timed = mf_timed_begin(model->env, MF_PHASE_INDEX);
-    status = mf_reader_init(&reader, model->env, source, head->at, head->size);
+    /* A tail is most of what such a format wants to read. */
+    status =
+        head->tail
+            ? mf_reader_init_span(&reader, model->env, source,
+                                  (struct mf_span){ 0, source->size },
+                                  MF_WINDOW - MF_TAIL_SIZE / 2)
+            : mf_reader_init(&reader, model->env, source, head->at, head->size);
     if (status == MF_OK) {
         mf_reader_tail(&reader, head->tail, head->tail_size);
         status = model->format->parse(&reader, index, part);

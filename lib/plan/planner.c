@@ -118,9 +118,12 @@ static void check_lists(struct mf_planner *planner)
 
 enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
 {
-    struct mf_planner *planner = mf_alloc(model->env, sizeof(*planner));
+    struct mf_planner *planner;
     enum mf_status status;
 
+    if (mf_table_refuse(model) != MF_OK)
+        return model->env->error.status;
+    planner = mf_alloc(model->env, sizeof(*planner));
     if (!planner)
         return model->env->error.status;
     memset(planner, 0, sizeof(*planner));

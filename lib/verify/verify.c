@@ -157,7 +157,9 @@ static enum mf_status begin(struct mf_verification *work)
     size_t count = work->model->index.tensor_count;
     size_t size = (count + 1) * sizeof(*work->claim);
 
-    if (open_imatrix(work) != MF_OK || mf_verify_check_statement(work) != MF_OK)
+    if (mf_table_refuse(work->model) != MF_OK ||
+        mf_table_refuse(work->source) != MF_OK || open_imatrix(work) != MF_OK ||
+        mf_verify_check_statement(work) != MF_OK)
         return work->env->error.status;
     work->claim = mf_alloc(work->env, size);
     if (!work->claim)

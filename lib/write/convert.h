@@ -93,6 +93,9 @@ struct mf_outputs {
     struct mf_deviation *deviation;
 };
 
+/* Refuses a model whose tensors nothing reads. */
+enum mf_status mf_draft_check_source(struct mf_model *model);
+
 /* Adds count tensors of the model, from `first` on, to the draft, with the
  * names and types that the new file will have.  renaming: NULL for none. */
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,

@@ -6,6 +6,17 @@
 #include "lib/base/str.h"
 #include "lib/write/convert.h"
 
+enum mf_status mf_draft_check_source(struct mf_model *model)
+{
+    if (model->format->out || model->format->is_source)
+        return MF_OK;
+    if (mf_table_refuse(model) != MF_OK)
+        return model->env->error.status;
+    return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "reading the tensors of %s %s is not supported",
+                   model->format->name, model->format->variant);
+}
+
 /* APR has tensors with more or fewer bytes than their shape implies: rows that
  * are padded to whole blocks, scalars without bytes. */
 static enum mf_status check_size(const struct mf_draft *draft,

@@ -69,10 +69,8 @@ static enum mf_status check_model(struct mf_model *model,
                           "this is an importance matrix and not converted to "
                           "%s",
                           format->name);
-    if (!model->format->out && !model->format->is_source)
-        return mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "reading the tensors of %s %s is not supported",
-                       model->format->name, model->format->variant);
+    if (mf_draft_check_source(model) != MF_OK)
+        return model->env->error.status;
     if (!model->info.has_tensors)
         return mf_fail(model->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "the model was opened without its tensors");

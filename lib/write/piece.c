@@ -413,8 +413,8 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
     const struct mf_span *span = &piece->span;
 
     if (piece->source &&
-        (!mf_source_has(piece->source, *span) ||
-         piece->at > span->size || piece->size > span->size - piece->at))
+        (!mf_source_has(piece->source, *span) || piece->at > span->size ||
+         piece->size > span->size - piece->at))
         return mf_piece_out_of_bounds(&worker->env, piece);
     if (piece->tensor && piece->model)
         mf_worker_at(worker, name_of(piece));
