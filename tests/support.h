@@ -72,7 +72,7 @@ static inline bool is_model_name(const char *name)
     return has_suffix(name, ".gguf") || has_suffix(name, ".safetensors") ||
            has_suffix(name, ".apr") || has_suffix(name, ".dat") ||
            has_suffix(name, ".pt") || has_suffix(name, ".npy") ||
-           has_suffix(name, ".npz");
+           has_suffix(name, ".npz") || has_suffix(name, ".parquet");
 }
 
 /* Calls each for every model file among the fixtures; returns how many. */

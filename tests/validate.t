@@ -51,7 +51,8 @@ find fixtures \( -path fixtures/quant -o -path fixtures/llama \
     -o -path fixtures/tokenize -o -path fixtures/hub \) -prune -o \
     \( -name '*.gguf' -o -name '*.apr' \
     -o -name '*.safetensors' -o -name '*.json' -o -name '*.bin' \
-    -o -name '*.pt' -o -name '*.npy' -o -name '*.npz' \) -print |
+    -o -name '*.pt' -o -name '*.npy' -o -name '*.npz' \
+    -o -name '*.parquet' \) -print |
     LC_ALL=C sort >"$dir/files"
 tr '\n' '\0' <"$dir/files" | xargs -0 "$modelfile" validate --data \
     --quiet >"$dir/all" 2>&1

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * parquet.c - the row of the format
+ *
+ * A table, not a model: its columns are listed, and never decoded.  All that
+ * is known of them is in the footer, at the end of the file.
+ */
+#include "parquet/parquet.h"
+
+static const char *const magics[] = { PARQUET_MAGIC, NULL };
+
+static bool probe(const struct mf_head *head, struct mf_detection *out)
+{
+    (void)out;
+    return head->size >= PARQUET_MAGIC_SIZE &&
+           memcmp(head->at, PARQUET_MAGIC, PARQUET_MAGIC_SIZE) == 0;
+}
+
+/* The footer's size is before the last magic. */
+static enum mf_status find_footer(struct parquet *parquet)
+{
+    struct mf_reader *reader = parquet->thrift.reader;
+    uint64_t end = reader->source->size - PARQUET_END_SIZE;
+    uint8_t bytes[PARQUET_END_SIZE];
+    uint32_t size;
+
+    if (reader->source->size < PARQUET_MAGIC_SIZE + PARQUET_END_SIZE)
+        return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED, 0,
+                         "a Parquet file has 12 bytes at least, this one has "
+                         "%" PRIu64,
+                         reader->source->size);
+    if (!mf_reader_copy(reader, end, bytes, sizeof(bytes)))
+        return reader->env->error.status;
+    if (memcmp(bytes + 4, PARQUET_MAGIC, PARQUET_MAGIC_SIZE) != 0)
+        return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED, end + 4,
+                         "the file does not end in 'PAR1': it is cut off, or "
+                         "was not finished");
+    size = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+           (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    if (size > end - PARQUET_MAGIC_SIZE)
+        return mf_refuse(reader->env, MF_RULE_PARQUET_FOOTER, end,
+                         "a footer of %" PRIu32 " bytes, but %" PRIu64
+                         " precede its end",
+                         size, end - PARQUET_MAGIC_SIZE);
+    parquet->footer = (struct mf_span){ end - size, size };
+    return MF_OK;
+}
+
+static enum mf_status read_footer(struct parquet *parquet)
+{
+    struct mf_reader *reader = parquet->thrift.reader;
+
+    if (find_footer(parquet) != MF_OK)
+        return reader->env->error.status;
+    mf_reader_seek(reader, parquet->footer.offset);
+    mf_reader_limit(reader, parquet->footer.offset + parquet->footer.size);
+    return mf_parquet_footer(parquet);
+}
+
+static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
+                            struct mf_part *part)
+{
+    struct parquet *parquet = mf_alloc(index->env, sizeof(*parquet));
+    enum mf_status status;
+
+    if (!parquet)
+        return index->env->error.status;
+    *parquet = (struct parquet){ .index = index,
+                                 .part = part,
+                                 .table = &index->table,
+                                 .thrift = { reader } };
+    index->table.exists = true;
+    index->table.created_by = (struct mf_str){ "", 0 };
+    index->table.encoding_names = mf_parquet_encodings;
+    index->table.encoding_count = mf_parquet_encoding_count;
+    part->alignment = 1;
+    part->data_offset = part->data_end = PARQUET_MAGIC_SIZE;
+    status = read_footer(parquet);
+    if (status == MF_OK)
+        part->data_end = parquet->footer.offset;
+    mf_release(index->env, parquet, sizeof(*parquet));
+    return status;
+}
+
+/* ---- metadata ---- */
+
+static enum mf_status value_next(struct mf_values *values, struct mf_value *out)
+{
+    if (values->text_left > 0)
+        return mf_values_text(values, out);
+    if (values->started) {
+        values->done = true;
+        return MF_OK;
+    }
+    values->started = true;
+    out->event = MF_EVENT_ITEM;
+    out->type = MF_VALUE_STRING;
+    out->text = values->meta.text;
+    if (out->text.at)
+        return MF_OK;
+    values->text_event = MF_EVENT_ITEM;
+    values->text_left = values->meta.count;
+    return mf_values_text(values, out);
+}
+
+static const struct mf_fact_row facts[] = {
+    { MF_FACT_COUNT, NULL },
+};
+
+static uint32_t type_id(enum mf_type type)
+{
+    (void)type; /* columns have types of their own */
+    return MF_NO_TYPE_ID;
+}
+
+const struct mf_format mf_format_parquet = {
+    .name = "parquet",
+    .variant = "",
+    .suffix = ".parquet",
+    .description = "tables: rows, columns and their chunks, not their values",
+    .layout = MF_LAYOUT_SHARED,
+    .values = MF_VALUES_STRINGS,
+    .unlisted = true,
+    .rules = "PARQUET-",
+    .tail_after = magics,
+    .probe = probe,
+    .parse = parse,
+    .validate = mf_parquet_validate,
+    .value_next = value_next,
+    .type_id = type_id,
+    .facts = facts,
+};
