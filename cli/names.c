@@ -22,9 +22,14 @@ struct each_name {
 static const char *next_name(void *state)
 {
     struct each_name *each = state;
+    struct mf_column column;
     struct mf_tensor tensor;
     struct mf_meta meta;
 
+    if (each->named == NAMED_COLUMN)
+        return mf_column_at(each->model, each->index++, &column)
+                   ? column.path.at
+                   : NULL;
     if (each->named == NAMED_TENSOR)
         return mf_tensor_at(each->model, each->index++, &tensor)
                    ? tensor.name.at
@@ -33,7 +38,9 @@ static const char *next_name(void *state)
 }
 
 static const char *const words[] = {
-    [NAMED_TENSOR] = "tensor", [NAMED_KEY] = "metadata key"
+    [NAMED_TENSOR] = "tensor",
+    [NAMED_KEY] = "metadata key",
+    [NAMED_COLUMN] = "column",
 };
 
 bool names_match(const char *pattern, struct mf_str name)

@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-enum named { NAMED_TENSOR, NAMED_KEY };
+enum named { NAMED_TENSOR, NAMED_KEY, NAMED_COLUMN };
 
 /* pattern: a glob, or NULL for all.  The name is terminated. */
 bool names_match(const char *pattern, struct mf_str name);

@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/kinds.h"
 #include "cli/report.h"
+#include "cli/table.h"
 #include "cli/totals.h"
 #include "cli/value.h"
 
@@ -157,6 +158,7 @@ static void show_json(struct run *run, struct mf_model *model,
     for (size_t i = 0; i < KIND_COUNT; i++)
         kind_json(run, model, &kinds[i]);
     adapter_json(run, model);
+    table_json(run, model);
     totals_show(run, &totals);
     shards_json(run, model);
     findings_json(run, model);
@@ -260,7 +262,7 @@ static void format_text(struct run *run, const struct mf_model_info *info)
     out_text(&run->out, "\n");
 }
 
-static void size_lines(struct run *run, const struct mf_model_info *info)
+static void parameter_lines(struct run *run, const struct mf_model_info *info)
 {
     struct out *out = &run->out;
 
@@ -273,6 +275,12 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
         label(run, "bits per weight");
         out_format(out, "%.2f\n", bits_per_weight(info));
     }
+}
+
+static void size_line(struct run *run, const struct mf_model_info *info)
+{
+    struct out *out = &run->out;
+
     label(run, "size");
     if (info->file_size >= 1024)
         out_format(out, "%s (%s bytes)", size_text(info->file_size).at,
@@ -280,6 +288,12 @@ static void size_lines(struct run *run, const struct mf_model_info *info)
     else
         out_format(out, "%" PRIu64 " bytes", info->file_size);
     out_text(out, "\n");
+}
+
+static void data_line(struct run *run, const struct mf_model_info *info)
+{
+    struct out *out = &run->out;
+
     label(run, "data");
     out_format(out, "from 0x%" PRIx64 " on", info->data_offset);
     if (info->alignment > 1)
@@ -371,6 +385,42 @@ static void kind_text(struct run *run, struct mf_model *model,
     }
 }
 
+static void metadata_line(struct run *run, const struct mf_model_info *info)
+{
+    label(run, "metadata");
+    out_format(&run->out, "%zu key%s\n", info->metadata_count,
+               info->metadata_count == 1 ? "" : "s");
+}
+
+static void model_text(struct run *run, struct mf_model *model,
+                       const struct mf_config_facts *config)
+{
+    const struct mf_model_info *info = mf_model_info(model);
+
+    fact_text(run, model, config, "architecture", MF_FACT_ARCHITECTURE);
+    fact_text(run, model, config, "name", MF_FACT_NAME);
+    fact_text(run, model, config, "license", MF_FACT_LICENSE);
+    parameter_lines(run, info);
+    size_line(run, info);
+    data_line(run, info);
+    fact_text(run, model, config, "quantization", MF_FACT_FILE_TYPE);
+    fact_text(run, model, config, "layers", MF_FACT_BLOCK_COUNT);
+    fact_text(run, model, config, "context", MF_FACT_CONTEXT_LENGTH);
+    fact_text(run, model, config, "embedding", MF_FACT_EMBEDDING_LENGTH);
+    fact_text(run, model, config, "heads", MF_FACT_HEAD_COUNT);
+    fact_text(run, model, config, "kv heads", MF_FACT_HEAD_COUNT_KV);
+    parts_text(run, model, config);
+    fact_text(run, model, config, "vocabulary", MF_FACT_VOCAB_SIZE);
+    metadata_line(run, info);
+    label(run, "tensors");
+    out_number(&run->out, info->tensor_count, 0);
+    out_text(&run->out, "\n");
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        kind_text(run, model, &kinds[i]);
+    adapter_text(run, model, LABEL_COLUMNS);
+    shards_text(run, model);
+}
+
 static void show_text(struct run *run, struct mf_model *model,
                       const struct mf_config_facts *config, const char *path)
 {
@@ -380,28 +430,12 @@ static void show_text(struct run *run, struct mf_model *model,
     out_escaped(&run->out, str_of(path), "");
     out_text(&run->out, "\n");
     format_text(run, info);
-    fact_text(run, model, config, "architecture", MF_FACT_ARCHITECTURE);
-    fact_text(run, model, config, "name", MF_FACT_NAME);
-    fact_text(run, model, config, "license", MF_FACT_LICENSE);
-    size_lines(run, info);
-    fact_text(run, model, config, "quantization", MF_FACT_FILE_TYPE);
-    fact_text(run, model, config, "layers", MF_FACT_BLOCK_COUNT);
-    fact_text(run, model, config, "context", MF_FACT_CONTEXT_LENGTH);
-    fact_text(run, model, config, "embedding", MF_FACT_EMBEDDING_LENGTH);
-    fact_text(run, model, config, "heads", MF_FACT_HEAD_COUNT);
-    fact_text(run, model, config, "kv heads", MF_FACT_HEAD_COUNT_KV);
-    parts_text(run, model, config);
-    fact_text(run, model, config, "vocabulary", MF_FACT_VOCAB_SIZE);
-    label(run, "metadata");
-    out_format(&run->out, "%zu key%s\n", info->metadata_count,
-               info->metadata_count == 1 ? "" : "s");
-    label(run, "tensors");
-    out_number(&run->out, info->tensor_count, 0);
-    out_text(&run->out, "\n");
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        kind_text(run, model, &kinds[i]);
-    adapter_text(run, model, LABEL_COLUMNS);
-    shards_text(run, model);
+    if (table_text(run, model, LABEL_COLUMNS)) {
+        size_line(run, info);
+        metadata_line(run, info);
+    } else {
+        model_text(run, model, config);
+    }
     findings_text(run, model);
     if (totals.count > 0) {
         out_text(&run->out, "\n");

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/commands/tensors/chunks.h"
 #include "cli/commands/tensors/storages.h"
 #include "cli/describe.h"
 #include "cli/inputs.h"
@@ -273,6 +274,24 @@ static void list(struct run *run, const struct choice *choice,
     storages_show(run, choice->model);
 }
 
+static bool show_table(struct run *run, const struct mf_model *model,
+                       enum sort by)
+{
+    static const enum mf_order orders[] = { [SORT_SIZE] = MF_ORDER_SIZE,
+                                            [SORT_NAME] = MF_ORDER_NAME,
+                                            [SORT_OFFSET] = MF_ORDER_OFFSET };
+    const struct chunk_choice choice = {
+        .model = model,
+        .pattern = run->operand_count > 1 ? run->operand[1] : NULL,
+        .sorted = by != SORT_FILE,
+        .totals = options.totals,
+        .order = orders[by == SORT_FILE ? SORT_SIZE : by],
+        .limit = options.top > 0 ? options.top : UINT64_MAX
+    };
+
+    return chunks_show(run, &choice);
+}
+
 static void show(struct run *run, struct mf_model *model)
 {
     enum sort by = (enum sort)options.sort;
@@ -294,6 +313,8 @@ static void show(struct run *run, struct mf_model *model)
 
     if (by == SORT_FILE && options.top > 0)
         by = SORT_SIZE;
+    if (show_table(run, model, by))
+        return;
     if ((by == SORT_SIZE || by == SORT_NAME) && !sort(run, &choice, by)) {
         report_failure(run, run->operand[0]);
         return;

@@ -77,8 +77,9 @@ static void show_text(struct run *run, const struct verdict *verdict)
                found[MF_WARNING] == 1 ? "" : "s");
     if (verdict->accepted > 0)
         out_format(out, ", %zu accepted by the baseline", verdict->accepted);
-    out_format(out, "; %" PRIu64 " tensor%s, header checked, data %s",
-               verdict->tensors, verdict->tensors == 1 ? "" : "s",
+    out_format(out, "; %" PRIu64 " %s%s, header checked, data %s",
+               verdict->tensors, verdict->is_table ? "chunk" : "tensor",
+               verdict->tensors == 1 ? "" : "s",
                verdict->data ? "checked" : "not read");
     if (verdict->model)
         out_format(out, "; %" PRIu64 " of %" PRIu64 " bytes checked%s",
@@ -136,7 +137,8 @@ static void show_json(struct run *run, const struct verdict *verdict)
     json_number(run, "notes", verdict->found.of[MF_NOTE]);
     json_number(run, "accepted", verdict->accepted);
     json_number(run, "not_shown", tally_sum(&verdict->unshown));
-    json_number(run, "tensor_count", verdict->tensors);
+    json_number(run, verdict->is_table ? "chunk_count" : "tensor_count",
+                verdict->tensors);
     json_number(run, "missing_bytes", verdict->missing);
     if (options.coverage)
         coverage_json(run, verdict);

@@ -45,7 +45,8 @@ struct verdict {
     struct tally found;   /* all findings but accepted ones, after --strict */
     struct tally unshown; /* those of them that --max-findings hides */
     size_t accepted;      /* in the baseline */
-    uint64_t tensors;
+    uint64_t tensors;     /* of a table: chunks of its columns */
+    bool is_table;
     uint64_t missing; /* bytes between the end of the file and that of its last
                          tensor; 0: not truncated, or other errors as well */
     const char *missing_path;     /* the truncated file */

@@ -132,6 +132,7 @@ static bool add_findings(struct run *run, const struct mf_model *model,
     size_t all = info->error_count + info->warning_count + info->note_count;
     size_t limit = verdict_limit(options), room = all < limit ? all : limit;
     struct result result = { .format = info->format };
+    struct mf_table_info table;
 
     if (room > 0)
         verdict->result =
@@ -140,6 +141,11 @@ static bool add_findings(struct run *run, const struct mf_model *model,
         return false;
     verdict->room = room;
     verdict->tensors = info->tensor_count;
+    if (mf_model_table(model, &table)) {
+        verdict->is_table = true;
+        verdict->tensors = table.chunk_count;
+        verdict->data = false; /* no column is decoded */
+    }
     verdict->model = model;
     verdict->generic = is_generic(model);
     mf_model_coverage(model, &verdict->coverage);
