@@ -57,7 +57,8 @@ for file in good-llama.gguf good-big-endian.gguf bad-v1.gguf \
     bad-version-4.gguf bad-footer.apr; do
     check "$file: at most two reads of 64 bytes" looks_short "$fixtures/$file"
 done
-for file in unsupported-zip.gguf good-torch.pt good-arrays.npz; do
+for file in unsupported-zip.gguf good-torch.pt good-arrays.npz \
+    good-table.parquet; do
     check "$file: a read of 64 bytes and one of the end" \
         looks_short "$fixtures/$file" 65536
 done

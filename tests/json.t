@@ -220,6 +220,7 @@ all_suffixes() {
     printf '%s\n' "gguf .gguf .gguf" "apr .apr .apr" \
         "pytorch .pt .pt" "npz .npz .npz" "npy .npy .npy" \
         "safetensors .safetensors .safetensors,.safetensors.index.json" \
+        "parquet .parquet .parquet" \
         "imatrix .dat .dat" |
         diff - "$dir/suffixes"
 }

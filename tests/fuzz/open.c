@@ -56,6 +56,21 @@ static void walk_value(struct mf_model *model, size_t index)
     mf_values_close(values);
 }
 
+static void walk_table(const struct mf_model *model)
+{
+    struct mf_column_chunk chunk;
+    struct mf_table_info info;
+    struct mf_column column;
+
+    if (!mf_model_table(model, &info))
+        return;
+    for (size_t i = 0; i < info.chunk_count; i++)
+        if (!mf_column_chunk_at(model, i, &chunk) ||
+            !mf_column_at(model, chunk.column, &column) ||
+            column.path.at[column.path.size] != 0)
+            stop("a chunk without a column, number", i, 0);
+}
+
 static void walk(struct mf_model *model)
 {
     const struct mf_model_info *info = mf_model_info(model);
@@ -69,6 +84,7 @@ static void walk(struct mf_model *model)
                             NULL) ||
             !mf_tensor_by_offset(model, i, &tensor))
             stop("a listed tensor is not found, number", i, 0);
+    walk_table(model);
     for (size_t i = 0; i < info->metadata_count; i++)
         walk_value(model, i);
     for (int fact = 0; fact < MF_FACT_COUNT; fact++)
