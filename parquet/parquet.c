@@ -54,6 +54,7 @@ static enum mf_status read_footer(struct parquet *parquet)
         return reader->env->error.status;
     mf_reader_seek(reader, parquet->footer.offset);
     mf_reader_limit(reader, parquet->footer.offset + parquet->footer.size);
+    mf_reader_widen(reader, PARQUET_HELD_MAX);
     return mf_parquet_footer(parquet);
 }
 

@@ -21,6 +21,10 @@
 #define PARQUET_MAGIC_SIZE 4
 #define PARQUET_END_SIZE   8 /* the footer's length, and the magic */
 
+/* A footer of up to so many bytes is read at once, a longer one window by
+ * window. */
+#define PARQUET_HELD_MAX ((size_t)1 << 20)
+
 /* Elements of a schema within each other. */
 #define PARQUET_DEPTH_MAX 64
 

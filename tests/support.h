@@ -75,6 +75,12 @@ static inline bool is_model_name(const char *name)
            has_suffix(name, ".npz") || has_suffix(name, ".parquet");
 }
 
+/* Whether it has columns instead of tensors, and nothing can be made of it. */
+static inline bool is_table(const char *name)
+{
+    return has_suffix(name, ".parquet");
+}
+
 /* Calls each for every model file among the fixtures; returns how many. */
 static inline size_t
 each_fixture(const char *prefix,

@@ -113,6 +113,8 @@ static void in_all_formats(const char *name, const uint8_t *bytes, size_t size)
     struct mf_model *model;
 
     (void)bytes, (void)size;
+    if (is_table(name))
+        return;
     model = open_model(fixture_path(name));
     assert_int_equal(mf_model_validate_data(model), MF_OK);
     for (size_t i = 0; i < COUNT(formats); i++)

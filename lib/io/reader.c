@@ -39,19 +39,36 @@ static bool resize_window(struct mf_reader *reader, size_t capacity)
     return true;
 }
 
-/* After a read that filled the window.  Memory that a larger one would take
- * may be needed more elsewhere: again it gets a share only. */
-static void widen_window(struct mf_reader *reader)
+/* Memory that a larger window would take may be needed more elsewhere: again it
+ * gets a share only. */
+static bool try_resize(struct mf_reader *reader, size_t capacity)
 {
     const struct mf_error before = reader->env->error;
 
-    if (!mf_chunk_fitted(&reader->size) || reader->size.now <= reader->capacity)
-        return;
-    if (reader->size.now > mf_heap_left(reader->env) / SHARE ||
-        !resize_window(reader, reader->size.now)) {
+    if (capacity > mf_heap_left(reader->env) / SHARE)
+        return false;
+    if (resize_window(reader, capacity))
+        return true;
+    reader->env->error = before;
+    return false;
+}
+
+/* After a read that filled the window. */
+static void widen_window(struct mf_reader *reader)
+{
+    if (mf_chunk_fitted(&reader->size) &&
+        reader->size.now > reader->capacity &&
+        !try_resize(reader, reader->size.now))
         mf_chunk_refused(&reader->size);
-        reader->env->error = before;
-    }
+}
+
+void mf_reader_widen(struct mf_reader *reader, size_t most)
+{
+    uint64_t left = mf_reader_left(reader);
+
+    most = left < most ? (size_t)left : most;
+    if (most > reader->capacity)
+        try_resize(reader, most);
 }
 
 enum mf_status mf_reader_init(struct mf_reader *reader, struct mf_env *env,

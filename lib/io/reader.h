@@ -92,6 +92,10 @@ void mf_reader_limit(struct mf_reader *reader, uint64_t limit);
  * false, and failed, if that is not possible. */
 bool mf_reader_fill(struct mf_reader *reader, size_t size);
 
+/* Makes the window large enough for all that is left, up to `most` bytes, so
+ * that one read gets it.  Where memory is short it stays as it is. */
+void mf_reader_widen(struct mf_reader *reader, size_t most);
+
 /* Fills the window as far as the limit allows and returns a second reader whose
  * limit is the end of the window: it never reads from the source, is valid
  * until the first is used again, and must not be released. */
