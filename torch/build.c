@@ -269,8 +269,7 @@ enum mf_status mf_pickle_do_get(struct pickle *pickle,
 enum mf_status mf_pickle_do_global(struct pickle *pickle,
                                    const struct pickle_step *step)
 {
-    mf_pickle_push(pickle,
-                   mf_pickle_add_global(pickle, step, step->text, step->name));
+    mf_pickle_push(pickle, mf_pickle_add_named(pickle, step));
     return MF_OK;
 }
 
@@ -280,16 +279,10 @@ enum mf_status mf_pickle_do_stack_global(struct pickle *pickle,
                                          const struct pickle_step *step)
 {
     uint32_t name = pop(pickle), module = pop(pickle);
-    struct mf_str part[2] = { { NULL, 0 }, { NULL, 0 } };
 
     if (name == PICKLE_NIL || module == PICKLE_NIL)
         return no_operand(pickle, step);
-    if (pickle->node[module].kind == PICKLE_TEXT)
-        part[0] = mf_pickle_text(pickle, &pickle->node[module]);
-    if (pickle->node[name].kind == PICKLE_TEXT)
-        part[1] = mf_pickle_text(pickle, &pickle->node[name]);
-    mf_pickle_push(pickle,
-                   mf_pickle_add_global(pickle, step, part[0], part[1]));
+    mf_pickle_push(pickle, mf_pickle_add_global(pickle, step, module, name));
     return MF_OK;
 }
 
@@ -371,7 +364,7 @@ enum mf_status mf_pickle_do_instance(struct pickle *pickle,
     if (step->opcode == PICKLE_OP_OBJ)
         function = pickle->stack[pickle->stack_count - count];
     else
-        function = mf_pickle_add_global(pickle, step, step->text, step->name);
+        function = mf_pickle_add_named(pickle, step);
     node = add_call(pickle, step, global_of(pickle, function));
     if (step->opcode == PICKLE_OP_INST)
         mf_pickle_append(pickle, node, function);

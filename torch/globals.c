@@ -35,23 +35,33 @@ uint16_t mf_pickle_global(struct mf_str module, struct mf_str name)
     return row;
 }
 
+/* A node's text; at is NULL for one that is not kept, or is no text. */
+static struct mf_str text_of(const struct pickle *pickle, uint32_t at)
+{
+    const struct pickle_node *node = &pickle->node[at];
+
+    return node->kind == PICKLE_TEXT ? mf_pickle_text(pickle, node)
+                                     : (struct mf_str){ NULL, 0 };
+}
+
 struct pickle_name mf_pickle_global_name(const struct pickle *pickle,
                                          const struct pickle_node *node)
 {
     const struct pickle_global *row = &mf_pickle_globals[node->global];
-    const char *at = pickle->text + node->is.path.start;
+    struct mf_str module, name;
     struct pickle_name out;
 
-    if (row->makes != PICKLE_MAKES_UNKNOWN)
+    if (row->makes != PICKLE_MAKES_UNKNOWN) {
         snprintf(out.text, sizeof(out.text), "%s.%s", row->module, row->name);
-    else if (node->is.path.start == PICKLE_NIL)
-        snprintf(out.text, sizeof(out.text), "a name that is too long");
+        return out;
+    }
+    module = text_of(pickle, node->is.path.module);
+    name = text_of(pickle, node->is.path.name);
+    if (!module.at || !name.at)
+        snprintf(out.text, sizeof(out.text), "whose name is too long");
     else
-        snprintf(out.text, sizeof(out.text), "%.75s.%.75s",
-                 mf_quote((struct mf_str){ at, node->is.path.module }).text,
-                 mf_quote((struct mf_str){ at + node->is.path.module,
-                                           node->is.path.name })
-                     .text);
+        snprintf(out.text, sizeof(out.text), "%s.%s", mf_quote(module).text,
+                 mf_quote(name).text);
     return out;
 }
 
@@ -85,26 +95,31 @@ static void note_global(struct pickle *pickle, const struct pickle_step *step,
 }
 
 uint32_t mf_pickle_add_global(struct pickle *pickle,
-                              const struct pickle_step *step,
-                              struct mf_str module, struct mf_str name)
+                              const struct pickle_step *step, uint32_t module,
+                              uint32_t name)
 {
+    struct mf_str part[2] = { text_of(pickle, module), text_of(pickle, name) };
     uint32_t at = mf_pickle_add(pickle, step, PICKLE_GLOBAL);
     struct pickle_node *node = &pickle->node[at];
 
-    node->global = mf_pickle_global(module, name);
-    if (mf_pickle_globals[node->global].makes != PICKLE_MAKES_UNKNOWN)
-        return at;
-    node->is.path.start = PICKLE_NIL;
-    if (module.at && name.at) {
-        char *text = pickle->text + pickle->text_size;
-
-        memcpy(text, module.at, module.size);
-        memcpy(text + module.size, name.at, name.size);
-        node->is.path.start = pickle->text_size;
-        node->is.path.module = (uint16_t)module.size;
-        node->is.path.name = (uint16_t)name.size;
-        pickle->text_size += (uint32_t)(module.size + name.size);
-    }
-    note_global(pickle, step, module, name, node);
+    node->global = mf_pickle_global(part[0], part[1]);
+    node->is.path.module = module;
+    node->is.path.name = name;
+    if (mf_pickle_globals[node->global].makes == PICKLE_MAKES_UNKNOWN)
+        note_global(pickle, step, part[0], part[1], node);
     return at;
+}
+
+uint32_t mf_pickle_add_named(struct pickle *pickle,
+                             const struct pickle_step *step)
+{
+    /* Room was counted for both of them or none. */
+    const struct mf_str none = { NULL, 0 };
+    bool kept = step->text.at && step->name.at;
+    uint32_t module = mf_pickle_add(pickle, step, PICKLE_TEXT);
+    uint32_t name = mf_pickle_add(pickle, step, PICKLE_TEXT);
+
+    mf_pickle_keep_text(pickle, module, step, kept ? step->text : none);
+    mf_pickle_keep_text(pickle, name, step, kept ? step->name : none);
+    return mf_pickle_add_global(pickle, step, module, name);
 }

@@ -163,9 +163,8 @@ struct pickle_node {
         struct {                  /* TEXT, BYTES, BIG */
             uint32_t start, size; /* start PICKLE_NIL: not kept, see `at` */
         } text;
-        struct { /* GLOBAL without a row */
-            uint32_t start;
-            uint16_t module, name; /* their sizes */
+        struct { /* GLOBAL without a row: two nodes, TEXT or others */
+            uint32_t module, name;
         } path;
         struct {
             uint32_t first, last; /* PICKLE_NIL: no item */
@@ -231,7 +230,7 @@ uint32_t mf_pickle_item(const struct pickle *pickle, uint32_t node, unsigned i);
 
 /* "module.name" of a global, for a message. */
 struct pickle_name {
-    char text[160];
+    char text[2 * sizeof(struct mf_quoted)];
 };
 struct pickle_name mf_pickle_global_name(const struct pickle *pickle,
                                          const struct pickle_node *node);
@@ -266,10 +265,12 @@ uint32_t mf_pickle_marked(const struct pickle *pickle);
  * number.  next: of MEMOIZE. */
 uint64_t mf_pickle_memo_number(const struct pickle_step *step, uint64_t next);
 
-/* The node of a global that was named by the step. */
+/* A global whose module and name are those nodes, or are in the step. */
 uint32_t mf_pickle_add_global(struct pickle *pickle,
-                              const struct pickle_step *step,
-                              struct mf_str module, struct mf_str name);
+                              const struct pickle_step *step, uint32_t module,
+                              uint32_t name);
+uint32_t mf_pickle_add_named(struct pickle *pickle,
+                             const struct pickle_step *step);
 
 #define OPCODE(byte, NAME, argument, effect, nodes, pushes, class)             \
     enum mf_status mf_pickle_do_##effect(struct pickle *pickle,                \

@@ -56,8 +56,7 @@ static bool try_resize(struct mf_reader *reader, size_t capacity)
 /* After a read that filled the window. */
 static void widen_window(struct mf_reader *reader)
 {
-    if (mf_chunk_fitted(&reader->size) &&
-        reader->size.now > reader->capacity &&
+    if (mf_chunk_fitted(&reader->size) && reader->size.now > reader->capacity &&
         !try_resize(reader, reader->size.now))
         mf_chunk_refused(&reader->size);
 }
