@@ -48,6 +48,7 @@ static const struct refusal {
     { "good-deflated.npz", "apr", "i16" },
     { "good-zip64.npz", "apr", "i16" },
     { "good-torch.pt", "apr", "i16" },
+    { "good-torch-legacy.pt", "apr", "i16" },
     { "good-no-elements.npy", "gguf", "bool" },
     { "good-no-elements.npy", "apr", "bool" },
     { "good-record.npy", "", "record" },

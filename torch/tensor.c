@@ -191,6 +191,8 @@ static bool find_storage(struct torch_walk *walk, struct tensor *tensor)
     if (walk->checked[row / 8] >> row % 8 & 1)
         return true;
     walk->checked[row / 8] |= (uint8_t)(1u << row % 8);
+    if (stored->unreadable)
+        return true;
     if (element > 0 && (!mf_mul(tensor->storage.whole, element, &size) ||
                         size != stored->size))
         mf_index_note(
@@ -215,6 +217,11 @@ static enum mf_status place(struct torch_walk *walk,
 
     record->storage = view->stored + 1;
     record->offset = mf_stored_offset(walk->index, view->stored);
+    if (stored->unreadable) {
+        mf_stored_view_extent(view, &record->size, &end);
+        record->flags |= MF_TENSOR_DAMAGED;
+        return MF_OK;
+    }
     if (!mf_add(tensor->storage.from, tensor->offset, &first) ||
         !mf_mul(first, view->element, &view->from) ||
         !mf_stored_view_extent(view, &record->size, &end)) {
@@ -232,8 +239,6 @@ static enum mf_status place(struct torch_walk *walk,
                       " of storage '%s', which has %" PRIu64,
                       mf_quote(mf_torch_name(walk)).text, end,
                       mf_quote(tensor->key).text, stored->size);
-    } else if (stored->unreadable) {
-        record->flags |= MF_TENSOR_DAMAGED;
     } else if (record->size == 0) {
         return MF_OK;
     } else if (mf_stored_view_is_plain(view)) {

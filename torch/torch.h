@@ -7,8 +7,7 @@
  * pickles in a row (before).
  *
  *     torch.c    the row of zip archives: detection, members, byte order
- *     legacy.c   the row of files of before 1.6, and of a pickle by itself
- *     list.c     the row of pytorch_model.bin.index.json
+ *     legacy.c   the row of files of before 1.6
  *     storages.c which storage a persistent id means, and whether it fits
  *     walk.c     the values of a pickle, one after the other, with their names
  *     tensor.c   tensors among them
@@ -118,5 +117,6 @@ enum mf_status mf_torch_value_next(struct mf_values *values,
 
 uint32_t mf_torch_type_id(enum mf_type type);
 const char *mf_torch_type_name(uint32_t type_id);
+extern const struct mf_fact_row mf_torch_facts[];
 
 #endif
