@@ -316,13 +316,16 @@ static enum mf_status read_record(struct mf_zip *zip, size_t i)
 {
     struct mf_reader *reader = zip->reader;
     uint64_t at = mf_reader_offset(reader);
-    const uint8_t *record = mf_take(reader, ZIP_DIRECTORY_SIZE), *extra;
+    const uint8_t *record, *extra;
     struct zip_fields fields;
     struct mf_stored *row;
     uint16_t comment;
     uint32_t number;
     char *name;
 
+    if (mf_reader_left(reader) < ZIP_DIRECTORY_SIZE)
+        return bad_record(zip, i, at, "is longer than the directory");
+    record = mf_take(reader, ZIP_DIRECTORY_SIZE);
     if (!record)
         return zip->index->env->error.status;
     if (!zip_is(record, ZIP_DIRECTORY))
