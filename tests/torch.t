@@ -181,6 +181,55 @@ same_digest() {
 check "the container does not matter" same_digest \
     "$dir/files/good-kinds.pt" "$dir/files/good-kinds-legacy.pt"
 
+# A folder of Hugging Face becomes the same GGUF file, whatever its weights are.
+cat >"$dir/weights.py" <<'END'
+import glob, json, os, struct, sys
+import torch
+folder, shards = sys.argv[1], int(sys.argv[2])
+types = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "I64": torch.int64}
+tensors = {}
+for path in sorted(glob.glob(folder + "/*.safetensors")):
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    for name, row in json.loads(data[8:8 + size]).items():
+        if name != "__metadata__":
+            begin, end = (8 + size + at for at in row["data_offsets"])
+            tensors[name] = torch.frombuffer(bytearray(data[begin:end]),
+                                             dtype=types[row["dtype"]]).reshape(row["shape"])
+    os.remove(path)
+for path in glob.glob(folder + "/*.index.json"):
+    os.remove(path)
+if shards == 1:
+    torch.save(tensors, folder + "/pytorch_model.bin")
+else:
+    names = [f"pytorch_model-{i + 1:05}-of-{shards:05}.bin" for i in range(shards)]
+    where = {name: names[i * shards // len(tensors)] for i, name in enumerate(tensors)}
+    for shard in names:
+        torch.save({k: v for k, v in tensors.items() if where[k] == shard}, f"{folder}/{shard}")
+    with open(folder + "/pytorch_model.bin.index.json", "w") as file:
+        json.dump({"metadata": {}, "weight_map": where}, file)
+END
+same_gguf() { # FOLDER SHARDS
+    rm -rf "$dir/model" && cp -R "$1" "$dir/model" &&
+        "$modelfile" convert --quiet --force --names gguf "$dir/model" "$dir/a.gguf" &&
+        "$python" "$dir/weights.py" "$dir/model" "$2" &&
+        "$modelfile" convert --quiet --force --names gguf "$dir/model" "$dir/b.gguf" &&
+        cmp "$dir/a.gguf" "$dir/b.gguf"
+}
+shared=$(realpath -m "${CONFORMANCE:-../shared}")
+if [ -f "$shared/tools/hf_models.py" ]; then
+    python3 "$shared/tools/hf_models.py" "$dir/folders" /nowhere llama-spm gemma2 mixtral \
+        >"$dir/out" 2>&1
+    for folder in "$dir"/folders/*; do
+        check "$(basename "$folder"): weights of PyTorch give the same GGUF file" \
+            same_gguf "$folder" 1
+        check "$(basename "$folder"): so do three shards" same_gguf "$folder" 3
+    done
+else
+    skip "folders with weights of PyTorch" "no conformance data"
+fi
+
 if command -v strace >"$dir/out"; then
     traced() {
         strace -f -o "$dir/trace" -e trace=open,openat,connect,execve,fork,vfork,socket \

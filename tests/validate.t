@@ -431,6 +431,30 @@ checkpoint() {
         "$modelfile" info --quiet "$dir/checkpoint" >"$dir/out" && grep -q pytorch "$dir/out"
 }
 check "a checkpoint is opened where nothing else is" checkpoint
+checkpoint_shards() { # NAME: what the list calls the shard
+    rm -rf "$dir/checkpoint" && mkdir "$dir/checkpoint" &&
+        cp fixtures/good-torch.pt "$dir/checkpoint/pytorch_model-00001-of-00001.bin"
+    {
+        printf '{"metadata": {"total_size": 62}, "weight_map": {'
+        for name in weight turned part counts; do
+            printf '"%s": "%s", ' "$name" "$1"
+        done
+        printf '"scalar": "%s"}}' "$1"
+    } >"$dir/checkpoint/pytorch_model.bin.index.json"
+    code=0
+    "$modelfile" validate --data "$dir/checkpoint" >"$dir/out" 2>&1 || code=$?
+}
+all_shards() {
+    checkpoint_shards pytorch_model-00001-of-00001.bin
+    cat "$dir/out"
+    [ "$code" = 0 ] && grep -q 'index.json: 0 errors, .* 5 tensors.*data checked' "$dir/out"
+}
+check "its list of shards is a model" all_shards
+no_shards() {
+    checkpoint_shards other.bin
+    [ "$code" = 1 ] && grep -q "error SHARD-MISSING.*'other.bin'" "$dir/out"
+}
+check "one that lacks a shard is not" no_shards
 check "a download cache" instead snapshots "the folders in 'snapshots'"
 
 # odd_shard COMMAND: the same where COMMAND makes the second shard.

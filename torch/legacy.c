@@ -285,6 +285,7 @@ const struct mf_format mf_format_torch_legacy = {
     .description = "checkpoints of PyTorch before 1.6",
     .layout = MF_LAYOUT_SHARED,
     .values = MF_VALUES_JSON,
+    .naming = MF_NAMING_HF,
     .allows_nonfinite = true,
     .unlisted = true,
     .is_source = true,

@@ -278,6 +278,7 @@ const struct mf_format mf_format_torch = {
     .description = "checkpoints of PyTorch 1.6 and later (.pt, .pth, .bin)",
     .layout = MF_LAYOUT_SHARED,
     .values = MF_VALUES_JSON,
+    .naming = MF_NAMING_HF,
     .allows_nonfinite = true,
     .unlisted = true,
     .is_source = true,

@@ -185,13 +185,16 @@ void mf_coverage_update(struct mf_model *model)
         (model->list ? 0U : LIST) | (has_members(index) ? 0U : MEMBERS);
 }
 
-/* Whether the rule is another format's: the longest prefix tells. */
+/* Whether the rule is another format's: the longest prefix tells.  Rules of a
+ * list of shards are those of any model that has one. */
 static bool is_foreign(const struct mf_model *model, const char *id)
 {
     const char *own = model->format->rules ? model->format->rules : "";
     const struct mf_format *of = NULL;
     size_t longest = 0;
 
+    if (model->list && strncmp(id, "ST-INDEX-", strlen("ST-INDEX-")) == 0)
+        return false;
     for (size_t i = 0; mf_formats[i]; i++) {
         const char *prefix = mf_formats[i]->rules;
 

@@ -200,7 +200,7 @@ bool mf_hub_applies_mistral(const struct mf_model *model,
                             const struct mf_format *format)
 {
     return format->values == MF_VALUES_TYPED &&
-           model->format->values == MF_VALUES_STRINGS &&
+           model->format->naming == MF_NAMING_HF &&
            model->file[0].source.fd >= 0 && !names_architecture(model);
 }
 

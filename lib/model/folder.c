@@ -76,16 +76,18 @@ static enum mf_status add_entry(struct listing *listing, const char *folder,
     return MF_OK;
 }
 
-/* A checkpoint of PyTorch, by the name that transformers gives it, in a folder
+/* A checkpoint of PyTorch, by the names that transformers gives it, in a folder
  * that has no other model. */
 static enum mf_status add_checkpoint(struct listing *listing,
                                      const char *folder, int fd)
 {
-    static const char name[] = "pytorch_model.bin";
+    static const char *const names[] = { "pytorch_model.bin",
+                                         "pytorch_model.bin.index.json" };
 
-    return faccessat(fd, name, F_OK, 0) == 0
-               ? add_entry(listing, folder, name, false)
-               : MF_OK;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (faccessat(fd, names[i], F_OK, 0) == 0)
+            return add_entry(listing, folder, names[i], false);
+    return MF_OK;
 }
 
 /* Adds the name if it is of the kind that is listed.  A broken symbolic link

@@ -111,9 +111,6 @@ static enum mf_status add_candidate(void *user, const char *path,
 static const struct {
     const char *name, *hint;
 } elsewhere[] = {
-    { "pytorch_model.bin.index.json",
-      "the files of 'pytorch_model.bin.index.json' can be opened one by one, "
-      "not as one model" },
     { "snapshots", "this is a download cache, whose models are the folders in "
                    "'snapshots'" },
 };
