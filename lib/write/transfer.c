@@ -52,7 +52,16 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 
     if (transfer->flushes && task-- == 0)
         return mf_resume_flush(transfer->outputs->resume, &worker->env);
-    return mf_piece_move(worker, &transfer->piece[task]);
+    if (task > 0 && transfer->piece[task].follows)
+        return MF_OK; /* another task moves it */
+    do {
+        enum mf_status status =
+            mf_piece_move(worker, &transfer->piece[task++]);
+
+        if (status != MF_OK)
+            return status;
+    } while (task < transfer->count && transfer->piece[task].follows);
+    return MF_OK;
 }
 
 /* ---- pieces ---- */
@@ -151,6 +160,16 @@ static enum mf_status join(struct transfer *transfer, struct mf_piece *piece)
     return transfer->joined ? added(transfer, piece) : MF_OK;
 }
 
+/* Whether threads would wait for each other at pieces of it.  Recoding takes
+ * longer than waiting. */
+static bool is_serial(const struct mf_piece *piece)
+{
+    return piece->tensor && !piece->tensor->made && !piece->recoding.decode &&
+           mf_record_is_packed(
+               &piece->model->index,
+               &piece->model->index.tensor[piece->tensor->record]);
+}
+
 /* Cuts piece.span, whose first byte goes to piece.to, into pieces. */
 static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
 {
@@ -159,6 +178,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
     size_t out = recoding->decode ? recoding->out : 1;
     size_t most = piece_most(transfer, &piece);
     uint64_t to = piece.to;
+    bool serial = is_serial(&piece);
 
     piece.hasher = transfer->outputs->resume ? transfer->isa : NULL;
     if (join(transfer, &piece) != MF_OK)
@@ -168,6 +188,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
         piece.size =
             mf_next_part(transfer->crew->env, piece.span.size - piece.at, most);
         piece.to = to + piece.at / in * out;
+        piece.follows = serial && piece.at > 0;
         if (add_part(transfer, &piece) != MF_OK)
             return transfer->crew->env->error.status;
     }
