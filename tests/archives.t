@@ -11,7 +11,7 @@ set -u
 
 archives() {
     find "$fixtures" -maxdepth 1 -name "$1*.npz" -o -maxdepth 1 -name "$1*.pt" |
-        LC_ALL=C sort
+        grep -v legacy | LC_ALL=C sort
 }
 
 # ---- storages
