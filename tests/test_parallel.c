@@ -73,6 +73,62 @@ static void every_task_runs_once(void **state)
     }
 }
 
+/* Rows of ten tasks. */
+#define ROW 10
+
+struct rows {
+    const struct mf_worker *by[TASKS];
+    atomic_uint done[TASKS / ROW];
+    size_t fails_at;
+};
+
+static bool is_in_row(const void *context, size_t task)
+{
+    (void)context;
+    return task % ROW > 0;
+}
+
+static enum mf_status add_to_row(struct mf_worker *worker, void *context,
+                                 size_t task)
+{
+    struct rows *rows = context;
+
+    if (task == rows->fails_at)
+        return mf_fail(&worker->env, MF_ERR_IO, task, "task %zu", task);
+    if (atomic_fetch_add(&rows->done[task / ROW], 1) == task % ROW)
+        rows->by[task] = worker;
+    return MF_OK;
+}
+
+static void a_row_is_one_threads(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(thread_counts); i++) {
+        struct mf_env *own = env_with(thread_counts[i]);
+        struct rows rows = { .fails_at = SIZE_MAX };
+        struct mf_crew crew;
+
+        assert_int_equal(mf_crew_init(&crew, own, UINT64_MAX, UINT64_MAX, 0),
+                         MF_OK);
+        assert_int_equal(
+            mf_crew_run_rows(&crew, add_to_row, is_in_row, &rows, TASKS),
+            MF_OK);
+        for (size_t task = 0; task < TASKS; task++) {
+            assert_non_null(rows.by[task]);
+            assert_ptr_equal(rows.by[task], rows.by[task - task % ROW]);
+        }
+        /* All before the one that fails are done. */
+        rows = (struct rows){ .fails_at = 515 };
+        assert_int_equal(
+            mf_crew_run_rows(&crew, add_to_row, is_in_row, &rows, TASKS),
+            MF_ERR_IO);
+        for (size_t row = 0; row <= 51; row++)
+            assert_int_equal(rows.done[row], row < 51 ? ROW : 5);
+        mf_crew_release(&crew);
+        mf_env_free(own);
+    }
+}
+
 static volatile sig_atomic_t taken;
 
 static void take(int number)
@@ -483,6 +539,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_runs_once),
+        cmocka_unit_test(a_row_is_one_threads),
         cmocka_unit_test(signals_are_left_to_the_program),
         cmocka_unit_test(first_failure_wins),
         cmocka_unit_test(buffers_share_a_budget),

@@ -254,6 +254,7 @@ void mf_crew_release(struct mf_crew *crew)
 struct run {
     struct mf_crew *crew;
     mf_task *task;
+    mf_follows *follows; /* NULL: none does */
     void *context;
     size_t count;
     atomic_size_t next; /* task.  They are given out in order: when one fails,
@@ -265,7 +266,14 @@ static bool is_set(const atomic_bool *flag)
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-/* Does the next task; false where there is none to do. */
+static bool goes_on(const struct run *run, size_t task)
+{
+    return run->follows && task < run->count &&
+           run->follows(run->context, task);
+}
+
+/* Does the next task and those that follow it; false where there is none to
+ * do. */
 static bool do_next(struct run *run, struct mf_worker *worker)
 {
     struct mf_crew *crew = run->crew;
@@ -274,11 +282,16 @@ static bool do_next(struct run *run, struct mf_worker *worker)
 
     if (task >= run->count || is_set(&crew->failed) || is_set(&crew->stopped))
         return false;
-    if (run->task(worker, run->context, task) == MF_OK)
-        return true;
-    worker->failed = task;
-    atomic_store_explicit(&crew->failed, true, memory_order_relaxed);
-    return false;
+    if (goes_on(run, task))
+        return true; /* who does the task before it does this one */
+    do {
+        if (run->task(worker, run->context, task) == MF_OK)
+            continue;
+        worker->failed = task;
+        atomic_store_explicit(&crew->failed, true, memory_order_relaxed);
+        return false;
+    } while (goes_on(run, ++task) && !is_set(&crew->stopped));
+    return true;
 }
 
 /* Tells how far all are, and asks whether to go on. */
@@ -373,9 +386,18 @@ static enum mf_status gather(struct mf_crew *crew)
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count)
 {
-    struct run run = {
-        .crew = crew, .task = task, .context = context, .count = count
-    };
+    return mf_crew_run_rows(crew, task, NULL, context, count);
+}
+
+enum mf_status mf_crew_run_rows(struct mf_crew *crew, mf_task *task,
+                                mf_follows *follows, void *context,
+                                size_t count)
+{
+    struct run run = { .crew = crew,
+                       .task = task,
+                       .follows = follows,
+                       .context = context,
+                       .count = count };
     const struct mf_threads_task shared = { work, watch_run, &run };
     struct mf_timed timed;
 

@@ -68,6 +68,14 @@ void mf_crew_release(struct mf_crew *crew);
 enum mf_status mf_crew_run(struct mf_crew *crew, mf_task *task, void *context,
                            size_t count);
 
+/* Whether one thread has to run the task right after the one before it. */
+typedef bool mf_follows(const void *context, size_t task);
+
+/* The same for tasks of which some are rows: what can only be read forward. */
+enum mf_status mf_crew_run_rows(struct mf_crew *crew, mf_task *task,
+                                mf_follows *follows, void *context,
+                                size_t count);
+
 /* Between runs: gives back half of the buffers' memory, for something else that
  * was refused; false, and nothing done, where they are as small as they can be.
  */

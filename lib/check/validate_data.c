@@ -221,10 +221,20 @@ static enum mf_status merge_piece(struct scanner *scanner,
     return MF_OK;
 }
 
+/* Pieces of a compressed tensor are unpacked one after the other. */
+static bool follows(const void *context, size_t task)
+{
+    const struct scanner *scanner = context;
+    const struct piece *piece = &scanner->piece[task];
+
+    return task > 0 && piece->kind == PIECE_TENSOR && piece->done > 0 &&
+           mf_record_is_packed(scanner->index, piece->record);
+}
+
 static enum mf_status scan_and_merge(struct scanner *scanner)
 {
-    enum mf_status status =
-        mf_crew_run(&scanner->crew, scan_piece, scanner, scanner->piece_count);
+    enum mf_status status = mf_crew_run_rows(
+        &scanner->crew, scan_piece, follows, scanner, scanner->piece_count);
 
     for (size_t i = 0; i < scanner->piece_count && status == MF_OK; i++)
         status = merge_piece(scanner, &scanner->piece[i]);

@@ -17,12 +17,13 @@ struct mf_piece {
     uint64_t at, size; /* of the piece within the span, in the new file's order
                           of rows */
     uint64_t to;       /* offset in the target */
-    bool follows; /* the piece before it, which the same thread moves first: what
-                     they come from is unpacked forward only */
+    bool follows; /* the piece before it, which the same thread moves first:
+                     what they come from is unpacked forward only */
     struct mf_recoding recoding;
     struct mf_deviation deviation;
     const struct mf_isa *scanner; /* scans for NaN and infinite values, which
                                      are refused; NULL: they are accepted */
+    bool packed;   /* its bytes are unpacked from the span's start on */
     bool measured; /* nothing is written: only the largest value is wanted */
     float largest; /* absolute */
     /* Where stopped work can go on (resume.h): */
