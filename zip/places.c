@@ -19,12 +19,16 @@ static int fold(char byte)
     return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : (uint8_t)byte;
 }
 
+/* Any order in which equal names are neighbours will do.  Members have long
+ * beginnings in common, so it is that of the last bytes. */
 static int compare_folded(struct mf_str a, struct mf_str b)
 {
-    for (size_t i = 0; i < a.size && i < b.size; i++)
+    if (a.size != b.size)
+        return a.size < b.size ? -1 : 1;
+    for (size_t i = a.size; i-- > 0;)
         if (fold(a.at[i]) != fold(b.at[i]))
             return fold(a.at[i]) - fold(b.at[i]);
-    return (a.size > b.size) - (a.size < b.size);
+    return 0;
 }
 
 static bool name_before(const void *table, uint32_t a, uint32_t b)

@@ -19,8 +19,20 @@ static void sift_down(uint32_t *row, size_t root, size_t count,
     row[root] = moving;
 }
 
+static bool is_sorted(const uint32_t *row, size_t count, mf_before *before,
+                      const void *table)
+{
+    for (size_t i = 1; i < count; i++)
+        if (before(table, row[i], row[i - 1]))
+            return false;
+    return true;
+}
+
+/* What a writer has put in order is looked at once. */
 void mf_sort(uint32_t *row, size_t count, mf_before *before, const void *table)
 {
+    if (is_sorted(row, count, before, table))
+        return;
     for (size_t root = count / 2; root-- > 0;)
         sift_down(row, root, count, before, table);
     for (size_t end = count; end-- > 1;) {
