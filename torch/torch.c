@@ -8,10 +8,13 @@
  *     NAME/version    and a few others, which say nothing about tensors
  *
  * NAME is what precedes the slash in the first name of the directory.  Other
- * pickles of the archive are read as well, to see what they would call.
+ * pickles of the archive are read as well, to see what they would call: those
+ * whose name or whose first bytes say that they are pickles.
  */
 #include "torch/torch.h"
 #include "zip/zip.h"
+
+#define PROTOCOL_MAX 5
 
 /* What is found in the archive. */
 struct archive {
@@ -77,6 +80,20 @@ static bool is_member(const struct archive *archive, struct mf_str name,
     return name.size == archive->folder.size + strlen(rest) &&
            mf_str_ends(name, rest) &&
            memcmp(name.at, archive->folder.at, archive->folder.size) == 0;
+}
+
+/* Whether PyTorch writes such a member, and it is no pickle. */
+static bool is_plain(const struct archive *archive, struct mf_str name)
+{
+    static const char *const names[] = { "byteorder", "version",
+                                         ".format_version",
+                                         ".storage_alignment",
+                                         ".data/serialization_id" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (is_member(archive, name, names[i]))
+            return true;
+    return key_of(archive, name).at != NULL;
 }
 
 static void take_order(struct archive *archive, uint32_t row,
@@ -149,36 +166,75 @@ static void check_end(const struct archive *archive, struct mf_reader *reader,
                       mf_reader_left(reader), mf_quote(name).text);
 }
 
-/* Reads a pickle through its own window; the main one becomes tensors. */
-static enum mf_status read_span(struct archive *archive, struct mf_part *part,
-                                const struct mf_source *source,
-                                struct mf_span span, uint32_t row)
+/* Whether it is a pickle.  Those of protocols 0 and 1 begin like any text, and
+ * only their names say it. */
+static bool is_pickle(struct mf_reader *reader, struct mf_str name)
+{
+    uint8_t start[2];
+
+    return mf_str_ends(name, ".pkl") ||
+           (mf_reader_copy(reader, mf_reader_offset(reader), start,
+                           sizeof(start)) &&
+            start[0] == PICKLE_OP_PROTO && start[1] <= PROTOCOL_MAX);
+}
+
+static enum mf_status note_member(const struct archive *archive, uint32_t row,
+                                  const struct mf_reader *reader)
+{
+    const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+
+    if (reader->failed)
+        return archive->zip.index->env->error.status;
+    mf_index_note(archive->zip.index, archive->zip.part->shard, MF_WARNING,
+                  MF_RULE_PICKLE_MEMBER, stored->file.offset,
+                  "member '%s' is not one of those that torch.save writes, and "
+                  "is not read",
+                  mf_quote(stored->name).text);
+    return MF_OK;
+}
+
+/* The main pickle becomes tensors. */
+static enum mf_status read_values(struct archive *archive, struct mf_part *part,
+                                  struct mf_reader *reader, uint32_t row)
 {
     struct mf_index *index = archive->zip.index;
     struct pickle pickle = { .index = index,
                              .found = &archive->found,
                              .shard = part->shard };
-    struct mf_reader reader;
-    enum mf_status status =
-        mf_reader_init_span(&reader, index->env, source, span, MF_WINDOW);
+    enum mf_status status = mf_pickle_read(&pickle, reader);
 
-    if (status != MF_OK)
-        return status;
-    mf_reader_tail(&reader, archive->zip.reader->tail,
-                   archive->zip.reader->tail_size);
-    status = mf_pickle_read(&pickle, &reader);
     if (status == MF_OK) {
-        check_end(archive, &reader, mf_zip_row(&archive->zip, row)->name);
+        check_end(archive, reader, mf_zip_row(&archive->zip, row)->name);
         if (row == archive->main)
             status = mf_torch_walk(index, part, &pickle, &archive->keys,
                                    archive->swapped);
     }
     mf_pickle_release(&pickle);
+    return status;
+}
+
+/* Reads a member through its own window, if it is a pickle. */
+static enum mf_status read_span(struct archive *archive, struct mf_part *part,
+                                const struct mf_source *source,
+                                struct mf_span span, uint32_t row)
+{
+    struct mf_reader reader;
+    enum mf_status status = mf_reader_init_span(
+        &reader, archive->zip.index->env, source, span, MF_WINDOW);
+
+    if (status != MF_OK)
+        return status;
+    mf_reader_tail(&reader, archive->zip.reader->tail,
+                   archive->zip.reader->tail_size);
+    if (is_pickle(&reader, mf_zip_row(&archive->zip, row)->name))
+        status = read_values(archive, part, &reader, row);
+    else
+        status = note_member(archive, row, &reader);
     mf_reader_release(&reader);
     return status;
 }
 
-static enum mf_status read_pickle(struct archive *archive, struct mf_part *part,
+static enum mf_status read_member(struct archive *archive, struct mf_part *part,
                                   uint32_t row)
 {
     const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
@@ -202,7 +258,8 @@ static enum mf_status read_pickle(struct archive *archive, struct mf_part *part,
     return status;
 }
 
-/* All of them, data.pkl first. */
+/* All of them, data.pkl first.  A storage can begin as a pickle does, but is
+ * data. */
 static enum mf_status read_pickles(struct archive *archive,
                                    struct mf_part *part)
 {
@@ -214,14 +271,14 @@ static enum mf_status read_pickles(struct archive *archive,
                          "the archive has no member '%sdata.pkl' that can be "
                          "read",
                          mf_quote(archive->folder).text);
-    if (read_pickle(archive, part, archive->main) != MF_OK)
+    if (read_member(archive, part, archive->main) != MF_OK)
         return env->error.status;
     for (uint32_t i = 0; i < archive->zip.count; i++) {
         const struct mf_stored *stored = mf_zip_row(&archive->zip, i);
 
         if (i != archive->main && !stored->unreadable &&
-            mf_str_ends(stored->name, ".pkl") &&
-            read_pickle(archive, part, i) != MF_OK)
+            !is_plain(archive, stored->name) &&
+            read_member(archive, part, i) != MF_OK)
             return env->error.status;
     }
     return MF_OK;
