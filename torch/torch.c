@@ -234,6 +234,25 @@ static enum mf_status read_span(struct archive *archive, struct mf_part *part,
     return status;
 }
 
+/* PyTorch does not compress.  A pickle that is packed afterwards becomes about
+ * 5 times smaller; memory grows with what it unpacks to. */
+#define PACKED_RATIO 16
+#define PACKED_LEAST ((uint64_t)1 << 20)
+
+static enum mf_status check_ratio(const struct archive *archive,
+                                  const struct mf_stored *stored)
+{
+    if (stored->size <= PACKED_LEAST ||
+        stored->size / PACKED_RATIO <= stored->file.size)
+        return MF_OK;
+    return mf_refuse(archive->zip.index->env, MF_RULE_PICKLE_SIZE,
+                     stored->file.offset,
+                     "pickle '%s' unpacks from %" PRIu64 " to %" PRIu64
+                     " bytes, more than %d times as many: it is not read",
+                     mf_quote(stored->name).text, stored->file.size,
+                     stored->size, PACKED_RATIO);
+}
+
 static enum mf_status read_member(struct archive *archive, struct mf_part *part,
                                   uint32_t row)
 {
@@ -246,7 +265,8 @@ static enum mf_status read_member(struct archive *archive, struct mf_part *part,
     if (stored->method == MF_METHOD_PLAIN)
         return read_span(archive, part, file, stored->file, row);
     unpacked = mf_source_borrow(file);
-    if (mf_stored_open(env, &unpacked, archive->zip.index) != MF_OK)
+    if (check_ratio(archive, stored) != MF_OK ||
+        mf_stored_open(env, &unpacked, archive->zip.index) != MF_OK)
         return env->error.status;
     status =
         read_span(archive, part, &unpacked,
