@@ -133,11 +133,21 @@ static void finish(struct mf_tensor_stats *stats)
     stats->l2 = sqrt(stats->l2);
 }
 
+/* Pieces of a compressed tensor are unpacked one after the other. */
+static bool follows(const void *context, size_t task)
+{
+    const struct measurement *measurement = context;
+    const struct piece *piece = &measurement->piece[task];
+
+    return task > 0 && piece->at > 0 &&
+           mf_record_is_packed(&measurement->model->index, piece->record);
+}
+
 static enum mf_status run(struct measurement *measurement)
 {
     size_t count = measurement->count;
-    enum mf_status status =
-        mf_crew_run(&measurement->crew, measure_piece, measurement, count);
+    enum mf_status status = mf_crew_run_rows(&measurement->crew, measure_piece,
+                                             follows, measurement, count);
 
     measurement->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
