@@ -34,18 +34,15 @@ enum {
 
 #define STATISTICS_NULLS 3
 
-/* The numbers of both structs: what they are is said by their fields. */
-struct numbers {
-    int64_t of[16];
-};
+/* The numbers of both structs, by their fields. */
+#define FIELDS 16
 
 struct chunk {
-    uint64_t at;
+    struct parquet *parquet;
+    struct thrift_struct in, meta_in;
+    int64_t number[FIELDS], meta[FIELDS];
     uint32_t column;
     bool elsewhere, encrypted;
-    struct numbers chunk, meta;
-    uint64_t has; /* fields of the ColumnMetaData */
-    uint64_t chunk_has;
     uint32_t encodings;
     int64_t nulls; /* -1: not stated */
 };
@@ -117,36 +114,41 @@ static enum mf_status take_encodings(struct parquet *parquet,
     return status;
 }
 
-static enum mf_status take_statistics(struct parquet *parquet,
-                                      const struct thrift_struct *from,
-                                      struct chunk *chunk)
+static enum mf_status take_statistic(void *user, const struct thrift_struct *in)
 {
-    struct thrift_struct in = mf_thrift_begin(&parquet->thrift, "Statistics");
-    enum mf_status status = mf_thrift_open_struct(&parquet->thrift, from);
-    bool more = true;
+    struct chunk *chunk = user;
+    struct thrift *thrift = &chunk->parquet->thrift;
 
-    while (status == MF_OK) {
-        status = mf_thrift_next(&parquet->thrift, &in, &more);
-        if (status != MF_OK || !more)
-            break;
-        status = in.id == STATISTICS_NULLS
-                     ? mf_thrift_integer(&parquet->thrift, &in, &chunk->nulls)
-                     : mf_thrift_skip(&parquet->thrift, &in);
-    }
-    return status;
+    return in->id == STATISTICS_NULLS
+               ? mf_thrift_integer(thrift, in, &chunk->nulls)
+               : mf_thrift_skip(thrift, in);
 }
 
-static enum mf_status take_meta_field(struct parquet *parquet,
-                                      const struct thrift_struct *in,
-                                      struct chunk *chunk)
+static enum mf_status take_statistics(struct chunk *chunk,
+                                      const struct thrift_struct *in)
 {
+    struct thrift *thrift = &chunk->parquet->thrift;
+    struct thrift_struct statistics;
+
+    if (mf_thrift_open_struct(thrift, in) != MF_OK)
+        return thrift->reader->env->error.status;
+    return mf_thrift_read(thrift, "Statistics", 0, take_statistic, chunk,
+                          &statistics);
+}
+
+static enum mf_status take_meta_field(void *user,
+                                      const struct thrift_struct *in)
+{
+    struct chunk *chunk = user;
+    struct parquet *parquet = chunk->parquet;
+
     switch (in->id) {
     case META_ENCODINGS:
         return take_encodings(parquet, in, chunk);
     case META_PATH:
         return take_path(parquet, in, chunk);
     case META_STATISTICS:
-        return take_statistics(parquet, in, chunk);
+        return take_statistics(chunk, in);
     case META_TYPE:
     case META_CODEC:
     case META_VALUES:
@@ -157,58 +159,48 @@ static enum mf_status take_meta_field(struct parquet *parquet,
     case META_DICTIONARY:
     case META_BLOOM:
     case META_BLOOM_SIZE:
-        return mf_thrift_integer(&parquet->thrift, in, &chunk->meta.of[in->id]);
+        return mf_thrift_integer(&parquet->thrift, in, &chunk->meta[in->id]);
     default:
         return mf_thrift_skip(&parquet->thrift, in);
     }
 }
 
-static enum mf_status take_meta(struct parquet *parquet,
-                                const struct thrift_struct *from,
-                                struct chunk *chunk)
+static enum mf_status take_meta(struct chunk *chunk,
+                                const struct thrift_struct *in)
 {
-    struct thrift_struct in =
-        mf_thrift_begin(&parquet->thrift, "ColumnMetaData");
-    enum mf_status status = mf_thrift_open_struct(&parquet->thrift, from);
-    bool more = true;
+    const uint64_t needed = UINT64_C(1) << META_TYPE | 1 << META_ENCODINGS |
+                            1 << META_PATH | 1 << META_CODEC |
+                            1 << META_VALUES | 1 << META_UNPACKED |
+                            1 << META_PACKED | 1 << META_DATA;
+    struct thrift *thrift = &chunk->parquet->thrift;
 
-    while (status == MF_OK) {
-        status = mf_thrift_next(&parquet->thrift, &in, &more);
-        if (status != MF_OK || !more)
-            break;
-        status = take_meta_field(parquet, &in, chunk);
-    }
-    chunk->has = in.seen;
-    if (status != MF_OK)
-        return status;
-    return mf_thrift_need(&parquet->thrift, &in,
-                          UINT64_C(1) << META_TYPE | 1 << META_ENCODINGS |
-                              1 << META_PATH | 1 << META_CODEC |
-                              1 << META_VALUES | 1 << META_UNPACKED |
-                              1 << META_PACKED | 1 << META_DATA);
+    if (mf_thrift_open_struct(thrift, in) != MF_OK)
+        return thrift->reader->env->error.status;
+    return mf_thrift_read(thrift, "ColumnMetaData", needed, take_meta_field,
+                          chunk, &chunk->meta_in);
 }
 
-static enum mf_status take_field(struct parquet *parquet,
-                                 const struct thrift_struct *in,
-                                 struct chunk *chunk)
+static enum mf_status take_field(void *user, const struct thrift_struct *in)
 {
+    struct chunk *chunk = user;
+    struct thrift *thrift = &chunk->parquet->thrift;
+
     switch (in->id) {
     case CHUNK_META:
-        return take_meta(parquet, in, chunk);
+        return take_meta(chunk, in);
     case CHUNK_OFFSET_INDEX:
     case CHUNK_OFFSET_INDEX_SIZE:
     case CHUNK_COLUMN_INDEX:
     case CHUNK_COLUMN_INDEX_SIZE:
-        return mf_thrift_integer(&parquet->thrift, in,
-                                 &chunk->chunk.of[in->id]);
+        return mf_thrift_integer(thrift, in, &chunk->number[in->id]);
     case CHUNK_FILE:
         chunk->elsewhere = true;
-        return mf_thrift_skip(&parquet->thrift, in);
+        return mf_thrift_skip(thrift, in);
     case CHUNK_CRYPTO:
         chunk->encrypted = true;
-        return mf_thrift_skip(&parquet->thrift, in);
+        return mf_thrift_skip(thrift, in);
     default:
-        return mf_thrift_skip(&parquet->thrift, in);
+        return mf_thrift_skip(thrift, in);
     }
 }
 
@@ -216,18 +208,18 @@ static enum mf_status take_field(struct parquet *parquet,
 
 static void check_names(struct parquet *parquet, const struct chunk *chunk)
 {
-    const char *type = mf_parquet_physical(chunk->meta.of[META_TYPE]);
+    const char *type = mf_parquet_physical(chunk->meta[META_TYPE]);
 
     if (type != parquet->table->column[chunk->column].physical)
-        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_COLUMNS, chunk->at,
+        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_COLUMNS,
+                        chunk->in.at,
                         "a chunk of '%s' is of type %s, its column of %s",
                         name_of(parquet, chunk).text, type ? type : "?",
                         parquet->table->column[chunk->column].physical);
-    if (!mf_parquet_codec(chunk->meta.of[META_CODEC]))
-        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_ENUM, chunk->at,
+    if (!mf_parquet_codec(chunk->meta[META_CODEC]))
+        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_ENUM, chunk->in.at,
                         "a chunk of '%s' has an unknown codec, %" PRId64,
-                        name_of(parquet, chunk).text,
-                        chunk->meta.of[META_CODEC]);
+                        name_of(parquet, chunk).text, chunk->meta[META_CODEC]);
 }
 
 /* Bytes between the first magic and the footer. */
@@ -238,7 +230,7 @@ static void check_place(struct parquet *parquet, const struct chunk *chunk,
         (offset < PARQUET_MAGIC_SIZE || size < 0 ||
          (uint64_t)offset > parquet->footer.offset ||
          (uint64_t)size > parquet->footer.offset - (uint64_t)offset))
-        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_OFFSET, chunk->at,
+        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_OFFSET, chunk->in.at,
                         "%s of '%s' is said to be %" PRId64 " bytes at %" PRId64
                         ", but the footer begins at %" PRIu64,
                         what, name_of(parquet, chunk).text, size, offset,
@@ -247,8 +239,8 @@ static void check_place(struct parquet *parquet, const struct chunk *chunk,
 
 static int64_t start_of(const struct chunk *chunk)
 {
-    int64_t data = chunk->meta.of[META_DATA];
-    int64_t dictionary = chunk->meta.of[META_DICTIONARY];
+    int64_t data = chunk->meta[META_DATA];
+    int64_t dictionary = chunk->meta[META_DICTIONARY];
 
     /* One without rows may have a dictionary only. */
     return dictionary > 0 && (dictionary < data || data == 0) ? dictionary
@@ -257,32 +249,31 @@ static int64_t start_of(const struct chunk *chunk)
 
 static void check_places(struct parquet *parquet, const struct chunk *chunk)
 {
-    const int64_t *of = chunk->chunk.of;
+    const int64_t *of = chunk->number;
 
     /* A column without values may have nothing in the file. */
-    if (start_of(chunk) != 0 || chunk->meta.of[META_PACKED] != 0)
+    if (start_of(chunk) != 0 || chunk->meta[META_PACKED] != 0)
         check_place(parquet, chunk, "a chunk", start_of(chunk),
-                    chunk->meta.of[META_PACKED]);
-    if (chunk->chunk_has >> CHUNK_OFFSET_INDEX & 1)
+                    chunk->meta[META_PACKED]);
+    if (chunk->in.seen >> CHUNK_OFFSET_INDEX & 1)
         check_place(parquet, chunk, "an index of pages", of[CHUNK_OFFSET_INDEX],
                     of[CHUNK_OFFSET_INDEX_SIZE]);
-    if (chunk->chunk_has >> CHUNK_COLUMN_INDEX & 1)
+    if (chunk->in.seen >> CHUNK_COLUMN_INDEX & 1)
         check_place(parquet, chunk, "an index of values",
                     of[CHUNK_COLUMN_INDEX], of[CHUNK_COLUMN_INDEX_SIZE]);
     /* Older writers do not state its size. */
-    if (chunk->has >> META_BLOOM & 1)
-        check_place(parquet, chunk, "a Bloom filter",
-                    chunk->meta.of[META_BLOOM],
-                    chunk->meta.of[META_BLOOM_SIZE]);
+    if (chunk->meta_in.seen >> META_BLOOM & 1)
+        check_place(parquet, chunk, "a Bloom filter", chunk->meta[META_BLOOM],
+                    chunk->meta[META_BLOOM_SIZE]);
 }
 
 static void check_counts(struct parquet *parquet, const struct chunk *chunk)
 {
-    const int64_t *of = chunk->meta.of;
+    const int64_t *of = chunk->meta;
 
     if (of[META_VALUES] < 0 || of[META_UNPACKED] < 0 || chunk->nulls < -1 ||
         chunk->nulls > of[META_VALUES])
-        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_SIZE, chunk->at,
+        mf_parquet_note(parquet, MF_ERROR, MF_RULE_PARQUET_SIZE, chunk->in.at,
                         "a chunk of '%s' is said to have %" PRId64
                         " values, %" PRId64 " of them null, in %" PRId64
                         " bytes",
@@ -298,15 +289,15 @@ static uint64_t not_negative(int64_t number)
 static enum mf_status keep(struct parquet *parquet, const struct chunk *chunk)
 {
     struct mf_table *table = parquet->table;
-    const char *codec = mf_parquet_codec(chunk->meta.of[META_CODEC]);
+    const char *codec = mf_parquet_codec(chunk->meta[META_CODEC]);
 
     if (mf_table_reserve_chunks(parquet->index->env, table, 1) != MF_OK)
         return parquet->index->env->error.status;
     table->chunk[table->chunk_count++] = (struct mf_table_chunk){
         .offset = not_negative(start_of(chunk)),
-        .bytes = not_negative(chunk->meta.of[META_PACKED]),
-        .unpacked = not_negative(chunk->meta.of[META_UNPACKED]),
-        .values = not_negative(chunk->meta.of[META_VALUES]),
+        .bytes = not_negative(chunk->meta[META_PACKED]),
+        .unpacked = not_negative(chunk->meta[META_UNPACKED]),
+        .values = not_negative(chunk->meta[META_VALUES]),
         .nulls = chunk->nulls < 0 ? UINT64_MAX : (uint64_t)chunk->nulls,
         .codec = codec ? codec : "?",
         .encodings = chunk->encodings,
@@ -319,24 +310,12 @@ static enum mf_status keep(struct parquet *parquet, const struct chunk *chunk)
 
 enum mf_status mf_parquet_chunk(struct parquet *parquet, uint32_t column)
 {
-    struct thrift_struct in = mf_thrift_begin(&parquet->thrift, "ColumnChunk");
-    struct chunk chunk = { .at = in.at, .column = column, .nulls = -1 };
-    bool more = true;
+    struct chunk chunk = { .parquet = parquet, .column = column, .nulls = -1 };
 
-    for (;;) {
-        enum mf_status status = mf_thrift_next(&parquet->thrift, &in, &more);
-
-        if (status == MF_OK && !more)
-            break;
-        if (status == MF_OK)
-            status = take_field(parquet, &in, &chunk);
-        if (status != MF_OK)
-            return status;
-    }
-    if (mf_thrift_need(&parquet->thrift, &in, UINT64_C(1) << CHUNK_META) !=
-        MF_OK)
+    if (mf_thrift_read(&parquet->thrift, "ColumnChunk",
+                       UINT64_C(1) << CHUNK_META, take_field, &chunk,
+                       &chunk.in) != MF_OK)
         return parquet->index->env->error.status;
-    chunk.chunk_has = in.seen;
     parquet->encrypted += chunk.encrypted;
     check_names(parquet, &chunk);
     check_places(parquet, &chunk);

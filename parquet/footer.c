@@ -79,42 +79,49 @@ static enum mf_status take_text(struct parquet *parquet,
 
 /* ---- key/value metadata ---- */
 
+struct pair {
+    struct parquet *parquet;
+    struct mf_meta meta;
+    struct mf_span key;
+};
+
+static enum mf_status take_pair_field(void *user,
+                                      const struct thrift_struct *in)
+{
+    struct pair *pair = user;
+
+    if (in->id == KEY)
+        return take_text(pair->parquet, in, MF_NAME_MAX, &pair->key,
+                         &pair->meta.key);
+    if (in->id == VALUE)
+        return take_text(pair->parquet, in, MF_TEXT_KEPT, &pair->meta.span,
+                         &pair->meta.text);
+    return mf_thrift_skip(&pair->parquet->thrift, in);
+}
+
 static enum mf_status take_pair(struct parquet *parquet)
 {
-    struct thrift_struct in = mf_thrift_begin(&parquet->thrift, "KeyValue");
-    struct mf_meta pair = { .type = MF_VALUE_STRING, .text = { "", 0 } };
-    struct mf_span unused = { 0, 0 };
+    struct pair pair = { .parquet = parquet,
+                         .meta = { .type = MF_VALUE_STRING,
+                                   .text = { "", 0 } } };
+    struct mf_env *env = parquet->index->env;
+    struct thrift_struct in;
     struct mf_meta *row;
-    bool more = true;
 
-    pair.span = (struct mf_span){ in.at, 0 };
-    for (;;) {
-        enum mf_status status = mf_thrift_next(&parquet->thrift, &in, &more);
-
-        if (status == MF_OK && !more)
-            break;
-        if (status == MF_OK && in.id == KEY)
-            status = take_text(parquet, &in, MF_NAME_MAX, &unused, &pair.key);
-        else if (status == MF_OK && in.id == VALUE)
-            status =
-                take_text(parquet, &in, MF_TEXT_KEPT, &pair.span, &pair.text);
-        else if (status == MF_OK)
-            status = mf_thrift_skip(&parquet->thrift, &in);
-        if (status != MF_OK)
-            return status;
-    }
-    if (mf_thrift_need(&parquet->thrift, &in, UINT64_C(1) << KEY) != MF_OK)
-        return parquet->index->env->error.status;
-    if (!pair.key.at)
-        return mf_refuse(parquet->index->env, MF_RULE_FILE_LIMIT, in.at,
+    pair.meta.span.offset = mf_reader_offset(parquet->thrift.reader);
+    if (mf_thrift_read(&parquet->thrift, "KeyValue", UINT64_C(1) << KEY,
+                       take_pair_field, &pair, &in) != MF_OK)
+        return env->error.status;
+    if (!pair.meta.key.at)
+        return mf_refuse(env, MF_RULE_FILE_LIMIT, in.at,
                          "a key of %" PRIu64 " bytes, the limit is %d",
-                         unused.size, MF_NAME_MAX);
+                         pair.key.size, MF_NAME_MAX);
     row = mf_index_add_meta(parquet->index, parquet->part);
     if (!row)
-        return parquet->index->env->error.status;
-    pair.count = pair.span.size;
-    pair.shard = row->shard;
-    *row = pair;
+        return env->error.status;
+    pair.meta.count = pair.meta.span.size;
+    pair.meta.shard = row->shard;
+    *row = pair.meta;
     return MF_OK;
 }
 
@@ -155,9 +162,9 @@ static enum mf_status take_list(struct parquet *parquet,
     }
 }
 
-static enum mf_status take_field(struct parquet *parquet,
-                                 const struct thrift_struct *in)
+static enum mf_status take_field(void *user, const struct thrift_struct *in)
 {
+    struct parquet *parquet = user;
     int64_t version;
     struct mf_span unused;
 
@@ -212,22 +219,12 @@ static void check_rows(struct parquet *parquet)
 
 enum mf_status mf_parquet_footer(struct parquet *parquet)
 {
-    struct thrift_struct in = mf_thrift_begin(&parquet->thrift, "FileMetaData");
-    bool more = true;
+    struct thrift_struct in;
 
-    for (;;) {
-        enum mf_status status = mf_thrift_next(&parquet->thrift, &in, &more);
-
-        if (status == MF_OK && !more)
-            break;
-        if (status == MF_OK)
-            status = take_field(parquet, &in);
-        if (status != MF_OK)
-            return status;
-    }
-    if (mf_thrift_need(&parquet->thrift, &in,
+    if (mf_thrift_read(&parquet->thrift, "FileMetaData",
                        UINT64_C(1) << FIELD_VERSION | 1 << FIELD_SCHEMA |
-                           1 << FIELD_ROWS | 1 << FIELD_GROUPS) != MF_OK)
+                           1 << FIELD_ROWS | 1 << FIELD_GROUPS,
+                       take_field, parquet, &in) != MF_OK)
         return parquet->index->env->error.status;
     check_end(parquet, &in);
     check_rows(parquet);

@@ -19,44 +19,48 @@ enum {
 #define CHUNK_LEAST 22
 
 struct group {
+    struct parquet *parquet;
     struct thrift_struct in;
     int64_t unpacked, rows, packed;
     size_t first; /* of its chunks */
 };
 
-static enum mf_status take_columns(struct parquet *parquet, struct group *group)
+static enum mf_status take_columns(struct parquet *parquet,
+                                   const struct thrift_struct *in)
 {
     struct thrift_list list;
     enum mf_status status =
-        mf_thrift_list(&parquet->thrift, &group->in, THRIFT_STRUCT, &list);
+        mf_thrift_list(&parquet->thrift, in, THRIFT_STRUCT, &list);
 
     if (status == MF_OK && list.count != parquet->table->column_count)
-        status = mf_refuse(
-            parquet->index->env, MF_RULE_PARQUET_COLUMNS, group->in.at,
-            "group %" PRIu64 " has %" PRIu64
-            " chunk%s, but the schema has %zu column%s",
-            parquet->table->group_count, list.count, list.count == 1 ? "" : "s",
-            parquet->table->column_count,
-            parquet->table->column_count == 1 ? "" : "s");
+        status =
+            mf_refuse(parquet->index->env, MF_RULE_PARQUET_COLUMNS, in->at,
+                      "group %" PRIu64 " has %" PRIu64
+                      " chunk%s, but the schema has %zu column%s",
+                      parquet->table->group_count, list.count,
+                      list.count == 1 ? "" : "s", parquet->table->column_count,
+                      parquet->table->column_count == 1 ? "" : "s");
     for (uint32_t i = 0; status == MF_OK && i < list.count; i++)
         status = mf_parquet_chunk(parquet, i);
     return status;
 }
 
-static enum mf_status take_field(struct parquet *parquet, struct group *group)
+static enum mf_status take_field(void *user, const struct thrift_struct *in)
 {
-    switch (group->in.id) {
+    struct group *group = user;
+    struct parquet *parquet = group->parquet;
+
+    switch (in->id) {
     case GROUP_COLUMNS:
-        return take_columns(parquet, group);
+        return take_columns(parquet, in);
     case GROUP_UNPACKED:
-        return mf_thrift_integer(&parquet->thrift, &group->in,
-                                 &group->unpacked);
+        return mf_thrift_integer(&parquet->thrift, in, &group->unpacked);
     case GROUP_ROWS:
-        return mf_thrift_integer(&parquet->thrift, &group->in, &group->rows);
+        return mf_thrift_integer(&parquet->thrift, in, &group->rows);
     case GROUP_PACKED:
-        return mf_thrift_integer(&parquet->thrift, &group->in, &group->packed);
+        return mf_thrift_integer(&parquet->thrift, in, &group->packed);
     default:
-        return mf_thrift_skip(&parquet->thrift, &group->in);
+        return mf_thrift_skip(&parquet->thrift, in);
     }
 }
 
@@ -114,24 +118,13 @@ static void check_sizes(struct parquet *parquet, const struct group *group)
 
 static enum mf_status take_group(struct parquet *parquet)
 {
-    struct group group = { .in = mf_thrift_begin(&parquet->thrift, "RowGroup"),
+    struct group group = { .parquet = parquet,
                            .first = parquet->table->chunk_count };
-    bool more = true;
 
-    for (;;) {
-        enum mf_status status =
-            mf_thrift_next(&parquet->thrift, &group.in, &more);
-
-        if (status == MF_OK && !more)
-            break;
-        if (status == MF_OK)
-            status = take_field(parquet, &group);
-        if (status != MF_OK)
-            return status;
-    }
-    if (mf_thrift_need(&parquet->thrift, &group.in,
+    if (mf_thrift_read(&parquet->thrift, "RowGroup",
                        UINT64_C(1) << GROUP_COLUMNS | 1 << GROUP_UNPACKED |
-                           1 << GROUP_ROWS) != MF_OK)
+                           1 << GROUP_ROWS,
+                       take_field, &group, &group.in) != MF_OK)
         return parquet->index->env->error.status;
     check_rows(parquet, &group);
     check_sizes(parquet, &group);

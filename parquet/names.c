@@ -110,44 +110,36 @@ struct parameters {
     int unit;
 };
 
-/* The unit of a time is a union of three empty structs. */
-static enum mf_status take_unit(struct thrift *thrift, int *unit)
-{
-    struct thrift_struct in = mf_thrift_begin(thrift, "TimeUnit");
-    bool more = true;
+struct logical_type {
+    struct thrift *thrift;
+    struct parameters with;
+    char *text;
+    size_t room;
+};
 
-    while (more) {
-        if (mf_thrift_next(thrift, &in, &more) != MF_OK ||
-            (more && mf_thrift_skip(thrift, &in) != MF_OK))
-            return thrift->reader->env->error.status;
-        if (more)
-            *unit = in.id;
-    }
-    return MF_OK;
+/* The unit of a time is a union of three empty structs. */
+static enum mf_status take_unit(void *user, const struct thrift_struct *in)
+{
+    struct logical_type *logical = user;
+
+    logical->with.unit = in->id;
+    return mf_thrift_skip(logical->thrift, in);
 }
 
-static enum mf_status take_parameters(struct thrift *thrift,
-                                      struct parameters *out)
+static enum mf_status take_parameter(void *user, const struct thrift_struct *in)
 {
-    struct thrift_struct in = mf_thrift_begin(thrift, "a logical type");
-    bool more = true;
-    enum mf_status status;
+    struct logical_type *logical = user;
+    struct parameters *out = &logical->with;
+    struct thrift_struct unit;
 
-    for (;;) {
-        status = mf_thrift_next(thrift, &in, &more);
-        if (status != MF_OK || !more)
-            return status;
-        if (in.id < 3 && in.type >= THRIFT_I8 && in.type <= THRIFT_I64)
-            status = mf_thrift_integer(thrift, &in, &out->number[in.id]);
-        else if (in.id < 3 && in.type <= THRIFT_FALSE)
-            status = mf_thrift_bool(thrift, &in, &out->flag[in.id]);
-        else if (in.id == 2 && in.type == THRIFT_STRUCT)
-            status = take_unit(thrift, &out->unit);
-        else
-            status = mf_thrift_skip(thrift, &in);
-        if (status != MF_OK)
-            return status;
-    }
+    if (in->id < 3 && in->type >= THRIFT_I8 && in->type <= THRIFT_I64)
+        return mf_thrift_integer(logical->thrift, in, &out->number[in->id]);
+    if (in->id < 3 && in->type <= THRIFT_FALSE)
+        return mf_thrift_bool(logical->thrift, in, &out->flag[in->id]);
+    if (in->id == 2 && in->type == THRIFT_STRUCT)
+        return mf_thrift_read(logical->thrift, "TimeUnit", 0, take_unit,
+                              logical, &unit);
+    return mf_thrift_skip(logical->thrift, in);
 }
 
 static void print(char *text, size_t room, int id,
@@ -173,27 +165,29 @@ static void print(char *text, size_t room, int id,
         snprintf(text, room, "%s", name);
 }
 
+static enum mf_status take_member(void *user, const struct thrift_struct *in)
+{
+    struct logical_type *logical = user;
+    struct thrift_struct type;
+
+    if (in->type != THRIFT_STRUCT)
+        return mf_thrift_skip(logical->thrift, in);
+    logical->with = (struct parameters){ .unit = 0 };
+    if (mf_thrift_read(logical->thrift, "a logical type", 0, take_parameter,
+                       logical, &type) != MF_OK)
+        return logical->thrift->reader->env->error.status;
+    print(logical->text, logical->room, in->id, &logical->with);
+    return MF_OK;
+}
+
 enum mf_status mf_parquet_logical(struct thrift *thrift, char *text,
                                   size_t room)
 {
-    struct thrift_struct in = mf_thrift_begin(thrift, "LogicalType");
-    bool more = true;
+    struct logical_type logical = { .thrift = thrift,
+                                    .text = text,
+                                    .room = room };
+    struct thrift_struct in;
 
     text[0] = 0;
-    for (;;) {
-        struct parameters with = { .unit = 0 };
-
-        if (mf_thrift_next(thrift, &in, &more) != MF_OK)
-            return thrift->reader->env->error.status;
-        if (!more)
-            return MF_OK;
-        if (in.type != THRIFT_STRUCT) {
-            if (mf_thrift_skip(thrift, &in) != MF_OK)
-                return thrift->reader->env->error.status;
-            continue;
-        }
-        if (take_parameters(thrift, &with) != MF_OK)
-            return thrift->reader->env->error.status;
-        print(text, room, in.id, &with);
-    }
+    return mf_thrift_read(thrift, "LogicalType", 0, take_member, &logical, &in);
 }

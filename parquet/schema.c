@@ -32,6 +32,7 @@ enum {
 #define LOGICAL_ROOM 64
 
 struct element {
+    struct parquet *parquet;
     struct thrift_struct in;
     int64_t type, length, repetition, children, converted, scale, precision;
     uint64_t name_at, name_size;
@@ -43,10 +44,10 @@ static bool has(const struct element *element, int field)
     return element->in.seen >> field & 1;
 }
 
-static enum mf_status take_field(struct parquet *parquet,
-                                 struct element *element)
+static enum mf_status take_field(void *user, const struct thrift_struct *in)
 {
-    struct thrift *thrift = &parquet->thrift;
+    struct element *element = user;
+    struct thrift *thrift = &element->parquet->thrift;
     int64_t *const numbers[] = {
         [FIELD_TYPE] = &element->type,
         [FIELD_TYPE_LENGTH] = &element->length,
@@ -56,46 +57,33 @@ static enum mf_status take_field(struct parquet *parquet,
         [FIELD_SCALE] = &element->scale,
         [FIELD_PRECISION] = &element->precision,
     };
-    int id = element->in.id;
+    int id = in->id;
 
     if (id < (int)(sizeof(numbers) / sizeof(*numbers)) && numbers[id])
-        return mf_thrift_integer(thrift, &element->in, numbers[id]);
+        return mf_thrift_integer(thrift, in, numbers[id]);
     if (id == FIELD_NAME) {
-        if (mf_thrift_binary(thrift, &element->in, &element->name_size) !=
-            MF_OK)
+        if (mf_thrift_binary(thrift, in, &element->name_size) != MF_OK)
             return thrift->reader->env->error.status;
         element->name_at = mf_reader_offset(thrift->reader);
         mf_skip(thrift->reader, element->name_size);
         return MF_OK;
     }
     if (id == FIELD_LOGICAL) {
-        if (mf_thrift_open_struct(thrift, &element->in) != MF_OK)
+        if (mf_thrift_open_struct(thrift, in) != MF_OK)
             return thrift->reader->env->error.status;
         return mf_parquet_logical(thrift, element->logical,
                                   sizeof(element->logical));
     }
-    return mf_thrift_skip(thrift, &element->in);
+    return mf_thrift_skip(thrift, in);
 }
 
 static enum mf_status read_element(struct parquet *parquet,
                                    struct element *element)
 {
-    bool more;
-
-    *element = (struct element){ .in = mf_thrift_begin(&parquet->thrift,
-                                                       "SchemaElement") };
-    for (;;) {
-        enum mf_status status =
-            mf_thrift_next(&parquet->thrift, &element->in, &more);
-
-        if (status == MF_OK && !more)
-            return mf_thrift_need(&parquet->thrift, &element->in,
-                                  UINT64_C(1) << FIELD_NAME);
-        if (status == MF_OK)
-            status = take_field(parquet, element);
-        if (status != MF_OK)
-            return status;
-    }
+    *element = (struct element){ .parquet = parquet };
+    return mf_thrift_read(&parquet->thrift, "SchemaElement",
+                          UINT64_C(1) << FIELD_NAME, take_field, element,
+                          &element->in);
 }
 
 /* ---- paths ---- */

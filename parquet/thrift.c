@@ -64,13 +64,6 @@ enum mf_status mf_thrift_bytes(struct thrift *thrift, uint64_t *size)
 
 /* ---- structs ---- */
 
-struct thrift_struct mf_thrift_begin(const struct thrift *thrift,
-                                     const char *name)
-{
-    return (struct thrift_struct){ .name = name,
-                                   .at = mf_reader_offset(thrift->reader) };
-}
-
 /* The number and the type of the next field; type 0 at the end. */
 static enum mf_status take_field(struct thrift *thrift, int *id, uint8_t *type)
 {
@@ -96,8 +89,9 @@ static enum mf_status take_field(struct thrift *thrift, int *id, uint8_t *type)
     return MF_OK;
 }
 
-enum mf_status mf_thrift_next(struct thrift *thrift, struct thrift_struct *in,
-                              bool *more)
+/* *more: false after the last one. */
+static enum mf_status next_field(struct thrift *thrift,
+                                 struct thrift_struct *in, bool *more)
 {
     uint64_t at = mf_reader_offset(thrift->reader), bit;
 
@@ -112,14 +106,30 @@ enum mf_status mf_thrift_next(struct thrift *thrift, struct thrift_struct *in,
     return MF_OK;
 }
 
-enum mf_status mf_thrift_need(const struct thrift *thrift,
-                              const struct thrift_struct *in, uint64_t fields)
+static enum mf_status check_needed(const struct thrift *thrift,
+                                   const struct thrift_struct *in,
+                                   uint64_t fields)
 {
     for (int id = 1; id < 64; id++)
         if (fields >> id & 1 && !(in->seen >> id & 1))
             return mf_refuse(thrift->reader->env, MF_RULE_PARQUET_FIELD, in->at,
                              "%s has no field %d", in->name, id);
     return MF_OK;
+}
+
+enum mf_status mf_thrift_read(struct thrift *thrift, const char *name,
+                              uint64_t fields, mf_thrift_take *take, void *user,
+                              struct thrift_struct *in)
+{
+    bool more = true;
+
+    *in = (struct thrift_struct){ .name = name,
+                                  .at = mf_reader_offset(thrift->reader) };
+    while (next_field(thrift, in, &more) == MF_OK && more)
+        if (take(user, in) != MF_OK)
+            return thrift->reader->env->error.status;
+    return more ? thrift->reader->env->error.status
+                : check_needed(thrift, in, fields);
 }
 
 static enum mf_status wrong_type(struct thrift *thrift,

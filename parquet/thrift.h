@@ -52,17 +52,16 @@ struct thrift_list {
     uint8_t type;
 };
 
-struct thrift_struct mf_thrift_begin(const struct thrift *thrift,
-                                     const char *name);
+/* Takes, or passes over, the value of the field that was read last. */
+typedef enum mf_status mf_thrift_take(void *user,
+                                      const struct thrift_struct *in);
 
-/* The next field; *more: false after the last one.  A field that is there twice
- * is refused. */
-enum mf_status mf_thrift_next(struct thrift *thrift, struct thrift_struct *in,
-                              bool *more);
-
-/* Refuses a struct that lacks one of the fields whose bits are set. */
-enum mf_status mf_thrift_need(const struct thrift *thrift,
-                              const struct thrift_struct *in, uint64_t fields);
+/* Reads a struct of that name, for messages, field by field to its end.  It has
+ * to have the fields whose bits are set; one that is there twice is refused.
+ * `in` is what take gets. */
+enum mf_status mf_thrift_read(struct thrift *thrift, const char *name,
+                              uint64_t fields, mf_thrift_take *take, void *user,
+                              struct thrift_struct *in);
 
 /* The value of the field that was read last.  These refuse another type. */
 enum mf_status mf_thrift_integer(struct thrift *thrift,
