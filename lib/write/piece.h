@@ -23,7 +23,6 @@ struct mf_piece {
     struct mf_deviation deviation;
     const struct mf_isa *scanner; /* scans for NaN and infinite values, which
                                      are refused; NULL: they are accepted */
-    bool packed;   /* its bytes are unpacked from the span's start on */
     bool measured; /* nothing is written: only the largest value is wanted */
     float largest; /* absolute */
     /* Where stopped work can go on (resume.h): */

@@ -52,25 +52,15 @@ static enum mf_status move_piece(struct mf_worker *worker, void *context,
 
     if (transfer->flushes && task-- == 0)
         return mf_resume_flush(transfer->outputs->resume, &worker->env);
-    if (task > 0 && transfer->piece[task].follows)
-        return MF_OK; /* another task moves it */
-    do {
-        enum mf_status status = mf_piece_move(worker, &transfer->piece[task++]);
-
-        if (status != MF_OK)
-            return status;
-    } while (task < transfer->count && transfer->piece[task].follows);
-    return MF_OK;
+    return mf_piece_move(worker, &transfer->piece[task]);
 }
 
-/* Pieces of a compressed tensor are unpacked one after the other. */
 static bool follows(const void *context, size_t task)
 {
     const struct transfer *transfer = context;
-    size_t i = task - transfer->flushes;
 
-    return task > transfer->flushes && transfer->piece[i].packed &&
-           transfer->piece[i].at > 0;
+    return task > transfer->flushes &&
+           transfer->piece[task - transfer->flushes].follows;
 }
 
 /* ---- pieces ---- */
@@ -119,10 +109,7 @@ static size_t piece_most(const struct transfer *transfer,
 
     if (!recoding->decode)
         return most - most % stride; /* whole blocks */
-    /* One thread has all of a compressed tensor: the longer a piece, the more
-     * tensors are in a run. */
-    if (!piece->packed || transfer->outputs->resume || recoding->check)
-        most = RECODED;
+    most = RECODED;
     if (transfer->outputs->resume && !recoding->check &&
         recoding->out > recoding->in)
         most = most / recoding->out * recoding->in;
@@ -309,7 +296,6 @@ static struct mf_piece whole(const struct transfer *transfer,
 
         piece.source = &model->file[record->shard].source;
         piece.span = (struct mf_span){ record->offset, record->size };
-        piece.packed = mf_record_is_packed(&model->index, record);
     }
     piece.scanner = scanner_of(transfer, tensor, piece.span.size);
     return piece;
