@@ -78,7 +78,7 @@ FORMATS  := $(sort $(shell sed -n 's/^FORMAT.\([a-z0-9_]*\),.*/\1/p' \
 # What several of them are built on.
 SHARED   := zip
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
-FUZZ_open    := $(FORMATS) json
+FUZZ_open    := $(FORMATS) zip json
 FUZZ_convert := convert
 FUZZ_sidecar := config tokenizer tokenizer_config template index matrix
 FUZZ_lines   := manifest baseline
