@@ -348,7 +348,8 @@ const struct command command_tensors_info = {
     .examples = "modelfile tensors info model.gguf\n"
                 "modelfile tensors model.gguf 'blk.0.*'\n"
                 "modelfile tensors model.gguf --top 10\n"
-                "modelfile tensors model.gguf --totals --json\n",
+                "modelfile tensors model.gguf --totals --json\n"
+                "modelfile tensors data.parquet     its column chunks\n",
     .options = table,
     .execute = tensors_info,
     .check_operands = check_operands,
