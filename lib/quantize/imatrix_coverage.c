@@ -221,11 +221,13 @@ enum mf_status mf_model_imatrix_coverage(struct mf_model *model,
     struct covering work = {
         .env = model->env, .model = model, .each = each, .user = user
     };
-    enum mf_status status =
-        mf_imatrix_open(model->env, path, &all, &work.imatrix);
-    size_t count = status == MF_OK ? work.imatrix->count : 0;
+    enum mf_status status = mf_table_refuse(model);
+    size_t count = 0;
 
+    if (status == MF_OK)
+        status = mf_imatrix_open(model->env, path, &all, &work.imatrix);
     if (status == MF_OK) {
+        count = work.imatrix->count;
         work.matched = mf_alloc(model->env, count);
         status = work.matched ? MF_OK : model->env->error.status;
     }

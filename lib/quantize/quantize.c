@@ -47,7 +47,7 @@ static enum mf_status check_model(const struct quantizing *work)
     if (info->byte_order == MF_BIG_ENDIAN)
         return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "big-endian models cannot be quantized");
-    return MF_OK;
+    return mf_draft_check_source(work->model);
 }
 
 /* ggml has no dimensions of 1 after the last one above 1, so llama-quantize
