@@ -41,10 +41,6 @@ const char *mf_npy_type_name(uint32_t type_id)
     return type_id < NPY_KINDS ? kinds[type_id] : NULL;
 }
 
-const struct mf_fact_row mf_npy_facts[] = {
-    { MF_FACT_COUNT, NULL },
-};
-
 /* Arrays have no metadata. */
 enum mf_status mf_npy_value_next(struct mf_values *values, struct mf_value *out)
 {

@@ -81,5 +81,4 @@ const struct mf_format mf_format_npy = {
     .value_next = mf_npy_value_next,
     .type_name = mf_npy_type_name,
     .type_id = mf_npy_type_id,
-    .facts = mf_npy_facts,
 };

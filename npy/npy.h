@@ -84,7 +84,6 @@ uint32_t mf_npy_type_id(enum mf_type type);
 const char *mf_npy_type_name(uint32_t type_id);
 
 /* The members of a row that both have. */
-extern const struct mf_fact_row mf_npy_facts[];
 enum mf_status mf_npy_value_next(struct mf_values *values,
                                  struct mf_value *out);
 

@@ -200,5 +200,4 @@ const struct mf_format mf_format_npz = {
     .value_next = mf_npy_value_next,
     .type_name = mf_npy_type_name,
     .type_id = mf_npy_type_id,
-    .facts = mf_npy_facts,
 };

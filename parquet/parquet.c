@@ -104,10 +104,6 @@ static enum mf_status value_next(struct mf_values *values, struct mf_value *out)
     return mf_values_text(values, out);
 }
 
-static const struct mf_fact_row facts[] = {
-    { MF_FACT_COUNT, NULL },
-};
-
 static uint32_t type_id(enum mf_type type)
 {
     (void)type; /* columns have types of their own */
@@ -129,5 +125,4 @@ const struct mf_format mf_format_parquet = {
     .validate = mf_parquet_validate,
     .value_next = value_next,
     .type_id = type_id,
-    .facts = facts,
 };

@@ -295,5 +295,4 @@ const struct mf_format mf_format_torch_legacy = {
     .value_next = mf_torch_value_next,
     .type_name = mf_torch_type_name,
     .type_id = mf_torch_type_id,
-    .facts = mf_torch_facts,
 };

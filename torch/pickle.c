@@ -285,3 +285,14 @@ uint32_t mf_pickle_item(const struct pickle *pickle, uint32_t node, unsigned i)
         at = pickle->item[at].next;
     return at == PICKLE_NIL ? PICKLE_NIL : pickle->item[at].node;
 }
+
+bool mf_pickle_unsigned(const struct pickle *pickle, uint32_t node,
+                        uint64_t *out)
+{
+    const struct pickle_node *value = &pickle->node[node];
+
+    if (node == PICKLE_NIL || value->kind != PICKLE_INT || value->is.number < 0)
+        return false;
+    *out = (uint64_t)value->is.number;
+    return true;
+}

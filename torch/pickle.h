@@ -228,6 +228,10 @@ struct mf_str mf_pickle_text(const struct pickle *pickle,
 /* Item i of a node, PICKLE_NIL if it has fewer. */
 uint32_t mf_pickle_item(const struct pickle *pickle, uint32_t node, unsigned i);
 
+/* The value of an integer that is not negative; false for any other node. */
+bool mf_pickle_unsigned(const struct pickle *pickle, uint32_t node,
+                        uint64_t *out);
+
 /* "module.name" of a global, for a message. */
 struct pickle_name {
     char text[2 * sizeof(struct mf_quoted)];

@@ -11,17 +11,6 @@
 
 enum part { KIND, CLASS, KEY, PLACE, COUNT, PART, PARTS };
 
-static bool take_count(const struct pickle *pickle, uint32_t node,
-                       uint64_t *out)
-{
-    const struct pickle_node *value = &pickle->node[node];
-
-    if (node == PICKLE_NIL || value->kind != PICKLE_INT || value->is.number < 0)
-        return false;
-    *out = (uint64_t)value->is.number;
-    return true;
-}
-
 /* False where the id has a sixth item that is neither None nor a part. */
 static bool take_part(const struct pickle *pickle, uint32_t node,
                       struct torch_storage *out)
@@ -30,8 +19,10 @@ static bool take_part(const struct pickle *pickle, uint32_t node,
 
     if (node == PICKLE_NIL || node == PICKLE_NONE)
         return true;
-    return take_count(pickle, mf_pickle_item(pickle, node, 1), &out->from) &&
-           take_count(pickle, mf_pickle_item(pickle, node, 2), &out->count) &&
+    return mf_pickle_unsigned(pickle, mf_pickle_item(pickle, node, 1),
+                              &out->from) &&
+           mf_pickle_unsigned(pickle, mf_pickle_item(pickle, node, 2),
+                              &out->count) &&
            out->from <= whole && out->count <= whole - out->from;
 }
 
@@ -68,7 +59,7 @@ const char *mf_torch_storage(const struct pickle *pickle, uint32_t node,
     out->dtype = global->dtype;
     if (!has_text(pickle, part[KEY], key))
         return "a storage without a key";
-    if (!take_count(pickle, part[COUNT], &out->count))
+    if (!mf_pickle_unsigned(pickle, part[COUNT], &out->count))
         return "a storage without a number of elements";
     out->whole = out->count;
     if (!take_part(pickle, part[PART], out))

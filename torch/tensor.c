@@ -85,17 +85,6 @@ static uint32_t find_arguments(const struct pickle *pickle, uint32_t *node)
 
 /* ---- its arguments ---- */
 
-static bool take_number(const struct pickle *pickle, uint32_t node,
-                        uint64_t *out)
-{
-    const struct pickle_node *value = &pickle->node[node];
-
-    if (node == PICKLE_NIL || value->kind != PICKLE_INT || value->is.number < 0)
-        return false;
-    *out = (uint64_t)value->is.number;
-    return true;
-}
-
 /* Whether it is a tuple or list of numbers that are not negative; *count: how
  * many.  out: room for MF_RANK_MAX, or NULL. */
 static bool take_numbers(const struct pickle *pickle, uint32_t node,
@@ -111,7 +100,7 @@ static bool take_numbers(const struct pickle *pickle, uint32_t node,
     at = pickle->node[node].is.items.first;
     for (; at != PICKLE_NIL; at = pickle->item[at].next) {
         if (*count == MF_RANK_MAX ||
-            !take_number(pickle, pickle->item[at].node, &number))
+            !mf_pickle_unsigned(pickle, pickle->item[at].node, &number))
             return false;
         if (out)
             out[*count] = number;
@@ -134,8 +123,8 @@ static const char *take_arguments(const struct pickle *pickle,
     fault = mf_torch_storage(pickle, storage, &out->storage, &out->key);
     if (fault)
         return fault;
-    if (!take_number(pickle, mf_pickle_item(pickle, arguments, OFFSET),
-                     &out->offset))
+    if (!mf_pickle_unsigned(pickle, mf_pickle_item(pickle, arguments, OFFSET),
+                            &out->offset))
         return "an offset that is not a whole number";
     out->shape = mf_pickle_item(pickle, arguments, SHAPE);
     out->strides = mf_pickle_item(pickle, arguments, STRIDES);

@@ -344,10 +344,6 @@ const char *mf_torch_type_name(uint32_t type_id)
     return type_id < PICKLE_DTYPE_COUNT ? mf_pickle_dtypes[type_id].name : NULL;
 }
 
-const struct mf_fact_row mf_torch_facts[] = {
-    { MF_FACT_COUNT, NULL },
-};
-
 const struct mf_format mf_format_torch = {
     .name = "pytorch",
     .variant = "",
@@ -366,5 +362,4 @@ const struct mf_format mf_format_torch = {
     .value_next = mf_torch_value_next,
     .type_name = mf_torch_type_name,
     .type_id = mf_torch_type_id,
-    .facts = mf_torch_facts,
 };

@@ -117,6 +117,5 @@ enum mf_status mf_torch_value_next(struct mf_values *values,
 
 uint32_t mf_torch_type_id(enum mf_type type);
 const char *mf_torch_type_name(uint32_t type_id);
-extern const struct mf_fact_row mf_torch_facts[];
 
 #endif
