@@ -48,7 +48,7 @@ struct each {
     size_t shown;                  /* calls of show and fail */
 };
 
-/* After an error in one, an answer about all is no use. */
+/* After an error in one file, one answer for all would be wrong. */
 static bool is_over(const struct each *each)
 {
     return each->done && each->run->code != EXIT_DONE;

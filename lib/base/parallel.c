@@ -272,8 +272,7 @@ static bool goes_on(const struct run *run, size_t task)
            run->follows(run->context, task);
 }
 
-/* Does the next task and those that follow it; false where there is none to
- * do. */
+/* Does the next task and those that follow it; false once all are taken. */
 static bool do_next(struct run *run, struct mf_worker *worker)
 {
     struct mf_crew *crew = run->crew;
