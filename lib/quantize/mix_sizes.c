@@ -293,6 +293,8 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     work->listed =
         draft->format != work->model->format || names != MF_NAMING_KEEP;
     work->measured = false;
+    if (mf_draft_check_source(work->model) != MF_OK)
+        return work->env->error.status;
     if (names == MF_NAMING_GGUF && mf_hub_applies(work->model, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
