@@ -174,9 +174,9 @@ struct faulty {
 static struct faulty faulty;
 
 static int64_t faulty_read(const struct mf_source *source, uint64_t offset,
-                           void *buffer, size_t size)
+                           void *buffer, size_t size, struct mf_io_stats *io)
 {
-    (void)source;
+    (void)source, (void)io;
     if (offset >= faulty.ends) {
         errno = faulty.error;
         return faulty.error ? -1 : 0;

@@ -275,9 +275,9 @@ static struct {
 } failing;
 
 static int64_t failing_read(const struct mf_source *from, uint64_t offset,
-                            void *buffer, size_t size)
+                            void *buffer, size_t size, struct mf_io_stats *io)
 {
-    (void)from;
+    (void)from, (void)io;
     if (offset >= failing.ends) {
         errno = EIO;
         return -1;

@@ -192,12 +192,18 @@ static void one_pass(void **state)
 {
     uint64_t offset = mf_stored_offset(&table, DEFLATED);
     struct mf_heap_stats before, after;
+    struct mf_io_stats unread, read;
 
     (void)state;
     mf_env_heap(env, &before);
+    mf_env_io(env, &unread);
     for (size_t at = 0; at + 1000 <= STORAGE; at += 1000)
         check_read(env, offset + at, storage + at, 1000);
     mf_env_heap(env, &after);
+    mf_env_io(env, &read);
+    assert_true(read.bytes_read > unread.bytes_read);
+    assert_true(read.bytes_read - unread.bytes_read <=
+                table.stored.stored[DEFLATED].file.size);
     assert_true(after.live - before.live <= (size_t)48 * 1024);
     assert_true(after.peak - before.live <= (size_t)48 * 1024);
     assert_true(after.allocations - before.allocations <= 3);

@@ -113,10 +113,10 @@ struct leaf {
 };
 
 static bool read_all(const struct mf_source *source, uint64_t offset,
-                     uint8_t *into, size_t size)
+                     uint8_t *into, size_t size, struct mf_io_stats *io)
 {
     while (size > 0) {
-        int64_t got = source->ops->read(source, offset, into, size);
+        int64_t got = source->ops->read(source, offset, into, size, io);
 
         if (got == 0)
             errno = EIO; /* it was longer when it was opened */
@@ -135,10 +135,9 @@ static bool leaf_read(const struct mf_derived *node, struct mf_span elements,
     const struct leaf *leaf = (const struct leaf *)node;
     enum mf_type type = (enum mf_type)node->type;
 
-    (void)room;
     return read_all(leaf->source,
                     leaf->offset + mf_derived_bytes(type, elements.offset),
-                    into, mf_derived_bytes(type, elements.size));
+                    into, mf_derived_bytes(type, elements.size), room.io);
 }
 
 static bool leaf_is_plain(const struct mf_derived *node, size_t *record)
@@ -282,13 +281,13 @@ static int64_t read_edge(const struct mf_derived *node, uint64_t offset,
 }
 
 static int64_t source_read(const struct mf_source *source, uint64_t offset,
-                           void *buffer, size_t size)
+                           void *buffer, size_t size, struct mf_io_stats *io)
 {
     const struct mf_derived *node = source->user;
     const struct mf_type_row *type = &mf_types[node->type];
     uint64_t left = offset < source->size ? source->size - offset : 0;
     alignas(16) uint8_t bytes[MF_DERIVED_ROOM];
-    struct mf_derived_room room = { bytes, sizeof(bytes) };
+    struct mf_derived_room room = { bytes, sizeof(bytes), io };
     struct mf_span span;
 
     if (size > left)

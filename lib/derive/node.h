@@ -15,6 +15,7 @@
 struct mf_derived_room {
     uint8_t *at;
     size_t size;
+    struct mf_io_stats *io; /* counts what is read of the model's files */
 };
 
 enum mf_derived_kind { /* any numbers: they begin a node's print */

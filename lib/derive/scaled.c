@@ -243,7 +243,7 @@ static bool check_places(const struct mf_derivation *d,
     const struct mf_derived *place = scaled->how.place;
     uint64_t count = scaled->how.scale->dim[scaled->node.rank - 1];
     alignas(16) uint8_t bytes[MF_DERIVED_ROOM / 16];
-    struct mf_derived_room room = { bytes, sizeof(bytes) };
+    struct mf_derived_room room = { bytes, sizeof(bytes), &d->env->io };
     float x[CHUNK];
 
     for (uint64_t at = 0, some; at < place->count; at += some) {

@@ -98,7 +98,7 @@ static enum mf_status make(const struct mf_draft *draft,
 /* ---- reading it ---- */
 
 static int64_t read_preview(const struct mf_source *source, uint64_t offset,
-                            void *buffer, size_t size)
+                            void *buffer, size_t size, struct mf_io_stats *io)
 {
     const struct preview *preview = source->user;
     uint64_t end = preview->head_size, spans = 0, left;
@@ -113,9 +113,9 @@ static int64_t read_preview(const struct mf_source *source, uint64_t offset,
         }
         if (within < span->span.size) {
             left = span->span.size - within;
-            return span->source->ops->read(span->source,
-                                           span->span.offset + within, buffer,
-                                           left < size ? (size_t)left : size);
+            return span->source->ops->read(
+                span->source, span->span.offset + within, buffer,
+                left < size ? (size_t)left : size, io);
         }
         spans += span->span.size;
     }

@@ -54,18 +54,25 @@ static bool apply_overlay(const struct mf_overlay *overlay, uint64_t offset,
     return true;
 }
 
+static void count_read(struct mf_io_stats *io, size_t size)
+{
+    io->reads++;
+    io->bytes_read += size;
+}
+
 static int64_t file_read(const struct mf_source *source, uint64_t offset,
-                         void *buffer, size_t size)
+                         void *buffer, size_t size, struct mf_io_stats *io)
 {
     ssize_t got;
 
     if (size > READ_MAX)
         size = READ_MAX;
     MF_AGAIN(got, pread(source->fd, buffer, size, (off_t)offset));
-    if (got > 0 &&
-        !apply_overlay(&source->overlay, offset, buffer, (size_t)got))
-        return -1;
-    return got;
+    if (got <= 0)
+        return got;
+    count_read(io, (size_t)got);
+    return apply_overlay(&source->overlay, offset, buffer, (size_t)got) ? got
+                                                                        : -1;
 }
 
 static uint64_t file_size_now(const struct mf_source *source)
@@ -102,14 +109,16 @@ static void keep_open(struct mf_source *source)
 }
 
 static int64_t memory_read(const struct mf_source *source, uint64_t offset,
-                           void *buffer, size_t size)
+                           void *buffer, size_t size, struct mf_io_stats *io)
 {
     uint64_t left = offset < source->size ? source->size - offset : 0;
 
     if (size > left)
         size = (size_t)left;
-    if (size > 0)
-        memcpy(buffer, source->bytes + offset, size);
+    if (size == 0)
+        return 0;
+    memcpy(buffer, source->bytes + offset, size);
+    count_read(io, size);
     return (int64_t)size;
 }
 
@@ -240,7 +249,7 @@ static enum mf_status read_all(struct mf_env *env,
     uint8_t *into = buffer;
 
     while (size > 0) {
-        int64_t got = source->ops->read(source, offset, into, size);
+        int64_t got = source->ops->read(source, offset, into, size, &env->io);
 
         if (got < 0)
             return read_failed(env, offset);
@@ -249,8 +258,6 @@ static enum mf_status read_all(struct mf_env *env,
                            "the file ends here, %zu bytes early: it was "
                            "truncated while it was read",
                            size);
-        env->io.reads++;
-        env->io.bytes_read += (uint64_t)got;
         into += got;
         offset += (uint64_t)got;
         size -= (size_t)got;

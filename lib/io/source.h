@@ -36,9 +36,10 @@ struct mf_overlay {
 
 struct mf_source_ops {
     /* Reads up to size bytes at offset into buffer; returns how many, 0 at the
-     * end, -1 with errno set. */
+     * end, -1 with errno set.  Counts in *io what it takes from a file or from
+     * memory: bytes that are computed of others were counted with those. */
     int64_t (*read)(const struct mf_source *source, uint64_t offset,
-                    void *buffer, size_t size);
+                    void *buffer, size_t size, struct mf_io_stats *io);
     /* The size now, to compare with the one at opening. */
     uint64_t (*size_now)(const struct mf_source *source);
     /* The time of the last change, in nanoseconds; NULL: never changes. */

@@ -197,10 +197,10 @@ struct unpacking {
 };
 
 static bool read_file(const struct mf_source *file, uint64_t offset,
-                      uint8_t *into, size_t size)
+                      uint8_t *into, size_t size, struct mf_io_stats *io)
 {
     while (size > 0) {
-        int64_t got = file->ops->read(file, offset, into, size);
+        int64_t got = file->ops->read(file, offset, into, size, io);
 
         if (got == 0)
             errno = EIO;
@@ -216,6 +216,7 @@ static bool read_file(const struct mf_source *file, uint64_t offset,
 /* A storage that is being read. */
 struct reading {
     struct unpacking *unpacking;
+    struct mf_io_stats *io;
     uint32_t row;
 };
 
@@ -228,9 +229,9 @@ static bool read_stored(void *user, uint64_t offset, uint8_t *into, size_t size)
 
     if (stored->method == MF_METHOD_PLAIN)
         return read_file(&unpacking->file, stored->file.offset + offset, into,
-                         size);
+                         size, reading->io);
     return mf_streams_read(&unpacking->streams, stored, reading->row, offset,
-                           into, size);
+                           into, size, reading->io);
 }
 
 /* Part of one element. */
@@ -250,11 +251,11 @@ static int64_t read_edge(const struct mf_gather *gather, uint64_t offset,
 }
 
 static int64_t read_view(struct unpacking *unpacking, uint64_t offset,
-                         uint8_t *into, size_t size)
+                         uint8_t *into, size_t size, struct mf_io_stats *io)
 {
     const struct mf_stored_view *view =
         &unpacking->index->stored.view[row_of(offset)];
-    struct reading reading = { unpacking, view->stored };
+    struct reading reading = { unpacking, io, view->stored };
     struct mf_gather gather = { view, read_stored, &reading };
     uint64_t at = offset & MF_STORED_SIZE_MAX;
 
@@ -271,17 +272,17 @@ static int64_t read_view(struct unpacking *unpacking, uint64_t offset,
 }
 
 static int64_t unpacking_read(const struct mf_source *source, uint64_t offset,
-                              void *buffer, size_t size)
+                              void *buffer, size_t size, struct mf_io_stats *io)
 {
     struct unpacking *unpacking = source->user;
-    struct reading reading = { unpacking, (uint32_t)row_of(offset) };
+    struct reading reading = { unpacking, io, (uint32_t)row_of(offset) };
     uint64_t at = offset & MF_STORED_SIZE_MAX, end;
 
     if (offset < MF_STORED_BASE)
-        return unpacking->file.ops->read(&unpacking->file, offset, buffer,
-                                         size);
+        return unpacking->file.ops->read(&unpacking->file, offset, buffer, size,
+                                         io);
     if (offset & VIEW_BIT)
-        return read_view(unpacking, offset, buffer, size);
+        return read_view(unpacking, offset, buffer, size, io);
     end = unpacking->index->stored.stored[reading.row].size;
     if (at >= end)
         return 0;

@@ -33,6 +33,7 @@ struct mf_stream {
     uint64_t at;     /* the next unpacked byte */
     uint64_t packed; /* the next byte of the storage in the file */
     size_t next, filled;
+    struct mf_io_stats *io; /* of the thread that reads */
     uint8_t input[INPUT_SIZE];
 };
 
@@ -184,7 +185,7 @@ static bool refill(struct mf_stream *stream, const struct mf_source *file,
     if (stream->next < stream->filled || size == 0)
         return true;
     got = file->ops->read(file, stored->file.offset + stream->packed,
-                          stream->input, size);
+                          stream->input, size, stream->io);
     if (got == 0)
         errno = EIO;
     if (got <= 0)
@@ -243,7 +244,7 @@ static bool step_in_room(struct mf_stream *stream, const struct mf_source *file,
         return step(stream, file, stored, into, size);
     *size -= room;
     got = file->ops->read(file, stored->file.offset + stream->packed,
-                          into + *size, room);
+                          into + *size, room, stream->io);
     if (got == 0)
         errno = EIO;
     if (got <= 0)
@@ -305,13 +306,15 @@ static bool pass_over(struct mf_stream *stream, const struct mf_source *file,
 }
 
 bool mf_streams_read(struct mf_streams *streams, const struct mf_stored *stored,
-                     uint32_t row, uint64_t offset, uint8_t *into, size_t size)
+                     uint32_t row, uint64_t offset, uint8_t *into, size_t size,
+                     struct mf_io_stats *io)
 {
     struct mf_stream *stream = acquire(streams, row, offset, offset + size);
     bool done, whole;
 
     if (!stream)
         return false;
+    stream->io = io;
     done = ((stream->row == row && stream->at <= offset) ||
             restart(stream, streams->env, row)) &&
            pass_over(stream, streams->file, stored, offset) &&

@@ -31,7 +31,8 @@ struct mf_streams {
  * it from others.  False with errno: ENOMEM, EBADMSG for bytes that are no
  * deflate or end too early, or what reading the file said. */
 bool mf_streams_read(struct mf_streams *streams, const struct mf_stored *stored,
-                     uint32_t row, uint64_t offset, uint8_t *into, size_t size);
+                     uint32_t row, uint64_t offset, uint8_t *into, size_t size,
+                     struct mf_io_stats *io);
 
 void mf_streams_release(struct mf_streams *streams);
 

@@ -91,12 +91,12 @@ enum mf_status mf_values_open(struct mf_model *model, size_t index,
  * on which the JSON tokenizer runs.  That source can only be read in order,
  * which is all that the tokenizer does. */
 static int64_t text_read(const struct mf_source *source, uint64_t offset,
-                         void *buffer, size_t size)
+                         void *buffer, size_t size, struct mf_io_stats *io)
 {
     struct mf_values *values = (struct mf_values *)source->user;
     struct mf_value piece;
 
-    (void)offset;
+    (void)offset, (void)io;
     assert(values->text);
     while (values->rest.size == 0) {
         if (mf_values_next(values->text, &piece) != MF_OK)
