@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_hub_back.c - folders become GGUF files, these folders, and these the
+ * same files
+ *
+ * The folders are those of tests/hub_tensors.txt, whose rows are explained
+ * there, and tests/hub_back.txt.  Each may say how it comes back:
+ *
+ *     back KIND       with a tokenizer of this kind, see `tokenizers`; "bytes"
+ *                     where it does not say
+ *     lost TEXT       it does not, and this is part of the error
+ *
+ * Digests of pre-tokenizers are those of large vocabularies: here any one has
+ * the name that its kind has.
+ */
+#include <dirent.h>
+
+#include "lib/tokenize/fast.h"
+#include "tests/hub_folder.h"
+#include "tests/proto_image.h"
+
+/* ---- tokenizers ---- */
+
+static const char *pre;
+
+enum mf_status __wrap_mf_tokenize_pre(struct mf_fast *fast, const char **out);
+
+enum mf_status __wrap_mf_tokenize_pre(struct mf_fast *fast, const char **out)
+{
+    *out = pre;
+    return mf_fast_read(fast, NULL, NULL);
+}
+
+static void save_message(const char *name)
+{
+    save(scratch_path(name), message.at, message.size);
+}
+
+static void save_pieces(unsigned count)
+{
+    put_first_pieces();
+    for (unsigned i = 6; i < count; i++) {
+        char text[16];
+
+        snprintf(text, sizeof(text), "c%u", i);
+        put_piece(text, (float)-(int)i, 0);
+    }
+    put_trainer(1, false);
+    put_normalizer("", 0, true, false);
+    save_message("tokenizer.model");
+}
+
+static void save_unigram(const char *name, unsigned count)
+{
+    message.size = 0;
+    put_piece("<unk>", 0, 2);
+    put_piece("<pad>", 0, 3);
+    put_piece("</s>", 0, 3);
+    for (unsigned i = 3; i < count; i++) {
+        char text[16];
+
+        snprintf(text, sizeof(text), "c%u", i);
+        put_piece(text, (float)-(int)i, 0);
+    }
+    put_trainer(0, false);
+    put_normalizer("", 0, true, false);
+    save_message(name);
+}
+
+static void save_t5(unsigned count)
+{
+    save_unigram("spiece.model", count);
+}
+
+/* tokenizer.json with tokens after `first`, and which class it is of. */
+static void save_json(const char *head, const char *first, unsigned from,
+                      unsigned count, const char *class)
+{
+    static char text[1 << 16];
+    size_t at =
+        (size_t)snprintf(text, sizeof(text), "{%s,\"vocab\":{%s", head, first);
+
+    for (unsigned i = from; i < count; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s\"t%u\":%u",
+                               i > 0 ? "," : "", i, i);
+    at += (size_t)snprintf(text + at, sizeof(text) - at, "}}}");
+    assert_true(at < sizeof(text));
+    save(scratch_path("tokenizer.json"), text, at);
+    at = (size_t)snprintf(text, sizeof(text), "{\"tokenizer_class\":\"%s\"}",
+                          class);
+    save(scratch_path("tokenizer_config.json"), text, at);
+}
+
+static void save_bytes(unsigned count)
+{
+    static const char *const added[] = { "[gMASK]", "<|endoftext|>", "<|user|>",
+                                         "<|observation|>" };
+    char head[512] = "\"added_tokens\":[", first[256] = "";
+
+    for (size_t i = 0; i < COUNT(added); i++) {
+        const char *comma = i > 0 ? "," : "";
+        size_t at = strlen(head);
+
+        snprintf(head + at, sizeof(head) - at,
+                 "%s{\"id\":%zu,\"content\":\"%s\",\"special\":true}", comma, i,
+                 added[i]);
+        at = strlen(first);
+        snprintf(first + at, sizeof(first) - at, "%s\"%s\":%zu", comma,
+                 added[i], i);
+    }
+    strcat(head, "],\"model\":{\"type\":\"BPE\",\"merges\":[]");
+    save_json(head, first, COUNT(added), count, "PreTrainedTokenizerFast");
+}
+
+static void save_words(unsigned count)
+{
+    save_json("\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":true,"
+              "\"strip_accents\":null},"
+              "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\"",
+              "\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4", 5,
+              count, "BertTokenizer");
+}
+
+static const struct {
+    const char *kind, *pre;
+    void (*save)(unsigned count);
+} tokenizers[] = {
+    { "bytes", "gpt-2", save_bytes },
+    { "words", "jina-v2-en", save_words },
+    { "pieces", NULL, save_pieces },
+    { "t5", NULL, save_t5 },
+};
+
+static void save_tokenizer(const char *kind, unsigned count)
+{
+    size_t row = 0;
+
+    while (strcmp(tokenizers[row].kind, kind) != 0)
+        if (++row == COUNT(tokenizers))
+            fail_msg("no tokenizer '%s'", kind);
+    pre = tokenizers[row].pre;
+    tokenizers[row].save(count);
+}
+
+/* ---- there and back ---- */
+
+static struct folder folder;
+static char kind[16], loss[128];
+static unsigned failures;
+static unsigned vocab_size;
+
+static enum mf_status convert(const char *from, const char *to, bool gguf)
+{
+    const struct mf_convert_options how = {
+        .size = sizeof(how),
+        .names = gguf ? MF_NAMING_GGUF : MF_NAMING_KEEP,
+        .type = gguf ? "auto" : NULL,
+        .replace = gguf,
+    };
+
+    mf_clear_error(env);
+    return convert_file(env, from, to, &how, NULL);
+}
+
+static void remove_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    char name[900];
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir)) != NULL) {
+        snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(name), 0);
+    }
+    closedir(dir);
+    assert_int_equal(rmdir(path), 0);
+}
+
+/* A file, the folder of it, and what that becomes. */
+static enum mf_status go_round(const char *from, const char *name,
+                               const char *to)
+{
+    char path[600], tensors[640];
+    enum mf_status status;
+
+    snprintf(path, sizeof(path), "%s/", scratch_path(name));
+    snprintf(tensors, sizeof(tensors), "%smodel.safetensors", path);
+    status = convert(scratch_path(from), path, false);
+    if (status == MF_OK)
+        status = convert(tensors, scratch_path(to), true);
+    remove_folder(path);
+    return status;
+}
+
+static void wrong(const char *what, const char *name)
+{
+    print_error("%s: %s%s\n", folder.name, what, name);
+    failures++;
+}
+
+static void tell(void *user, const struct mf_difference *difference)
+{
+    struct mf_model *const *model = user;
+    struct mf_tensor tensor;
+    struct mf_meta meta;
+    bool in_b = difference->a == SIZE_MAX;
+    size_t at = in_b ? difference->b : difference->a;
+
+    if (difference->is_tensor) {
+        mf_tensor_at(model[in_b], at, &tensor);
+        wrong("another tensor ", tensor.name.at);
+    } else {
+        mf_meta_at(model[in_b], at, &meta);
+        wrong("another key ", meta.key.at);
+    }
+}
+
+static void assert_same_models(const char *a, const char *b)
+{
+    struct mf_model *model[] = { open_model(scratch_path(a)),
+                                 open_model(scratch_path(b)) };
+
+    assert_int_equal(mf_model_diff(model[0], model[1], NULL, tell, model),
+                     MF_OK);
+    mf_model_close(model[0]);
+    mf_model_close(model[1]);
+}
+
+static void assert_same_bytes(const char *a, const char *b)
+{
+    size_t size[2];
+    uint8_t *bytes[2] = { load(scratch_path(a), &size[0]),
+                          load(scratch_path(b), &size[1]) };
+
+    assert_int_equal(size[0], size[1]);
+    assert_memory_equal(bytes[0], bytes[1], size[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+}
+
+/* The order of tensors may change once. */
+static void go_there_and_back(void)
+{
+    enum mf_status status;
+
+    write_tensors(&folder);
+    save_tokenizer(kind, vocab_size);
+    status = convert(scratch_path("model.safetensors"), scratch_path("a.gguf"),
+                     true);
+    if (status == MF_OK)
+        status = go_round("a.gguf", "back", "b.gguf");
+    if (status == MF_OK)
+        status = go_round("b.gguf", "again", "c.gguf");
+    if (*loss && status != MF_OK && strstr(mf_env_error(env)->message, loss))
+        return;
+    if (*loss || status != MF_OK) {
+        wrong(status == MF_OK ? "it comes back" : mf_env_error(env)->message,
+              "");
+        return;
+    }
+    assert_same_models("a.gguf", "b.gguf");
+    assert_same_bytes("b.gguf", "c.gguf");
+}
+
+/* ---- the lists ---- */
+
+static void end_folder(void)
+{
+    if (*folder.name)
+        go_there_and_back();
+}
+
+static void read_row(char *line)
+{
+    char *rest = after_word(line, "back"), *size;
+
+    if (rest) {
+        snprintf(kind, sizeof(kind), "%s", rest);
+        return;
+    }
+    rest = after_word(line, "lost");
+    if (rest) {
+        snprintf(loss, sizeof(loss), "%s", rest);
+        return;
+    }
+    size = strstr(line, "\"vocab_size\":");
+    if (after_word(line, "config") && size)
+        vocab_size = (unsigned)strtoul(strchr(size, ':') + 1, NULL, 10);
+    read_folder_row(&folder, line);
+}
+
+static size_t read_list(const char *path)
+{
+    static char line[1 << 14];
+    FILE *file = fopen(path, "r");
+    size_t folders = 0;
+
+    assert_non_null(file);
+    folder.name[0] = '\0';
+    while (fgets(line, sizeof(line), file)) {
+        assert_non_null(strchr(line, '\n'));
+        *strchr(line, '\n') = '\0';
+        if (!after_word(line, "folder")) {
+            read_row(line);
+            continue;
+        }
+        end_folder();
+        begin_folder(&folder, after_word(line, "folder"));
+        strcpy(kind, "bytes");
+        loss[0] = '\0';
+        vocab_size = 24;
+        folders++;
+    }
+    end_folder();
+    fclose(file);
+    return folders;
+}
+
+static void folders_come_back(void **state)
+{
+    (void)state;
+    failures = 0;
+    assert_true(read_list("tests/hub_tensors.txt") > 40);
+    assert_true(read_list("tests/hub_back.txt") > 0);
+    assert_int_equal(failures, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders_come_back),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return RUN_WITH_SCRATCH(tests);
+}
