@@ -129,7 +129,7 @@ static const char *take_arguments(const struct pickle *pickle,
     out->shape = mf_pickle_item(pickle, arguments, SHAPE);
     out->strides = mf_pickle_item(pickle, arguments, STRIDES);
     if (!take_numbers(pickle, out->shape, NULL, &out->rank))
-        return "a shape that is not up to 64 whole numbers";
+        return "a shape that is not a tuple of at most 64 whole numbers";
     if (!take_numbers(pickle, out->strides, NULL, &strides) ||
         strides != out->rank)
         return "strides that are not a whole number for each dimension";
@@ -203,6 +203,8 @@ static enum mf_status place(struct torch_walk *walk,
 {
     const struct mf_stored *stored = &walk->index->stored.stored[view->stored];
     uint64_t first, end;
+    bool starts = mf_add(tensor->storage.from, tensor->offset, &first) &&
+                  mf_mul(first, view->element, &view->from);
 
     record->storage = view->stored + 1;
     record->offset = mf_stored_offset(walk->index, view->stored);
@@ -211,9 +213,7 @@ static enum mf_status place(struct torch_walk *walk,
         record->flags |= MF_TENSOR_DAMAGED;
         return MF_OK;
     }
-    if (!mf_add(tensor->storage.from, tensor->offset, &first) ||
-        !mf_mul(first, view->element, &view->from) ||
-        !mf_stored_view_extent(view, &record->size, &end)) {
+    if (!mf_stored_view_extent(view, &record->size, &end) || !starts) {
         record->flags |= MF_TENSOR_DAMAGED;
         mf_index_note(walk->index, walk->part->shard, MF_ERROR,
                       MF_RULE_PICKLE_STORAGE, record->entry,

@@ -87,12 +87,15 @@ bool mf_stored_view_extent(const struct mf_stored_view *view, uint64_t *size,
         if (view->dim[i] == 0)
             return true;
     for (uint32_t i = 0; i < view->rank; i++)
-        if (!mf_mul(count, view->dim[i], &count) ||
-            !mf_mul(view->dim[i] - 1, view->stride[i], &along) ||
+        if (!mf_mul(count, view->dim[i], &count))
+            return false;
+    if (!mf_mul(count, view->element, size) || *size > MF_STORED_SIZE_MAX)
+        return false;
+    for (uint32_t i = 0; i < view->rank; i++)
+        if (!mf_mul(view->dim[i] - 1, view->stride[i], &along) ||
             !mf_add(last, along, &last))
             return false;
-    return mf_mul(count, view->element, size) && *size <= MF_STORED_SIZE_MAX &&
-           mf_mul(last, view->element, &last) &&
+    return mf_mul(last, view->element, &last) &&
            mf_add(last, view->from, end) && mf_add(*end, view->element, end);
 }
 

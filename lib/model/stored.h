@@ -84,7 +84,7 @@ struct mf_stored *mf_index_add_stored(struct mf_index *index,
 uint64_t mf_stored_offset(const struct mf_index *index, uint32_t row);
 
 /* The bytes of all elements, and where in the storage the last one ends, which
- * must be at most its size; false if that is more than MF_STORED_SIZE_MAX.
+ * must be at most its size; false if one is more than MF_STORED_SIZE_MAX.
  * A view without elements ends at 0. */
 bool mf_stored_view_extent(const struct mf_stored_view *view, uint64_t *size,
                            uint64_t *end);
