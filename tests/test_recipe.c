@@ -167,6 +167,11 @@ static const char *const values[][2] = {
     { "rope[\"missing\"]", "null" },
     { "pick(x, list, x < 3)", "1" },
     { "pick(x, list, x > 3)", "null" },
+    { "only(x, list, x < 3)", "[1,2]" },
+    { "only(x, list, x > 3)", "[]" },
+    { "text(n) + text(-1)", "7-1" },
+    { "join(words)", "ab" },
+    { "join([])", "" },
     { "by_number(labels)", "[a,b]" },
     { "quantile(0.0)", "-inff" },
     { "quantile(0.5)", "0f" },
@@ -215,6 +220,9 @@ static void wrong_values_are_named(void **state)
     refused("[0] * layers", "more than 8192");
     refused("map(x, n, x)", "'n' must be a list");
     refused("len(n)", "'n' must be a list");
+    refused("text(half)", "'half' must be a whole number");
+    refused("join(n)", "'n' must be a list");
+    refused("join(list)", "'list' must be a list of texts");
     refused("max(words)", "must be a list of numbers");
     refused("int(text)", "'text' must be a number");
     refused("n < text", "'text' must be a number");

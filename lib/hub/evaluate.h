@@ -64,6 +64,12 @@ mf_call mf_call_blocks;
 mf_call mf_call_size;
 mf_call mf_call_numbers;
 
+/* functions_text.c */
+mf_call mf_call_lower;
+mf_call mf_call_ends;
+mf_call mf_call_text;
+mf_call mf_call_join;
+
 /* functions_object.c */
 const struct mf_node *mf_call_over(struct mf_parser *parser);
 mf_call mf_call_by_number;

@@ -124,24 +124,52 @@ static const struct mf_node *map(struct mf_parser *parser)
                   list->kind == MF_NODE_ARRAY ? (int64_t)list->count : 0);
 }
 
+/* A list, and what X is for each of its elements; false: nothing is computed.
+ */
+static bool flag(struct mf_parser *parser, const struct mf_node **list,
+                 const struct mf_node **flags)
+{
+    struct mf_parser before = *parser;
+
+    *flags = map(parser);
+    if (!parser->live)
+        return false;
+    mf_parser_name(&before);
+    mf_parser_expect(&before, ",");
+    *list = mf_parser_choice(&before);
+    return true;
+}
+
 /* pick(x, LIST, X): the first x of the list for which X holds, or null.  X is
  * computed for all of them. */
 static const struct mf_node *pick(struct mf_parser *parser)
 {
-    struct mf_parser before = *parser;
-    const struct mf_node *flags, *list, *flag, *item;
+    const struct mf_node *flags, *list, *each, *item;
 
-    flags = map(parser);
-    if (!parser->live)
+    if (!flag(parser, &list, &flags))
         return &mf_node_null;
-    mf_parser_name(&before);
-    mf_parser_expect(&before, ",");
-    list = mf_parser_choice(&before);
-    for (flag = flags->first, item = list->first; flag && item;
-         flag = flag->next, item = item->next)
-        if (mf_node_holds(flag))
+    for (each = flags->first, item = list->first; each && item;
+         each = each->next, item = item->next)
+        if (mf_node_holds(each))
             return item;
     return &mf_node_null;
+}
+
+/* only(x, LIST, X): the list of those x. */
+static const struct mf_node *only(struct mf_parser *parser)
+{
+    const struct mf_node *flags, *list, *each, *item;
+    struct mf_node_list out;
+
+    if (!flag(parser, &list, &flags))
+        return &mf_node_null;
+    if (!mf_list_begin(parser->recipe, &out))
+        return mf_parser_value(parser, NULL);
+    for (each = flags->first, item = list->first; each && item;
+         each = each->next, item = item->next)
+        if (mf_node_holds(each) && !mf_list_add(parser->recipe, &out, item))
+            return mf_parser_value(parser, NULL);
+    return out.node;
 }
 
 /* ---- of values ---- */
@@ -303,34 +331,6 @@ static const struct mf_node *slice(struct mf_parser *parser,
     return list.node;
 }
 
-static const struct mf_node *lower(struct mf_parser *parser,
-                                   const struct mf_node *const *argument)
-{
-    struct mf_str text = argument[0]->text;
-    char *copy;
-
-    if (argument[0]->kind != MF_NODE_STRING)
-        return mf_parser_wrong(parser, argument[0], "a string");
-    copy = mf_arena_text(parser->recipe->arena, text.size);
-    for (size_t i = 0; copy && i < text.size; i++)
-        copy[i] = text.at[i] >= 'A' && text.at[i] <= 'Z'
-                      ? (char)(text.at[i] + 'a' - 'A')
-                      : text.at[i];
-    return mf_parser_value(
-        parser, copy ? mf_node_of_text(parser->recipe->arena,
-                                       (struct mf_str){ copy, text.size })
-                     : NULL);
-}
-
-static const struct mf_node *ends(struct mf_parser *parser,
-                                  const struct mf_node *const *argument)
-{
-    if (argument[0]->kind != MF_NODE_STRING)
-        return mf_parser_wrong(parser, argument[0], "a string");
-    return mf_node_of_bool(
-        mf_str_ends(argument[0]->text, argument[1]->text.at));
-}
-
 /* The inverse of the error function: two quotients of polynomials (Giles), then
  * Newton's method. */
 static double inverse_error(double y)
@@ -394,8 +394,10 @@ static const struct {
     { "max", 1, maximum },
     { "min", 1, minimum },
     { "slice", 3, slice },
-    { "lower", 1, lower },
-    { "ends", 2, ends },
+    { "lower", 1, mf_call_lower },
+    { "ends", 2, mf_call_ends },
+    { "text", 1, mf_call_text },
+    { "join", 1, mf_call_join },
     { "by_number", 1, mf_call_by_number },
     { "quantile", 1, quantile },
     { "exists", 1, mf_call_exists },
@@ -428,9 +430,9 @@ const struct mf_node *mf_parser_call(struct mf_parser *parser,
     static const struct {
         const char *name;
         const struct mf_node *(*call)(struct mf_parser *parser);
-    } forms[] = { { "first", first },      { "get", get }, { "has", has },
-                  { "each", each },        { "map", map }, { "pick", pick },
-                  { "over", mf_call_over } };
+    } forms[] = { { "first", first }, { "get", get },          { "has", has },
+                  { "each", each },   { "map", map },          { "pick", pick },
+                  { "only", only },   { "over", mf_call_over } };
     const size_t count = sizeof(functions) / sizeof(*functions);
     const struct mf_node *value = NULL;
     size_t row = 0;

@@ -95,6 +95,7 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
     *recipe = (struct mf_recipe){ .env = hub->env,
                                   .arena = &hub->draft->arena,
                                   .model = hub->model,
+                                  .made = hub->options->given,
                                   .mistral = hub->options->mistral };
     if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);

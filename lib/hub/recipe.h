@@ -39,10 +39,14 @@ struct mf_recipe_let {
     const struct mf_node *value; /* NULL: the name has no value any more */
 };
 
+struct mf_derived;
+
 struct mf_recipe {
     struct mf_env *env;
     struct mf_arena *arena;
     const struct mf_model *model;
+    /* One for each tensor of the model, in place of its bytes; or NULL. */
+    const struct mf_derived *const *made;
     const struct mf_recipe_text *family;
     struct mf_node *config; /* an object: what names mean */
     bool mistral;           /* it is params.json, not config.json */

@@ -266,12 +266,14 @@ static const struct mf_derived *add(struct mf_derivation *derive,
                          mf_node_real(step->value[0]));
 }
 
+/* Times 1 a tensor stays as it is, also in the proof of the way back. */
 static const struct mf_derived *mul(struct mf_derivation *derive,
                                     const struct mf_tensor_step *step,
                                     const struct mf_derived *node)
 {
-    return mf_derive_map(derive, node, MF_MAP_MUL,
-                         mf_node_real(step->value[0]));
+    double factor = mf_node_real(step->value[0]);
+
+    return factor == 1 ? node : mf_derive_map(derive, node, MF_MAP_MUL, factor);
 }
 
 static const struct mf_derived *neg_exp(struct mf_derivation *derive,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * functions_text.c - texts, for expressions of recipes
+ */
+#include <stdio.h>
+
+#include "lib/base/str.h"
+#include "lib/hub/evaluate.h"
+
+const struct mf_node *mf_call_lower(struct mf_parser *parser,
+                                    const struct mf_node *const *argument)
+{
+    struct mf_str text = argument[0]->text;
+    char *copy;
+
+    if (argument[0]->kind != MF_NODE_STRING)
+        return mf_parser_wrong(parser, argument[0], "a string");
+    copy = mf_arena_text(parser->recipe->arena, text.size);
+    for (size_t i = 0; copy && i < text.size; i++)
+        copy[i] = text.at[i] >= 'A' && text.at[i] <= 'Z'
+                      ? (char)(text.at[i] + 'a' - 'A')
+                      : text.at[i];
+    return mf_parser_value(
+        parser, copy ? mf_node_of_text(parser->recipe->arena,
+                                       (struct mf_str){ copy, text.size })
+                     : NULL);
+}
+
+const struct mf_node *mf_call_ends(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    if (argument[0]->kind != MF_NODE_STRING)
+        return mf_parser_wrong(parser, argument[0], "a string");
+    return mf_node_of_bool(
+        mf_str_ends(argument[0]->text, argument[1]->text.at));
+}
+
+const struct mf_node *mf_call_text(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    char digits[24], *copy;
+    int64_t value;
+    int size;
+
+    if (!mf_node_int(argument[0], &value))
+        return mf_parser_wrong(parser, argument[0], "a whole number");
+    size = snprintf(digits, sizeof(digits), "%" PRIi64, value);
+    copy = mf_arena_text(parser->recipe->arena, (size_t)size);
+    if (!copy)
+        return mf_parser_value(parser, NULL);
+    memcpy(copy, digits, (size_t)size);
+    return mf_parser_value(
+        parser, mf_node_of_text(parser->recipe->arena,
+                                (struct mf_str){ copy, (size_t)size }));
+}
+
+const struct mf_node *mf_call_join(struct mf_parser *parser,
+                                   const struct mf_node *const *argument)
+{
+    const struct mf_node *list = argument[0];
+    struct mf_str all = { NULL, 0 };
+    char *at;
+
+    if (list->kind != MF_NODE_ARRAY)
+        return mf_parser_wrong(parser, list, "a list");
+    for (const struct mf_node *node = list->first; node; node = node->next) {
+        if (node->kind != MF_NODE_STRING)
+            return mf_parser_wrong(parser, list, "a list of texts");
+        all.size += node->text.size;
+    }
+    at = mf_arena_text(parser->recipe->arena, all.size);
+    if (!at)
+        return mf_parser_value(parser, NULL);
+    all.at = at;
+    for (const struct mf_node *node = list->first; node; node = node->next) {
+        memcpy(at, node->text.at, node->text.size);
+        at += node->text.size;
+    }
+    return mf_parser_value(parser, mf_node_of_text(parser->recipe->arena, all));
+}
