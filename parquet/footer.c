@@ -162,15 +162,28 @@ static enum mf_status take_list(struct parquet *parquet,
     }
 }
 
+/* Anything but a small number is as if there were none: nothing is read another
+ * way because of it. */
+static enum mf_status take_version(struct parquet *parquet,
+                                   const struct thrift_struct *in)
+{
+    int64_t version = 0;
+
+    if (mf_thrift_integer(&parquet->thrift, in, &version) != MF_OK)
+        return parquet->index->env->error.status;
+    if (version > 0 && version <= UINT16_MAX)
+        parquet->index->kind.version = (uint32_t)version;
+    return MF_OK;
+}
+
 static enum mf_status take_field(void *user, const struct thrift_struct *in)
 {
     struct parquet *parquet = user;
-    int64_t version;
     struct mf_span unused;
 
     switch (in->id) {
     case FIELD_VERSION:
-        return mf_thrift_integer(&parquet->thrift, in, &version);
+        return take_version(parquet, in);
     case FIELD_SCHEMA:
     case FIELD_GROUPS:
     case FIELD_KEY_VALUES:

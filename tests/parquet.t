@@ -5,6 +5,8 @@
 #
 # PARQUET_PYTHON is a Python with pyarrow, and perhaps DuckDB and fastparquet:
 # they write tables, and pyarrow and DuckDB say what is in their footers.
+# PARQUET_NODE is a folder in which npm installed hyparquet and parquet-wasm:
+# the one says all that is in a footer, the other some, and it writes tables.
 set -u
 # shellcheck disable=SC1091 # tests run in the top folder
 . tests/tap.sh
@@ -154,8 +156,20 @@ import json, subprocess, sys
 import duckdb
 
 program, path = sys.argv[1:]
-ours = json.loads(subprocess.run([program, "tensors", "info", path, "--json", "--quiet"],
-                                 check=True, capture_output=True).stdout)["chunks"]
+def ask(*words):
+    return json.loads(subprocess.run([program, *words, path, "--json", "--quiet"], check=True,
+                                     capture_output=True).stdout)
+info, listed = ask("info"), ask("tensors", "info")
+table, ours = info["table"], listed["chunks"]
+assert (table["created_by"], table["rows"], table["row_groups"], info["version"],
+        info["file_bytes"]) == duckdb.execute(
+            "select created_by, num_rows, num_row_groups, format_version, file_size_bytes"
+            " from parquet_file_metadata(?)", [path]).fetchone(), info
+columns = duckdb.execute("select name, type from parquet_schema(?) where type is not null"
+                         " order by column_id", [path]).fetchall()
+assert len(columns) == len(listed["columns"])
+for mine, (name, kind) in zip(listed["columns"], columns):
+    assert ("." + mine["column"]).endswith("." + name) and mine["type"] == kind, (mine, name)
 rows = duckdb.execute(
     "select row_group_id, path_in_schema, type, compression, encodings, num_values,"
     " stats_null_count, dictionary_page_offset, data_page_offset, total_compressed_size,"
@@ -174,6 +188,13 @@ END
 
 mkdir "$dir/tables"
 check "tables are written" "$python" "$dir/write.py" "$dir/tables"
+node=${PARQUET_NODE:-}
+for package in hyparquet parquet-wasm; do
+    [ -d "$node/node_modules/$package" ] || node=
+done
+[ -z "$node" ] ||
+    check "tables of parquet-wasm are written" node tests/parquet.mjs "$node" \
+        write "$dir/tables/none.parquet" "$dir/tables/wasm-"
 duckdb=true
 "$python" -c 'import duckdb' >"$dir/out" 2>&1 || duckdb=false
 
@@ -186,5 +207,11 @@ for file in "$dir"/tables/*.parquet; do
     else
         skip "$name: as DuckDB reads it" "no duckdb"
     fi
+    for package in ${node:+hyparquet parquet-wasm}; do
+        check "$name: as $package reads it" node tests/parquet.mjs "$node" \
+            "$package" "$file"
+    done
 done
+[ -n "$node" ] ||
+    skip "tables as node reads them" "no hyparquet and parquet-wasm (PARQUET_NODE)"
 finish

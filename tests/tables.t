@@ -20,6 +20,7 @@ shows() {
     # What a run has cost is another number each time.
     sed 's/,"run":{.*}}$/}/' "$dir/out" | grep -qxF -- "$text"
 }
+check "info shows the version" shows "  format            parquet, version 2" info "$table"
 check "info shows rows" shows "  rows              4" info "$table"
 check "groups of them" shows "  row groups        2" info "$table"
 check "what the chunks have" \
