@@ -80,6 +80,7 @@ SHARED   := zip
 # Fuzz targets, by the file in tests/fuzz that is compiled for each.
 FUZZ_open    := $(FORMATS) zip json
 FUZZ_convert := convert
+FUZZ_restore := restore
 FUZZ_sidecar := config tokenizer tokenizer_config template index matrix
 FUZZ_lines   := manifest baseline
 FUZZ_journal := journal
@@ -87,7 +88,7 @@ FUZZ_tokenize := tokenize class regex
 FUZZ_spm     := spm spm_added spm_json base slow base_config tekken
 FUZZ_card    := card metadata sampling
 FUZZ_adapter := adapter adapter_config
-FUZZ_NAMES   := $(foreach file,open convert sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
+FUZZ_NAMES   := $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,$(FUZZ_$(file)))
 # The rooms of the library, from the ground floor up: each may include those
 # before it.
 ROOMS    := base lanes io json profile model arch vocab folder check draft codec derive tokenize tokenizer card lora hub restore write compare quantize verify plan
@@ -372,7 +373,7 @@ leak-check: all ## uses models 100,000 times and sees whether anything grows
 FUZZ_SECONDS ?= 60
 FUZZ         ?= $(FUZZ_NAMES)
 
-fuzz_file    = $(strip $(foreach file,open convert sidecar lines journal spm card adapter tokenize,\
+fuzz_file    = $(strip $(foreach file,open convert restore sidecar lines journal spm card adapter tokenize,\
                  $(if $(filter $(1),$(FUZZ_$(file))),$(file))))
 # The command's own readers are reached without its main.
 fuzz_command = $(if $(filter lines,$(fuzz_file)),$(filter-out %/main.o,$(CLI_OBJ)))
