@@ -8,6 +8,7 @@
  *
  *     back KIND       with a tokenizer of this kind, see `tokenizers`; "bytes"
  *                     where it does not say
+ *     no_mtp          the layers that predict further tokens are left out
  *     lost TEXT       it does not, and this is part of the error
  *
  * Digests of pre-tokenizers are those of large vocabularies: here any one has
@@ -148,6 +149,7 @@ static struct folder folder;
 static char kind[16], loss[128];
 static unsigned failures;
 static unsigned vocab_size;
+static bool no_mtp;
 
 static enum mf_status convert(const char *from, const char *to, bool gguf)
 {
@@ -156,6 +158,7 @@ static enum mf_status convert(const char *from, const char *to, bool gguf)
         .names = gguf ? MF_NAMING_GGUF : MF_NAMING_KEEP,
         .type = gguf ? "auto" : NULL,
         .replace = gguf,
+        .without_mtp = gguf && no_mtp,
     };
 
     mf_clear_error(env);
@@ -281,6 +284,10 @@ static void read_row(char *line)
         snprintf(kind, sizeof(kind), "%s", rest);
         return;
     }
+    if (after_word(line, "no_mtp")) {
+        no_mtp = true;
+        return;
+    }
     rest = after_word(line, "lost");
     if (rest) {
         snprintf(loss, sizeof(loss), "%s", rest);
@@ -312,6 +319,7 @@ static size_t read_list(const char *path)
         strcpy(kind, "bytes");
         loss[0] = '\0';
         vocab_size = 24;
+        no_mtp = false;
         folders++;
     }
     end_folder();

@@ -4,6 +4,7 @@
  *
  *     field PATH X      a value of config.json, whose names are in objects;
  * null leaves it out
+ *     without_mtp       how the folder becomes the file again
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,10 +24,15 @@ static bool is_left_out(const struct mf_node *node)
 static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
                                  struct mf_str rest, void *user)
 {
-    struct mf_node *config = user;
+    struct mf_restore *restore = user;
+    struct mf_node *config = restore->config;
     struct mf_str path;
     const struct mf_node *value;
 
+    if (mf_str_is(word, "without_mtp")) {
+        restore->without_mtp = true;
+        return MF_OK;
+    }
     if (mf_str_is(word, "null"))
         return mf_restore_set(recipe, config, rest, &written_null)
                    ? MF_OK
@@ -50,7 +56,7 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
     *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
     restore->config = config;
     recipe->lets = recipe->given;
-    return mf_recipe_run(recipe, restore->text->rows, take_field, config);
+    return mf_recipe_run(recipe, restore->text->rows, take_field, restore);
 }
 
 /* ---- JSON ---- */

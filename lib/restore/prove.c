@@ -297,6 +297,7 @@ static enum mf_status convert(struct proof *proof, struct mf_stage *stage)
     const struct mf_hub_options options = {
         .type = main_type(restore),
         .typed = true,
+        .no_mtp = restore->without_mtp,
         .given = restore->node,
         .folder = mf_base_name(stage->path),
     };

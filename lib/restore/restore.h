@@ -42,9 +42,10 @@ struct mf_restore {
     struct mf_recipe recipe;
     struct mf_str arch;
     const struct mf_recipe_text *text; /* the family's paragraph */
-    const struct mf_node *config;      /* config.json */
-    const struct mf_derived **node;    /* of each tensor of the draft */
-    size_t room;                       /* of `node` */
+    struct mf_node *config;            /* config.json */
+    bool without_mtp; /* the folder becomes the file with --no-mtp only */
+    const struct mf_derived **node; /* of each tensor of the draft */
+    size_t room;                    /* of `node` */
     /* What a conversion of the folder would give in another way. */
     size_t lost, gained;
     bool reordered;
