@@ -902,6 +902,9 @@ struct mf_convert_result {
      * give keys or tensors in another order, and how many more of them. */
     bool reordered;
     size_t gained;
+    /* Of an adapter: pairs that PEFT scales by a factor of their own
+     * (alpha_pattern, use_rslora), for which GGUF has no place. */
+    size_t rescaled;
 };
 
 /* Writes the name of shard number (from 0) of count shards for a path into out,

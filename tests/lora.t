@@ -50,5 +50,21 @@ check "an error in the adapter names the adapter" \
 check "and so does one that shows when it is added" \
     fails 3 fixtures/good-peft "q_proj.weight" \
     "$base" "$work/m.safetensors" --lora fixtures/good-peft
+# alpha_pattern and use_rslora have no place in GGUF.
+rescaled() {
+    mkdir "$work/base" "$work/adapter"
+    sed 's/"num_\(attention\|key_value\)_heads": *[0-9]*/"num_\1_heads": 1/g' \
+        "$base/config.json" >"$work/base/config.json"
+    cp fixtures/good-peft/*.safetensors "$work/adapter"
+    for more in '' '"use_rslora": true,' '"alpha_pattern": {"q_proj": 3},'; do
+        sed "s|{|{$more|; s|\.\./good-hf-llama|$work/base|" \
+            fixtures/good-peft/adapter_config.json >"$work/adapter/adapter_config.json"
+        "$modelfile" convert "$work/adapter" "$work/a.gguf" --names gguf --force
+    done >"$work/o" 2>&1
+    cat "$work/o"
+    [ "$(grep -c '1 pair with another scale' "$work/o")" = 2 ] &&
+        [ "$(grep -c 'a.gguf: gguf' "$work/o")" = 3 ]
+}
+check "pairs that GGUF scales in another way are counted" rescaled
 check "nothing was written" [ ! -e "$work/m.safetensors" ]
 finish

@@ -95,6 +95,32 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                : status;
 }
 
+/* Whether PEFT scales the pair by another factor than llama.cpp will, which
+ * knows lora_alpha only.  So it is where nobody can say what PEFT would do. */
+static bool is_rescaled(const struct mf_adapter *adapter, size_t place)
+{
+    uint64_t rank, other;
+    double alpha, scale;
+
+    if (!mf_adapter_rank(adapter, place, &rank, &other))
+        return false;
+    if (mf_adapter_alpha(adapter, &alpha) == MF_OK &&
+        mf_adapter_scale(adapter, mf_adapter_at(adapter, place)->name, rank, 1,
+                         &scale) == MF_OK)
+        return scale != alpha / (double)rank;
+    mf_clear_error(adapter->model->env);
+    return true;
+}
+
+static size_t count_rescaled(const struct mf_adapter *adapter)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < adapter->model->index.tensor_count; i++)
+        count += mf_adapter_is_pair(adapter, i) && is_rescaled(adapter, i);
+    return count;
+}
+
 enum mf_status mf_outputs_plan_adapter(const char *path,
                                        const struct mf_convert_options *options,
                                        struct mf_outputs *out)
@@ -115,5 +141,6 @@ enum mf_status mf_outputs_plan_adapter(const char *path,
         mf_outputs_list_adapter(out, &out->output[0].draft, options, NULL) !=
             MF_OK)
         return out->env->error.status;
+    out->rescaled = count_rescaled(&out->lora.adapter);
     return mf_draft_plan(&out->output[0].draft);
 }

@@ -106,6 +106,9 @@ static void show_text(struct run *run, const char *path,
     if (result->tensors_left_out > 0)
         out_format(out, ", %zu tensor%s dropped", result->tensors_left_out,
                    result->tensors_left_out == 1 ? "" : "s");
+    if (result->rescaled > 0)
+        out_format(out, ", %zu pair%s with another scale than in the adapter",
+                   result->rescaled, result->rescaled == 1 ? "" : "s");
     if (result->gained > 0)
         out_format(out, ", %zu key%s or tensor%s more on the way back",
                    result->gained, result->gained == 1 ? "" : "s",
@@ -142,6 +145,8 @@ static void show_json(struct run *run, const char *path,
         json_number(run, "gained", result->gained);
         json_bool(run, "reordered", result->reordered);
     }
+    if (result->rescaled > 0)
+        json_number(run, "rescaled", result->rescaled);
     json_bool(run, "written", !run->options->dry_run);
 }
 
