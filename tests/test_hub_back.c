@@ -73,6 +73,13 @@ static void save_t5(unsigned count)
     save_unigram("spiece.model", count);
 }
 
+/* The other tokens come from the class, or are fillers. */
+static void save_roman(unsigned count)
+{
+    assert_true(count > 24);
+    save_unigram("sentencepiece.bpe.model", 20);
+}
+
 /* tokenizer.json with tokens after `first`, and which class it is of. */
 static void save_json(const char *head, const char *first, unsigned from,
                       unsigned count, const char *class)
@@ -126,10 +133,9 @@ static const struct {
     const char *kind, *pre;
     void (*save)(unsigned count);
 } tokenizers[] = {
-    { "bytes", "gpt-2", save_bytes },
-    { "words", "jina-v2-en", save_words },
-    { "pieces", NULL, save_pieces },
-    { "t5", NULL, save_t5 },
+    { "bytes", "gpt-2", save_bytes }, { "words", "jina-v2-en", save_words },
+    { "pieces", NULL, save_pieces },  { "t5", NULL, save_t5 },
+    { "roman", NULL, save_roman },
 };
 
 static void save_tokenizer(const char *kind, unsigned count)
