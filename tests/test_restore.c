@@ -98,12 +98,39 @@ static void assert_same_files(const char *a, const char *b)
     free(bytes[1]);
 }
 
+static const char *pooling; /* of the next folder; NULL: none */
+
+/* As sentence-transformers saves it. */
+static void save_pooling(void)
+{
+    char text[64];
+
+    assert_int_equal(mkdir(scratch_path("1_Pooling"), 0777), 0);
+    snprintf(text, sizeof(text), "{\"pooling_mode_%s\":true}", pooling);
+    save_text("1_Pooling/config.json", text);
+    save_text("modules.json",
+              "[{\"idx\":0,\"path\":\"\",\"type\":\"x.Transformer\"},"
+              "{\"idx\":1,\"path\":\"1_Pooling\",\"type\":\"x.Pooling\"}]");
+}
+
+/* Only files are expected there when the folder is emptied. */
+static void remove_pooling(const char *folder)
+{
+    char path[600];
+
+    snprintf(path, sizeof(path), "%s/1_Pooling/config.json", folder);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/1_Pooling", folder);
+    assert_int_equal(rmdir(path), 0);
+}
+
 static void remove_folder(const char *name)
 {
     static const char *const files[] = {
         "README.md",         "config.json",       "generation_config.json",
         "tokenizer.model",   "tokenizer.json",    "tokenizer_config.json",
-        "model.safetensors", "added_tokens.json", "special_tokens_map.json"
+        "model.safetensors", "added_tokens.json", "special_tokens_map.json",
+        "modules.json"
     };
     char path[600];
 
@@ -111,6 +138,8 @@ static void remove_folder(const char *name)
         snprintf(path, sizeof(path), "%s/%s", scratch_path(name), files[i]);
         unlink(path);
     }
+    if (pooling)
+        remove_pooling(scratch_path(name));
     assert_int_equal(rmdir(scratch_path(name)), 0);
 }
 
@@ -124,9 +153,13 @@ static void go_there_and_back(const char *config, const char *tensors)
                            "tags:\n- one\n- two\nbase_model: a/b-7B\n---\n");
     save_tokenizer();
     save_tensors(tensors);
+    if (pooling)
+        save_pooling();
     if (convert(scratch_path("model.safetensors"), scratch_path("a.gguf"),
                 true) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
+    if (pooling)
+        remove_pooling(scratch_folder);
     snprintf(folder, sizeof(folder), "%s/", scratch_path("back"));
     if (convert(scratch_path("a.gguf"), folder, false) != MF_OK)
         fail_msg("%s", mf_env_error(env)->message);
@@ -227,6 +260,21 @@ static void parts_are_joined(void **state)
                       "model.norm.weight 32\n"
                       "model.tok_embeddings.weight 112 32\n"
                       "output.weight 112 32\n");
+}
+
+static void pooling_comes_back(void **state)
+{
+    static const char *const modes[] = { "mean_tokens", "cls_token",
+                                         "lasttoken" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(modes); i++) {
+        pooling = modes[i];
+        go_there_and_back("{\"architectures\":[\"Qwen2ForCausalLM\"],"
+                          "\"model_type\":\"qwen2\"," SIZES "}",
+                          LAYER);
+    }
+    pooling = NULL;
 }
 
 /* ---- quantized tensors ---- */
@@ -389,6 +437,7 @@ int main(void)
         cmocka_unit_test(experts_are_taken_apart),
         cmocka_unit_test(norms_lose_what_was_added),
         cmocka_unit_test(parts_are_joined),
+        cmocka_unit_test(pooling_comes_back),
         cmocka_unit_test(blocks_become_floats_on_the_way),
         cmocka_unit_test(what_was_exponentiated_is_found),
         cmocka_unit_test(what_does_not_come_back_is_named),

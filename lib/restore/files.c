@@ -134,20 +134,42 @@ enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
     return out->fd >= 0 ? MF_OK : fail(out, "written");
 }
 
-const char *mf_stage_expect(struct mf_stage *stage, const char *name)
+/* What is there from now on is removed with the folder: last first, so a folder
+ * within is empty then. */
+static bool expect(struct mf_stage *stage, const char *name, bool is_folder)
 {
     struct mf_stage_name *entry = mf_arena_take(&stage->arena, sizeof(*entry));
-    size_t head = strlen(stage->inside), size = strlen(name);
-    char *path = mf_arena_text(&stage->arena, head + size);
+    size_t size = strlen(name);
 
-    if (!entry || !path)
-        return NULL;
-    assert(size <= NAME_MAX && !strchr(name, '/'));
+    if (!entry)
+        return false;
+    assert(size <= NAME_MAX);
     *entry = (struct mf_stage_name){ .next = stage->first,
-                                     .temporary.folder = stage->fd };
+                                     .temporary = { .folder = stage->fd,
+                                                    .is_folder = is_folder } };
     memcpy(entry->temporary.name, name, size + 1);
     mf_temporary_enlist(stage->env, &entry->temporary);
     stage->first = entry;
+    return true;
+}
+
+enum mf_status mf_stage_folder(struct mf_stage *stage, const char *name)
+{
+    int made;
+
+    if (!expect(stage, name, true))
+        return stage->env->error.status;
+    MF_AGAIN(made, mkdirat(stage->fd, name, 0777));
+    return made == 0 ? MF_OK : fail_file(stage->env, name, "created");
+}
+
+const char *mf_stage_expect(struct mf_stage *stage, const char *name)
+{
+    size_t head = strlen(stage->inside), size = strlen(name);
+    char *path = mf_arena_text(&stage->arena, head + size);
+
+    if (!path || !expect(stage, name, false))
+        return NULL;
     memcpy(path, stage->inside, head);
     memcpy(path + head, name, size);
     return path;
@@ -226,6 +248,25 @@ static void strike_off(struct mf_stage *stage)
     *stage->temporary.name = 0;
 }
 
+/* The names of files in a folder within are on the disk. */
+static enum mf_status sync_folders(const struct mf_stage *stage)
+{
+    for (struct mf_stage_name *each = stage->first; each; each = each->next) {
+        int fd, result;
+
+        if (!each->temporary.is_folder)
+            continue;
+        MF_AGAIN(fd, openat(stage->fd, each->temporary.name,
+                            O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (fd < 0)
+            return fail(stage, "written");
+        MF_AGAIN(result, fsync(fd));
+        if (close(fd) != 0 || result != 0)
+            return fail(stage, "written");
+    }
+    return MF_OK;
+}
+
 /* An empty folder of that name is replaced by the rename. */
 enum mf_status mf_stage_commit(struct mf_stage *stage)
 {
@@ -233,6 +274,8 @@ enum mf_status mf_stage_commit(struct mf_stage *stage)
     sigset_t before;
     int result;
 
+    if (sync_folders(stage) != MF_OK)
+        return stage->env->error.status;
     MF_AGAIN(result, fsync(stage->fd));
     if (result != 0)
         return fail(stage, "written");
@@ -251,7 +294,8 @@ enum mf_status mf_stage_commit(struct mf_stage *stage)
 void mf_stage_abort(struct mf_stage *stage)
 {
     for (struct mf_stage_name *each = stage->first; each; each = each->next)
-        unlinkat(stage->fd, each->temporary.name, 0);
+        unlinkat(stage->fd, each->temporary.name,
+                 each->temporary.is_folder ? AT_REMOVEDIR : 0);
     if (*stage->temporary.name)
         unlinkat(stage->parent, stage->temporary.name, AT_REMOVEDIR);
     if (stage->env) {

@@ -29,6 +29,9 @@ struct mf_stage {
 enum mf_status mf_stage_begin(struct mf_env *env, const char *path,
                               struct mf_stage *out);
 
+/* Creates a folder in it, for files called FOLDER/NAME. */
+enum mf_status mf_stage_folder(struct mf_stage *stage, const char *name);
+
 /* The path of a file in the temporary folder, which will be removed with it
  * wherever it comes from; NULL after mf_fail. */
 const char *mf_stage_expect(struct mf_stage *stage, const char *name);

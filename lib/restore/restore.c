@@ -214,6 +214,7 @@ enum mf_status mf_restore_files(struct mf_restore *restore,
 {
     if (mf_restore_put_config(restore, stage) != MF_OK ||
         mf_restore_put_card(restore, stage) != MF_OK ||
+        mf_restore_put_pooling(restore, stage) != MF_OK ||
         mf_restore_vocab(stage, restore->model) != MF_OK)
         return failed(restore);
     return mf_restore_prove(restore, stage);

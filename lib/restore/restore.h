@@ -77,6 +77,10 @@ enum mf_status mf_restore_put_config(const struct mf_restore *restore,
 enum mf_status mf_restore_put_card(const struct mf_restore *restore,
                                    struct mf_stage *stage);
 
+/* modules.json and 1_Pooling, of a model that makes one vector of a text. */
+enum mf_status mf_restore_put_pooling(const struct mf_restore *restore,
+                                      struct mf_stage *stage);
+
 /* The proof. */
 enum mf_status mf_restore_prove(struct mf_restore *restore,
                                 struct mf_stage *stage);
