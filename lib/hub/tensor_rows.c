@@ -348,6 +348,21 @@ static enum mf_status read_tensor(struct reading *reading, struct mf_str text,
     return read_steps(reading, row, text);
 }
 
+static enum mf_row_type row_type(struct mf_str word)
+{
+    static const char *const words[] = { [MF_ROW_F32] = "f32",
+                                         [MF_ROW_F16] = "f16",
+                                         [MF_ROW_HALF] = "half",
+                                         [MF_ROW_FILE] = "file" };
+    unsigned type = 0;
+
+    while (!mf_str_is(word, words[type])) {
+        type++;
+        assert(type < sizeof(words) / sizeof(*words));
+    }
+    return (enum mf_row_type)type;
+}
+
 static enum mf_status read_type(struct reading *reading, struct mf_str text,
                                 enum mf_tensor_row_kind kind)
 {
@@ -359,11 +374,7 @@ static enum mf_status read_type(struct reading *reading, struct mf_str text,
 
         if (!row)
             return failed(reading);
-        assert(mf_str_is(type, "f32") || mf_str_is(type, "f16") ||
-               mf_str_is(type, "half"));
-        row->type = mf_str_is(type, "f32")   ? MF_ROW_F32
-                    : mf_str_is(type, "f16") ? MF_ROW_F16
-                                             : MF_ROW_HALF;
+        row->type = row_type(type);
         text = trim(text);
     }
     return MF_OK;

@@ -31,7 +31,8 @@ enum mf_tensor_row_kind {
 enum mf_row_type {
     MF_ROW_F32,
     MF_ROW_F16,
-    MF_ROW_HALF /* f16 in a file of f16, f32 in others */
+    MF_ROW_HALF, /* f16 in a file of f16, f32 in others */
+    MF_ROW_FILE  /* the type of the file, also where others are f32 */
 };
 
 /* What a step does; tensor_steps.def has their words. */

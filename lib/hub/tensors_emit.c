@@ -98,6 +98,15 @@ static bool joins_qkv(const struct mf_tensor_work *work,
 
 /* ---- types ---- */
 
+static enum mf_type type_of_row(enum mf_row_type row, enum mf_type file)
+{
+    if (row == MF_ROW_FILE)
+        return file;
+    return row == MF_ROW_F16 || (row == MF_ROW_HALF && file == MF_TYPE_F16)
+               ? MF_TYPE_F16
+               : MF_TYPE_F32;
+}
+
 /* What rows say about its name in the folder, or in GGUF. */
 static enum mf_type forced_by_rows(const struct mf_tensor_work *work,
                                    struct mf_str name)
@@ -111,10 +120,7 @@ static enum mf_type forced_by_rows(const struct mf_tensor_work *work,
         if ((gguf || row->kind == MF_ROW_TYPE) &&
             mf_tensor_row_fits(row, gguf ? name : mf_hub_name_text(&work->name),
                                &match))
-            return row->type == MF_ROW_F16 || (row->type == MF_ROW_HALF &&
-                                               work->hub->type == MF_TYPE_F16)
-                       ? MF_TYPE_F16
-                       : MF_TYPE_F32;
+            return type_of_row(row->type, work->hub->type);
     }
     return MF_TYPE_UNKNOWN;
 }
