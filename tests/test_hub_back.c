@@ -99,7 +99,7 @@ static void save_json(const char *head, const char *first, unsigned from,
     save(scratch_path("tokenizer_config.json"), text, at);
 }
 
-static void save_bytes(unsigned count)
+static void save_bpe(const char *model, const char *class, unsigned count)
 {
     static const char *const added[] = { "[gMASK]", "<|endoftext|>", "<|user|>",
                                          "<|observation|>" };
@@ -116,8 +116,22 @@ static void save_bytes(unsigned count)
         snprintf(first + at, sizeof(first) - at, "%s\"%s\":%zu", comma,
                  added[i], i);
     }
-    strcat(head, "],\"model\":{\"type\":\"BPE\",\"merges\":[]");
-    save_json(head, first, COUNT(added), count, "PreTrainedTokenizerFast");
+    strcat(head, "],");
+    strcat(head, model);
+    save_json(head, first, COUNT(added), count, class);
+}
+
+static void save_bytes(unsigned count)
+{
+    save_bpe("\"model\":{\"type\":\"BPE\",\"merges\":[]",
+             "PreTrainedTokenizerFast", count);
+}
+
+static void save_merged(unsigned count)
+{
+    save_bpe("\"decoder\":{\"type\":\"Sequence\"},\"model\":{\"type\":\"BPE\","
+             "\"byte_fallback\":true,\"merges\":[\"t 4\"]",
+             "GemmaTokenizer", count);
 }
 
 static void save_words(unsigned count)
@@ -133,8 +147,11 @@ static const struct {
     const char *kind, *pre;
     void (*save)(unsigned count);
 } tokenizers[] = {
-    { "bytes", "gpt-2", save_bytes }, { "words", "jina-v2-en", save_words },
-    { "pieces", NULL, save_pieces },  { "t5", NULL, save_t5 },
+    { "bytes", "gpt-2", save_bytes },
+    { "merged", NULL, save_merged },
+    { "words", "jina-v2-en", save_words },
+    { "pieces", NULL, save_pieces },
+    { "t5", NULL, save_t5 },
     { "roman", NULL, save_roman },
 };
 
