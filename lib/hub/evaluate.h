@@ -73,6 +73,7 @@ mf_call mf_call_join;
 /* functions_object.c */
 const struct mf_node *mf_call_over(struct mf_parser *parser);
 mf_call mf_call_by_number;
+mf_call mf_call_numbered;
 
 /* functions_token.c */
 mf_call mf_call_token;

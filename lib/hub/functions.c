@@ -399,6 +399,7 @@ static const struct {
     { "text", 1, mf_call_text },
     { "join", 1, mf_call_join },
     { "by_number", 1, mf_call_by_number },
+    { "numbered", 1, mf_call_numbered },
     { "quantile", 1, quantile },
     { "exists", 1, mf_call_exists },
     { "token_rows", 0, mf_call_token_rows },

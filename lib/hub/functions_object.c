@@ -80,3 +80,27 @@ const struct mf_node *mf_call_by_number(struct mf_parser *parser,
     }
     return list.node;
 }
+
+const struct mf_node *mf_call_numbered(struct mf_parser *parser,
+                                       const struct mf_node *const *argument)
+{
+    struct mf_arena *arena = parser->recipe->arena;
+    struct mf_node_list list;
+    uint64_t i = 0;
+
+    if (argument[0]->kind != MF_NODE_ARRAY)
+        return mf_parser_wrong(parser, argument[0], "a list");
+    if (!mf_list_begin(parser->recipe, &list))
+        return mf_parser_value(parser, NULL);
+    for (const struct mf_node *each = argument[0]->first; each;
+         each = each->next) {
+        char *key = mf_arena_text(arena, 20);
+
+        if (!key || !mf_list_add(parser->recipe, &list, each))
+            return mf_parser_value(parser, NULL);
+        list.last->key.at = key;
+        list.last->key.size = (size_t)sprintf(key, "%" PRIu64, i++);
+    }
+    list.node->kind = MF_NODE_OBJECT;
+    return list.node;
+}
