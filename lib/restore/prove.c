@@ -291,6 +291,19 @@ static enum mf_type main_type(const struct mf_restore *restore)
     return type;
 }
 
+/* What is wrong with the new files is not what the caller sees. */
+static enum mf_status not_again(struct mf_env *env)
+{
+    struct mf_error error = env->error;
+
+    if (error.status != MF_ERR_CORRUPT && error.status != MF_ERR_UNSUPPORTED)
+        return error.status;
+    mf_clear_error(env);
+    return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                   "the folder could not be converted again: %s",
+                   error.message);
+}
+
 static enum mf_status convert(struct proof *proof, struct mf_stage *stage)
 {
     struct mf_restore *restore = proof->restore;
@@ -307,9 +320,10 @@ static enum mf_status convert(struct proof *proof, struct mf_stage *stage)
 
     proof->model.env = proof->env;
     proof->model.format = restore->draft->format;
-    if (!list_records(proof, &file) ||
-        mf_hub_convert(&proof->draft, &proof->model, &options) != MF_OK)
+    if (!list_records(proof, &file))
         return failed(proof);
+    if (mf_hub_convert(&proof->draft, &proof->model, &options) != MF_OK)
+        return not_again(proof->env);
     return compare_keys(proof) == MF_OK ? compare_tensors(proof)
                                         : failed(proof);
 }
