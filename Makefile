@@ -118,7 +118,7 @@ RULES_TEXT := cli/commands/validate/rules_text
 CLI_OBJ  := $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(CLI_DIRS:%=%/*.c))) \
             $(BUILD)/$(RULES_TEXT).o
 UNIT     := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/test_*.c))
-HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
+HELPERS  := $(BUILD)/tests/filled $(BUILD)/tests/big_archive $(BUILD)/tests/inflating $(BUILD)/tests/hub_big $(BUILD)/tests/reading $(BUILD)/tests/big $(BUILD)/tests/timeit $(BUILD)/tests/empty $(BUILD)/tests/faulty $(BUILD)/tests/make_arch \
             $(BUILD)/tests/sample $(BUILD)/fixtures/make
 SCRIPTS  := $(wildcard tests/*.t)
 SOURCES  := $(wildcard lib/*.h lib/*/*.[ch] $(CLI_DIRS:%=%/*.[ch]) $(FORMATS:%=%/*.[ch]) $(SHARED:%=%/*.[ch]) \
@@ -429,6 +429,7 @@ bench: all $(HELPERS) ## time, reading and heap on big files (GGUF_TOOLS=, GGUF_
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench.sh $(BENCH)
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_data.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_write.sh
+	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_archive.sh
 	@BUILD=$(BUILD) MODELFILE=$(BUILD)/modelfile sh tests/bench_folder.sh
 
 bench-quant: all ## speed of every codec on every instruction set (ARGS="--type q4_k --isa avx2")

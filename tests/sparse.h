@@ -74,6 +74,14 @@ static inline void pad(struct out *out, uint64_t alignment, char with)
         put(out, &with, 1);
 }
 
+/* Bytes that are zero and take no disk. */
+static inline void put_hole(struct out *out, uint64_t size)
+{
+    out->at += size;
+    if (!out->error && fseeko(out->file, (off_t)out->at, SEEK_SET))
+        out->error = errno;
+}
+
 /* Fills in, at the end, what was not known before: no put may follow. */
 static inline void patch_int(struct out *out, long at, uint64_t value,
                              size_t size)
