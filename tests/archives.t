@@ -123,6 +123,31 @@ still_read() {
 }
 check "a damaged member is a finding, and the others are checked" still_read
 
+# Compressed members of 4 MiB: each is several pieces, of one thread.
+"${BUILD:-build}/tests/big_archive" deflated "$dir/big.npz"
+read_once() {
+    "$modelfile" validate --data --json --threads 2 "$dir/big.npz" >"$dir/out"
+    read=$(sed 's/.*"bytes_read":\([0-9]*\).*/\1/' "$dir/out")
+    # Headers are read before.
+    [ "$read" -le $(($(stat -c %s "$dir/big.npz") / 100 * 101)) ] ||
+        { echo "read $read"; return 1; }
+}
+check "a compressed member is read once, for its checksum and its values" read_once
+# The member 3 of 32, from its middle on, is other bytes.
+damage() {
+    size=$(stat -c %s "$dir/big.npz")
+    dd if=/dev/zero of="$dir/big.npz" bs=1 count=3000 conv=notrunc \
+        seek=$((size / 64 * 7)) 2>"$dir/err"
+    for threads in 1 2; do
+        "$modelfile" validate --quiet --data --threads "$threads" \
+            "$dir/big.npz" >"$dir/out"
+        line "error ZIP-SIZE at .* of member 'array3.npy' is damaged" &&
+            line ' 1 error, 0 warnings; 32 tensors' || return 1
+    done
+}
+check "one that cannot be unpacked is one finding" damage
+rm "$dir/big.npz"
+
 # A member of 1 MB in 141 bytes is refused before it is unpacked.
 bomb() {
     "$modelfile" validate --data --json "$fixtures/bad-zip-ratio.npz" >"$dir/out"

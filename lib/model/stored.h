@@ -48,6 +48,7 @@ struct mf_stored {
     bool has_crc;    /* crc is stated by the file */
     bool unreadable; /* a finding says why; its tensors are damaged */
     bool broken;     /* it was tried, and cannot be unpacked */
+    bool covered;    /* while data is checked: its checksum will be */
 };
 
 /* Elements of a storage in C order, little-endian. */
