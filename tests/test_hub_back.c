@@ -8,6 +8,8 @@
  *
  *     back KIND       with a tokenizer of this kind, see `tokenizers`; "bytes"
  *                     where it does not say
+ *     says TEXT       its config.json has that on the way back
+ *     lacks TEXT      it has not
  *     no_mtp          the layers that predict further tokens are left out
  *     lost TEXT       it does not, and this is part of the error
  *
@@ -76,7 +78,7 @@ static void save_t5(unsigned count)
 /* The other tokens come from the class, or are fillers. */
 static void save_roman(unsigned count)
 {
-    assert_true(count > 24);
+    assert_true(count >= 24);
     save_unigram("sentencepiece.bpe.model", 20);
 }
 
@@ -173,6 +175,11 @@ static char kind[16], loss[128];
 static unsigned failures;
 static unsigned vocab_size;
 static bool no_mtp;
+static struct {
+    bool there;
+    char text[112];
+} said[8];
+static size_t said_count;
 
 static enum mf_status convert(const char *from, const char *to, bool gguf)
 {
@@ -205,6 +212,27 @@ static void remove_folder(const char *path)
     assert_int_equal(rmdir(path), 0);
 }
 
+static void wrong(const char *what, const char *name)
+{
+    print_error("%s: %s%s\n", folder.name, what, name);
+    failures++;
+}
+
+static void check_config(const char *path)
+{
+    char name[640], *text;
+    size_t size;
+
+    snprintf(name, sizeof(name), "%sconfig.json", path);
+    text = (char *)load(name, &size);
+    text[size - 1] = '\0';
+    for (size_t i = 0; i < said_count; i++)
+        if ((strstr(text, said[i].text) != NULL) != said[i].there)
+            wrong(said[i].there ? "config.json lacks " : "config.json has ",
+                  said[i].text);
+    free(text);
+}
+
 /* A file, the folder of it, and what that becomes. */
 static enum mf_status go_round(const char *from, const char *name,
                                const char *to)
@@ -216,15 +244,11 @@ static enum mf_status go_round(const char *from, const char *name,
     snprintf(tensors, sizeof(tensors), "%smodel.safetensors", path);
     status = convert(scratch_path(from), path, false);
     if (status == MF_OK)
+        check_config(path);
+    if (status == MF_OK)
         status = convert(tensors, scratch_path(to), true);
     remove_folder(path);
     return status;
-}
-
-static void wrong(const char *what, const char *name)
-{
-    print_error("%s: %s%s\n", folder.name, what, name);
-    failures++;
 }
 
 static void tell(void *user, const struct mf_difference *difference)
@@ -307,6 +331,14 @@ static void read_row(char *line)
         snprintf(kind, sizeof(kind), "%s", rest);
         return;
     }
+    rest = after_word(line, "says");
+    if (rest || after_word(line, "lacks")) {
+        assert_true(said_count < COUNT(said));
+        said[said_count].there = rest != NULL;
+        snprintf(said[said_count++].text, sizeof(said->text), "%s",
+                 rest ? rest : after_word(line, "lacks"));
+        return;
+    }
     if (after_word(line, "no_mtp")) {
         no_mtp = true;
         return;
@@ -343,6 +375,7 @@ static size_t read_list(const char *path)
         loss[0] = '\0';
         vocab_size = 24;
         no_mtp = false;
+        said_count = 0;
         folders++;
     }
     end_folder();

@@ -173,6 +173,7 @@ static const char *const values[][2] = {
     { "join(words)", "ab" },
     { "join([])", "" },
     { "by_number(labels)", "[a,b]" },
+    { "by_number(numbered(words + words))", "[a,b,a,b]" },
     { "quantile(0.0)", "-inff" },
     { "quantile(0.5)", "0f" },
     { "quantile(0.95)", "1.6448535919189453f" },
@@ -215,6 +216,7 @@ static void wrong_values_are_named(void **state)
     refused("list[3]", "the list 'list' has 3 elements");
     refused("n[0]", "'n' must be a list");
     refused("text[3]", "'text' must be a longer text");
+    refused("numbered(n)", "'n' must be a list");
     refused("by_number(rope)", "'rope' must be an object with keys");
     refused("each(i, layers, i)", "more than 8192");
     refused("[0] * layers", "more than 8192");
