@@ -69,6 +69,7 @@ mf_call mf_call_lower;
 mf_call mf_call_ends;
 mf_call mf_call_text;
 mf_call mf_call_join;
+mf_call mf_call_integers;
 
 /* functions_object.c */
 const struct mf_node *mf_call_over(struct mf_parser *parser);

@@ -398,6 +398,7 @@ static const struct {
     { "ends", 2, mf_call_ends },
     { "text", 1, mf_call_text },
     { "join", 1, mf_call_join },
+    { "integers", 1, mf_call_integers },
     { "by_number", 1, mf_call_by_number },
     { "numbered", 1, mf_call_numbered },
     { "quantile", 1, quantile },

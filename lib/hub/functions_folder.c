@@ -173,12 +173,13 @@ const struct mf_node *mf_call_numbers(struct mf_parser *parser,
         return mf_parser_value(parser, NULL);
     derive.name = argument[0]->text;
     node = mf_derive_tensor(&derive, recipe->model, at);
-    if (node && (node->type != MF_TYPE_F32 || node->count > MF_RECIPE_LIST)) {
+    if (node && node->count > MF_RECIPE_LIST) {
         mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "tensor '%s' is not a short vector of f32",
-                argument[0]->text.at);
+                "tensor '%s' has %" PRIu64 " elements, more than %d",
+                argument[0]->text.at, node->count, MF_RECIPE_LIST);
         node = NULL;
     }
+    node = node ? mf_derive_cast(&derive, node, MF_TYPE_F32) : NULL;
     if (!node || !mf_list_begin(recipe, &list))
         return mf_parser_value(parser, NULL);
     mf_derived_open(node, argument[0]->text.at, &source);

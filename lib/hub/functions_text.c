@@ -78,3 +78,48 @@ const struct mf_node *mf_call_join(struct mf_parser *parser,
     }
     return mf_parser_value(parser, mf_node_of_text(parser->recipe->arena, all));
 }
+
+/* Digits, which may have spaces before them; -1: others, or too many. */
+static int64_t digits_of(struct mf_str text)
+{
+    int64_t number = 0;
+    size_t i = 0, first;
+
+    while (i < text.size && text.at[i] == ' ')
+        i++;
+    first = i;
+    for (; i < text.size; i++) {
+        if (text.at[i] < '0' || text.at[i] > '9' || i - first == 9)
+            return -1;
+        number = number * 10 + (text.at[i] - '0');
+    }
+    return i > first ? number : -1;
+}
+
+const struct mf_node *mf_call_integers(struct mf_parser *parser,
+                                       const struct mf_node *const *argument)
+{
+    struct mf_str rest = argument[0]->text;
+    struct mf_node_list list;
+
+    if (argument[0]->kind != MF_NODE_STRING)
+        return mf_parser_wrong(parser, argument[0], "a string");
+    if (!mf_list_begin(parser->recipe, &list))
+        return mf_parser_value(parser, NULL);
+    for (;;) {
+        size_t size = 0;
+        int64_t number;
+
+        while (size < rest.size && rest.at[size] != ',')
+            size++;
+        number = digits_of((struct mf_str){ rest.at, size });
+        if (number < 0)
+            return mf_parser_wrong(parser, argument[0],
+                                   "whole numbers and commas");
+        if (!mf_list_add(parser->recipe, &list, mf_parser_int(parser, number)))
+            return mf_parser_value(parser, NULL);
+        if (size == rest.size)
+            return list.node;
+        rest = (struct mf_str){ rest.at + size + 1, rest.size - size - 1 };
+    }
+}

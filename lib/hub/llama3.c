@@ -156,6 +156,20 @@ static float factor_of(const struct mf_llama3 *llama3, float wave)
     return 1 / ((1 - smooth) / (float)llama3->factor + smooth);
 }
 
+/* The same where the converter takes the frequency out of the tensor. */
+static float wide_factor_of(const struct mf_llama3 *llama3, float frequency)
+{
+    double wave = 2 * 3.141592653589793 / (double)frequency;
+    double original = llama3->original, smooth;
+
+    if (wave < original / llama3->high)
+        return 1;
+    if (wave > original / llama3->low)
+        return (float)llama3->factor;
+    smooth = (original / wave - llama3->low) / (llama3->high - llama3->low);
+    return (float)(1 / ((1 - smooth) / llama3->factor + smooth));
+}
+
 void mf_llama3_factors(const struct mf_llama3 *llama3, float *out)
 {
     const float two_pi = (float)6.283185307179586;
@@ -169,6 +183,7 @@ void mf_llama3_factors(const struct mf_llama3 *llama3, float *out)
                            : powf(theta, part);
         float frequency = 1 / raised;
 
-        out[i] = factor_of(llama3, 1 / frequency * two_pi);
+        out[i] = llama3->wide ? wide_factor_of(llama3, frequency)
+                              : factor_of(llama3, 1 / frequency * two_pi);
     }
 }

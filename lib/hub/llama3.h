@@ -5,12 +5,14 @@
 #ifndef MF_LIB_HUB_LLAMA3_H
 #define MF_LIB_HUB_LLAMA3_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mf_llama3 {
     double theta;
     int64_t width; /* of a head */
     double factor, low, high, original;
+    bool wide; /* lengths of waves are doubles */
 };
 
 #define MF_LLAMA3_WIDTH 4096

@@ -43,7 +43,7 @@ enum mf_step_kind {
     MF_STEP_COUNT
 };
 
-#define MF_STEP_NUMBERS_MAX 6
+#define MF_STEP_NUMBERS_MAX 7
 #define MF_STEP_NAMES_MAX   6
 
 struct mf_tensor_step {

@@ -2,7 +2,7 @@
  *
  * tensors_made.c - tensors that a folder does not have
  *
- *     llama3 THETA, WIDTH, FACTOR, LOW, HIGH, CONTEXT
+ *     llama3 THETA, WIDTH, FACTOR, LOW, HIGH, CONTEXT [, COUNT]
  *     numbers LIST
  *     fill N, X, M, Y              N times X, then M times Y
  */
@@ -36,6 +36,7 @@ static const struct mf_derived *make_llama3(struct mf_tensor_work *work,
 {
     float factors[MF_LLAMA3_WIDTH / 2 + 1];
     struct mf_llama3 llama3;
+    int64_t count;
     double number[MF_STEP_NUMBERS_MAX];
 
     for (size_t i = 0; i < step->numbers; i++) {
@@ -52,12 +53,17 @@ static const struct mf_derived *make_llama3(struct mf_tensor_work *work,
                                  .factor = number[2],
                                  .low = number[3],
                                  .high = number[4],
-                                 .original = number[5] };
+                                 .original = number[5],
+                                 .wide = step->numbers > 6 };
     if (llama3.high == llama3.low)
         return wrong(work, "low_freq_factor and high_freq_factor are equal");
     mf_llama3_factors(&llama3, factors);
-    return mf_derive_floats(&work->derive, factors,
-                            (uint64_t)(llama3.width + 1) / 2);
+    count = (llama3.width + 1) / 2;
+    if (llama3.wide && step->number[6] > MF_LLAMA3_WIDTH / 2)
+        return wrong(work, "a head of so many elements is not supported");
+    while (llama3.wide && count < step->number[6])
+        factors[count++] = 1;
+    return mf_derive_floats(&work->derive, factors, (uint64_t)count);
 }
 
 /* ---- lists ---- */
