@@ -129,6 +129,17 @@ static void save_bytes(unsigned count)
              "PreTrainedTokenizerFast", count);
 }
 
+/* The same, but the first token is that of the beginning. */
+static void save_begun(unsigned count)
+{
+    static const char config[] =
+        "{\"tokenizer_class\":\"PreTrainedTokenizerFast\","
+        "\"add_bos_token\":true}";
+
+    save_bytes(count);
+    save(scratch_path("tokenizer_config.json"), config, sizeof(config) - 1);
+}
+
 static void save_merged(unsigned count)
 {
     save_bpe("\"decoder\":{\"type\":\"Sequence\"},\"model\":{\"type\":\"BPE\","
@@ -149,11 +160,9 @@ static const struct {
     const char *kind, *pre;
     void (*save)(unsigned count);
 } tokenizers[] = {
-    { "bytes", "gpt-2", save_bytes },
-    { "merged", NULL, save_merged },
-    { "words", "jina-v2-en", save_words },
-    { "pieces", NULL, save_pieces },
-    { "t5", NULL, save_t5 },
+    { "bytes", "gpt-2", save_bytes }, { "begun", "gpt-2", save_begun },
+    { "merged", NULL, save_merged },  { "words", "jina-v2-en", save_words },
+    { "pieces", NULL, save_pieces },  { "t5", NULL, save_t5 },
     { "roman", NULL, save_roman },
 };
 
