@@ -34,6 +34,7 @@ const char *const mf_sidecar_names[] = { "config.json",
                                          "hf_quant_config.json",
                                          "modules.json",
                                          "1_Pooling/config.json",
+                                         "1_Dense/model.safetensors",
                                          "tekken.json",
                                          "README.md",
                                          NULL };
