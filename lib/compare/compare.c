@@ -52,6 +52,13 @@ static const struct mf_record *record_of(const struct compare *compare,
     return &compare->model[which.model]->index.tensor[which.tensor];
 }
 
+/* What is compressed goes forward only: one thread does all of it. */
+static bool is_packed(const struct compare *compare, struct mf_of_model which)
+{
+    return mf_record_is_packed(&compare->model[which.model]->index,
+                               record_of(compare, which));
+}
+
 /* Reads bytes of the tensor into the worker's buffer from `at` on; NULL after
  * mf_fail. */
 static const uint8_t *read_piece(struct mf_worker *worker,
@@ -159,8 +166,9 @@ enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
     if (status == MF_OK)
         status = mf_slices_init(&compare.slices, env, count, work);
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        mf_slices_add(&compare.slices, (uint32_t)i,
-                      record_of(&compare, pair[i].a)->size, false);
+        mf_slices_add(
+            &compare.slices, (uint32_t)i, record_of(&compare, pair[i].a)->size,
+            is_packed(&compare, pair[i].a) || is_packed(&compare, pair[i].b));
     if (status == MF_OK)
         status = mf_crew_run(&compare.crew, compare_slice, &compare,
                              compare.slices.count);

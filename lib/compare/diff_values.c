@@ -37,6 +37,7 @@ enum { A, B, SIDES };
 /* Where one side's numbers come from. */
 struct side {
     const struct mf_file *file;
+    bool packed; /* goes forward only */
     enum mf_type type;
     uint64_t offset;
     const struct mf_codec *codec;
@@ -188,11 +189,21 @@ void mf_apart_finish(struct mf_apart *apart)
     errors->cosine = cosine(sum);
 }
 
+/* Pieces of a compressed tensor are unpacked one after the other. */
+static bool follows(const void *context, size_t task)
+{
+    const struct comparison *comparison = context;
+    const struct piece *piece = &comparison->piece[task];
+
+    return task > 0 && piece->from > 0 &&
+           (piece->side[A].packed || piece->side[B].packed);
+}
+
 static enum mf_status run(struct comparison *comparison)
 {
     size_t count = comparison->count;
-    enum mf_status status =
-        mf_crew_run(&comparison->crew, compare_piece, comparison, count);
+    enum mf_status status = mf_crew_run_rows(&comparison->crew, compare_piece,
+                                             follows, comparison, count);
 
     comparison->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
@@ -211,6 +222,7 @@ static bool side_of(struct mf_model *model, size_t index,
     struct mf_recoding recoding;
 
     *out = (struct side){ .file = &model->file[record->shard],
+                          .packed = mf_record_is_packed(&model->index, record),
                           .offset = record->offset };
     if (model->info.byte_order == MF_BIG_ENDIAN)
         mf_fail(model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,

@@ -159,11 +159,10 @@ static enum mf_status join(struct transfer *transfer, struct mf_piece *piece)
     return transfer->joined ? added(transfer, piece) : MF_OK;
 }
 
-/* Whether threads would wait for each other at pieces of it.  Recoding takes
- * longer than waiting. */
+/* Whether threads would wait for each other at pieces of it. */
 static bool is_serial(const struct mf_piece *piece)
 {
-    return piece->tensor && !piece->tensor->made && !piece->recoding.decode &&
+    return piece->tensor && !piece->tensor->made &&
            mf_record_is_packed(
                &piece->model->index,
                &piece->model->index.tensor[piece->tensor->record]);
