@@ -109,10 +109,13 @@ static enum mf_status compare_key(struct proof *proof,
     return lose(proof, "key", here->key, why);
 }
 
-/* Keys that say what types tensors have, where these change. */
-static bool is_of_types(const struct proof *proof, struct mf_str key)
+/* Keys that say what types tensors have, where these change; or where the
+ * converter has none for the family, and a program that wrote the file again
+ * added it. */
+static bool is_of_types(const struct proof *proof, struct mf_str key,
+                        bool is_there)
 {
-    return proof->restore->options.type &&
+    return (proof->restore->options.type || !is_there) &&
            (mf_str_is(key, "general.file_type") ||
             mf_str_is(key, "general.quantization_version"));
 }
@@ -127,7 +130,7 @@ static enum mf_status compare_keys(struct proof *proof)
         const struct mf_entry *here = &facts->entry[i], *there;
 
         there = mf_draft_find(&proof->draft, here->key.at);
-        if (!is_of_types(proof, here->key) &&
+        if (!is_of_types(proof, here->key, there != NULL) &&
             compare_key(proof, here, there) != MF_OK)
             return failed(proof);
         if (!there)
@@ -184,12 +187,20 @@ static enum mf_status compare_bytes(struct proof *proof,
     return MF_OK;
 }
 
+/* Dimensions of 1 at the end do not count: whatever of llama.cpp's programs
+ * writes a file again leaves them out. */
 static bool same_shape(const struct mf_record *record,
                        const struct mf_draft_tensor *tensor)
 {
-    return record->rank == tensor->rank &&
-           memcmp(record->dim, tensor->dim,
-                  record->rank * sizeof(*record->dim)) == 0;
+    uint32_t rank = record->rank < tensor->rank ? record->rank : tensor->rank;
+
+    for (uint32_t i = rank; i < record->rank; i++)
+        if (record->dim[i] != 1)
+            return false;
+    for (uint32_t i = rank; i < tensor->rank; i++)
+        if (tensor->dim[i] != 1)
+            return false;
+    return memcmp(record->dim, tensor->dim, rank * sizeof(*record->dim)) == 0;
 }
 
 static enum mf_status compare_tensor(struct proof *proof,
