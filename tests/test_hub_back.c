@@ -103,9 +103,11 @@ static void save_json(const char *head, const char *first, unsigned from,
 
 static void save_bpe(const char *model, const char *class, unsigned count)
 {
-    static const char *const added[] = { "[gMASK]", "<|endoftext|>", "<|user|>",
-                                         "<|observation|>" };
-    char head[512] = "\"added_tokens\":[", first[256] = "";
+    static const char *const added[] = {
+        "[gMASK]", "<|endoftext|>", "<|user|>", "<|observation|>", "<s>",
+        "</s>",    "<pad>",         "<unk>",    "<mask>"
+    };
+    char head[1024] = "\"added_tokens\":[", first[512] = "";
 
     for (size_t i = 0; i < COUNT(added); i++) {
         const char *comma = i > 0 ? "," : "";
@@ -140,6 +142,12 @@ static void save_begun(unsigned count)
     save(scratch_path("tokenizer_config.json"), config, sizeof(config) - 1);
 }
 
+static void save_roberta(unsigned count)
+{
+    save_bpe("\"model\":{\"type\":\"BPE\",\"merges\":[]", "RobertaTokenizer",
+             count);
+}
+
 static void save_merged(unsigned count)
 {
     save_bpe("\"decoder\":{\"type\":\"Sequence\"},\"model\":{\"type\":\"BPE\","
@@ -160,9 +168,13 @@ static const struct {
     const char *kind, *pre;
     void (*save)(unsigned count);
 } tokenizers[] = {
-    { "bytes", "gpt-2", save_bytes }, { "begun", "gpt-2", save_begun },
-    { "merged", NULL, save_merged },  { "words", "jina-v2-en", save_words },
-    { "pieces", NULL, save_pieces },  { "t5", NULL, save_t5 },
+    { "bytes", "gpt-2", save_bytes },
+    { "begun", "gpt-2", save_begun },
+    { "roberta", "gpt-2", save_roberta },
+    { "merged", NULL, save_merged },
+    { "words", "jina-v2-en", save_words },
+    { "pieces", NULL, save_pieces },
+    { "t5", NULL, save_t5 },
     { "roman", NULL, save_roman },
 };
 

@@ -22,6 +22,8 @@ static const char *class_of(const struct mf_vocab_facts *facts)
         return facts->has_bos ? "GemmaTokenizer" : "LlamaTokenizer";
     if (mf_post_ends_twice(facts)) /* and does so as add_bos_token says */
         return "CohereTokenizer";
+    if (mf_str_is(facts->arch, "jina-bert-v2"))
+        return "RobertaTokenizer"; /* else the converter refuses it */
     /* Phi 3's converter takes another for SentencePiece. */
     return mf_str_is(facts->arch, "phi3") && facts->way == MF_WAY_BYTES
                ? "GPT2Tokenizer"
