@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "lib/hub/centre.h"
+
 typedef const struct mf_derived *node_step(struct mf_derivation *derive,
                                            const struct mf_tensor_step *step,
                                            const struct mf_derived *node);
@@ -195,7 +197,7 @@ static const struct mf_derived *slice_of(struct mf_derivation *derive,
             .axis = axis, .from = from, .count = count, .step = step });
 }
 
-static node_step slice, pad, lead, add, mul, neg_exp, log_neg;
+static node_step slice, pad, lead, repeat, add, mul, centre, neg_exp, log_neg;
 
 /* As many as there are, at most those asked for; -1: all. */
 static const struct mf_derived *slice(struct mf_derivation *derive,
@@ -258,6 +260,23 @@ static const struct mf_derived *lead(struct mf_derivation *derive,
     return both[0] ? mf_derive_join(derive, 0, both, 2) : NULL;
 }
 
+#define REPEAT_MAX 1024
+
+/* So often, one after the other. */
+static const struct mf_derived *repeat(struct mf_derivation *derive,
+                                       const struct mf_tensor_step *step,
+                                       const struct mf_derived *node)
+{
+    const struct mf_derived *all[REPEAT_MAX];
+    int64_t count = step->number[0];
+
+    if (node->rank == 0 || count < 1 || count > REPEAT_MAX)
+        return misfit(derive, node, "it cannot be repeated so often:", count);
+    for (int64_t i = 0; i < count; i++)
+        all[i] = node;
+    return mf_derive_join(derive, 0, all, (size_t)count);
+}
+
 static const struct mf_derived *add(struct mf_derivation *derive,
                                     const struct mf_tensor_step *step,
                                     const struct mf_derived *node)
@@ -274,6 +293,17 @@ static const struct mf_derived *mul(struct mf_derivation *derive,
     double factor = mf_node_real(step->value[0]);
 
     return factor == 1 ? node : mf_derive_map(derive, node, MF_MAP_MUL, factor);
+}
+
+static const struct mf_derived *centre(struct mf_derivation *derive,
+                                       const struct mf_tensor_step *step,
+                                       const struct mf_derived *node)
+{
+    (void)step;
+    if (node->rank != 1 || node->count > MF_CENTRE_MAX)
+        return misfit(derive, node, "expected one dimension of at most",
+                      MF_CENTRE_MAX);
+    return mf_hub_centre(derive, node);
 }
 
 static const struct mf_derived *neg_exp(struct mf_derivation *derive,
@@ -418,6 +448,8 @@ static node_step *const node_steps[MF_STEP_COUNT] = {
     [MF_STEP_PAD] = pad,
     [MF_STEP_ADD] = add,
     [MF_STEP_MUL] = mul,
+    [MF_STEP_REPEAT] = repeat,
+    [MF_STEP_CENTRE] = centre,
     [MF_STEP_NEG_EXP] = neg_exp,
     [MF_STEP_LOG_NEG] = log_neg,
     [MF_STEP_UNPERMUTE] = unpermute,
