@@ -264,7 +264,8 @@ static void check(const struct pair *pair)
         check_part(&source, pair, from,
                    (size_t)pick((source.size - from) % 40 + 1));
     }
-    assert_int_equal(source.ops->read(&source, source.size, &byte, 1), 0);
+    assert_int_equal(source.ops->read(&source, source.size, &byte, 1, &env->io),
+                     0);
     mf_source_close(&source);
 }
 
@@ -377,6 +378,15 @@ static const struct {
         0x42b20000, 0xc2cf0000 },
       { 0xbf800000, 0xbf800000, 0xff800000, 0x80000000, 0xff800000, 0x80000000,
         0xff800000, 0x80000001 } },
+    /* the sixth is half of 0.7, the seventh the next float */
+    { "F32",
+      4,
+      MF_MAP_TERNARY,
+      1.4285714626312256,
+      8,
+      { 0x3dcd0000, 0x3ea90000, 0xbf7f0000, 0x40ad0000, 0x80000001, 0x3eb33333,
+        0x3eb33334, 0x7fc00000 },
+      { 0, 0, 0xbf333333, 0x3f333333, 0x80000000, 0, 0x3f333333, 0x7fc00000 } },
 };
 
 static void numbers_are_those_of_pytorch(void **state)

@@ -110,7 +110,8 @@ enum mf_map {
     MF_MAP_MUL,     /* x * constant */
     MF_MAP_EXP,     /* e^x */
     MF_MAP_NEG_EXP, /* -(e^x) */
-    MF_MAP_LOG_NEG  /* what that was made of: of several the shortest */
+    MF_MAP_LOG_NEG, /* what that was made of: of several the shortest */
+    MF_MAP_TERNARY  /* x * constant as -1, 0 or 1, / constant */
 };
 
 /* Halves stay halves, all others become f32 before. */

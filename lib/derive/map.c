@@ -72,6 +72,14 @@ static float log_neg(float x)
     return near;
 }
 
+/* The nearest of -1, 0 and 1; not a number stays so. */
+static float ternary(float x)
+{
+    float whole = rintf(x);
+
+    return whole > 1 ? 1 : whole < -1 ? -1 : whole;
+}
+
 static void compute(const struct map *map, float *x, size_t count)
 {
     switch (map->map) {
@@ -96,6 +104,10 @@ static void compute(const struct map *map, float *x, size_t count)
     case MF_MAP_LOG_NEG:
         for (size_t i = 0; i < count; i++)
             x[i] = log_neg(x[i]);
+        break;
+    case MF_MAP_TERNARY:
+        for (size_t i = 0; i < count; i++)
+            x[i] = ternary(x[i] * map->constant) / map->constant;
         break;
     }
 }

@@ -272,6 +272,8 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
         return MF_OK;
     case MF_STEP_ZERO:
         return mf_tensor_check_zero(work, stop->name, stop->list.node[0]);
+    case MF_STEP_TERNARY:
+        return mf_tensor_ternary(work, stop->name, &stop->list.node[0]);
     case MF_STEP_REFUSE:
         return refuse(work, stop);
     case MF_STEP_AS:
