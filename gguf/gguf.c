@@ -4,6 +4,8 @@
  */
 #include "gguf/gguf.h"
 
+#include "lib/base/little.h"
+
 /* Big-endian files exist since version 3 and have the same magic.  Only the
  * version gives them away: read as little-endian, its low 16 bits are 0. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)
@@ -14,8 +16,7 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
         return false;
     if (head->size < 8)
         return true; /* too short: parsing reports where it ends */
-    version = (uint32_t)head->at[4] | (uint32_t)head->at[5] << 8 |
-              (uint32_t)head->at[6] << 16 | (uint32_t)head->at[7] << 24;
+    version = mf_little_32(head->at + 4);
     if (version != 0 && (version & 0xffff) == 0) {
         version = __builtin_bswap32(version);
         out->byte_order = MF_BIG_ENDIAN;

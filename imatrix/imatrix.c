@@ -4,16 +4,12 @@
  */
 #include "imatrix/imatrix.h"
 
+#include "lib/base/little.h"
+
 /* ---- detection ---- */
 
 /* More than ten times what the largest models have. */
 #define ENTRIES_MAX 0xffffff
-
-static uint32_t number_at(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-           (uint32_t)at[3] << 24;
-}
 
 /* There is no magic.  What begins with a small number, the length of a name and
  * a name without control characters is most likely such a file: of all foreign
@@ -25,8 +21,8 @@ static bool probe(const struct mf_head *head, struct mf_detection *out)
     (void)out;
     if (head->size < 4 + IMATRIX_ENTRY_MIN)
         return false;
-    count = number_at(head->at);
-    size = number_at(head->at + 4);
+    count = mf_little_32(head->at);
+    size = mf_little_32(head->at + 4);
     if (count == 0 || count > ENTRIES_MAX || size == 0 || size > MF_NAME_MAX)
         return false;
     for (size_t at = 8; at < head->size && at - 8 < size; at++)

@@ -10,6 +10,8 @@
  */
 #include "npy/npy.h"
 
+#include "lib/base/little.h"
+
 /* Records can be within records. */
 #define NESTING_MAX 32
 
@@ -392,15 +394,14 @@ bool mf_npy_is_magic(const uint8_t *start)
 size_t mf_npy_header_size(const uint8_t *start, struct npy_fault *fault)
 {
     size_t at = start[6] == 1 ? 10 : NPY_START;
-    size_t size = (size_t)start[8] | (size_t)start[9] << 8;
+    size_t size =
+        start[6] == 1 ? mf_little_16(start + 8) : mf_little_32(start + 8);
 
     if (start[6] < 1 || start[6] > 3 || start[7] != 0) {
         *fault = (struct npy_fault){ MF_RULE_NPY_HEADER, NPY_MAGIC_SIZE,
                                      "a version other than 1.0, 2.0 and 3.0" };
         return 0;
     }
-    if (start[6] > 1)
-        size |= (size_t)start[10] << 16 | (size_t)start[11] << 24;
     if (size > NPY_HEADER_MAX - at) {
         *fault = (struct npy_fault){ MF_RULE_NPY_HEADER, 8,
                                      "a header of more than 64 KiB" };

@@ -7,6 +7,8 @@
  */
 #include "parquet/parquet.h"
 
+#include "lib/base/little.h"
+
 static const char *const magics[] = { PARQUET_MAGIC, NULL };
 
 static bool probe(const struct mf_head *head, struct mf_detection *out)
@@ -35,8 +37,7 @@ static enum mf_status find_footer(struct parquet *parquet)
         return mf_refuse(reader->env, MF_RULE_FILE_TRUNCATED, end + 4,
                          "the file does not end in 'PAR1': it is cut off, or "
                          "was not finished");
-    size = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-           (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    size = mf_little_32(bytes);
     if (size > end - PARQUET_MAGIC_SIZE)
         return mf_refuse(reader->env, MF_RULE_PARQUET_FOOTER, end,
                          "a footer of %" PRIu32 " bytes, but %" PRIu64

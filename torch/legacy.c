@@ -15,6 +15,8 @@
  */
 #include "torch/torch.h"
 
+#include "lib/base/little.h"
+
 #define MAGIC_SIZE 15
 #define VERSION    1001
 #define COUNT_SIZE 8
@@ -188,7 +190,7 @@ static const char *place(struct legacy *legacy, uint32_t i, uint64_t *end)
     uint8_t element = legacy->dtype[i] == DTYPES
                           ? 0
                           : mf_pickle_dtypes[legacy->dtype[i]].size;
-    uint64_t size = legacy->reader->source->size, count = 0;
+    uint64_t size = legacy->reader->source->size;
     uint8_t bytes[COUNT_SIZE];
 
     stored->file.offset = *end;
@@ -196,10 +198,8 @@ static const char *place(struct legacy *legacy, uint32_t i, uint64_t *end)
         return "is of no tensor, so that its size is unknown";
     if (!mf_reader_copy(legacy->reader, *end, bytes, sizeof(bytes)))
         return "is not in the file";
-    for (int b = COUNT_SIZE; b-- > 0;)
-        count = count << 8 | bytes[b];
     stored->file.offset += COUNT_SIZE;
-    if (!mf_mul(count, element, &stored->size) ||
+    if (!mf_mul(mf_little_64(bytes), element, &stored->size) ||
         stored->size > size - stored->file.offset ||
         stored->size > MF_STORED_SIZE_MAX) {
         stored->size = 0;

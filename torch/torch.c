@@ -12,6 +12,8 @@
  * whose name or whose first bytes say that they are pickles.
  */
 #include "torch/torch.h"
+
+#include "lib/base/little.h"
 #include "zip/zip.h"
 
 #define PROTOCOL_MAX 5
@@ -37,7 +39,7 @@ static struct mf_str first_name(const struct mf_head *head)
 
     if (head->size < start)
         return (struct mf_str){ "", 0 };
-    name.size = (size_t)(head->at[26] | head->at[27] << 8);
+    name.size = mf_little_16(head->at + 26);
     if (name.size > head->size - start)
         name.size = head->size - start;
     return name;

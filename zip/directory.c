@@ -15,7 +15,7 @@ const char *const mf_zip_magics[] = { ZIP_LOCAL, ZIP_END, NULL };
 static bool is_end(const uint8_t *tail, size_t at, size_t size)
 {
     return size - at >= ZIP_END_SIZE && zip_is(tail + at, ZIP_END) &&
-           zip_u16(tail + at + 20) == size - at - ZIP_END_SIZE;
+           mf_little_16(tail + at + 20) == size - at - ZIP_END_SIZE;
 }
 
 /* Where the last end record is before `size`; SIZE_MAX: not in the tail. */
@@ -70,31 +70,31 @@ static enum mf_status read_end_64(struct mf_zip *zip, bool needed,
                                 "locator of it precedes")
                       : MF_OK;
     }
-    at = zip_u64(locator + 8);
+    at = mf_little_64(locator + 8);
     if (at > locator_at || locator_at - at < ZIP_END_64_SIZE)
         return bad_end(zip, locator_at,
                        "the end record of 64 bits is not before its locator");
     if (!mf_reader_copy(zip->reader, at, record, sizeof(record)))
         return zip->index->env->error.status;
-    size = zip_u64(record + 4);
+    size = mf_little_64(record + 4);
     if (!zip_is(record, ZIP_END_64) || size != locator_at - at - 12)
         return bad_end(zip, at,
                        "no end record of 64 bits is where its locator says");
-    if (zip_u32(locator + 4) != 0 || zip_u32(record + 16) != 0 ||
-        zip_u32(record + 20) != 0 || zip_u32(locator + 16) > 1 ||
-        zip_u64(record + 24) != zip_u64(record + 32))
+    if (mf_little_32(locator + 4) != 0 || mf_little_32(record + 16) != 0 ||
+        mf_little_32(record + 20) != 0 || mf_little_32(locator + 16) > 1 ||
+        mf_little_64(record + 24) != mf_little_64(record + 32))
         return bad_end(zip, at, "an archive in several parts is not read");
-    if ((*count != ALL_16 && *count != zip_u64(record + 32)) ||
+    if ((*count != ALL_16 && *count != mf_little_64(record + 32)) ||
         (zip->directory.size != ALL_32 &&
-         zip->directory.size != zip_u64(record + 40)) ||
+         zip->directory.size != mf_little_64(record + 40)) ||
         (zip->directory.offset != ALL_32 &&
-         zip->directory.offset != zip_u64(record + 48)))
+         zip->directory.offset != mf_little_64(record + 48)))
         return bad_end(zip, at,
                        "the two end records, of 32 and of 64 bits, say "
                        "different things");
-    *count = zip_u64(record + 32);
-    zip->directory =
-        (struct mf_span){ zip_u64(record + 48), zip_u64(record + 40) };
+    *count = mf_little_64(record + 32);
+    zip->directory = (struct mf_span){ mf_little_64(record + 48),
+                                       mf_little_64(record + 40) };
     *end = at;
     return MF_OK;
 }
@@ -148,14 +148,14 @@ static enum mf_status read_end(struct mf_zip *zip)
     record = tail + at;
     zip->end = end = zip->reader->source->size - size + at;
     check_ends(zip, tail, at, size);
-    count = zip_u16(record + 10);
-    zip->directory =
-        (struct mf_span){ zip_u32(record + 16), zip_u32(record + 12) };
+    count = mf_little_16(record + 10);
+    zip->directory = (struct mf_span){ mf_little_32(record + 16),
+                                       mf_little_32(record + 12) };
     needed = count == ALL_16 || zip->directory.size == ALL_32 ||
              zip->directory.offset == ALL_32;
-    if ((zip_u16(record + 4) != 0 && zip_u16(record + 4) != ALL_16) ||
-        (zip_u16(record + 6) != 0 && zip_u16(record + 6) != ALL_16) ||
-        zip_u16(record + 8) != count)
+    if ((mf_little_16(record + 4) != 0 && mf_little_16(record + 4) != ALL_16) ||
+        (mf_little_16(record + 6) != 0 && mf_little_16(record + 6) != ALL_16) ||
+        mf_little_16(record + 8) != count)
         return bad_end(zip, zip->end,
                        "an archive in several parts is not read");
     if (read_end_64(zip, needed, &count, &end) != MF_OK)
@@ -180,13 +180,13 @@ bool mf_zip_take_64(struct zip_fields *fields, const uint8_t *extra,
     if (count == 0)
         return true;
     for (size_t at = 0; size - at >= 4;) {
-        size_t field = zip_u16(extra + at + 2);
+        size_t field = mf_little_16(extra + at + 2);
 
         if (field > size - at - 4)
             return false;
-        if (zip_u16(extra + at) == ZIP_EXTRA_64) {
+        if (mf_little_16(extra + at) == ZIP_EXTRA_64) {
             for (size_t i = 0; i < count && field >= 8 * (i + 1); i++)
-                *wanted[i] = zip_u64(extra + at + 4 + 8 * i);
+                *wanted[i] = mf_little_64(extra + at + 4 + 8 * i);
             return field >= 8 * count;
         }
         at += 4 + field;
@@ -294,14 +294,14 @@ static enum mf_status make_room(struct mf_zip *zip, size_t used)
 /* The numbers of a record whose first bytes are at `record`. */
 static struct zip_fields take_fields(const uint8_t *record)
 {
-    return (struct zip_fields){ .flags = zip_u16(record + 8),
-                                .method = zip_u16(record + 10),
-                                .crc = zip_u32(record + 16),
-                                .packed = zip_u32(record + 20),
-                                .size = zip_u32(record + 24),
-                                .name_size = zip_u16(record + 28),
-                                .extra_size = zip_u16(record + 30),
-                                .local = zip_u32(record + 42) };
+    return (struct zip_fields){ .flags = mf_little_16(record + 8),
+                                .method = mf_little_16(record + 10),
+                                .crc = mf_little_32(record + 16),
+                                .packed = mf_little_32(record + 20),
+                                .size = mf_little_32(record + 24),
+                                .name_size = mf_little_16(record + 28),
+                                .extra_size = mf_little_16(record + 30),
+                                .local = mf_little_32(record + 42) };
 }
 
 static enum mf_status bad_record(const struct mf_zip *zip, size_t i,
@@ -331,8 +331,8 @@ static enum mf_status read_record(struct mf_zip *zip, size_t i)
     if (!zip_is(record, ZIP_DIRECTORY))
         return bad_record(zip, i, at, "does not begin with its signature");
     fields = take_fields(record);
-    comment = zip_u16(record + 32);
-    if (zip_u16(record + 34) != 0 && zip_u16(record + 34) != ALL_16)
+    comment = mf_little_16(record + 32);
+    if (mf_little_16(record + 34) != 0 && mf_little_16(record + 34) != ALL_16)
         return bad_record(zip, i, at, "is of a member in another part");
     if (mf_reader_left(reader) <
         (uint64_t)fields.name_size + fields.extra_size + comment)
@@ -407,7 +407,7 @@ bool mf_zip_tail_has(const struct mf_head *head, const char *name)
 
         if (!head->tail || !zip_is(record, ZIP_DIRECTORY))
             continue;
-        size = zip_u16(record + 28);
+        size = mf_little_16(record + 28);
         if (size <= left && size >= wanted &&
             memcmp(record + ZIP_DIRECTORY_SIZE + size - wanted, name, wanted) ==
                 0)

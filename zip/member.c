@@ -123,9 +123,11 @@ void mf_zip_check_descriptor(struct mf_zip *zip, size_t i, const uint8_t *bytes,
         same = zip_is(bytes, ZIP_DESCRIPTION);
         bytes += ZIP_SIGNATURE;
     }
-    same = same && zip_u32(bytes) == row->crc &&
-           (wide ? zip_u64(bytes + 4) : zip_u32(bytes + 4)) == row->file.size &&
-           (wide ? zip_u64(bytes + 12) : zip_u32(bytes + 8)) == row->size;
+    same = same && mf_little_32(bytes) == row->crc &&
+           (wide ? mf_little_64(bytes + 4) : mf_little_32(bytes + 4)) ==
+               row->file.size &&
+           (wide ? mf_little_64(bytes + 12) : mf_little_32(bytes + 8)) ==
+               row->size;
     zip->entry[i].described = true;
     if (!same)
         mf_index_note(zip->index, zip->part->shard, MF_ERROR, MF_RULE_ZIP_LOCAL,
@@ -155,13 +157,13 @@ static void check_before(struct mf_zip *zip, size_t i,
 
 static struct zip_fields take_header(const uint8_t *header)
 {
-    return (struct zip_fields){ .flags = zip_u16(header + 6),
-                                .method = zip_u16(header + 8),
-                                .crc = zip_u32(header + 14),
-                                .packed = zip_u32(header + 18),
-                                .size = zip_u32(header + 22),
-                                .name_size = zip_u16(header + 26),
-                                .extra_size = zip_u16(header + 28) };
+    return (struct zip_fields){ .flags = mf_little_16(header + 6),
+                                .method = mf_little_16(header + 8),
+                                .crc = mf_little_32(header + 14),
+                                .packed = mf_little_32(header + 18),
+                                .size = mf_little_32(header + 22),
+                                .name_size = mf_little_16(header + 26),
+                                .extra_size = mf_little_16(header + 28) };
 }
 
 /* A header that is there: where the data is. */

@@ -5,6 +5,7 @@
 #ifndef MF_ZIP_PARTS_H
 #define MF_ZIP_PARTS_H
 
+#include "lib/base/little.h"
 #include "zip/zip.h"
 
 /* Sizes of records without the texts that follow them. */
@@ -60,21 +61,6 @@ struct zip_fields {
     uint64_t local; /* of the directory alone */
     uint16_t name_size, extra_size;
 };
-
-static inline uint16_t zip_u16(const uint8_t *at)
-{
-    return (uint16_t)(at[0] | at[1] << 8);
-}
-
-static inline uint32_t zip_u32(const uint8_t *at)
-{
-    return zip_u16(at) | (uint32_t)zip_u16(at + 2) << 16;
-}
-
-static inline uint64_t zip_u64(const uint8_t *at)
-{
-    return zip_u32(at) | (uint64_t)zip_u32(at + 4) << 32;
-}
 
 static inline bool zip_is(const uint8_t *at, const char *signature)
 {

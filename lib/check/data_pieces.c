@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "lib/base/little.h"
 #include "lib/base/timings.h"
 #include "lib/check/data_members.h"
 #include "lib/check/data_rows.h"
@@ -107,8 +108,7 @@ static enum mf_status scan_piece(struct mf_worker *worker, void *context,
     else if (piece->kind == PIECE_PADDING)
         piece->found.nonzero = mf_scan_any(bytes, piece->size);
     else if (piece->kind == PIECE_FOOTER)
-        piece->crc = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
-                     (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+        piece->crc = mf_little_32(bytes);
     mf_timed_end(&worker->env, timed);
     mf_worker_done(worker, piece->size);
     return MF_OK;

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "lib/base/little.h"
 #include "lib/base/names.h"
 #include "lib/vocab/token_set.h"
 
@@ -292,8 +293,7 @@ static enum mf_status check_charsmap(struct mf_reader *reader,
     size = charsmap.size > 4 ? mf_take(reader, 4) : NULL;
     if (failed(reader))
         return failed(reader);
-    if (size && ((uint64_t)size[3] << 24 | (uint64_t)size[2] << 16 |
-                 (uint64_t)size[1] << 8 | size[0]) < charsmap.size - 4)
+    if (size && mf_little_32(size) < charsmap.size - 4)
         return MF_OK;
     return mf_fail(reader->env, MF_ERR_CORRUPT, charsmap.offset,
                    "'precompiled_charsmap' is cut off");

@@ -12,6 +12,7 @@
  */
 #include <inttypes.h>
 
+#include "lib/base/little.h"
 #include "lib/vocab/parts.h"
 
 #define BLOCK   256  /* entries: all children of an entry are in one block */
@@ -29,12 +30,6 @@ struct trie {
     size_t count;
     bool wrong;
 };
-
-static uint32_t number_at(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
-           (uint32_t)at[3] << 24;
-}
 
 static uint64_t base_of(uint32_t entry)
 {
@@ -65,7 +60,7 @@ static void check_leaf(struct trie *trie, uint64_t base, const uint8_t *block,
     }
     if (base < block_at || base - block_at >= block_entries)
         return;
-    value = number_at(block + (base - block_at) * 4) & INT32_MAX;
+    value = mf_little_32(block + (base - block_at) * 4) & INT32_MAX;
     if (value >= trie->texts)
         note(trie, "replacement", value, trie->texts);
 }
@@ -94,7 +89,7 @@ static enum mf_status follow(struct trie *trie, uint64_t base, bool leaf)
             note(trie, "entry", child, trie->entries);
             return MF_OK;
         }
-        entry = number_at(block + (child - at) * 4);
+        entry = mf_little_32(block + (child - at) * 4);
         if ((entry & (1U << 31 | 0xff)) != byte ||
             ++trie->visited > trie->entries || trie->count == PENDING)
             continue;
@@ -113,7 +108,7 @@ static enum mf_status walk(struct trie *trie)
         return MF_OK;
     if (mf_source_read(env, trie->source, trie->offset, root, sizeof(root)) !=
             MF_OK ||
-        follow(trie, base_of(number_at(root)), false) != MF_OK)
+        follow(trie, base_of(mf_little_32(root)), false) != MF_OK)
         return env->error.status;
     while (trie->count > 0 && !trie->wrong) {
         uint32_t next = trie->pending[--trie->count];
@@ -163,7 +158,7 @@ enum mf_status mf_vocab_check_charsmap(struct mf_vocab *vocab)
     }
     if (mf_source_read(env, trie.source, first, head, sizeof(head)) != MF_OK)
         return env->error.status;
-    size = number_at(head);
+    size = mf_little_32(head);
     if (size + sizeof(head) >= meta->count) {
         mf_index_note(vocab->index, meta->shard, MF_ERROR,
                       MF_RULE_TOKENS_CHARSMAP, first,
