@@ -83,8 +83,14 @@ enum mf_status mf_npy_add(struct mf_index *index, const struct mf_part *part,
 uint32_t mf_npy_type_id(enum mf_type type);
 const char *mf_npy_type_name(uint32_t type_id);
 
-/* The members of a row that both have. */
 enum mf_status mf_npy_value_next(struct mf_values *values,
                                  struct mf_value *out);
+
+/* What the rows of an array and of an archive have in common. */
+#define NPY_MEMBERS                                                            \
+    .variant = "", .layout = MF_LAYOUT_SHARED, .values = MF_VALUES_STRINGS,    \
+    .allows_nonfinite = true, .unlisted = true, .is_source = true,             \
+    .rules = "NPY-", .value_next = mf_npy_value_next,                          \
+    .type_name = mf_npy_type_name, .type_id = mf_npy_type_id
 
 #endif

@@ -172,8 +172,6 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
 
     if (!archive)
         return index->env->error.status;
-    part->alignment = 1;
-    part->data_end = reader->source->size;
     status = mf_zip_open(&archive->zip, reader, index, part);
     if (status == MF_OK)
         status = take_members(archive);
@@ -185,19 +183,10 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
 
 const struct mf_format mf_format_npz = {
     .name = "npz",
-    .variant = "",
     .suffix = ".npz",
     .description = "archives of arrays, as numpy.savez writes them",
-    .layout = MF_LAYOUT_SHARED,
-    .values = MF_VALUES_STRINGS,
-    .allows_nonfinite = true,
-    .unlisted = true,
-    .is_source = true,
-    .rules = "NPY-",
+    NPY_MEMBERS,
     .tail_after = mf_zip_magics,
     .probe = probe,
     .parse = parse,
-    .value_next = mf_npy_value_next,
-    .type_name = mf_npy_type_name,
-    .type_id = mf_npy_type_id,
 };

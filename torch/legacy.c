@@ -279,20 +279,9 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
 }
 
 const struct mf_format mf_format_torch_legacy = {
-    .name = "pytorch",
     .variant = "legacy",
-    .suffix = ".pt",
     .description = "checkpoints of PyTorch before 1.6",
-    .layout = MF_LAYOUT_SHARED,
-    .values = MF_VALUES_JSON,
-    .naming = MF_NAMING_HF,
-    .allows_nonfinite = true,
-    .unlisted = true,
-    .is_source = true,
-    .rules = "PICKLE-",
+    TORCH_MEMBERS,
     .probe = probe,
     .parse = parse,
-    .value_next = mf_torch_value_next,
-    .type_name = mf_torch_type_name,
-    .type_id = mf_torch_type_id,
 };

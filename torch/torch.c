@@ -314,11 +314,8 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
 
     if (!archive)
         return index->env->error.status;
-    memset(archive, 0, sizeof(*archive));
-    archive->main = UINT32_MAX;
+    *archive = (struct archive){ .main = UINT32_MAX };
     mf_arena_init(&archive->arena, index->env);
-    part->alignment = 1;
-    part->data_end = reader->source->size;
     status = mf_zip_open(&archive->zip, reader, index, part);
     if (status == MF_OK)
         status = take_members(archive);
@@ -347,21 +344,10 @@ const char *mf_torch_type_name(uint32_t type_id)
 }
 
 const struct mf_format mf_format_torch = {
-    .name = "pytorch",
     .variant = "",
-    .suffix = ".pt",
     .description = "checkpoints of PyTorch 1.6 and later (.pt, .pth, .bin)",
-    .layout = MF_LAYOUT_SHARED,
-    .values = MF_VALUES_JSON,
-    .naming = MF_NAMING_HF,
-    .allows_nonfinite = true,
-    .unlisted = true,
-    .is_source = true,
-    .rules = "PICKLE-",
+    TORCH_MEMBERS,
     .tail_after = mf_zip_magics,
     .probe = probe,
     .parse = parse,
-    .value_next = mf_torch_value_next,
-    .type_name = mf_torch_type_name,
-    .type_id = mf_torch_type_id,
 };

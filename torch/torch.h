@@ -118,4 +118,12 @@ enum mf_status mf_torch_value_next(struct mf_values *values,
 uint32_t mf_torch_type_id(enum mf_type type);
 const char *mf_torch_type_name(uint32_t type_id);
 
+/* What the rows of both kinds of checkpoint have in common. */
+#define TORCH_MEMBERS                                                          \
+    .name = "pytorch", .suffix = ".pt", .layout = MF_LAYOUT_SHARED,            \
+    .values = MF_VALUES_JSON, .naming = MF_NAMING_HF,                          \
+    .allows_nonfinite = true, .unlisted = true, .is_source = true,             \
+    .rules = "PICKLE-", .value_next = mf_torch_value_next,                     \
+    .type_name = mf_torch_type_name, .type_id = mf_torch_type_id
+
 #endif

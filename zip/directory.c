@@ -386,8 +386,10 @@ static enum mf_status read_directory(struct mf_zip *zip)
 }
 
 enum mf_status mf_zip_open(struct mf_zip *zip, struct mf_reader *reader,
-                           struct mf_index *index, const struct mf_part *part)
+                           struct mf_index *index, struct mf_part *part)
 {
+    part->alignment = 1;
+    part->data_end = reader->source->size;
     *zip = (struct mf_zip){ .reader = reader,
                             .index = index,
                             .part = part,

@@ -51,8 +51,9 @@ extern const char *const mf_zip_magics[];
  * `name`, as far as the tail shows: for probe. */
 bool mf_zip_tail_has(const struct mf_head *head, const char *name);
 
+/* The part is all of the file; it must live as long. */
 enum mf_status mf_zip_open(struct mf_zip *zip, struct mf_reader *reader,
-                           struct mf_index *index, const struct mf_part *part);
+                           struct mf_index *index, struct mf_part *part);
 
 /* Reads the local header of member i < count and sets where the data of its row
  * begins.  What is wrong is a finding; an error if the file cannot be read. */
