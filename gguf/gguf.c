@@ -4,8 +4,6 @@
  */
 #include "gguf/gguf.h"
 
-#include "lib/base/little.h"
-
 /* Big-endian files exist since version 3 and have the same magic.  Only the
  * version gives them away: read as little-endian, its low 16 bits are 0. */
 static bool probe(const struct mf_head *head, struct mf_detection *out)

@@ -4,8 +4,6 @@
  */
 #include "imatrix/imatrix.h"
 
-#include "lib/base/little.h"
-
 /* ---- detection ---- */
 
 /* More than ten times what the largest models have. */

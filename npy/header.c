@@ -10,8 +10,6 @@
  */
 #include "npy/npy.h"
 
-#include "lib/base/little.h"
-
 /* Records can be within records. */
 #define NESTING_MAX 32
 

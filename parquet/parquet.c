@@ -7,8 +7,6 @@
  */
 #include "parquet/parquet.h"
 
-#include "lib/base/little.h"
-
 static const char *const magics[] = { PARQUET_MAGIC, NULL };
 
 static bool probe(const struct mf_head *head, struct mf_detection *out)

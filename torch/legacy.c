@@ -15,8 +15,6 @@
  */
 #include "torch/torch.h"
 
-#include "lib/base/little.h"
-
 #define MAGIC_SIZE 15
 #define VERSION    1001
 #define COUNT_SIZE 8

@@ -13,7 +13,6 @@
  */
 #include "torch/torch.h"
 
-#include "lib/base/little.h"
 #include "zip/zip.h"
 
 #define PROTOCOL_MAX 5

@@ -5,7 +5,6 @@
 #ifndef MF_ZIP_PARTS_H
 #define MF_ZIP_PARTS_H
 
-#include "lib/base/little.h"
 #include "zip/zip.h"
 
 /* Sizes of records without the texts that follow them. */
