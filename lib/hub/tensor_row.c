@@ -139,6 +139,15 @@ static bool may_fit(const struct mf_tensor_row *row, struct mf_str name)
     return true;
 }
 
+static bool holds_at(const struct mf_node *list, int64_t number)
+{
+    const struct mf_node *node = list->first;
+
+    for (; node && number > 0; number--)
+        node = node->next;
+    return node && mf_node_holds(node);
+}
+
 bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,
                         struct mf_glob_match *match)
 {
@@ -147,10 +156,11 @@ bool mf_tensor_row_fits(const struct mf_tensor_row *row, struct mf_str name,
     if (!may_fit(row, name) || !mf_glob_fits(row->pattern, name, match) ||
         is_excepted(row->except, name))
         return false;
-    if (row->least == INT64_MIN && row->most == INT64_MAX)
+    if (row->least == INT64_MIN && row->most == INT64_MAX && !row->at)
         return true;
     number = match->digits_count > 0 ? number_of(match->digits[0]) : 0;
-    return number >= row->least && number <= row->most;
+    return number >= row->least && number <= row->most &&
+           (!row->at || holds_at(row->at, number));
 }
 
 bool mf_tensor_row_name(struct mf_str to, int64_t plus,

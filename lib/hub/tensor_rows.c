@@ -15,7 +15,7 @@
  *     gguf_type TYPE PATTERN ...
  *
  * RANGE is "from N" and "below N": what the first number in the name must be;
- * then "except PATTERN ...".
+ * "at LIST": the element of that number must hold; then "except PATTERN ...".
  * A step is a word, then "@K" if it is about the Kth tensor of the list alone,
  * numbers between commas, and "as" with templates.  In a template "(N)" is a
  * number; after "#" it is added to that.
@@ -268,12 +268,14 @@ static struct mf_tensor_row *add_row(struct reading *reading,
     return mf_tensor_row_prepare(row, reading->recipe->arena) ? row : NULL;
 }
 
-/* "from N", "below N" and "except", for all rows from that one on. */
+/* "from N", "below N", "at LIST" and "except", for all rows from that one on.
+ */
 static enum mf_status read_range(struct reading *reading,
                                  struct mf_tensor_row *row, struct mf_str text)
 {
     int64_t least = INT64_MIN, most = INT64_MAX;
     struct mf_str except = { NULL, 0 };
+    const struct mf_node *at = NULL;
 
     while (text.size > 0) {
         struct mf_str word = mf_recipe_word(&text);
@@ -283,6 +285,13 @@ static enum mf_status read_range(struct reading *reading,
         if (mf_str_is(word, "except")) {
             except = text;
             break;
+        }
+        if (mf_str_is(word, "at")) {
+            at = mf_recipe_take(reading->recipe, &text);
+            if (!at)
+                return failed(reading);
+            text = trim(text);
+            continue;
         }
         assert(from || mf_str_is(word, "below"));
         if (!take_number(reading, &text, &number, NULL))
@@ -296,6 +305,7 @@ static enum mf_status read_range(struct reading *reading,
     for (; row; row = row->next) {
         row->least = least;
         row->most = most;
+        row->at = at;
         row->except = except;
     }
     return MF_OK;
@@ -306,7 +316,7 @@ static bool is_range(struct mf_str text)
     struct mf_str word = mf_recipe_word(&text);
 
     return mf_str_is(word, "from") || mf_str_is(word, "below") ||
-           mf_str_is(word, "except");
+           mf_str_is(word, "at") || mf_str_is(word, "except");
 }
 
 static enum mf_status read_skip(struct reading *reading, struct mf_str text)

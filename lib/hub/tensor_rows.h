@@ -70,10 +70,11 @@ struct mf_tensor_row {
     const struct mf_str *choice; /* NULL: it is another one */
     size_t choices;
     uint64_t pairs[MF_PAIR_WORDS]; /* as bits */
-    struct mf_str pattern; /* or what is replaced, or the name of an extra */
-    int64_t least, most;   /* of the first number in the name */
-    struct mf_str except;  /* patterns of other names, with spaces between */
-    struct mf_str to;      /* of RENAME and REPLACE */
+    struct mf_str pattern;    /* or what is replaced, or the name of an extra */
+    int64_t least, most;      /* of the first number in the name */
+    const struct mf_node *at; /* a list that holds at that number; or NULL */
+    struct mf_str except;     /* patterns of other names, with spaces between */
+    struct mf_str to;         /* of RENAME and REPLACE */
     int64_t plus;
     enum mf_row_type type; /* of TYPE and GGUF_TYPE */
     struct mf_tensor_step *step;
