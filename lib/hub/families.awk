@@ -26,6 +26,7 @@ BEGIN {
     gsub(/[ \t]+/, " ")
     sub(/^ /, "")
     sub(/ $/, "")
+    gsub(/\\/, "&&")
     gsub(/"/, "\\\"")
 }
 $1 == "family" || $1 == "projector" || $1 == "tensors" || $1 == "group" ||
