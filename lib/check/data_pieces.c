@@ -225,6 +225,7 @@ enum mf_status mf_data_run(struct data_scanner *scanner)
     scanner->piece_count = 0;
     return status;
 }
+
 struct data_piece *mf_data_add(struct data_scanner *scanner,
                                const struct data_piece *like)
 {
