@@ -300,8 +300,8 @@ static const struct mf_derived *centre(struct mf_derivation *derive,
                                        const struct mf_derived *node)
 {
     (void)step;
-    if (node->rank != 1 || node->count > MF_CENTRE_MAX)
-        return misfit(derive, node, "expected one dimension of at most",
+    if (node->rank != 1 || node->count == 0 || node->count > MF_CENTRE_MAX)
+        return misfit(derive, node, "expected one dimension of 1 to",
                       MF_CENTRE_MAX);
     return mf_hub_centre(derive, node);
 }
