@@ -401,6 +401,27 @@ static void what_does_not_come_back_is_named(void **state)
     remove_folder("back");
 }
 
+/* The folder's files are JSON and YAML. */
+static void text_that_is_not_utf8_is_named(void **state)
+{
+    const struct mf_edit edit = { .key = "general.name",
+                                  .type = MF_VALUE_STRING,
+                                  .text = { "\xff", 1 } };
+    struct mf_convert_options how = {
+        .size = sizeof(how), .edits = &edit, .edit_count = 1, .replace = true
+    };
+
+    (void)state;
+    go_there_and_back(llama, LAYER);
+    assert_int_equal(convert_file(env, scratch_path("b.gguf"),
+                                  scratch_path("a.gguf"), &how, NULL),
+                     MF_OK);
+    how.edit_count = 0;
+    how.names = MF_NAMING_HF;
+    refused(&how, "key 'general.name' would not come back from the folder: "
+                  "its text is not UTF-8");
+}
+
 /* A file of an older converter, which had fewer keys. */
 static void what_the_way_back_adds_is_counted(void **state)
 {
@@ -441,6 +462,7 @@ int main(void)
         cmocka_unit_test(blocks_become_floats_on_the_way),
         cmocka_unit_test(what_was_exponentiated_is_found),
         cmocka_unit_test(what_does_not_come_back_is_named),
+        cmocka_unit_test(text_that_is_not_utf8_is_named),
         cmocka_unit_test(what_the_way_back_adds_is_counted),
     };
 

@@ -84,6 +84,23 @@ static enum mf_status digest(const struct mf_draft *draft,
     return status == MF_OK ? mf_sink_finish(&sink) : status;
 }
 
+static enum mf_status check_text(void *user, const struct mf_value *value)
+{
+    bool *clean = user;
+
+    *clean &= mf_text_is_utf8(value->text.at, value->text.size);
+    return MF_OK;
+}
+
+/* JSON has other text in place of what is not UTF-8, and so has the folder:
+ * the digests would be equal. */
+static enum mf_status is_utf8(struct proof *proof, const struct mf_entry *entry,
+                              bool *clean)
+{
+    *clean = true;
+    return mf_entry_read(proof->env, entry, check_text, clean);
+}
+
 static bool same_type(const struct mf_entry *a, const struct mf_entry *b)
 {
     return a->type == b->type && (a->type != MF_VALUE_ARRAY ||
@@ -96,9 +113,14 @@ static enum mf_status compare_key(struct proof *proof,
 {
     struct value a, b;
     char why[160];
+    bool clean;
 
     if (!there)
         return lose(proof, "key", here->key, "nothing says it there");
+    if (is_utf8(proof, here, &clean) != MF_OK)
+        return failed(proof);
+    if (!clean)
+        return lose(proof, "key", here->key, "its text is not UTF-8");
     if (digest(&proof->restore->facts, here, &a) != MF_OK ||
         digest(&proof->draft, there, &b) != MF_OK)
         return failed(proof);
