@@ -258,11 +258,24 @@ static void every_paragraph_has_a_family(void **state)
     }
 }
 
+/* Of two groups with one name the second would never be used. */
+static void groups_have_names_of_their_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < mf_recipe_text_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(mf_recipe_texts[i].kind, mf_recipe_texts[j].kind) == 0 &&
+                strcmp(mf_recipe_texts[i].words, mf_recipe_texts[j].words) == 0)
+                fail_msg("two paragraphs are called %s %s",
+                         mf_recipe_texts[i].kind, mf_recipe_texts[i].words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folders_become_what_the_converter_makes),
         cmocka_unit_test(every_paragraph_has_a_family),
+        cmocka_unit_test(groups_have_names_of_their_own),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

@@ -172,7 +172,8 @@ const struct mf_node *mf_call_numbers(struct mf_parser *parser,
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
         return mf_parser_value(parser, NULL);
     derive.name = argument[0]->text;
-    node = mf_derive_tensor(&derive, recipe->model, at);
+    node = recipe->made ? recipe->made[at]
+                        : mf_derive_tensor(&derive, recipe->model, at);
     if (node && node->count > MF_RECIPE_LIST) {
         mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "tensor '%s' has %" PRIu64 " elements, more than %d",

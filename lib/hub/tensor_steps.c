@@ -285,14 +285,20 @@ static const struct mf_derived *add(struct mf_derivation *derive,
                          mf_node_real(step->value[0]));
 }
 
-/* Times 1 a tensor stays as it is, also in the proof of the way back. */
+/* Times 1 a tensor stays as it is, also in the proof of the way back; times -1
+ * it has the same type. */
 static const struct mf_derived *mul(struct mf_derivation *derive,
                                     const struct mf_tensor_step *step,
                                     const struct mf_derived *node)
 {
     double factor = mf_node_real(step->value[0]);
+    enum mf_type type = (enum mf_type)node->type;
+    bool keeps = factor == -1 && (type == MF_TYPE_BF16 || type == MF_TYPE_F16);
+    const struct mf_derived *product = node;
 
-    return factor == 1 ? node : mf_derive_map(derive, node, MF_MAP_MUL, factor);
+    if (factor != 1)
+        product = mf_derive_map(derive, node, MF_MAP_MUL, factor);
+    return product && keeps ? mf_derive_cast(derive, product, type) : product;
 }
 
 static const struct mf_derived *centre(struct mf_derivation *derive,

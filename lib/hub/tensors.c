@@ -247,25 +247,6 @@ static bool has_rows(const struct mf_tensor_work *work,
     return false;
 }
 
-static enum mf_status add_extras(struct mf_tensor_work *work)
-{
-    enum mf_status status = MF_OK;
-
-    work->bid = -1;
-    for (const struct mf_tensor_row *row = work->rows.first;
-         row && status == MF_OK; row = row->next) {
-        const struct mf_derived *node;
-
-        if (row->kind != MF_ROW_EXTRA)
-            continue;
-        work->derive.name = row->pattern;
-        node = mf_tensor_make(work, row->step);
-        status = node ? mf_tensor_emit(work, row->pattern, node)
-                      : mf_work_failed(work);
-    }
-    return status;
-}
-
 static bool comes_before(const void *table, uint32_t a, uint32_t b)
 {
     const struct mf_draft *draft = table;
@@ -311,7 +292,7 @@ static enum mf_status run(struct mf_tensor_work *work)
     if (status == MF_OK)
         status = mf_tensor_add_blocks(work);
     if (status == MF_OK)
-        status = add_extras(work);
+        status = mf_tensor_extras(work);
     work->pass = MF_ROW_TENSOR;
     if (status == MF_OK)
         status = mf_tensor_each(work, convert);

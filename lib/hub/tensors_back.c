@@ -5,6 +5,7 @@
  * The rows and steps are those of the other way; names are the rows' own, so a
  * tensor that none of them named is refused.
  */
+#include "lib/hub/tensors_made.h"
 #include "lib/hub/tensors_work.h"
 
 struct back {
@@ -51,7 +52,10 @@ static enum mf_status run(struct back *back, const struct mf_model *model)
                      ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                      : mf_work_failed(work);
     }
-    return status == MF_OK ? mf_group_check(work) : status;
+    if (status == MF_OK)
+        status = mf_group_check(work);
+    work->named = true;
+    return status == MF_OK ? mf_tensor_extras(work) : status;
 }
 
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,

@@ -113,8 +113,9 @@ static const struct mf_derived *make_fill(struct mf_tensor_work *work,
                   : NULL;
 }
 
-const struct mf_derived *mf_tensor_make(struct mf_tensor_work *work,
-                                        const struct mf_tensor_step *step)
+/* What the steps of an `extra` row make; NULL after mf_fail. */
+static const struct mf_derived *make(struct mf_tensor_work *work,
+                                     const struct mf_tensor_step *step)
 {
     assert(step && !step->next);
     switch (step->kind) {
@@ -126,6 +127,27 @@ const struct mf_derived *mf_tensor_make(struct mf_tensor_work *work,
         assert(step->kind == MF_STEP_FILL);
         return make_fill(work, step);
     }
+}
+
+enum mf_status mf_tensor_extras(struct mf_tensor_work *work)
+{
+    enum mf_status status = MF_OK;
+
+    work->bid = -1;
+    for (const struct mf_tensor_row *row = work->rows.first;
+         row && status == MF_OK; row = row->next) {
+        const struct mf_derived *node;
+
+        if (row->kind != MF_ROW_EXTRA)
+            continue;
+        work->derive.name = row->pattern;
+        node = make(work, row->step);
+        if (!node)
+            return mf_work_failed(work);
+        status = work->put ? work->put(work->user, row->pattern, node)
+                           : mf_tensor_emit(work, row->pattern, node);
+    }
+    return status;
 }
 
 /* ---- zeros ---- */

@@ -7,9 +7,8 @@
 
 #include "lib/hub/tensors_work.h"
 
-/* What the steps of an `extra` row make; NULL after mf_fail. */
-const struct mf_derived *mf_tensor_make(struct mf_tensor_work *work,
-                                        const struct mf_tensor_step *step);
+/* The tensors of all `extra` rows, under their names. */
+enum mf_status mf_tensor_extras(struct mf_tensor_work *work);
 
 /* Refuses a tensor whose numbers are not all 0; reads it. */
 enum mf_status mf_tensor_check_zero(struct mf_tensor_work *work,
