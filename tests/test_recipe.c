@@ -174,6 +174,8 @@ static const char *const values[][2] = {
     { "join([])", "" },
     { "by_number(labels)", "[a,b]" },
     { "by_number(numbered(words + words))", "[a,b,a,b]" },
+    { "by_number(object([\"1\", \"0\"], words))", "[b,a]" },
+    { "object(words, [n, half]).a", "7" },
     { "quantile(0.0)", "-inff" },
     { "quantile(0.5)", "0f" },
     { "quantile(0.95)", "1.6448535919189453f" },
@@ -217,6 +219,9 @@ static void wrong_values_are_named(void **state)
     refused("n[0]", "'n' must be a list");
     refused("text[3]", "'text' must be a longer text");
     refused("numbered(n)", "'n' must be a list");
+    refused("object(words, [n])", "a list with an element for each key");
+    refused("object(list, list)", "'list' must be a list of texts");
+    refused("object(n, list)", "'n' must be a list");
     refused("by_number(rope)", "'rope' must be an object with keys");
     refused("each(i, layers, i)", "more than 8192");
     refused("[0] * layers", "more than 8192");

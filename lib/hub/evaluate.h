@@ -75,6 +75,7 @@ mf_call mf_call_integers;
 const struct mf_node *mf_call_over(struct mf_parser *parser);
 mf_call mf_call_by_number;
 mf_call mf_call_numbered;
+mf_call mf_call_object;
 
 /* functions_token.c */
 mf_call mf_call_token;

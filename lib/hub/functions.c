@@ -401,6 +401,7 @@ static const struct {
     { "integers", 1, mf_call_integers },
     { "by_number", 1, mf_call_by_number },
     { "numbered", 1, mf_call_numbered },
+    { "object", 2, mf_call_object },
     { "quantile", 1, quantile },
     { "exists", 1, mf_call_exists },
     { "token_rows", 0, mf_call_token_rows },

@@ -104,3 +104,33 @@ const struct mf_node *mf_call_numbered(struct mf_parser *parser,
     list.node->kind = MF_NODE_OBJECT;
     return list.node;
 }
+
+/* object(KEYS, LIST): one member for each element. */
+const struct mf_node *mf_call_object(struct mf_parser *parser,
+                                     const struct mf_node *const *argument)
+{
+    const struct mf_node *key = argument[0]->first, *each = argument[1]->first;
+    struct mf_node_list list;
+
+    for (size_t i = 0; i < 2; i++)
+        if (argument[i]->kind != MF_NODE_ARRAY)
+            return mf_parser_wrong(parser, argument[i], "a list");
+    if (argument[0]->count != argument[1]->count)
+        return mf_parser_wrong(parser, argument[1],
+                               "a list with an element for each key");
+    if (!mf_list_begin(parser->recipe, &list))
+        return mf_parser_value(parser, NULL);
+    for (; key; key = key->next, each = each->next) {
+        char *text;
+
+        if (key->kind != MF_NODE_STRING)
+            return mf_parser_wrong(parser, argument[0], "a list of texts");
+        text = mf_arena_text(parser->recipe->arena, key->text.size);
+        if (!text || !mf_list_add(parser->recipe, &list, each))
+            return mf_parser_value(parser, NULL);
+        memcpy(text, key->text.at, key->text.size);
+        list.last->key = (struct mf_str){ text, key->text.size };
+    }
+    list.node->kind = MF_NODE_OBJECT;
+    return list.node;
+}
