@@ -66,5 +66,29 @@ rescaled() {
         [ "$(grep -c 'a.gguf: gguf' "$work/o")" = 3 ]
 }
 check "pairs that GGUF scales in another way are counted" rescaled
+
+# kept FILE ARGUMENT...: what is read for the output FILE is not replaced by it.
+kept() {
+    file=$1
+    shift
+    cp "$file" "$work/copy"
+    "$modelfile" -q convert "$@" --force 2>"$work/e" && return 1
+    cat "$work/e"
+    grep -q "choose another name" "$work/e" && cmp "$file" "$work/copy"
+}
+header='{"model.layers.0.self_attn.q_proj.weight":{"dtype":"F32","shape":[6,8],"data_offsets":[0,192]}}'
+mkdir "$work/small"
+{
+    printf '\137\0\0\0\0\0\0\0%s' "$header"
+    head -c 192 /dev/zero
+} >"$work/small/model.safetensors"
+check "an adapter is added" "$modelfile" -q convert "$work/small" \
+    "$work/small.safetensors" --lora "$work/adapter"
+check "its adapter_config.json is not replaced" kept \
+    "$work/adapter/adapter_config.json" "$work/small" \
+    "$work/adapter/adapter_config.json" --to safetensors --lora "$work/adapter"
+check "nor is config.json of the model that it was made for" kept \
+    "$work/base/config.json" "$work/adapter" "$work/base/config.json" \
+    --names gguf --to gguf
 check "nothing was written" [ ! -e "$work/m.safetensors" ]
 finish

@@ -53,6 +53,7 @@ static enum mf_status open_base(struct mf_outputs *outputs,
                        "the model that it was made for, in a local folder",
                        mf_quote((struct mf_str){ path, strlen(path) }).text);
     }
+    outputs->base = path;
     out->file.path = path;
     out->model.format = outputs->model->format;
     out->model.file = &out->file;

@@ -8,7 +8,8 @@
  * to overwrite.  A comparison of paths does not find this: links, other names
  * of a file, mounts and standard output all lead there.  So files are compared
  * by device and inode.  Inputs are all files of the model, its index.json, the
- * files next to it that are read with it, and an importance matrix.
+ * files next to it that are read with it, the same of an adapter and of the
+ * model that it was made for, and an importance matrix.
  *
  * Two outputs may not be one file either: when the name of a shard is a link to
  * another shard's name, the later would replace the earlier.  Two names of one
@@ -71,6 +72,27 @@ static bool is_in_folder(const struct stat *file, const char *path)
     return found;
 }
 
+/* Whether it is one of those that are read with a model of that place. */
+static bool is_sidecar(const struct stat *file, const struct mf_model *model,
+                       struct mf_arena *arena)
+{
+    for (size_t i = 0; mf_sidecar_names[i]; i++)
+        if (is_path(file, mf_sidecar_path(model, arena, mf_sidecar_names[i])))
+            return true;
+    return is_in_folder(file, mf_sidecar_path(model, arena, MF_SIDECAR_FOLDER));
+}
+
+static bool is_of_base(const struct mf_outputs *outputs,
+                       const struct stat *file, struct mf_arena *arena)
+{
+    struct mf_file first = { .path = outputs->base };
+    const struct mf_model base = { .env = outputs->env,
+                                   .file = &first,
+                                   .file_count = 1 };
+
+    return outputs->base && is_sidecar(file, &base, arena);
+}
+
 /* What the file is to the model; NULL: not an input. */
 static const char *part_of(const struct mf_outputs *outputs,
                            const struct stat *file, struct mf_arena *arena)
@@ -89,11 +111,12 @@ static const char *part_of(const struct mf_outputs *outputs,
         return "the importance matrix";
     if (is_path(file, outputs->metadata))
         return "the file of metadata";
-    for (size_t i = 0; mf_sidecar_names[i]; i++)
-        if (is_path(file, mf_sidecar_path(model, arena, mf_sidecar_names[i])))
-            return "a file that is read with the model";
-    if (is_in_folder(file, mf_sidecar_path(model, arena, MF_SIDECAR_FOLDER)))
+    if (is_sidecar(file, model, arena))
         return "a file that is read with the model";
+    if (lora && is_sidecar(file, lora, arena))
+        return "a file of the adapter";
+    if (is_of_base(outputs, file, arena))
+        return "a file of the model that the adapter was made for";
     return NULL;
 }
 
