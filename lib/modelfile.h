@@ -846,9 +846,10 @@ struct mf_convert_options {
                          format, else the usual one */
     const struct mf_edit *edits; /* applied in this order */
     size_t edit_count;
-    /* Rename the tensors, and reorder the rows that those names go with. What a
-     * model lacks is taken from the config.json in its folder. Refused unless
-     * the new name of every tensor is certain. */
+    /* Rename the tensors, and change what goes with those names: the order of
+     * rows, experts in one tensor or several. What a model lacks is taken from
+     * the config.json in its folder. Refused unless the new name of every
+     * tensor is certain. */
     enum mf_naming names;
     unsigned unused; /* 0 */
     /* Keep what is written if the work is stopped, by an error or a kill, and

@@ -33,44 +33,6 @@ carry_table() {
     }'
 }
 
-class_table() {
-    echo "| \`architectures\` in config.json | \`model_type\` | \`general.architecture\` |"
-    echo "|---|---|---|"
-    fields lib/hub/rename.def CLASS | awk -F '\t' '{
-        print "| `" $1 "` | `" $2 "` | `" $3 "` |"
-    }'
-}
-
-name_table() {
-    echo "| llama.cpp | Hugging Face | rows | families |"
-    echo "|---|---|---|---|"
-    fields lib/hub/rename.def TENSOR | awk -F '\t' '
-        function shown(block, before, name) {
-            return name == "" ? "" : "`" (block ? before : "") name "`"
-        }
-        BEGIN {
-            word["KEEP"] = "kept"
-            word["Q"] = "reordered, by heads"
-            word["K"] = "reordered, by heads for keys"
-            word["DROP"] = "dropped"
-            word["LOSE"] = "dropped with `--lossy`"
-        }
-        {
-            gsub(/ \| /, ", ", $5)
-            print "| " shown($3, "blk.N.", $1) " | " \
-                shown($3, "model.layers.N.", $2) " | " word[$4] " | " \
-                tolower($5) " |"
-        }'
-}
-
-config_table() {
-    echo "| config.json | GGUF | type |"
-    echo "|---|---|---|"
-    fields lib/hub/config.def FIELD | awk -F '\t' '$5 != "" {
-        print "| `" $2 "` | `" $5 "` | " tolower($6) " |"
-    }'
-}
-
 # The table that follows a mark of the page.
 on_page() {
     awk -v mark="<!-- $1 -->" '
@@ -97,7 +59,4 @@ same() {
 }
 
 check_empty "keys of GGUF and APR" same "lib/draft/carry.def" carry_table
-check_empty "classes that have a table" same "lib/hub/rename.def: CLASS" class_table
-check_empty "names of tensors" same "lib/hub/rename.def: TENSOR" name_table
-check_empty "fields of config.json" same "lib/hub/config.def" config_table
 finish

@@ -200,9 +200,9 @@ static enum mf_status write_file(struct mf_model *model, const char *path,
 
         assert_non_null(node);
         snprintf(name, sizeof(name), "t%zu", i);
-        work.derivation.name = (struct mf_str){ name, strlen(name) };
-        assert_int_equal(mf_derived_add(&work.derivation, draft, node,
-                                        type_of(node, turn + i), false),
+        assert_int_equal(mf_derived_add(draft,
+                                        (struct mf_str){ name, strlen(name) },
+                                        node, type_of(node, turn + i)),
                          MF_OK);
     }
     return end(&work);
@@ -296,7 +296,7 @@ static void what_becomes_infinite_is_refused(void **state)
                              turn == 0 ? 1e35 : 3);
         assert_non_null(node);
         assert_int_equal(
-            mf_derived_add(&work.derivation, draft, node, MF_TYPE_F16, false),
+            mf_derived_add(draft, work.derivation.name, node, MF_TYPE_F16),
             MF_OK);
         assert_int_equal(end(&work), MF_ERR_UNSUPPORTED);
         assert_string_equal(

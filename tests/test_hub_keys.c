@@ -144,7 +144,7 @@ static enum mf_status keys_of(const char *config, size_t size, int64_t type,
                               struct mf_draft *draft)
 {
     struct mf_recipe recipe = { .env = env, .arena = &draft->arena };
-    struct mf_node *file;
+    struct mf_node *file = NULL;
     struct mf_model *model;
     struct mf_str class;
     enum mf_status status;

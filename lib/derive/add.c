@@ -8,10 +8,11 @@
 static const uint64_t *dims_of(struct mf_draft *draft,
                                const struct mf_derived *node)
 {
-    /* For a number, too: where there is no pointer, there was no memory. */
     size_t count = node->rank > 0 ? node->rank : 1;
     uint64_t *dim = mf_arena_take(&draft->arena, count * sizeof(*dim));
 
+    if (dim)
+        dim[0] = 1; /* a number, where the format has no such thing */
     for (uint32_t i = 0; dim && i < node->rank; i++)
         dim[i] =
             node->dim[draft->format->fastest_first ? node->rank - 1 - i : i];
@@ -35,21 +36,17 @@ static enum mf_status set_source(struct mf_draft *draft,
     return MF_OK;
 }
 
-enum mf_status mf_derived_add(const struct mf_derivation *d,
-                              struct mf_draft *draft,
-                              const struct mf_derived *node, enum mf_type type,
-                              bool cast)
+enum mf_status mf_derived_add(struct mf_draft *draft, struct mf_str name,
+                              const struct mf_derived *node, enum mf_type type)
 {
-    struct mf_draft_tensor *tensor;
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
 
-    if (cast && node->type != type)
-        node = mf_derive_cast(d, node, type);
-    tensor = node ? mf_draft_add_tensor(draft) : NULL;
     if (!tensor)
         return draft->env->error.status;
-    tensor->name = mf_draft_text(draft, d->name);
+    tensor->name = mf_draft_text(draft, name);
     tensor->dim = dims_of(draft, node);
-    tensor->rank = node->rank;
+    tensor->rank =
+        node->rank == 0 && draft->format->out->implied_ones ? 1 : node->rank;
     if (!tensor->name.at || !tensor->dim)
         return draft->env->error.status;
     tensor->from = node->type;
@@ -58,6 +55,6 @@ enum mf_status mf_derived_add(const struct mf_derivation *d,
     if (!mf_type_size(type, node->count, &tensor->size))
         return mf_fail(draft->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "tensor '%s' cannot be stored as %s",
-                       mf_quote(d->name).text, mf_types[type].name);
+                       mf_quote(name).text, mf_types[type].name);
     return set_source(draft, tensor, node);
 }

@@ -61,21 +61,26 @@ struct mf_shape mf_derived_shape(const struct mf_derived *node)
     return shape;
 }
 
-void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
-                     const struct mf_derived_ops *ops, enum mf_type type,
-                     const struct mf_shape *shape)
+static void *unsupported(const struct mf_derivation *derivation)
+{
+    mf_fail(derivation->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s' cannot be made: its type or size is unsupported",
+            mf_quote(derivation->name).text);
+    return NULL;
+}
+
+/* A tensor as it is may have any type. */
+static void *new_leaf(const struct mf_derivation *derivation, size_t size,
+                      const struct mf_derived_ops *ops, enum mf_type type,
+                      const struct mf_shape *shape)
 {
     uint64_t count, bytes;
     struct mf_derived *node;
 
-    if (type >= MF_TYPE_COUNT || mf_type_head(type) > 0 ||
+    if (type >= MF_TYPE_COUNT ||
         !mf_elements(shape->dim, shape->rank, &count) ||
-        !mf_type_size(type, count, &bytes)) {
-        mf_fail(derivation->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "tensor '%s' cannot be made: its type or size is unsupported",
-                mf_quote(derivation->name).text);
-        return NULL;
-    }
+        !mf_type_size(type, count, &bytes))
+        return unsupported(derivation);
     node = mf_arena_take(derivation->arena, size);
     if (!node)
         return NULL;
@@ -92,9 +97,25 @@ void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
     return node;
 }
 
+/* Its parts would lack the one scale for all of it. */
+static bool is_whole_only(enum mf_type type)
+{
+    return type < MF_TYPE_COUNT && mf_type_head(type) > 0;
+}
+
+void *mf_derived_new(const struct mf_derivation *derivation, size_t size,
+                     const struct mf_derived_ops *ops, enum mf_type type,
+                     const struct mf_shape *shape)
+{
+    return is_whole_only(type) ? unsupported(derivation)
+                               : new_leaf(derivation, size, ops, type, shape);
+}
+
 bool mf_derived_above(const struct mf_derivation *derivation,
                       struct mf_derived *node, const struct mf_derived *below)
 {
+    if (is_whole_only((enum mf_type)below->type))
+        return unsupported(derivation) != NULL;
     if (below->depth >= node->depth)
         node->depth = (uint8_t)(below->depth + 1);
     if (node->depth <= MF_DERIVED_DEPTH)
@@ -168,8 +189,8 @@ const struct mf_derived *mf_derive_tensor(const struct mf_derivation *d,
     for (uint32_t i = 0; i < record->rank; i++)
         shape.dim[i] =
             record->dim[model->info.fastest_first ? record->rank - 1 - i : i];
-    leaf = mf_derived_new(d, sizeof(*leaf), &leaf_ops,
-                          (enum mf_type)record->type, &shape);
+    leaf = new_leaf(d, sizeof(*leaf), &leaf_ops, (enum mf_type)record->type,
+                    &shape);
     if (!leaf)
         return NULL;
     if (mf_derived_size(&leaf->node) != record->size) {

@@ -195,11 +195,8 @@ void mf_derived_open(const struct mf_derived *node, const char *name,
  * chance, where the node is another one, of whatever model. */
 bool mf_derived_print(const struct mf_source *source, uint64_t *out);
 
-/* Adds the node to the draft, as a tensor of that type.  cast: the numbers are
- * rounded to that type, as if a file had been written and read again. */
-enum mf_status mf_derived_add(const struct mf_derivation *,
-                              struct mf_draft *draft,
-                              const struct mf_derived *node, enum mf_type type,
-                              bool cast);
+/* Adds the node to the draft, as a tensor of that name and type. */
+enum mf_status mf_derived_add(struct mf_draft *draft, struct mf_str name,
+                              const struct mf_derived *node, enum mf_type type);
 
 #endif

@@ -51,14 +51,6 @@ struct mf_entry { /* a metadata key and its value */
     bool digits;     /* a JSON array whose type only its digits show */
 };
 
-/* How the rows of a tensor are permuted: in one order the rows of a head are
- * two halves, in the other they are pairs of a row of each half. */
-struct mf_rows {
-    uint64_t size; /* of a row, in bytes; 0: no permutation */
-    uint64_t half; /* rows of half a head */
-    bool apart;    /* from pairs to halves, else from halves to pairs */
-};
-
 struct mf_draft_tensor {
     struct mf_str name;
     const uint64_t *dim; /* in the order of the draft's format */
@@ -72,7 +64,6 @@ struct mf_draft_tensor {
     const struct mf_source *made; /* the bytes of one that the model lacks */
     struct mf_str weights;        /* its name in the importance matrix; at NULL:
                                      it has no entry there */
-    struct mf_rows rows;
     uint32_t intended; /* enum mf_type whose blocks its rows do not fit; 0, f32,
                           which all fit: it has the type intended for it */
     bool needs_weights; /* useless as this type without importance values */

@@ -8,6 +8,8 @@
 #include "lib/derive/derive.h"
 #include "lib/folder/sidecar.h"
 #include "lib/hub/evaluate.h"
+#include "lib/hub/glob.h"
+#include "lib/hub/naming.h"
 #include "lib/tokenizer/spm.h"
 
 /* Whether the folder has the file. */
@@ -50,19 +52,32 @@ const struct mf_node *mf_call_json(struct mf_parser *parser,
     return root ? root : &mf_node_null;
 }
 
+/* As expressions call it. */
+static struct mf_str name_of(const struct mf_recipe *recipe,
+                             const struct mf_record *record,
+                             char out[MF_HUB_NAME_MAX + 1])
+{
+    struct mf_str name = { record->name, record->name_size };
+    struct mf_named named;
+
+    if (!recipe->naming ||
+        !mf_naming_find(recipe->naming, MF_NAMING_BLOCKS, name, &named))
+        return name;
+    return (struct mf_str){ out,
+                            mf_naming_put(&named, out, MF_HUB_NAME_MAX + 1) };
+}
+
 /* Whether the name of any tensor contains the text. */
 const struct mf_node *mf_call_tensor(struct mf_parser *parser,
                                      const struct mf_node *const *argument)
 {
     const struct mf_index *index = &parser->recipe->model->index;
+    char name[MF_HUB_NAME_MAX + 1];
 
-    for (size_t i = 0; i < index->tensor_count; i++) {
-        const struct mf_record *record = &index->tensor[i];
-
-        if (mf_str_holds((struct mf_str){ record->name, record->name_size },
+    for (size_t i = 0; i < index->tensor_count; i++)
+        if (mf_str_holds(name_of(parser->recipe, &index->tensor[i], name),
                          argument[0]->text.at))
             return &mf_node_true;
-    }
     return &mf_node_false;
 }
 
@@ -90,17 +105,15 @@ const struct mf_node *mf_call_blocks(struct mf_parser *parser,
     return mf_parser_int(parser, count);
 }
 
-static const struct mf_record *find_tensor(const struct mf_model *model,
+static const struct mf_record *find_tensor(const struct mf_recipe *recipe,
                                            struct mf_str name, size_t *at)
 {
-    for (size_t i = 0; i < model->index.tensor_count; i++) {
-        const struct mf_record *record = &model->index.tensor[i];
+    const struct mf_index *index = &recipe->model->index;
+    char text[MF_HUB_NAME_MAX + 1];
 
-        *at = i;
-        if (mf_str_same((struct mf_str){ record->name, record->name_size },
-                        name))
-            return record;
-    }
+    for (*at = 0; *at < index->tensor_count; ++*at)
+        if (mf_str_same(name_of(recipe, &index->tensor[*at], text), name))
+            return &index->tensor[*at];
     return NULL;
 }
 
@@ -110,7 +123,8 @@ const struct mf_node *mf_call_size(struct mf_parser *parser,
 {
     const struct mf_model *model = parser->recipe->model;
     size_t at;
-    const struct mf_record *record = find_tensor(model, argument[0]->text, &at);
+    const struct mf_record *record =
+        find_tensor(parser->recipe, argument[0]->text, &at);
     int64_t axis;
 
     if (!record || !mf_node_int(argument[1], &axis) || axis < 0 ||
@@ -167,7 +181,7 @@ const struct mf_node *mf_call_numbers(struct mf_parser *parser,
     struct mf_node_list list;
     size_t at;
 
-    if (!find_tensor(recipe->model, argument[0]->text, &at))
+    if (!find_tensor(recipe, argument[0]->text, &at))
         return &mf_node_null;
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
         return mf_parser_value(parser, NULL);

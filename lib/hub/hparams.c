@@ -336,7 +336,7 @@ static enum mf_status fill_part(struct mf_recipe *recipe,
 static enum mf_status open_file(struct mf_recipe *recipe, bool projector,
                                 struct mf_node **file, struct mf_str *class)
 {
-    if (read_file(recipe, file) != MF_OK ||
+    if ((!*file && read_file(recipe, file) != MF_OK) ||
         fill(recipe, *file, (struct mf_str){ NULL, 0 }) != MF_OK ||
         rename_text(recipe, *file) != MF_OK)
         return recipe->env->error.status;

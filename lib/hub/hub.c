@@ -108,7 +108,8 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
     if (!give(hub, "class", mf_node_of_text(recipe->arena, hub->class)) ||
         !give(hub, "file", hub->file) ||
         !give(hub, "no_mtp", mf_node_of_bool(hub->options->no_mtp)) ||
-        !give(hub, "mtp_only", mf_node_of_bool(hub->options->mtp_only)))
+        !give(hub, "mtp_only", mf_node_of_bool(hub->options->mtp_only)) ||
+        !give(hub, "tensors_only", mf_node_of_bool(hub->options->tensors_only)))
         return failed(hub);
     return mf_recipe_walk(recipe, take_arch, hub);
 }
@@ -186,13 +187,18 @@ enum mf_status mf_hub_keys(struct mf_hub *hub)
 
 /* ---- all of it ---- */
 
-/* A key with its type, as GGUF's are in files of other formats, counts too. */
+/* A key with its type, as GGUF's are in files of other formats, counts too.
+ * APR's own may be empty. */
 static bool names_architecture(const struct mf_model *model)
 {
+    bool json = model->format->values == MF_VALUES_JSON;
     struct mf_meta meta;
 
     for (size_t i = 0; mf_meta_at(model, i, &meta); i++)
-        if (mf_str_begins(meta.key, "general.architecture"))
+        if (mf_str_begins(meta.key, "general.architecture") ||
+            (json && meta.type == MF_VALUE_STRING && meta.count > 0 &&
+             (mf_str_is(meta.key, "architecture") ||
+              mf_str_is(meta.key, "model_type"))))
             return true;
     return false;
 }
@@ -201,7 +207,8 @@ bool mf_hub_applies_mistral(const struct mf_model *model,
                             const struct mf_format *format)
 {
     return format->values == MF_VALUES_TYPED &&
-           model->format->naming == MF_NAMING_HF &&
+           (model->format->naming == MF_NAMING_HF ||
+            model->format->values == MF_VALUES_JSON) &&
            model->file[0].source.fd >= 0 && !names_architecture(model);
 }
 
@@ -250,6 +257,7 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .arch = hub->arch,
         .type = hub->options->type,
         .typed = hub->options->typed,
+        .keep_types = hub->options->tensors_only,
         .fuse_qkv = hub->options->fuse_qkv,
         .fuse_gate_up = hub->options->fuse_gate_up,
         .fp8_as_q8 = hub->options->fp8_as_q8,
@@ -269,6 +277,14 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         tensors->total = tensors->shared = tensors->expert = 0;
     }
     return MF_OK;
+}
+
+enum mf_status mf_hub_list(struct mf_hub *hub)
+{
+    struct mf_hub_tensors tensors;
+
+    return mf_hub_open(hub) == MF_OK ? list_tensors(hub, &tensors)
+                                     : failed(hub);
 }
 
 /* Who made the model of what, and how it is sampled. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * hub.h - a folder of Hugging Face as a GGUF file, and names both ways
+ * hub.h - a folder of Hugging Face as a GGUF file
  *
  * A safetensors file from Hugging Face says nothing about the model: that is in
  * config.json and the files next to it.  This room makes of all of them what
@@ -15,8 +15,6 @@
  *     keys             rows `key`
  *     tensors, naming, compressed   rows about tensors, and their names
  *     fields           config.json as numbers for the rows of lib/arch
- *     rename, former   names and order of rows where the metadata is GGUF's
- *                      already, and back to Hugging Face
  *
  * Invariants.
  *   - The file is that of the converter, byte for byte.  What it refuses is
@@ -52,6 +50,7 @@ struct mf_hub_options {
     enum mf_type type;     /* of matrices, with `typed` */
     bool typed;            /* else bf16 or f16, as the folder's tensors are */
     bool own_type;         /* that of the first matrix: f32, f16 or bf16 */
+    bool tensors_only;     /* with the types that they have: for mf_hub_list */
     bool vocab_only;       /* no tensors */
     bool projector;        /* what makes images or sound fit for the model, in
                               place of it */
@@ -110,25 +109,8 @@ struct mf_hub {
 enum mf_status mf_hub_open(struct mf_hub *hub);
 enum mf_status mf_hub_keys(struct mf_hub *hub);
 
-struct mf_hub_result {
-    size_t left_out;     /* metadata that could not be converted, with lossy */
-    size_t tensors;      /* that were added to the draft */
-    uint64_t predicting; /* layers after the others that predict further tokens
-                            at once, and are not part of the model */
-};
-
-/* Adds to the draft, a GGUF file, what the model's sidecars say and the draft
- * does not: general.architecture, and what that architecture needs.  What GGUF
- * cannot express is refused; a tokenizer is left out instead where
- * draft->lossy is set.  result NULL: without tokenizer and tensors. */
-enum mf_status mf_hub_read(struct mf_draft *draft, const struct mf_model *model,
-                           struct mf_hub_result *result);
-
-/* Where the draft has all metadata already: only the tensor that config.json's
- * rope scaling becomes, which Hugging Face's models lack.  Nothing is added
- * where the model has no config.json. */
-enum mf_status mf_hub_add_rope_factors(struct mf_draft *draft,
-                                       const struct mf_model *model,
-                                       struct mf_hub_result *result);
+/* The same for tensors alone: opens the recipe and adds them to the draft.
+ * `file` may be given; then config.json is not read. */
+enum mf_status mf_hub_list(struct mf_hub *hub);
 
 #endif

@@ -12,9 +12,10 @@
 enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
                           struct mf_str row);
 
-/* Reads config.json, which must be there: *file is the whole, with what
- * transformers fills in; recipe->config has text_config over it.  *class is the
- * class that the model is converted as. */
+/* Reads config.json, which must be there; or takes *file for it, unless that is
+ * NULL.  Then *file is the whole, with what transformers fills in;
+ * recipe->config has text_config over it.  *class is the class that the model is
+ * converted as. */
 enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
                              struct mf_str *class);
 

@@ -40,6 +40,7 @@ struct mf_recipe_let {
 };
 
 struct mf_derived;
+struct mf_naming_arch;
 
 struct mf_recipe {
     struct mf_env *env;
@@ -47,6 +48,9 @@ struct mf_recipe {
     const struct mf_model *model;
     /* One for each tensor of the model, in place of its bytes; or NULL. */
     const struct mf_derived *const *made;
+    /* Expressions ask for tensors by llama.cpp's names, and the model has
+     * Hugging Face's; or NULL. */
+    const struct mf_naming_arch *naming;
     const struct mf_recipe_text *family;
     struct mf_node *config; /* an object: what names mean */
     bool mistral;           /* it is params.json, not config.json */

@@ -182,7 +182,7 @@ static enum mf_status note_type(struct mf_tensor_work *work, size_t record)
 
 static enum mf_status choose_type(struct mf_tensor_work *work)
 {
-    if (work->hub->typed)
+    if (work->hub->typed || work->hub->keep_types)
         return MF_OK;
     work->hub->type = MF_TYPE_F16;
     return mf_tensor_each(work, note_type);

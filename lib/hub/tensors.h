@@ -23,6 +23,7 @@ struct mf_hub_tensors {
     enum mf_type type;        /* of matrices, with `typed` */
     bool typed;               /* else bf16 or f16, as the folder's tensors are;
                                  `type` is what was found */
+    bool keep_types;          /* each tensor has the type that it had */
     bool fuse_qkv;            /* one tensor for the three of attention */
     bool fuse_gate_up;        /* one for two of a layer's experts */
     bool fp8_as_q8;           /* weights that were f8 become q8_0 */
@@ -47,8 +48,8 @@ struct mf_hub_tensors {
 enum mf_status mf_hub_tensors(struct mf_hub_tensors *tensors);
 
 /* The other way: takes each tensor of a GGUF file through the rows of the text,
- * and what becomes of it to `put`.  One that no row names is refused.
- * decode: quantized tensors become f32 before. */
+ * and what becomes of it to `put`; node NULL: it is dropped.  One that no row
+ * names is refused.  decode: quantized tensors become f32 before. */
 typedef enum mf_status mf_hub_put(void *user, struct mf_str name,
                                   const struct mf_derived *node);
 enum mf_status mf_hub_tensors_back(struct mf_recipe *recipe,

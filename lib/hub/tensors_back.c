@@ -20,7 +20,7 @@ static enum mf_status put(void *user, struct mf_str name,
 {
     struct back *back = user;
 
-    if (!back->work->named)
+    if (node && !back->work->named)
         return mf_decline(back->work->env, MF_REASON_NAMES_UNKNOWN,
                           MF_NO_OFFSET,
                           "tensor '%s' has no counterpart in a Hugging Face "

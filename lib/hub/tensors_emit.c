@@ -153,7 +153,8 @@ static enum mf_type type_of(const struct mf_tensor_work *work,
         .forced = forced_type(work, name, node),
     };
 
-    return mf_type_is_quantized((enum mf_type)node->type)
+    return work->hub->keep_types ||
+                   mf_type_is_quantized((enum mf_type)node->type)
                ? (enum mf_type)node->type
                : mf_outtype_of(work->hub->type, &tensor);
 }
@@ -179,41 +180,6 @@ static void count(struct mf_tensor_work *work, struct mf_str name,
     hub->expert_count = work->expert_sum / work->expert_tensors;
 }
 
-/* Dimensions in GGUF's order; a scalar is a vector of one. */
-static enum mf_status set_shape(struct mf_tensor_work *work,
-                                struct mf_draft_tensor *tensor,
-                                const struct mf_derived *node)
-{
-    uint32_t rank = node->rank > 0 ? node->rank : 1;
-    uint64_t *dim =
-        mf_arena_take(&work->hub->draft->arena, rank * sizeof(*dim));
-
-    if (!dim)
-        return mf_work_failed(work);
-    dim[0] = 1;
-    for (uint32_t i = 0; i < node->rank; i++)
-        dim[i] = node->dim[node->rank - 1 - i];
-    tensor->dim = dim;
-    tensor->rank = rank;
-    return MF_OK;
-}
-
-static enum mf_status set_bytes(struct mf_tensor_work *work,
-                                struct mf_draft_tensor *tensor,
-                                const struct mf_derived *node)
-{
-    struct mf_source *source;
-
-    if (mf_derived_is_plain(node, &tensor->record))
-        return MF_OK;
-    source = mf_arena_take(&work->hub->draft->arena, sizeof(*source));
-    if (!source)
-        return mf_work_failed(work);
-    mf_derived_open(node, tensor->name.at, source);
-    tensor->made = source;
-    return MF_OK;
-}
-
 /* What is neither a float that GGUF's readers compute with nor quantized
  * becomes f32, as in the reference. */
 static const struct mf_derived *as_floats(struct mf_tensor_work *work,
@@ -226,31 +192,11 @@ static const struct mf_derived *as_floats(struct mf_tensor_work *work,
     return fine ? node : mf_derive_cast(&work->derive, node, MF_TYPE_F32);
 }
 
-static enum mf_status list_as(struct mf_tensor_work *work, struct mf_str name,
-                              const struct mf_derived *node, enum mf_type type)
-{
-    struct mf_draft *draft = work->hub->draft;
-    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
-
-    if (!tensor)
-        return mf_work_failed(work);
-    tensor->name = mf_draft_text(draft, name);
-    if (!tensor->name.at || set_shape(work, tensor, node) != MF_OK)
-        return mf_work_failed(work);
-    tensor->from = node->type;
-    tensor->type = type;
-    tensor->type_id = draft->format->type_id(type);
-    if (!mf_type_size(type, node->count, &tensor->size))
-        return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "tensor '%s' is too large", mf_quote(name).text);
-    return set_bytes(work, tensor, node);
-}
-
 static enum mf_status add_as(struct mf_tensor_work *work, struct mf_str name,
                              const struct mf_derived *node, enum mf_type type)
 {
     count(work, name, node);
-    return list_as(work, name, node, type);
+    return mf_derived_add(work->hub->draft, name, node, type);
 }
 
 /* ---- pairs of an adapter ---- */
@@ -276,8 +222,8 @@ static enum mf_status add_half(struct mf_tensor_work *work, struct mf_str name,
         return mf_work_failed(work);
     tensor.rank = node->rank;
     tensor.dim = node->dim;
-    return list_as(work, tensor.name, node,
-                   mf_outtype_of(work->hub->type, &tensor));
+    return mf_derived_add(work->hub->draft, tensor.name, node,
+                          mf_outtype_of(work->hub->type, &tensor));
 }
 
 /* A of the embedding is turned: llama.cpp looks rows up in it. */

@@ -269,7 +269,9 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
     switch (step->kind) {
     case MF_STEP_DROP:
         stop->gone = true;
-        return MF_OK;
+        return work->put
+                   ? work->put(work->user, mf_hub_name_text(stop->name), NULL)
+                   : MF_OK;
     case MF_STEP_ZERO:
         return mf_tensor_check_zero(work, stop->name, stop->list.node[0]);
     case MF_STEP_TERNARY:

@@ -38,7 +38,8 @@ struct mf_tensor_work {
     enum mf_compressed_use use; /* of the tensor; its name is that of what it
                                    becomes */
     bool is_q8;                 /* it was f8, and is to become q8_0 */
-    mf_hub_put *put;            /* gets what becomes of the tensors; or NULL */
+    mf_hub_put *put;            /* gets what becomes of the tensors, and those
+                                   that are dropped; or NULL */
     void *user;                 /* of a pass over all tensors */
     uint64_t once;   /* rows whose tensor was there, by their number % 64 */
     uint32_t *order; /* of the model's tensors */

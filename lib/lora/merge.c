@@ -416,11 +416,6 @@ static enum mf_status apply(struct mf_lora *lora, struct mf_draft *draft,
     d->name = (struct mf_str){ record->name, record->name_size };
     if (!find_change(lora, d->name, &place))
         return MF_OK;
-    if (tensor->rows.size > 0)
-        return mf_fail(lora->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "tensor '%s': its rows change their order, before which "
-                       "the adapter must be merged",
-                       mf_quote(d->name).text);
     plain = mf_derive_tensor(d, model, tensor->record);
     node = plain ? mf_lora_merge(lora, d, d->name, plain) : NULL;
     source = node ? mf_arena_take(&draft->arena, sizeof(*source)) : NULL;

@@ -298,8 +298,7 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     if (names == MF_NAMING_GGUF && mf_hub_applies(work->model, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
-        mf_renaming_init(&work->renaming, work->model, draft, names, &unused) !=
-            MF_OK)
+        mf_renaming_init(&work->renaming, work->model, names, true) != MF_OK)
         return work->env->error.status;
     work->made = draft->tensor_count;
     return MF_OK;
@@ -315,15 +314,14 @@ static void forget_order(struct sizing *work)
 static enum mf_status list(struct sizing *work, bool copy)
 {
     struct mf_draft *draft = &work->draft;
-    const struct mf_renaming *renaming =
-        work->renaming.to == MF_NAMING_KEEP ? NULL : &work->renaming;
 
     forget_order(work);
     draft->tensor_count = work->made;
     draft->floats = draft->f32_vectors && !copy ? MF_TYPE_F32 : MF_TYPE_UNKNOWN;
     if (work->listed && !work->whole &&
-        mf_draft_list_tensors(draft, work->model, renaming, 0,
-                              work->model->index.tensor_count) != MF_OK)
+        mf_draft_list_tensors(
+            draft, work->model, &work->renaming, 0,
+            mf_draft_source_count(work->model, &work->renaming)) != MF_OK)
         return work->env->error.status;
     return sort(work);
 }
@@ -427,6 +425,7 @@ static enum mf_status size_named(struct sizing *work, enum mf_naming names,
         status = size_mixes(work, true, false, out);
     forget_order(work);
     mf_draft_release(&work->draft);
+    mf_renaming_release(&work->renaming);
     return status;
 }
 

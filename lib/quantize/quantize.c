@@ -62,16 +62,24 @@ static void trim_shapes(struct mf_draft *draft)
     }
 }
 
+/* Renamed tensors have an order of their own. */
+static enum mf_status check_shards(const struct quantizing *work)
+{
+    return work->outputs.count == 1
+               ? MF_OK
+               : mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "a model's shards cannot be kept when its tensors are "
+                         "renamed");
+}
+
 /* What a folder of Hugging Face becomes, in its own type. */
 static enum mf_status list_folder(struct quantizing *work,
                                   struct mf_draft *draft)
 {
     const struct mf_hub_options options = { .own_type = true };
 
-    if (work->outputs.count > 1)
-        return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "the shards of a folder cannot be kept when its "
-                       "tensors are renamed");
+    if (check_shards(work) != MF_OK)
+        return work->model->env->error.status;
     if (mf_hub_convert(draft, work->model, &options) != MF_OK)
         return work->model->env->error.status;
     trim_shapes(draft);
@@ -83,7 +91,7 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
 {
     struct mf_model *model = work->model;
     struct mf_draft *draft = &work->outputs.output[number].draft;
-    size_t first = 0, count = model->index.tensor_count;
+    size_t first = 0, count;
 
     draft->lossy = work->how->lossy;
     draft->reserve = work->how->reserve;
@@ -99,9 +107,13 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
         draft->floats = MF_TYPE_F32;
     if (number == 0 &&
         (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||
-         mf_renaming_init(&work->outputs.renaming, model, draft,
-                          work->how->names, &work->outputs.left_out) != MF_OK))
+         mf_renaming_init(&work->outputs.renaming, model, work->how->names,
+                          work->how->lossy) != MF_OK))
         return model->env->error.status;
+    if (work->outputs.renaming.to != MF_NAMING_KEEP &&
+        check_shards(work) != MF_OK)
+        return model->env->error.status;
+    count = mf_draft_source_count(model, &work->outputs.renaming);
     if (work->outputs.count > 1) {
         first = model->part[number].first;
         count = model->part[number].count;

@@ -16,9 +16,23 @@
 /* One that is in the file; others are left out. */
 static const struct mf_node written_null = { .kind = MF_NODE_NULL, .count = 1 };
 
-static bool is_left_out(const struct mf_node *node)
+static void leave_out_nulls(struct mf_node *object)
 {
-    return node->kind == MF_NODE_NULL && node->count == 0;
+    struct mf_node **at = &object->first;
+
+    object->count = 0;
+    while (*at) {
+        struct mf_node *node = *at;
+
+        if (node->kind == MF_NODE_NULL && node->count == 0) {
+            *at = node->next;
+            continue;
+        }
+        if (node->kind == MF_NODE_OBJECT || node->kind == MF_NODE_ARRAY)
+            leave_out_nulls(node);
+        object->count++;
+        at = &node->next;
+    }
 }
 
 static enum mf_status take_field(struct mf_recipe *recipe, struct mf_str word,
@@ -56,7 +70,11 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
     *config = (struct mf_node){ .kind = MF_NODE_OBJECT };
     restore->config = config;
     recipe->lets = recipe->given;
-    return mf_recipe_run(recipe, restore->text->rows, take_field, restore);
+    if (mf_recipe_run(recipe, restore->text->rows, take_field, restore) !=
+        MF_OK)
+        return restore->env->error.status;
+    leave_out_nulls(config);
+    return MF_OK;
 }
 
 /* ---- JSON ---- */
@@ -95,8 +113,6 @@ static void put_node(struct mf_json_out *json, const struct mf_node *node)
         mf_json_begin(json, object ? '{' : '[');
         for (const struct mf_node *each = node->first; each;
              each = each->next) {
-            if (is_left_out(each))
-                continue;
             if (object)
                 mf_json_key(json, each->key.at);
             put_node(json, each);
@@ -112,8 +128,6 @@ void mf_restore_put_json(struct mf_sink *sink, const struct mf_node *node)
 
     mf_put(sink, "{\n", 2);
     for (const struct mf_node *each = node->first; each; each = each->next) {
-        if (is_left_out(each))
-            continue;
         mf_put(sink, first ? "  " : ",\n  ", first ? 2 : 4);
         first = false;
         json.comma = false;

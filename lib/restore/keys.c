@@ -9,7 +9,6 @@
 #include "lib/restore/keys.h"
 
 #include "lib/base/str.h"
-#include "lib/draft/draft.h"
 
 /* No file that a converter wrote has a tenth of them. */
 #define KEYS_MAX 4096
@@ -97,69 +96,81 @@ static const struct mf_node *text(struct mf_recipe *recipe, struct mf_str at)
     return mf_node_of_text(recipe->arena, (struct mf_str){ copy, at.size });
 }
 
-static bool add_element(struct mf_recipe *recipe, struct mf_node_list *list,
-                        const struct mf_value *value)
-{
-    const struct mf_node *node =
-        value->type == MF_VALUE_STRING
-            ? text(recipe, value->text)
-            : number(recipe, value->type, value->number);
+struct list_maker {
+    struct mf_recipe *recipe;
+    struct mf_str key;
+    enum mf_value_type of;
+    struct mf_node_list list;
+};
 
-    return node && mf_list_add(recipe, list, node);
+static enum mf_status add_element(void *user, const struct mf_value *value)
+{
+    struct list_maker *maker = user;
+    struct mf_recipe *recipe = maker->recipe;
+    const struct mf_node *node = NULL;
+    union mf_number as;
+
+    if (value->event != MF_EVENT_ITEM)
+        return MF_OK;
+    if (maker->of == MF_VALUE_STRING || maker->of == MF_VALUE_BOOL)
+        as = value->number;
+    else if (!mf_value_as(value, maker->of, &as))
+        return mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
+                       "an element of '%s' is not a number",
+                       mf_quote(maker->key).text);
+    node = maker->of == MF_VALUE_STRING ? text(recipe, value->text)
+                                        : number(recipe, maker->of, as);
+    return node && mf_list_add(recipe, &maker->list, node)
+               ? MF_OK
+               : recipe->env->error.status;
 }
 
 static const struct mf_node *list_of(struct mf_recipe *recipe,
-                                     struct mf_model *model, size_t at)
+                                     const struct mf_entry *entry)
 {
-    struct mf_values *values;
-    struct mf_node_list list;
-    struct mf_value value = { .event = MF_EVENT_BEGIN };
-    bool fine = mf_list_begin(recipe, &list);
+    struct list_maker maker = { .recipe = recipe,
+                                .key = entry->key,
+                                .of = entry->of };
 
-    if (!fine || mf_values_open(model, at, &values) != MF_OK)
-        return NULL;
-    while (fine && value.event != MF_EVENT_DONE) {
-        fine = mf_values_next(values, &value) == MF_OK;
-        if (fine && value.event == MF_EVENT_ITEM)
-            fine = add_element(recipe, &list, &value);
-    }
-    mf_values_close(values);
-    return fine ? list.node : NULL;
+    return mf_list_begin(recipe, &maker.list) &&
+                   mf_entry_read(recipe->env, entry, add_element, &maker) ==
+                       MF_OK
+               ? maker.list.node
+               : NULL;
 }
 
 /* NULL after mf_fail; null: it is not for expressions. */
 static const struct mf_node *value_of(struct mf_recipe *recipe,
-                                      struct mf_model *model, size_t at,
-                                      const struct mf_meta *meta)
+                                      const struct mf_entry *entry)
 {
-    if (meta->type == MF_VALUE_STRING)
-        return meta->text.at ? text(recipe, meta->text) : &mf_node_null;
-    if (meta->type != MF_VALUE_ARRAY)
-        return number(recipe, meta->type, meta->number);
-    if (meta->count > MF_RECIPE_LIST || meta->of == MF_VALUE_ARRAY ||
-        mf_str_begins(meta->key, "tokenizer."))
+    if (entry->type == MF_VALUE_STRING)
+        return entry->text.at ? text(recipe, entry->text) : &mf_node_null;
+    if (entry->type != MF_VALUE_ARRAY)
+        return number(recipe, entry->type, entry->number);
+    if (entry->count > MF_RECIPE_LIST || entry->of == MF_VALUE_ARRAY ||
+        mf_str_begins(entry->key, "tokenizer."))
         return &mf_node_null;
-    return list_of(recipe, model, at);
+    return list_of(recipe, entry);
 }
 
 struct mf_node *mf_restore_keys(struct mf_recipe *recipe,
-                                struct mf_model *model, struct mf_str arch)
+                                const struct mf_draft *facts,
+                                struct mf_str arch)
 {
     struct mf_node *root = mf_arena_take(recipe->arena, sizeof(*root));
-    struct mf_meta meta;
 
     if (!root)
         return NULL;
     *root = (struct mf_node){ .kind = MF_NODE_OBJECT };
-    if (model->index.meta_count > KEYS_MAX) {
+    if (facts->entry_count > KEYS_MAX) {
         mf_fail(recipe->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                 "the file has %zu keys, at most %d are supported",
-                model->index.meta_count, KEYS_MAX);
+                facts->entry_count, KEYS_MAX);
         return NULL;
     }
-    for (size_t i = 0; mf_meta_at(model, i, &meta); i++) {
-        const struct mf_node *value = value_of(recipe, model, i, &meta);
-        struct mf_str key = meta.key;
+    for (size_t i = 0; i < facts->entry_count; i++) {
+        const struct mf_node *value = value_of(recipe, &facts->entry[i]);
+        struct mf_str key = facts->entry[i].key;
 
         if (key.size > arch.size && key.at[arch.size] == '.' &&
             memcmp(key.at, arch.at, arch.size) == 0) {

@@ -5,6 +5,7 @@
 #ifndef MF_LIB_RESTORE_KEYS_H
 #define MF_LIB_RESTORE_KEYS_H
 
+#include "lib/draft/draft.h"
 #include "lib/hub/recipe.h"
 
 /* Sets the member of an object at that path, whose parts have dots between;
@@ -16,6 +17,7 @@ bool mf_restore_set(struct mf_recipe *recipe, struct mf_node *object,
 /* What rows `field` see: the keys of the file's architecture without that, and
  * all others, by their parts; no vocabulary.  NULL after mf_fail. */
 struct mf_node *mf_restore_keys(struct mf_recipe *recipe,
-                                struct mf_model *model, struct mf_str arch);
+                                const struct mf_draft *facts,
+                                struct mf_str arch);
 
 #endif

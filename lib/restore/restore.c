@@ -19,24 +19,16 @@ static enum mf_status failed(const struct mf_restore *restore)
 
 static enum mf_status find_family(struct mf_restore *restore)
 {
-    struct mf_meta meta;
-
-    if (restore->model->format->values != MF_VALUES_TYPED)
-        return mf_fail(restore->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                       "only a GGUF file becomes a folder of Hugging Face");
-    if (!mf_meta_find(restore->model, "general.architecture", 20, &meta,
-                      NULL) ||
-        meta.type != MF_VALUE_STRING || !meta.text.at)
+    if (!restore->arch.at)
         return mf_fail(restore->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the file does not say its architecture");
-    restore->arch = meta.text;
-    restore->text = mf_recipe_find("restore", meta.text);
+    restore->text = mf_recipe_find("restore", restore->arch);
     return restore->text
                ? MF_OK
                : mf_fail(restore->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                          "files of architecture '%s' cannot become a folder of "
                          "Hugging Face",
-                         mf_quote(meta.text).text);
+                         mf_quote(restore->arch).text);
 }
 
 /* What transformers calls the type of the first matrix, or the one asked for.
@@ -72,24 +64,34 @@ static bool give_text(struct mf_restore *restore, const char *name,
     return node;
 }
 
-enum mf_status mf_restore_begin(struct mf_restore *restore,
-                                struct mf_model *model, struct mf_draft *draft,
-                                const struct mf_restore_options *options)
+enum mf_status mf_restore_open(struct mf_restore *restore,
+                               struct mf_model *model, struct mf_draft *draft,
+                               const struct mf_restore_options *options)
 {
-    const char *type;
+    const struct mf_entry *arch;
 
     *restore = (struct mf_restore){
         .env = model->env, .model = model, .draft = draft, .options = *options
     };
-    restore->recipe = (struct mf_recipe){ .env = model->env,
-                                          .arena = &draft->arena,
-                                          .model = model };
-    if (mf_carry_as_gguf(&restore->facts, model) != MF_OK ||
-        find_family(restore) != MF_OK)
+    if (mf_carry_as_gguf(&restore->facts, model) != MF_OK)
         return failed(restore);
-    type = type_name(restore);
+    arch = mf_draft_find(&restore->facts, "general.architecture");
+    if (arch && arch->type == MF_VALUE_STRING && arch->text.at)
+        restore->arch = arch->text;
+    return MF_OK;
+}
+
+enum mf_status mf_restore_begin(struct mf_restore *restore)
+{
+    const char *type = type_name(restore);
+
+    if (find_family(restore) != MF_OK)
+        return failed(restore);
+    restore->recipe.env = restore->env;
+    restore->recipe.arena = &restore->draft->arena;
+    restore->recipe.model = restore->model;
     restore->recipe.config =
-        mf_restore_keys(&restore->recipe, model, restore->arch);
+        mf_restore_keys(&restore->recipe, &restore->facts, restore->arch);
     if (!restore->recipe.config || !give_text(restore, "arch", restore->arch) ||
         !give_text(restore, "type", (struct mf_str){ type, strlen(type) }))
         return failed(restore);
@@ -103,38 +105,6 @@ void mf_restore_end(struct mf_restore *restore)
 }
 
 /* ---- tensors ---- */
-
-/* Dimensions in Hugging Face's order. */
-static bool set_shape(struct mf_restore *restore,
-                      struct mf_draft_tensor *tensor,
-                      const struct mf_derived *node)
-{
-    uint64_t *dim =
-        mf_arena_take(&restore->draft->arena, (node->rank + 1u) * sizeof(*dim));
-
-    if (!dim)
-        return false;
-    memcpy(dim, node->dim, node->rank * sizeof(*dim));
-    tensor->dim = dim;
-    tensor->rank = node->rank;
-    return true;
-}
-
-static bool set_bytes(struct mf_restore *restore,
-                      struct mf_draft_tensor *tensor,
-                      const struct mf_derived *node)
-{
-    struct mf_source *source;
-
-    if (mf_derived_is_plain(node, &tensor->record))
-        return true;
-    source = mf_arena_take(&restore->draft->arena, sizeof(*source));
-    if (!source)
-        return false;
-    mf_derived_open(node, tensor->name.at, source);
-    tensor->made = source;
-    return true;
-}
 
 static bool keep_node(struct mf_restore *restore, const struct mf_derived *node)
 {
@@ -173,10 +143,11 @@ static enum mf_status put_tensor(void *user, struct mf_str name,
                                  const struct mf_derived *node)
 {
     struct mf_restore *restore = user;
-    struct mf_draft *draft = restore->draft;
-    enum mf_type type = (enum mf_type)node->type;
-    struct mf_draft_tensor *tensor;
+    enum mf_type type;
 
+    if (!node)
+        return MF_OK; /* config.json says it */
+    type = (enum mf_type)node->type;
     if (mf_type_is_quantized(type))
         return mf_decline(restore->env, MF_REASON_TYPE_NOT_CARRIED,
                           MF_NO_OFFSET,
@@ -184,18 +155,8 @@ static enum mf_status put_tensor(void *user, struct mf_str name,
                           "not have",
                           mf_quote(name).text, mf_types[type].name);
     type = new_type(restore, node, name);
-    tensor = mf_draft_add_tensor(draft);
-    if (!tensor)
-        return failed(restore);
-    tensor->name = mf_draft_text(draft, name);
-    tensor->from = node->type;
-    tensor->type = type;
-    tensor->type_id = draft->format->type_id(type);
-    if (!mf_type_size(type, node->count, &tensor->size))
-        return mf_fail(restore->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-                       "tensor '%s' is too large", mf_quote(name).text);
-    return tensor->name.at && set_shape(restore, tensor, node) &&
-                   set_bytes(restore, tensor, node) && keep_node(restore, node)
+    return mf_derived_add(restore->draft, name, node, type) == MF_OK &&
+                   keep_node(restore, node)
                ? MF_OK
                : failed(restore);
 }

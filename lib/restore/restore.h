@@ -40,7 +40,7 @@ struct mf_restore {
     struct mf_draft facts;  /* the file's keys */
     struct mf_restore_options options;
     struct mf_recipe recipe;
-    struct mf_str arch;
+    struct mf_str arch;                /* at NULL: the file does not say it */
     const struct mf_recipe_text *text; /* the family's paragraph */
     struct mf_node *config;            /* config.json */
     bool without_mtp; /* the folder becomes the file with --no-mtp only */
@@ -51,10 +51,14 @@ struct mf_restore {
     bool reordered;
 };
 
-/* Whether the file can be restored: finds its family. */
-enum mf_status mf_restore_begin(struct mf_restore *restore,
-                                struct mf_model *model, struct mf_draft *draft,
-                                const struct mf_restore_options *options);
+/* Reads the file's keys. */
+enum mf_status mf_restore_open(struct mf_restore *restore,
+                               struct mf_model *model, struct mf_draft *draft,
+                               const struct mf_restore_options *options);
+
+/* After that: whether the file can be restored.  Finds its family and makes
+ * config.json. */
+enum mf_status mf_restore_begin(struct mf_restore *restore);
 
 void mf_restore_end(struct mf_restore *restore); /* after a failure, too */
 

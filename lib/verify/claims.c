@@ -44,18 +44,6 @@ static struct mf_str name_of(const struct mf_record *record)
     return (struct mf_str){ record->name, record->name_size };
 }
 
-/* Whose names these are. */
-static bool is_named_for_gguf(const struct mf_index *index)
-{
-    uint64_t block;
-
-    for (size_t i = 0; i < index->tensor_count; i++)
-        if (mf_block_number(name_of(&index->tensor[i]), &block) ||
-            mf_str_is(name_of(&index->tensor[i]), "token_embd.weight"))
-            return true;
-    return false;
-}
-
 static bool is_named_for_hf(const struct mf_index *index)
 {
     for (size_t i = 0; i < index->tensor_count; i++)
@@ -74,10 +62,11 @@ static enum mf_naming naming_of(const struct mf_verification *work)
         if (mf_names_find(&source->tensor_names, name_of(&model->tensor[i])) !=
             MF_NOT_FOUND)
             return MF_NAMING_KEEP;
-    if (is_named_for_gguf(model) && is_named_for_hf(source))
+    if (mf_is_named_for_gguf(model) && is_named_for_hf(source))
         return MF_NAMING_GGUF;
-    return is_named_for_hf(model) && is_named_for_gguf(source) ? MF_NAMING_HF
-                                                               : MF_NAMING_KEEP;
+    return is_named_for_hf(model) && mf_is_named_for_gguf(source)
+               ? MF_NAMING_HF
+               : MF_NAMING_KEEP;
 }
 
 /* What a folder of Hugging Face becomes. */
@@ -104,15 +93,16 @@ static enum mf_status list_source(struct mf_verification *work)
                        work->model->format->name);
     draft->lossy = true;
     draft->any_type = true;
-    if (is_named_for_gguf(&work->model->index) &&
-        !is_named_for_gguf(&source->index) &&
+    if (mf_is_named_for_gguf(&work->model->index) &&
+        !mf_is_named_for_gguf(&source->index) &&
         mf_hub_applies(source, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, source, &left_out) != MF_OK ||
-        mf_renaming_init(&work->renaming, source, draft, naming_of(work),
-                         &left_out) != MF_OK ||
+        mf_renaming_init(&work->renaming, source, naming_of(work), true) !=
+            MF_OK ||
         mf_draft_list_tensors(draft, source, &work->renaming, 0,
-                              source->index.tensor_count) != MF_OK)
+                              mf_draft_source_count(source, &work->renaming)) !=
+            MF_OK)
         return mf_file_add_context(work->env, source->file);
     return MF_OK;
 }

@@ -198,6 +198,7 @@ static void release(struct mf_verification *work)
     mf_release(work->env, work->claim,
                (work->model->index.tensor_count + 1) * sizeof(*work->claim));
     mf_draft_release(&work->draft);
+    mf_renaming_release(&work->renaming);
     mf_imatrix_close(work->imatrix);
     mf_arena_release(&work->arena);
 }

@@ -40,10 +40,10 @@
 #include "lib/base/parallel.h"
 #include "lib/codec/recode.h"
 #include "lib/draft/carry.h"
-#include "lib/hub/rename.h"
 #include "lib/io/target.h"
 #include "lib/lora/lora.h"
 #include "lib/model/model.h"
+#include "lib/restore/rename.h"
 #include "lib/restore/restore.h"
 
 /* One file that is written. */
@@ -98,12 +98,31 @@ struct mf_outputs {
 /* Refuses a model whose tensors nothing reads. */
 enum mf_status mf_draft_check_source(struct mf_model *model);
 
-/* Adds count tensors of the model, from `first` on, to the draft, with the
- * names and types that the new file will have.  renaming: NULL for none. */
+/* How many tensors the model has under the names that the new file will have;
+ * renaming NULL: its own. */
+size_t mf_draft_source_count(const struct mf_model *model,
+                             const struct mf_renaming *renaming);
+
+/* Adds count of those, from `first` on, to the draft, with the types that the
+ * new file will have. */
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_model *model,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count);
+
+/* How tensors are cut into shards, by the limits of the options (cut.c). */
+struct mf_cut {
+    const struct mf_convert_options *options;
+    uint64_t (*size)(const void *from, size_t tensor); /* in bytes */
+    const void *from;
+    size_t tensors;
+};
+
+/* How many tensors from `first` on one shard takes; how many shards there are.
+ * For sizes of a draft's tensors. */
+size_t mf_cut_take(const struct mf_cut *cut, size_t first);
+size_t mf_cut_count(const struct mf_cut *cut);
+uint64_t mf_cut_draft(const void *draft, size_t tensor);
 
 /* The format that a file is to have: that of a name, else (NULL) what the
  * path's suffix says, else the model's.  NULL after mf_fail. */

@@ -35,27 +35,17 @@ static enum mf_status check_size(const struct mf_draft *draft,
                    record->size);
 }
 
-/* Whether the shape must be copied, in the draft's order. */
-static bool is_reversed(const struct mf_draft *draft,
-                        const struct mf_model *model,
-                        const struct mf_record *record)
-{
-    return draft->format->fastest_first != model->info.fastest_first &&
-           record->rank > 1;
-}
-
 /* Dimensions in the draft's order; a copy in the arena where that differs. */
-static const uint64_t *dims_of(struct mf_draft *draft,
-                               const struct mf_model *model,
-                               const struct mf_record *record)
+static const uint64_t *dims_of(struct mf_draft *draft, bool fastest_first,
+                               const uint64_t *from, uint32_t rank)
 {
     uint64_t *dim;
 
-    if (!is_reversed(draft, model, record))
-        return record->dim;
-    dim = mf_arena_take(&draft->arena, record->rank * sizeof(*dim));
-    for (uint32_t i = 0; dim && i < record->rank; i++)
-        dim[i] = record->dim[record->rank - 1 - i];
+    if (draft->format->fastest_first == fastest_first || rank < 2)
+        return from;
+    dim = mf_arena_take(&draft->arena, rank * sizeof(*dim));
+    for (uint32_t i = 0; dim && i < rank; i++)
+        dim[i] = from[rank - 1 - i];
     return dim;
 }
 
@@ -83,18 +73,20 @@ static enum mf_type wider_type(enum mf_type type)
 
 /* Only what stands for floats can become floats. */
 static enum mf_status refuse_type(const struct mf_draft *draft,
-                                  const struct mf_record *record,
+                                  const struct mf_model *model,
+                                  const struct mf_draft_tensor *tensor,
                                   const char *name)
 {
-    enum mf_type type = (enum mf_type)record->type;
+    enum mf_type type = (enum mf_type)tensor->from;
     bool has_floats =
         mf_type_is_quantized(type) || wider_type(type) != MF_TYPE_UNKNOWN;
 
-    return mf_decline(draft->env,
-                      has_floats ? MF_REASON_TYPE_NOT_CARRIED
-                                 : MF_REASON_TYPE_MISSING,
-                      record->entry, "%s cannot carry tensor '%s', which is %s",
-                      draft->format->name, mf_record_name(record).text, name);
+    return mf_decline(
+        draft->env,
+        has_floats ? MF_REASON_TYPE_NOT_CARRIED : MF_REASON_TYPE_MISSING,
+        tensor->made ? MF_NO_OFFSET : model->index.tensor[tensor->record].entry,
+        "%s cannot carry tensor '%s', which is %s", draft->format->name,
+        mf_quote(tensor->name).text, name);
 }
 
 /* As llama.cpp's converter has it: a norm counts as a vector even when it has
@@ -153,7 +145,8 @@ static enum mf_status add_tensor(struct mf_draft *draft,
         return draft->env->error.status;
     tensor->name = (struct mf_str){ record->name, record->name_size };
     tensor->rank = record->rank;
-    tensor->dim = dims_of(draft, model, record);
+    tensor->dim =
+        dims_of(draft, model->info.fastest_first, record->dim, record->rank);
     tensor->size = record->size;
     tensor->from = record->type;
     tensor->type = record->type;
@@ -168,53 +161,78 @@ static enum mf_status add_tensor(struct mf_draft *draft,
     return MF_OK;
 }
 
+/* One of those under new names. */
+static enum mf_status add_renamed(struct mf_draft *draft,
+                                  const struct mf_draft *named, size_t number)
+{
+    struct mf_draft_tensor *tensor = mf_draft_add_tensor(draft);
+
+    if (!tensor)
+        return draft->env->error.status;
+    *tensor = named->tensor[number];
+    tensor->type_id = draft->format->type_id((enum mf_type)tensor->type);
+    tensor->dim =
+        dims_of(draft, named->format->fastest_first, tensor->dim, tensor->rank);
+    return tensor->dim ? MF_OK : draft->env->error.status;
+}
+
 /* The type of the tensor that was listed last, which may depend on its new
  * name. */
 static enum mf_status choose_type(struct mf_draft *draft,
                                   const struct mf_model *model)
 {
     struct mf_draft_tensor *tensor = &draft->tensor[draft->tensor_count - 1];
-    const struct mf_record *record = &model->index.tensor[tensor->record];
+    enum mf_type from = (enum mf_type)tensor->from;
     const char *fork;
 
     if (draft->any_type &&
         (draft->floats != MF_TYPE_UNKNOWN || draft->f32_vectors) &&
-        record->type != MF_TYPE_UNKNOWN)
+        from != MF_TYPE_UNKNOWN)
         set_type(draft, tensor);
     if (draft->any_type ||
-        (draft->format == model->format && record->type == MF_TYPE_UNKNOWN))
+        (draft->format == model->format && from == MF_TYPE_UNKNOWN))
         return MF_OK; /* kept, for now */
-    if (record->type == MF_TYPE_UNKNOWN) {
+    if (from == MF_TYPE_UNKNOWN) {
         fork = model->format->type_name
-                   ? model->format->type_name(record->type_id)
+                   ? model->format->type_name(tensor->type_id)
                    : NULL;
-        return refuse_type(draft, record, fork ? fork : "of an unknown type");
+        return refuse_type(draft, model, tensor,
+                           fork ? fork : "of an unknown type");
     }
     set_type(draft, tensor);
     if (tensor->type_id == MF_NO_TYPE_ID)
-        return refuse_type(draft, record, mf_types[record->type].name);
-    return draft->format == model->format && tensor->type == tensor->from
+        return refuse_type(draft, model, tensor, mf_types[from].name);
+    return tensor->made ||
+                   (draft->format == model->format && tensor->type == from)
                ? MF_OK
-               : check_size(draft, record);
+               : check_size(draft, &model->index.tensor[tensor->record]);
 }
 
 /* Memory for all tensors at once: the number of allocations does not depend on
  * theirs. */
 static enum mf_status reserve(struct mf_draft *draft,
-                              const struct mf_model *model,
-                              const struct mf_renaming *renaming, size_t first,
+                              const struct mf_model *model, size_t first,
                               size_t count)
 {
-    /* Some names come with a tensor of factors (rope.h). */
-    enum mf_status status = mf_draft_reserve(draft, count + (renaming != NULL));
+    enum mf_status status = mf_draft_reserve(draft, count);
     size_t dims = 0;
 
+    if (draft->format->fastest_first == model->info.fastest_first)
+        return status;
     for (size_t i = first; i < first + count; i++)
-        if (is_reversed(draft, model, &model->index.tensor[i]))
+        if (model->index.tensor[i].rank > 1)
             dims += model->index.tensor[i].rank;
     if (status == MF_OK && dims > 0)
         status = mf_arena_reserve(&draft->arena, dims * sizeof(uint64_t));
     return status;
+}
+
+size_t mf_draft_source_count(const struct mf_model *model,
+                             const struct mf_renaming *renaming)
+{
+    return renaming && renaming->to != MF_NAMING_KEEP
+               ? renaming->draft.tensor_count
+               : model->index.tensor_count;
 }
 
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
@@ -222,15 +240,14 @@ enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count)
 {
-    enum mf_status status = reserve(draft, model, renaming, first, count);
+    bool renamed = renaming && renaming->to != MF_NAMING_KEEP;
+    enum mf_status status = renamed ? mf_draft_reserve(draft, count)
+                                    : reserve(draft, model, first, count);
 
-    for (size_t i = 0; i < count && status == MF_OK; i++) {
-        size_t before = draft->tensor_count;
-
-        status = add_tensor(draft, model, first + i);
-        if (status == MF_OK && renaming)
-            status = mf_renaming_apply(renaming, draft);
-        if (status == MF_OK && draft->tensor_count > before)
+    for (size_t i = first; i < first + count && status == MF_OK; i++) {
+        status = renamed ? add_renamed(draft, &renaming->draft, i)
+                         : add_tensor(draft, model, i);
+        if (status == MF_OK)
             status = choose_type(draft, model);
     }
     return status;

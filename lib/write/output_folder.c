@@ -40,26 +40,6 @@ static enum mf_status check_options(struct mf_env *env,
 
 /* ---- shards ---- */
 
-static size_t shard_size(const struct mf_draft *draft,
-                         const struct mf_convert_options *options, size_t first)
-{
-    uint64_t size = 0;
-    size_t count = 0;
-
-    while (first + count < draft->tensor_count) {
-        uint64_t more = draft->tensor[first + count].size;
-
-        if (count > 0 && options->shard_size > 0 &&
-            (more > options->shard_size || size > options->shard_size - more))
-            break;
-        if (options->shard_tensors > 0 && count == options->shard_tensors)
-            break;
-        size += more;
-        count++;
-    }
-    return count;
-}
-
 static enum mf_status put_format(struct mf_draft *draft)
 {
     struct mf_entry *entry = mf_draft_add_entry(draft);
@@ -74,15 +54,16 @@ static enum mf_status put_format(struct mf_draft *draft)
 }
 
 /* Each shard's tensors, taken from the first one, which has all of them. */
-static enum mf_status cut(struct mf_outputs *outputs,
-                          const struct mf_convert_options *options)
+static enum mf_status cut_draft(struct mf_outputs *outputs, struct mf_cut *cut)
 {
     struct mf_draft *whole = &outputs->output[0].draft;
-    size_t first = shard_size(whole, options, 0), kept = first;
+    size_t first, kept;
 
+    cut->from = whole;
+    first = kept = mf_cut_take(cut, 0);
     for (size_t i = 1; i < outputs->count; i++) {
         struct mf_draft *draft = &outputs->output[i].draft;
-        size_t count = shard_size(whole, options, first);
+        size_t count = mf_cut_take(cut, first);
 
         if (put_format(draft) != MF_OK ||
             mf_draft_reserve(draft, count) != MF_OK)
@@ -102,13 +83,13 @@ static enum mf_status make_shards(struct mf_outputs *outputs,
 {
     struct mf_draft whole = outputs->output[0].draft;
     const struct mf_format *format = whole.format;
-    size_t count = 0, first = 0;
+    struct mf_cut cut = { .options = options,
+                          .size = mf_cut_draft,
+                          .from = &whole,
+                          .tensors = whole.tensor_count };
+    size_t count = mf_cut_count(&cut);
     enum mf_status status;
 
-    do {
-        first += shard_size(&whole, options, first);
-        count++;
-    } while (first < whole.tensor_count);
     if (count > 99999)
         return mf_fail(outputs->env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu shards are too many: their names have five digits",
@@ -125,7 +106,7 @@ static enum mf_status make_shards(struct mf_outputs *outputs,
     }
     mf_draft_release(&outputs->output[0].draft);
     outputs->output[0].draft = whole;
-    return status == MF_OK ? cut(outputs, options) : status;
+    return status == MF_OK ? cut_draft(outputs, &cut) : status;
 }
 
 /* ---- the plan ---- */
@@ -156,7 +137,9 @@ static enum mf_status restore(struct mf_outputs *outputs,
     struct mf_draft *draft = &outputs->output[0].draft;
     enum mf_status status;
 
-    status = mf_restore_begin(restore, outputs->model, draft, &how);
+    status = mf_restore_open(restore, outputs->model, draft, &how);
+    if (status == MF_OK)
+        status = mf_restore_begin(restore);
     if (status == MF_OK)
         status = put_format(draft);
     if (status == MF_OK)
@@ -179,6 +162,9 @@ enum mf_status mf_outputs_plan_folder(const char *path,
     const char *whole;
     enum mf_status status = check_options(env, options);
 
+    if (status == MF_OK && out->model->format->values != MF_VALUES_TYPED)
+        status = mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                         "only a GGUF file becomes a folder of Hugging Face");
     if (status == MF_OK)
         status = mf_stage_begin(env, path, &out->stage);
     if (status != MF_OK)

@@ -65,37 +65,13 @@ enum mf_status mf_outputs_check_folder(struct mf_env *env,
 
 /* ---- shards ---- */
 
-/* How many tensors from `first` on one shard takes. */
-static size_t shard_size(const struct mf_draft *draft,
-                         const struct mf_convert_options *options, size_t first)
+static struct mf_cut cut_of(const struct mf_draft *draft,
+                            const struct mf_convert_options *options)
 {
-    uint64_t size = 0;
-    size_t count = 0;
-
-    while (first + count < draft->tensor_count) {
-        uint64_t more = draft->tensor[first + count].size;
-
-        if (count > 0 && options->shard_size > 0 &&
-            (more > options->shard_size || size > options->shard_size - more))
-            break;
-        if (options->shard_tensors > 0 && count == options->shard_tensors)
-            break;
-        size += more;
-        count++;
-    }
-    return count;
-}
-
-static size_t count_shards(const struct mf_draft *draft,
-                           const struct mf_convert_options *options)
-{
-    size_t count = options->empty_first, first = 0;
-
-    do {
-        first += shard_size(draft, options, first);
-        count++;
-    } while (first < draft->tensor_count);
-    return count;
+    return (struct mf_cut){ .options = options,
+                            .size = mf_cut_draft,
+                            .from = draft,
+                            .tensors = draft->tensor_count };
 }
 
 static enum mf_status add_split_keys(struct mf_draft *draft, size_t number,
@@ -126,17 +102,17 @@ static enum mf_status move_tensors(const struct mf_draft *whole,
     return MF_OK;
 }
 
-static enum mf_status cut(struct mf_outputs *outputs,
-                          const struct mf_convert_options *options)
+static enum mf_status cut_draft(struct mf_outputs *outputs,
+                                const struct mf_convert_options *options)
 {
     struct mf_draft *whole = &outputs->output[0].draft;
-    size_t tensors = whole->tensor_count, first = 0, kept = 0;
+    const struct mf_cut cut = cut_of(whole, options);
+    size_t first = 0, kept = 0;
 
     for (size_t i = 0; i < outputs->count; i++) {
         struct mf_draft *draft = &outputs->output[i].draft;
-        size_t count = i == 0 && options->empty_first
-                           ? 0
-                           : shard_size(whole, options, first);
+        size_t count =
+            i == 0 && options->empty_first ? 0 : mf_cut_take(&cut, first);
 
         draft->version = whole->version;
         draft->big_endian = draft->reverses = options->big_endian;
@@ -144,7 +120,7 @@ static enum mf_status cut(struct mf_outputs *outputs,
             kept = count;
         else if (move_tensors(whole, draft, first, count) != MF_OK)
             return draft->env->error.status;
-        if (add_split_keys(draft, i, outputs->count, tensors) != MF_OK)
+        if (add_split_keys(draft, i, outputs->count, cut.tensors) != MF_OK)
             return draft->env->error.status;
         first += count;
     }
@@ -221,8 +197,11 @@ static enum mf_status count_outputs(struct mf_outputs *outputs,
                        "a vocabulary is one file: it has no first shard");
     mf_draft_init(&draft, env, format);
     status = mf_outputs_list_hub(outputs, &draft, options, NULL);
-    if (status == MF_OK)
-        *count = count_shards(&draft, options);
+    if (status == MF_OK) {
+        const struct mf_cut cut = cut_of(&draft, options);
+
+        *count = mf_cut_count(&cut) + options->empty_first;
+    }
     mf_draft_release(&draft);
     if (status == MF_OK && *count > 99999)
         status = mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
@@ -253,7 +232,7 @@ enum mf_status mf_outputs_plan_hub(const char *path,
     if (status == MF_OK)
         status = mf_outputs_list_hub(out, &out->output[0].draft, options, NULL);
     if (status == MF_OK && count > 1)
-        status = cut(out, options);
+        status = cut_draft(out, options);
     for (size_t i = 0; i < count && status == MF_OK; i++)
         status = mf_draft_plan(&out->output[i].draft);
     return status;

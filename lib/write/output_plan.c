@@ -137,9 +137,6 @@ static enum mf_status add_metadata(struct mf_outputs *outputs,
     }
     if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
         return draft->env->error.status;
-    if (mf_renaming_init(&outputs->renaming, model, draft, options->names,
-                         &outputs->left_out) != MF_OK)
-        return draft->env->error.status;
     if (draft->floats != MF_TYPE_UNKNOWN &&
         (draft->dequantize || !mf_has_blocks(&model->index)) &&
         set_file_type(draft, draft->floats) != MF_OK)
@@ -189,39 +186,15 @@ static void remove_split_keys(struct mf_draft *draft)
 
 /* ---- shards ---- */
 
-/* How many tensors from first on go into one file. */
-static size_t shard_size(const struct mf_model *model,
-                         const struct mf_convert_options *options, size_t first)
+/* With the padding that follows. */
+static uint64_t size_of(const void *of, size_t tensor)
 {
-    const struct mf_index *index = &model->index;
-    uint64_t size = 0;
-    size_t count = 0;
+    const struct mf_outputs *outputs = of;
+    uint64_t size = outputs->renaming.to == MF_NAMING_KEEP
+                        ? outputs->model->index.tensor[tensor].size
+                        : outputs->renaming.draft.tensor[tensor].size;
 
-    while (first + count < index->tensor_count) {
-        uint64_t more =
-            (index->tensor[first + count].size + 31) & ~UINT64_C(31);
-
-        if (count > 0 && options->shard_size > 0 &&
-            (more > options->shard_size || size > options->shard_size - more))
-            break;
-        if (options->shard_tensors > 0 && count == options->shard_tensors)
-            break;
-        size += more;
-        count++;
-    }
-    return count;
-}
-
-static size_t count_shards(const struct mf_model *model,
-                           const struct mf_convert_options *options)
-{
-    size_t count = 0, first = 0;
-
-    do {
-        first += shard_size(model, options, first);
-        count++;
-    } while (first < model->index.tensor_count);
-    return count;
+    return (size + 31) & ~UINT64_C(31);
 }
 
 /* path without the format's suffix. */
@@ -294,10 +267,9 @@ add_shard_metadata(struct mf_outputs *outputs, struct mf_draft *draft,
         }
     }
     return numbered && sharded(options)
-               ? add_split_keys(draft, number, outputs->count,
-                                outputs->model->index.tensor_count -
-                                    outputs->renaming.dropped +
-                                    outputs->renaming.made)
+               ? add_split_keys(
+                     draft, number, outputs->count,
+                     mf_draft_source_count(outputs->model, &outputs->renaming))
                : MF_OK;
 }
 
@@ -412,11 +384,15 @@ static enum mf_status plan_files(struct mf_outputs *out,
 {
     struct mf_model *model = out->model;
     struct mf_env *env = model->env;
-    size_t first = 0, count;
+    struct mf_cut cut = { .options = options, .size = size_of, .from = out };
+    size_t first = 0, count = 1;
 
-    count = sharded(options)
-                ? count_shards(model, options) + options->empty_first
-                : 1;
+    if (mf_renaming_init(&out->renaming, model, options->names,
+                         options->lossy) != MF_OK)
+        return env->error.status;
+    cut.tensors = mf_draft_source_count(model, &out->renaming);
+    if (sharded(options))
+        count = mf_cut_count(&cut) + options->empty_first;
     if (count > 99999)
         return mf_fail(env, MF_ERR_LIMIT, MF_NO_OFFSET,
                        "%zu shards are too many: their names have five digits",
@@ -436,12 +412,11 @@ static enum mf_status plan_files(struct mf_outputs *out,
         return MF_OK;
     }
     for (size_t i = 0; i < count; i++) {
-        size_t tensors = model->index.tensor_count;
+        size_t tensors = cut.tensors;
 
         if (sharded(options))
-            tensors = options->empty_first && i == 0
-                          ? 0
-                          : shard_size(model, options, first);
+            tensors =
+                options->empty_first && i == 0 ? 0 : mf_cut_take(&cut, first);
         if (plan_output(out, i, options, first, tensors) != MF_OK)
             return env->error.status;
         first += tensors;
@@ -491,6 +466,7 @@ void mf_outputs_release(struct mf_outputs *outputs)
     mf_target_abort(&outputs->index);
     mf_stage_abort(&outputs->stage);
     mf_lora_close(&outputs->lora);
+    mf_renaming_release(&outputs->renaming);
     mf_release(outputs->env, outputs->output,
                outputs->count * sizeof(*outputs->output));
     mf_arena_release(&outputs->arena);

@@ -80,45 +80,6 @@ static bool scans_big_endian(const struct mf_piece *piece)
 
 /* ---- reading ---- */
 
-/* Where the row that is at this place in the new order is in the old one. */
-static uint64_t old_row(const struct mf_rows *rows, uint64_t row)
-{
-    uint64_t place = row % (2 * rows->half), head = row - place;
-
-    if (rows->apart) /* the i-th of half j was the j-th of pair i */
-        return head + place % rows->half * 2 + place / rows->half;
-    return head + place % 2 * rows->half + place / 2;
-}
-
-/* Rows, or parts of a long one, in the new order. */
-static enum mf_status gather(struct mf_worker *worker,
-                             const struct mf_piece *piece, uint64_t at,
-                             uint8_t *into, size_t size)
-{
-    const struct mf_rows *rows = &piece->tensor->rows;
-
-    for (size_t filled = 0, part; filled < size; filled += part, at += part) {
-        uint64_t within = at % rows->size;
-        uint64_t from = old_row(rows, at / rows->size) * rows->size + within;
-
-        part = rows->size - within < size - filled
-                   ? (size_t)(rows->size - within)
-                   : size - filled;
-        if (from > piece->span.size || part > piece->span.size - from)
-            return mf_piece_out_of_bounds(&worker->env, piece);
-        if (mf_source_read(&worker->env, piece->source,
-                           piece->span.offset + from, into + filled,
-                           part) != MF_OK)
-            return worker->env.error.status;
-    }
-    return MF_OK;
-}
-
-static bool rows_move(const struct mf_piece *piece)
-{
-    return piece->tensor && piece->tensor->rows.size > 0;
-}
-
 enum mf_status mf_piece_read(struct mf_worker *worker,
                              const struct mf_piece *piece, uint64_t at,
                              uint8_t *into, size_t size)
@@ -127,13 +88,9 @@ enum mf_status mf_piece_read(struct mf_worker *worker,
         memset(into, 0, size);
         return MF_OK;
     }
-    if (rows_move(piece)) {
-        if (gather(worker, piece, at, into, size) != MF_OK)
-            return worker->env.error.status;
-    } else if (mf_source_read(&worker->env, piece->source,
-                              piece->span.offset + at, into, size) != MF_OK) {
+    if (mf_source_read(&worker->env, piece->source, piece->span.offset + at,
+                       into, size) != MF_OK)
         return worker->env.error.status;
-    }
     if (!piece->recoding.decode)
         reverse(piece, into, size);
     return MF_OK;
@@ -287,8 +244,8 @@ static enum mf_status copy_piece(struct mf_worker *worker,
     enum mf_type type =
         piece->tensor ? (enum mf_type)piece->tensor->type : MF_TYPE_I8;
     size_t width = reversed_size(piece);
-    bool by_kernel = piece->source && !rows_move(piece) && !piece->scanner &&
-                     width == 1 && piece->size >= BY_KERNEL;
+    bool by_kernel = piece->source && !piece->scanner && width == 1 &&
+                     piece->size >= BY_KERNEL;
     size_t stride = piece->scanner ? mf_scan_stride(type) : width;
     size_t most = worker->buffer_size - worker->buffer_size % stride, moved;
 
@@ -428,7 +385,7 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
 
 static bool is_copied(const struct mf_piece *piece)
 {
-    return piece->source && !piece->recoding.decode && !rows_move(piece);
+    return piece->source && !piece->recoding.decode;
 }
 
 /* Values that are scanned must have one type, without a scale before them; and

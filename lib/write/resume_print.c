@@ -144,9 +144,8 @@ static enum mf_status add_tensor(struct mf_digest *digest, struct mf_env *env,
                                  const struct mf_draft_tensor *tensor)
 {
     const uint64_t words[] = {
-        tensor->from,      tensor->type,       tensor->offset,
-        tensor->size,      tensor->record,     tensor->rows.size,
-        tensor->rows.half, tensor->rows.apart, tensor->weights.size,
+        tensor->from, tensor->type,   tensor->offset,
+        tensor->size, tensor->record, tensor->weights.size,
     };
     uint64_t print;
 
