@@ -10,6 +10,7 @@
 #include "tests/support.h"
 
 static char folder[64], output[96];
+static enum mf_naming naming;
 
 /* ---- sidecars ---- */
 
@@ -45,6 +46,7 @@ static const char *const names[] = { "model.safetensors", "config.json",
 static int set_up(void **state)
 {
     (void)state;
+    naming = MF_NAMING_GGUF;
     strcpy(folder, "/tmp/modelfile-names.XXXXXX");
     if (!mkdtemp(folder))
         return -1;
@@ -77,7 +79,7 @@ static enum mf_status convert(struct mf_env *env, const char *path,
                                               sizeof(struct mf_convert_options),
                                           .replace = true,
                                           .dry_run = dry_run,
-                                          .names = MF_NAMING_GGUF };
+                                          .names = naming };
     struct mf_model *model = NULL;
     enum mf_status status = mf_model_open(env, path, NULL, &model);
 
@@ -149,14 +151,14 @@ static void tokenizer_config_flipped(void **state)
 /* ---- allocations ---- */
 
 /* With a heap that fails at that call; true if there were fewer calls. */
-static bool try_failing(uint64_t call, bool after)
+static bool try_failing(const char *from, uint64_t call, bool after)
 {
     struct test_heap heap = { .fail_at = call, .fail_after = after };
     struct mf_env *env = test_env(&heap);
 
     unlink(output);
     if (env) {
-        enum mf_status status = convert(env, folder, false);
+        enum mf_status status = convert(env, from, false);
 
         check_refused(&heap, status);
         assert_int_equal(access(output, F_OK) == 0, status == MF_OK);
@@ -185,11 +187,35 @@ static void every_allocation_failed(void **state)
 
         if (after)
             name_templates();
-        while (!try_failing(call, after))
+        while (!try_failing(folder, call, after))
             call++;
         assert_true(call > 20);
         assert_int_equal(access(output, F_OK), 0);
     }
+}
+
+/* A file alone under the other names, and back. */
+static void every_allocation_failed_of_a_file(void **state)
+{
+    const char *from = fixture_path("good-llama.gguf");
+    char named[128];
+
+    (void)state;
+    snprintf(named, sizeof(named), "%s", path_in("named.gguf"));
+    unlink(path_in("config.json"));
+    for (naming = MF_NAMING_HF;; naming = MF_NAMING_GGUF) {
+        uint64_t call = 1;
+
+        while (!try_failing(from, call, false))
+            call++;
+        assert_true(call > 20);
+        assert_int_equal(access(output, F_OK), 0);
+        if (naming == MF_NAMING_GGUF)
+            break;
+        assert_int_equal(rename(output, named), 0);
+        from = named;
+    }
+    unlink(named);
 }
 
 /* ---- what has no folder ---- */
@@ -225,6 +251,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_allocation_failed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(every_allocation_failed_of_a_file,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_model_in_memory_has_no_sidecars,
                                         set_up, tear_down),
     };
