@@ -90,5 +90,37 @@ check "its adapter_config.json is not replaced" kept \
 check "nor is config.json of the model that it was made for" kept \
     "$work/base/config.json" "$work/adapter" "$work/base/config.json" \
     --names gguf --to gguf
+
+# A key that would be compared with the names of 400 tensors.
+many() {
+    mkdir "$work/many"
+    header=$(awk 'BEGIN {
+        for (i = 0; i < 200; i++)
+            for (half = 0; half < 2; half++)
+                printf "%s\"base_model.model.m%d.lora_%s.weight\":{\"dtype\":" \
+                    "\"F32\",\"shape\":[1,1],\"data_offsets\":[%d,%d]}", \
+                    i + half ? "," : "{", i, half ? "B" : "A", \
+                    4 * (2 * i + half), 4 * (2 * i + half) + 4
+        print "}" }')
+    {
+        printf "$(printf '\\%03o\\%03o' $((${#header} % 256)) \
+            $((${#header} / 256)))"
+        printf '\0\0\0\0\0\0%s' "$header"
+        head -c 1600 /dev/zero
+    } >"$work/many/adapter_model.safetensors"
+    {
+        printf '{"peft_type": "LORA", "r": 1, "lora_alpha": 1, "%s": {"' "$1"
+        head -c 3000000 /dev/zero | tr '\0' w
+        echo '": 2}}'
+    } >"$work/many/adapter_config.json"
+    "$modelfile" -q validate "$work/many" >"$work/e" 2>&1
+    code=$?
+    cat "$work/e"
+    rm -r "$work/many"
+    [ "$code" -eq 1 ] && grep -qF "the keys of '$1' have 3000001 letters, at \
+most 2684354 are compared with 400 tensors" "$work/e"
+}
+check "patterns that take long are refused" many alpha_pattern
+check "also those of ranks" many rank_pattern
 check "nothing was written" [ ! -e "$work/m.safetensors" ]
 finish

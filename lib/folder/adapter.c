@@ -228,5 +228,6 @@ enum mf_status mf_adapter_read(struct mf_adapter *adapter,
         mf_sidecar_tree(model, arena, MF_ADAPTER_CONFIG, MF_SIDECAR_LIMIT,
                         &adapter->config) != MF_OK)
         return failed(adapter);
-    return read_names(adapter);
+    return mf_adapter_check_effort(adapter) == MF_OK ? read_names(adapter)
+                                                     : failed(adapter);
 }

@@ -75,6 +75,10 @@ bool mf_adapter_rank(const struct mf_adapter *adapter, size_t place,
  * number. */
 enum mf_status mf_adapter_alpha(const struct mf_adapter *adapter, double *out);
 
+/* Refuses an adapter_config.json with so many patterns that it would take long
+ * to look for each pair's. */
+enum mf_status mf_adapter_check_effort(const struct mf_adapter *adapter);
+
 /* What the product of the pair with that name and rank is multiplied with.
  * factor: what the caller wants of it, 1 for all. */
 enum mf_status mf_adapter_scale(const struct mf_adapter *adapter,

@@ -12,6 +12,10 @@
 #include "lib/base/str.h"
 #include "lib/folder/adapter.h"
 
+/* Letters of keys that are compared with names, of all tensors together: they
+ * take seconds. */
+#define COMPARISONS ((uint64_t)1 << 30)
+
 static struct mf_env *env_of(const struct mf_adapter *adapter)
 {
     return adapter->model->env;
@@ -153,6 +157,32 @@ static enum mf_status find_value(const struct mf_adapter *adapter,
         return MF_OK;
     }
     return MF_OK;
+}
+
+static enum mf_status check_effort(const struct mf_adapter *adapter,
+                                   const char *pattern)
+{
+    const struct mf_node *list = mf_node_at(adapter->config, pattern);
+    uint64_t tensors = adapter->model->index.tensor_count, letters = 0;
+
+    if (!list || list->kind != MF_NODE_OBJECT)
+        return MF_OK;
+    for (const struct mf_node *node = list->first; node; node = node->next)
+        letters += node->key.size + 1;
+    if (tensors == 0 || letters <= COMPARISONS / tensors)
+        return MF_OK;
+    return mf_fail(env_of(adapter), MF_ERR_LIMIT, list->offset,
+                   "'" MF_ADAPTER_CONFIG "': the keys of '%s' have %" PRIu64
+                   " letters, at most %" PRIu64 " are compared with %" PRIu64
+                   " tensors",
+                   pattern, letters, COMPARISONS / tensors, tensors);
+}
+
+enum mf_status mf_adapter_check_effort(const struct mf_adapter *adapter)
+{
+    return check_effort(adapter, "alpha_pattern") == MF_OK
+               ? check_effort(adapter, "rank_pattern")
+               : env_of(adapter)->error.status;
 }
 
 /* ---- numbers ---- */
