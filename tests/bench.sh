@@ -53,38 +53,15 @@ program() {
     echo "$(cd "$(dirname "$1")" && pwd)/$(basename "$1")"
 }
 
-modelfile=$(program "${MODELFILE:-build/modelfile}")
 gguf_tools=$(program "${GGUF_TOOLS:-}")
 gguf_init=$(program "${GGUF_INIT:-}")
-tests=${BUILD:-build}/tests
+. "$(dirname "$0")/lib-bench.sh"
 for helper in big timeit empty; do
     [ -x "$tests/$helper" ] || fail "'$tests/$helper' is not built"
 done
-tests=$(cd "$tests" && pwd)
-
-. "$(dirname "$0")/lib-bench.sh"
-cd "$dir"
-
-# timeit splits commands at spaces; paths by these links have no spaces.
-ln -s "$modelfile" modelfile
-ln -s "$tests/empty" empty
+link modelfile empty
 [ -z "$gguf_tools" ] || ln -s "$gguf_tools" gguf-tools
 [ -z "$gguf_init" ] || ln -s "$gguf_init" gguf-init
-
-# A number of the "run" object in what modelfile --json printed, or '-'.
-run_number() {
-    sed -n "s/.*\"$1\": *\([0-9][0-9]*\).*/\1/p" run.json >number.txt
-    [ -s number.txt ] || echo - >number.txt
-    tail -n 1 number.txt
-}
-
-# The median of the command that begins with the words $1, or '-'.
-median() {
-    awk -v words="$1 " '
-        { at = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", at) }
-        index(at " ", words) == 1 { print $2; found = 1 }
-        END { if (!found) print "-" }' times.txt
-}
 
 # Two rows of numbers for one kind of file, for the printers below.
 measure() {
@@ -104,10 +81,13 @@ measure() {
         # shellcheck disable=SC2086 # the command is words
         ./modelfile $command --json model >run.json 2>/dev/null
         echo "$kind;$command;$tensors;$names;$header;$size;$(
-            median "./modelfile $command");$(median ./gguf-tools);$(
-            median ./gguf-init);$(median ./empty);$(
-            run_number bytes_read);$(run_number peak_heap_bytes);$(
-            run_number heap_allocations);$(run_number peak_rss_bytes)"
+            timeit_median "./modelfile $command");$(
+            timeit_median ./gguf-tools);$(
+            timeit_median ./gguf-init);$(timeit_median ./empty);$(
+            run_number bytes_read <run.json);$(
+            run_number peak_heap_bytes <run.json);$(
+            run_number heap_allocations <run.json);$(
+            run_number peak_rss_bytes <run.json)"
     done
 }
 

@@ -21,37 +21,21 @@
 set -eu
 
 runs=15
-if [ "${1:-}" = -n ]; then
-    runs=$2
-fi
-modelfile=$(realpath "${MODELFILE:-build/modelfile}")
-tests=$(realpath "${BUILD:-build}/tests")
 . "$(dirname "$0")/lib-bench.sh"
-cd "$dir"
-# timeit splits commands at spaces; paths by these links have no spaces.
-ln -s "$modelfile" modelfile
-ln -s "$tests/reading" reading
-ln -s "$tests/inflating" inflating
-
-median() {
-    awk -v words="$1" '
-        { at = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", at) }
-        at == words { print $2 }' times.txt
-}
+link modelfile reading inflating
 
 # A number of what the command says of its own run.
 said() {
     name=$1
     shift
-    "$@" --json 2>/dev/null |
-        sed -n "s/.*\"$name\": *\([0-9]*\).*/\1/p" | tail -n 1
+    "$@" --json 2>/dev/null | run_number "$name"
 }
 
 # share WHAT TARGET COMMAND PEER: how much of the peer's rate the command has.
 share() {
     # shellcheck disable=SC2086 # the command is words
     awk -v what="$1" -v target="$2" -v threads="$threads" -v bytes="$bytes" \
-        -v own="$(median "$3")" -v peer="$(median "$4")" \
+        -v own="$(timeit_median "$3")" -v peer="$(timeit_median "$4")" \
         -v heap="$(said peak_heap_bytes $3)" 'BEGIN {
             share = sprintf("%.2f%s%.2f", peer / own,
                 (peer / own < target ? "<" : ">="), target)
@@ -101,7 +85,7 @@ list() {
     "$tests/timeit" "$runs" "./modelfile $5 $2" >times.txt 2>/dev/null
     # shellcheck disable=SC2086 # the command is words
     awk -v what="$5 $2" -v count="$3" -v target="$4" \
-        -v own="$(median "./modelfile $5 $2")" \
+        -v own="$(timeit_median "./modelfile $5 $2")" \
         -v read="$(said bytes_read ./modelfile $5 $2)" \
         -v heap="$(said peak_heap_bytes ./modelfile $5 $2)" 'BEGIN {
             time = sprintf("%.2f%s%d", own / 1e3,

@@ -19,29 +19,13 @@
 set -eu
 
 runs=15
-if [ "${1:-}" = -n ]; then
-    runs=$2
-    shift 2
-fi
-[ $# -gt 0 ] || set -- f32 f16 bf16 q8_0 q4_k q6_k
-
-modelfile=$(realpath "${MODELFILE:-build/modelfile}")
-tests=$(realpath "${BUILD:-build}/tests")
 . "$(dirname "$0")/lib-bench.sh"
-cd "$dir"
-# timeit splits commands at spaces; paths by these links have no spaces.
-ln -s "$modelfile" modelfile
-ln -s "$tests/reading" reading
+link modelfile reading
+[ $# -gt 0 ] || set -- f32 f16 bf16 q8_0 q4_k q6_k
 
 # What is measured: a name, its target, and the command without the threads.
 commands='validate --data;0.80;./modelfile validate --data --quiet model
 hash;0.80;./modelfile hash --quiet model'
-
-median() {
-    awk -v words="$1" '
-        { at = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", at) }
-        at == words { print $2 }' times.txt
-}
 
 printf '%-6s %-16s %8s %10s %10s %12s %10s\n' type command threads \
     'read GB/s' 'GB/s' share 'peak heap'
@@ -58,12 +42,12 @@ END
         ./reading 1 model
         "$tests/timeit" "$runs" "$@" >times.txt 2>/dev/null
         while IFS=';' read -r name target command; do
-            heap=$($command --threads "$threads" --json | sed -n \
-                's/.*"peak_heap_bytes": *\([0-9]*\).*/\1/p' | tail -n 1)
+            heap=$($command --threads "$threads" --json |
+                run_number peak_heap_bytes)
             awk -v type="$type" -v name="$name" -v threads="$threads" \
                 -v bytes="$bytes" -v target="$target" -v heap="$heap" \
-                -v plain="$(median "./reading $threads model")" \
-                -v own="$(median "$command --threads $threads")" '
+                -v plain="$(timeit_median "./reading $threads model")" \
+                -v own="$(timeit_median "$command --threads $threads")" '
                 BEGIN {
                     share = plain / own
                     printf "%-6s %-16s %8d %10.1f %10.1f %12s %6.2f MiB\n", type,

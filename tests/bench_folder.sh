@@ -19,36 +19,14 @@
 set -eu
 
 runs=5
-if [ "${1:-}" = -n ]; then
-    runs=$2
-fi
-modelfile=$(realpath "${MODELFILE:-build/modelfile}")
-tests=$(realpath "${BUILD:-build}/tests")
 . "$(dirname "$0")/lib-bench.sh"
-cd "$dir"
 
-now() {
-    date +%s%N
-}
-
-# once NAME COMMAND...: takes the time of a command; what it wrote is removed.
-once() {
-    name=$1
-    shift
-    before=$(now)
-    "$@" >said.txt 2>&1
-    echo "$name $((($(now) - before) / 1000))" >>times.txt
+# turn NAME COMMAND...: takes the time of a command that reads the cached folder
+# and writes out or out.gguf.
+turn() {
     rm -rf out out.gguf
-}
-
-median() {
-    grep "^$1 " times.txt | cut -d' ' -f2 | sort -n |
-        awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
-}
-
-# The heap that the last command reported.
-heap() {
-    sed -n 's/.*"peak_heap_bytes": *\([0-9]*\).*/\1/p' said.txt
+    cat dense/* >/dev/null
+    once "$@"
 }
 
 copy() {
@@ -66,12 +44,11 @@ plan() {
 "$tests/hub_big" dense dense
 sync
 for _ in $(seq "$runs"); do
-    cat dense/* >/dev/null
-    once cp copy
-    cat dense/* >/dev/null
-    once convert convert dense
+    turn cp copy
+    turn convert convert dense
 done
-awk -v cp="$(median cp)" -v own="$(median convert)" -v heap="$(heap)" '
+awk -v cp="$(once_median cp)" -v own="$(once_median convert)" \
+    -v heap="$(run_number peak_heap_bytes <said.txt)" '
 BEGIN {
     times = own / cp
     slow = times > 1.3 ? ">" : "<="
@@ -80,13 +57,14 @@ BEGIN {
         cp / 1e6, own / 1e6, times, slow
     printf "peak heap %.1f%s8.0 MiB\n", heap / 1048576, large
 }'
-rm -rf dense
+rm -rf dense out.gguf
 
 "$tests/hub_big" experts experts
 for _ in $(seq "$runs"); do
     once plan plan
 done
-awk -v own="$(median plan)" -v heap="$(heap)" '
+awk -v own="$(once_median plan)" \
+    -v heap="$(run_number peak_heap_bytes <said.txt)" '
 BEGIN {
     slow = own > 1e6 ? ">" : "<="
     large = heap > 64 * 1048576 ? ">" : "<="

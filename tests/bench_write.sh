@@ -17,31 +17,18 @@
 set -eu
 
 runs=7
-if [ "${1:-}" = -n ]; then
-    runs=$2
-fi
-modelfile=$(realpath "${MODELFILE:-build/modelfile}")
-tests=$(realpath "${BUILD:-build}/tests")
 . "$(dirname "$0")/lib-bench.sh"
-cd "$dir"
 "$tests/filled" f16 "${SIZE:-1024}" model.gguf
 "$modelfile" split --quiet model.gguf part --max-tensors 3 >/dev/null
 sync
 
-now() {
-    date +%s%N
-}
-
-# once NAME COMMAND...: takes the time of a command that writes out.
-once() {
-    name=$1
-    shift
+# turn NAME COMMAND...: takes the time of a command that reads the cached model
+# and writes out.
+turn() {
     rm -f out out.*
     sync .
     cat model.gguf >/dev/null
-    before=$(now)
-    "$@" >/dev/null 2>&1
-    echo "$name $((($(now) - before) / 1000))" >>times.txt
+    once "$@"
 }
 
 copy() {
@@ -53,25 +40,20 @@ convert() {
 }
 
 for _ in $(seq "$runs"); do
-    once cp copy
-    once convert convert convert model.gguf out
-    once header convert convert model.gguf out --reserve 100
-    once merge convert merge part-00001-of-00003.gguf out
-    once safetensors convert convert model.gguf out --to safetensors
-    once apr convert convert model.gguf out --to apr
+    turn cp copy
+    turn convert convert convert model.gguf out
+    turn header convert convert model.gguf out --reserve 100
+    turn merge convert merge part-00001-of-00003.gguf out
+    turn safetensors convert convert model.gguf out --to safetensors
+    turn apr convert convert model.gguf out --to apr
 done
 
-median() {
-    grep "^$1 " times.txt | cut -d' ' -f2 | sort -n |
-        awk '{ at[NR] = $1 } END { print at[int((NR + 1) / 2)] }'
-}
-
-plain=$(median cp)
+plain=$(once_median cp)
 size=$(stat -c %s model.gguf)
 heap=$("$modelfile" convert model.gguf out --force --reserve 100 --json |
-    sed -n 's/.*"peak_heap_bytes": *\([0-9]*\).*/\1/p')
+    run_number peak_heap_bytes)
 for name in cp convert header merge safetensors apr; do
-    awk -v name="$name" -v own="$(median $name)" -v plain="$plain" \
+    awk -v name="$name" -v own="$(once_median $name)" -v plain="$plain" \
         -v size="$size" 'BEGIN {
             share = plain / own
             # The checksum of an APR file is a second pass over it.
