@@ -62,12 +62,10 @@ static void every_known_name_has_a_row(void **state)
 #include "lib/tokenize/pre.def"
 #undef PRE
     };
-    static const char *const without[] = { "bert-bge",
-                                           "bert-bge-large",
-                                           "gemma4",
-                                           "granite-embed-multi-311m",
-                                           "jina-v2-en",
-                                           "sarvam-moe" };
+    static const char *const without[] = {
+        "bert-bge",   "bert-bge-large", "gemma4", "granite-embed-multi-311m",
+        "jina-v2-en", "sarvam-moe"
+    };
 
     (void)state;
     for (size_t i = 0; i < COUNT(names); i++) {

@@ -14,8 +14,8 @@ enum mf_status mf_hub_key(struct mf_recipe *recipe, struct mf_draft *draft,
 
 /* Reads config.json, which must be there; or takes *file for it, unless that is
  * NULL.  Then *file is the whole, with what transformers fills in;
- * recipe->config has text_config over it.  *class is the class that the model is
- * converted as. */
+ * recipe->config has text_config over it.  *class is the class that the model
+ * is converted as. */
 enum mf_status mf_hub_config(struct mf_recipe *recipe, struct mf_node **file,
                              struct mf_str *class);
 
