@@ -58,7 +58,8 @@ struct data_scanner {
 struct data_piece *mf_data_add(struct data_scanner *scanner,
                                const struct data_piece *like);
 
-/* Scans the pieces and reports what they show; then there are none. */
+/* Scans the pieces that were added, reports what is found, and empties the
+ * list. */
 enum mf_status mf_data_run(struct data_scanner *scanner);
 
 #endif

@@ -15,7 +15,8 @@ static const char *const modes[] = {
     "weightedmean_tokens", "lasttoken"
 };
 
-/* By the number in GGUF; NULL: there is none, or none that has a file. */
+/* What a number in GGUF is called there; NULL: it is not the number of a way
+ * that sentence-transformers knows. */
 static const char *mode_of(const struct mf_node *type)
 {
     if (!type || type->kind != MF_NODE_NUMBER || type->type != MF_VALUE_U64)

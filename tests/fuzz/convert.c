@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/write/convert.h"
+#include "tests/fuzz/model.h"
 #include "tests/fuzz/replay.h"
 
 /* Larger files are planned, and that is all. */
@@ -167,27 +168,20 @@ static void convert(struct mf_model *model, unsigned wish)
     }
 }
 
+/* As it is, and as chance will have it. */
+static void convert_often(struct mf_model *model, const uint8_t *data,
+                          size_t size)
+{
+    unsigned wish = mf_crc32(0, data, size);
+
+    convert(model, 0);
+    convert(model, wish);
+    convert(model, wish >> 16);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mf_options one = { .size = sizeof(struct mf_options), .threads = 1 };
-    struct mf_env *env = mf_env_new(&one);
-    struct mf_model *model;
-    struct mf_heap_stats before, after;
-
-    if (!env)
-        abort();
-    mf_env_heap(env, &before);
-    if (mf_model_open_memory(env, "fuzz", data, size, NULL, &model) == MF_OK) {
-        unsigned wish = mf_crc32(0, data, size);
-
-        convert(model, 0); /* as it is, and as chance will have it */
-        convert(model, wish);
-        convert(model, wish >> 16);
-        mf_model_close(model);
-    }
-    mf_env_heap(env, &after);
-    if (after.live != before.live)
+    if (!use_model(data, size, convert_often))
         stop("heap", "something is left there");
-    mf_env_free(env);
     return 0;
 }

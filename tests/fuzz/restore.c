@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/modelfile.h"
+#include "tests/fuzz/model.h"
 #include "tests/fuzz/replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -66,26 +66,20 @@ static void restore(struct mf_model *model, const char *type, bool lossy)
     check_above();
 }
 
+static void restore_twice(struct mf_model *model, const uint8_t *data,
+                          size_t size)
+{
+    (void)data;
+    (void)size;
+    restore(model, NULL, false);
+    restore(model, "f32", true);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct mf_options one = { .size = sizeof(struct mf_options), .threads = 1 };
-    struct mf_env *env = mf_env_new(&one);
-    struct mf_model *model;
-    struct mf_heap_stats before, after;
-
-    if (!env)
-        abort();
     if (!above[0])
         begin();
-    mf_env_heap(env, &before);
-    if (mf_model_open_memory(env, "fuzz", data, size, NULL, &model) == MF_OK) {
-        restore(model, NULL, false);
-        restore(model, "f32", true);
-        mf_model_close(model);
-    }
-    mf_env_heap(env, &after);
-    if (after.live != before.live)
+    if (!use_model(data, size, restore_twice))
         stop("heap", "something is left there");
-    mf_env_free(env);
     return 0;
 }
