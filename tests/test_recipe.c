@@ -201,6 +201,35 @@ static void refused(const char *expression, const char *message)
     mf_clear_error(env);
 }
 
+/* What a row does for each layer must not depend on what else is there. */
+static void long_lists_are_not_looked_through(void **state)
+{
+    static char text[1 << 18];
+    struct mf_node *root;
+    size_t at = 0;
+
+    (void)state;
+    at += (size_t)sprintf(text, "{\"n\":7,\"few\":{\"many\":[0");
+    for (int i = 1; i <= MF_RECIPE_LIST; i++)
+        at += (size_t)sprintf(text + at, ",0");
+    at += (size_t)sprintf(text + at, "]},\"members\":{\"0\":0");
+    for (int i = 1; i <= MF_RECIPE_LIST; i++)
+        at += (size_t)sprintf(text + at, ",\"%d\":0", i);
+    at += (size_t)sprintf(text + at, "}}");
+    document_open(text, at, 4096);
+    assert_int_equal(mf_tree_read(&json, &arena, sizeof(text), &root), MF_OK);
+    recipe.config = root;
+    gives("len(few.many)", "8193");
+    refused("n in few.many", "'many' has 8193 elements, at most 8192");
+    refused("few.many[0]", "'many' has 8193 elements");
+    refused("members.0", "'members' has 8193 elements");
+    refused("has(members.x)", "'members' has 8193 elements");
+    refused("by_number(members)", "'members' has 8193 elements");
+    recipe.config = (struct mf_node *)mf_node_get(root, str("members"));
+    refused("n", "'members' has 8193 elements");
+    refused("get(n, 1)", "'members' has 8193 elements");
+}
+
 static void wrong_values_are_named(void **state)
 {
     (void)state;
@@ -361,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_RECIPE(expressions_are_those_of_python),
         WITH_RECIPE(wrong_values_are_named),
+        WITH_RECIPE(long_lists_are_not_looked_through),
         WITH_RECIPE(rows_that_hold_are_visited),
         WITH_RECIPE(let_hides_what_config_says),
         WITH_RECIPE(a_condition_that_holds_refuses),

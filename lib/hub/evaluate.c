@@ -101,6 +101,22 @@ const struct mf_node *mf_parser_wrong(struct mf_parser *parser,
     return mf_parser_value(parser, NULL);
 }
 
+bool mf_parser_may_walk(struct mf_parser *parser, const struct mf_node *node)
+{
+    const char *mark = node->key.at ? "'" : "";
+
+    if (node->count <= MF_RECIPE_LIST)
+        return true;
+    mf_fail(parser->recipe->env, MF_ERR_LIMIT, node->offset,
+            "'%s': %s%s%s has %" PRIu64
+            " elements, at most %d are looked through",
+            mf_recipe_file(parser->recipe), mark,
+            node->key.at ? mf_quote(node->key).text : "the file", mark,
+            node->count, MF_RECIPE_LIST);
+    mf_parser_value(parser, NULL);
+    return false;
+}
+
 /* ---- what names mean ---- */
 
 const struct mf_node *mf_recipe_field(const struct mf_recipe *recipe,
@@ -124,15 +140,31 @@ static const struct mf_node *missing(struct mf_parser *parser,
     return node;
 }
 
+static const struct mf_node *field(struct mf_parser *parser, struct mf_str name)
+{
+    return mf_parser_may_walk(parser, parser->recipe->config)
+               ? mf_recipe_field(parser->recipe, name)
+               : NULL;
+}
+
+static const struct mf_node *member(struct mf_parser *parser,
+                                    const struct mf_node *object,
+                                    struct mf_str name)
+{
+    return object && mf_parser_may_walk(parser, object)
+               ? mf_node_get(object, name)
+               : NULL;
+}
+
 const struct mf_node *mf_parser_path(struct mf_parser *parser)
 {
     struct mf_str name = mf_parser_name(parser);
-    const struct mf_node *value = mf_recipe_field(parser->recipe, name);
+    const struct mf_node *value = field(parser, name);
 
     assert(name.size > 0);
     while (mf_parser_take(parser, ".")) {
         name = mf_parser_name(parser);
-        value = mf_node_get(value, name);
+        value = member(parser, value, name);
     }
     return value;
 }
@@ -216,7 +248,7 @@ static const struct mf_node *primary(struct mf_parser *parser)
         return mf_node_of_bool(*name.at == 't');
     if (mf_str_is(name, "null"))
         return &mf_node_null;
-    value = mf_recipe_field(parser->recipe, name);
+    value = field(parser, name);
     return value ? value : missing(parser, name);
 }
 
@@ -246,6 +278,8 @@ static const struct mf_node *element(struct mf_parser *parser,
         return &mf_node_null;
     if (list->kind == MF_NODE_STRING)
         return letter(parser, list, index);
+    if (!mf_parser_may_walk(parser, list))
+        return &mf_node_null;
     if (list->kind == MF_NODE_OBJECT && index->kind == MF_NODE_STRING) {
         node = mf_node_get(list, index->text);
         return node ? node : missing(parser, index->text);
@@ -284,7 +318,7 @@ static const struct mf_node *postfix(struct mf_parser *parser)
         if (mf_parser_take(parser, ".")) {
             struct mf_str name = mf_parser_name(parser);
 
-            value = mf_node_get(value, name);
+            value = member(parser, value, name);
             if (!value)
                 value = missing(parser, name);
         } else if (mf_parser_take(parser, "[")) {

@@ -27,6 +27,12 @@ const struct mf_node *mf_parser_wrong(struct mf_parser *parser,
                                       const struct mf_node *value,
                                       const char *wanted);
 
+/* Whether a row may look through all that the list or object has, which it may
+ * do once for each layer; false after mf_fail, and nothing is computed any
+ * more.
+ */
+bool mf_parser_may_walk(struct mf_parser *parser, const struct mf_node *node);
+
 const struct mf_node *mf_parser_int(struct mf_parser *parser, int64_t value);
 const struct mf_node *mf_parser_real(struct mf_parser *parser, double value);
 

@@ -67,7 +67,8 @@ const struct mf_node *mf_call_by_number(struct mf_parser *parser,
 
     if (object->kind != MF_NODE_OBJECT)
         return mf_parser_wrong(parser, object, "an object");
-    if (!mf_list_begin(parser->recipe, &list))
+    if (!mf_parser_may_walk(parser, object) ||
+        !mf_list_begin(parser->recipe, &list))
         return mf_parser_value(parser, NULL);
     for (uint64_t i = 0; i < object->count; i++) {
         const struct mf_node *node = numbered(object, i);

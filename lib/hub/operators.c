@@ -190,7 +190,7 @@ const struct mf_node *mf_parser_compare(struct mf_parser *parser,
     if (strcmp(sign, "==") == 0 || strcmp(sign, "!=") == 0)
         return mf_node_of_bool(mf_node_equal(a, b) == (*sign == '='));
     if (strcmp(sign, "in") == 0)
-        return mf_node_of_bool(contains(b, a));
+        return mf_node_of_bool(mf_parser_may_walk(parser, b) && contains(b, a));
     if (!mf_node_is_number(a) || !mf_node_is_number(b))
         return mf_parser_wrong(parser, mf_node_is_number(a) ? b : a,
                                "a number");
