@@ -900,9 +900,11 @@ struct mf_convert_result {
     size_t left_out;         /* metadata that could not be carried */
     size_t tensors_left_out; /* tensors without a new name that were dropped */
     /* Of a GGUF file as a folder of Hugging Face: whether the way back would
-     * give keys or tensors in another order, and how many more of them. */
+     * give keys or tensors in another order, and how many more of them; and
+     * whether it takes the option without_mtp. */
     bool reordered;
     size_t gained;
+    bool back_without_mtp;
     /* Of an adapter: pairs that PEFT scales by a factor of their own
      * (alpha_pattern, use_rslora), for which GGUF has no place. */
     size_t rescaled;

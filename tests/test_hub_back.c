@@ -10,7 +10,8 @@
  *                     where it does not say
  *     says TEXT       its config.json has that on the way back
  *     lacks TEXT      it has not
- *     no_mtp          the layers that predict further tokens are left out
+ *     no_mtp          the layers that predict further tokens are left out, and
+ *                     must be on the way back
  *     lost TEXT       it does not, and this is part of the error
  *
  * Digests of pre-tokenizers are those of large vocabularies: here any one has
@@ -196,7 +197,7 @@ static struct folder folder;
 static char kind[16], loss[128];
 static unsigned failures;
 static unsigned vocab_size;
-static bool no_mtp;
+static bool no_mtp, takes_no_mtp;
 static struct {
     bool there;
     char text[112];
@@ -213,8 +214,13 @@ static enum mf_status convert(const char *from, const char *to, bool gguf)
         .without_mtp = gguf && no_mtp,
     };
 
+    struct mf_convert_result result = { 0 };
+    enum mf_status status;
+
     mf_clear_error(env);
-    return convert_file(env, from, to, &how, NULL);
+    status = convert_file(env, from, to, &how, &result);
+    takes_no_mtp = takes_no_mtp || result.back_without_mtp;
+    return status;
 }
 
 static void remove_folder(const char *path)
@@ -414,6 +420,8 @@ static void go_there_and_back(void)
     if (failures == 0)
         assert_same_bytes("b.gguf", "d.gguf");
     rename_there_and_back();
+    if (takes_no_mtp != no_mtp)
+        wrong("its way back ", no_mtp ? "takes no_mtp" : "takes no no_mtp");
 }
 
 /* ---- the lists ---- */
@@ -475,7 +483,7 @@ static size_t read_list(const char *path)
         strcpy(kind, "bytes");
         loss[0] = '\0';
         vocab_size = 24;
-        no_mtp = false;
+        no_mtp = takes_no_mtp = false;
         said_count = 0;
         folders++;
     }

@@ -344,6 +344,7 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
             .tensors_left_out = outputs.renaming.lost,
             .reordered = outputs.reordered,
             .gained = outputs.gained,
+            .back_without_mtp = outputs.back_without_mtp,
             .rescaled = outputs.rescaled,
         };
     mf_outputs_release(&outputs);

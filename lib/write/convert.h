@@ -84,6 +84,7 @@ struct mf_outputs {
     size_t left_out; /* metadata keys that were dropped */
     bool reordered;  /* what a folder becomes again: see mf_convert_result */
     size_t gained;
+    bool back_without_mtp;
     size_t rescaled;                 /* pairs of an adapter: see there, too */
     bool deletes;                    /* the inputs will be removed */
     const struct mf_source *imatrix; /* an input, too; or NULL */

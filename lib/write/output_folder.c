@@ -149,6 +149,7 @@ static enum mf_status restore(struct mf_outputs *outputs,
     outputs->left_out = restore->lost;
     outputs->reordered = restore->reordered;
     outputs->gained = restore->gained;
+    outputs->back_without_mtp = restore->without_mtp;
     mf_restore_end(restore);
     return status;
 }

@@ -115,6 +115,8 @@ static void show_text(struct run *run, const char *path,
                    result->gained == 1 ? "" : "s");
     if (result->reordered)
         out_text(out, ", in another order on the way back");
+    if (result->back_without_mtp)
+        out_text(out, ", which takes --no-mtp");
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
@@ -145,6 +147,8 @@ static void show_json(struct run *run, const char *path,
         json_number(run, "gained", result->gained);
         json_bool(run, "reordered", result->reordered);
     }
+    if (result->back_without_mtp)
+        json_bool(run, "back_without_mtp", true);
     if (result->rescaled > 0)
         json_number(run, "rescaled", result->rescaled);
     json_bool(run, "written", !run->options->dry_run);
