@@ -47,7 +47,7 @@ static enum mf_status list(struct listing *listing, const char *options,
                            bool typed)
 {
     struct mf_recipe *recipe = &listing->recipe;
-    struct mf_node *file;
+    struct mf_node *file = NULL;
     struct mf_str class;
 
     memset(listing, 0, sizeof(*listing));
