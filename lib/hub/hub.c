@@ -96,7 +96,8 @@ enum mf_status mf_hub_open(struct mf_hub *hub)
                                   .arena = &hub->draft->arena,
                                   .model = hub->model,
                                   .made = hub->options->given,
-                                  .mistral = hub->options->mistral };
+                                  .mistral = hub->options->mistral,
+                                  .of_keys = hub->file != NULL };
     if ((hub->options->mistral ? find_mistral(hub) : find_recipe(hub)) != MF_OK)
         return failed(hub);
     if ((hub->options->no_mtp || hub->options->mtp_only) &&

@@ -99,8 +99,8 @@ struct mf_hub {
     struct mf_model *model;
     const struct mf_hub_options *options;
     struct mf_recipe recipe;
-    struct mf_node *file;  /* config.json; recipe.config has text_config over it
-                            */
+    struct mf_node *file;  /* config.json, or one that is made of a GGUF file's
+                              keys; recipe.config has text_config over it */
     struct mf_node *named; /* config.json, as far as it says where the model is
                               from; NULL: missing */
     struct mf_str class, arch; /* in config.json, and in GGUF */

@@ -108,7 +108,9 @@ bool mf_class_after(struct mf_str *name, bool projector)
 
 const char *mf_recipe_file(const struct mf_recipe *recipe)
 {
-    return recipe->mistral ? "params.json" : "config.json";
+    return recipe->of_keys   ? "metadata"
+           : recipe->mistral ? "params.json"
+                             : "config.json";
 }
 
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,

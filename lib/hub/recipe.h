@@ -54,6 +54,7 @@ struct mf_recipe {
     const struct mf_recipe_text *family;
     struct mf_node *config; /* an object: what names mean */
     bool mistral;           /* it is params.json, not config.json */
+    bool of_keys;           /* nor a file: it is made of a GGUF file's keys */
     size_t lets, given;     /* given: before the rows */
     struct mf_recipe_let let[MF_RECIPE_LETS];
 };
@@ -63,7 +64,7 @@ struct mf_recipe {
 const struct mf_recipe_text *mf_recipe_find(const char *kind,
                                             struct mf_str word);
 
-/* "config.json", or what is read in its place. */
+/* "config.json", or what is read in its place, for messages. */
 const char *mf_recipe_file(const struct mf_recipe *recipe);
 
 /* Gives a name a value for all rows, of the walks to come. */

@@ -90,6 +90,7 @@ enum mf_status mf_restore_begin(struct mf_restore *restore)
     restore->recipe.env = restore->env;
     restore->recipe.arena = &restore->draft->arena;
     restore->recipe.model = restore->model;
+    restore->recipe.of_keys = true;
     restore->recipe.config =
         mf_restore_keys(&restore->recipe, &restore->facts, restore->arch);
     if (!restore->recipe.config || !give_text(restore, "arch", restore->arch) ||
