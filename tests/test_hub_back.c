@@ -105,10 +105,11 @@ static void save_json(const char *head, const char *first, unsigned from,
 
 static void save_bpe(const char *model, const char *class, unsigned count)
 {
-    static const char *const added[] = {
-        "[gMASK]", "<|endoftext|>", "<|user|>", "<|observation|>", "<s>",
-        "</s>",    "<pad>",         "<unk>",    "<mask>"
-    };
+    static const char *const added[] = { "[gMASK]",  "<|endoftext|>",
+                                         "<|user|>", "<|observation|>",
+                                         "<s>",      "</s>",
+                                         "<pad>",    "<unk>",
+                                         "<mask>",   "<|endofassistant|>" };
     char head[1024] = "\"added_tokens\":[", first[512] = "";
 
     for (size_t i = 0; i < COUNT(added); i++) {
