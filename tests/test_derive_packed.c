@@ -287,6 +287,22 @@ static uint8_t *blocks(size_t groups, size_t of, size_t size, uint8_t mask)
     return out;
 }
 
+/* What the blocks were made of. */
+static void check_parts(const struct mf_derivation *d,
+                        const struct mf_derived *node)
+{
+    const struct mf_derived *packed = mf_derive_mxfp4_packed(d, node);
+    const struct mf_derived *scales = mf_derive_mxfp4_scales(d, node);
+
+    check(packed, image.at + start[0], 3 * 50 * 12 * 16);
+    check(scales, image.at + start[1], 3 * 50 * 12);
+    assert_int_equal(packed->rank, 4);
+    assert_int_equal(packed->dim[3], 16);
+    assert_int_equal(scales->rank, 3);
+    assert_int_equal(scales->dim[2], 12);
+    assert_true(packed->print != scales->print);
+}
+
 static void numbers_of_4_bits_become_blocks(void **state)
 {
     (void)state;
@@ -314,6 +330,8 @@ static void numbers_of_4_bits_become_blocks(void **state)
                          : blocks(3 * 50 * 12, 4, 16, 0x7f);
         check(node, expected, 3 * 50 * 12 * (size / 2 + 1));
         assert_int_equal(node->dim[2], 12 * size);
+        if (i < 2)
+            check_parts(&d, node);
         free(expected);
         mf_model_close(model);
         mf_arena_release(&arena);
@@ -382,6 +400,8 @@ static const struct mf_derived *misfit(const struct mf_derivation *d,
         return mf_derive_mxfp4(d, t[0], t[1]);
     case 4:
         return mf_derive_nvfp4(d, t[0], t[0]);
+    case 7:
+        return mf_derive_mxfp4_packed(d, t[0]);
     default:
         return mf_derive_unpack(d, t[0], 4, 4);
     }
@@ -400,7 +420,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++)
         t[i] = mf_derive_tensor(&d, model, i);
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < 8; i++) {
         assert_null(misfit(&d, t, i));
         assert_int_equal(mf_env_error(env)->status, MF_ERR_CORRUPT);
         mf_clear_error(env);

@@ -178,6 +178,13 @@ const struct mf_derived *mf_derive_nvfp4(const struct mf_derivation *,
                                          const struct mf_derived *packed,
                                          const struct mf_derived *scale);
 
+/* The other way: of blocks of MXFP4 the packed numbers, with a new last
+ * dimension for the bytes of a block, and the scales. */
+const struct mf_derived *mf_derive_mxfp4_packed(const struct mf_derivation *,
+                                                const struct mf_derived *node);
+const struct mf_derived *mf_derive_mxfp4_scales(const struct mf_derivation *,
+                                                const struct mf_derived *node);
+
 /* ---- what becomes of nodes ---- */
 
 /* Whether its bytes are those of a whole tensor of the model, and which. */

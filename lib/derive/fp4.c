@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp4.c - blocks of numbers of 4 bits, as ggml has them
+ * fp4.c - blocks of numbers of 4 bits, as ggml has them, and as checkpoints do
  *
  * Checkpoints have the numbers in one tensor and the scales in another, ggml
  * has them together, and in each byte not two neighbours but numbers half a
@@ -158,4 +158,113 @@ const struct mf_derived *mf_derive_nvfp4(const struct mf_derivation *d,
                                          const struct mf_derived *scale)
 {
     return make(d, &nvfp4, packed, scale);
+}
+
+/* ---- the other way ---- */
+
+/* What is put together in the blocks below: bytes of numbers, or the scales. */
+struct part {
+    struct mf_derived node;
+    const struct mf_derived *below;
+    size_t bytes; /* of a block: 16 or 1 */
+};
+
+/* The inverse of pair. */
+static void part_pairs(const uint8_t *restrict from, uint8_t *restrict into,
+                       size_t size)
+{
+    size_t quarter = size / 4;
+
+    for (size_t i = 0; i < quarter; i++) {
+        unsigned a = from[2 * i], b = from[2 * i + 1];
+
+        into[i] = (uint8_t)((a & 15) | (b & 15) << 4);
+        into[quarter + i] = (uint8_t)(a >> 4 | (b & 0xf0));
+    }
+}
+
+static void get_part(const struct part *part, const uint8_t *block,
+                     uint8_t *into)
+{
+    if (part->bytes == 1)
+        *into = *block;
+    else
+        part_pairs(block + mxfp4.groups, into, mxfp4.size);
+}
+
+/* Elements may begin and end inside a block. */
+static bool read_part(const struct mf_derived *node, struct mf_span elements,
+                      uint8_t *into, struct mf_derived_room room)
+{
+    const struct part *part = (const struct part *)node;
+    const struct mf_type_row *type = &mf_types[MF_TYPE_MXFP4];
+    struct mf_derived_room own = mf_derived_take(&room, type->bytes);
+    uint64_t end = elements.offset + elements.size;
+
+    for (uint64_t at = elements.offset; at < end;) {
+        uint64_t first = at / part->bytes;
+        uint64_t blocks = (end - 1) / part->bytes - first + 1;
+
+        if (blocks > own.size / type->bytes)
+            blocks = own.size / type->bytes;
+        if (!mf_derived_read(
+                part->below,
+                (struct mf_span){ first * type->block, blocks * type->block },
+                own.at, room))
+            return false;
+        for (uint64_t i = 0; i < blocks; i++) {
+            size_t from = (size_t)(at % part->bytes);
+            size_t count = part->bytes - from;
+            uint8_t bytes[BLOCK_MAX];
+
+            count = count < end - at ? count : (size_t)(end - at);
+            get_part(part, own.at + i * type->bytes, bytes);
+            memcpy(into, bytes + from, count);
+            into += count;
+            at += count;
+        }
+    }
+    return true;
+}
+
+static const struct mf_derived_ops part_ops = { MF_DERIVED_FP4_PART, read_part,
+                                                NULL };
+
+static const struct mf_derived *take_part(const struct mf_derivation *d,
+                                          const struct mf_derived *node,
+                                          size_t bytes)
+{
+    struct mf_shape shape = mf_derived_shape(node);
+    uint32_t last = shape.rank - 1U;
+    struct part *part;
+
+    if (node->type != MF_TYPE_MXFP4 || shape.rank == 0 ||
+        shape.rank == MF_DERIVED_RANK || shape.dim[last] % mxfp4.size != 0) {
+        mf_derived_misfit(d, node, "rows of mxfp4 expected, it is %s",
+                          mf_types[node->type].name);
+        return NULL;
+    }
+    shape.dim[last] /= mxfp4.size;
+    if (bytes > 1)
+        shape.dim[shape.rank++] = bytes;
+    part = mf_derived_new(d, sizeof(*part), &part_ops, MF_TYPE_U8, &shape);
+    if (!part || !mf_derived_above(d, &part->node, node))
+        return NULL;
+    part->below = node;
+    part->bytes = bytes;
+    mf_derived_note(&part->node, node->print);
+    mf_derived_note(&part->node, bytes);
+    return &part->node;
+}
+
+const struct mf_derived *mf_derive_mxfp4_packed(const struct mf_derivation *d,
+                                                const struct mf_derived *node)
+{
+    return take_part(d, node, mxfp4.size / 2);
+}
+
+const struct mf_derived *mf_derive_mxfp4_scales(const struct mf_derivation *d,
+                                                const struct mf_derived *node)
+{
+    return take_part(d, node, 1);
 }

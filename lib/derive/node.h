@@ -29,7 +29,8 @@ enum mf_derived_kind { /* any numbers: they begin a node's print */
                        MF_DERIVED_SCALED,
                        MF_DERIVED_FP4,
                        MF_DERIVED_LOWRANK,
-                       MF_DERIVED_DECODED
+                       MF_DERIVED_DECODED,
+                       MF_DERIVED_FP4_PART
 };
 
 struct mf_derived_ops {

@@ -252,8 +252,7 @@ enum mf_status mf_compressed_open(struct mf_compressed *compressed,
     struct mf_node *file;
 
     *compressed = (struct mf_compressed){ .env = recipe->env,
-                                          .arena = recipe->arena,
-                                          .model = recipe->model,
+                                          .recipe = recipe,
                                           .mxfp4 = mxfp4 };
     if (mf_sidecar_tree(recipe->model, recipe->arena, "hf_quant_config.json",
                         MF_SIDECAR_LIMIT, &file) != MF_OK)

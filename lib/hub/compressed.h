@@ -29,8 +29,7 @@ enum mf_compression {
 
 struct mf_compressed {
     struct mf_env *env;
-    struct mf_arena *arena;
-    const struct mf_model *model;
+    const struct mf_recipe *recipe;
     enum mf_compression method;
     bool nvfp4;    /* weights that have blocks of it are kept so */
     bool mxfp4;    /* likewise: the family has rows for them */

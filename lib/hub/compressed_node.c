@@ -12,7 +12,7 @@ static const struct mf_derived *tensor(const struct mf_compressed *compressed,
                                        const struct mf_derivation *d,
                                        size_t record)
 {
-    return mf_derive_tensor(d, compressed->model, record);
+    return mf_recipe_tensor(compressed->recipe, d, record);
 }
 
 /* The tensor beside it whose name ends otherwise; NULL after mf_fail. */

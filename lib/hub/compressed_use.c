@@ -61,7 +61,8 @@ static const struct {
 static struct mf_str name_of(const struct mf_compressed *compressed,
                              size_t record)
 {
-    const struct mf_record *tensor = &compressed->model->index.tensor[record];
+    const struct mf_record *tensor =
+        &compressed->recipe->model->index.tensor[record];
 
     return (struct mf_str){ tensor->name, tensor->name_size };
 }
@@ -79,7 +80,7 @@ size_t mf_compressed_find(const struct mf_compressed *compressed, size_t record,
                     (int)(name.size - strlen(from)), name.at, to);
     if (size <= 0 || (size_t)size >= sizeof(text))
         return MF_NOT_FOUND;
-    return mf_names_find(&compressed->model->index.tensor_names,
+    return mf_names_find(&compressed->recipe->model->index.tensor_names,
                          (struct mf_str){ text, (size_t)size });
 }
 
@@ -115,7 +116,7 @@ static const char *blocks_of(const struct mf_compressed *compressed,
                                           packed[i].scale);
 
         if (scale != MF_NOT_FOUND &&
-            compressed->model->index.tensor[scale].rank >= 2)
+            compressed->recipe->model->index.tensor[scale].rank >= 2)
             return packed[i].end;
     }
     return NULL;
@@ -176,7 +177,7 @@ static enum mf_status no_weights(const struct mf_compressed *compressed,
                                  size_t record)
 {
     return mf_fail(compressed->env, MF_ERR_CORRUPT,
-                   compressed->model->index.tensor[record].entry,
+                   compressed->recipe->model->index.tensor[record].entry,
                    "the weights that tensor '%s' belongs to are missing",
                    mf_quote(name_of(compressed, record)).text);
 }
@@ -238,7 +239,7 @@ mf_compressed_name(const struct mf_compressed *compressed, size_t record)
 bool mf_compressed_was_fp8(const struct mf_compressed *compressed,
                            size_t record)
 {
-    uint16_t type = compressed->model->index.tensor[record].type;
+    uint16_t type = compressed->recipe->model->index.tensor[record].type;
     size_t scale = mf_compressed_scale(compressed, record);
 
     if (scale == MF_NOT_FOUND)

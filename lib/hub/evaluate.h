@@ -68,6 +68,7 @@ mf_call mf_call_json;
 mf_call mf_call_tensor;
 mf_call mf_call_blocks;
 mf_call mf_call_size;
+mf_call mf_call_type_of;
 mf_call mf_call_numbers;
 
 /* functions_text.c */

@@ -412,6 +412,7 @@ static const struct {
     { "values", 2, mf_call_values },
     { "same", 2, mf_call_same },
     { "size", 2, mf_call_size },
+    { "type_of", 1, mf_call_type_of },
     { "numbers", 1, mf_call_numbers },
 };
 

@@ -19,8 +19,7 @@ static bool open_tensor(struct mf_recipe *recipe, size_t record,
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
         return false;
     derive.name = (struct mf_str){ tensor->name, tensor->name_size };
-    node = recipe->made ? recipe->made[record]
-                        : mf_derive_tensor(&derive, recipe->model, record);
+    node = mf_recipe_tensor(recipe, &derive, record);
     node = node ? mf_derive_cast(&derive, node, MF_TYPE_F32) : NULL;
     if (node)
         mf_derived_open(node, tensor->name, out);

@@ -135,6 +135,22 @@ const struct mf_node *mf_call_size(struct mf_parser *parser,
     return mf_parser_int(parser, (int64_t)(record->dim[axis] & INT64_MAX));
 }
 
+const struct mf_node *mf_call_type_of(struct mf_parser *parser,
+                                      const struct mf_node *const *argument)
+{
+    size_t at;
+    const struct mf_record *record =
+        find_tensor(parser->recipe, argument[0]->text, &at);
+    const char *name;
+
+    if (!record || record->type >= MF_TYPE_COUNT)
+        return &mf_node_null;
+    name = mf_types[record->type].name;
+    return mf_parser_value(
+        parser, mf_node_of_text(parser->recipe->arena,
+                                (struct mf_str){ name, strlen(name) }));
+}
+
 /* The shortest decimal number that is this f32. */
 double mf_node_shortest(float value)
 {
@@ -186,8 +202,7 @@ const struct mf_node *mf_call_numbers(struct mf_parser *parser,
     if (mf_derivation_init(&derive, recipe->env, recipe->arena) != MF_OK)
         return mf_parser_value(parser, NULL);
     derive.name = argument[0]->text;
-    node = recipe->made ? recipe->made[at]
-                        : mf_derive_tensor(&derive, recipe->model, at);
+    node = mf_recipe_tensor(recipe, &derive, at);
     if (node && node->count > MF_RECIPE_LIST) {
         mf_fail(recipe->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "tensor '%s' has %" PRIu64 " elements, more than %d",

@@ -263,7 +263,6 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .fuse_gate_up = hub->options->fuse_gate_up,
         .fp8_as_q8 = hub->options->fp8_as_q8,
         .lora = hub->options->lora,
-        .given = hub->options->given,
     };
     if (hub->options->own_type && own_type(hub->model, &own)) {
         tensors->type = own;

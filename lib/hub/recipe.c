@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "lib/base/str.h"
+#include "lib/derive/derive.h"
 
 /* How deep `if` rows are nested at most, and groups use each other. */
 #define DEPTH 16
@@ -111,6 +112,14 @@ const char *mf_recipe_file(const struct mf_recipe *recipe)
     return recipe->of_keys   ? "metadata"
            : recipe->mistral ? "params.json"
                              : "config.json";
+}
+
+const struct mf_derived *mf_recipe_tensor(const struct mf_recipe *recipe,
+                                          const struct mf_derivation *d,
+                                          size_t record)
+{
+    return recipe->made ? recipe->made[record]
+                        : mf_derive_tensor(d, recipe->model, record);
 }
 
 void mf_recipe_give(struct mf_recipe *recipe, const char *name,

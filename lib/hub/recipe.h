@@ -39,6 +39,7 @@ struct mf_recipe_let {
     const struct mf_node *value; /* NULL: the name has no value any more */
 };
 
+struct mf_derivation;
 struct mf_derived;
 struct mf_naming_arch;
 
@@ -63,6 +64,11 @@ struct mf_recipe {
  * the word is; NULL: there is none. */
 const struct mf_recipe_text *mf_recipe_find(const char *kind,
                                             struct mf_str word);
+
+/* A tensor of the model; NULL after mf_fail. */
+const struct mf_derived *
+mf_recipe_tensor(const struct mf_recipe *recipe,
+                 const struct mf_derivation *derivation, size_t record);
 
 /* "config.json", or what is read in its place, for messages. */
 const char *mf_recipe_file(const struct mf_recipe *recipe);

@@ -77,7 +77,7 @@ static bool fill_in(const struct mf_derivation *derive,
     return total % known == 0 && (open != SIZE_MAX || known == total);
 }
 
-static node_step view, rows, flat, swap, squeeze, permute, unpermute;
+static node_step view, rows, flat, swap, squeeze, permute;
 
 static const struct mf_derived *view(struct mf_derivation *derive,
                                      const struct mf_tensor_step *step,
@@ -158,28 +158,18 @@ static const struct mf_derived *squeeze(struct mf_derivation *derive,
     return mf_derive_reshape(derive, node, rank, dim);
 }
 
-/* Rows of each head from two halves to pairs. */
+/* Rows of each head from two halves to pairs, or back. */
 static const struct mf_derived *permute(struct mf_derivation *derive,
                                         const struct mf_tensor_step *step,
                                         const struct mf_derived *node)
 {
-    const struct mf_tensor_step halves = { .number = { step->number[0], 2, -1 },
-                                           .numbers = 3 };
+    bool back = step->kind == MF_STEP_UNPERMUTE;
+    const struct mf_tensor_step heads = {
+        .number = { step->number[0], back ? -1 : 2, back ? 2 : -1 },
+        .numbers = 3
+    };
 
-    node = rows(derive, &halves, node);
-    node = node ? mf_derive_swap(derive, node, 1, 2) : NULL;
-    return node ? flat_of(derive, node, 3) : NULL;
-}
-
-/* And back. */
-static const struct mf_derived *unpermute(struct mf_derivation *derive,
-                                          const struct mf_tensor_step *step,
-                                          const struct mf_derived *node)
-{
-    const struct mf_tensor_step pairs = { .number = { step->number[0], -1, 2 },
-                                          .numbers = 3 };
-
-    node = rows(derive, &pairs, node);
+    node = rows(derive, &heads, node);
     node = node ? mf_derive_swap(derive, node, 1, 2) : NULL;
     return node ? flat_of(derive, node, 3) : NULL;
 }
@@ -405,6 +395,28 @@ static bool parts(struct mf_derivation *derive,
     return true;
 }
 
+/* What a checkpoint has of blocks of MXFP4: packed numbers, and scales. */
+static bool unblock(struct mf_derivation *derive,
+                    const struct mf_tensor_step *step,
+                    const struct mf_derived *node, struct mf_tensor_list *out)
+{
+    (void)step;
+    return add_part(out, mf_derive_mxfp4_packed(derive, node)) &&
+           add_part(out, mf_derive_mxfp4_scales(derive, node));
+}
+
+typedef bool cut_step(struct mf_derivation *derive,
+                      const struct mf_tensor_step *step,
+                      const struct mf_derived *node,
+                      struct mf_tensor_list *out);
+
+static cut_step *const cut_steps[MF_STEP_COUNT] = {
+    [MF_STEP_SPLIT] = split,
+    [MF_STEP_PARTS] = parts,
+    [MF_STEP_DEAL] = parts,
+    [MF_STEP_UNBLOCK] = unblock,
+};
+
 static bool cut(struct mf_derivation *derive, const struct mf_tensor_step *step,
                 struct mf_tensor_list *list)
 {
@@ -415,9 +427,7 @@ static bool cut(struct mf_derivation *derive, const struct mf_tensor_step *step,
             add_part(&out, list->node[i]);
             continue;
         }
-        if (step->kind == MF_STEP_SPLIT
-                ? !split(derive, step, list->node[i], &out)
-                : !parts(derive, step, list->node[i], &out))
+        if (!cut_steps[step->kind](derive, step, list->node[i], &out))
             return false;
     }
     *list = out;
@@ -444,33 +454,20 @@ static bool join(struct mf_derivation *derive,
 /* ---- all steps ---- */
 
 static node_step *const node_steps[MF_STEP_COUNT] = {
-    [MF_STEP_PERMUTE] = permute,
-    [MF_STEP_ROWS] = rows,
-    [MF_STEP_FLAT] = flat,
-    [MF_STEP_VIEW] = view,
-    [MF_STEP_SWAP] = swap,
-    [MF_STEP_SQUEEZE] = squeeze,
-    [MF_STEP_SLICE] = slice,
-    [MF_STEP_PAD] = pad,
-    [MF_STEP_ADD] = add,
-    [MF_STEP_MUL] = mul,
-    [MF_STEP_REPEAT] = repeat,
-    [MF_STEP_CENTRE] = centre,
-    [MF_STEP_NEG_EXP] = neg_exp,
-    [MF_STEP_LOG_NEG] = log_neg,
-    [MF_STEP_UNPERMUTE] = unpermute,
-    [MF_STEP_LEAD] = lead,
+    [MF_STEP_PERMUTE] = permute, [MF_STEP_UNPERMUTE] = permute,
+    [MF_STEP_ROWS] = rows,       [MF_STEP_FLAT] = flat,
+    [MF_STEP_VIEW] = view,       [MF_STEP_SWAP] = swap,
+    [MF_STEP_SQUEEZE] = squeeze, [MF_STEP_SLICE] = slice,
+    [MF_STEP_PAD] = pad,         [MF_STEP_ADD] = add,
+    [MF_STEP_MUL] = mul,         [MF_STEP_REPEAT] = repeat,
+    [MF_STEP_CENTRE] = centre,   [MF_STEP_NEG_EXP] = neg_exp,
+    [MF_STEP_LOG_NEG] = log_neg, [MF_STEP_LEAD] = lead,
 };
-
-static bool is_cut(const struct mf_tensor_step *step)
-{
-    return step->kind == MF_STEP_SPLIT || step->kind == MF_STEP_PARTS ||
-           step->kind == MF_STEP_DEAL;
-}
 
 bool mf_tensor_step_is_local(const struct mf_tensor_step *step)
 {
-    return node_steps[step->kind] || is_cut(step) || step->kind == MF_STEP_JOIN;
+    return node_steps[step->kind] || cut_steps[step->kind] ||
+           step->kind == MF_STEP_JOIN;
 }
 
 enum mf_status mf_tensor_step_run(struct mf_derivation *derive,
@@ -479,7 +476,7 @@ enum mf_status mf_tensor_step_run(struct mf_derivation *derive,
 {
     bool done = true;
 
-    if (is_cut(step))
+    if (cut_steps[step->kind])
         done = cut(derive, step, list);
     else if (step->kind == MF_STEP_JOIN)
         done = join(derive, step, list);

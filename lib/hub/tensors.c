@@ -131,7 +131,7 @@ static enum mf_status find_use(struct mf_tensor_work *work, size_t record)
 
     work->is_q8 = false;
     work->use = MF_COMPRESSED_PLAIN;
-    if (!work->compressed.model) /* not open yet: the type is being chosen */
+    if (!work->compressed.recipe) /* not open yet: the type is being chosen */
         return MF_OK;
     if (mf_compressed_use(&work->compressed, record, &work->use) != MF_OK)
         return mf_work_failed(work);
@@ -215,9 +215,7 @@ static enum mf_status convert(struct mf_tensor_work *work, size_t record)
     if (work->use == MF_COMPRESSED_PLAIN)
         return convert_as(
             work, record,
-            work->hub->given
-                ? work->hub->given[record]
-                : mf_derive_tensor(&work->derive, compressed->model, record));
+            mf_recipe_tensor(compressed->recipe, &work->derive, record));
     if (work->use != MF_COMPRESSED_HERE)
         return MF_OK;
     work->is_q8 =

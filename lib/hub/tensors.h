@@ -30,8 +30,6 @@ struct mf_hub_tensors {
     bool rounded;             /* they are rounded to their types, as if a file
                                  had been written and read again */
 
-    const struct mf_derived *const *given; /* in place of the model's tensors;
-                                              or NULL */
     struct mf_lora *lora;    /* an adapter that is merged; or NULL */
     struct mf_lora *adapter; /* one that is converted instead of the folder's
                                 tensors; or NULL */

@@ -285,14 +285,16 @@ static enum mf_status compare_tensors(struct proof *proof)
 
 /* ---- the folder as a model ---- */
 
-static bool list_records(struct proof *proof, struct mf_file *file)
+static enum mf_status list_records(struct proof *proof, struct mf_file *file)
 {
     const struct mf_draft *draft = proof->restore->draft;
     struct mf_index *index = &proof->model.index;
     struct mf_record *record = mf_arena_take(
-        &proof->draft.arena, (draft->tensor_count + 1) * sizeof(*record));
+        &index->arena, (draft->tensor_count + 1) * sizeof(*record));
 
-    for (size_t i = 0; record && i < draft->tensor_count; i++) {
+    if (!record)
+        return failed(proof);
+    for (size_t i = 0; i < draft->tensor_count; i++) {
         const struct mf_draft_tensor *tensor = &draft->tensor[i];
 
         record[i] =
@@ -309,17 +311,23 @@ static bool list_records(struct proof *proof, struct mf_file *file)
     index->tensor_count = draft->tensor_count;
     proof->model.file = file;
     proof->model.file_count = 1;
-    return record;
+    return mf_index_build_names(index);
 }
 
-/* The type that the tensors have. */
+static bool is_float(const struct mf_draft_tensor *tensor)
+{
+    return tensor->type == MF_TYPE_F32 || tensor->type == MF_TYPE_F16 ||
+           tensor->type == MF_TYPE_BF16;
+}
+
+/* The type that the matrices have which are not in blocks. */
 static enum mf_type main_type(const struct mf_restore *restore)
 {
     const struct mf_draft *draft = restore->draft;
     enum mf_type type = MF_TYPE_F32;
 
     for (size_t i = 0; i < draft->tensor_count && type == MF_TYPE_F32; i++)
-        if (draft->tensor[i].rank > 1)
+        if (draft->tensor[i].rank > 1 && is_float(&draft->tensor[i]))
             type = (enum mf_type)draft->tensor[i].type;
     return type;
 }
@@ -353,7 +361,7 @@ static enum mf_status convert(struct proof *proof, struct mf_stage *stage)
 
     proof->model.env = proof->env;
     proof->model.format = restore->draft->format;
-    if (!list_records(proof, &file))
+    if (list_records(proof, &file) != MF_OK)
         return failed(proof);
     if (mf_hub_convert(&proof->draft, &proof->model, &options) != MF_OK)
         return not_again(proof->env);
@@ -368,7 +376,9 @@ enum mf_status mf_restore_prove(struct mf_restore *restore,
     enum mf_status status;
 
     mf_draft_init(&proof.draft, restore->env, restore->model->format);
+    mf_arena_init(&proof.model.index.arena, restore->env);
     status = convert(&proof, stage);
+    mf_arena_release(&proof.model.index.arena);
     mf_draft_release(&proof.draft);
     return status;
 }

@@ -31,8 +31,8 @@ static enum mf_status find_family(struct mf_restore *restore)
                          mf_quote(restore->arch).text);
 }
 
-/* What transformers calls the type of the first matrix, or the one asked for.
- */
+/* What transformers calls the type of the first matrix that is not quantized,
+ * or the one asked for. */
 static const char *type_name(const struct mf_restore *restore)
 {
     const struct mf_index *index = &restore->model->index;
@@ -40,7 +40,8 @@ static const char *type_name(const struct mf_restore *restore)
     uint32_t type = MF_TYPE_F32;
 
     for (size_t i = 0; i < index->tensor_count; i++)
-        if (index->tensor[i].rank > 1) {
+        if (index->tensor[i].rank > 1 &&
+            !mf_type_is_quantized((enum mf_type)index->tensor[i].type)) {
             type = index->tensor[i].type;
             if (type != MF_TYPE_F32)
                 break;
@@ -91,6 +92,8 @@ enum mf_status mf_restore_begin(struct mf_restore *restore)
     restore->recipe.arena = &restore->draft->arena;
     restore->recipe.model = restore->model;
     restore->recipe.of_keys = true;
+    mf_recipe_give(&restore->recipe, "decoded",
+                   mf_node_of_bool(restore->options.type));
     restore->recipe.config =
         mf_restore_keys(&restore->recipe, &restore->facts, restore->arch);
     if (!restore->recipe.config || !give_text(restore, "arch", restore->arch) ||
