@@ -422,6 +422,58 @@ static void text_that_is_not_utf8_is_named(void **state)
                   "its text is not UTF-8");
 }
 
+/* a.gguf becomes b.gguf with these keys, which is refused. */
+static void with_keys(const struct mf_edit *edits, size_t count)
+{
+    struct mf_convert_options how = { .size = sizeof(how),
+                                      .edits = edits,
+                                      .edit_count = count,
+                                      .replace = true };
+
+    assert_int_equal(convert_file(env, scratch_path("b.gguf"),
+                                  scratch_path("a.gguf"), &how, NULL),
+                     MF_OK);
+    how.edit_count = 0;
+    refused(&how, "keys have more than 65536 values");
+}
+
+/* Keys become nodes, which are far larger than what the file has of them. */
+static void keys_of_too_many_values_are_refused(void **state)
+{
+    static char names[9][16], text[60000], dots[3][60000];
+    static union mf_number numbers[8192];
+    static struct mf_str texts[80];
+    struct mf_edit lists[9], deep[3];
+    struct mf_edit words = { .key = "llama.words",
+                             .type = MF_VALUE_ARRAY,
+                             .of = MF_VALUE_STRING,
+                             .count = COUNT(texts),
+                             .elements = texts };
+
+    (void)state;
+    go_there_and_back(llama, LAYER);
+    for (size_t i = 0; i < COUNT(lists); i++) {
+        snprintf(names[i], sizeof(names[i]), "llama.list%zu", i);
+        lists[i] = (struct mf_edit){ .key = names[i],
+                                     .type = MF_VALUE_ARRAY,
+                                     .of = MF_VALUE_U8,
+                                     .count = COUNT(numbers),
+                                     .elements = numbers };
+    }
+    with_keys(lists, COUNT(lists));
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i < COUNT(texts); i++)
+        texts[i] = (struct mf_str){ text, sizeof(text) };
+    with_keys(&words, 1);
+    for (size_t i = 0; i < COUNT(deep); i++) {
+        for (size_t at = 0; at + 2 < sizeof(dots[i]); at += 2)
+            memcpy(dots[i] + at, at > 0 ? "a." : i > 1 ? "b." : "c.", 2);
+        dots[i][sizeof(dots[i]) - 3] = (char)('0' + i);
+        deep[i] = (struct mf_edit){ .key = dots[i], .type = MF_VALUE_U8 };
+    }
+    with_keys(deep, COUNT(deep));
+}
+
 /* A file of an older converter, which had fewer keys. */
 static void what_the_way_back_adds_is_counted(void **state)
 {
@@ -463,6 +515,7 @@ int main(void)
         cmocka_unit_test(what_was_exponentiated_is_found),
         cmocka_unit_test(what_does_not_come_back_is_named),
         cmocka_unit_test(text_that_is_not_utf8_is_named),
+        cmocka_unit_test(keys_of_too_many_values_are_refused),
         cmocka_unit_test(what_the_way_back_adds_is_counted),
     };
 

@@ -13,6 +13,11 @@
 /* No file that a converter wrote has a tenth of them. */
 #define KEYS_MAX 4096
 
+/* Nor of these, over all keys: elements of lists, parts of names, and pieces of
+ * texts.  With them, nodes have 16 MiB. */
+#define VALUES_MAX  65536
+#define VALUES_TEXT 64 /* bytes of a piece */
+
 static struct mf_node *add_member(struct mf_recipe *recipe,
                                   struct mf_node *object, struct mf_str key,
                                   const struct mf_node *value)
@@ -69,6 +74,33 @@ bool mf_restore_set(struct mf_recipe *recipe, struct mf_node *object,
 
 /* ---- values ---- */
 
+struct making {
+    struct mf_recipe *recipe;
+    uint64_t left; /* of VALUES_MAX */
+};
+
+/* False after mf_fail. */
+static bool use_up(struct making *making, struct mf_str key, uint64_t count)
+{
+    if (count <= making->left) {
+        making->left -= count;
+        return true;
+    }
+    mf_fail(making->recipe->env, MF_ERR_LIMIT, MF_NO_OFFSET,
+            "with '%s', keys have more than %d values", mf_quote(key).text,
+            VALUES_MAX);
+    return false;
+}
+
+static uint64_t parts_of(struct mf_str key)
+{
+    uint64_t parts = 1;
+
+    for (size_t i = 0; i < key.size; i++)
+        parts += key.at[i] == '.';
+    return parts;
+}
+
 static const struct mf_node *
 number(struct mf_recipe *recipe, enum mf_value_type type, union mf_number value)
 {
@@ -86,10 +118,15 @@ number(struct mf_recipe *recipe, enum mf_value_type type, union mf_number value)
                : &mf_node_null;
 }
 
-static const struct mf_node *text(struct mf_recipe *recipe, struct mf_str at)
+static const struct mf_node *text(struct making *making, struct mf_str key,
+                                  struct mf_str at)
 {
-    char *copy = mf_arena_text(recipe->arena, at.size);
+    struct mf_recipe *recipe = making->recipe;
+    char *copy;
 
+    if (!use_up(making, key, at.size / VALUES_TEXT))
+        return NULL;
+    copy = mf_arena_text(recipe->arena, at.size);
     if (!copy)
         return NULL;
     memcpy(copy, at.at, at.size);
@@ -97,7 +134,7 @@ static const struct mf_node *text(struct mf_recipe *recipe, struct mf_str at)
 }
 
 struct list_maker {
-    struct mf_recipe *recipe;
+    struct making *making;
     struct mf_str key;
     enum mf_value_type of;
     struct mf_node_list list;
@@ -106,7 +143,7 @@ struct list_maker {
 static enum mf_status add_element(void *user, const struct mf_value *value)
 {
     struct list_maker *maker = user;
-    struct mf_recipe *recipe = maker->recipe;
+    struct mf_recipe *recipe = maker->making->recipe;
     const struct mf_node *node = NULL;
     union mf_number as;
 
@@ -118,21 +155,24 @@ static enum mf_status add_element(void *user, const struct mf_value *value)
         return mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "an element of '%s' is not a number",
                        mf_quote(maker->key).text);
-    node = maker->of == MF_VALUE_STRING ? text(recipe, value->text)
-                                        : number(recipe, maker->of, as);
+    node = maker->of == MF_VALUE_STRING
+               ? text(maker->making, maker->key, value->text)
+               : number(recipe, maker->of, as);
     return node && mf_list_add(recipe, &maker->list, node)
                ? MF_OK
                : recipe->env->error.status;
 }
 
-static const struct mf_node *list_of(struct mf_recipe *recipe,
+static const struct mf_node *list_of(struct making *making,
                                      const struct mf_entry *entry)
 {
-    struct list_maker maker = { .recipe = recipe,
+    struct mf_recipe *recipe = making->recipe;
+    struct list_maker maker = { .making = making,
                                 .key = entry->key,
                                 .of = entry->of };
 
-    return mf_list_begin(recipe, &maker.list) &&
+    return use_up(making, entry->key, entry->count) &&
+                   mf_list_begin(recipe, &maker.list) &&
                    mf_entry_read(recipe->env, entry, add_element, &maker) ==
                        MF_OK
                ? maker.list.node
@@ -140,17 +180,20 @@ static const struct mf_node *list_of(struct mf_recipe *recipe,
 }
 
 /* NULL after mf_fail; null: it is not for expressions. */
-static const struct mf_node *value_of(struct mf_recipe *recipe,
+static const struct mf_node *value_of(struct making *making,
                                       const struct mf_entry *entry)
 {
+    if (!use_up(making, entry->key, parts_of(entry->key)))
+        return NULL;
     if (entry->type == MF_VALUE_STRING)
-        return entry->text.at ? text(recipe, entry->text) : &mf_node_null;
+        return entry->text.at ? text(making, entry->key, entry->text)
+                              : &mf_node_null;
     if (entry->type != MF_VALUE_ARRAY)
-        return number(recipe, entry->type, entry->number);
+        return number(making->recipe, entry->type, entry->number);
     if (entry->count > MF_RECIPE_LIST || entry->of == MF_VALUE_ARRAY ||
         mf_str_begins(entry->key, "tokenizer."))
         return &mf_node_null;
-    return list_of(recipe, entry);
+    return list_of(making, entry);
 }
 
 struct mf_node *mf_restore_keys(struct mf_recipe *recipe,
@@ -158,6 +201,7 @@ struct mf_node *mf_restore_keys(struct mf_recipe *recipe,
                                 struct mf_str arch)
 {
     struct mf_node *root = mf_arena_take(recipe->arena, sizeof(*root));
+    struct making making = { recipe, VALUES_MAX };
 
     if (!root)
         return NULL;
@@ -169,7 +213,7 @@ struct mf_node *mf_restore_keys(struct mf_recipe *recipe,
         return NULL;
     }
     for (size_t i = 0; i < facts->entry_count; i++) {
-        const struct mf_node *value = value_of(recipe, &facts->entry[i]);
+        const struct mf_node *value = value_of(&making, &facts->entry[i]);
         struct mf_str key = facts->entry[i].key;
 
         if (key.size > arch.size && key.at[arch.size] == '.' &&
