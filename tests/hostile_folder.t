@@ -30,8 +30,10 @@ config() {
         "max_position_embeddings": 16, "num_key_value_heads": 2'"$1"'}'
 }
 
-header='{"lm_head.weight":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}}'
-printf "\\$(printf %o "${#header}")\\0\\0\\0\\0\\0\\0\\0%s1234" "$header" \
+header='{"lm_head.weight":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]},
+    "model.layers.0.self_attn.q_proj.weight":{"dtype":"F32","shape":[1,1],
+    "data_offsets":[4,8]}}'
+printf "\\$(printf %o "${#header}")\\0\\0\\0\\0\\0\\0\\0%s12345678" "$header" \
     >"$folder/model.safetensors"
 
 # refused CODE TEXT [ARGUMENT...]: convert fails so, and says that.
@@ -61,6 +63,18 @@ check "memory that --max-memory refuses is another matter" \
 config ', "num_attention_heads": 0, "architectures": ["LlamaForCausalLM"]'
 check "a number that others are divided by is named" \
     refused 3 "'num_attention_heads' is 0, but other numbers are divided by it"
+
+for value in '"x"' 4.5 '[4]'; do
+    config ', "num_hidden_layers": '"$value"
+    check "$value layers are named" refused 3 \
+        "'num_hidden_layers' must be a whole number from 0 on, not $(
+            printf '%s' "$value" | sed "y/\"/'/; s/.4./a list/")"
+    config ', "architectures": ["LlamaForCausalLM"], "head_dim": 4,
+        "num_attention_heads": '"$value"
+    check "$value heads are named" refused 3 \
+        "'num_attention_heads' must be a whole number, not $(
+            printf '%s' "$value" | sed "y/\"/'/; s/.4./a list/")"
+done
 
 # ---- tokenizer.json ----
 

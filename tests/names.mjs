@@ -699,7 +699,7 @@ const TENSORS = {
     "a block's number with a zero before it": ["model.layers.01.mlp." +
         "up_proj.weight", [8, 8], /'model.layers.01.mlp.up_proj.weight' has no /],
     "an odd number of rows": ["model.layers.0.self_attn.q_proj.weight",
-        [6, 8], /of 6 x 8 elements does not fit config.json/],
+        [6, 8], /of 6 x 8 elements does not fit the configuration/],
 };
 for (const [name, [tensor, shape, words]] of Object.entries(TENSORS))
     refused(name, hfFolder("tensors", LLAMA, [...LEAST, made(tensor, shape)]),

@@ -31,9 +31,10 @@ static const struct step_row {
     const char *word;
     size_t least, most;
     int names;
+    bool whole;
 } step_rows[MF_STEP_COUNT] = {
-#define STEP(NAME, word, least, most, names)                                   \
-    [MF_STEP_##NAME] = { word, least, most, names },
+#define STEP(NAME, word, least, most, names, whole)                            \
+    [MF_STEP_##NAME] = { word, least, most, names, whole },
 #include "lib/hub/tensor_steps.def"
 #undef STEP
 };
@@ -86,14 +87,24 @@ static bool take_number(struct reading *reading, struct mf_str *text,
     if (value)
         *value = node;
     *out = 0;
-    if (node->kind != MF_NODE_NUMBER && value)
-        return true; /* a list: the step looks at it */
-    if (mf_node_is_int(node) && mf_node_int(node, out))
-        return true;
-    if (node->kind == MF_NODE_NUMBER && value)
-        return true; /* not a whole number: likewise */
+    if ((mf_node_is_int(node) && mf_node_int(node, out)) || value)
+        return true; /* else it may belong to a row that nothing fits */
     mf_recipe_wrong(reading->recipe, node, "a whole number");
     return false;
+}
+
+bool mf_tensor_step_check(struct mf_recipe *recipe,
+                          const struct mf_tensor_step *step)
+{
+    int64_t number;
+
+    for (size_t i = 0; step_rows[step->kind].whole && i < step->numbers; i++)
+        if (!mf_node_is_int(step->value[i]) ||
+            !mf_node_int(step->value[i], &number)) {
+            mf_recipe_wrong(recipe, step->value[i], "a whole number");
+            return false;
+        }
+    return true;
 }
 
 static bool take_numbers(struct reading *reading, struct mf_tensor_step *step,

@@ -37,7 +37,7 @@ enum mf_row_type {
 
 /* What a step does; tensor_steps.def has their words. */
 enum mf_step_kind {
-#define STEP(NAME, word, least, most, names) MF_STEP_##NAME,
+#define STEP(NAME, word, least, most, names, whole) MF_STEP_##NAME,
 #include "lib/hub/tensor_steps.def"
 #undef STEP
     MF_STEP_COUNT
@@ -94,6 +94,11 @@ enum mf_status mf_tensor_rows_read(struct mf_tensor_rows *rows,
 enum mf_status mf_tensor_rows_of(struct mf_tensor_rows *rows,
                                  struct mf_recipe *recipe,
                                  const struct mf_recipe_text *text);
+
+/* Whether a step that is to be done has whole numbers where it needs them;
+ * false after mf_fail. */
+bool mf_tensor_step_check(struct mf_recipe *recipe,
+                          const struct mf_tensor_step *step);
 
 /* Notes what is found sooner than the pattern; false after mf_fail. */
 bool mf_tensor_row_prepare(struct mf_tensor_row *row, struct mf_arena *arena);

@@ -28,7 +28,7 @@ static const struct mf_derived *misfit(const struct mf_derivation *derive,
         at += (size_t)snprintf(shape + at, sizeof(shape) - at, "%s%" PRIu64,
                                i > 0 ? " x " : "", node->dim[i]);
     mf_fail(derive->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
-            "tensor '%s' of %s elements does not fit config.json: %s "
+            "tensor '%s' of %s elements does not fit the configuration: %s "
             "%" PRId64,
             mf_quote(derive->name).text, *shape ? shape : "1", what, number);
     return NULL;

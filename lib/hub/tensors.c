@@ -309,11 +309,14 @@ static enum mf_status read_blocks(struct mf_tensor_work *work)
         work->hub->recipe, (struct mf_str){ "block_count", 11 });
     int64_t blocks;
 
-    if (!node || !mf_node_is_int(node) || !mf_node_int(node, &blocks) ||
-        blocks < 0)
+    if (!node)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "'%s': the number of layers is missing",
                        mf_recipe_file(work->hub->recipe));
+    if (!mf_node_is_int(node) || !mf_node_int(node, &blocks) || blocks < 0) {
+        mf_recipe_wrong(work->hub->recipe, node, "a whole number from 0 on");
+        return mf_work_failed(work);
+    }
     work->blocks = (uint64_t)blocks;
     return MF_OK;
 }

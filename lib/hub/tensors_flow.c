@@ -266,6 +266,8 @@ static enum mf_status unstack(struct mf_tensor_work *work, struct stop *stop,
 static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
                               const struct mf_tensor_step *step)
 {
+    if (!mf_tensor_step_check(work->hub->recipe, step))
+        return mf_work_failed(work);
     switch (step->kind) {
     case MF_STEP_DROP:
         stop->gone = true;
