@@ -6,10 +6,14 @@
 #include "lib/tokenizer/decode.h"
 #include "tests/tokenizer_folder.h"
 
+/* "plain": that of "gpt2", with a word of the row. */
 static enum mf_status put(const char *procedure, uint64_t vocab_size)
 {
-    const struct mf_special_options options = { .merges = true };
+    bool plain = strcmp(procedure, "plain") == 0;
+    const struct mf_special_options options = { .merges = true,
+                                                .plain_added = plain };
 
+    procedure = plain ? "gpt2" : procedure;
     open_folder(vocab_size);
     if (mf_base_put(&draft, &request, &options, procedure, "PRE") != MF_OK)
         return mf_env_error(env)->status;

@@ -20,9 +20,9 @@
 
 struct base {
     struct mf_fast *fast;
-    uint64_t count;            /* of tokens */
-    const struct mf_str *text; /* of the added tokens, by their ids */
-    const uint8_t *type;       /* likewise */
+    uint64_t count;      /* of tokens */
+    struct mf_str *text; /* of the added tokens, by their ids */
+    uint8_t *type;       /* likewise */
     bool phantom; /* words begin with U+2581, and their parts with nothing */
 };
 
@@ -63,34 +63,43 @@ static enum mf_status decoded(struct base *base, const struct mf_added *added,
                : MF_OK;
 }
 
-static enum mf_status set_added(struct base *base)
+/* How the token is written, and its type. */
+static enum mf_status set_one(struct base *base, const struct mf_added *added,
+                              bool plain, size_t at)
+{
+    struct mf_str *text = &base->text[at];
+    bool special = added->now & MF_ADDED_SPECIAL;
+    char *spaced;
+
+    if (plain)
+        *text = added->text;
+    else if (decoded(base, added, text) != MF_OK)
+        return base->fast->env->error.status;
+    special = special || (!plain && mf_token_looks_special(*text));
+    base->type[at] = special ? MF_TOKEN_CONTROL : MF_TOKEN_USER_DEFINED;
+    if (special || plain)
+        return MF_OK;
+    spaced = mf_arena_text(base->fast->arena, text->size);
+    if (!spaced)
+        return base->fast->env->error.status;
+    *text = (struct mf_str){ spaced, mf_token_spaces(*text, spaced) };
+    return MF_OK;
+}
+
+static enum mf_status set_added(struct base *base, bool plain)
 {
     const struct mf_added_list *list = &base->fast->added;
     struct mf_arena *arena = base->fast->arena;
     size_t room = list->by_id_count + 1;
-    struct mf_str *text = mf_arena_take(arena, room * sizeof(*text));
-    uint8_t *type = mf_arena_take(arena, room);
+    enum mf_status status = MF_OK;
 
-    if (!text || !type)
+    base->text = mf_arena_take(arena, room * sizeof(*base->text));
+    base->type = mf_arena_take(arena, room);
+    if (!base->text || !base->type)
         return arena->env->error.status;
-    for (size_t i = 0; i < list->by_id_count; i++) {
-        const struct mf_added *added = list->by_id[i];
-        char *plain;
-
-        if (decoded(base, added, &text[i]) != MF_OK)
-            return arena->env->error.status;
-        type[i] = MF_TOKEN_CONTROL;
-        if ((added->now & MF_ADDED_SPECIAL) || mf_token_looks_special(text[i]))
-            continue;
-        type[i] = MF_TOKEN_USER_DEFINED;
-        plain = mf_arena_text(arena, text[i].size);
-        if (!plain)
-            return arena->env->error.status;
-        text[i] = (struct mf_str){ plain, mf_token_spaces(text[i], plain) };
-    }
-    base->text = text;
-    base->type = type;
-    return MF_OK;
+    for (size_t i = 0; i < list->by_id_count && status == MF_OK; i++)
+        status = set_one(base, list->by_id[i], plain, i);
+    return status;
 }
 
 /* The place in base->text of the id, from *at on; false: no added token. */
@@ -271,7 +280,8 @@ enum mf_status mf_base_put(struct mf_draft *draft,
     *base =
         (struct base){ .fast = mf_base_fast(request), .phantom = word_piece };
     if (!base->fast || read_vocabulary(base, &pre) != MF_OK ||
-        count_tokens(base, request) != MF_OK || set_added(base) != MF_OK)
+        count_tokens(base, request) != MF_OK ||
+        set_added(base, options->plain_added) != MF_OK)
         return request->env->error.status;
     if (strcmp(model, "whitespace") == 0)
         pre = model;

@@ -184,6 +184,8 @@ static enum mf_status take_word(struct row *row, struct mf_str word)
         row->options.merges = mf_str_is(word, "merges");
     else if (mf_str_is(word, "no-template"))
         row->options.no_template = true;
+    else if (mf_str_is(word, "plain-added"))
+        row->options.plain_added = true;
     else if (mf_str_begins(word, types))
         return take_types(row, (struct mf_str){ word.at + strlen(types),
                                                 word.size - strlen(types) });

@@ -23,6 +23,8 @@
  *                      pad, cls, mask
  *     no-template      without chat template
  *     no-merges        without merges
+ *     plain-added      added tokens as the file has them: neither decoded, nor
+ *                      control tokens because of what they look like
  *
  * A vocabulary stays in its file and is streamed from there each time a header
  * is written; what is kept of it is at most four bytes for each token.
@@ -70,6 +72,7 @@ struct mf_special_options { /* zero: what SpecialVocab(folder) does */
     uint64_t vocab_size;    /* ids from here on are left out; 0: none is */
     bool merges;            /* load and write them */
     bool no_template;
+    bool plain_added;
     const char *const *types; /* NULL after the last; NULL: the usual seven */
     const struct mf_special_id *set;
     size_t set_count;
