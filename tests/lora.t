@@ -91,6 +91,74 @@ check "nor is config.json of the model that it was made for" kept \
     "$work/base/config.json" "$work/adapter" "$work/base/config.json" \
     --names gguf --to gguf
 
+# ---- an adapter as GGUF ----
+
+# save_tensors FILE HEADER BYTES: a safetensors file of zeros.
+save_tensors() {
+    {
+        printf "$(printf '\\%03o\\%03o' $((${#2} % 256)) $((${#2} / 256)))"
+        printf '\0\0\0\0\0\0%s' "$2"
+        head -c "$3" /dev/zero
+    } >"$1"
+}
+
+# adapt NAME ROWS COLUMNS FIELDS: a.gguf for that tensor of a model of the class
+# and with those fields of config.json.
+adapt() {
+    printf '{"hidden_size":16,"num_attention_heads":4,"num_hidden_layers":2,
+        "num_key_value_heads":2,"head_dim":4,"intermediate_size":32,
+        "max_position_embeddings":64,"rms_norm_eps":1e-6,%s}' \
+        "$4" >"$work/base/config.json"
+    save_tensors "$work/adapter/adapter_model.safetensors" \
+        "{\"base_model.model.$1.lora_A.weight\":{\"dtype\":\"F32\",\"shape\":[1,$3],\"data_offsets\":[0,$((4 * $3))]},\"base_model.model.$1.lora_B.weight\":{\"dtype\":\"F32\",\"shape\":[$2,1],\"data_offsets\":[$((4 * $3)),$((4 * ($3 + $2)))]}}" \
+        $((4 * ($3 + $2)))
+    echo '{"peft_type":"LORA","r":1,"lora_alpha":2}' \
+        >"$work/adapter/adapter_config.json"
+    "$modelfile" -q convert "$work/adapter" "$work/a.gguf" --names gguf \
+        --type f16 --base "$work/base" --force >"$work/e" 2>&1
+}
+# adapted LINE ARGUMENT...: LINE is what the A half becomes.
+adapted() {
+    line=$1
+    shift
+    adapt "$@" || { cat "$work/e"; return 1; }
+    "$modelfile" -q tensors info "$work/a.gguf" | tr -s ' ' >"$work/o"
+    grep -qF "$line" "$work/o" || { cat "$work/o"; return 1; }
+}
+not_adapted() {
+    text=$1
+    shift
+    adapt "$@" && return 1
+    cat "$work/e"
+    grep -qF -e "$text" "$work/e"
+}
+check "rows of a pair change their sign" \
+    adapted "blk.0.attn_q.weight.lora_a f16" model.blocks.0.attn.attn_query 16 16 \
+    '"architectures":["TalkieForCausalLM"]'
+check "a pair has the type that the matrix must have" \
+    adapted "blk.1.indexer.q_proj.weight.lora_a f32" \
+    model.layers.1.self_attn.index_q_proj 8 16 '"architectures":
+    ["MiniMaxM3SparseForCausalLM"],"rotary_dim":2,"num_local_experts":2,
+    "n_shared_experts":1,"moe_layer_freq":[0,1],"sparse_attention_config":{}'
+check "a pair that would become three values is refused" \
+    not_adapted "of an adapter cannot be computed with" \
+    model.layers.0.self_attn.q_proj 16 16 '"architectures":["BitnetForCausalLM"]'
+next='"architectures":["Qwen3NextForCausalLM"],"num_experts":4,
+    "layer_types":["linear_attention","full_attention"],
+    "linear_key_head_dim":4,"linear_value_head_dim":4,
+    "linear_num_key_heads":2,"linear_num_value_heads":4'
+check "config.json does not say how many layers predict tokens" \
+    not_adapted "layers that predict further tokens are missing" \
+    model.layers.0.mlp.shared_expert.gate_proj 32 16 "$next"
+save_tensors "$work/base/model.safetensors" \
+    '{"mtp.layers.0.fc.weight":{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}}' 4
+check "tensors of the model do" \
+    adapted "blk.0.ffn_gate_shexp.weight.lora_a f16" \
+    model.layers.0.mlp.shared_expert.gate_proj 32 16 "$next"
+check "they are not replaced by the adapter" kept \
+    "$work/base/model.safetensors" "$work/adapter" \
+    "$work/base/model.safetensors" --names gguf --to gguf --base "$work/base"
+
 # A key that would be compared with the names of 400 tensors.
 many() {
     mkdir "$work/many"
@@ -102,12 +170,7 @@ many() {
                     i + half ? "," : "{", i, half ? "B" : "A", \
                     4 * (2 * i + half), 4 * (2 * i + half) + 4
         print "}" }')
-    {
-        printf "$(printf '\\%03o\\%03o' $((${#header} % 256)) \
-            $((${#header} / 256)))"
-        printf '\0\0\0\0\0\0%s' "$header"
-        head -c 1600 /dev/zero
-    } >"$work/many/adapter_model.safetensors"
+    save_tensors "$work/many/adapter_model.safetensors" "$header" 1600
     {
         printf '{"peft_type": "LORA", "r": 1, "lora_alpha": 1, "%s": {"' "$1"
         head -c 3000000 /dev/zero | tr '\0' w

@@ -443,6 +443,7 @@ bool mf_lowrank_join(const struct mf_derivation *d, uint32_t axis,
                      bool stack, const struct mf_derived **out)
 {
     const struct lowrank *first = lowrank_of(nodes[0]);
+    bool rows = axis + 2 == nodes[0]->rank; /* of B alone */
     const struct mf_derived **a, **b;
 
     for (size_t i = 0; i < count; i++)
@@ -451,8 +452,7 @@ bool mf_lowrank_join(const struct mf_derivation *d, uint32_t axis,
                    cannot(d, first, "joined with one that is not of an adapter",
                           out);
     *out = NULL;
-    if (!stack &&
-        (axis != 0 || (nodes[0]->rank == 2 && !share_a(nodes, count))))
+    if (!stack && (rows ? !share_a(nodes, count) : axis != 0))
         return cannot(d, first, "joined with others, as their A differ", out);
     a = parts_of(d, nodes, count, true);
     b = a ? parts_of(d, nodes, count, false) : NULL;
@@ -463,8 +463,8 @@ bool mf_lowrank_join(const struct mf_derivation *d, uint32_t axis,
                     mf_derive_stack(d, b, count));
     else
         *out = make(d, first->scale, NULL,
-                    nodes[0]->rank > 2 ? mf_derive_join(d, 0, a, count) : a[0],
-                    mf_derive_join(d, 0, b, count));
+                    rows ? a[0] : mf_derive_join(d, axis, a, count),
+                    mf_derive_join(d, axis, b, count));
     return true;
 }
 

@@ -212,11 +212,12 @@ static enum mf_status add_half(struct mf_tensor_work *work, struct mf_str name,
                                const char *end, const struct mf_derived *node)
 {
     char text[MF_HUB_NAME_MAX + 16];
-    struct mf_outtype_tensor tensor = { .forced = MF_TYPE_UNKNOWN };
+    struct mf_outtype_tensor tensor;
 
+    tensor = (struct mf_outtype_tensor){ .name = { text, 0 } };
     tensor.name.size = (size_t)snprintf(text, sizeof(text), "%.*s%s",
                                         (int)name.size, name.at, end);
-    tensor.name.at = text;
+    tensor.forced = forced_by_rows(work, tensor.name);
     node = node ? as_floats(work, node) : NULL;
     if (!node)
         return mf_work_failed(work);

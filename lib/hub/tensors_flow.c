@@ -199,6 +199,21 @@ static enum mf_status wait(struct mf_tensor_work *work, struct stop *stop,
     return group ? give_group(work, stop, step, group, kinds) : MF_OK;
 }
 
+/* Steps that look at the numbers, which a pair of an adapter is not. */
+static enum mf_status look(struct mf_tensor_work *work, struct stop *stop,
+                           const struct mf_tensor_step *step)
+{
+    const struct mf_derived **node = &stop->list.node[0], *a, *b;
+
+    if (mf_derived_is_lowrank(*node, &a, &b))
+        return mf_fail(work->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+                       "tensor '%s' of an adapter cannot be computed with",
+                       mf_quote(mf_hub_name_text(stop->name)).text);
+    return step->kind == MF_STEP_ZERO
+               ? mf_tensor_check_zero(work, stop->name, *node)
+               : mf_tensor_ternary(work, stop->name, node);
+}
+
 static enum mf_status refuse(struct mf_tensor_work *work,
                              const struct stop *stop)
 {
@@ -275,9 +290,8 @@ static enum mf_status do_step(struct mf_tensor_work *work, struct stop *stop,
                    ? work->put(work->user, mf_hub_name_text(stop->name), NULL)
                    : MF_OK;
     case MF_STEP_ZERO:
-        return mf_tensor_check_zero(work, stop->name, stop->list.node[0]);
     case MF_STEP_TERNARY:
-        return mf_tensor_ternary(work, stop->name, &stop->list.node[0]);
+        return look(work, stop, step);
     case MF_STEP_REFUSE:
         return refuse(work, stop);
     case MF_STEP_AS:

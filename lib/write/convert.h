@@ -77,6 +77,7 @@ struct mf_outputs {
     struct mf_renaming renaming;
     struct mf_lora lora;       /* is merged, where it has a model */
     char *base;                /* config.json of an adapter's model; or NULL */
+    struct mf_model *of_base;  /* that model, where it has tensors; or NULL */
     struct mf_stage stage;     /* a folder that they are in, or none */
     struct mf_restore restore; /* what else is in it */
     char *index_path; /* of the index.json that lists them; NULL: without */

@@ -2,7 +2,9 @@
  *
  * output_adapter.c - an adapter of PEFT as a GGUF file
  *
- * Of the model that it was made for, config.json is enough.
+ * Of the model that it was made for, config.json is enough.  Where tensors are
+ * there, their names and shapes count as well: of some families they say how
+ * many layers there are.
  */
 #include <stdio.h>
 
@@ -61,6 +63,22 @@ static enum mf_status open_base(struct mf_outputs *outputs,
     return MF_OK;
 }
 
+/* The model in that folder, or what stands for it; NULL after mf_fail. */
+static struct mf_model *model_of(struct mf_outputs *outputs,
+                                 const struct mf_convert_options *options,
+                                 struct stand_in *stand_in)
+{
+    enum mf_status status = mf_model_open(
+        outputs->env, base_of(outputs, options), NULL, &outputs->of_base);
+
+    if (status == MF_OK)
+        return outputs->of_base;
+    if (status == MF_ERR_MEMORY)
+        return NULL;
+    mf_clear_error(outputs->env);
+    return &stand_in->model;
+}
+
 static enum mf_status set_type(struct mf_env *env, const char *name,
                                struct mf_hub_options *out)
 {
@@ -81,15 +99,18 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        struct mf_hub_name *name)
 {
     struct mf_hub_options hub = { .type = MF_TYPE_UNKNOWN, .name = name };
-    struct stand_in base;
     enum mf_status status = set_type(outputs->env, options->type, &hub);
+    struct mf_model *model;
+    struct stand_in base;
 
     if (status != MF_OK || open_base(outputs, options, &base) != MF_OK)
         return outputs->env->error.status;
     draft->big_endian = draft->reverses = options->big_endian;
     draft->reserve = options->reserve;
     draft->version = options->version;
-    status = mf_hub_convert_adapter(draft, &outputs->lora, &base.model, &hub);
+    model = model_of(outputs, options, &base);
+    status = model ? mf_hub_convert_adapter(draft, &outputs->lora, model, &hub)
+                   : outputs->env->error.status;
     mf_source_close(&base.file.source);
     return status == MF_OK
                ? mf_draft_edit(draft, options->edits, options->edit_count)

@@ -90,6 +90,10 @@ static bool is_of_base(const struct mf_outputs *outputs,
                                    .file = &first,
                                    .file_count = 1 };
 
+    for (size_t i = 0; outputs->of_base && i < outputs->of_base->file_count;
+         i++)
+        if (is_source(file, &outputs->of_base->file[i].source))
+            return true;
     return outputs->base && is_sidecar(file, &base, arena);
 }
 

@@ -466,6 +466,7 @@ void mf_outputs_release(struct mf_outputs *outputs)
     mf_target_abort(&outputs->index);
     mf_stage_abort(&outputs->stage);
     mf_lora_close(&outputs->lora);
+    mf_model_close(outputs->of_base);
     mf_renaming_release(&outputs->renaming);
     mf_release(outputs->env, outputs->output,
                outputs->count * sizeof(*outputs->output));
