@@ -306,6 +306,15 @@ static enum mf_value_type type_of(const struct mf_node *node)
     }
 }
 
+/* What an element must be beside one of that type. */
+static const char *like(enum mf_value_type type)
+{
+    return type == MF_VALUE_BOOL  ? "a boolean as the others are"
+           : type == MF_VALUE_I32 ? "a whole number as the others are"
+           : type == MF_VALUE_F32 ? "a number with a point as the others are"
+                                  : "a string as the others are";
+}
+
 struct list {
     enum mf_value_type of;
     uint64_t count;
@@ -348,7 +357,7 @@ static enum mf_status put_list(struct mf_card *card, const char *key,
                 list.of = type_of(node);
             if (list.of == MF_VALUE_ARRAY || type_of(node) != list.of)
                 return wrong(card, key, node, from->part[i].file,
-                             "a string as the others are");
+                             like(list.of));
         }
     }
     if (count == 0)

@@ -58,7 +58,10 @@ static enum mf_status cannot_be(struct mf_draft *draft, const char *key,
     char text[32];
 
     if (from == MF_VALUE_F32 || from == MF_VALUE_F64)
-        snprintf(text, sizeof(text), "%.17g", number.f64);
+        snprintf(text, sizeof(text), "%.9g%s", number.f64,
+                 fabs(number.f64) < 1e9 && number.f64 == floor(number.f64)
+                     ? ".0"
+                     : "");
     else if (from == MF_VALUE_U64 || from == MF_VALUE_U32)
         snprintf(text, sizeof(text), "%" PRIu64, number.u64);
     else
