@@ -175,18 +175,19 @@ static enum mf_status read_cls(struct mf_vocab_facts *facts)
 }
 
 /* What a recipe says of a family comes before the tokenizer's keys, or is of
- * Nemotron-H, and says nothing about its files; unless they have changed it,
- * since no recipe puts tokens at both ends and none between texts. */
+ * Nemotron-H without experts or LLaDA, and says nothing about its files; unless
+ * they have changed it, since no recipe puts tokens at both ends and none
+ * between texts. */
 static void forget_recipe(struct mf_vocab_facts *facts)
 {
-    bool nemotron = mf_str_begins(facts->arch, "nemotron_h");
+    bool after =
+        mf_str_is(facts->arch, "nemotron_h") || mf_str_is(facts->arch, "llada");
     struct mf_vocab_flag *add = facts->add;
     bool changed = add[MF_NAMED_BOS].value && add[MF_NAMED_EOS].value &&
                    add[MF_NAMED_SEP].given && !add[MF_NAMED_SEP].value;
 
     for (unsigned i = 0; i <= MF_NAMED_SEP; i++)
-        if (add[i].given && (nemotron || add[i].at < facts->kind_at) &&
-            !changed)
+        if (add[i].given && (after || add[i].at < facts->kind_at) && !changed)
             add[i] = (struct mf_vocab_flag){ .given = false };
 }
 
