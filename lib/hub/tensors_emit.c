@@ -212,9 +212,8 @@ static enum mf_status add_half(struct mf_tensor_work *work, struct mf_str name,
                                const char *end, const struct mf_derived *node)
 {
     char text[MF_HUB_NAME_MAX + 16];
-    struct mf_outtype_tensor tensor;
+    struct mf_outtype_tensor tensor = { .name = { text, 0 } };
 
-    tensor = (struct mf_outtype_tensor){ .name = { text, 0 } };
     tensor.name.size = (size_t)snprintf(text, sizeof(text), "%.*s%s",
                                         (int)name.size, name.at, end);
     tensor.forced = forced_by_rows(work, tensor.name);
