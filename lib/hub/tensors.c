@@ -309,7 +309,7 @@ static enum mf_status read_blocks(struct mf_tensor_work *work)
         work->hub->recipe, (struct mf_str){ "block_count", 11 });
     int64_t blocks;
 
-    if (!node)
+    if (!node || node->kind == MF_NODE_NULL)
         return mf_fail(work->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "'%s': the number of layers is missing",
                        mf_recipe_file(work->hub->recipe));
