@@ -13,8 +13,9 @@
  *     line (time, memory, bytes read) go to standard error, so that output can
  *     always be piped.
  *   - With --json, standard output is one JSON document, also after an error:
- *     then it has a member "error".  Members are added, but never removed or
- *     given another meaning without a new JSON_SCHEMA.
+ *     then it, or the object of the file in it, has a member "error".  Members
+ *     are added, but never removed or given another meaning without a new
+ *     JSON_SCHEMA.
  *   - An error is reported once, where it happens, by a function of report.h.
  *     A function that returns false or NULL to its caller has reported why,
  *     unless its comment says otherwise.
@@ -44,6 +45,13 @@ enum exit_code {
     EXIT_OUTPUT = 4,  /* an output cannot be written */
     EXIT_MEMORY = 5,  /* out of memory, or --max-memory was reached */
     EXIT_SIGNAL = 128 /* plus the number of the signal */
+};
+
+/* Where the document of --json is, which decides where an error goes. */
+enum answering {
+    ANSWER_NONE,    /* not begun, or complete: an error is a document */
+    ANSWER_MEMBERS, /* in the document or the object of a file: a member */
+    ANSWER_FILES    /* between files: an object like that of a file */
 };
 
 struct run;
@@ -88,9 +96,7 @@ struct run {
     struct mf_json_out json;
     struct sandbox sandbox;
 
-    /* Between answer_begin and answer_end: an error is a member of the answer.
-     */
-    bool answering;
+    enum answering answering;    /* see answer.h */
     bool trial;                  /* see trial.h */
     int code;                    /* the worst exit code so far */
     uint64_t size;               /* of all files opened */

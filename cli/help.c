@@ -261,5 +261,5 @@ void help_json(struct run *run, const char *name, const char *sub)
         mf_json_end(&run->json, '}');
     }
     mf_json_end(&run->json, ']');
-    answer_finish(run);
+    answer_end(run);
 }

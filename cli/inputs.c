@@ -5,8 +5,7 @@
  * A folder means all models below it, each with its shards; a symbolic
  * link to a folder is not followed, since it may lead back to where we came
  * from.  The shell expands globs for most users; we do for those who quote
- * them, unless a file of that very name exists.  With more than one file, or
- * anything that could be more than one, --json prints an array.
+ * them, unless a file of that very name exists.
  */
 #include "cli/inputs.h"
 
@@ -15,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "cli/answer.h"
-#include "cli/json.h"
 #include "cli/record.h"
 #include "cli/report.h"
 
@@ -54,24 +52,27 @@ static bool is_over(const struct each *each)
     return each->done && each->run->code != EXIT_DONE;
 }
 
-static void begin_one(struct each *each)
+/* Each file is a sample, unless the answer is about all of them. */
+static void begin_one(struct each *each, const char *path)
 {
     each->shown++;
     if (!each->done)
-        answer_begin(each->run);
+        record_sample_begin();
+    answer_file_begin(each->run, path);
 }
 
 static void end_one(struct each *each)
 {
+    answer_file_end(each->run);
     if (!each->done)
-        answer_end(each->run);
+        record_sample_end(each->run);
 }
 
 static void show_one(struct each *each, const char *path, enum mf_shards shards)
 {
     if (is_over(each))
         return;
-    begin_one(each);
+    begin_one(each, path);
     each->show(each->run, path, shards);
     end_one(each);
 }
@@ -87,7 +88,7 @@ static void fail_one(struct each *each, const char *path)
 {
     if (is_over(each))
         return;
-    begin_one(each);
+    begin_one(each, path);
     each->fail(each->run, path);
     end_one(each);
 }
@@ -152,28 +153,18 @@ static void show_glob(struct each *each, const char *pattern)
 static void show_operands(struct each *each)
 {
     struct run *run = each->run;
-    bool many = run->operand_count > 1;
 
-    for (size_t i = 0; i < run->operand_count; i++)
-        many = many || inputs_is_folder(run->operand[i]) ||
-               is_glob(run->operand[i]);
-    if (run->options->json && many)
-        mf_json_begin(&run->json, '[');
-    if (each->done)
-        answer_begin(run);
+    answer_begin(run);
+    answer_files_begin(run);
     for (size_t i = 0; i < run->operand_count; i++)
         if (is_glob(run->operand[i]))
             show_glob(each, run->operand[i]);
         else
             show_operand(each, run->operand[i]);
-    if (each->done) {
+    answer_files_end(run);
+    if (each->done)
         each->done(run);
-        answer_end(run);
-    }
-    if (run->options->json && many)
-        mf_json_end(&run->json, ']');
-    if (run->options->json)
-        out_text(&run->out, "\n");
+    answer_end(run);
 }
 
 void inputs_each(struct run *run, inputs_show *show,
@@ -242,15 +233,12 @@ static void show_model(struct run *run, enum mf_shards shards,
 {
     struct mf_model *model;
 
-    answer_begin(run);
+    answer_one_begin(run, run->operand[0]);
     model = inputs_open(run, run->operand[0], shards, metadata_only);
-    if (model) {
-        if (run->options->json)
-            json_str(run, "file", str_of(run->operand[0]));
+    if (model)
         show(run, model);
-        mf_model_close(model);
-    }
-    answer_finish(run);
+    mf_model_close(model);
+    answer_one_end(run);
 }
 
 void inputs_one(struct run *run, bool metadata_only, inputs_show_model *show)

@@ -19,12 +19,12 @@ typedef void inputs_show(struct run *run, const char *path,
 /* Calls show for every model that the operands name: files, globs, and folders
  * with everything below them.  Calls fail (report_failure, or one that reports
  * in another form), with the error in run->env, if a folder cannot be read or
- * has no model.  With --json an answer is open in both. */
+ * has no model.  With --json the object of the file is open in both. */
 void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path));
 
 /* The same for a command with one answer about all models: calls show for each
- * while that answer is open, until run->code is raised, then done. */
+ * until run->code is raised, then done, in the document after the files. */
 void inputs_together(struct run *run, inputs_show *show,
                      void (*fail)(struct run *run, const char *path),
                      void (*done)(struct run *run));

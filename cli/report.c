@@ -123,19 +123,23 @@ static void error_json(struct run *run, int code, struct failure failure)
     mf_json_end(json, '}');
 }
 
-/* The same as an object of its own, unless an answer has begun. */
-static void error_object(struct run *run, int code, struct failure failure)
+/* The same wherever the document is; as a document if none has begun. */
+static void error_anywhere(struct run *run, int code, struct failure failure)
 {
+    enum answering answering = run->answering;
+
     failure.offset = MF_NO_OFFSET;
     if (!run->options->json)
         return;
-    if (run->answering) {
-        error_json(run, code, failure);
-        return;
-    }
-    answer_begin(run);
+    if (answering == ANSWER_NONE)
+        answer_begin(run);
+    else if (answering == ANSWER_FILES)
+        answer_file_begin(run, failure.file ? failure.file : "");
     error_json(run, code, failure);
-    answer_finish(run);
+    if (answering == ANSWER_NONE)
+        answer_end(run);
+    else if (answering == ANSWER_FILES)
+        answer_file_end(run);
 }
 
 /* An error that is not about a file. */
@@ -145,11 +149,11 @@ static void report_alone(struct run *run, int code, const char *status,
     report_code(run, code);
     say(run, "modelfile: %s%s%s\n", shown(text).text, *advised.text ? "; " : "",
         advised.text);
-    error_object(run, code,
-                 (struct failure){ .status = status,
-                                   .message = shown(text).text,
-                                   .advice = advised.text,
-                                   .memory = advised.memory });
+    error_anywhere(run, code,
+                   (struct failure){ .status = status,
+                                     .message = shown(text).text,
+                                     .advice = advised.text,
+                                     .memory = advised.memory });
 }
 
 void report_usage(struct run *run, const char *format, ...)
@@ -273,13 +277,13 @@ void report_memory(struct run *run, const char *file)
     advised = advise(run, error);
     say(run, "modelfile: %s: %s%s%s\n", shown(file).text, error->message,
         *advised.text ? "; " : "", advised.text);
-    error_object(run, code,
-                 (struct failure){ .status = mf_status_name(error->status),
-                                   .file = file,
-                                   .message = error->message,
-                                   .rule = error->rule,
-                                   .advice = advised.text,
-                                   .memory = advised.memory });
+    error_anywhere(run, code,
+                   (struct failure){ .status = mf_status_name(error->status),
+                                     .file = file,
+                                     .message = error->message,
+                                     .rule = error->rule,
+                                     .advice = advised.text,
+                                     .memory = advised.memory });
 }
 
 void report_input(struct run *run, const char *file, const char *format, ...)
@@ -292,7 +296,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     va_end(arguments);
     report_code(run, EXIT_INPUT);
     say(run, "modelfile: %s: %s\n", shown(file).text, shown(text).text);
-    error_object(
+    error_anywhere(
         run, EXIT_INPUT,
         (struct failure){ .status = "io", .file = file, .message = text });
 }
@@ -315,10 +319,10 @@ void report_output_alone(struct run *run, const char *file, const char *why)
 {
     report_code(run, EXIT_OUTPUT);
     say(run, "modelfile: %s: %s\n", shown(file).text, why);
-    error_object(run, EXIT_OUTPUT,
-                 (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
-                                   .file = file,
-                                   .message = why });
+    error_anywhere(run, EXIT_OUTPUT,
+                   (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
+                                     .file = file,
+                                     .message = why });
 }
 
 void report_unwritten(struct run *run, const char *file, const char *why)

@@ -4,7 +4,7 @@
  *
  * Each function prints one line "modelfile: ..." to standard error and raises
  * run->code.  With --json it also writes a member "error" into the object that
- * is open, or an object of its own if none is.
+ * is open, or a document of its own if none is.
  */
 #ifndef MF_CLI_REPORT_H
 #define MF_CLI_REPORT_H

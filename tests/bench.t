@@ -232,7 +232,7 @@ document() {
     MODELFILE_GGUF_TOOLS=$(command -v false) quick --json --type q8_0 \
         --quantize Q8_0 --quantize IQ2_XXS "$dir/model.gguf"
     [ "$code" = 3 ] && node -e '
-        const d = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        const [d] = JSON.parse(require("fs").readFileSync(0, "utf8")).files;
         const ok = (fits, what) => { if (!fits) throw new Error(what); };
         ok(d.kernels.length > 4 && d.kernels[0].work === "memset", "kernels");
         for (const row of d.kernels)

@@ -236,7 +236,7 @@ check "tensors larger than a shard are those that are written" large
 whole() {
     (cd "$work" && "$modelfile" convert "$folders/$mixtral" --dry-run \
         --outfile s.gguf --split-max-size 5G --json) >"$work/o" 2>&1 &&
-        grep -qF '"files":["s.gguf"]' "$work/o"
+        grep -qF '"output_files":["s.gguf"]' "$work/o"
 }
 check "a folder that fits one shard is one file" whole
 

@@ -117,7 +117,7 @@ in_json() {
         set -- $each
         code_of "$modelfile" meta "$1" --json "$model" "$2"
         [ "$code" = "$3" ] && [ "$(wc -l <"$dir/out")" = 1 ] &&
-            grep -q "^{\"schema\":1,\"file\":\"[^\"]*\",\"error\":{\"code\":$3,\"status\":[^{]*},\"run\":{[^{]*}}\$" \
+            grep -q "^{\"schema\":2,\"files\":\[{\"file\":\"[^\"]*\",\"error\":{\"code\":$3,\"status\":[^{]*}}\],\"run\":{[^{]*}}\$" \
                 "$dir/out" || return 1
     done
 }
@@ -228,7 +228,7 @@ check "APR (its checksums, too) and safetensors are edited in place" \
 # What key:TYPE means where the format's keys name types; no key is duplicate.
 entry() {
     "$modelfile" meta list --json "$1" "$2" 2>/dev/null |
-        grep -o '"key":.*' | sed 's/\],"run".*//; s/,"truncated":[a-z]*//'
+        grep -o '"key":.*' | sed 's/\]}\],"run".*//; s/,"truncated":[a-z]*//'
 }
 
 told() {

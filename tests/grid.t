@@ -118,7 +118,7 @@ assert q8 == settings["Q8_0_t2"]["relative_error"]
 def numbers(name):
     stats = json.loads(os.popen("%s tensors stats --json %s" %
                                 (os.environ["MODELFILE"], name)).read())
-    return stats["tensors"]
+    return stats["files"][0]["tensors"]
 
 diff = json.loads(os.popen("%s diff --json --values model.gguf q8.gguf" %
                            os.environ["MODELFILE"]).read())
@@ -169,7 +169,7 @@ partly() {
         "$modelfile" bench --verify partly >/dev/null || return 1
     ! command -v python3 >/dev/null 2>&1 || python3 -c '
 import json, sys
-rows = json.load(sys.stdin)["model"]
+rows = json.load(sys.stdin)["files"][0]["model"]
 assert [row.get("type") for row in rows] == [None, "IQ2_XXS", "Q8_0"], rows
 assert rows[1]["error"]["code"] == 3' <out
 }

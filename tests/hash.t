@@ -421,9 +421,9 @@ check "a sum among lines of tensors is" malformed \
 not_utf8() {
     LC_ALL=C sed 's/b\.weight/b\xffweight/' fixtures/good-ranks.gguf \
         >"$dir/names.gguf"
-    expect 0 '"tensors":["b\\xffweight","rank.2"],"tensors_hex":["62ff776569676874","72616e6b2e32"]}' \
+    expect 0 '"tensors":["b\\xffweight","rank.2"],"tensors_hex":["62ff776569676874","72616e6b2e32"],' \
         hash --duplicates --json "$dir/names.gguf" &&
-        expect 0 '"tensors":["b.weight","rank.2"]}' \
+        expect 0 '"tensors":["b.weight","rank.2"],' \
             hash --duplicates --json fixtures/good-ranks.gguf
 }
 check "names that are not UTF-8 are given as digits, too" not_utf8

@@ -27,12 +27,13 @@ run() {
     echo "$count $code $*" >>"$dir/runs"
 }
 
-# documents [WITH_ERROR]: each is one document; with that, an object that tells
-# of one error, with the exit code.
+# documents [WHAT]: each is one object, with an object for each file that
+# was looked at. WHAT is "error": one that tells of one error, with the exit
+# code; "files": there are files; else there are none.
 documents() {
     # shellcheck disable=SC2016 # these are JavaScript's
     node -e '
-        const fs = require("fs"), [dir, withError] = process.argv.slice(1);
+        const fs = require("fs"), [dir, what] = process.argv.slice(1);
         let failed = 0;
         for (const line of fs.readFileSync(dir + "/runs", "utf8")
             .trim().split("\n")) {
@@ -41,17 +42,23 @@ documents() {
             let error;
             try {
                 const answer = JSON.parse(said);
-                for (const each of [answer].flat())
-                    if (Object.keys(each)[0] !== "schema" ||
-                        each.schema !== 1 || !(each.run.seconds >= 0))
-                        throw new Error("no schema or no run");
-                error = answer.error;
+                if (Object.keys(answer)[0] !== "schema" ||
+                    answer.schema !== 2 || !(answer.run.seconds >= 0) ||
+                    Object.keys(answer).at(-1) !== "run")
+                    throw new Error("no schema or no run");
+                const files = answer.files ?? [];
+                if (!files.every((file) => Object.keys(file)[0] === "file"))
+                    throw new Error("not the objects of files");
+                if (what !== "error" && (what === "files") !==
+                    (files.length > 0))
+                    throw new Error(`${files.length} files`);
+                error = answer.error ?? files.find((file) => file.error)?.error;
             } catch (why) {
                 console.log(`${words}: ${why.message}: ${said.slice(0, 300)}`);
                 failed++;
                 continue;
             }
-            if (withError && (code === "0" || !error ||
+            if (what === "error" && (code === "0" || !error ||
                 error.code !== Number(code) ||
                 said.split("\"error\":").length !== 2)) {
                 console.log(`${words}: exit code ${code}, ${said}`);
@@ -165,7 +172,7 @@ done <"$dir/files"
 for command in info detect hash validate; do
     run "$command" "$fixtures" none
 done
-check "so is what is said of damaged files" documents
+check "so is what is said of damaged files" documents files
 
 # ---- what looks at no file
 

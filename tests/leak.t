@@ -128,7 +128,7 @@ document() {
     LEAKY=file bench "$leaky" --json --leak-check --rounds 16 --work open \
         --work hash "$model"
     [ "$code" = 1 ] && node -e '
-        const d = JSON.parse(require("fs").readFileSync(0, "utf8"));
+        const [d] = JSON.parse(require("fs").readFileSync(0, "utf8")).files;
         const ok = (fits, what) => { if (!fits) throw new Error(what); };
         const c = d.leak_check;
         ok(c.rounds === 16 && c.warm_up === 3 && c.leaks === true, "head");

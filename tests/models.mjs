@@ -203,7 +203,7 @@ function checkGolden(dir) {
 // ---- files without a listing
 
 function checkFault(path, [id, words]) {
-    const { code, said } = ask("info", path);
+    const { code, file: said } = ask("info", path);
     if (id === "refused") {
         same(code, 3, "exit code");
         same(words.test(said.error.message), true, said.error.message);
@@ -215,7 +215,7 @@ function checkFault(path, [id, words]) {
 }
 
 function checkForeign(path, name) {
-    const { code, said } = ask("detect", path);
+    const { code, file: said } = ask("detect", path);
     same([code, said.format, said.supported], [0, name, false], "detect");
     same(ask("info", path).code, 3, "exit code of info");
 }

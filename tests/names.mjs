@@ -9,7 +9,7 @@ import { spawnSync } from "node:child_process";
 import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync,
     writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { answer, check, finish, same, sha256 } from "./tap.mjs";
+import { answer, ask, check, finish, same, sha256 } from "./tap.mjs";
 
 const [fixtures, folder] = process.argv.slice(2);
 const modelfile = process.env.MODELFILE ??
@@ -443,7 +443,7 @@ check("safetensors out of GGUF say that they are PyTorch's", () => {
     same(said(at("pt.safetensors")).format, "pt", "other names");
     converted(at("pt.safetensors"), at("pt.gguf"));
     same(metadata(at("pt.gguf")), metadata(base), "metadata back");
-    same(answer("diff", base, at("pt.safetensors")).same, true, "diff");
+    same(ask("diff", base, at("pt.safetensors")).said.same, true, "diff");
 });
 
 check("what else is called so stays what it is", () => {

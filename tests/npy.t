@@ -57,7 +57,7 @@ import numpy as np
 program, path, work = sys.argv[1:]
 def ask(*words):
     return json.loads(subprocess.run([program, *words, "--json", "--quiet"], check=True,
-                                     capture_output=True).stdout)
+                                     capture_output=True).stdout)["files"][0]
 real = np.load(path, allow_pickle=False)
 real = {"arr_0": real} if isinstance(real, np.ndarray) else {name: real[name] for name in real.files}
 ours = {t["name"]: t for t in ask("tensors", "info", path)["tensors"]}

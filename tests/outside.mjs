@@ -31,9 +31,8 @@ function list(dir, wanted) {
 function checkJson(path) {
     for (const command of ["detect", "info", "tensors info", "meta list"]) {
         const { code, said } = ask(command, path);
-        const one = Array.isArray(said) ? said : [said];
         same([0, 3].includes(code), true, `exit code ${code} of ${command}`);
-        same(one.some((answer) => "error" in answer), code === 3,
+        same(said.files.some((file) => "error" in file), code === 3,
             `an error with exit code ${code} of ${command}`);
     }
 }

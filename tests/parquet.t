@@ -91,7 +91,7 @@ import pyarrow.parquet as pq
 program, path = sys.argv[1:]
 def ask(*words):
     return json.loads(subprocess.run([program, *words, "--json", "--quiet"], check=True,
-                                     capture_output=True).stdout)
+                                     capture_output=True).stdout)["files"][0]
 def logical(of):
     text = json.loads(of.logical_type.to_json())
     kind = text["Type"]
@@ -158,7 +158,7 @@ import duckdb
 program, path = sys.argv[1:]
 def ask(*words):
     return json.loads(subprocess.run([program, *words, path, "--json", "--quiet"], check=True,
-                                     capture_output=True).stdout)
+                                     capture_output=True).stdout)["files"][0]
 info, listed = ask("info"), ask("tensors", "info")
 table, ours = info["table"], listed["chunks"]
 assert (table["created_by"], table["rows"], table["row_groups"], info["version"],

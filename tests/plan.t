@@ -188,12 +188,12 @@ if command -v node >/dev/null 2>&1; then
         code 1 "$big" --json --ctx 2k,4k --fit 16G --offload 40 \
             --devices 8G,8G && node -e '
             const answer = JSON.parse(
-                require("fs").readFileSync(0, "utf8"));
+                require("fs").readFileSync(0, "utf8")).files[0];
             const keys = (what, ...names) => {
                 for (const name of names)
                     if (!(name in what)) throw new Error("no " + name);
             };
-            keys(answer, "schema", "file", "contexts", "fit", "estimated");
+            keys(answer, "file", "contexts", "fit", "estimated");
             for (const each of answer.contexts) {
                 keys(each, "ctx", "kv", "state_bytes", "compute_bytes",
                     "output_bytes", "weights_bytes", "total_bytes");
@@ -219,7 +219,7 @@ if command -v node >/dev/null 2>&1; then
         without llama.block_count
         code 3 edited.gguf --json --fit 1G && node -e '
             const { contexts: [context], fit, error } = JSON.parse(
-                require("fs").readFileSync(0, "utf8"));
+                require("fs").readFileSync(0, "utf8")).files[0];
             if (context.kv !== null || context.total_bytes !== null ||
                 !(context.weights_bytes > 0) || fit.fits !== null ||
                 error.code !== 3)

@@ -63,7 +63,7 @@ listed() {
         >"$dir/out" && head -n 3 "$dir/out" | cmp - "$dir/names" &&
         "$modelfile" split --json --max-tensors 5 "$model" "$dir/l" \
             >"$dir/out" 2>"$dir/err" &&
-        tr '[,]' '\n\n\n' <"$dir/out" | sed -n '/"files":/,$ {
+        tr '[,]' '\n\n\n' <"$dir/out" | sed -n '/"output_files":/,$ {
             s/^"\([^"]*gguf\)"$/\1/p
         }' | cmp - "$dir/names" && ls "$dir"/l-* | cmp - "$dir/names"
 }

@@ -60,8 +60,8 @@ export function exact(text) {
             `"${token}"` : token);
 }
 
-// ask(COMMAND, FILE, OPTION...): {code, said} with what it printed as JSON,
-// which must be UTF-8.
+// ask(COMMAND, FILE, OPTION...): {code, said, file} with what it printed as
+// JSON, which must be UTF-8, and what is said there of FILE.
 export function ask(command, file, ...options) {
     const { status, stdout, error } = spawnSync(modelfile,
         [...command.split(" "), file, "--json", ...options],
@@ -69,7 +69,8 @@ export function ask(command, file, ...options) {
     if (error)
         throw error;
     const text = new TextDecoder("utf-8", { fatal: true }).decode(stdout);
-    return { code: status, said: exact(text) };
+    const said = exact(text);
+    return { code: status, said, file: said.files?.[0] };
 }
 
 // run(ARGUMENT...): the exit code alone.
@@ -80,11 +81,11 @@ export function run(...words) {
     return status;
 }
 
-// answer(COMMAND, FILE, OPTION...): the same where it must succeed.
+// answer(COMMAND, FILE, OPTION...): what is said of FILE where it must succeed.
 export function answer(command, file, ...options) {
-    const { code, said } = ask(command, file, "--one-file", ...options);
-    same(code, 0, `exit code of ${command} ${file}`);
-    return said;
+    const got = ask(command, file, "--one-file", ...options);
+    same(got.code, 0, `exit code of ${command} ${file}`);
+    return got.file;
 }
 
 export const sha256 = (bytes) =>

@@ -99,7 +99,7 @@ import torch
 program, path, work = sys.argv[1:]
 def ask(*words):
     return json.loads(subprocess.run([program, *words, "--json", "--quiet"], check=True,
-                                     capture_output=True).stdout)
+                                     capture_output=True).stdout)["files"][0]
 def walk(value, name):
     def under(key):
         return f"{name}.{key}" if name else str(key)

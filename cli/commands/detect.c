@@ -8,10 +8,8 @@
 #include "cli/json.h"
 #include "cli/report.h"
 
-static void show_json(struct run *run, const char *path,
-                      const struct mf_detection *found)
+static void show_json(struct run *run, const struct mf_detection *found)
 {
-    json_str(run, "file", str_of(path));
     json_text(run, "format", found->format);
     json_text(run, "variant", found->variant);
     mf_json_key(&run->json, "version");
@@ -55,7 +53,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     }
     run->size += found.size;
     if (run->options->json)
-        show_json(run, path, &found);
+        show_json(run, &found);
     else
         show_text(run, path, &found);
 }

@@ -342,6 +342,8 @@ static void compare(struct diff *diff)
     bool same;
 
     if (run->options->json) {
+        json_str(run, "a", str_of(diff->path[A]));
+        json_str(run, "b", str_of(diff->path[B]));
         mf_json_key(&run->json, "metadata");
         mf_json_begin(&run->json, '[');
     }
@@ -373,19 +375,21 @@ static void diff_models(struct run *run)
         return;
     }
     answer_begin(run);
+    answer_files_begin(run);
     for (int side = A; side < SIDES && open; side++) {
         diff.path[side] = run->operand[side];
+        answer_file_begin(run, diff.path[side]);
         diff.model[side] =
             inputs_open(run, diff.path[side], MF_SHARDS_AUTO, false);
+        answer_file_end(run);
         open = diff.model[side] != NULL;
-        if (open && run->options->json)
-            json_str(run, side == A ? "a" : "b", str_of(diff.path[side]));
     }
+    answer_files_end(run);
     if (open)
         compare(&diff);
     for (int side = A; side < SIDES; side++)
         mf_model_close(diff.model[side]);
-    answer_finish(run);
+    answer_end(run);
 }
 
 const struct command command_diff = {

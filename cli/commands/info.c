@@ -454,12 +454,10 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     read_config(run, model, path, &config);
     if (!first && !run->options->json)
         out_text(&run->out, "\n");
-    if (run->options->json) {
-        json_str(run, "file", str_of(path));
+    if (run->options->json)
         show_json(run, model, &config);
-    } else {
+    else
         show_text(run, model, &config, path);
-    }
     mf_model_close(model);
 }
 

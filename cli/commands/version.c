@@ -94,7 +94,7 @@ static void version(struct run *run)
     sandbox_json(run);
     formats_json(run);
     types_json(run);
-    answer_finish(run);
+    answer_end(run);
 }
 
 const struct command command_version = {

@@ -134,7 +134,7 @@ static void measure_kernels(struct run *run)
             bench_csv_heading(run);
         bench_kernels(run);
     }
-    answer_finish(run);
+    answer_end(run);
     out_flush(&run->out);
     /* main prints the closing line only after a file was read. */
     if (run->code == EXIT_DONE && !run->out.closed)

@@ -279,9 +279,7 @@ void bench_leak(struct run *run)
 {
     const struct bench_folder *folder;
 
-    answer_begin(run);
-    if (run->options->json)
-        json_str(run, "file", str_of(run->operand[0]));
+    answer_one_begin(run, run->operand[0]);
     folder = bench_folder_begin(run);
     if (folder) {
         check(run, folder);
@@ -289,7 +287,7 @@ void bench_leak(struct run *run)
     }
     if (progress_signal() != 0)
         report_code(run, EXIT_SIGNAL + progress_signal());
-    answer_finish(run);
+    answer_one_end(run);
 }
 
 bool bench_leak_is_usable(struct run *run)

@@ -372,7 +372,7 @@ static void finish(struct verify *verify)
 
     if (run->options->json) {
         mf_json_end(&run->json, ']');
-        json_number(run, "files", verify->files);
+        json_number(run, "file_count", verify->files);
         json_bool(run, "same", verify->problems == 0);
         return;
     }
@@ -419,6 +419,6 @@ void verify_record(struct run *run, const char *path)
     }
     check_folder(&verify);
     finish(&verify);
-    answer_finish(run);
+    answer_end(run);
     close(verify.fd);
 }

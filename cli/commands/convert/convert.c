@@ -145,7 +145,7 @@ static void show_supported(struct run *run)
     while (mf_class_after(&name, options.mmproj))
         mf_json_string(&run->json, name.at, name.size);
     mf_json_end(&run->json, ']');
-    answer_finish(run);
+    answer_end(run);
 }
 
 /* ---- operands ---- */

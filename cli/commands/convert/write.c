@@ -120,10 +120,10 @@ static void show_text(struct run *run, const char *path,
     out_line(out, run->options->dry_run ? " (nothing was written)" : "");
 }
 
-static void files_json(struct run *run, const char *path,
-                       const struct mf_convert_result *result)
+static void output_files_json(struct run *run, const char *path,
+                              const struct mf_convert_result *result)
 {
-    mf_json_key(&run->json, "files");
+    mf_json_key(&run->json, "output_files");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < result->file_count; i++) {
         const char *name = file_name(path, result, i);
@@ -139,7 +139,7 @@ static void show_json(struct run *run, const char *path,
     json_str(run, "output", str_of(path));
     json_text(run, "format", result->format);
     json_number(run, "file_count", result->file_count);
-    files_json(run, path, result);
+    output_files_json(run, path, result);
     json_number(run, "file_bytes", result->file_size);
     json_number(run, "left_out", result->left_out);
     json_number(run, "tensors_left_out", result->tensors_left_out);

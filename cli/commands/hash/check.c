@@ -386,8 +386,6 @@ static bool find_entries(struct check *check)
     struct run *run = check->run;
     bool files = manifest.form == MANIFEST_SUMS;
 
-    if (run->options->json)
-        json_str(run, "file", str_of(check->path));
     if (choose_entries(check))
         return true;
     if (check->contradicted > 0)

@@ -127,24 +127,8 @@ static void list_json(struct run *run, const struct lists *lists,
     mf_json_begin(&run->json, '{');
     json_number(run, "bytes", tensor.data.size);
     names_json(run, lists, first, false);
-    if (all.count > 1)
-        files_json(run, lists, first);
+    files_json(run, lists, first);
     mf_json_end(&run->json, '}');
-}
-
-static void paths_json(struct run *run)
-{
-    const char *path = all.paths.at;
-
-    if (all.count == 1) {
-        json_str(run, "file", str_of(path));
-        return;
-    }
-    mf_json_key(&run->json, "files");
-    mf_json_begin(&run->json, '[');
-    for (size_t m = 0; m < all.count; m++, path += strlen(path) + 1)
-        mf_json_string(&run->json, path, strlen(path));
-    mf_json_end(&run->json, ']');
 }
 
 /* ---- text ---- */
@@ -238,8 +222,6 @@ static void add_model(struct run *run, const char *path, enum mf_shards shards)
     if (inputs_try(run, path, shards, &model) != MF_OK ||
         !buffer_add(run, &all.paths, path, strlen(path) + 1) ||
         !buffer_add(run, &all.models, (const char *)&model, sizeof(model))) {
-        if (run->options->json)
-            json_str(run, "file", str_of(path));
         report_failure(run, path);
         mf_model_close(model);
         return;
@@ -268,8 +250,6 @@ static void compare_models(struct run *run)
 
     if (all.count == 0 || run->code != EXIT_DONE)
         return;
-    if (run->options->json)
-        paths_json(run);
     numbers = numbers_new(run);
     if (numbers && mf_models_duplicates(all.model, all.count, all.same,
                                         all.place) == MF_OK) {

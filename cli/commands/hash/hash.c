@@ -171,8 +171,6 @@ static void show_digests(struct run *run, const char *path,
     struct mf_model *model;
 
     mf_digest_at(algo > 0 ? algo - 1 : KIND_DEFAULT, &digests.info);
-    if (run->options->json)
-        json_str(run, "file", str_of(path));
     model = inputs_open(run, path, shards, false);
     if (!model)
         return;

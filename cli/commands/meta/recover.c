@@ -57,9 +57,7 @@ static void meta_recover(struct run *run)
 
     if (!inputs_editable(run, path))
         return;
-    answer_begin(run);
-    if (run->options->json)
-        json_str(run, "file", str_of(path));
+    answer_one_begin(run, path);
     if (mf_file_recover(run->env, path, &how, &result) == MF_OK) {
         if (result.changed > 0)
             report_done(run, path, "was changed");
@@ -67,7 +65,7 @@ static void meta_recover(struct run *run)
     } else {
         report_failure(run, path);
     }
-    answer_finish(run);
+    answer_one_end(run);
 }
 
 const struct command command_meta_recover = {

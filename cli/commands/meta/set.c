@@ -143,13 +143,11 @@ static void meta_set(struct run *run)
                      EDITS_MAX);
         return;
     }
-    answer_begin(run);
-    if (run->options->json)
-        json_str(run, "file", str_of(editing.path));
+    answer_one_begin(run, editing.path);
     edit(&editing);
     for (size_t i = 0; i < editing.count; i++)
         edit_value_release(&editing, &held[i]);
-    answer_finish(run);
+    answer_one_end(run);
 }
 
 const struct command command_meta_set = {

@@ -106,6 +106,5 @@ bool attacks_explain(struct run *run, const char *id)
     answer_begin(run);
     show_member(run, NULL, only);
     answer_end(run);
-    out_text(&run->out, "\n");
     return true;
 }

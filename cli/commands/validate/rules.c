@@ -44,7 +44,6 @@ static void rules_json(struct run *run)
     }
     mf_json_end(&run->json, ']');
     answer_end(run);
-    out_text(&run->out, "\n");
 }
 
 static void list_rules(struct run *run)
@@ -98,7 +97,6 @@ static void explain_rule(struct run *run, const struct mf_rule_info *rule)
         json_text(run, "text", text);
         rule_attacks(run, rule->id);
         answer_end(run);
-        out_text(&run->out, "\n");
         return;
     }
     out_format(&run->out, "%s\n\n", rule->id);

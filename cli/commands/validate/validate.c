@@ -128,7 +128,6 @@ static void show_json(struct run *run, const struct verdict *verdict)
 
     if (verdict->refused)
         return; /* it is the member "error" */
-    json_str(run, "file", str_of(verdict->path));
     json_bool(run, "valid", verdict->found.of[MF_ERROR] == 0);
     json_text(run, "level", verdict->data ? "data" : "header");
     json_text(run, "for", verdict->reader);

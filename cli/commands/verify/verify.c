@@ -67,6 +67,8 @@ static void compare(struct verify *verify)
         .user = verify,
     };
 
+    if (run->options->json)
+        json_str(run, "from", str_of(verify->from));
     if (mf_verify(verify->model, verify->source, &how, &verify->result) !=
         MF_OK) {
         report_failure(run, NULL); /* the message has the file */
@@ -83,13 +85,17 @@ static void compare(struct verify *verify)
 /* NULL after a report. */
 static struct mf_model *open_model(struct run *run, const char *path)
 {
-    struct mf_model *model = inputs_open(run, path, MF_SHARDS_BY_NAME, false);
+    struct mf_model *model;
 
-    if (!model || !mf_model_is_imatrix(model))
-        return model;
-    mf_model_close(model);
-    report_input(run, path, "this is an importance matrix, not a model");
-    return NULL;
+    answer_file_begin(run, path);
+    model = inputs_open(run, path, MF_SHARDS_BY_NAME, false);
+    if (model && mf_model_is_imatrix(model)) {
+        mf_model_close(model);
+        model = NULL;
+        report_input(run, path, "this is an importance matrix, not a model");
+    }
+    answer_file_end(run);
+    return model;
 }
 
 static bool options_fit(struct run *run)
@@ -120,18 +126,16 @@ static void verify(struct run *run)
         verify.silent = output_is_stdout(options.statement);
     }
     answer_begin(run);
-    if (run->options->json) {
-        json_str(run, "file", str_of(verify.path));
-        json_str(run, "from", str_of(verify.from));
-    }
+    answer_files_begin(run);
     verify.model = open_model(run, verify.path);
     if (verify.model)
         verify.source = open_model(run, verify.from);
+    answer_files_end(run);
     if (verify.source)
         compare(&verify);
     mf_model_close(verify.source);
     mf_model_close(verify.model);
-    answer_finish(run);
+    answer_end(run);
 }
 
 static void writes(struct run *run)
