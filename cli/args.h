@@ -115,7 +115,7 @@ struct options {
     const char *record, *power, *power_root;   /* likewise; NULL: not given */
     uint64_t max_memory; /* bytes; likewise; 0: no limit */
     const char *dhat;  /* a file, or "" for the usual one; likewise; or NULL */
-    uint64_t threads;  /* 0: one per processor */
+    uint64_t threads;  /* 0: the default */
     unsigned progress; /* enum progress */
     bool force, dry_run, resume;
     bool one_file;
@@ -128,7 +128,8 @@ extern const struct option common_options[];
 /* For a command whose work takes long. */
 #define OPTIONS_WORK                                                           \
     OPTION_COUNT("--threads", "N", shared_options.threads,                     \
-                 "number of threads (default: one per processor)"),            \
+                 "number of threads (default: $OMP_NUM_THREADS, or one per "   \
+                 "processor)"),                                                \
         OPTION_CHOICE("--progress", "auto|never|always|json", PROGRESS_AUTO,   \
                       shared_options.progress,                                 \
                       "show progress on standard error; auto: on a terminal")

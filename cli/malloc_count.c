@@ -18,11 +18,19 @@
  *
  * A limit refuses what would pass it with ENOMEM, so the peak never does.
  *
+ * A library that LD_PRELOAD puts before the C library, as heaptrack does, would
+ * never be called, as the program's functions are found first.  heaptrack then
+ * waits for ever for what it is never told.  So there the functions after ours
+ * are called instead of glibc's.
+ *
  * valgrind replaces these functions by its own as it does libc's: under it
  * process_heap() sees next to nothing, and the comparison needs two runs.  The
  * dynamic loader's first blocks come from its own memory before malloc can be
  * called; neither counts them.
  */
+#if defined(__linux__)
+#define _GNU_SOURCE /* RTLD_NEXT */
+#endif
 #include "cli/malloc_count.h"
 
 #include <malloc.h> /* memalign and others; and defines __GLIBC__ */
@@ -79,6 +87,7 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
 
 #else
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -87,12 +96,7 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
  * 132 KiB, so most runs ask once.  101 is before every other constructor, whose
  * malloc may be the first.  If the system has less, as under ulimit -d, glibc
  * asks for what it needs. */
-#define ROOM_AT_ONCE  (1024 * 1024)
-
-__attribute__((constructor(101))) static void ask_for_room(void)
-{
-    mallopt(M_TOP_PAD, ROOM_AT_ONCE);
-}
+#define ROOM_AT_ONCE         (1024 * 1024)
 
 /* False if that was done before. */
 static bool ask_for_less(void)
@@ -105,7 +109,7 @@ static bool ask_for_less(void)
 /* Visible to the C library although the program hides its symbols, and never
  * inlined into each other: valgrind replaces most of them but not all, and a
  * block of valgrind's must not reach the body of one of ours. */
-#define REPLACES_LIBC __attribute__((visibility("default"), noinline))
+#define REPLACES_LIBC        __attribute__((visibility("default"), noinline))
 
 /* glibc has no header for these names. */
 void *__libc_malloc(size_t size);
@@ -114,11 +118,48 @@ void *__libc_realloc(void *start, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *start);
 
-#define SIZE_BITS    58 /* far more than a process can have */
+/* The heap that blocks are made in. */
+struct below {
+    void *(*malloc)(size_t size);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *start, size_t size);
+    void *(*aligned)(size_t alignment, size_t size);
+    void (*free)(void *start);
+};
+
+static const struct below glibc = { __libc_malloc, __libc_calloc,
+                                    __libc_realloc, __libc_memalign,
+                                    __libc_free };
+static struct below preloaded;
+static const struct below *below = &glibc;
+
+/* The next function of that name after ours; ISO C has no cast for it. */
+#define FIND(function, name) (*(void **)&(function) = dlsym(RTLD_NEXT, name))
+
+static void find_preloaded(void)
+{
+    if (FIND(preloaded.malloc, "malloc") && FIND(preloaded.calloc, "calloc") &&
+        FIND(preloaded.realloc, "realloc") &&
+        FIND(preloaded.aligned, "aligned_alloc") &&
+        FIND(preloaded.free, "free") && preloaded.malloc != __libc_malloc)
+        below = &preloaded;
+}
+
+__attribute__((constructor(101))) static void begin(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+
+    mallopt(M_TOP_PAD, ROOM_AT_ONCE);
+    if (preload && *preload)
+        find_preloaded();
+}
+
+#define SIZE_BITS    57 /* far more than a process can have */
 
 /* In front of every block. */
 struct header {
     uint64_t size : SIZE_BITS; /* counted for this block */
+    uint64_t preloaded : 1;    /* it is not glibc's */
     uint64_t shift : 6; /* the block is 1 << shift bytes after the start of
                            what glibc gave */
     uint64_t tag;       /* of the watch; 0: the watch does not know the block */
@@ -176,6 +217,11 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
     return NULL;
 }
 
+static const struct below *heap_of(const struct header *header)
+{
+    return header->preloaded ? &preloaded : &glibc;
+}
+
 /* Calls glibc, and again without the extra memory if that fails. */
 #define TAKE(start, call)                                                      \
     do                                                                         \
@@ -228,11 +274,12 @@ static void count(const struct change *change)
 
 /* Makes a block of what glibc returned for a change that was reserved; NULL,
  * with errno set, stays NULL. */
-static void *make_block(void *start, unsigned shift,
+static void *make_block(const struct below *heap, void *start, unsigned shift,
                         const struct change *change, const void *caller)
 {
     struct header header = {
         .size = change->new_size & (((uint64_t)1 << SIZE_BITS) - 1),
+        .preloaded = heap == &preloaded,
         .shift = shift & 63,
         .tag = change->old.tag,
     };
@@ -279,8 +326,8 @@ static void *new_block(size_t size, const void *caller)
 
     if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, __libc_malloc(size + HEADER_SIZE));
-    return make_block(start, HEADER_SHIFT, &change, caller);
+    TAKE(start, below->malloc(size + HEADER_SIZE));
+    return make_block(below, start, HEADER_SHIFT, &change, caller);
 }
 
 REPLACES_LIBC void *malloc(size_t size)
@@ -298,8 +345,8 @@ REPLACES_LIBC void *calloc(size_t number, size_t each)
         size = SIZE_MAX; /* which does not fit */
     if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, __libc_calloc(1, size + HEADER_SIZE));
-    return make_block(start, HEADER_SHIFT, &change, CALLER);
+    TAKE(start, below->calloc(1, size + HEADER_SIZE));
+    return make_block(below, start, HEADER_SHIFT, &change, CALLER);
 }
 
 /* False for a block that was made before there was a watch. */
@@ -317,7 +364,7 @@ static void free_block(void *block)
     if (!watch || unwatch(header))
         atomic_fetch_sub_explicit(&heap_live, (size_t)header->size,
                                   memory_order_relaxed);
-    __libc_free(start_of(block));
+    heap_of(header)->free(start_of(block));
 }
 
 REPLACES_LIBC void free(void *block)
@@ -343,8 +390,9 @@ static void *resized_block(void *block, size_t size, const void *caller)
     old = *header_of(block);
     if (!fits(size, offset_of(&old)) || !reserve(&change, old, size))
         return NULL;
-    TAKE(start, __libc_realloc(start_of(block), offset_of(&old) + size));
-    return make_block(start, old.shift, &change, caller);
+    TAKE(start,
+         heap_of(&old)->realloc(start_of(block), offset_of(&old) + size));
+    return make_block(heap_of(&old), start, old.shift, &change, caller);
 }
 
 REPLACES_LIBC void *realloc(void *block, size_t size)
@@ -374,8 +422,8 @@ static void *aligned_block(size_t alignment, size_t size, const void *caller)
     alignment = (size_t)1 << shift;
     if (!fits(size, alignment) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, __libc_memalign(alignment, size + alignment));
-    return make_block(start, shift, &change, caller);
+    TAKE(start, below->aligned(alignment, size + alignment));
+    return make_block(below, start, shift, &change, caller);
 }
 
 static bool is_power_of_two(size_t value)

@@ -39,8 +39,9 @@ static void refuse(struct run *run, enum record_found found)
         snprintf(why, sizeof(why),
                  "belongs to another user in a folder that everyone may write "
                  "to");
-    else if (found == RECORD_OLD)
-        snprintf(why, sizeof(why), "has a record; %s",
+    else if (found == RECORD_OLD || found == RECORD_BROKEN)
+        snprintf(why, sizeof(why), "has a record%s; %s",
+                 found == RECORD_BROKEN ? " of a run that was killed" : "",
                  has_force(run->command)
                      ? "use --force to overwrite it"
                      : "remove it, or choose another folder");
@@ -58,7 +59,8 @@ static bool open_folder(struct run *run)
     enum record_found found = record_folder_open(folder, run->options->record);
 
     /* The record of work that goes on is that of the last try. */
-    if (found == RECORD_OLD && (run->options->force || run->options->resume)) {
+    if ((found == RECORD_OLD || found == RECORD_BROKEN) &&
+        (run->options->force || run->options->resume)) {
         record_remove(folder);
         found = RECORD_READY;
     }

@@ -46,11 +46,12 @@ void record_sample_end(struct run *run);
 /* A model was opened for the sample. */
 void record_model(const struct mf_model *model);
 
-/* The same of a text that the work depends on, such as a list of types. */
+/* The work depends on a text, such as a list of types. */
 void record_text(const char *text, size_t size);
 
-/* The same of all bytes of an importance matrix; path NULL: there is none. */
-void record_matrix(const char *path);
+/* The same of all bytes of a file that is not opened as a model, such as an
+ * importance matrix; path NULL: there is none. */
+void record_content(const char *path);
 
 /* ---- bench, whose samples and settings are its own ---- */
 

@@ -4,14 +4,12 @@
  *
  * The configuration has what decides about the work, in an order of its own:
  * the options of the command's table, not as they were typed, and operands that
- * are not files.  Files count by the headers of the models in them.
+ * are not files.  Models count by all their bytes; a file that is written, by
+ * the end of its name, which can decide about its format.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -51,6 +49,17 @@ static const char *end(struct long_text *text)
 
 /* ---- options and operands ---- */
 
+/* A word that somebody typed: a space in it is not the end of it. */
+static void add_word(struct long_text *text, const char *word)
+{
+    char piece[3] = "\\";
+
+    for (; *word; word++) {
+        piece[1] = *word;
+        add(text, *word == ' ' || *word == '\\' ? piece : piece + 1);
+    }
+}
+
 static void add_option(struct long_text *text, const struct option *option,
                        const char *value)
 {
@@ -58,7 +67,7 @@ static void add_option(struct long_text *text, const struct option *option,
     add(text, option->name);
     if (value) {
         add(text, "=");
-        add(text, value);
+        add_word(text, value);
     }
 }
 
@@ -110,16 +119,19 @@ static void add_one(struct long_text *text, const struct option *option)
     }
 }
 
-/* How it is shown, and whether an older file goes, changes no work; threads
- * have a member of their own. */
+/* How it is shown, and whether an older file goes, changes no work; the number
+ * of threads has a member of its own, unlike several of them. */
 static bool is_aside(const struct option *option)
 {
-    static const char *const names[] = { "--progress", "--force", "--threads" };
+    return option->set.choice == &shared_options.progress ||
+           option->set.flag == &shared_options.force ||
+           option->set.number == &shared_options.threads ||
+           !option->help; /* another name of the one before */
+}
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strcmp(option->name, names[i]) == 0)
-            return true;
-    return !option->help; /* another name of the one before */
+static bool is_word(const char *name, const char *word, size_t size)
+{
+    return strlen(name) == size && memcmp(name, word, size) == 0;
 }
 
 static bool is_file(const char *word, size_t size)
@@ -128,9 +140,20 @@ static bool is_file(const char *word, size_t size)
                                          "A",    "PREFIX", "FIRST", "B" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (strlen(names[i]) == size && memcmp(names[i], word, size) == 0)
+        if (is_word(names[i], word, size))
             return true;
     return false;
+}
+
+/* ".gguf" of a path: it can decide about the format. */
+static void add_suffix(struct long_text *text, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+
+    add(text, " *");
+    if (dot)
+        add_word(text, dot);
 }
 
 /* Operands fit the words of "IN [OUT] TYPE", the last of which may repeat. */
@@ -142,9 +165,13 @@ static void add_operands(struct long_text *text, const struct run *run)
         size_t skip = strspn(word, "[");
         const char *next = word + strcspn(word, " ");
 
-        if (!is_file(word + skip, strcspn(word + skip, "] .="))) {
+        size_t size = strcspn(word + skip, "] .=");
+
+        if (is_word("OUT", word + skip, size)) {
+            add_suffix(text, run->operand[i]);
+        } else if (!is_file(word + skip, size)) {
             add(text, " ");
-            add(text, run->operand[i]);
+            add_word(text, run->operand[i]);
         }
         word = *next ? next + 1 : word;
     }
@@ -176,86 +203,6 @@ static const char *describe_work(const struct run *run)
     return end(&text);
 }
 
-/* ---- headers ---- */
-
-/* Above the header of any model that is known; more of a file is data. */
-#define HEADER_MOST ((uint64_t)256 * 1024 * 1024)
-
-static void add_file(struct mf_sha256 *sha, const char *path, uint64_t size)
-{
-    static char piece[16384];
-    struct stat status;
-    uint64_t at = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-    if (fd < 0)
-        return;
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-        while (at < size) {
-            uint64_t left = size - at;
-            ssize_t got = pread(
-                fd, piece, left < sizeof(piece) ? (size_t)left : sizeof(piece),
-                (off_t)at);
-
-            if (got < 0 && errno == EINTR)
-                continue;
-            if (got <= 0)
-                break;
-            mf_sha256_add(sha, piece, (size_t)got);
-            at += (uint64_t)got;
-        }
-    close(fd);
-}
-
-static void add_header(const struct mf_model *model)
-{
-    struct mf_shard shard;
-
-    for (size_t i = 0; mf_shard_at(model, i, &shard); i++) {
-        uint64_t size = shard.data_offset > 0 ? shard.data_offset : shard.size;
-
-        add_file(&the_record.weights, shard.path,
-                 size < HEADER_MOST ? size : HEADER_MOST);
-        the_record.has_weights = true;
-    }
-}
-
-/* Reading the header again is not part of what is measured. */
-void record_model(const struct mf_model *model)
-{
-    struct record *record = &the_record;
-    uint64_t start;
-
-    if (!record->on)
-        return;
-    start = record_clock();
-    record->now.elements += mf_model_info(model)->parameters;
-    add_header(model);
-    record->now.paused += record_clock() - start;
-}
-
-/* Of a matrix it is the values that decide, not the header. */
-void record_matrix(const char *path)
-{
-    struct record *record = &the_record;
-    uint64_t start;
-
-    if (!record->on || !path)
-        return;
-    start = record_clock();
-    add_file(&record->weights, path, UINT64_MAX);
-    record->has_weights = true;
-    record->now.paused += record_clock() - start;
-}
-
-void record_text(const char *text, size_t size)
-{
-    if (!the_record.on)
-        return;
-    mf_sha256_add(&the_record.weights, text, size);
-    the_record.has_weights = true;
-}
-
 /* ---- all of it ---- */
 
 static const char *isa_in_force(void)
@@ -279,6 +226,7 @@ struct fingerprint_config record_config(struct run *run)
     static struct sha256_text weights;
     struct record *record = &the_record;
 
+    record_weights_end(record);
     weights = sha256_end(&record->weights);
     return (struct fingerprint_config){
         .model_commit = describe_work(run),

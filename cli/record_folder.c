@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,18 +89,21 @@ static void fail(struct record_folder *folder, const char *name)
 
 /* ---- removing what was made ---- */
 
+bool record_made(const struct record_folder *folder, uint64_t inode)
+{
+    for (size_t i = 0; i < folder->files; i++)
+        if (folder->inode[i] == inode)
+            return true;
+    return false;
+}
+
 static bool was_made(const struct record_folder *folder, int fd,
                      const char *name)
 {
     struct stat status;
 
-    if (fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(status.st_mode))
-        return false;
-    for (size_t i = 0; i < folder->files; i++)
-        if (folder->inode[i] == status.st_ino)
-            return true;
-    return false;
+    return fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(status.st_mode) && record_made(folder, status.st_ino);
 }
 
 /* name: of a subfolder, or "." */
@@ -115,7 +119,7 @@ static void clear(const struct record_folder *folder, const char *name)
     mf_entries_end(&entries);
 }
 
-static void clear_all(struct record_folder *folder)
+void record_clear(const struct record_folder *folder)
 {
     clear(folder, ".");
     for (size_t i = 0; i < FOLDERS; i++) {
@@ -123,8 +127,6 @@ static void clear_all(struct record_folder *folder)
         if (folder->made_below[i])
             unlinkat(folder->fd, folders[i].name, AT_REMOVEDIR);
     }
-    if (folder->made)
-        rmdir(folder->path);
 }
 
 void record_folder_drop(struct record_folder *folder)
@@ -160,11 +162,31 @@ static int open_folder_of(struct record_folder *record, const char *name)
     return record_open_below(record->fd, folders[index].name);
 }
 
+/* Counts a file as made, for a later run, too. */
+static bool note_made(struct record_folder *record, int file)
+{
+    char line[24];
+    struct stat status;
+    ssize_t wrote;
+    int size;
+
+    if (fstat(file, &status) != 0 || record->files == RECORD_FILES)
+        return false;
+    record->inode[record->files++] = status.st_ino;
+    size =
+        snprintf(line, sizeof(line), "%" PRIu64 "\n", (uint64_t)status.st_ino);
+    do
+        wrote = write(record->made_fd, line, (size_t)size);
+    while (wrote < 0 && errno == EINTR);
+    if (wrote >= 0 && wrote < size)
+        errno = ENOSPC;
+    return wrote == size;
+}
+
 static int create(struct record_folder *record, const char *name)
 {
     const char *slash = strchr(name, '/');
     int folder = open_folder_of(record, name), file = -1;
-    struct stat status;
 
     if (folder < 0)
         return -1;
@@ -174,9 +196,10 @@ static int create(struct record_folder *record, const char *name)
                    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     while (file < 0 && errno == EINTR);
     close(folder);
-    if (file >= 0 && record->files < RECORD_FILES && fstat(file, &status) == 0)
-        record->inode[record->files++] = status.st_ino;
-    return file;
+    if (file < 0 || note_made(record, file))
+        return file;
+    close(file);
+    return -1;
 }
 
 void record_file_open(struct record_folder *folder, struct record_file *file,
@@ -221,6 +244,11 @@ struct sha256_text record_file_close(struct record_folder *folder,
 void record_folder_begin(struct record_folder *folder, struct record_file *sums)
 {
     folder->sums = sums;
+    folder->files = 0;
+    folder->made_fd = openat(folder->fd, RECORD_MADE,
+                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (folder->made_fd < 0)
+        fail(folder, RECORD_MADE);
     record_file_open(folder, sums, RECORD_SUMS);
 }
 
@@ -236,8 +264,14 @@ struct sha256_text record_folder_end(struct record_folder *folder)
     close_file(folder, folder->sums);
     if (folder->error) {
         seal = (struct sha256_text){ "" };
-        clear_all(folder);
+        record_clear(folder);
     }
+    if (folder->made_fd >= 0) {
+        unlinkat(folder->fd, RECORD_MADE, 0);
+        close(folder->made_fd);
+    }
+    if (folder->error && folder->made)
+        rmdir(folder->path);
     close(folder->fd);
     folder->fd = -1;
     return seal;

@@ -4,8 +4,11 @@
  *
  * A file is made new, never opened if it exists, and never through a link.
  * SHA256SUMS gets a line for each file that is complete, as sha256sum writes
- * them; its last line, the seal, is the digest of the lines before.  A folder
- * without a seal is of a run that did not end.
+ * them; its last line, the seal, is the digest of the lines before.
+ *
+ * Until the end there is one file more, .modelfile-record, with the inode of
+ * each file that was made, a line each.  Where a run was killed, the next one
+ * knows by it what it may remove.
  */
 #ifndef MF_CLI_RECORD_FOLDER_H
 #define MF_CLI_RECORD_FOLDER_H
@@ -14,6 +17,7 @@
 #include "cli/sha256.h"
 
 #define RECORD_SUMS "SHA256SUMS"
+#define RECORD_MADE ".modelfile-record"
 #define RECORD_SEAL "# seal "
 
 /* The first line of latency.csv, and of the table of a setting. */
@@ -34,6 +38,7 @@ struct record_file {
 struct record_folder {
     const char *path;
     int fd;                       /* -1: not open */
+    int made_fd;                  /* of RECORD_MADE; -1: not open */
     bool made;                    /* it did not exist */
     uint64_t inode[RECORD_FILES]; /* of the files that were made */
     size_t files;
@@ -46,6 +51,8 @@ struct record_folder {
 enum record_found {
     RECORD_READY,   /* it is there, and empty or new */
     RECORD_OLD,     /* it has a record, whole and unchanged */
+    RECORD_BROKEN,  /* it has the files of a run that was killed, and no others
+                     */
     RECORD_OTHER,   /* it has other files, or parts of a record; see failed */
     RECORD_BUSY,    /* another process is recording there */
     RECORD_PLANTED, /* it is another user's, where everyone may write */
@@ -56,7 +63,7 @@ enum record_found {
 enum record_found record_folder_open(struct record_folder *folder,
                                      const char *path);
 
-/* Removes the record of a folder that was RECORD_OLD. */
+/* Removes the record of a folder that was RECORD_OLD or RECORD_BROKEN. */
 void record_remove(struct record_folder *folder);
 
 /* sums: memory for SHA256SUMS. */
@@ -83,6 +90,12 @@ bool record_can_have(const char *name, size_t *folder);
 
 /* A regular file of a record, not through a link; -1 with errno. */
 int record_open_file(int fd, const char *name);
+
+/* Removes the files that this run made, or the one that was killed. */
+void record_clear(const struct record_folder *folder);
+
+/* Whether the file of that inode is one of these. */
+bool record_made(const struct record_folder *folder, uint64_t inode);
 
 /* Of the rest of a file.  False with errno. */
 bool record_digest(int fd, struct sha256_text *out);

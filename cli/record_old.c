@@ -6,6 +6,9 @@
  * has the digest that SHA256SUMS names, SHA256SUMS has its seal, and nothing
  * else is there.  Whatever somebody put in the place of a file is then not
  * taken for one of a record and removed.
+ *
+ * The record of a run that was killed has no digests: there it is the inode
+ * that shows which files are that run's.
  */
 #include "cli/record_folder.h"
 
@@ -183,6 +186,90 @@ static bool is_whole(struct record_folder *folder)
     return whole;
 }
 
+/* ---- what a run left that was killed ---- */
+
+/* Reads the list of what it made.  Other people's files must not get onto it,
+ * so it must be ours alone. */
+static bool read_made(struct record_folder *folder)
+{
+    int file = record_open_file(folder->fd, RECORD_MADE);
+    char piece[4096];
+    uint64_t inode = 0;
+    struct stat status;
+    bool good = file >= 0 && fstat(file, &status) == 0 &&
+                status.st_uid == geteuid() && status.st_nlink == 1 &&
+                (status.st_mode & 07777 & ~(mode_t)0600) == 0;
+    ssize_t got = 0;
+
+    do {
+        for (ssize_t i = 0; i < got && good; i++) {
+            good = (piece[i] >= '0' && piece[i] <= '9') ||
+                   (piece[i] == '\n' && folder->files < RECORD_FILES);
+            if (good && piece[i] == '\n') {
+                folder->inode[folder->files++] = inode;
+                inode = 0;
+            } else {
+                inode = inode * 10 + (uint64_t)(piece[i] - '0');
+            }
+        }
+        got = good ? read(file, piece, sizeof(piece)) : 0;
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    if (file >= 0)
+        close(file);
+    return good && got == 0;
+}
+
+/* One without a line is empty: the run was killed before it wrote the line. */
+static bool is_left(struct record_folder *folder, int fd, const char *name)
+{
+    struct stat status;
+    bool left = fstatat(fd, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISREG(status.st_mode) &&
+                (record_made(folder, status.st_ino) ||
+                 (status.st_size == 0 && status.st_uid == geteuid() &&
+                  folder->files < RECORD_FILES));
+
+    if (left && !record_made(folder, status.st_ino))
+        folder->inode[folder->files++] = status.st_ino;
+    return left;
+}
+
+/* below: the index of a subfolder, or SIZE_MAX. */
+static bool all_left(struct record_folder *folder, size_t below)
+{
+    const char *in = below < SIZE_MAX ? record_subfolder(below) : ".";
+    int fd = record_open_below(folder->fd, in);
+    bool missing = below < SIZE_MAX && fd < 0 && errno == ENOENT;
+    struct mf_entries entries;
+    bool good = missing || fd >= 0;
+    const char *name;
+
+    mf_entries_begin(&entries, fd);
+    while (good && (name = mf_entries_next(&entries)) != NULL) {
+        bool is_folder = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+                         strcmp(name, RECORD_MADE) == 0;
+
+        for (size_t i = 0; i < RECORD_FOLDERS && below == SIZE_MAX; i++)
+            is_folder |= strcmp(name, record_subfolder(i)) == 0;
+        good = is_folder || is_left(folder, entries.folder, name);
+        if (!good)
+            snprintf(folder->failed, RECORD_NAME, "%.*s", RECORD_NAME - 1,
+                     below < SIZE_MAX ? in : name);
+    }
+    mf_entries_end(&entries);
+    return good;
+}
+
+/* Whether all that is there was made by a run that did not end. */
+static bool is_broken(struct record_folder *folder)
+{
+    bool broken = read_made(folder) && all_left(folder, SIZE_MAX);
+
+    for (size_t i = 0; i < RECORD_FOLDERS && broken; i++)
+        broken = all_left(folder, i);
+    return broken;
+}
+
 /* ---- opening the folder ---- */
 
 /* Another user may have put a link or a folder there for us to fill. */
@@ -215,7 +302,13 @@ static enum record_found look(struct record_folder *folder)
 {
     bool is_empty = true, has_others = false;
     struct mf_entries entries;
+    struct stat status;
     const char *name;
+
+    if (fstatat(folder->fd, RECORD_MADE, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        snprintf(folder->failed, RECORD_NAME, "%s", RECORD_MADE);
+        return is_broken(folder) ? RECORD_BROKEN : RECORD_OTHER;
+    }
 
     mf_entries_begin(&entries, record_open_below(folder->fd, "."));
     while (!has_others && (name = mf_entries_next(&entries)) != NULL) {
@@ -242,7 +335,7 @@ static enum record_found cannot_open(struct record_folder *folder)
 enum record_found record_folder_open(struct record_folder *folder,
                                      const char *path)
 {
-    *folder = (struct record_folder){ .path = path, .fd = -1 };
+    *folder = (struct record_folder){ .path = path, .fd = -1, .made_fd = -1 };
     folder->made = mkdir(path, 0777) == 0;
     if (!folder->made && errno != EEXIST)
         return cannot_open(folder);
@@ -276,12 +369,18 @@ static bool remove_listed(struct old *old, const char *name, const char *digest)
     return true;
 }
 
+/* The list goes last: a kill meanwhile leaves a folder that can be removed
+ * again. */
 void record_remove(struct record_folder *folder)
 {
     struct old old = { .folder = folder };
 
-    for_each(&old, remove_listed);
+    if (folder->files > 0)
+        record_clear(folder);
+    else
+        for_each(&old, remove_listed);
     unlinkat(folder->fd, RECORD_SUMS, 0);
     for (size_t i = 0; i < RECORD_FOLDERS; i++)
         unlinkat(folder->fd, record_subfolder(i), AT_REMOVEDIR);
+    unlinkat(folder->fd, RECORD_MADE, 0);
 }

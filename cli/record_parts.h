@@ -9,6 +9,9 @@
 #include "cli/power.h"
 #include "cli/record.h"
 
+/* Files that stay open until a sample ends. */
+#define RECORD_DATA 16
+
 struct record {
     bool on;  /* the folder is open */
     bool own; /* samples are those of the command */
@@ -36,8 +39,13 @@ struct record {
 
     struct power power;
     struct energy energy, *setting;
-    struct mf_sha256 weights; /* of the headers of all models opened */
+    struct mf_sha256 weights; /* of all models opened */
     bool has_weights;
+    struct record_data { /* of a model: what is digested after the sample */
+        int fd;
+        uint64_t from;
+    } data[RECORD_DATA];
+    size_t data_count;
     void (*members)(struct mf_json_out *json);
 };
 
@@ -54,6 +62,11 @@ uint64_t record_wall_clock(void);
 
 /* A line of memory.csv, and a sample of the power.  env: NULL is the run's. */
 void record_snapshot(const struct mf_env *env);
+
+/* ---- record_weights.c ---- */
+
+/* The digest has all data of the models opened so far. */
+void record_weights_end(struct record *record);
 
 /* ---- record_config.c ---- */
 

@@ -87,6 +87,7 @@ void record_sample_end(struct run *run)
     now->open = false;
     record_sample(run, (double)(record_clock() - now->start - now->paused),
                   record_kernel(run->env) - now->kernel, now->elements);
+    record_weights_end(&the_record);
 }
 
 void record_result(const struct record_result *result)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/inputs.h"
+#include "cli/record.h"
 #include "cli/report.h"
 
 #define ROOM_MIN ((size_t)64 * 1024)
@@ -148,6 +149,7 @@ bool textfile_read(struct run *run, const char *path,
         return false;
     file->text[file->size] = 0;
     *out = *file;
+    record_text(file->text, file->size);
     return true;
 }
 

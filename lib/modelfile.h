@@ -202,8 +202,8 @@ struct mf_options {
     size_t size;                   /* of this struct: see above */
     struct mf_allocator allocator; /* if resize is NULL, the C library's heap */
     size_t heap_limit; /* of bytes allocated at the same time; 0: no limit */
-    unsigned threads; /* for long work; 0: one per processor. The number changes
-                         no result */
+    unsigned threads;  /* for long work; 0: OMP_NUM_THREADS, or one per
+                          processor. The number changes  no result */
     /* Called every now and then during long work, in the thread that made the
      * call. If it returns false, the work ends with MF_ERR_STOPPED and nothing
      * is written. NULL: not called. */

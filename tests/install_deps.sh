@@ -76,6 +76,7 @@ need_for_test() {
     # It needs libc6-dbg to know the loader's functions.
     want_command valgrind valgrind libc6-dbg
     want_command strace strace
+    want_command heaptrack heaptrack
     want_command node nodejs
     want_command git git
     want_command g++ g++ # compiles the public header as C++ does

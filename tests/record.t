@@ -182,10 +182,99 @@ operands() {
             --allow-requantize
         [ "$code" = 0 ] || return 1
     done
-    grep -q 'modelfile [0-9.]* quantize Q8_0 --allow-requantize"' \
-        tQ8_0/run.json && grep -q 'quantize Q4_0 ' tQ4_0/run.json
+    grep -q 'modelfile [0-9.]* quantize \*.gguf Q8_0 --allow-requantize"' \
+        tQ8_0/run.json && grep -q 'quantize \*.gguf Q4_0 ' tQ4_0/run.json
 }
 check "an operand that is no file counts as well" operands
+
+# different ARGUMENT... -- ARGUMENT...: two commands have their own fingerprints.
+different() {
+    rm -rf d1 d2
+    ours=
+    for word; do
+        shift
+        [ "$word" = -- ] && break
+        ours="$ours $word"
+    done
+    # shellcheck disable=SC2086 # it is a list
+    last=d1 && first=$(again $ours --record d1) && last=d2 &&
+        second=$(again "$@" --record d2) && [ -n "$first" ] &&
+        [ "$first" != "$second" ]
+}
+data_counts() {
+    cp filled.gguf other.gguf && size=$(wc -c <other.gguf) &&
+        printf '\001' | dd of=other.gguf bs=1 seek=$((size - 3)) \
+            conv=notrunc 2>/dev/null && ! cmp -s filled.gguf other.gguf &&
+        different info filled.gguf -- info other.gguf &&
+        different bench filled.gguf --rounds 1 -- bench other.gguf --rounds 1 &&
+        cp filled.gguf same.gguf && ! different info filled.gguf -- \
+            info same.gguf && [ -n "$first" ]
+}
+check "a byte of the data counts" data_counts
+late_data_counts() { # the index of such a file is at its end
+    "$modelfile" convert --quiet filled.gguf late.apr --force &&
+        different info late.apr -- info filled.gguf
+}
+check "so does that of other formats" late_data_counts
+lists_count() {
+    different bench filled.gguf --rounds 1 --threads 1,2 -- \
+        bench filled.gguf --rounds 1 --threads 2
+}
+check "a list of threads counts" lists_count
+output_counts() {
+    different convert filled.gguf o1.apr -- \
+        convert filled.gguf o1.safetensors
+}
+check "the format of the output counts" output_counts
+spaces_count() {
+    cp "$model" spaces.gguf
+    different meta get "$model" 'a b' c -- meta get "$model" a 'b c'
+    different meta set spaces.gguf 'a=b' 'c=d' -- meta set spaces.gguf 'a=b c=d'
+}
+check "where a word ends counts" spaces_count
+lists_of_types_count() {
+    echo 'attn=q8_0' >types
+    last=d1 && rm -rf d1 d2 && first=$(again quantize filled.gguf typed.gguf Q4_0 \
+        --tensor-type-file types --force --record d1) &&
+        echo 'attn=q5_0' >types && last=d2 &&
+        [ "$first" != "$(again quantize filled.gguf typed.gguf Q4_0 --force \
+            --tensor-type-file types --record d2)" ]
+}
+check "what is in a list of types counts" lists_of_types_count
+
+# ---- the number of threads, as OpenMP's programs take it
+
+threads_of() {
+    rm -rf omp
+    run info "$model" --record omp
+    sed 's/.*"tau":\([0-9]*\).*/\1/' omp/run.json
+}
+omp() {
+    usual=$(threads_of)
+    [ "$(OMP_NUM_THREADS=3 threads_of)" = 3 ] &&
+        [ "$(OMP_NUM_THREADS=5,2 threads_of)" = 5 ] || return 1
+    for wrong in 0 -2 many 3x ''; do
+        [ "$(OMP_NUM_THREADS=$wrong threads_of)" = "$usual" ] || return 1
+    done
+    last=omp && rm -rf omp &&
+        OMP_NUM_THREADS=3 again validate --threads 2 "$model" --record omp &&
+        grep -q '"tau":2,' omp/run.json
+}
+rm -rf w0
+run validate "$model" --threads 2 --record w0
+if grep -q '"tau":2,' w0/run.json; then
+    check "OMP_NUM_THREADS, unless --threads is given" omp
+else
+    skip "OMP_NUM_THREADS, unless --threads is given" "there are no threads"
+fi
+limited() {
+    for limit in 1 2 3; do
+        OMP_THREAD_LIMIT=$limit "$modelfile" hash filled.gguf --threads 4 \
+            >limited 2>/dev/null && "$modelfile" hash filled.gguf >usual \
+            2>/dev/null && cmp usual limited || return 1
+    done
+}
+check "OMP_THREAD_LIMIT" limited
 
 a_list() {
     echo attn=q8_0 >list
@@ -395,6 +484,49 @@ forced() {
         grep -q '^convert,' older/results.csv
 }
 check "unless --force is given" forced
+
+# killed DIR ARGUMENT...: kills a command that records in DIR.
+killed() {
+    "$modelfile" "$@" --record "$killed" >out 2>err &
+    child=$!
+    while [ ! -s "$killed/memory.csv" ] && kill -0 $child; do sleep 0.01; done
+    kill -KILL $child
+    wait $child
+    [ ! -s "$killed/run.json" ]
+} 2>/dev/null
+after_a_kill() {
+    killed=k1 && killed bench --rounds 1000 --size 1M || return 1
+    refused k1 "has a record of a run that was killed; remove it" || return 1
+    run convert "$model" k1.gguf --record k1
+    [ "$code" = 4 ] && grep -q 'use --force' err && [ ! -e k1.gguf ] &&
+        run convert "$model" k1.gguf --record k1 --force &&
+        [ "$code" = 0 ] && recorded k1
+}
+check "the record of a run that was killed" after_a_kill
+after_a_kill_others() {
+    killed=k2 && killed bench --rounds 1000 --size 1M || return 1
+    cp -r k2 k3 # other files, with the same names
+    echo mine >k2/run.json
+    refused k2 "'run.json'" && run convert "$model" k2.gguf --record k2 \
+        --force && [ "$code" = 4 ] && [ "$(cat k2/run.json)" = mine ] &&
+        rm k2/run.json && mkdir k2/csv && echo mine >k2/csv/a.csv &&
+        run convert "$model" k2.gguf --record k2 --force && [ "$code" = 4 ] &&
+        grep -q "'csv'" err && [ "$(cat k2/csv/a.csv)" = mine ] &&
+        rm -r k2/csv && cp k2/.modelfile-record list && chmod 600 list &&
+        rm k2/.modelfile-record && ln -s ../list k2/.modelfile-record &&
+        run convert "$model" k2.gguf --record k2 --force &&
+        [ "$code" = 4 ] && [ -s k2/memory.csv ] &&
+        run convert "$model" k3.gguf --record k3 --force &&
+        [ "$code" = 4 ] && [ -s k3/memory.csv ]
+}
+check "of which nothing else goes" after_a_kill_others
+after_a_kill_grid() {
+    killed=k4 && killed bench filled.gguf --rounds 1000 --quantize Q8_0 &&
+        [ -d k4/witness ] &&
+        run convert "$model" k4.gguf --record k4 --force &&
+        [ "$code" = 0 ] && recorded k4
+}
+check "or of a grid" after_a_kill_grid
 
 links() {
     echo victim >victim && mkdir away linked

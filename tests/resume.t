@@ -152,6 +152,22 @@ random() {
 RANDOM_SEED=${RESUME_SEED:-4711}
 check "$kills kills at random moments" random
 
+# ---- with a record
+
+# The folder of the record has what the killed one left.
+recorded() {
+    clean
+    rm -rf rec
+    stop KILL WRITE=700 $quantizes --record rec 2>/dev/null
+    [ -n "$(left)" ] && [ ! -s rec/run.json ] &&
+        "$modelfile" $quantizes --record rec >printed 2>said &&
+        "$modelfile" bench --verify rec >/dev/null 2>&1 &&
+        [ -s rec/run.json ] && cmp out/o.gguf recorded.gguf && [ -z "$(left)" ]
+}
+quantizes="quantize in.gguf out/o.gguf Q8_0 --resume"
+"$modelfile" quantize in.gguf recorded.gguf Q8_0 --quiet 2>said
+check "the record of a run that was killed makes room" recorded
+
 # ---- what stops say
 
 quantizes="quantize in.gguf out/o.gguf Q8_0 --resume"

@@ -37,7 +37,7 @@ struct mf_env {
     void *progress_user;
     void (*pending_edit)(void *user, const struct mf_pending_edit *edit);
     void *pending_edit_user;
-    /* Threads that share long work; 0: one per processor. */
+    /* Threads that share long work; 0: see mf_threads_useful. */
     unsigned threads;
     bool discards; /* what it writes: see mf_env_discard */
     /* Keeps authors of files from preparing names that collide. */

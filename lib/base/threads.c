@@ -24,7 +24,8 @@
 
 size_t mf_threads_useful(size_t wanted)
 {
-    return wanted > 0 ? wanted : (size_t)omp_get_num_procs();
+    /* As many as OMP_NUM_THREADS says, else one per processor. */
+    return wanted > 0 ? wanted : (size_t)omp_get_max_threads();
 }
 
 /* ---- beginning */

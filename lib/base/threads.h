@@ -10,8 +10,8 @@
 
 #define MF_THREADS_MAX 64 /* that work at once */
 
-/* How many threads should work: as many as wanted, or one per processor if that
- * is 0; one in a build without OpenMP. */
+/* How many threads should work: as many as wanted; if that is 0, as many as
+ * OMP_NUM_THREADS says, or one per processor; one in a build without OpenMP. */
 size_t mf_threads_useful(size_t wanted);
 
 /* Starts threads for work to come and returns how many there are, at most

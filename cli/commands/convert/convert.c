@@ -12,6 +12,7 @@
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/record.h"
 #include "cli/report.h"
 #include "lib/program.h"
 
@@ -342,6 +343,8 @@ static void convert(struct run *run)
     if (!read_scale(run, &scale))
         return;
     run->adapter = options.lora;
+    record_content(options.lora);
+    record_content(options.metadata);
 
     const struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),

@@ -108,7 +108,7 @@ static void add_matrices(struct run *run)
     struct mf_imatrix_merge_result result;
 
     for (size_t i = 0; i + 1 < run->operand_count; i++)
-        record_matrix(run->operand[i]);
+        record_content(run->operand[i]);
     if (mf_imatrix_merge(run->env, (const char *const *)run->operand,
                          run->operand_count - 1, path, &how,
                          &result) != MF_OK) {

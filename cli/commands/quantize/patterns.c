@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cli/commands/quantize/quantize.h"
-#include "cli/record.h"
 #include "cli/report.h"
 #include "cli/types.h"
 
@@ -136,7 +135,6 @@ static bool add_file(struct run *run, const char *path,
     if (!textfile_read(run, path, &kind, file))
         return false;
     patterns->file_count++;
-    record_text(file->text, file->size);
     return add_words(run, path, file->text, patterns);
 }
 

@@ -178,7 +178,7 @@ static bool can_write(struct run *run, const char *out)
 static void quantize(struct run *run)
 {
     run->imatrix = options.imatrix;
-    record_matrix(options.imatrix);
+    record_content(options.imatrix);
     if (request_make(run, &options, run->operand[2], &request) &&
         can_write(run, run->operand[1])) {
         mention_buffers(run);

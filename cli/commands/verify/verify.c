@@ -120,7 +120,7 @@ static void verify(struct run *run)
     if (!options_fit(run))
         return;
     run->imatrix = options.imatrix;
-    record_matrix(options.imatrix);
+    record_content(options.imatrix);
     if (options.statement) {
         verify.statement = output_path(options.statement);
         verify.silent = output_is_stdout(options.statement);
