@@ -268,6 +268,7 @@ $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
     fingerprint json latency out sha256)
 $(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
 $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
+$(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
 # Its tokenizers are small: no digest has a name.
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
@@ -319,7 +320,8 @@ $(BUILD)/modelfile-starved: $(CLI_OBJ) $(BUILD)/tests/starved.o \
 	    gomp_aligned_alloc gomp_team_start,-Wl,--wrap=$(name)) $^ $(LIBS) -o $@
 
 # This one has its own malloc, which the library must not pull in twice.
-$(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o
+$(BUILD)/tests/test_malloc_count: $(BUILD)/tests/test_malloc_count.o \
+    $(BUILD)/cli/preload.o
 	$(call say,LINK,$@)
 	$(Q)$(LINK) $^ -lcmocka -o $@
 

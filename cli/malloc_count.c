@@ -18,34 +18,19 @@
  *
  * A limit refuses what would pass it with ENOMEM, so the peak never does.
  *
- * A library that LD_PRELOAD puts before the C library, as heaptrack does, would
- * never be called, as the program's functions are found first.  heaptrack then
- * waits for ever for what it is never told.  So there the functions after ours
- * are called instead of glibc's.
- *
  * valgrind replaces these functions by its own as it does libc's: under it
  * process_heap() sees next to nothing, and the comparison needs two runs.  The
  * dynamic loader's first blocks come from its own memory before malloc can be
  * called; neither counts them.
  */
-#if defined(__linux__)
-#define _GNU_SOURCE /* RTLD_NEXT */
-#endif
 #include "cli/malloc_count.h"
 
 #include <malloc.h> /* memalign and others; and defines __GLIBC__ */
 #include <stdlib.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer) ||     \
-    __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
+#include "cli/preload.h"
 
-#if defined(SANITIZED) || defined(MF_NO_MALLOC_COUNT) || !defined(__GLIBC__)
+#ifndef MALLOC_COUNTED
 
 bool process_heap(struct process_heap *out)
 {
@@ -87,7 +72,6 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
 
 #else
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -96,7 +80,7 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
  * 132 KiB, so most runs ask once.  101 is before every other constructor, whose
  * malloc may be the first.  If the system has less, as under ulimit -d, glibc
  * asks for what it needs. */
-#define ROOM_AT_ONCE         (1024 * 1024)
+#define ROOM_AT_ONCE  (1024 * 1024)
 
 /* False if that was done before. */
 static bool ask_for_less(void)
@@ -109,49 +93,12 @@ static bool ask_for_less(void)
 /* Visible to the C library although the program hides its symbols, and never
  * inlined into each other: valgrind replaces most of them but not all, and a
  * block of valgrind's must not reach the body of one of ours. */
-#define REPLACES_LIBC        __attribute__((visibility("default"), noinline))
-
-/* glibc has no header for these names. */
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *start, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *start);
-
-/* The heap that blocks are made in. */
-struct below {
-    void *(*malloc)(size_t size);
-    void *(*calloc)(size_t count, size_t size);
-    void *(*realloc)(void *start, size_t size);
-    void *(*aligned)(size_t alignment, size_t size);
-    void (*free)(void *start);
-};
-
-static const struct below glibc = { __libc_malloc, __libc_calloc,
-                                    __libc_realloc, __libc_memalign,
-                                    __libc_free };
-static struct below preloaded;
-static const struct below *below = &glibc;
-
-/* The next function of that name after ours; ISO C has no cast for it. */
-#define FIND(function, name) (*(void **)&(function) = dlsym(RTLD_NEXT, name))
-
-static void find_preloaded(void)
-{
-    if (FIND(preloaded.malloc, "malloc") && FIND(preloaded.calloc, "calloc") &&
-        FIND(preloaded.realloc, "realloc") &&
-        FIND(preloaded.aligned, "aligned_alloc") &&
-        FIND(preloaded.free, "free") && preloaded.malloc != __libc_malloc)
-        below = &preloaded;
-}
+#define REPLACES_LIBC __attribute__((visibility("default"), noinline))
 
 __attribute__((constructor(101))) static void begin(void)
 {
-    const char *preload = getenv("LD_PRELOAD");
-
     mallopt(M_TOP_PAD, ROOM_AT_ONCE);
-    if (preload && *preload)
-        find_preloaded();
+    preload_find();
 }
 
 #define SIZE_BITS    57 /* far more than a process can have */
@@ -217,9 +164,9 @@ void *malloc_uncounted(void *user, void *block, size_t old_size,
     return NULL;
 }
 
-static const struct below *heap_of(const struct header *header)
+static const struct preload_heap *heap_of(const struct header *header)
 {
-    return header->preloaded ? &preloaded : &glibc;
+    return header->preloaded ? &preload_found : &preload_glibc;
 }
 
 /* Calls glibc, and again without the extra memory if that fails. */
@@ -274,12 +221,13 @@ static void count(const struct change *change)
 
 /* Makes a block of what glibc returned for a change that was reserved; NULL,
  * with errno set, stays NULL. */
-static void *make_block(const struct below *heap, void *start, unsigned shift,
-                        const struct change *change, const void *caller)
+static void *make_block(const struct preload_heap *heap, void *start,
+                        unsigned shift, const struct change *change,
+                        const void *caller)
 {
     struct header header = {
         .size = change->new_size & (((uint64_t)1 << SIZE_BITS) - 1),
-        .preloaded = heap == &preloaded,
+        .preloaded = heap == &preload_found,
         .shift = shift & 63,
         .tag = change->old.tag,
     };
@@ -326,8 +274,8 @@ static void *new_block(size_t size, const void *caller)
 
     if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, below->malloc(size + HEADER_SIZE));
-    return make_block(below, start, HEADER_SHIFT, &change, caller);
+    TAKE(start, preload_heap->malloc(size + HEADER_SIZE));
+    return make_block(preload_heap, start, HEADER_SHIFT, &change, caller);
 }
 
 REPLACES_LIBC void *malloc(size_t size)
@@ -345,8 +293,8 @@ REPLACES_LIBC void *calloc(size_t number, size_t each)
         size = SIZE_MAX; /* which does not fit */
     if (!fits(size, HEADER_SIZE) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, below->calloc(1, size + HEADER_SIZE));
-    return make_block(below, start, HEADER_SHIFT, &change, CALLER);
+    TAKE(start, preload_heap->calloc(1, size + HEADER_SIZE));
+    return make_block(preload_heap, start, HEADER_SHIFT, &change, CALLER);
 }
 
 /* False for a block that was made before there was a watch. */
@@ -422,8 +370,8 @@ static void *aligned_block(size_t alignment, size_t size, const void *caller)
     alignment = (size_t)1 << shift;
     if (!fits(size, alignment) || !reserve(&change, no_header, size))
         return NULL;
-    TAKE(start, below->aligned(alignment, size + alignment));
-    return make_block(below, start, shift, &change, caller);
+    TAKE(start, preload_heap->aligned(alignment, size + alignment));
+    return make_block(preload_heap, start, shift, &change, caller);
 }
 
 static bool is_power_of_two(size_t value)
