@@ -90,19 +90,29 @@ static char *put_plain(char *to, const struct digits *digits)
     return to;
 }
 
-struct decimal_text decimal_text(double value)
+struct decimal_text decimal_shortest(double value)
 {
     struct decimal_text out = { "" };
     struct text text = { "", 0 };
     struct mf_json_out json = { .write = keep, .user = &text };
-    struct digits digits;
-    char *to = out.at;
 
     if (!isfinite(value)) {
         strcpy(out.at, isnan(value) ? "NaN" : value < 0 ? "-inf" : "inf");
         return out;
     }
     mf_json_f64(&json, value);
+    memcpy(out.at, text.at, text.size);
+    return out;
+}
+
+struct decimal_text decimal_text(double value)
+{
+    struct decimal_text out = decimal_shortest(value), text = out;
+    struct digits digits;
+    char *to = out.at;
+
+    if (!isfinite(value))
+        return out;
     digits = digits_of(text.at);
     if (digits.negative)
         *to++ = '-';

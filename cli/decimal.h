@@ -17,6 +17,9 @@ struct decimal_text {
  * NaN, inf, -inf. */
 struct decimal_text decimal_text(double value);
 
+/* The same with an exponent where that is shorter: 1e+300. */
+struct decimal_text decimal_shortest(double value);
+
 /* As JSON of serde has a 32-bit float: 0.01, 1.0, 1e-7, 1e16; null if it is
  * not finite. */
 struct decimal_text decimal_json_f32(float value);

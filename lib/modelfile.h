@@ -158,6 +158,36 @@ struct mf_span {
     uint64_t size;
 };
 
+enum mf_value_type { /* 0 to 12 have the numbers of GGUF */
+                     MF_VALUE_U8,
+                     MF_VALUE_I8,
+                     MF_VALUE_U16,
+                     MF_VALUE_I16,
+                     MF_VALUE_U32,
+                     MF_VALUE_I32,
+                     MF_VALUE_F32,
+                     MF_VALUE_BOOL,
+                     MF_VALUE_STRING,
+                     MF_VALUE_ARRAY,
+                     MF_VALUE_U64,
+                     MF_VALUE_I64,
+                     MF_VALUE_F64,
+                     MF_VALUE_NULL, /* from here on only in JSON and MessagePack
+                                     */
+                     MF_VALUE_OBJECT, /* a map */
+                     MF_VALUE_MIXED   /* only as an array's element type */
+};
+
+/* "u8" .. "f64", "bool", "string", "array", "null", "object", "mixed". */
+MF_API const char *mf_value_type_name(enum mf_value_type type);
+
+union mf_number {
+    uint64_t u64; /* U8 U16 U32 U64 */
+    int64_t i64;  /* I8 I16 I32 I64 */
+    double f64;   /* F32 F64 */
+    bool boolean; /* BOOL */
+};
+
 enum mf_byte_order { MF_LITTLE_ENDIAN, MF_BIG_ENDIAN };
 
 /* ---- Environment: error, heap, input ------------------------------------- */
@@ -513,45 +543,22 @@ struct mf_tensor_stats {
     uint64_t count; /* finite numbers; of these: */
     double min, max, mean, std, l2;
     uint64_t zeros, nans, infinities;
+    /* Min and max as numbers of that type, which are exact where a double is
+     * not: MF_VALUE_I64 and MF_VALUE_U64 of integers, bools among them,
+     * MF_VALUE_F64 of f64, MF_VALUE_F32 of all others. */
+    enum mf_value_type kind;
+    union mf_number least, greatest;
 };
 
-/* Decodes tensors, on all threads and in bounded memory, and computes
- * statistics of their numbers: out[i] is for tensor index[i]. */
+/* Computes statistics of the numbers of tensors, on all threads and in bounded
+ * memory: out[i] is for tensor index[i]. Integers are summed up exactly, and
+ * rounded once; f64 is computed as such; others as the f32 that they decode to.
+ */
 MF_API enum mf_status mf_tensor_stats(struct mf_model *model,
                                       const size_t *index, size_t count,
                                       struct mf_tensor_stats *out);
 
 /* ---- Metadata ------------------------------------------------------------ */
-
-enum mf_value_type { /* 0 to 12 have the numbers of GGUF */
-                     MF_VALUE_U8,
-                     MF_VALUE_I8,
-                     MF_VALUE_U16,
-                     MF_VALUE_I16,
-                     MF_VALUE_U32,
-                     MF_VALUE_I32,
-                     MF_VALUE_F32,
-                     MF_VALUE_BOOL,
-                     MF_VALUE_STRING,
-                     MF_VALUE_ARRAY,
-                     MF_VALUE_U64,
-                     MF_VALUE_I64,
-                     MF_VALUE_F64,
-                     MF_VALUE_NULL, /* from here on only in JSON and MessagePack
-                                     */
-                     MF_VALUE_OBJECT, /* a map */
-                     MF_VALUE_MIXED   /* only as an array's element type */
-};
-
-/* "u8" .. "f64", "bool", "string", "array", "null", "object", "mixed". */
-MF_API const char *mf_value_type_name(enum mf_value_type type);
-
-union mf_number {
-    uint64_t u64; /* U8 U16 U32 U64 */
-    int64_t i64;  /* I8 I16 I32 I64 */
-    double f64;   /* F32 F64 */
-    bool boolean; /* BOOL */
-};
 
 struct mf_meta {
     struct mf_str key; /* terminated; may contain a NUL */
@@ -946,8 +953,9 @@ struct mf_export_options {
     bool replace; /* overwrite an existing file */
 };
 
-/* Writes one tensor as a numpy array (.npy, f32, slowest dimension first), in
- * the way of mf_model_convert. options may be NULL. */
+/* Writes one tensor as a numpy array (.npy, slowest dimension first), in the
+ * way of mf_model_convert. Its type is that of the tensor if numpy has it, else
+ * f32. options may be NULL. */
 MF_API enum mf_status mf_tensor_export(struct mf_model *model, size_t index,
                                        const char *path,
                                        const struct mf_export_options *options);
@@ -1519,9 +1527,9 @@ enum mf_difference_what {
     MF_DIFFERS_DATA = 16  /* or the value of a metadata key */
 };
 
-/* How far the numbers of two tensors are apart, both decoded to 32-bit floats:
- * numbers that are the same float count as equal, and a double out of their
- * range as infinite. */
+/* How far the numbers of two tensors are apart. Integers and f64 are compared
+ * as they are: errors are 0 only where all numbers are equal. Others are
+ * decoded to 32-bit floats. */
 struct mf_value_errors {
     uint64_t count; /* numbers that are finite in both; for these: */
     double max_absolute;

@@ -96,6 +96,77 @@ objects() {
 check "an array of objects is an error" objects "$dir/files/object.bad"
 check "so it is in an archive" objects "$dir/files/objects.bad"
 
+# Figures of arrays that floats of 32 bits cannot hold.
+cat >"$dir/figures.py" <<'END'
+import json, math, os, subprocess, sys
+from fractions import Fraction
+import numpy as np
+
+program, work = sys.argv[1:]
+rng = np.random.default_rng(1)
+noise = rng.standard_normal(300007)
+arrays = {
+    "far": noise * 1e-3 + 1e9, "huge": noise * 1e300, "tiny": noise[:999] * 1e-200,
+    "near": np.array([3.0, 3.0 + 1e-9]), "f4": (1e6 + noise * 3).astype("<f4"),
+    "f2": noise.astype("<f2"), "be": noise.astype(">f8"),
+    "bool": rng.integers(0, 2, 100003).astype(bool),
+    "fortran": np.asfortranarray(noise[:77 * 55].reshape(77, 55)),
+    "edges": np.array([-2**63, 2**63 - 1, -172064161]), "top": np.full(99, 2**64 - 1, np.uint64),
+}
+for kind in ("i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8"):
+    info = np.iinfo(kind)
+    arrays["n-" + kind[-2:]] = rng.integers(info.min, info.max, 70001, kind, True)
+path, other = os.path.join(work, "figures.npz"), os.path.join(work, "other.npz")
+np.savez(path, **arrays)
+
+def ask(*words):
+    answer = subprocess.run([program, *words, "--json", "--quiet"], capture_output=True).stdout
+    return json.loads(answer)
+
+def close(name, what, got, wanted, scale):
+    assert abs(got - wanted) <= 1e-14 * scale, (name, what, got, wanted)
+
+def moments(array):
+    if array.dtype.kind in "iub":
+        numbers = [int(number) for number in array]
+        count, total, squares = len(numbers), sum(numbers), sum(n * n for n in numbers)
+        spread = Fraction(count * squares - total * total, count * count)
+        return total / count, math.sqrt(spread), math.sqrt(squares)
+    floats = array.astype(np.longdouble)
+    return float(floats.mean()), float(floats.std()), float(np.sqrt((floats * floats).sum()))
+
+for told in ask("tensors", "stats", path)["files"][0]["tensors"]:
+    array = arrays[told["name"]].ravel()
+    mean, std, l2 = moments(array)
+    assert told["finite"] == array.size and told["zeros"] == np.count_nonzero(array == 0), told
+    assert told["min"] == array.min().item() and told["max"] == array.max().item(), told
+    close(told["name"], "mean", told["mean"], mean, l2 / math.sqrt(array.size))
+    close(told["name"], "std", told["std"], std, std)
+    close(told["name"], "l2", told["l2"], l2, l2)
+
+changed = {}
+for name, array in arrays.items():
+    changed[name] = array.copy()
+    changed[name].flat[0] = not array.flat[0] if array.dtype == bool else \
+        np.nextafter(array.flat[0], 0) if array.dtype.kind == "f" else array.flat[0] ^ array.dtype.type(1)
+np.savez(other, **changed)
+different = ask("diff", "--values", path, other)["tensors"]
+assert [t["name"] for t in different] == list(arrays)
+for told in different:
+    before, after = (side[told["name"]].flat[0].item() for side in (arrays, changed))
+    assert told["values"]["max_abs"] == abs(before - after) > 0, told
+    close(told["name"], "rmse", told["values"]["rmse"],
+          abs(before - after) / math.sqrt(arrays[told["name"]].size), abs(before - after))
+
+for name, array in arrays.items():
+    out = os.path.join(work, "one.npy")
+    subprocess.run([program, "tensors", "export", "--force", "--quiet", path, name, out], check=True)
+    one = np.load(out)
+    assert one.dtype == array.dtype.newbyteorder("<") and np.array_equal(one, array), name
+END
+check "figures are those of NumPy, and an export has all digits" \
+    "$python" "$dir/figures.py" "$modelfile" "$dir"
+
 # What export writes, NumPy reads.
 exported() {
     "$modelfile" tensors export --force --quiet "$dir/files/packed.npz" le-f4-f "$dir/o.npy" &&

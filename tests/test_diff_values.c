@@ -153,13 +153,44 @@ static float *floats_of(const struct made *made)
     return out;
 }
 
-static struct mf_value_errors plain(const float *a, const float *b, size_t n)
+/* The numbers as they are in the file. */
+static long double *numbers_of(const struct made *made)
+{
+    size_t count = (size_t)elements(made);
+    long double *out = malloc(count * sizeof(*out));
+    float *floats = floats_of(made);
+
+    assert_non_null(out);
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at = made->bytes + i * mf_types[made->type].bytes;
+        int64_t integer;
+        int32_t word;
+        double number;
+
+        out[i] = floats[i];
+        if (made->type == MF_TYPE_F64) {
+            memcpy(&number, at, sizeof(number));
+            out[i] = number;
+        } else if (made->type == MF_TYPE_I64) {
+            memcpy(&integer, at, sizeof(integer));
+            out[i] = integer;
+        } else if (made->type == MF_TYPE_I32) {
+            memcpy(&word, at, sizeof(word));
+            out[i] = word;
+        }
+    }
+    free(floats);
+    return out;
+}
+
+static struct mf_value_errors plain(const long double *a, const long double *b,
+                                    size_t n)
 {
     struct mf_value_errors out = { 0 };
     long double squares = 0, aa = 0, bb = 0, ab = 0;
 
     for (size_t i = 0; i < n; i++) {
-        double x = (double)a[i], y = (double)b[i];
+        long double x = a[i], y = b[i];
 
         if (!isfinite(x) || !isfinite(y)) {
             out.nan_a += isnan(x) && !isnan(y);
@@ -169,14 +200,15 @@ static struct mf_value_errors plain(const float *a, const float *b, size_t n)
             continue;
         }
         out.count++;
-        out.max_absolute = fmax(out.max_absolute, fabs(x - y));
+        out.max_absolute = fmax(out.max_absolute, (double)fabsl(x - y));
         if (x != 0)
-            out.max_relative = fmax(out.max_relative, fabs(x - y) / fabs(x));
+            out.max_relative =
+                fmax(out.max_relative, (double)(fabsl(x - y) / fabsl(x)));
         out.from_zero += x == 0 && y != 0;
-        squares += ((long double)x - y) * ((long double)x - y);
-        aa += (long double)x * x;
-        bb += (long double)y * y;
-        ab += (long double)x * y;
+        squares += (x - y) * (x - y);
+        aa += x * x;
+        bb += y * y;
+        ab += x * y;
     }
     out.rmse = n ? (double)sqrtl(squares / out.count) : 0;
     out.cosine = (double)(ab / sqrtl(aa * bb));
@@ -185,7 +217,7 @@ static struct mf_value_errors plain(const float *a, const float *b, size_t n)
 
 static void check_near(const char *what, double got, double wanted)
 {
-    if (!(fabs(got - wanted) <= 1e-11 * fabs(wanted)))
+    if (got != wanted && !(fabs(got - wanted) <= 1e-11 * fabs(wanted)))
         fail_msg("%s: %.17g instead of %.17g", what, got, wanted);
 }
 
@@ -193,7 +225,7 @@ static void check_plain(const struct found *found, const struct made *a,
                         const struct made *b)
 {
     const struct mf_value_errors *got = &found->errors;
-    float *x = floats_of(a), *y = floats_of(b);
+    long double *x = numbers_of(a), *y = numbers_of(b);
     struct mf_value_errors want = plain(x, y, (size_t)elements(a));
 
     if (found->why[0])
@@ -314,6 +346,37 @@ static struct mf_value_errors apart(const float *a, const float *b, size_t n)
     assert_int_equal(found.what, MF_DIFFERS_DATA);
     assert_string_equal(found.why, "");
     return found.errors;
+}
+
+/* Each was the same float as the other. */
+static void numbers_beyond_floats_differ(void **state)
+{
+    double three[] = { 3, -1e300 }, more[] = { 3 + 1e-9, -1e300 };
+    int64_t large[] = { -172064161, 3 }, next[] = { -172064160, 3 };
+    struct made a = { MF_TYPE_F64, { 1, 2 }, (uint8_t *)three };
+    struct made b = { MF_TYPE_F64, { 1, 2 }, (uint8_t *)more };
+    struct mf_value_errors errors =
+        one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
+
+    (void)state;
+    assert_int_equal(errors.count, 2);
+    assert_int_equal(errors.inf_a + errors.inf_b, 0);
+    assert_true(errors.max_absolute == more[0] - 3);
+    check_near("rmse", errors.rmse, (more[0] - 3) / sqrt(2));
+    assert_true(errors.cosine == 1);
+    a = (struct made){ MF_TYPE_I64, { 1, 2 }, (uint8_t *)large };
+    b = (struct made){ MF_TYPE_I64, { 1, 2 }, (uint8_t *)next };
+    errors = one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
+    assert_true(errors.max_absolute == 1);
+    check_near("relative", errors.max_relative, 1 / 172064161.0);
+    check_near("rmse", errors.rmse, 1 / sqrt(2));
+    /* Small ones, and another type: 3 and 3 are equal, 1 is apart from -1. */
+    large[0] = 1;
+    more[0] = -1, more[1] = 3;
+    b = (struct made){ MF_TYPE_F64, { 1, 2 }, (uint8_t *)more };
+    errors = one_pair(env, "a.gguf", &a, "b.gguf", &b).errors;
+    assert_true(errors.max_absolute == 2);
+    check_near("cosine", errors.cosine, 0.8);
 }
 
 static void known_numbers(void **state)
@@ -509,16 +572,16 @@ static void check_reason(const char *file_a, struct made *a, const char *file_b,
 
 static void a_reason_is_given(void **state)
 {
-    struct made a = noisy(MF_TYPE_BOOL, 2, 32), b = noisy(MF_TYPE_F16, 2, 32);
+    struct made a = noisy(MF_TYPE_C64, 2, 32), b = noisy(MF_TYPE_F16, 2, 32);
     struct mf_model *one, *two;
     struct found found[8];
     size_t count;
 
     (void)state;
     check_reason("a.safetensors", &a, "b.gguf", &b,
-                 "a.safetensors': tensor 't0': decoding bool is not supported");
+                 "a.safetensors': tensor 't0': decoding c64 is not supported");
     check_reason("b.gguf", &b, "a.safetensors", &a,
-                 "a.safetensors': tensor 't0': decoding bool is not supported");
+                 "a.safetensors': tensor 't0': decoding c64 is not supported");
     free(b.bytes);
     free(a.bytes);
     assert_int_equal(
@@ -570,6 +633,7 @@ int main(void)
         WITH_FILES(every_type_is_compared),
         WITH_FILES(containers_are_compared),
         WITH_FILES(known_numbers),
+        WITH_FILES(numbers_beyond_floats_differ),
         WITH_FILES(no_cosine_is_above_1),
         WITH_FILES(nan_and_infinite_numbers),
         WITH_FILES(zeros_have_no_angle),

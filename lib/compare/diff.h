@@ -6,6 +6,7 @@
 #define MF_LIB_DIFF_H
 
 #include "lib/codec/recode.h"
+#include "lib/compare/scaled.h"
 #include "lib/io/digest.h"
 #include "lib/model/model.h"
 
@@ -37,6 +38,9 @@ enum mf_status mf_entry_sum(struct mf_digest *digest, struct mf_env *env,
 /* How far numbers are apart: sums while they are read, then `errors`. */
 struct mf_apart {
     struct mf_deviation deviation; /* of those that are finite on both sides */
+    /* Sums of numbers that are decoded to more than floats: see wide.h.  The
+     * worst and the count are those of the deviation. */
+    struct mf_scaled error2, before2, after2, product;
     struct mf_value_errors errors;
 };
 

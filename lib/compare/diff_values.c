@@ -13,6 +13,7 @@
 #include "lib/base/timings.h"
 #include "lib/compare/compare.h"
 #include "lib/compare/diff.h"
+#include "lib/compare/wide.h"
 
 /* A piece begins with a block of either type: blocks divide GROUP, and GROUP
  * divides PIECE. */
@@ -26,11 +27,12 @@
 #undef TYPE
 _Static_assert(PIECE % GROUP == 0, "pieces do not begin with a group");
 
-/* A worker's buffer: floats of both sides, and the bytes of one at a time, of
- * which a number has 8 at most and a tensor the prefix of apr_q8. */
-#define FLOATS_SIZE (2 * sizeof(float))
+_Static_assert(GROUP % MF_WIDE_GROUP == 0, "groups with an exponent are cut");
+
+/* A worker's buffer: decoded numbers of both sides, and the bytes of one at a
+ * time, of which a number has 8 at most and a tensor the prefix of apr_q8. */
 #define PREFIX_MAX  sizeof(float)
-#define LEAST       (GROUP * (FLOATS_SIZE + 8) + PREFIX_MAX)
+#define LEAST(wide) (GROUP * (2 * mf_decoded_size(wide) + 8) + PREFIX_MAX)
 
 enum { A, B, SIDES };
 
@@ -48,6 +50,7 @@ struct side {
 struct piece {
     struct side side[SIDES];
     size_t number;        /* of the pair */
+    bool wide;            /* floats cannot hold its numbers */
     uint64_t from, count; /* numbers */
     struct mf_apart apart;
 };
@@ -94,8 +97,9 @@ void mf_apart_add(struct mf_apart *apart, const float *a, const float *b,
 
 /* Decodes numbers from `from` on; room has space for their bytes. */
 static enum mf_status read_numbers(struct mf_worker *worker,
-                                   const struct side *side, uint64_t from,
-                                   size_t count, uint8_t *room, float *out)
+                                   const struct side *side, bool wide,
+                                   uint64_t from, size_t count, uint8_t *room,
+                                   void *out)
 {
     const struct mf_source *source = &side->file->source;
     uint64_t start = side->offset + side->prefix + size_of(side, from);
@@ -107,7 +111,7 @@ static enum mf_status read_numbers(struct mf_worker *worker,
                        (size_t)size_of(side, count)) != MF_OK)
         return mf_file_add_context(&worker->env, side->file);
     timed = mf_timed_begin(&worker->env, MF_PHASE_DECODE);
-    side->codec->decode(room, out, count);
+    mf_decode_numbers(side->codec, side->type, wide, room, out, count);
     mf_timed_end(&worker->env, timed);
     return MF_OK;
 }
@@ -119,7 +123,7 @@ static size_t numbers_in(const struct piece *piece, size_t buffer_size)
     size_t b = (size_t)size_of(&piece->side[B], GROUP);
 
     return (buffer_size - PREFIX_MAX) /
-           (GROUP * FLOATS_SIZE + (a > b ? a : b)) * GROUP;
+           (GROUP * 2 * mf_decoded_size(piece->wide) + (a > b ? a : b)) * GROUP;
 }
 
 static enum mf_status compare_piece(struct mf_worker *worker, void *context,
@@ -128,8 +132,8 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
     const struct comparison *comparison = context;
     struct piece *piece = &comparison->piece[task];
     size_t most = numbers_in(piece, worker->buffer_size), some;
-    float *a = (void *)worker->buffer, *b = a + most;
-    uint8_t *room = (uint8_t *)(b + most);
+    size_t size = most * mf_decoded_size(piece->wide);
+    uint8_t *a = worker->buffer, *b = a + size, *room = b + size;
 
     for (uint64_t done = 0; done < piece->count; done += some) {
         uint64_t left = piece->count - done;
@@ -137,13 +141,13 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
 
         some = mf_next_part(&worker->env, left, most);
         if (some == 0 ||
-            read_numbers(worker, &piece->side[A], piece->from + done, some,
-                         room, a) != MF_OK ||
-            read_numbers(worker, &piece->side[B], piece->from + done, some,
-                         room, b) != MF_OK)
+            read_numbers(worker, &piece->side[A], piece->wide,
+                         piece->from + done, some, room, a) != MF_OK ||
+            read_numbers(worker, &piece->side[B], piece->wide,
+                         piece->from + done, some, room, b) != MF_OK)
             return worker->env.error.status;
         timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-        mf_apart_add(&piece->apart, a, b, some);
+        mf_apart_add_numbers(&piece->apart, piece->wide, a, b, some);
         mf_timed_end(&worker->env, timed);
     }
     mf_worker_done(worker, size_of(&piece->side[A], piece->count) +
@@ -153,11 +157,20 @@ static enum mf_status compare_piece(struct mf_worker *worker, void *context,
 
 /* ---- sums of pieces ---- */
 
+static void add_scaled(struct mf_scaled *sum, const struct mf_scaled *more)
+{
+    mf_scaled_add(sum, more->value, more->exponent);
+}
+
 void mf_apart_join(struct mf_apart *sum, const struct mf_apart *more)
 {
     const struct mf_value_errors *found = &more->errors;
 
     mf_deviation_add(&sum->deviation, &more->deviation);
+    add_scaled(&sum->error2, &more->error2);
+    add_scaled(&sum->before2, &more->before2);
+    add_scaled(&sum->after2, &more->after2);
+    add_scaled(&sum->product, &more->product);
     if (found->max_relative > sum->errors.max_relative)
         sum->errors.max_relative = found->max_relative;
     sum->errors.from_zero += found->from_zero;
@@ -168,14 +181,16 @@ void mf_apart_join(struct mf_apart *sum, const struct mf_apart *more)
 }
 
 /* Zeros alone have no angle: two such tensors count as alike, one as unlike. */
-static double cosine(const struct mf_deviation *sum)
+static double cosine(const struct mf_apart *apart)
 {
-    double cosine;
+    double before = apart->before2.value, after = apart->after2.value, cosine;
+    int exponent = apart->product.exponent -
+                   (apart->before2.exponent + apart->after2.exponent) / 2;
 
-    if (sum->before2 <= 0 || sum->after2 <= 0)
-        return sum->before2 <= 0 && sum->after2 <= 0 ? 1 : 0;
-    cosine = sum->product / sqrt(sum->before2 * sum->after2);
-    return fmax(-1, fmin(1, cosine));
+    if (before <= 0 || after <= 0)
+        return before <= 0 && after <= 0 ? 1 : 0;
+    cosine = apart->product.value / (sqrt(before) * sqrt(after));
+    return fmax(-1, fmin(1, exponent == 0 ? cosine : ldexp(cosine, exponent)));
 }
 
 void mf_apart_finish(struct mf_apart *apart)
@@ -183,10 +198,15 @@ void mf_apart_finish(struct mf_apart *apart)
     const struct mf_deviation *sum = &apart->deviation;
     struct mf_value_errors *errors = &apart->errors;
 
+    mf_scaled_add(&apart->error2, sum->error2, 0);
+    mf_scaled_add(&apart->before2, sum->before2, 0);
+    mf_scaled_add(&apart->after2, sum->after2, 0);
+    mf_scaled_add(&apart->product, sum->product, 0);
     errors->count = sum->count;
     errors->max_absolute = sum->worst;
-    errors->rmse = sum->count ? sqrt(sum->error2 / (double)sum->count) : 0;
-    errors->cosine = cosine(sum);
+    errors->rmse =
+        sum->count ? mf_scaled_root(&apart->error2, (double)sum->count) : 0;
+    errors->cosine = cosine(apart);
 }
 
 /* Pieces of a compressed tensor are unpacked one after the other. */
@@ -230,7 +250,7 @@ static bool side_of(struct mf_model *model, size_t index,
     else if (record->type == MF_TYPE_UNKNOWN)
         mf_fail(model->env, MF_ERR_UNSUPPORTED, record->entry,
                 "tensor '%s' has an unknown type", mf_record_name(record).text);
-    else if (mf_recoding_to_floats(model, isa, record, &recoding)) {
+    else if (mf_numbers_recoding(model, isa, record, &recoding)) {
         out->type = recoding.from;
         out->codec = recoding.decode;
         out->prefix = recoding.prefix;
@@ -271,6 +291,16 @@ enum mf_status mf_values_decodable(struct mf_model *a, struct mf_model *b,
                : a->env->error.status;
 }
 
+/* Whether floats cannot hold the numbers of both. */
+static bool is_wide(const struct comparison *comparison,
+                    const struct mf_valued *pair)
+{
+    const struct mf_model *a = comparison->model[A], *b = comparison->model[B];
+
+    return mf_type_is_wide(a->index.tensor[pair->a].type) ||
+           mf_type_is_wide(b->index.tensor[pair->b].type);
+}
+
 static enum mf_status add_pieces(struct comparison *comparison, size_t number)
 {
     struct mf_valued *pair = &comparison->pair[number];
@@ -278,6 +308,7 @@ static enum mf_status add_pieces(struct comparison *comparison, size_t number)
     uint64_t left;
 
     pair->decoded = sides_of(comparison, pair, piece.side);
+    piece.wide = is_wide(comparison, pair);
     mf_clear_error(comparison->crew.env);
     for (left = pair->decoded ? piece.side[A].count : 0; left > 0;
          left -= piece.count, piece.from += piece.count) {
@@ -294,6 +325,7 @@ static enum mf_status prepare(struct comparison *comparison, size_t count)
 {
     struct mf_env *env = comparison->model[A]->env;
     uint64_t work = 0;
+    bool wide = false;
 
     for (size_t i = 0; i < count; i++) {
         const struct mf_valued *pair = &comparison->pair[i];
@@ -305,6 +337,7 @@ static enum mf_status prepare(struct comparison *comparison, size_t count)
         if (!mf_add(work, a->index.tensor[pair->a].size, &work) ||
             !mf_add(work, b->index.tensor[pair->b].size, &work))
             work = UINT64_MAX;
+        wide = wide || is_wide(comparison, pair);
     }
     comparison->isa = mf_isa_choose(env);
     if (comparison->isa)
@@ -312,7 +345,7 @@ static enum mf_status prepare(struct comparison *comparison, size_t count)
             env, PIECES, sizeof(*comparison->piece), &comparison->room);
     if (!comparison->piece)
         return env->error.status;
-    return mf_crew_init(&comparison->crew, env, work, UINT64_MAX, LEAST);
+    return mf_crew_init(&comparison->crew, env, work, UINT64_MAX, LEAST(wide));
 }
 
 enum mf_status mf_diff_values(struct mf_model *a, struct mf_model *b,

@@ -2,28 +2,36 @@
  *
  * stats.c - statistics of tensors' numbers
  *
- * Tensors are cut into pieces of fixed size; a thread sums up a piece in order,
- * and the pieces' sums are added in order: the result is the same for any
- * number of threads, as in diff_values.c.
+ * Integers are summed up exactly, doubles as doubles, and all others as the
+ * floats that they decode to.  Tensors are cut into pieces of fixed size; a
+ * thread sums up a piece in order, and the pieces' sums are joined in order:
+ * the result is the same for any number of threads, as in diff_values.c.
  */
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/timings.h"
+#include "lib/compare/integers.h"
+#include "lib/compare/moments.h"
+#include "lib/compare/wide.h"
 #include "lib/write/convert.h"
 
 #define PIECE  ((size_t)512 * 1024)
 #define PIECES 256
 
+/* Of one type: either the integers or the moments have numbers. */
 struct sums {
-    uint64_t count, zeros, nans, infinities;
-    double sum, sum2;
-    float min, max;
+    struct mf_integers integers;
+    struct mf_moments moments;
+    uint64_t zeros, nans, infinities;
+    double min, max;
 };
 
 struct piece {
     const struct mf_record *record;
     size_t number; /* of the result */
     uint64_t at, size;
+    bool last; /* of the tensor */
     struct mf_recoding recoding;
     struct sums sums;
 };
@@ -34,29 +42,85 @@ struct measurement {
     const struct mf_isa *isa;
     struct piece *piece;
     size_t count, room;
+    /* Of the last tensor that was begun, and its number. */
+    struct sums sums;
+    size_t number;
     struct mf_tensor_stats *out;
 };
 
-static void add_numbers(struct sums *sums, const float *values, size_t count)
+/* Finite numbers on their way into sums. */
+struct batch {
+    double at[MF_MOMENTS_BATCH];
+    size_t count;
+};
+
+static void add_batch(struct sums *sums, struct batch *batch)
+{
+    mf_moments_add(&sums->moments, batch->at, batch->count);
+    batch->count = 0;
+}
+
+static void add_number(struct sums *sums, struct batch *batch, double value)
+{
+    sums->zeros += value == 0;
+    if (isnan(value)) {
+        sums->nans++;
+        return;
+    }
+    if (isinf(value)) {
+        sums->infinities++;
+        return;
+    }
+    sums->min = value < sums->min ? value : sums->min;
+    sums->max = value > sums->max ? value : sums->max;
+    batch->at[batch->count++] = value;
+    if (batch->count == MF_MOMENTS_BATCH)
+        add_batch(sums, batch);
+}
+
+static void add_floats(struct sums *sums, struct batch *batch,
+                       const float *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_number(sums, batch, (double)values[i]);
+}
+
+static void add_doubles(struct sums *sums, struct batch *batch,
+                        const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        float value = values[i];
+        double value;
 
-        sums->zeros += value == 0;
-        if (isnan(value)) {
-            sums->nans++;
-            continue;
-        }
-        if (isinf(value)) {
-            sums->infinities++;
-            continue;
-        }
-        sums->count++;
-        sums->sum += (double)value;
-        sums->sum2 += (double)value * (double)value;
-        sums->min = value < sums->min ? value : sums->min;
-        sums->max = value > sums->max ? value : sums->max;
+        memcpy(&value, bytes + i * sizeof(value), sizeof(value));
+        add_number(sums, batch, value);
     }
+}
+
+/* The rows in the buffer, of which the first is row `row`. */
+static enum mf_status add_rows(struct mf_worker *worker, struct piece *piece,
+                               struct batch *batch, uint64_t row, size_t rows)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t numbers = mf_recoding_numbers(recoding, row, rows);
+    const uint8_t *bytes = worker->buffer;
+    const void *floats = NULL;
+    struct mf_timed timed;
+
+    if (!mf_type_is_integer(recoding->from) && recoding->from != MF_TYPE_F64) {
+        floats =
+            mf_recode(&worker->env, recoding, worker->buffer, rows, row, NULL);
+        if (!floats)
+            return worker->env.error.status;
+    }
+    timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
+    if (floats)
+        add_floats(&piece->sums, batch, floats, numbers);
+    else if (recoding->from == MF_TYPE_F64)
+        add_doubles(&piece->sums, batch, bytes, numbers);
+    else
+        mf_integers_add(&piece->sums.integers, recoding->from, bytes, numbers);
+    mf_timed_end(&worker->env, timed);
+    return MF_OK;
 }
 
 static enum mf_status measure_piece(struct mf_worker *worker, void *context,
@@ -69,14 +133,13 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
         &measurement->model->file[piece->record->shard].source;
     uint64_t start = piece->record->offset + recoding->prefix;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
+    struct batch batch = { .count = 0 };
 
     mf_worker_at(worker, piece->record->name);
     piece->sums = (struct sums){ .min = INFINITY, .max = -INFINITY };
     for (uint64_t done = 0; done < piece->size; done += some * recoding->in) {
         uint64_t rows = mf_recoding_count(recoding, piece->size - done);
         uint64_t row = (piece->at + done) / recoding->in;
-        struct mf_timed timed;
-        const void *floats;
         size_t numbers;
 
         some = mf_next_part(&worker->env, rows, most);
@@ -87,50 +150,111 @@ static enum mf_status measure_piece(struct mf_worker *worker, void *context,
             mf_source_read(&worker->env, source, start + piece->at + done,
                            mf_recoding_room(recoding, worker->buffer),
                            (size_t)mf_numbers_size(recoding->from, numbers)) !=
-                MF_OK)
+                MF_OK ||
+            add_rows(worker, piece, &batch, row, some) != MF_OK)
             return worker->env.error.status;
-        floats =
-            mf_recode(&worker->env, recoding, worker->buffer, some, row, NULL);
-        if (!floats)
-            return worker->env.error.status;
-        timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-        add_numbers(&piece->sums, floats, numbers);
-        mf_timed_end(&worker->env, timed);
     }
+    add_batch(&piece->sums, &batch);
     mf_worker_done(worker, piece->size);
     return MF_OK;
 }
 
-/* Adds a piece's sums to its tensor's.  Until finish, mean is the sum of
- * numbers and l2 that of their squares. */
-static void add_sums(struct mf_tensor_stats *stats, const struct sums *sums)
+static void join_sums(struct sums *sums, const struct sums *more)
 {
-    stats->count += sums->count;
-    stats->zeros += sums->zeros;
-    stats->nans += sums->nans;
-    stats->infinities += sums->infinities;
-    stats->mean += sums->sum;
-    stats->l2 += sums->sum2;
-    if ((double)sums->min < stats->min)
-        stats->min = (double)sums->min;
-    if ((double)sums->max > stats->max)
-        stats->max = (double)sums->max;
+    mf_integers_join(&sums->integers, &more->integers);
+    mf_moments_join(&sums->moments, &more->moments);
+    sums->zeros += more->zeros;
+    sums->nans += more->nans;
+    sums->infinities += more->infinities;
+    sums->min = more->min < sums->min ? more->min : sums->min;
+    sums->max = more->max > sums->max ? more->max : sums->max;
 }
 
-static void finish(struct mf_tensor_stats *stats)
-{
-    double count = (double)stats->count, variance;
+/* ---- results ---- */
 
-    if (stats->count == 0) {
-        *stats = (struct mf_tensor_stats){ .zeros = stats->zeros,
-                                           .nans = stats->nans,
-                                           .infinities = stats->infinities };
+/* The type of numbers in which the statistics of a tensor are exact. */
+static enum mf_value_type kind_of(enum mf_type type)
+{
+    if (mf_type_is_integer(type))
+        return mf_type_is_signed(type) ? MF_VALUE_I64 : MF_VALUE_U64;
+    return type == MF_TYPE_F64 ? MF_VALUE_F64 : MF_VALUE_F32;
+}
+
+/* An integer of either kind, as mf_integer_at gives it. */
+static union mf_number integer_number(uint64_t integer, bool is_signed)
+{
+    union mf_number number = { .u64 = integer };
+
+    if (is_signed)
+        memcpy(&number.i64, &integer, sizeof(number.i64));
+    return number;
+}
+
+static double number_double(union mf_number number, bool is_signed)
+{
+    return is_signed ? (double)number.i64 : (double)number.u64;
+}
+
+static void finish_integers(const struct mf_integers *sums, enum mf_type type,
+                            struct mf_tensor_stats *out)
+{
+    bool is_signed = mf_type_is_signed(type);
+
+    out->count = sums->count;
+    out->zeros = sums->zeros;
+    out->least = integer_number(mf_integers_min(sums, type), is_signed);
+    out->greatest = integer_number(mf_integers_max(sums, type), is_signed);
+    out->min = number_double(out->least, is_signed);
+    out->max = number_double(out->greatest, is_signed);
+    if (sums->count == 0)
         return;
+    out->mean = mf_integers_mean(sums);
+    out->std = mf_integers_deviation(sums);
+    out->l2 = mf_integers_norm(sums);
+}
+
+static void finish_floats(const struct sums *sums, struct mf_tensor_stats *out)
+{
+    const struct mf_moments *moments = &sums->moments;
+
+    out->count = moments->count;
+    out->zeros = sums->zeros;
+    out->nans = sums->nans;
+    out->infinities = sums->infinities;
+    if (moments->count == 0)
+        return;
+    out->min = out->least.f64 = sums->min;
+    out->max = out->greatest.f64 = sums->max;
+    out->mean = mf_moments_mean(moments);
+    out->std = mf_moments_deviation(moments);
+    out->l2 = mf_moments_norm(moments);
+}
+
+/* Puts the sums of a tensor into its result, and begins another one. */
+static void finish(struct measurement *measurement,
+                   const struct mf_record *record)
+{
+    struct mf_tensor_stats *out = &measurement->out[measurement->number];
+    enum mf_type type = record->type;
+
+    if (mf_type_is_integer(type))
+        finish_integers(&measurement->sums.integers, type, out);
+    else
+        finish_floats(&measurement->sums, out);
+}
+
+static void join_piece(struct measurement *measurement,
+                       const struct piece *piece)
+{
+    struct sums *sums = &measurement->sums;
+
+    if (piece->at == 0) {
+        measurement->number = piece->number;
+        *sums = (struct sums){ .min = INFINITY, .max = -INFINITY };
     }
-    stats->mean /= count;
-    variance = stats->l2 / count - stats->mean * stats->mean;
-    stats->std = variance > 0 ? sqrt(variance) : 0;
-    stats->l2 = sqrt(stats->l2);
+    join_sums(sums, &piece->sums);
+    if (piece->last)
+        finish(measurement, piece->record);
 }
 
 /* Pieces of a compressed tensor are unpacked one after the other. */
@@ -151,8 +275,7 @@ static enum mf_status run(struct measurement *measurement)
 
     measurement->count = 0;
     for (size_t i = 0; i < count && status == MF_OK; i++)
-        add_sums(&measurement->out[measurement->piece[i].number],
-                 &measurement->piece[i].sums);
+        join_piece(measurement, &measurement->piece[i]);
     return status;
 }
 
@@ -169,7 +292,7 @@ static bool decoding_of(const struct measurement *measurement,
                                                 : "is damaged");
         return false;
     }
-    return mf_recoding_to_floats(model, measurement->isa, record, out);
+    return mf_numbers_recoding(model, measurement->isa, record, out);
 }
 
 static enum mf_status add_pieces(struct measurement *measurement,
@@ -202,6 +325,7 @@ static enum mf_status add_pieces(struct measurement *measurement,
             .number = number,
             .at = at,
             .size = some,
+            .last = some == size - at,
             .recoding = recoding,
         };
     }
@@ -262,13 +386,13 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
     timed = mf_timed_begin(env, MF_PHASE_REST);
     status = prepare(&measurement, index, count);
     for (size_t i = 0; i < count && status == MF_OK; i++) {
-        out[i] = (struct mf_tensor_stats){ .min = INFINITY, .max = -INFINITY };
+        out[i] = (struct mf_tensor_stats){
+            .kind = kind_of(model->index.tensor[index[i]].type)
+        };
         status = add_pieces(&measurement, &model->index.tensor[index[i]], i);
     }
     if (status == MF_OK)
         status = run(&measurement);
-    for (size_t i = 0; i < count && status == MF_OK; i++)
-        finish(&out[i]);
     mf_release(env, measurement.piece,
                measurement.room * sizeof(*measurement.piece));
     mf_crew_release(&measurement.crew);

@@ -7,6 +7,7 @@
  * of threads.
  */
 #include "lib/base/timings.h"
+#include "lib/compare/wide.h"
 #include "lib/verify/verify.h"
 
 /* Blocks of every type divide GROUP, and so a part begins with a block: see
@@ -15,10 +16,11 @@
 #define PART  ((uint64_t)128 * 1024)
 #define PARTS 64
 
-/* Floats of both sides, and the bytes of one at a time: 8 for a number at most,
+/* A worker's buffer: decoded numbers of both sides, the bytes of one at a time,
  * and what is before them. */
-#define FLOATS     (2 * sizeof(float))
 #define PREFIX_MAX sizeof(float)
+
+_Static_assert(GROUP % MF_WIDE_GROUP == 0, "groups with an exponent are cut");
 
 /* Where the numbers of one side come from. */
 struct side {
@@ -35,12 +37,14 @@ struct part {
 struct measuring {
     struct side source, model;
     uint64_t count; /* numbers of the tensor */
+    bool wide;      /* floats cannot hold them */
     struct part part[PARTS];
 };
 
 static enum mf_status read_numbers(struct mf_worker *worker,
-                                   const struct side *side, uint64_t from,
-                                   size_t count, uint8_t *room, float *out)
+                                   const struct side *side, bool wide,
+                                   uint64_t from, size_t count, uint8_t *room,
+                                   void *out)
 {
     size_t prefix = mf_type_head(side->type);
     struct mf_timed timed;
@@ -51,7 +55,7 @@ static enum mf_status read_numbers(struct mf_worker *worker,
                       (size_t)mf_numbers_size(side->type, count)) != MF_OK)
         return worker->env.error.status;
     timed = mf_timed_begin(&worker->env, MF_PHASE_DECODE);
-    side->codec->decode(room, out, count);
+    mf_decode_numbers(side->codec, side->type, wide, room, out, count);
     mf_timed_end(&worker->env, timed);
     return MF_OK;
 }
@@ -63,7 +67,9 @@ static size_t numbers_in(const struct measuring *measuring, size_t buffer_size)
     uint64_t b = mf_numbers_size(measuring->model.type, GROUP);
 
     return (buffer_size - PREFIX_MAX) /
-           (size_t)(GROUP * FLOATS + (a > b ? a : b)) * GROUP;
+           (size_t)(GROUP * 2 * mf_decoded_size(measuring->wide) +
+                    (a > b ? a : b)) *
+           GROUP;
 }
 
 static enum mf_status measure_part(struct mf_worker *worker, void *context,
@@ -72,8 +78,9 @@ static enum mf_status measure_part(struct mf_worker *worker, void *context,
     struct measuring *measuring = context;
     struct part *part = &measuring->part[task];
     size_t most = numbers_in(measuring, worker->buffer_size), some;
-    float *a = (void *)worker->buffer, *b = a + most;
-    uint8_t *room = (uint8_t *)(b + most);
+    bool wide = measuring->wide;
+    size_t size = most * mf_decoded_size(wide);
+    uint8_t *a = worker->buffer, *b = a + size, *room = b + size;
 
     for (uint64_t done = 0; done < part->count; done += some) {
         uint64_t from = part->from + done;
@@ -81,13 +88,13 @@ static enum mf_status measure_part(struct mf_worker *worker, void *context,
 
         some = mf_next_part(&worker->env, part->count - done, most);
         if (some == 0 ||
-            read_numbers(worker, &measuring->source, from, some, room, a) !=
-                MF_OK ||
-            read_numbers(worker, &measuring->model, from, some, room, b) !=
-                MF_OK)
+            read_numbers(worker, &measuring->source, wide, from, some, room,
+                         a) != MF_OK ||
+            read_numbers(worker, &measuring->model, wide, from, some, room,
+                         b) != MF_OK)
             return worker->env.error.status;
         timed = mf_timed_begin(&worker->env, MF_PHASE_MEASURE);
-        mf_apart_add(&part->apart, a, b, some);
+        mf_apart_add_numbers(&part->apart, wide, a, b, some);
         mf_timed_end(&worker->env, timed);
     }
     return MF_OK;
@@ -98,7 +105,8 @@ static bool is_whole(const struct side *side, uint64_t count)
 {
     uint64_t size;
 
-    return side->codec && mf_type_size(side->type, count, &size) &&
+    return (side->codec || mf_type_is_wide(side->type)) &&
+           mf_type_size(side->type, count, &size) &&
            size == side->piece.span.size;
 }
 
@@ -122,6 +130,7 @@ static bool sides_of(const struct mf_verification *work,
         .type = to,
         .codec = mf_codec_of(isa, to),
     };
+    out->wide = mf_type_is_wide(from) || mf_type_is_wide(to);
     return mf_elements(record->dim, record->rank, &out->count) &&
            is_whole(&out->source, out->count) &&
            is_whole(&out->model, out->count);

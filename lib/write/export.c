@@ -6,6 +6,7 @@
  * are here and not in the table of formats, and the rest of the room treats
  * them like any other.
  */
+#include <assert.h>
 #include <stdio.h>
 
 #include "lib/base/options.h"
@@ -32,18 +33,56 @@ static enum mf_status no_head(const struct mf_draft *draft,
     return MF_OK;
 }
 
+/* What NumPy calls a type; NULL where it has none. */
+static const char *npy_descr(enum mf_type type)
+{
+    switch (type) {
+    case MF_TYPE_F64:
+        return "<f8";
+    case MF_TYPE_F32:
+        return "<f4";
+    case MF_TYPE_F16:
+        return "<f2";
+    case MF_TYPE_I8:
+        return "|i1";
+    case MF_TYPE_I16:
+        return "<i2";
+    case MF_TYPE_I32:
+        return "<i4";
+    case MF_TYPE_I64:
+        return "<i8";
+    case MF_TYPE_U8:
+        return "|u1";
+    case MF_TYPE_U16:
+        return "<u2";
+    case MF_TYPE_U32:
+        return "<u4";
+    case MF_TYPE_U64:
+        return "<u8";
+    case MF_TYPE_BOOL:
+        return "|b1";
+    case MF_TYPE_C64:
+        return "<c8";
+    default:
+        return NULL;
+    }
+}
+
 /* Version 1.0 of the NPY format: magic, length of the rest of the header, and
  * a Python dictionary literal, padded with spaces and ended by a newline. */
 static enum mf_status npy_head(const struct mf_draft *draft,
                                struct mf_sink *sink)
 {
     const struct mf_draft_tensor *tensor = &draft->tensor[0];
+    const char *descr = npy_descr((enum mf_type)tensor->type);
     char text[64 + 24 * MF_RANK_MAX];
     size_t size, head = 10, padded;
 
+    assert(descr);
     size = (size_t)snprintf(text, sizeof(text),
-                            "{'descr': '<f4', 'fortran_order': False, "
-                            "'shape': (");
+                            "{'descr': '%s', 'fortran_order': False, "
+                            "'shape': (",
+                            descr);
     for (uint32_t i = 0; i < tensor->rank; i++)
         size += (size_t)snprintf(text + size, sizeof(text) - size,
                                  "%" PRIu64 ", ", tensor->dim[i]);
@@ -80,7 +119,8 @@ static enum mf_status list_tensor(struct mf_draft *draft,
     if (mf_draft_list_tensors(draft, model, NULL, index, 1) != MF_OK)
         return draft->env->error.status;
     tensor = &draft->tensor[0];
-    if (draft->format == &raw || tensor->type == MF_TYPE_UNKNOWN)
+    if (draft->format == &raw || tensor->type == MF_TYPE_UNKNOWN ||
+        npy_descr((enum mf_type)tensor->type))
         return MF_OK;
     tensor->type = MF_TYPE_F32;
     if (!mf_elements(tensor->dim, tensor->rank, &elements) ||

@@ -3,9 +3,11 @@
  * stats.c - modelfile tensors stats: min, max, mean and more of each tensor
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/decimal.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/names.h"
@@ -26,34 +28,118 @@ static bool is_narrow(const struct run *run)
     return run->out.columns > 0 && run->out.columns < STATS_COLUMNS;
 }
 
-static void stats_short(struct run *run, const struct mf_tensor *tensor,
-                        const struct mf_tensor_stats *stats)
+static struct number_text rounded(double number, int digits)
 {
-    struct out *out = &run->out;
+    struct number_text text;
 
-    out_column(out, tensor->name,
-               out_width(tensor->name) < out->columns ? 0 : out->columns, true);
-    out_format(out, "\n  %-7s %9.3g %9.3g %9.3g %9.3g %9.3g %7s %5s %5s\n",
-               tensor->type, stats->min, stats->max, stats->mean, stats->std,
-               stats->l2, count_text(stats->zeros).at,
-               count_text(stats->nans).at, count_text(stats->infinities).at);
+    snprintf(text.at, sizeof(text.at), "%.*g", digits, number);
+    return text;
 }
 
-static void stats_text(struct run *run, const struct mf_tensor *tensor,
+static struct number_text shortest(double number)
+{
+    struct decimal_text digits = decimal_shortest(number);
+    struct number_text text = { "" };
+
+    memcpy(text.at, digits.at, sizeof(text.at) - 1);
+    return text;
+}
+
+/* A minimum or maximum: integers and f64 with all digits, and so are others
+ * where both look the same but differ. */
+static struct number_text extreme_text(const struct mf_tensor_stats *stats,
+                                       union mf_number number, int digits)
+{
+    struct number_text text;
+
+    if (stats->kind == MF_VALUE_I64)
+        snprintf(text.at, sizeof(text.at), "%" PRId64, number.i64);
+    else if (stats->kind == MF_VALUE_U64)
+        snprintf(text.at, sizeof(text.at), "%" PRIu64, number.u64);
+    else if (stats->kind == MF_VALUE_F64 ||
+             (stats->min < stats->max &&
+              strcmp(rounded(stats->min, digits).at,
+                     rounded(stats->max, digits).at) == 0))
+        text = shortest(number.f64);
+    else
+        text = rounded(number.f64, digits);
+    return text;
+}
+
+/* How tensors are printed. */
+struct layout {
+    bool narrow;
+    int digits, width; /* of numbers */
+    int min, max;      /* columns of these */
+};
+
+static int wider(int width, const char *text)
+{
+    int size = (int)strlen(text);
+
+    return size > width ? size : width;
+}
+
+static struct layout layout_of(const struct run *run,
+                               const struct mf_tensor_stats *stats,
+                               size_t count)
+{
+    bool narrow = is_narrow(run);
+    struct layout layout = { .narrow = narrow,
+                             .digits = narrow ? 3 : 5,
+                             .width = narrow ? 9 : 12 };
+
+    layout.min = layout.max = layout.width;
+    for (size_t i = 0; i < count; i++) {
+        layout.min =
+            wider(layout.min,
+                  extreme_text(&stats[i], stats[i].least, layout.digits).at);
+        layout.max =
+            wider(layout.max,
+                  extreme_text(&stats[i], stats[i].greatest, layout.digits).at);
+    }
+    return layout;
+}
+
+static void stats_text(struct run *run, const struct layout *layout,
+                       const struct mf_tensor *tensor,
                        const struct mf_tensor_stats *stats)
 {
     struct out *out = &run->out;
+    int digits = layout->digits, width = layout->width;
 
-    if (is_narrow(run)) {
-        stats_short(run, tensor, stats);
-        return;
-    }
-    out_column(out, tensor->name, 40, false);
-    out_format(out,
-               " %-8s %12.5g %12.5g %12.5g %12.5g %12.5g %10" PRIu64
-               " %6" PRIu64 " %6" PRIu64 "\n",
-               tensor->type, stats->min, stats->max, stats->mean, stats->std,
-               stats->l2, stats->zeros, stats->nans, stats->infinities);
+    if (layout->narrow)
+        out_column(out, tensor->name,
+                   out_width(tensor->name) < out->columns ? 0 : out->columns,
+                   true);
+    else
+        out_column(out, tensor->name, 40, false);
+    out_format(out, layout->narrow ? "\n  %-7s" : " %-8s", tensor->type);
+    out_format(out, " %*s %*s %*.*g %*.*g %*.*g", layout->min,
+               extreme_text(stats, stats->least, digits).at, layout->max,
+               extreme_text(stats, stats->greatest, digits).at, width, digits,
+               stats->mean, width, digits, stats->std, width, digits,
+               stats->l2);
+    if (layout->narrow)
+        out_format(out, " %7s %5s %5s\n", count_text(stats->zeros).at,
+                   count_text(stats->nans).at,
+                   count_text(stats->infinities).at);
+    else
+        out_format(out, " %10" PRIu64 " %6" PRIu64 " %6" PRIu64 "\n",
+                   stats->zeros, stats->nans, stats->infinities);
+}
+
+static void extreme_json(struct run *run, const char *key,
+                         const struct mf_tensor_stats *stats,
+                         union mf_number number)
+{
+    mf_json_key(&run->json, key);
+    if (stats->kind == MF_VALUE_I64)
+        mf_json_i64(&run->json, number.i64);
+    else if (stats->kind == MF_VALUE_U64)
+        mf_json_u64(&run->json, number.u64);
+    else
+        mf_json_f64(&run->json, number.f64);
 }
 
 static void stats_json(struct run *run, const struct mf_tensor *tensor,
@@ -63,8 +149,8 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
     json_str(run, "name", tensor->name);
     json_text(run, "type", tensor->type);
     json_number(run, "finite", stats->count);
-    json_double(run, "min", stats->min);
-    json_double(run, "max", stats->max);
+    extreme_json(run, "min", stats, stats->least);
+    extreme_json(run, "max", stats, stats->greatest);
     json_double(run, "mean", stats->mean);
     json_double(run, "std", stats->std);
     json_double(run, "l2", stats->l2);
@@ -74,38 +160,50 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
     mf_json_end(&run->json, '}');
 }
 
-static void stats_head(struct run *run)
+static void stats_head(struct run *run, const struct layout *layout)
 {
-    if (run->options->json) {
-        mf_json_key(&run->json, "tensors");
-        mf_json_begin(&run->json, '[');
-        return;
+    struct out *out = &run->out;
+    int width = layout->width;
+
+    if (layout->narrow) {
+        out_format(out, "name\n  %-7s", "type");
+    } else {
+        out_column(out, str_of("name"), 40, false);
+        out_format(out, " %-8s", "type");
     }
-    if (is_narrow(run)) {
-        out_format(&run->out, "name\n  %-7s %9s %9s %9s %9s %9s %7s %5s %5s\n",
-                   "type", "min", "max", "mean", "std", "L2", "zeros", "NaN",
-                   "Inf");
-        return;
-    }
-    out_column(&run->out, str_of("name"), 40, false);
-    out_format(&run->out, " %-8s %12s %12s %12s %12s %12s %10s %6s %6s\n",
-               "type", "min", "max", "mean", "std", "L2", "zeros", "NaN",
-               "Inf");
+    out_format(out, " %*s %*s %*s %*s %*s", layout->min, "min", layout->max,
+               "max", width, "mean", width, "std", width, "L2");
+    out_format(out, layout->narrow ? " %7s %5s %5s\n" : " %10s %6s %6s\n",
+               "zeros", "NaN", "Inf");
 }
 
-static void show_stats(struct run *run, const struct mf_model *model,
-                       const size_t *index, size_t count,
-                       const struct mf_tensor_stats *stats)
+static void show_text(struct run *run, const struct mf_model *model,
+                      const size_t *index, size_t count,
+                      const struct mf_tensor_stats *stats)
+{
+    struct layout layout = layout_of(run, stats, count);
+    struct mf_tensor tensor;
+
+    stats_head(run, &layout);
+    for (size_t i = 0; i < count; i++) {
+        mf_tensor_at(model, index[i], &tensor);
+        stats_text(run, &layout, &tensor, &stats[i]);
+    }
+}
+
+static void show_json(struct run *run, const struct mf_model *model,
+                      const size_t *index, size_t count,
+                      const struct mf_tensor_stats *stats)
 {
     struct mf_tensor tensor;
 
-    stats_head(run);
+    mf_json_key(&run->json, "tensors");
+    mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < count; i++) {
         mf_tensor_at(model, index[i], &tensor);
-        (run->options->json ? stats_json : stats_text)(run, &tensor, &stats[i]);
+        stats_json(run, &tensor, &stats[i]);
     }
-    if (run->options->json)
-        mf_json_end(&run->json, ']');
+    mf_json_end(&run->json, ']');
 }
 
 static size_t choose(const struct mf_model *model, const char *pattern,
@@ -134,7 +232,8 @@ static void stats(struct run *run, struct mf_model *model)
         if (pattern && count == 0)
             names_unmatched(run, model, NAMED_TENSOR, pattern);
         else if (mf_tensor_stats(model, index, count, found) == MF_OK)
-            show_stats(run, model, index, count, found);
+            (run->options->json ? show_json : show_text)(run, model, index,
+                                                         count, found);
         else
             report_failure(run, run->operand[0]);
         mf_env_resize(run->env, found, most * sizeof(*found), 0);
