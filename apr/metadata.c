@@ -126,9 +126,10 @@ static void check_range(struct mf_index *index, const struct mf_meta *meta,
         isfinite(meta->number.f64) && isinf((float)meta->number.f64))
         mf_index_note(index, meta->shard, MF_ERROR, MF_RULE_APR_METADATA_RANGE,
                       meta->span.offset,
-                      "'%s' is %g, which does not fit f32: aprender reads "
+                      "'%s' is %s, which does not fit f32: aprender reads "
                       "infinity",
-                      mf_quote(meta->key).text, meta->number.f64);
+                      mf_quote(meta->key).text,
+                      mf_number_text(meta->number.f64, 6).at);
 }
 
 void mf_apr_check_range(struct mf_index *index, const struct mf_meta *meta)

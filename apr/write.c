@@ -153,7 +153,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
     uint64_t metadata_size;
 
-    if (mf_draft_measure(draft, put_metadata, &metadata_size) != MF_OK ||
+    if (mf_draft_measure(draft, put_metadata, sink, &metadata_size) != MF_OK ||
         put_header(draft, sink, metadata_size) != MF_OK ||
         mf_draft_put(draft, put_metadata, metadata_size, sink) != MF_OK)
         return draft->env->error.status;

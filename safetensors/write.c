@@ -125,7 +125,7 @@ static enum mf_status head(const struct mf_draft *draft, struct mf_sink *sink)
 {
     uint64_t written, size, over;
 
-    if (mf_draft_measure(draft, put_object, &written) != MF_OK)
+    if (mf_draft_measure(draft, put_object, sink, &written) != MF_OK)
         return draft->env->error.status;
     size = written + draft->reserve;
     over = size % HEADER_ALIGNMENT;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,19 @@
 #include "lib/program.h"
 
 #define COUNT(table) (sizeof(table) / sizeof(*(table)))
+
+/* ---- the locale ---- */
+
+/* locale.t runs tests in one whose decimal point is a comma. */
+static void __attribute__((constructor)) set_locale(void)
+{
+    const char *name = getenv("TEST_LOCALE");
+
+    if (name && !setlocale(LC_ALL, name)) {
+        fprintf(stderr, "there is no locale '%s'\n", name);
+        abort();
+    }
+}
 
 /* ---- fixtures ---- */
 

@@ -140,6 +140,34 @@ static void heap_does_not_grow_with_tensors(void **state)
     empty_scratch();
 }
 
+/* A vocabulary is read when the file is opened, to know how large its JSON is,
+ * and to write that. */
+static void metadata_is_read_three_times(void **state)
+{
+    static struct image image;
+    const size_t size = 4000000;
+    const char *path = scratch_path("vocabulary.gguf");
+
+    (void)state;
+    gguf_start(&image);
+    gguf_array(&image, "tokenizer.ggml.scores", MF_VALUE_F32, size / 4);
+    image.bytes[8] = 0;  /* tensors */
+    image.bytes[16] = 1; /* metadata */
+    image_save(&image, path);
+    assert_int_equal(truncate(path, (off_t)(image.size + size)), 0);
+    for (size_t i = 1; i < COUNT(formats); i++) {
+        struct test_heap heap = { 0 };
+        struct mf_env *own = test_env(&heap);
+        struct mf_io_stats io = { 0 };
+
+        must_convert(own, path, output("o", formats[i]), NULL);
+        mf_env_io(own, &io);
+        assert_true(io.bytes_read < 3 * (size + 40000));
+        mf_env_free(own);
+    }
+    empty_scratch();
+}
+
 /* ---- threads ---- */
 
 /* Noise, so that a piece in the wrong place is seen. */
@@ -204,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_failed),
         cmocka_unit_test(heap_does_not_grow_with_tensors),
+        cmocka_unit_test(metadata_is_read_three_times),
         cmocka_unit_test(threads_do_not_show),
     };
 

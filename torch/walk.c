@@ -88,6 +88,13 @@ static bool add_number(struct torch_walk *walk, int64_t number)
     return add_to_name(walk, (struct mf_str){ text, (size_t)size });
 }
 
+static bool add_real(struct torch_walk *walk, double number)
+{
+    struct mf_number_text text = mf_number_text(number, 17);
+
+    return add_to_name(walk, (struct mf_str){ text.at, text.size });
+}
+
 /* A key as Python prints it; one that is not a number or a text by its
  * position. */
 static bool add_key(struct torch_walk *walk, uint32_t key, uint32_t position)
@@ -109,8 +116,7 @@ static bool add_key(struct torch_walk *walk, uint32_t key, uint32_t position)
     case PICKLE_FALSE:
         return add_to_name(walk, (struct mf_str){ "False", 5 });
     case PICKLE_FLOAT:
-        size = snprintf(text, sizeof(text), "%.17g", node->is.real);
-        break;
+        return add_real(walk, node->is.real);
     default:
         size = snprintf(text, sizeof(text), "key %" PRIu32, position);
     }

@@ -19,7 +19,6 @@
 #include "lib/arch/run.h"
 
 #include <assert.h>
-#include <ctype.h>
 
 /* ---- texts ---- */
 
@@ -92,10 +91,10 @@ const char *mf_arch_of(const struct mf_model *model, struct mf_str name)
 static int next_letter(struct mf_str name, size_t *at)
 {
     while (*at < name.size) {
-        unsigned char c = (unsigned char)name.at[(*at)++];
+        char c = mf_small(name.at[(*at)++]);
 
-        if (isalnum(c))
-            return tolower(c);
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+            return c;
     }
     return 0;
 }

@@ -11,6 +11,12 @@
 
 #include "lib/modelfile.h"
 
+/* Letters of ASCII, in every locale. */
+static inline char mf_small(char letter)
+{
+    return (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+}
+
 /* Most texts differ in their first byte, which is looked at without a call. */
 static inline bool mf_str_same(struct mf_str a, struct mf_str b)
 {
@@ -52,6 +58,17 @@ static inline bool mf_str_holds(struct mf_str text, const char *part)
             (text.at[i] == part[0] && memcmp(text.at + i, part, size) == 0))
             return true;
     return false;
+}
+
+/* The same but for upper and lower case. */
+static inline bool mf_str_alike(struct mf_str a, struct mf_str b)
+{
+    if (a.size != b.size)
+        return false;
+    for (size_t i = 0; i < a.size; i++)
+        if (mf_small(a.at[i]) != mf_small(b.at[i]))
+            return false;
+    return true;
 }
 
 #endif

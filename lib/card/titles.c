@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/text.h"
 #include "lib/card/letters.h"
 #include "lib/card/names.h"
@@ -135,7 +136,7 @@ static void put_count(double count, char *out, size_t capacity)
                   { 1e9, 1e-9, 'B' },
                   { 1e6, 1e-6, 'M' },
                   { -1, 1e-3, 'K' } };
-    size_t i = 0, point;
+    size_t i = 0;
     double scaled, whole;
     int decimals;
 
@@ -144,13 +145,8 @@ static void put_count(double count, char *out, size_t capacity)
     scaled = count * units[i].scale;
     whole = nearbyint(scaled);
     decimals = whole >= 10 ? 0 : whole >= 1 ? 1 : 2;
-    snprintf(out, capacity, "%.*f%c", decimals, scaled, units[i].unit);
-    if (decimals == 0)
-        return;
-    point = strspn(out, "0123456789"); /* or what the locale has instead */
-    out[point] = '.';
-    memmove(out + point + 1, out + strlen(out) - (size_t)decimals - 1,
-            (size_t)decimals + 2);
+    snprintf(out, capacity, "%s%c", mf_number_fixed(scaled, decimals).at,
+             units[i].unit);
 }
 
 void mf_name_size_label(const struct mf_name_counts *counts,

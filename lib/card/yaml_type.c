@@ -6,8 +6,8 @@
  * and 1:30 a number.
  */
 #include <math.h>
-#include <stdlib.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 #include "lib/card/yaml.h"
 
@@ -165,28 +165,6 @@ static bool integer(struct mf_str text, int base, struct mf_node *node)
     return digits;
 }
 
-/* Reading the parts between colons as json.h reads numbers would be a document
- * for each; the program's locale may have another decimal point, so the digits
- * are read as an integer and scaled. */
-static double decimal(const char *digits)
-{
-    double value = 0, scale = 1;
-    long exponent = 0;
-    bool point = false;
-
-    for (; *digits && *digits != 'e' && *digits != 'E'; digits++) {
-        if (*digits == '.') {
-            point = true;
-            continue;
-        }
-        value = value * 10 + (*digits - '0');
-        scale *= point ? 10 : 1;
-    }
-    if (*digits)
-        exponent = strtol(digits + 1, NULL, 10);
-    return value / scale * pow(10, (double)exponent);
-}
-
 static bool real(struct mf_str text, struct mf_node *node)
 {
     bool negative = *text.at == '-';
@@ -202,7 +180,7 @@ static bool real(struct mf_str text, struct mf_node *node)
             continue;
         if (c == ':') {
             digits[size] = 0;
-            value = (value + decimal(digits)) * 60;
+            value = (value + mf_decimal_read(digits)) * 60;
             size = 0;
             continue;
         }
@@ -216,7 +194,7 @@ static bool real(struct mf_str text, struct mf_node *node)
     else if (digits[0] == '.' && (digits[1] | 0x20) == 'n')
         value = NAN;
     else
-        value += decimal(digits);
+        value += mf_decimal_read(digits);
     node->number.f64 = negative ? -value : value;
     return true;
 }

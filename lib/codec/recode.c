@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/timings.h"
 
 /* Parts of the buffer begin on a cache line, so each of three may take up to a
@@ -249,16 +250,18 @@ static void refuse_row(struct mf_env *env, const struct mf_recoding *recoding,
                    "importance matrix",
                    name.text, type);
     else if (weights && fabsf(row[number]) <= SQUARED_MAX)
-        mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                "tensor '%s': row %" PRIu64 " cannot be encoded as %s with "
-                "such importance weights: that of column %zu is %g",
-                name.text, place, type, farthest(weights, columns),
-                (double)weights[farthest(weights, columns)]);
+        mf_fail(
+            env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
+            "tensor '%s': row %" PRIu64 " cannot be encoded as %s with "
+            "such importance weights: that of column %zu is %s",
+            name.text, place, type, farthest(weights, columns),
+            mf_number_text((double)weights[farthest(weights, columns)], 6).at);
     else
         mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                 "tensor '%s': row %" PRIu64 " cannot be encoded as %s: column "
-                "%zu is %g in %s",
-                name.text, place, type, number, (double)row[number],
+                "%zu is %s in %s",
+                name.text, place, type, number,
+                mf_number_text((double)row[number], 6).at,
                 mf_types[recoding->from].name);
 }
 

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdalign.h>
 
+#include "lib/base/decimal.h"
 #include "lib/codec/codecs.h"
 #include "lib/derive/node.h"
 
@@ -258,9 +259,10 @@ static bool check_places(const struct mf_derivation *d,
         for (uint64_t i = 0; i < some; i++)
             if (!(x[i] >= 0 && x[i] < (float)count)) {
                 mf_derived_misfit(d, place,
-                                  "element %" PRIu64 " is %.9g, and there are "
+                                  "element %" PRIu64 " is %s, and there are "
                                   "%" PRIu64 " groups",
-                                  at + i, (double)x[i], count);
+                                  at + i, mf_number_text((double)x[i], 9).at,
+                                  count);
                 return false;
             }
     }

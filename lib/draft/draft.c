@@ -252,6 +252,7 @@ enum mf_status mf_draft_plan(struct mf_draft *draft)
         out->head(draft, &sink) != MF_OK)
         return draft->env->error.status;
     draft->data_offset = sink.offset;
+    draft->part_size = sink.part_size;
     if (!mf_add(draft->data_offset, draft->data_size, &draft->file_size) ||
         !mf_add(draft->file_size, out->has_crc ? 4 : 0, &draft->file_size) ||
         draft->file_size > INT64_MAX)

@@ -97,6 +97,7 @@ struct mf_draft {
     uint32_t *order; /* of the tensors' data; NULL: the list's */
     uint64_t data_offset, data_size; /* with padding */
     uint64_t file_size;
+    uint64_t part_size; /* what mf_draft_measure found; 0: nothing yet */
 };
 
 /* How a format is written: a part of its row. */
@@ -210,11 +211,12 @@ struct mf_json_out mf_draft_json(struct mf_sink *sink);
 
 /* For the part of a header that comes after its own size: measure it by writing
  * it to a sink that only counts, write the size, then put it.  If sink only
- * counts itself, the part is not written a second time. */
+ * counts itself, the part is not written a second time; and what was measured
+ * for the plan is not measured again when the file is written. */
 typedef enum mf_status mf_put_part(const struct mf_draft *draft,
                                    struct mf_sink *sink);
 enum mf_status mf_draft_measure(const struct mf_draft *draft, mf_put_part *put,
-                                uint64_t *size);
+                                struct mf_sink *sink, uint64_t *size);
 enum mf_status mf_draft_put(const struct mf_draft *draft, mf_put_part *put,
                             uint64_t size, struct mf_sink *sink);
 

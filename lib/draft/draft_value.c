@@ -332,14 +332,18 @@ struct mf_json_out mf_draft_json(struct mf_sink *sink)
 }
 
 enum mf_status mf_draft_measure(const struct mf_draft *draft, mf_put_part *put,
-                                uint64_t *size)
+                                struct mf_sink *sink, uint64_t *size)
 {
     struct mf_sink counter;
 
+    if (sink->write && draft->part_size > 0) {
+        *size = draft->part_size;
+        return MF_OK;
+    }
     mf_sink_init(&counter, draft->env);
     if (put(draft, &counter) != MF_OK)
         return draft->env->error.status;
-    *size = counter.offset;
+    *size = sink->part_size = counter.offset;
     return MF_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 
 /* Copies the key with the architecture for its "*"; at NULL after mf_fail. */
@@ -55,10 +56,10 @@ static enum mf_status cannot_be(struct mf_draft *draft, const char *key,
                                 enum mf_value_type type,
                                 enum mf_value_type from, union mf_number number)
 {
-    char text[32];
+    char text[48];
 
     if (from == MF_VALUE_F32 || from == MF_VALUE_F64)
-        snprintf(text, sizeof(text), "%.9g%s", number.f64,
+        snprintf(text, sizeof(text), "%s%s", mf_number_text(number.f64, 9).at,
                  fabs(number.f64) < 1e9 && number.f64 == floor(number.f64)
                      ? ".0"
                      : "");

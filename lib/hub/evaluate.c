@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 
 /* ---- words ---- */
@@ -188,7 +189,7 @@ static const struct mf_node *digits(struct mf_parser *parser)
     }
     text[size] = 0;
     skip(parser, size);
-    return real ? mf_parser_real(parser, mf_json_double(text))
+    return real ? mf_parser_real(parser, mf_decimal_read(text))
                 : mf_parser_int(parser, strtoll(text, NULL, 10));
 }
 

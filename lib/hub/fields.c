@@ -11,11 +11,11 @@
  */
 #include "lib/hub/fields.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
 #include "lib/json/json_walk.h"
 #include "lib/model/facts.h"
@@ -46,7 +46,7 @@ static struct field_name name_of(const char *path)
             name.inner = true;
         }
     for (; path[size]; size++)
-        name.text[size] = (char)tolower((unsigned char)path[size]);
+        name.text[size] = mf_small(path[size]);
     return name;
 }
 

@@ -2,8 +2,9 @@
  *
  * functions_folder.c - what expressions of recipes can ask of a model's folder
  */
-#include <stdio.h>
+#include <math.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 #include "lib/derive/derive.h"
 #include "lib/folder/sidecar.h"
@@ -154,16 +155,8 @@ const struct mf_node *mf_call_type_of(struct mf_parser *parser,
 /* The shortest decimal number that is this f32. */
 double mf_node_shortest(float value)
 {
-    char digits[32];
-    double number = (double)value;
-
-    for (int count = 6; count <= 9; count++) {
-        snprintf(digits, sizeof(digits), "%.*g", count, (double)value);
-        number = mf_json_double(digits);
-        if ((float)number == value)
-            break;
-    }
-    return number;
+    return isfinite(value) ? mf_decimal_read(mf_number_f32(value).at)
+                           : (double)value;
 }
 
 static bool list_floats(struct mf_recipe *recipe, struct mf_source *source,

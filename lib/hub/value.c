@@ -2,8 +2,7 @@
  *
  * value.c - values of recipes: nodes of JSON
  */
-#include <stdio.h>
-
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 #include "lib/hub/recipe.h"
 
@@ -155,21 +154,15 @@ bool mf_node_equal(const struct mf_node *a, const struct mf_node *b)
     return !x && !y;
 }
 
-static const char *describe(const struct mf_node *value, char room[32])
-{
-    if (value->kind != MF_NODE_NUMBER)
-        return mf_node_kind_name(value);
-    snprintf(room, 32, "%.9g", mf_node_real(value));
-    return room;
-}
-
 void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
                      const char *wanted)
 {
     struct mf_quoted name = mf_quote(value->key);
     struct mf_quoted text = mf_quote(value->text);
-    char room[32];
+    struct mf_number_text number = { .size = 0 };
 
+    if (value->kind == MF_NODE_NUMBER)
+        number = mf_number_text(mf_node_real(value), 9);
     if (value->kind == MF_NODE_NULL && value->key.at)
         mf_fail(recipe->env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                 "'%s': missing key '%s'", mf_recipe_file(recipe), name.text);
@@ -181,5 +174,5 @@ void mf_recipe_wrong(struct mf_recipe *recipe, const struct mf_node *value,
         mf_fail(recipe->env, MF_ERR_CORRUPT, value->offset,
                 "'%s': '%s' must be %s, not %s", mf_recipe_file(recipe),
                 value->key.at ? name.text : "a value", wanted,
-                describe(value, room));
+                number.size > 0 ? number.at : mf_node_kind_name(value));
 }

@@ -23,8 +23,9 @@ struct mf_sink {
     enum mf_status (*span)(void *user, uint64_t offset,
                            const struct mf_source *source, struct mf_span span);
     void *user;
-    uint64_t offset; /* of the next byte */
-    uint64_t end;    /* of the header, before its padding */
+    uint64_t offset;    /* of the next byte */
+    uint64_t end;       /* of the header, before its padding */
+    uint64_t part_size; /* of what the header states the size of */
     size_t filled;
     bool big_endian;
     enum mf_status status; /* of the first failure */

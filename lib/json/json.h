@@ -80,10 +80,6 @@ bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out);
 enum mf_value_type mf_json_number(const struct mf_json *json,
                                   union mf_number *out);
 
-/* The double nearest to a JSON number of at most 39 characters, whatever the
- * program's locale. */
-double mf_json_double(const char *digits);
-
 /* Whether the number in digits is beyond the doubles, where parsers that have
  * no infinity refuse the document. */
 bool mf_json_is_huge(const struct mf_json *json);

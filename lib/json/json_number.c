@@ -5,8 +5,9 @@
 #include "lib/json/json.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/decimal.h"
 
 static const char *skip_digits(const char *at)
 {
@@ -58,34 +59,6 @@ bool mf_json_plain_u64(const struct mf_json *json, uint64_t *out)
     return plain_u64(json->digits, out);
 }
 
-/* strtod() expects the decimal point of the program's locale, so it gets the
- * number without one: 12.5e3 as 125e2. */
-double mf_json_double(const char *digits)
-{
-    char text[64]; /* at most 39 digits, "e" and 7 characters of exponent */
-    long exponent = 0, fraction = 0;
-    bool after_point = false;
-    size_t size = 0;
-
-    for (; *digits && *digits != 'e' && *digits != 'E'; digits++) {
-        if (*digits == '.') {
-            after_point = true;
-            continue;
-        }
-        fraction += after_point;
-        text[size++] = *digits;
-    }
-    if (*digits)
-        exponent = strtol(digits + 1, NULL, 10);
-    /* 39 digits cannot bring such a number back among the doubles. */
-    if (exponent > 1000)
-        exponent = 1000;
-    if (exponent < -1000)
-        exponent = -1000;
-    snprintf(text + size, sizeof(text) - size, "e%ld", exponent - fraction);
-    return strtod(text, NULL);
-}
-
 enum mf_value_type mf_json_number(const struct mf_json *json,
                                   union mf_number *out)
 {
@@ -93,7 +66,9 @@ enum mf_value_type mf_json_number(const struct mf_json *json,
     uint64_t size;
 
     if (strpbrk(digits, "NI")) {
-        out->f64 = strtod(digits, NULL); /* a word in every locale */
+        out->f64 = strchr(digits, 'N') ? NAN
+                   : *digits == '-'    ? -HUGE_VAL
+                                       : HUGE_VAL;
         return MF_VALUE_F64;
     }
     if (plain_u64(digits, &out->u64))
@@ -104,12 +79,12 @@ enum mf_value_type mf_json_number(const struct mf_json *json,
         out->i64 = -(int64_t)(size - 1) - 1;
         return MF_VALUE_I64;
     }
-    out->f64 = mf_json_double(digits);
+    out->f64 = mf_decimal_read(digits);
     return MF_VALUE_F64;
 }
 
 bool mf_json_is_huge(const struct mf_json *json)
 {
     /* 39 digits without an exponent are below 10^39. */
-    return strpbrk(json->digits, "eE") && isinf(mf_json_double(json->digits));
+    return strpbrk(json->digits, "eE") && isinf(mf_decimal_read(json->digits));
 }

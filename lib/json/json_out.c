@@ -4,17 +4,11 @@
  */
 #include "lib/program.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/text.h"
-
-/* 17 digits, two signs, "e" and three more digits, and a decimal point, which
- * in some locale may have several bytes. */
-#define NUMBER_SIZE 48
 
 static void put(struct mf_json_out *json, const char *at, size_t size)
 {
@@ -86,6 +80,17 @@ void mf_json_close_string(struct mf_json_out *json, bool key)
     json->after_key = key;
 }
 
+static void put_hex(struct mf_json_out *json, const char *before, uint32_t code,
+                    int count)
+{
+    char digits[4];
+
+    put_text(json, before);
+    for (int i = count; i-- > 0; code >>= 4)
+        digits[i] = "0123456789abcdef"[code & 15];
+    put(json, digits, (size_t)count);
+}
+
 /* The escape of the character at `at`; returns its length in bytes. */
 static size_t escape(struct mf_json_out *json, const char *at, size_t size)
 {
@@ -93,19 +98,19 @@ static size_t escape(struct mf_json_out *json, const char *at, size_t size)
     uint32_t code;
     size_t length = mf_utf8_next(at, size, &code);
     const char *name = length == 1 && code ? strchr(named, (int)code) : NULL;
-    char text[16];
+    char escaped[2] = { '\\' };
 
-    if (length == 4) /* a pair of surrogates */
-        snprintf(text, sizeof(text), "\\u%04x\\u%04x",
-                 (unsigned)(0xd800 + ((code - 0x10000) >> 10)),
-                 (unsigned)(0xdc00 + (code & 0x3ff)));
-    else if (name)
-        snprintf(text, sizeof(text), "\\%c", names[name - named]);
-    else if (length > 0)
-        snprintf(text, sizeof(text), "\\u%04x", (unsigned)code);
-    else
-        snprintf(text, sizeof(text), "\\\\x%02x", (unsigned)(uint8_t)*at);
-    put_text(json, text);
+    if (name) {
+        escaped[1] = names[name - named];
+        put(json, escaped, 2);
+    } else if (length == 4) { /* a pair of surrogates */
+        put_hex(json, "\\u", 0xd800 + ((code - 0x10000) >> 10), 4);
+        put_hex(json, "\\u", 0xdc00 + (code & 0x3ff), 4);
+    } else if (length > 0) {
+        put_hex(json, "\\u", code, 4);
+    } else {
+        put_hex(json, "\\\\x", (uint8_t)*at, 2);
+    }
     return length > 0 ? length : 1;
 }
 
@@ -166,41 +171,6 @@ void mf_json_i64(struct mf_json_out *json, int64_t value)
                value < 0);
 }
 
-/* Puts a point where printf wrote the one of the program's locale, which may
- * be any bytes. */
-static void fix_point(char *text)
-{
-    char *from = text, *to = text;
-
-    while (*from) {
-        if (strchr("0123456789+-e", *from)) {
-            *to++ = *from++;
-            continue;
-        }
-        *to++ = '.';
-        while (*from && !strchr("0123456789+-e", *from))
-            from++;
-    }
-    *to = 0;
-}
-
-/* Doubles lie closer together below a power of two than above it.  There, of
- * 16 digits the nearest may give another double, and the next ones up this
- * one: 2^-44 is 5.684341886080802e-14. */
-static void try_16_digits(char *text, double value)
-{
-    char shorter[NUMBER_SIZE], *last;
-
-    strcpy(shorter, text);
-    last = shorter + strcspn(shorter, "e") - 1;
-    memmove(last, last + 1, strlen(last));
-    /* Nothing to carry: after a 9, fewer digits would have been enough.  What
-     * a 9 becomes here ends the number, and so it is not value. */
-    last[-1]++;
-    if (strtod(shorter, NULL) == value)
-        strcpy(text, shorter);
-}
-
 /* Writes NaN and infinities, which JSON has no digits for; false for others. */
 static bool put_not_finite(struct mf_json_out *json, double value)
 {
@@ -212,45 +182,21 @@ static bool put_not_finite(struct mf_json_out *json, double value)
     return true;
 }
 
+static void put_digits(struct mf_json_out *json, struct mf_number_text text)
+{
+    mf_json_digits(json, text.at, text.size);
+}
+
 void mf_json_f32(struct mf_json_out *json, float value)
 {
-    if (!json)
-        return;
-
-    int digits = FLT_DIG;
-    char text[NUMBER_SIZE];
-
-    if (put_not_finite(json, (double)value))
-        return;
-    /* Read as a double and rounded, as readers of JSON will do. */
-    do {
-        snprintf(text, sizeof(text), "%.*g", digits, (double)value);
-    } while ((float)strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
-    fix_point(text);
-    separate(json);
-    put_text(json, text);
+    if (json && !put_not_finite(json, (double)value))
+        put_digits(json, mf_number_f32(value));
 }
 
 void mf_json_f64(struct mf_json_out *json, double value)
 {
-    if (!json)
-        return;
-
-    /* 15 digits are exact for every double that has no more, 17 are enough
-     * for all.  Near zero, doubles have fewer digits, down to one. */
-    int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
-    char text[NUMBER_SIZE];
-
-    if (put_not_finite(json, value))
-        return;
-    do {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-    } while (strtod(text, NULL) != value && digits++ < DBL_DECIMAL_DIG);
-    if (digits == DBL_DECIMAL_DIG)
-        try_16_digits(text, value);
-    fix_point(text);
-    separate(json);
-    put_text(json, text);
+    if (json && !put_not_finite(json, value))
+        put_digits(json, mf_number_f64(value));
 }
 
 void mf_json_bool(struct mf_json_out *json, bool value)

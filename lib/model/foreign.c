@@ -6,6 +6,8 @@
  */
 #include "lib/model/foreign.h"
 
+#include "lib/base/str.h"
+
 struct foreign {
     size_t offset, size;
     const char *bytes, *name, *note;
@@ -36,11 +38,7 @@ static bool all_zero(const struct mf_head *head)
 static bool starts(const struct mf_head *head, size_t at, const char *word)
 {
     for (; *word; word++, at++) {
-        char c = at < head->size ? (char)head->at[at] : 0;
-
-        if (c >= 'A' && c <= 'Z')
-            c = (char)(c - 'A' + 'a');
-        if (c != *word)
+        if (mf_small(at < head->size ? (char)head->at[at] : 0) != *word)
             return false;
     }
     return true;

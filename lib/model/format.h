@@ -9,6 +9,7 @@
 #ifndef MF_LIB_FORMAT_H
 #define MF_LIB_FORMAT_H
 
+#include "lib/base/decimal.h"
 #include "lib/base/little.h"
 #include "lib/base/sort.h"
 #include "lib/base/str.h"

@@ -3,8 +3,8 @@
  * formats.c - the list of formats, and telling them apart
  */
 #include <stdio.h>
-#include <strings.h>
 
+#include "lib/base/str.h"
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
 #include "lib/model/foreign.h"
@@ -114,7 +114,9 @@ static bool has_suffix(const char *name, const char *suffix)
 {
     size_t size = strlen(name), tail = strlen(suffix);
 
-    return size > tail && strcasecmp(name + size - tail, suffix) == 0;
+    return size > tail &&
+           mf_str_alike((struct mf_str){ name + size - tail, tail },
+                        (struct mf_str){ suffix, tail });
 }
 
 static bool claims(const struct mf_format *format, const char *name)

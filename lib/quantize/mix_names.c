@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "lib/base/str.h"
 #include "lib/codec/codecs.h"
 #include "lib/quantize/mix.h"
 
@@ -80,18 +81,10 @@ bool mf_mix_at(size_t index, struct mf_mix_info *out)
 
 /* ---- names ---- */
 
-static char small(char byte)
-{
-    return (char)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
-}
-
 static bool same_but_case(const char *a, const char *b)
 {
-    while (*a && small(*a) == small(*b)) {
-        a++;
-        b++;
-    }
-    return *a == *b;
+    return mf_str_alike((struct mf_str){ a, strlen(a) },
+                        (struct mf_str){ b, strlen(b) });
 }
 
 static size_t find_mix(const char *name)

@@ -167,7 +167,7 @@ static bool parse_atom(struct mf_pattern_parser *parser)
     case '{':
         return mf_pattern_fail(parser, "has a repetition of nothing");
     default:
-        mf_pattern_add(parser, BYTE)->byte = mf_pattern_lower(*parser->at);
+        mf_pattern_add(parser, BYTE)->byte = (uint8_t)mf_small(*parser->at);
     }
     parser->at++;
     return !parser->failed;

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "lib/base/str.h"
 #include "lib/quantize/pattern.h"
 
 enum mf_pattern_op {
@@ -53,8 +54,5 @@ bool mf_pattern_set(struct mf_pattern_parser *parser);
 
 /* The byte of an escape, after its backslash. */
 bool mf_pattern_escaped(struct mf_pattern_parser *parser, uint8_t *out);
-
-/* ASCII letters become small. */
-uint8_t mf_pattern_lower(char byte);
 
 #endif

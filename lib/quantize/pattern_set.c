@@ -131,11 +131,6 @@ static bool add_named_class(struct mf_pattern_parser *parser, uint8_t *set)
     return mf_pattern_fail(parser, "has an unknown class");
 }
 
-uint8_t mf_pattern_lower(char byte)
-{
-    return (uint8_t)(byte >= 'A' && byte <= 'Z' ? byte - 'A' + 'a' : byte);
-}
-
 static bool parse_set_byte(struct mf_pattern_parser *parser, uint8_t *out)
 {
     if (*parser->at == 0)
@@ -144,7 +139,7 @@ static bool parse_set_byte(struct mf_pattern_parser *parser, uint8_t *out)
         parser->at++;
         return mf_pattern_escaped(parser, out);
     }
-    *out = mf_pattern_lower(*parser->at++);
+    *out = (uint8_t)mf_small(*parser->at++);
     return true;
 }
 

@@ -7,8 +7,8 @@
  *     without_mtp       how the folder becomes the file again
  */
 #include <math.h>
-#include <stdio.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/str.h"
 #include "lib/restore/keys.h"
 #include "lib/restore/restore.h"
@@ -83,16 +83,16 @@ enum mf_status mf_restore_config(struct mf_restore *restore)
 static void put_number(struct mf_json_out *json, const struct mf_node *node)
 {
     double value = node->number.f64;
-    char digits[32];
+    struct mf_number_text whole;
 
     if (node->type == MF_VALUE_U64)
         mf_json_u64(json, node->number.u64);
     else if (node->type != MF_VALUE_F64)
         mf_json_i64(json, node->number.i64);
-    else if (value == floor(value) && fabs(value) < 1e15)
-        mf_json_digits(json, digits,
-                       (size_t)snprintf(digits, sizeof(digits), "%.1f", value));
-    else
+    else if (value == floor(value) && fabs(value) < 1e15) {
+        whole = mf_number_fixed(value, 1);
+        mf_json_digits(json, whole.at, whole.size);
+    } else
         mf_json_f64(json, value);
 }
 

@@ -64,11 +64,9 @@ static size_t fold(struct mf_str name, char out[NAME_MAX_SIZE])
     size_t size = 0;
 
     for (size_t i = 0; i < name.size && size < NAME_MAX_SIZE; i++) {
-        char c = name.at[i];
+        char c = mf_small(name.at[i]);
 
-        if (c >= 'A' && c <= 'Z')
-            out[size++] = (char)(c - 'A' + 'a');
-        else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
             out[size++] = c;
     }
     return size;

@@ -295,7 +295,7 @@ static bool is_phi(const struct mf_vocab *vocab)
     for (size_t i = 0; i < name->text.size; i++) {
         char c = name->text.at[i];
 
-        lower[text.size++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        lower[text.size++] = mf_small(c);
     }
     return mf_str_holds(text, "phi-3") || mf_str_holds(text, "phi3");
 }
