@@ -239,10 +239,20 @@ $(BUILD)/modelfile: $(CLI_OBJ) $(BUILD)/libmodelfile.a
 deps: ## installs what building needs (Debian)
 	@sh tests/install_deps.sh build
 
-demo: ## installs what is missing, builds, and looks at, converts and quantizes a small model
+demo: ## installs what is missing, builds, quantizes a small folder of Hugging Face, and more
 	@sh tests/install_deps.sh build
 	@$(MAKE) --no-print-directory all
-	@mkdir -p $(BUILD)/demo
+	@rm -rf $(BUILD)/demo && mkdir -p $(BUILD)/demo
+	@$(BUILD)/modelfile convert --quiet fixtures/llama/llama-small.gguf \
+	    $(BUILD)/demo/llama-hf/ >/dev/null
+	@echo; echo "$(BUILD)/demo/llama-hf is a folder as Hugging Face has it:"
+	@ls $(BUILD)/demo/llama-hf
+	@folder=$(BUILD)/demo/llama-hf; \
+	for command in "quantize $$folder $$folder-q4_k_m.gguf Q4_K_M" \
+	    "validate --for llama.cpp $$folder-q4_k_m.gguf"; do \
+	    echo; echo "$$ modelfile $$command"; \
+	    $(BUILD)/modelfile $$command || exit; \
+	done
 	@model=fixtures/good-llama.gguf; out=$(BUILD)/demo/llama; \
 	for command in "info $$model" "tensors info $$model" \
 	    "validate --data $$model" \

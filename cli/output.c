@@ -11,7 +11,9 @@
 #include <string.h>
 
 #include "cli/formats.h"
+#include "cli/inputs.h"
 #include "cli/report.h"
+#include "lib/program.h"
 
 bool output_is_stdout(const char *operand)
 {
@@ -139,15 +141,44 @@ static bool has_hub_names(struct mf_model *model)
            !has_tensor(model, "blk.");
 }
 
-void output_remark_names(struct run *run, struct mf_model *model,
+/* A GGUF file is for llama.cpp, which must be told what the model is. */
+static void remark_names(struct run *run, struct mf_model *model,
                          const char *path, const char *format)
 {
     enum mf_naming out = format ? naming_of(format) : naming_of_file(path);
+    const char *in = mf_model_info(model)->format;
 
-    if (out == MF_NAMING_GGUF &&
-        naming_of(mf_model_info(model)->format) == MF_NAMING_HF &&
-        has_hub_names(model))
+    if (out != MF_NAMING_GGUF || naming_of(in) == MF_NAMING_GGUF)
+        return;
+    if (!mf_model_names_architecture(model))
         report_remark(run, run->operand[0],
-                      "tensors keep their Hugging Face names, which llama.cpp "
-                      "does not load; --names gguf renames them");
+                      "warning: no config.json next to it says what the model "
+                      "is: the file keeps its tensor names, has no "
+                      "'general.architecture', and no runtime loads it");
+    else if (naming_of(in) == MF_NAMING_HF && has_hub_names(model))
+        report_remark(run, run->operand[0],
+                      "warning: tensors keep their Hugging Face names, which "
+                      "llama.cpp does not load; --names gguf renames them");
+}
+
+enum mf_naming output_naming(unsigned names)
+{
+    return names == NAMES_DEFAULT ? MF_NAMING_AUTO
+           : names == NAMES_KEEP  ? MF_NAMING_KEEP
+                                  : (enum mf_naming)names;
+}
+
+bool output_choose_names(struct run *run, struct mf_model *model,
+                         const char *path, struct mf_convert_options *how)
+{
+    bool chosen = how->names != MF_NAMING_AUTO;
+
+    if (mf_convert_names(model, path, how, &how->names) != MF_OK) {
+        report_failure(run, run->operand[0]);
+        return false;
+    }
+    if (!chosen && how->names == MF_NAMING_KEEP && !inputs_is_folder(path) &&
+        !mf_model_is_imatrix(model))
+        remark_names(run, model, path, how->format);
+    return true;
 }

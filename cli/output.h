@@ -24,10 +24,19 @@ bool output_can_resume(struct run *run, const char *operand);
 void output_name_left(struct run *run, const char *path, const char *format,
                       size_t count);
 
-/* A remark if the model is Hugging Face's and the file at path will be one for
- * llama.cpp, which cannot load such tensors, and no later step renames them.
- * format: what --to says, or NULL. */
-void output_remark_names(struct run *run, struct mf_model *model,
-                         const char *path, const char *format);
+/* --names of several commands. */
+enum names { NAMES_DEFAULT, NAMES_GGUF, NAMES_HF, NAMES_KEEP };
+#define OPTION_NAMES(variable)                                                 \
+    OPTION_CHOICE("--names", "gguf|hf|keep", NAMES_GGUF, variable,             \
+                  "tensor names of llama.cpp or Hugging Face, or as they "     \
+                  "are; default: gguf for a Hugging Face folder that becomes " \
+                  "GGUF, else keep")
+enum mf_naming output_naming(unsigned names);
+
+/* Decides what the default means for the file at path; false after a report.
+ * If names stay that nothing asked for, remarks that llama.cpp does not load
+ * them. */
+bool output_choose_names(struct run *run, struct mf_model *model,
+                         const char *path, struct mf_convert_options *how);
 
 #endif

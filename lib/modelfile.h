@@ -820,7 +820,11 @@ struct mf_edit {
 enum mf_naming {
     MF_NAMING_KEEP, /* the ones they have */
     MF_NAMING_GGUF, /* llama.cpp's: "blk.0.attn_q.weight" */
-    MF_NAMING_HF /* Hugging Face's: "model.layers.0.self_attn.q_proj.weight" */
+    MF_NAMING_HF, /* Hugging Face's: "model.layers.0.self_attn.q_proj.weight" */
+    /* What makes the file usable: MF_NAMING_GGUF where a Hugging Face folder or
+     * an adapter becomes GGUF, which without names and metadata from
+     * config.json no program loads; else MF_NAMING_KEEP */
+    MF_NAMING_AUTO
 };
 
 /* All zero is the default. */

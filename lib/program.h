@@ -163,6 +163,16 @@ enum mf_status mf_output_write(struct mf_model *model, const char *path,
 /* ---- Converting as llama.cpp's converter does -----------------------------
  */
 
+/* What MF_NAMING_AUTO means for the file at path; other names of the options
+ * stay. */
+enum mf_status mf_convert_names(struct mf_model *model, const char *path,
+                                const struct mf_convert_options *options,
+                                enum mf_naming *out);
+
+/* Whether the model's own metadata, not a file next to it, say what its
+ * architecture is. */
+bool mf_model_names_architecture(const struct mf_model *model);
+
 /* Whether mf_model_convert makes of the model, a folder of Hugging Face, the
  * GGUF file that llama.cpp's converter makes of it. */
 bool mf_converts_folder(struct mf_model *model,

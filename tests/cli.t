@@ -105,7 +105,7 @@ is meant-type-pattern quantize good-llama.gguf "$dir/o.gguf" q8_0 \
 is meant-pattern quantize good-llama.gguf "$dir/o.gguf" q8_0 \
     --tensor-type 'a[=q8_0'
 is meant-suffix convert good-base.gguf no-folder/x.zip
-is meant-names convert --quiet --dry-run good-hf-llama x.gguf
+is meant-names convert --quiet --dry-run good-base.safetensors x.gguf
 
 is options-first --quiet meta list good-base.gguf
 is options-between meta --quiet list good-base.gguf

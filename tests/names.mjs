@@ -247,8 +247,13 @@ check("names that a model has already stay", () => {
         contents(join(llama, "model.safetensors")), "tensors");
 });
 
-check("so they do where nothing is asked", () => {
-    converted(llama, at("kept.gguf"));
+check("a folder that becomes GGUF gets them unasked", () => {
+    converted(llama, at("unasked.gguf"));
+    same(contents(at("unasked.gguf")), contents(first), "tensors");
+});
+
+check("names stay where that is asked", () => {
+    converted(llama, at("kept.gguf"), "--names", "keep");
     same(Object.keys(contents(at("kept.gguf"))),
         llamaTensors.map(({ name }) => name), "names");
 });
@@ -569,11 +574,13 @@ check("the model of a folder among other files", () => {
     for (const file of ["model-00001-of-00002.safetensors",
         "model-00002-of-00002.safetensors", "model.safetensors.index.json"])
         cpSync(join(fixtures, "good-sharded", file), join(from, file));
-    const shards = contents(converted(from, at("shards.gguf")));
+    const shards = contents(converted(from, at("shards.gguf"), "--names",
+        "keep"));
     same(shards, contents(converted(join(fixtures, "good-sharded"),
         at("sharded.gguf"))), "by the index");
     rmSync(join(from, "model.safetensors.index.json"));
-    same(contents(converted(from, at("shards.gguf"))), shards, "by names");
+    same(contents(converted(from, at("shards.gguf"), "--names", "keep")),
+        shards, "by names");
     for (const n of [1, 2])
         rmSync(join(from, `model-0000${n}-of-00002.safetensors`));
     const { code, said: words } = convert(from, at("none.gguf"));

@@ -115,31 +115,83 @@ from_hf() {
 }
 check "from a folder of Hugging Face's" from_hf fixtures/good-hf-llama F16
 
-# What llama.cpp cannot load is said, whatever the names look like.
+# Without --names a folder becomes what --names gguf makes of it, however it is
+# named; --names keep is asked for.
+default_is() { # NAMES OUT COMMAND...
+    names=$1 out=$2
+    shift 2
+    "$modelfile" "$@" --names "$names" --force --quiet >"$dir/out" 2>&1 || return 1
+    mv "$out" "$dir/named.gguf" && "$modelfile" "$@" --quiet >"$dir/out" 2>"$dir/err" &&
+        [ ! -s "$dir/err" ] && cmp "$out" "$dir/named.gguf" && rm "$out"
+}
+hf=fixtures/good-hf-llama
+check "a folder becomes GGUF: quantized" default_is gguf "$dir/d.gguf" \
+    quantize $hf "$dir/d.gguf" Q8_0
+check "converted" default_is gguf "$dir/d.gguf" convert $hf "$dir/d.gguf"
+check "a file in it" default_is gguf "$dir/d.gguf" \
+    convert $hf/model.safetensors "$dir/d.gguf"
+check "by --to" default_is gguf "$dir/d.bin" convert --to gguf $hf "$dir/d.bin"
+check "as floats" default_is gguf "$dir/d.gguf" dequantize $hf "$dir/d.gguf"
+check "as another format" default_is keep "$dir/d.safetensors" \
+    convert $hf "$dir/d.safetensors"
+split_is() { # what split and merge, which have no --names, make of it
+    "$modelfile" convert --quiet $hf "$dir/whole.gguf" --shard-tensors 9 >"$dir/out" &&
+        mkdir "$dir/split" && "$modelfile" split --quiet $hf "$dir/split/whole.gguf" \
+        --max-tensors 9 >"$dir/out" &&
+        for i in 1 2 3 4; do
+            cmp "$dir/split/whole-0000$i-of-00004.gguf" "$dir/whole-0000$i-of-00004.gguf" ||
+                return 1
+        done && "$modelfile" merge --quiet $hf "$dir/m.gguf" >"$dir/out" &&
+        "$modelfile" convert --quiet $hf "$dir/c.gguf" >"$dir/out" &&
+        cmp "$dir/m.gguf" "$dir/c.gguf" && [ ! -e "$dir/whole.gguf" ]
+}
+check "split and merged" split_is
+kept() {
+    "$modelfile" "$@" --names keep --quiet >"$dir/out" 2>"$dir/err" &&
+        [ ! -s "$dir/err" ] &&
+        "$modelfile" tensors info --quiet "$dir/k.gguf" >"$dir/out" &&
+        grep -q "model.layers.0.self_attn.q_proj.weight" "$dir/out" &&
+        ! "$modelfile" validate --quiet --for llama.cpp "$dir/k.gguf" >"$dir/out" &&
+        grep -q "error MODEL-ARCHITECTURE" "$dir/out" && rm "$dir/k.gguf"
+}
+check "names are kept" kept convert $hf "$dir/k.gguf"
+check "when quantizing" kept quantize $hf "$dir/k.gguf" F16
+check "and when decoding" kept dequantize $hf "$dir/k.gguf"
+
+# A class that is not known is named, and nothing is written.
+mkdir "$dir/bert"
+printf '{"architectures":["TimmModel"]}' >"$dir/bert/config.json"
+cp fixtures/good-base.safetensors "$dir/bert/model.safetensors"
+unknown() {
+    "$modelfile" "$@" --quiet >"$dir/out" 2>"$dir/err"
+    [ $? = 3 ] && [ ! -e "$dir/h.gguf" ] &&
+        grep -q "class 'TimmModel' cannot be converted; --names keep" "$dir/err"
+}
+check "a family that is not known" unknown convert "$dir/bert" "$dir/h.gguf"
+check "quantized" unknown quantize "$dir/bert" "$dir/h.gguf" F16
+check "as floats" unknown dequantize "$dir/bert" "$dir/h.gguf"
+
+# Without config.json the file is written, with a warning.
 remarks() { # COUNT COMMAND...
     count=$1
     shift
     "$modelfile" "$@" --quiet --dry-run >"$dir/out" 2>"$dir/err" &&
-        [ "$(grep -c "keep their Hugging Face names" "$dir/err")" = "$count" ]
+        [ "$(grep -c "no runtime loads it" "$dir/err")" = "$count" ]
 }
-check "names that llama.cpp does not load" \
-    remarks 1 quantize fixtures/good-hf-llama "$dir/h.gguf" Q8_0
-check "none of them with --names" \
-    remarks 0 quantize fixtures/good-hf-llama "$dir/h.gguf" Q8_0 --names gguf
-mkdir "$dir/bert"
-printf '{"model_type":"bert"}' >"$dir/bert/config.json"
-cp fixtures/good-base.safetensors "$dir/bert/model.safetensors"
-check "families with other names" remarks 1 quantize "$dir/bert" "$dir/h.gguf" F16
-check "convert says it, too" remarks 1 convert "$dir/bert" "$dir/h.gguf"
-check "only of GGUF" remarks 0 convert "$dir/bert" "$dir/h.safetensors"
+check "other formats are for no runtime" remarks 0 convert "$dir/bert" "$dir/h.safetensors"
 rm "$dir/bert/config.json"
-check "nothing of tensors of no family" \
-    remarks 0 quantize "$dir/bert" "$dir/h.gguf" F16
+check "a file without config.json" remarks 1 convert "$dir/bert/model.safetensors" "$dir/h.gguf"
+check "quantized" remarks 1 quantize "$dir/bert" "$dir/h.gguf" F16
+check "decoded" remarks 1 dequantize "$dir/bert" "$dir/h.gguf"
+check "asked for" remarks 0 convert --names keep "$dir/bert" "$dir/h.gguf"
+"$modelfile" convert --quiet fixtures/good-base.gguf "$dir/named.safetensors" >"$dir/out"
+check "one whose own metadata say it" remarks 0 convert "$dir/named.safetensors" "$dir/h.gguf"
 {
     header='{"base_model.model.a.lora_A.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}'
     printf '%b%s\0\0\0\0' "\\0$(printf %o ${#header})\\0\\0\\0\\0\\0\\0\\0" "$header"
 } >"$dir/adapter.safetensors"
-check "an adapter's" remarks 1 convert "$dir/adapter.safetensors" "$dir/h.gguf"
+check "an adapter without its configuration" \
+    remarks 1 convert "$dir/adapter.safetensors" "$dir/h.gguf"
 
 # A folder's default file is next to it, with a slash or without.
 slash() {

@@ -36,14 +36,12 @@ static void note_unknown(struct mf_model *model, const struct mf_meta *name)
                       mf_quote(name->text).text);
 }
 
-/* Adapters, importance matrices and projectors are GGUF files, too.  Of these
- * an adapter names the architecture of its model. */
+/* Adapters and projectors are GGUF files, too.  Of these an adapter names the
+ * architecture of its model. */
 static bool is_model(const struct mf_model *model)
 {
     const struct mf_meta *type = mf_index_meta(&model->index, "general.type");
 
-    if (mf_model_is_imatrix(model))
-        return false;
     return !type || type->type != MF_VALUE_STRING || !type->text.at ||
            mf_str_is(type->text, "model");
 }
@@ -55,27 +53,31 @@ static bool is_empty(const struct mf_format *format, const struct mf_meta *name)
     return name->text.size == 0 && mf_str_is(name->key, format->facts[0].key);
 }
 
-/* Whether a file without an architecture has what only models have.  Of shards
- * the first one names it for all. */
-static bool is_meant(const struct mf_model *model)
+/* Whether an adapter is one for a model of llama.cpp. */
+static bool has_blocks(const struct mf_index *index)
 {
-    const struct mf_index *index = &model->index;
-    const struct mf_part *part = &model->part[0];
-
-    if (part->is_split && part->split_number > 0)
-        return false;
-    for (size_t i = 0; i < index->meta_count; i++)
-        if (mf_str_begins(index->meta[i].key, "tokenizer.ggml.") ||
-            mf_str_ends(index->meta[i].key, ".block_count"))
-            return true;
     for (size_t i = 0; i < index->tensor_count; i++) {
         const struct mf_record *record = &index->tensor[i];
         struct mf_str name = { record->name, record->name_size };
 
-        if (mf_str_is(name, "token_embd.weight") || mf_str_begins(name, "blk."))
+        if (mf_str_begins(name, "token_embd.weight") ||
+            mf_str_begins(name, "blk."))
             return true;
     }
     return false;
+}
+
+/* GGUF requires the name, and llama.cpp chooses its code by it; of shards it
+ * reads it in the first one, for all.  It compares that of an adapter with the
+ * model's. */
+static bool is_required(const struct mf_model *model)
+{
+    const struct mf_part *part = &model->part[0];
+
+    if ((model->format->readers & MF_READER_LLAMA) == 0 ||
+        (part->is_split && part->split_number > 0))
+        return false;
+    return !mf_model_is_adapter(model) || has_blocks(&model->index);
 }
 
 /* The name is missing, empty or not a string. */
@@ -92,7 +94,7 @@ static void note_nameless(struct mf_model *model)
                       mf_value_type_name(meta->type));
     else
         mf_index_note(
-            &model->index, 0, llama && is_meant(model) ? MF_ERROR : MF_WARNING,
+            &model->index, 0, is_required(model) ? MF_ERROR : MF_WARNING,
             MF_RULE_MODEL_ARCHITECTURE, meta ? meta->span.offset : MF_NO_OFFSET,
             "no architecture in the metadata (key '%s')", key);
 }
@@ -106,13 +108,15 @@ void mf_architecture_check(struct mf_model *model)
 
     /* Formats without a key for it leave the choice of keys to the writer. */
     if (!mf_model_has_fact(model, MF_FACT_BLOCK_COUNT) ||
-        (!is_model(model) && !mf_model_is_adapter(model)))
+        mf_model_is_imatrix(model))
         return;
     if (!mf_model_fact(model, MF_FACT_ARCHITECTURE, &name, NULL) ||
         is_empty(model->format, &name)) {
         note_nameless(model);
         return;
     }
+    if (!is_model(model) && !mf_model_is_adapter(model))
+        return;
     architecture = mf_arch_of(model, name.text);
     if (!architecture) {
         note_unknown(model, &name);

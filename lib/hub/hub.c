@@ -17,6 +17,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/hub/keys.h"
 #include "lib/hub/tensors.h"
+#include "lib/program.h"
 #include "lib/tokenizer/tokenizer.h"
 
 /* As ggml counts the changes of its quantized types. */
@@ -81,11 +82,12 @@ static enum mf_status find_recipe(struct mf_hub *hub)
     recipe->family = mf_recipe_find(projector ? "projector" : "family", class);
     return recipe->family
                ? MF_OK
-               : mf_fail(hub->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "'config.json': models of class '%s' %s",
-                         mf_quote(class).text,
-                         projector ? "have no projector that can be converted"
-                                   : "cannot be converted");
+               : mf_decline(hub->env, MF_REASON_FAMILY_UNKNOWN, MF_NO_OFFSET,
+                            "'config.json': models of class '%s' %s",
+                            mf_quote(class).text,
+                            projector
+                                ? "have no projector that can be converted"
+                                : "cannot be converted");
 }
 
 enum mf_status mf_hub_open(struct mf_hub *hub)
@@ -190,7 +192,7 @@ enum mf_status mf_hub_keys(struct mf_hub *hub)
 
 /* A key with its type, as GGUF's are in files of other formats, counts too.
  * APR's own may be empty. */
-static bool names_architecture(const struct mf_model *model)
+bool mf_model_names_architecture(const struct mf_model *model)
 {
     bool json = model->format->values == MF_VALUES_JSON;
     struct mf_meta meta;
@@ -210,7 +212,7 @@ bool mf_hub_applies_mistral(const struct mf_model *model,
     return format->values == MF_VALUES_TYPED &&
            (model->format->naming == MF_NAMING_HF ||
             model->format->values == MF_VALUES_JSON) &&
-           model->file[0].source.fd >= 0 && !names_architecture(model);
+           model->file[0].source.fd >= 0 && !mf_model_names_architecture(model);
 }
 
 bool mf_hub_applies(const struct mf_model *model,

@@ -14,6 +14,7 @@
 #include "lib/io/digest.h"
 #include "lib/model/facts.h"
 #include "lib/model/split.h"
+#include "lib/program.h"
 #include "lib/quantize/mix.h"
 #include "lib/write/convert.h"
 
@@ -443,6 +444,8 @@ enum mf_status mf_model_quantize(struct mf_model *model, const char *path,
             MF_OK ||
         check_options(model->env, &known) != MF_OK)
         return MF_ERR_ARGUMENT;
+    if (mf_convert_names(model, path, &known_how, &known_how.names) != MF_OK)
+        return model->env->error.status;
 
     struct quantizing work = { .model = model,
                                .options = &known,

@@ -15,6 +15,7 @@
 #include "lib/base/signals.h"
 #include "lib/base/timings.h"
 #include "lib/io/path.h"
+#include "lib/program.h"
 #include "lib/write/resume.h"
 
 /* ---- the index.json ---- */
@@ -314,6 +315,8 @@ enum mf_status mf_model_convert(struct mf_model *model, const char *path,
     if (mf_options_take(model->env, &known, sizeof(known), options) != MF_OK ||
         mf_edits_check(model->env, known.edits, known.edit_count) != MF_OK)
         return MF_ERR_ARGUMENT;
+    if (mf_convert_names(model, path, &known, &known.names) != MF_OK)
+        return model->env->error.status;
 
     struct mf_outputs outputs;
     struct mf_timed timed;

@@ -23,6 +23,31 @@ bool mf_outputs_are_hub(const struct mf_model *model,
                                     : mf_hub_applies(model, format));
 }
 
+enum mf_status mf_convert_names(struct mf_model *model, const char *path,
+                                const struct mf_convert_options *options,
+                                enum mf_naming *out)
+{
+    struct mf_env *env = model->env;
+    const struct mf_format *format = NULL;
+    bool adapter;
+
+    mf_clear_error(env);
+    *out = options->names;
+    if (*out != MF_NAMING_AUTO)
+        return MF_OK;
+    *out = MF_NAMING_KEEP;
+    if (mf_output_is_folder(path))
+        return MF_OK;
+    format = mf_output_format(model, path, options->format);
+    if (!format || format->values != MF_VALUES_TYPED)
+        return env->error.status;
+    adapter =
+        model->format->values != MF_VALUES_TYPED && mf_model_is_lora(model);
+    if (adapter || mf_hub_applies(model, format))
+        *out = MF_NAMING_GGUF;
+    return env->error.status;
+}
+
 bool mf_converts_folder(struct mf_model *model,
                         const struct mf_convert_options *options)
 {

@@ -12,13 +12,14 @@
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "lib/program.h"
 
 static struct {
     const char *to;
-    unsigned names; /* enum mf_naming */
+    unsigned names; /* enum names */
     unsigned type;  /* index in types */
     uint64_t shard_size, shard_tensors, reserve;
     unsigned version;
@@ -33,8 +34,7 @@ static struct {
 
 static const struct option table[] = {
     OPTION_TO(options.to),
-    OPTION_CHOICE("--names", "gguf|hf", MF_NAMING_GGUF, options.names,
-                  "rename and reorder tensors for llama.cpp or Hugging Face"),
+    OPTION_NAMES(options.names),
     OPTION_CHOICE("--type", "f32|f16|bf16|keep|auto|q8_0|tq1_0|tq2_0", 1,
                   options.type,
                   "type of float tensors; f16, bf16: of matrices only; keep: "
@@ -42,7 +42,7 @@ static const struct option table[] = {
     OPTION_CHOICE("--outtype", "f32|f16|bf16|keep|auto|q8_0|tq1_0|tq2_0", 1,
                   options.type, NULL),
     OPTION_TEXT("--outfile", "FILE", options.outfile,
-                "the same as OUT, with --names gguf; {ftype} is the type"),
+                "the same as OUT; {ftype} is the type"),
     OPTION_TEXT("--model-name", "NAME", options.model_name,
                 "general.name of a folder; default: as the folder says"),
     OPTION_TEXT("--metadata", "FILE", options.metadata,
@@ -183,7 +183,8 @@ static bool add_out(struct run *run)
     static char path[PATH_MAX];
     const char *out = options.outfile;
 
-    if (!out && !options.to && options.names != MF_NAMING_HF)
+    if (!out && !options.to &&
+        (options.names == NAMES_DEFAULT || options.names == NAMES_GGUF))
         out = own_folder(run->operand[0]);
     if (!out)
         return true; /* it is counted */
@@ -196,8 +197,6 @@ static bool add_out(struct run *run)
     for (size_t i = strlen(path);
          i > 1 && path[i - 1] == '/' && inputs_is_folder(path); i--)
         path[i - 1] = 0;
-    if (options.names == MF_NAMING_KEEP)
-        options.names = MF_NAMING_GGUF;
     if (!options.to && !write_suffix_of(path))
         options.to = "gguf";
     return true;
@@ -242,8 +241,8 @@ static bool check_operands(struct run *run)
         report_usage(run, "missing argument OUT; only a Hugging Face folder "
                           "that becomes GGUF has a name of its own");
     else {
-        if (is_converter() && options.names == MF_NAMING_KEEP)
-            options.names = MF_NAMING_GGUF;
+        if (is_converter() && options.names == NAMES_DEFAULT)
+            options.names = NAMES_GGUF;
         return true;
     }
     return false;
@@ -355,7 +354,7 @@ static void convert(struct run *run)
         .shard_tensors = options.shard_tensors,
         .reserve = options.reserve,
         .version = options.version,
-        .names = (enum mf_naming)options.names,
+        .names = output_naming(options.names),
         .allow_nonfinite = options.allow_nonfinite,
         .lora = options.lora,
         .lora_scale = scale,
@@ -398,9 +397,9 @@ const struct command command_convert = {
     .operands_max = 2,
     .summary = "write a model in another format",
     .examples =
+        "modelfile convert Llama-3-8B/ model.gguf\n"
         "modelfile convert model.safetensors model.gguf\n"
         "modelfile convert model.gguf model.apr\n"
-        "modelfile convert Llama-3-8B/ model.gguf --names gguf\n"
         "modelfile convert Llama-3-8B/ --outtype bf16\n"
         "modelfile convert Llama-3-8B/ --outfile model-{ftype}.gguf\n"
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"

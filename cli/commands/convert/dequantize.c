@@ -3,16 +3,19 @@
  * dequantize.c - modelfile dequantize: turn quantized tensors back into floats
  */
 #include "cli/commands/convert/write.h"
+#include "cli/output.h"
 
 static struct {
     unsigned type; /* index in types */
     const char *to;
+    unsigned names; /* enum names */
     bool lossy, allow_nonfinite;
 } options;
 
 static const struct option table[] = {
     OPTION_CHOICE("--type", "f32|f16|bf16", 0, options.type,
                   "type to decode to (default f32)"),
+    OPTION_NAMES(options.names),
     OPTION_TO(options.to),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
@@ -30,6 +33,7 @@ static void dequantize(struct run *run)
         .format = options.to,
         .type = types[options.type],
         .dequantize = true,
+        .names = output_naming(options.names),
         .lossy = options.lossy,
         .allow_nonfinite = options.allow_nonfinite,
     };

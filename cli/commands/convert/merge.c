@@ -177,6 +177,7 @@ static void merge(struct run *run)
     const struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
         .delete_inputs = options.delete_inputs,
+        .names = MF_NAMING_AUTO,
         .allow_nonfinite = true, /* bytes are moved, not changed */
     };
 

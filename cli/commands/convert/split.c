@@ -30,6 +30,7 @@ static void split(struct run *run)
         .shard_size = options.max_size,
         .shard_tensors = options.max_tensors,
         .empty_first = options.empty_first,
+        .names = MF_NAMING_AUTO,
         .allow_nonfinite = true, /* bytes are moved, not changed */
     };
 

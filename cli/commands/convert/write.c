@@ -20,10 +20,8 @@
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define LETTERS_AND_DIGITS LETTERS "0123456789"
 
-/* Tensor names of most models in Hugging Face's transformers begin with it. */
-
 /* What the command asked for, until write_model returns. */
-static const struct mf_convert_options *how;
+static struct mf_convert_options *how;
 static write_instead *instead;
 static write_name *find_name;
 static bool from_folder; /* of Hugging Face */
@@ -216,13 +214,6 @@ bool write_suffix_is_known(struct run *run)
     return false;
 }
 
-static void remark_names(struct run *run, struct mf_model *model,
-                         const char *path)
-{
-    if (how->names == MF_NAMING_KEEP)
-        output_remark_names(run, model, path, how->format);
-}
-
 /* ---- writing ---- */
 
 static void write_out(struct run *run, struct mf_model *model)
@@ -232,10 +223,10 @@ static void write_out(struct run *run, struct mf_model *model)
 
     if (instead && instead(run, model))
         return;
-    if (find_name && !(path = find_name(run, model, how)))
+    if (!output_choose_names(run, model, path, how) ||
+        (find_name && !(path = find_name(run, model, how))))
         return;
     from_folder = mf_converts_folder(model, how) || is_new_folder(path);
-    remark_names(run, model, path);
     if (mf_model_convert(model, path, how, &result) != MF_OK) {
         report_failure(run, run->operand[0]);
         return;

@@ -54,8 +54,7 @@ static const struct option table[] = {
     OPTION_FLAG("--report", options.report, "report the quantization error"),
     OPTION_COUNT("--max-buffer-size", "MiB", options.max_buffer,
                  "for scripts of llama-quantize; nothing needs it here"),
-    OPTION_CHOICE("--names", "gguf|hf", MF_NAMING_GGUF, options.names,
-                  "rename and reorder tensors for llama.cpp or Hugging Face"),
+    OPTION_NAMES(options.names),
     OPTION_FORMAT("--to", FORMATS_BLOCKS, options.to,
                   "format of OUT; default: by its suffix"),
     OPTION_RESUME,
@@ -130,17 +129,17 @@ static void quantize_model(struct run *run, struct mf_model *model)
 {
     static struct mf_quantize_result result;
     const char *path = out_path(run);
-    const struct mf_convert_options how = {
+    struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
         .format = options.to,
-        .names = (enum mf_naming)options.names,
+        .names = output_naming(options.names),
         .replace = run->options->force,
         .dry_run = run->options->dry_run,
         .resume = run->options->resume,
     };
 
-    if (how.names == MF_NAMING_KEEP)
-        output_remark_names(run, model, path, options.to);
+    if (!output_choose_names(run, model, path, &how))
+        return;
     if (mf_model_quantize(model, path, &request.options, &how, &result) !=
         MF_OK) {
         report_failure(run, run->operand[0]);
@@ -217,6 +216,7 @@ const struct command command_quantize = {
     .operands_max = 4,
     .summary = "quantize the tensors of a model",
     .examples =
+        "modelfile quantize Llama-3-8B/ model-q4_k_m.gguf Q4_K_M\n"
         "modelfile quantize model-f16.gguf model-q4_k_m.gguf Q4_K_M\n"
         "modelfile quantize model.gguf Q6_K           as ggml-model-Q6_K.gguf\n"
         "modelfile quantize model.gguf small.gguf IQ4_XS --imatrix "

@@ -15,7 +15,7 @@ struct quantize_options {
     struct text_list tensor_types, tensor_type_files, overrides, prune_layers;
     uint64_t max_buffer; /* in MiB; 0: not given */
     bool pure, leave_output, allow_requantize, keep_split, report;
-    unsigned names; /* enum mf_naming */
+    unsigned names; /* enum names */
     const char *to;
 };
 
