@@ -317,6 +317,42 @@ static bool set_value(struct run *run, const struct option *option,
     }
 }
 
+static bool is_set(const struct option *option)
+{
+    switch (option->kind) {
+    case KIND_CHOICE:
+        return *option->set.choice != option->first;
+    case KIND_COUNT:
+    case KIND_SIZE:
+        return *option->set.number != 0;
+    case KIND_LIST:
+        return false;
+    default:
+        return *option->set.text != NULL;
+    }
+}
+
+bool args_set(struct run *run, const struct option *option, const char *value,
+              const char *place)
+{
+    struct option placed = *option;
+    char name[360];
+
+    if (option->kind == KIND_FLAG && !value) {
+        *option->set.flag = true;
+        return true;
+    }
+    if (option->kind == KIND_FLAG || !value) {
+        report_usage(run, "%s: option '%s' %s%s", place, option->name + 2,
+                     value ? "takes no value" : "requires a value: ",
+                     value ? "" : option_value(option).text);
+        return false;
+    }
+    snprintf(name, sizeof(name), "%s, %s", option->name + 2, place);
+    placed.name = name;
+    return is_set(option) || set_value(run, &placed, value);
+}
+
 /* ---- the command line ---- */
 
 /* next: the argument after it, or NULL; *used says whether that was the value.

@@ -160,6 +160,12 @@ extern const struct option common_options[];
  * run->operand. */
 bool args_parse(struct run *run, int count, char **arguments);
 
+/* Sets an option that a line of a file names, as in "line 3 of 'FILE'", unless
+ * the command line has set it; one that may be given several times is added.
+ * value: NULL if there is none.  It must stay.  False after report_usage. */
+bool args_set(struct run *run, const struct option *option, const char *value,
+              const char *place);
+
 /* report_usage: names the first operand that is missing. */
 void args_missing(struct run *run);
 

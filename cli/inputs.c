@@ -42,6 +42,7 @@ struct each {
     inputs_show *show;
     void (*fail)(struct run *run, const char *path);
     void (*done)(struct run *run); /* one answer for all: ends it; or NULL */
+    void (*sum)(struct run *run);  /* follows the files; or NULL */
     bool files;                    /* folders are passed to show */
     size_t shown;                  /* calls of show and fail */
 };
@@ -164,6 +165,8 @@ static void show_operands(struct each *each)
     answer_files_end(run);
     if (each->done)
         each->done(run);
+    if (each->sum)
+        each->sum(run);
     answer_end(run);
 }
 
@@ -171,6 +174,15 @@ void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path))
 {
     struct each each = { .run = run, .show = show, .fail = fail };
+
+    show_operands(&each);
+}
+
+void inputs_summed(struct run *run, inputs_show *show,
+                   void (*fail)(struct run *run, const char *path),
+                   void (*sum)(struct run *run))
+{
+    struct each each = { .run = run, .show = show, .fail = fail, .sum = sum };
 
     show_operands(&each);
 }

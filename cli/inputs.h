@@ -23,6 +23,11 @@ typedef void inputs_show(struct run *run, const char *path,
 void inputs_each(struct run *run, inputs_show *show,
                  void (*fail)(struct run *run, const char *path));
 
+/* The same; calls sum after the files, in the document. */
+void inputs_summed(struct run *run, inputs_show *show,
+                   void (*fail)(struct run *run, const char *path),
+                   void (*sum)(struct run *run));
+
 /* The same for a command with one answer about all models: calls show for each
  * until run->code is raised, then done, in the document after the files. */
 void inputs_together(struct run *run, inputs_show *show,

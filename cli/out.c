@@ -55,6 +55,9 @@ void out_init(struct out *out, int fd)
     out->error = 0;
     out->filled = 0;
     out->cell = OUT_BUFFER;
+    out->before = NULL;
+    out->is_stopped = NULL;
+    out->sink = NULL;
     out->terminal = isatty(fd) == 1;
     out->colour = false;
     out->columns = out_terminal_columns(fd);
@@ -82,6 +85,10 @@ void out_flush(struct out *out)
 
     if (out->filled > 0 && out->before)
         out->before(out->user);
+    if (out->sink) {
+        out->sink(out->user, out->buffer, out->filled);
+        at = out->filled;
+    }
     while (at < out->filled && !out->closed && !out->stopped &&
            out->error == 0) {
         ssize_t wrote = write(out->fd, out->buffer + at, out->filled - at);

@@ -25,6 +25,8 @@ struct out {
     void (*before)(void *user); /* called before a write; may be NULL */
     void *user;
     bool (*is_stopped)(void); /* a signal came; may be NULL */
+    /* Takes what would be written to fd; NULL: it is written there. */
+    void (*sink)(void *user, const char *at, size_t size);
     size_t filled;
     size_t cell; /* where the open cell begins; OUT_BUFFER: no cell is open */
     char buffer[OUT_BUFFER];

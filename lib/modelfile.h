@@ -726,6 +726,13 @@ struct mf_finding {
 MF_API bool mf_finding_at(const struct mf_model *model, size_t index,
                           struct mf_finding *out);
 
+/* What a finding is about: its tensor, or else what its message quotes first,
+ * such as a metadata key or a member of an archive, as it is in the message; at
+ * is NULL if it quotes nothing. Rule and subject stay the same when the file is
+ * edited elsewhere, unlike offsets and numbers. Not terminated; it lives as
+ * long as the finding's tensor and message. */
+MF_API struct mf_str mf_finding_subject(const struct mf_finding *finding);
+
 /* Checks everything that the header shows: what the architecture needs, the
  * tokenizer, the layout. Adds findings, and updates their counts in
  * mf_model_info; a second call adds nothing. Reads no tensor data. */

@@ -160,6 +160,10 @@ bool mf_is_planted(const struct stat *folder, const struct stat *file);
 enum mf_status mf_output_write(struct mf_model *model, const char *path,
                                bool replace, const void *bytes, size_t size);
 
+/* The same for a file that was not made of one model. */
+enum mf_status mf_file_write(struct mf_env *env, const char *path, bool replace,
+                             const void *bytes, size_t size);
+
 /* ---- Converting as llama.cpp's converter does -----------------------------
  */
 

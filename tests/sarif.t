@@ -32,6 +32,12 @@ else
         >"$folder/all.sarif" 2>/dev/null
     check "findings of every fixture" node tests/sarif.mjs "$folder" \
         "$folder/all.sarif"
+    "$modelfile" validate fixtures/*.* >"$folder/known" 2>/dev/null
+    rm -f "$folder/some.sarif"
+    "$modelfile" validate --sarif "$folder/some.sarif" --ignore MODEL-UNKNOWN \
+        --baseline "$folder/known" fixtures/*.* >/dev/null 2>&1
+    check "findings that are suppressed" node tests/sarif.mjs "$folder" \
+        "$folder/some.sarif"
     "$modelfile" validate --format sarif fixtures/good-llama.gguf \
         >"$folder/none.sarif" 2>/dev/null
     check "no findings" node tests/sarif.mjs "$folder" "$folder/none.sarif"

@@ -10,7 +10,6 @@ static const struct fault faults[] = {
     /* clang-format off */
     { "bad-data-past-end.apr", "APR-SECTIONS", MF_ERROR, 0x20 },
     { "bad-data-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x10000000000 },
-    { "bad-data-past-end.apr", "TENSOR-BOUNDS", MF_ERROR, 0x10000000040 },
     { "bad-dtype-15.apr", "APR-DTYPE", MF_ERROR, 0x12c },
     { "bad-elements-overflow.apr", "TENSOR-OVERFLOW", MF_ERROR, 0x12c },
     { "bad-flags-undefined.apr", "APR-FLAGS", MF_WARNING, 0x6 },

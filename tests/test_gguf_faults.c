@@ -20,7 +20,6 @@ static const struct fault faults[] = {
     { "bad-bool-array.gguf", "GGUF-BOOL", MF_ERROR, 0x69 },
     { "bad-bytes-overflow.gguf", "TENSOR-OVERFLOW", MF_ERROR, 0x74 },
     { "bad-data-missing.gguf", "TENSOR-BOUNDS", MF_ERROR, 0xa0 },
-    { "bad-data-missing.gguf", "TENSOR-BOUNDS", MF_ERROR, 0xc0 },
     { "bad-dimension-0-huge.gguf", "GGUF-DIM-ZERO", MF_WARNING, 0x44 },
     { "bad-dimension-0-huge.gguf", "TENSOR-OVERFLOW", MF_ERROR, 0x44 },
     { "bad-dimension-0.gguf", "GGUF-DIM-ZERO", MF_WARNING, 0x74 },

@@ -120,6 +120,39 @@ static void damage_is_what_cannot_be_converted(void **state)
     mf_model_close(model);
 }
 
+/* What a message quotes first, but not what two apostrophes enclose. */
+static void subject_is_what_is_quoted_first(void **state)
+{
+    static const struct {
+        const char *message, *subject;
+    } cases[] = {
+        { "unknown architecture 'tiny': generic checks only", "tiny" },
+        { "'num_layers' and 'n_layer' are one key", "num_layers" },
+        { "the header's checksum is 1, the file's is 2", NULL },
+        { "the array's header: 'descr' is missing", "descr" },
+        { "key 'it's' is odd", "it's" },
+        { "the name of tensor '' is empty", "" },
+        { "this 'is not closed", NULL },
+        { "'", NULL },
+        { "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct mf_finding finding = { .message = cases[i].message };
+        struct mf_str subject = mf_finding_subject(&finding);
+
+        if (!cases[i].subject)
+            assert_null(subject.at);
+        else
+            assert_true(
+                subject.at && subject.size == strlen(cases[i].subject) &&
+                memcmp(subject.at, cases[i].subject, subject.size) == 0);
+        finding.tensor = (struct mf_str){ "blk.0", 5 };
+        assert_ptr_equal(mf_finding_subject(&finding).at, finding.tensor.at);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +161,7 @@ int main(void)
         WITH_ENV(unknown_architecture_can_be_an_error),
         WITH_ENV(reader_of_another_format_is_refused),
         WITH_ENV(columns_make_sense),
+        WITH_ENV(subject_is_what_is_quoted_first),
         WITH_ENV(damage_is_what_cannot_be_converted),
     };
 

@@ -320,6 +320,12 @@ static void null_mf_models_duplicates(void)
     named("same", mf_models_duplicates(models, 1, NULL, NULL));
 }
 
+static void null_mf_finding_subject(void)
+{
+    assert_null(mf_finding_subject(NULL).at);
+    assert_null(mf_finding_subject(&(struct mf_finding){ 0 }).at);
+}
+
 static void null_mf_finding_at(void)
 {
     assert_false(mf_finding_at(NULL, 0, &finding));
@@ -980,6 +986,7 @@ static const struct {
     { "mf_model_duplicates", null_mf_model_duplicates },
     { "mf_models_duplicates", null_mf_models_duplicates },
     { "mf_finding_at", null_mf_finding_at },
+    { "mf_finding_subject", null_mf_finding_subject },
     { "mf_format_at", null_mf_format_at },
     { "mf_model_hash_data", null_mf_model_hash_data },
     { "mf_file_hash", null_mf_file_hash },

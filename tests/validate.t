@@ -341,8 +341,8 @@ check "a baseline that is not there is exit code 3" no_baseline
 
 most() {
     "$modelfile" validate --quiet --max-findings 1 \
-        fixtures/bad-data-missing.gguf >"$dir/out"
-    [ "$(wc -l <"$dir/out")" = 4 ] && grep -q "2 errors" "$dir/out" &&
+        fixtures/bad-data-past-end.apr >"$dir/out"
+    [ "$(wc -l <"$dir/out")" = 3 ] && grep -q "2 errors" "$dir/out" &&
         grep -q ": not shown: 1 error, 0 warnings, 1 note" "$dir/out"
 }
 check "--max-findings shows fewer and counts all" most
@@ -624,7 +624,7 @@ junit_unread() {
 }
 
 junit_unshown() {
-    xml --max-findings 1 fixtures/bad-data-missing.gguf &&
+    xml --max-findings 1 fixtures/bad-data-past-end.apr &&
         in_xml 1 "//testsuite[@tests=2 and @failures=2]" &&
         in_xml 1 "//testcase[@name='not shown']/failure"
 }

@@ -89,8 +89,8 @@ static void note_global(struct pickle *pickle, const struct pickle_step *step,
         return;
     mf_index_note(pickle->index, pickle->shard, MF_ERROR, MF_RULE_PICKLE_GLOBAL,
                   step->at,
-                  "global %s, which Python would import and could call, is not "
-                  "among those of torch.load(weights_only=True)",
+                  "global '%s', which Python would import and could call, is "
+                  "not among those of torch.load(weights_only=True)",
                   mf_pickle_global_name(pickle, node).text);
 }
 

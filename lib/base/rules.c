@@ -5,6 +5,7 @@
 #include "lib/base/rules.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Readers as rules.def names them. */
 enum {
@@ -84,4 +85,34 @@ bool mf_rule_at(size_t index, struct mf_rule_info *out)
         return false;
     *out = mf_rules[index];
     return true;
+}
+
+/* ---- subjects ---- */
+
+static bool is_letter_or_digit(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9');
+}
+
+/* The next quotation mark that is not an apostrophe within a word; NULL if
+ * there is none. */
+static const char *next_quote(const char *text, const char *at)
+{
+    while ((at = strchr(at, '\'')) != NULL && at > text &&
+           is_letter_or_digit(at[-1]) && is_letter_or_digit(at[1]))
+        at++;
+    return at;
+}
+
+struct mf_str mf_finding_subject(const struct mf_finding *finding)
+{
+    const char *text = finding ? finding->message : NULL, *from, *end;
+
+    if (finding && finding->tensor.at)
+        return finding->tensor;
+    from = text ? next_quote(text, text) : NULL;
+    end = from ? next_quote(text, from + 1) : NULL;
+    return end ? (struct mf_str){ from + 1, (size_t)(end - from - 1) }
+               : (struct mf_str){ NULL, 0 };
 }

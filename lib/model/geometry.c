@@ -171,19 +171,6 @@ static bool in_bounds(const struct mf_record *record, uint64_t end,
     return record->offset <= end && record->size <= end - record->offset;
 }
 
-static void check_bounds(struct mf_index *index, struct mf_record *record,
-                         uint64_t end, enum mf_layout layout)
-{
-    if (record->flags & MF_TENSOR_DAMAGED || in_bounds(record, end, layout))
-        return;
-    mf_index_note_of(
-        index, record, MF_ERROR, MF_RULE_TENSOR_BOUNDS, record->offset,
-        "tensor '%s' extends past the end of the data (offset %" PRIu64
-        ", size %" PRIu64 ", data ends at %" PRIu64 ")",
-        mf_record_name(record).text, record->offset, record->size, end);
-    mark_damaged(record);
-}
-
 /* ---- all tensors, in the order of their data ---- */
 
 static bool is_before(const void *table, uint32_t a, uint32_t b)
@@ -324,6 +311,58 @@ static uint64_t next_start(const struct mf_part *part, enum mf_layout layout,
     return padded;
 }
 
+/* Tensors that end past the data's end, each beginning where the one before it
+ * ends: what is left of a file that was cut off. */
+struct cut {
+    struct mf_record *first; /* NULL: there is none */
+    uint64_t count, end;     /* end: where the next one may begin */
+};
+
+static void note_cut(struct mf_index *index, const struct cut *cut,
+                     uint64_t data_end)
+{
+    const struct mf_record *first = cut->first;
+    char more[64] = "";
+
+    if (!first)
+        return;
+    if (cut->count > 1)
+        snprintf(more, sizeof(more), ", and so do%s %" PRIu64 " more after it",
+                 cut->count == 2 ? "es" : "", cut->count - 1);
+    mf_index_note_of(
+        index, first, MF_ERROR, MF_RULE_TENSOR_BOUNDS, first->offset,
+        "tensor '%s' extends past the end of the data (offset %" PRIu64
+        ", size %" PRIu64 ", data ends at %" PRIu64 ")%s",
+        mf_record_name(first).text, first->offset, first->size, data_end, more);
+}
+
+/* One finding for a file that was cut off, however many tensors that damages;
+ * tensors whose offsets or sizes are wrong get one each. */
+static void check_bounds(struct mf_index *index, const struct mf_part *part,
+                         enum mf_layout layout)
+{
+    struct cut cut = { NULL, 0, 0 };
+
+    for (size_t i = part->first; i < part->first + part->count; i++) {
+        struct mf_record *record = mf_record_by_offset(index, i);
+        uint64_t end;
+
+        if (record->flags & MF_TENSOR_DAMAGED ||
+            in_bounds(record, part->data_end, layout))
+            continue;
+        mark_damaged(record);
+        if (!cut.first || record->offset > cut.end) {
+            note_cut(index, &cut, part->data_end);
+            cut = (struct cut){ .first = record };
+        }
+        cut.count++;
+        cut.end = mf_add(record->offset, record->size, &end)
+                      ? next_start(part, layout, end)
+                      : UINT64_MAX;
+    }
+    note_cut(index, &cut, part->data_end);
+}
+
 static bool any_damaged(const struct mf_index *index,
                         const struct mf_part *part)
 {
@@ -383,8 +422,7 @@ static void check_shard(struct mf_index *index, struct mf_part *part,
                         enum mf_layout layout)
 {
     infer_sizes(index, part);
-    for (size_t i = part->first; i < part->first + part->count; i++)
-        check_bounds(index, &index->tensor[i], part->data_end, layout);
+    check_bounds(index, part, layout);
     if (layout != MF_LAYOUT_SHARED)
         check_order(index, part, layout);
 }

@@ -28,7 +28,7 @@ static void check_array(struct mf_index *index,
     if (!is_array || !(vocabulary->array[row].takes >> meta->of & 1))
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->type,
                       meta->span.offset,
-                      "%s is %s %s; readers expect an array of %s", key,
+                      "'%s' is %s %s; readers expect an array of %s", key,
                       is_array ? "an array of" : "of type",
                       mf_value_type_name(is_array ? meta->of : meta->type),
                       vocabulary->array[row].expects);
@@ -36,7 +36,7 @@ static void check_array(struct mf_index *index,
         tokens->type == MF_VALUE_ARRAY && meta->count != tokens->count)
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->length,
                       meta->span.offset,
-                      "%s has %" PRIu64 " elements, but there are %" PRIu64
+                      "'%s' has %" PRIu64 " elements, but there are %" PRIu64
                       " tokens",
                       key, meta->count, tokens->count);
 }
@@ -65,21 +65,21 @@ static void check_id(struct mf_index *index,
     if (!mf_meta_is_integer(meta))
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->type,
                       meta->span.offset,
-                      "%s is of type %s; readers expect an integer", key.text,
+                      "'%s' is of type %s; readers expect an integer", key.text,
                       mf_value_type_name(meta->type));
     else if (!mf_meta_unsigned(meta, &id))
         mf_index_note(index, meta->shard, MF_WARNING, vocabulary->id,
                       meta->span.offset,
-                      "%s is %" PRId64 ", but token ids are not negative",
+                      "'%s' is %" PRId64 ", but token ids are not negative",
                       key.text, meta->number.i64);
     else if (tokens == 0)
         mf_index_note(
             index, meta->shard, MF_WARNING, vocabulary->id, meta->span.offset,
-            "%s is %" PRIu64 ", but there are no tokens", key.text, id);
+            "'%s' is %" PRIu64 ", but there are no tokens", key.text, id);
     else if (id >= tokens)
         mf_index_note(
             index, meta->shard, MF_WARNING, vocabulary->id, meta->span.offset,
-            "%s is %" PRIu64 ", out of range: the last token is %" PRIu64,
+            "'%s' is %" PRIu64 ", out of range: the last token is %" PRIu64,
             key.text, id, tokens - 1);
 }
 

@@ -41,3 +41,14 @@ enum mf_status mf_output_write(struct mf_model *model, const char *path,
         return model->env->error.status;
     return write_target(model->env, path, replace, bytes, size);
 }
+
+enum mf_status mf_file_write(struct mf_env *env, const char *path, bool replace,
+                             const void *bytes, size_t size)
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, bytes);
+
+    mf_clear_error(env);
+    return write_target(env, path, replace, bytes, size);
+}

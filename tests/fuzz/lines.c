@@ -99,7 +99,7 @@ static void read_baseline(struct run *run)
 
     if (!baseline_read(run, path, &baseline))
         return;
-    baseline_has(run, &baseline, &result);
+    baseline_accepts(run, &baseline, &result);
     baseline_release(run, &baseline);
 }
 

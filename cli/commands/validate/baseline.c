@@ -2,123 +2,323 @@
  *
  * baseline.c - findings that are accepted: the text report of an earlier run
  *
- * Lines are compared as printed, so that paths need no parsing: a finding is
- * formatted as the report would, and looked up.  The hash has no secret seed:
- * only the author of the baseline could make lines collide.
+ * A finding is known again by its file, rule and subject, so that an edit that
+ * moves bytes or changes numbers does not bring it back.  The subject is what
+ * the message quotes first; a message that quotes nothing stands for itself,
+ * its numbers left out.  Each line accepts one finding: a second one of the
+ * same rule and subject is new.
+ *
+ * Files are compared, not the spelling of their paths.  Where the report was
+ * made elsewhere, so that its path leads nowhere here, the shorter path has to
+ * be the end of the longer one.
+ *
+ * All is in one hash table of strings: "=PATH" has the number of a path, and
+ * "NUMBER RULE SUBJECT" how many findings are still accepted.  The hash has no
+ * secret seed: only the author of the baseline could make strings collide.
  */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands/validate/validate.h"
 #include "cli/report.h"
 
-/* ---- lines of a report ---- */
-
-/* Whether text begins with a rule and an offset: "TENSOR-ROW at 0x40: ". */
-static bool is_rule(const char *text)
-{
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-";
-    size_t size = strspn(text, letters), digits;
-
-    if (size == 0)
-        return false;
-    text += size;
-    if (strncmp(text, " at 0x", 6) == 0) {
-        digits = strspn(text + 6, "0123456789abcdef");
-        text += digits > 0 ? 6 + digits : 0;
-    }
-    return strncmp(text, ": ", 2) == 0;
-}
-
-/* Ends the line before the remark that a reader named with --for does not
- * mind: without it the same finding is an error. */
-static void cut_spared(char *line)
-{
-    size_t size = strlen(line);
-    char *at = NULL;
-
-    for (char *next = strstr(line, SPARED_WORDS); next;
-         next = strstr(next + 1, SPARED_WORDS))
-        at = next;
-    for (unsigned bit = 1; at && bit < MF_READERS_ALL; bit *= 2) {
-        const char *name = mf_readers_name((enum mf_readers)bit);
-        size_t length = strlen(SPARED_WORDS) + strlen(name) + 1;
-
-        if (at + length == line + size && line[size - 1] == ')' &&
-            strncmp(at + strlen(SPARED_WORDS), name, strlen(name)) == 0) {
-            *at = 0;
-            return;
-        }
-    }
-}
-
-static bool is_finding(const char *line)
-{
-    for (const char *at = line; (at = strstr(at, ": ")) != NULL; at++)
-        for (int severity = MF_NOTE; severity <= MF_ERROR; severity++) {
-            const char *name = mf_severity_name((enum mf_severity)severity);
-            size_t size = strlen(name);
-
-            if (strncmp(at + 2, name, size) == 0 && at[2 + size] == ' ' &&
-                is_rule(at + 2 + size + 1))
-                return true;
-        }
-    return false;
-}
-
-/* Other lines of a report. */
-static bool is_remark(const char *line)
-{
-    return strstr(line, ", header checked, data ") ||
-           strstr(line, COVERAGE_WORDS) || strstr(line, UNSHOWN_WORDS) ||
-           strstr(line, MISSING_WORDS) ||
-           strstr(line, ": file ends "); /* of version 0.1 */
-}
-
 /* ---- the hash table ---- */
 
+struct entry {
+    size_t at;     /* of its string in baseline->strings, terminated */
+    size_t number; /* see above */
+};
+
 /* FNV-1a of 64 bits. */
-static uint64_t hash(const char *at, size_t size)
+static uint64_t hash(const char *text)
 {
     uint64_t sum = UINT64_C(0xcbf29ce484222325);
 
-    for (size_t i = 0; i < size; i++)
-        sum = (sum ^ (unsigned char)at[i]) * UINT64_C(0x100000001b3);
+    for (; *text; text++)
+        sum = (sum ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
     return sum;
 }
 
-/* The slot of a line, or the empty slot for it. */
-static uint32_t *find(const struct baseline *baseline, const char *line,
-                      size_t size)
+/* The slot of a string, or the empty slot for it. */
+static uint32_t *find(const struct baseline *baseline, const char *text)
 {
-    size_t at = (size_t)hash(line, size) & (baseline->slot_count - 1);
+    size_t at = (size_t)hash(text) & (baseline->slot_count - 1);
 
     for (;; at = (at + 1) & (baseline->slot_count - 1)) {
         uint32_t *slot = &baseline->slot[at];
-        const char *other;
 
-        if (*slot == 0)
-            return slot;
-        other = baseline->file.text + (*slot - 1);
-        if (strncmp(other, line, size) == 0 && other[size] == 0)
+        if (*slot == 0 ||
+            strcmp(baseline->strings.at + baseline->entry[*slot - 1].at,
+                   text) == 0)
             return slot;
     }
+}
+
+/* The entry of a string; NULL if it has none. */
+static struct entry *find_entry(const struct baseline *baseline,
+                                const char *text)
+{
+    uint32_t slot = *find(baseline, text);
+
+    return slot ? &baseline->entry[slot - 1] : NULL;
+}
+
+/* The same, with a new one of number 0; NULL after an error of the env. */
+static struct entry *add_entry(struct run *run, struct baseline *baseline,
+                               const char *text)
+{
+    uint32_t *slot = find(baseline, text);
+    struct entry *entry;
+
+    if (*slot)
+        return &baseline->entry[*slot - 1];
+    entry = &baseline->entry[baseline->entry_count];
+    *entry = (struct entry){ .at = baseline->strings.size };
+    if (!buffer_add(run, &baseline->strings, text, strlen(text) + 1))
+        return NULL;
+    *slot = (uint32_t)++baseline->entry_count;
+    return entry;
+}
+
+/* ---- strings ---- */
+
+/* Sets a buffer to a text; false after an error of the env. */
+static bool set(struct run *run, struct buffer *buffer, const char *text)
+{
+    buffer->size = 0;
+    return buffer_add(run, buffer, text, strlen(text) + 1);
+}
+
+/* Adds the text as a report has it, without its end. */
+static bool add_escaped(struct run *run, struct buffer *buffer,
+                        struct mf_str text)
+{
+    bool whole = true;
+    char escape[12];
+
+    while (text.size > 0 && whole) {
+        size_t clean = mf_text_clean(text.at, text.size);
+
+        if (clean > 0) {
+            whole = buffer_add(run, buffer, text.at, clean);
+        } else {
+            clean = mf_text_escape(text.at, text.size, escape);
+            whole = buffer_add(run, buffer, escape, strlen(escape));
+        }
+        text.at += clean;
+        text.size -= clean;
+    }
+    return whole;
+}
+
+static bool is_word(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9');
+}
+
+/* Adds a message that has no subject, each word with a digit as '#': numbers,
+ * also hexadecimal ones. */
+static bool add_words(struct run *run, struct buffer *buffer,
+                      struct mf_str text)
+{
+    const char *at = text.at, *end = text.at + text.size;
+    bool whole = true;
+
+    while (at < end && whole) {
+        const char *from = at;
+        bool number = false;
+
+        for (; at < end && is_word(*at); at++)
+            number = number || (*at >= '0' && *at <= '9');
+        if (from == at)
+            at++;
+        whole = number ? buffer_add(run, buffer, "#", 1)
+                       : buffer_add(run, buffer, from, (size_t)(at - from));
+    }
+    return whole;
+}
+
+/* A message without what finding_line adds to it: attacks, and after them the
+ * reader that does not mind. */
+static struct mf_str cut_remarks(const char *message)
+{
+    struct mf_str text = str_of(message);
+    static const char *const words[] = { SPARED_WORDS, ATTACK_WORDS };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        size_t size = strlen(words[i]);
+
+        if (text.size == 0 || text.at[text.size - 1] != ')')
+            break;
+        for (size_t at = text.size; at-- > 0;)
+            if (text.size - at > size &&
+                memcmp(text.at + at, words[i], size) == 0) {
+                text.size = at;
+                break;
+            }
+    }
+    return text;
+}
+
+/* baseline->key becomes the string of a finding in the file of that number. */
+static bool make_key(struct run *run, struct baseline *baseline, size_t path,
+                     const char *rule, size_t rule_size, const char *message)
+{
+    /* Of tensors, too, as the message has it: the report shows no more. */
+    const struct mf_finding finding = { .message = message };
+    struct mf_str subject = mf_finding_subject(&finding);
+    struct buffer *key = &baseline->key;
+    char number[32];
+
+    snprintf(number, sizeof(number), "%zu ", path);
+    key->size = 0;
+    return buffer_add(run, key, number, strlen(number)) &&
+           buffer_add(run, key, rule, rule_size) &&
+           (subject.at ? buffer_add(run, key, " '", 2) &&
+                             buffer_add(run, key, subject.at, subject.size)
+                       : buffer_add(run, key, " ", 1) &&
+                             add_words(run, key, cut_remarks(message))) &&
+           buffer_add(run, key, "", 1);
+}
+
+/* ---- paths ---- */
+
+/* Adds a path without what does not matter: "./", "//". */
+static bool add_plain(struct run *run, struct buffer *buffer, const char *path)
+{
+    bool whole = *path != '/' || buffer_add(run, buffer, "/", 1);
+    const char *separator = "";
+
+    while (*path && whole) {
+        size_t size = strcspn(path, "/");
+
+        if (size > 0 && !(size == 1 && *path == '.')) {
+            whole = buffer_add(run, buffer, separator, strlen(separator)) &&
+                    buffer_add(run, buffer, path, size);
+            separator = "/";
+        }
+        path += size + (path[size] == '/');
+    }
+    return whole && buffer_add(run, buffer, "", 1);
+}
+
+/* Whether the shorter one, in whole names, is the end of the other. */
+static bool ends_alike(const char *a, const char *b)
+{
+    size_t size_a = strlen(a), size_b = strlen(b);
+    const char *longer = size_a >= size_b ? a : b;
+    const char *shorter = size_a >= size_b ? b : a;
+    size_t more = size_a >= size_b ? size_a - size_b : size_b - size_a;
+
+    return *shorter && strcmp(longer + more, shorter) == 0 &&
+           (more == 0 || *shorter == '/' || longer[more - 1] == '/');
+}
+
+static bool resolve(const char *path, char real[PATH_MAX])
+{
+    return strlen(path) < PATH_MAX && realpath(path, real) != NULL;
+}
+
+/* Sets baseline->key to "=" and the path of the file; *here: it exists. */
+static bool make_path(struct run *run, struct baseline *baseline,
+                      const char *path, bool *here)
+{
+    char real[PATH_MAX];
+
+    *here = strcmp(path, "-") != 0 && resolve(path, real);
+    baseline->key.size = 0;
+    return buffer_add(run, &baseline->key, "=", 1) &&
+           (*here ? buffer_add(run, &baseline->key, real, strlen(real) + 1)
+                  : add_plain(run, &baseline->key, path));
+}
+
+/* The number of the path of a line, from 1 on; 0 after an error of the env. */
+static size_t add_path(struct run *run, struct baseline *baseline,
+                       const char *path)
+{
+    struct entry *entry;
+    bool here;
+
+    if (!make_path(run, baseline, path, &here))
+        return 0;
+    entry = add_entry(run, baseline, baseline->key.at);
+    if (!entry || entry->number > 0)
+        return entry ? entry->number : 0;
+    entry->number = ++baseline->path_count;
+    if (!here && !buffer_add(run, &baseline->elsewhere,
+                             (const char *)&entry->at, sizeof(entry->at)))
+        return 0;
+    return entry->number;
+}
+
+/* The number of the path of a line that leads nowhere here, and has the longest
+ * end in common with the path; 0: there is none. */
+static size_t find_elsewhere(const struct baseline *baseline, const char *path)
+{
+    size_t count = baseline->elsewhere.size / sizeof(size_t), longest = 0,
+           found = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t at;
+        const char *other;
+
+        memcpy(&at, baseline->elsewhere.at + i * sizeof(at), sizeof(at));
+        other = baseline->strings.at + at;
+        if (strlen(other) > longest && ends_alike(other + 1, path)) {
+            longest = strlen(other);
+            found = find_entry(baseline, other)->number;
+        }
+    }
+    return found;
+}
+
+/* Finds the numbers of a result's path, unless it is the one of last time. */
+static bool look_up_path(struct run *run, struct baseline *baseline,
+                         const char *path)
+{
+    struct buffer *key = &baseline->key;
+    struct entry *entry;
+    bool here;
+
+    if (baseline->path.at && strcmp(baseline->path.at, path) == 0)
+        return true;
+    if (!make_path(run, baseline, path, &here))
+        return false;
+    entry = find_entry(baseline, key->at);
+    baseline->path_here = entry && here ? entry->number : 0;
+    key->size = 0;
+    if (!add_escaped(run, key, str_of(path)) || !buffer_add(run, key, "", 1) ||
+        !set(run, &baseline->path, key->at))
+        return false;
+    key->size = 0;
+    if (!add_plain(run, key, baseline->path.at))
+        return false;
+    baseline->path_elsewhere = find_elsewhere(baseline, key->at);
+    return set(run, &baseline->path, path);
 }
 
 /* ---- reading ---- */
 
-/* Terminates the line at text, without its LF or CRLF; returns the next line.
- * *whole: it contains no NUL. */
-static char *end_line(char *text, const char *end, bool *whole)
+/* False after an error of the env. */
+static bool add_finding(struct run *run, struct baseline *baseline, char *text,
+                        const struct report_line *line)
 {
-    char *stop = memchr(text, '\n', (size_t)(end - text));
-    char *next = stop ? stop + 1 : text + (end - text);
+    struct entry *entry;
+    size_t path;
 
-    stop = stop ? stop : next;
-    *stop = 0;
-    *whole = strlen(text) == (size_t)(stop - text);
-    if (stop > text && stop[-1] == '\r')
-        stop[-1] = 0;
-    return next;
+    text[line->path_size] = 0;
+    path = add_path(run, baseline, text);
+    if (path == 0 || !make_key(run, baseline, path, line->rule, line->rule_size,
+                               line->message))
+        return false;
+    entry = add_entry(run, baseline, baseline->key.at);
+    if (entry)
+        entry->number++;
+    return entry != NULL;
 }
 
 static bool add_lines(struct run *run, const char *path,
@@ -129,13 +329,17 @@ static bool add_lines(struct run *run, const char *path,
     size_t number = 1;
     bool whole;
 
-    for (char *line = file->text, *next; line < end; line = next, number++) {
-        next = end_line(line, end, &whole);
-        if (whole && is_finding(line)) {
-            cut_spared(line);
-            *find(baseline, line, strlen(line)) =
-                (uint32_t)(line - file->text) + 1;
-        } else if (!whole || (*line && *line != '#' && !is_remark(line))) {
+    for (char *text = file->text, *next; text < end; text = next, number++) {
+        struct report_line line;
+
+        next = report_line_end(text, end, &whole);
+        if (whole && report_line_split(text, &line)) {
+            if (!add_finding(run, baseline, text, &line)) {
+                report_memory(run, path);
+                return false;
+            }
+        } else if (!whole ||
+                   (*text && *text != '#' && !report_line_is_remark(text))) {
             report_usage(run,
                          "'--baseline' requires a text report: line %zu of "
                          "'%.200s' is not a line of one",
@@ -146,16 +350,16 @@ static bool add_lines(struct run *run, const char *path,
     return true;
 }
 
-/* At most half of the slots are used. */
-static bool make_slots(struct run *run, struct baseline *baseline)
+/* Room for two strings of each line; at most half of the slots are used. */
+static bool make_room(struct run *run, struct baseline *baseline)
 {
     const struct textfile *file = &baseline->file;
-    size_t count = 2;
+    size_t count = 4;
 
     baseline->line_count = 1;
     for (size_t i = 0; i < file->size; i++)
         baseline->line_count += file->text[i] == '\n';
-    while (count / 2 < baseline->line_count)
+    while (count / 4 < baseline->line_count)
         count *= 2;
     baseline->slot =
         mf_env_resize(run->env, NULL, 0, count * sizeof(*baseline->slot));
@@ -163,7 +367,9 @@ static bool make_slots(struct run *run, struct baseline *baseline)
         return false;
     baseline->slot_count = count;
     memset(baseline->slot, 0, count * sizeof(*baseline->slot));
-    return true;
+    baseline->entry = mf_env_resize(
+        run->env, NULL, 0, 2 * baseline->line_count * sizeof(*baseline->entry));
+    return baseline->entry != NULL;
 }
 
 bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
@@ -173,9 +379,10 @@ bool baseline_read(struct run *run, const char *path, struct baseline *baseline)
 
     if (!textfile_read(run, path, &kind, &baseline->file))
         return false;
-    if (!make_slots(run, baseline)) {
-        report_failure(run, path);
+    if (!make_room(run, baseline)) {
+        report_memory(run, path);
     } else if (add_lines(run, path, baseline)) {
+        textfile_release(run, &baseline->file);
         return true;
     }
     baseline_release(run, baseline);
@@ -187,54 +394,41 @@ void baseline_release(struct run *run, struct baseline *baseline)
     textfile_release(run, &baseline->file);
     mf_env_resize(run->env, baseline->slot,
                   baseline->slot_count * sizeof(*baseline->slot), 0);
+    mf_env_resize(run->env, baseline->entry,
+                  baseline->entry
+                      ? 2 * baseline->line_count * sizeof(*baseline->entry)
+                      : 0,
+                  0);
+    buffer_release(run, &baseline->strings);
+    buffer_release(run, &baseline->elsewhere);
     buffer_release(run, &baseline->key);
+    buffer_release(run, &baseline->path);
     *baseline = (struct baseline){ 0 };
 }
 
 /* ---- look-up ---- */
 
-struct key { /* the line of a finding as it is printed */
-    struct run *run;
-    struct buffer *text;
-    bool whole; /* memory was not exhausted */
-};
-
-static void add(void *user, const char *text)
+/* Out of memory nothing is accepted. */
+bool baseline_accepts(struct run *run, struct baseline *baseline,
+                      const struct result *result)
 {
-    struct key *key = user;
-    size_t left = strlen(text);
-    char escape[12];
+    const struct mf_finding *finding = &result->finding;
+    size_t paths[2];
 
-    while (left > 0 && key->whole) {
-        size_t clean = mf_text_clean(text, left);
-
-        if (clean > 0) {
-            key->whole = buffer_add(key->run, key->text, text, clean);
-        } else {
-            clean = mf_text_escape(text, left, escape);
-            key->whole =
-                buffer_add(key->run, key->text, escape, strlen(escape));
-        }
-        text += clean;
-        left -= clean;
-    }
-}
-
-bool baseline_has(struct run *run, struct baseline *baseline,
-                  const struct result *result)
-{
-    struct result other = *result;
-    struct key key = { .run = run, .text = &baseline->key, .whole = true };
-
-    if (!baseline->slot)
+    if (!baseline->slot || !look_up_path(run, baseline, result->path))
         return false;
-    other.spared = NULL;
-    for (int severity = MF_NOTE; severity <= MF_ERROR; severity++) {
-        baseline->key.size = 0;
-        other.finding.severity = (enum mf_severity)severity;
-        finding_line(&other, add, &key);
-        if (key.whole && *find(baseline, key.text->at, key.text->size) != 0)
+    paths[0] = baseline->path_here;
+    paths[1] = baseline->path_elsewhere;
+    for (size_t i = 0; i < 2; i++) {
+        struct entry *entry = NULL;
+
+        if (paths[i] > 0 && make_key(run, baseline, paths[i], finding->rule,
+                                     strlen(finding->rule), finding->message))
+            entry = find_entry(baseline, baseline->key.at);
+        if (entry && entry->number > 0) {
+            entry->number--;
             return true;
+        }
     }
     return false;
 }

@@ -13,7 +13,7 @@
  * character that XML forbids. */
 static void put(void *user, const char *text)
 {
-    struct run *run = user;
+    struct out *out = user;
     static const struct {
         char character;
         const char *entity;
@@ -24,34 +24,38 @@ static void put(void *user, const char *text)
     while (*text) {
         size_t plain = strcspn(text, "&<>\"");
 
-        out_escaped(&run->out, (struct mf_str){ text, plain }, "");
+        out_escaped(out, (struct mf_str){ text, plain }, "");
         text += plain;
         for (size_t i = 0; *text && i < 4; i++)
             if (entities[i].character == *text) {
-                out_text(&run->out, entities[i].entity);
+                out_text(out, entities[i].entity);
                 text++;
                 break;
             }
     }
 }
 
-static void begin(struct run *run, const char *reader)
+#define BEGINNING                                                              \
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                             \
+    "<testsuites name=\"modelfile validate\">\n"
+
+static void begin(struct run *run, struct out *out, const char *reader)
 {
+    (void)run;
     (void)reader; /* each suite names it */
-    out_text(&run->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                        "<testsuites name=\"modelfile validate\">\n");
+    out_text(out, BEGINNING);
 }
 
-static void open_case(struct run *run, const char *path, const char *name)
+static void open_case(struct out *out, const char *path, const char *name)
 {
-    out_text(&run->out, "    <testcase classname=\"");
-    put(run, path);
-    out_text(&run->out, "\" name=\"");
-    put(run, name);
-    out_text(&run->out, "\">\n");
+    out_text(out, "    <testcase classname=\"");
+    put(out, path);
+    out_text(out, "\" name=\"");
+    put(out, name);
+    out_text(out, "\">\n");
 }
 
-static void finding_case(struct run *run, const struct verdict *verdict,
+static void finding_case(struct out *out, const struct verdict *verdict,
                          const struct result *result)
 {
     const struct mf_finding *finding = &result->finding;
@@ -59,64 +63,69 @@ static void finding_case(struct run *run, const struct verdict *verdict,
                           : finding->severity == MF_ERROR ? "failure"
                                                           : "system-out";
 
-    open_case(run, result->path,
+    open_case(out, result->path,
               verdict->refused ? "cannot be read" : finding->rule);
-    out_format(&run->out, "      <%s", element);
+    out_format(out, "      <%s", element);
     if (strcmp(element, "system-out") != 0) {
-        out_text(&run->out, " message=\"");
-        put(run, finding->message);
-        out_format(&run->out, "\" type=\"%s\"",
+        out_text(out, " message=\"");
+        put(out, finding->message);
+        out_format(out, "\" type=\"%s\"",
                    verdict->refused ? verdict->refused : finding->rule);
     }
-    out_text(&run->out, ">");
-    finding_line(result, put, run);
-    out_format(&run->out, "</%s>\n    </testcase>\n", element);
+    out_text(out, ">");
+    finding_line(result, put, out);
+    out_format(out, "</%s>\n    </testcase>\n", element);
 }
 
 /* Errors that are not shown fail the suite, too. */
-static void unshown_case(struct run *run, const struct verdict *verdict)
+static void unshown_case(struct out *out, const struct verdict *verdict)
 {
     bool failed = verdict->unshown.of[MF_ERROR] > 0;
 
-    open_case(run, verdict->path, "not shown");
-    out_text(&run->out, failed ? "      <failure message=\"some errors "
-                                 "are not shown\" type=\"not shown\">"
-                               : "      <system-out>");
-    unshown_line(verdict, put, run);
-    out_text(&run->out, failed ? "</failure>\n" : "</system-out>\n");
-    out_text(&run->out, "    </testcase>\n");
+    open_case(out, verdict->path, "not shown");
+    out_text(out, failed ? "      <failure message=\"some errors "
+                           "are not shown\" type=\"not shown\">"
+                         : "      <system-out>");
+    unshown_line(verdict, put, out);
+    out_text(out, failed ? "</failure>\n" : "</system-out>\n");
+    out_text(out, "    </testcase>\n");
 }
 
-static void file(struct run *run, const struct verdict *verdict)
+static void file(struct run *run, struct out *out,
+                 const struct verdict *verdict)
 {
     bool unshown = tally_sum(&verdict->unshown) > 0;
     size_t count = verdict->count + unshown;
     size_t failures = verdict->unshown.of[MF_ERROR] > 0;
 
+    (void)run;
     for (size_t i = 0; !verdict->refused && i < verdict->count; i++)
         failures += verdict->result[i].finding.severity == MF_ERROR;
-    out_text(&run->out, "  <testsuite name=\"");
-    put(run, verdict->path);
-    out_format(&run->out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
+    out_text(out, "  <testsuite name=\"");
+    put(out, verdict->path);
+    out_format(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
                count > 0 ? count : 1, failures, verdict->refused != NULL);
-    out_format(&run->out,
+    out_format(out,
                "    <properties><property name=\"for\" value=\"%s\"/>"
                "</properties>\n",
                verdict->reader);
     for (size_t i = 0; i < verdict->count; i++)
-        finding_case(run, verdict, &verdict->result[i]);
+        finding_case(out, verdict, &verdict->result[i]);
     if (unshown)
-        unshown_case(run, verdict);
+        unshown_case(out, verdict);
     if (count == 0) {
-        open_case(run, verdict->path, "valid");
-        out_text(&run->out, "    </testcase>\n");
+        open_case(out, verdict->path, "valid");
+        out_text(out, "    </testcase>\n");
     }
-    out_text(&run->out, "  </testsuite>\n");
+    out_text(out, "  </testsuite>\n");
 }
 
-static void end(struct run *run)
+static void end(struct run *run, struct out *out, const struct totals *totals)
 {
-    out_text(&run->out, "</testsuites>\n");
+    (void)run;
+    (void)totals;
+    out_text(out, "</testsuites>\n");
 }
 
-const struct report_form report_junit = { begin, file, end };
+const struct report_form report_junit = { "JUnit", BEGINNING, begin, file,
+                                          end };

@@ -6,13 +6,14 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands/validate/validate.h"
 
 void finding_line(const struct result *result, put_text *put, void *user)
 {
     const struct mf_finding *finding = &result->finding;
-    const char *attack, *before = " (see ";
+    const char *attack, *before = ATTACK_WORDS;
     char place[32] = "";
     size_t next = 0;
 
@@ -72,4 +73,48 @@ void unshown_line(const struct verdict *verdict, put_text *put, void *user)
              tally_sum(&verdict->found));
     put(user, verdict->path);
     put(user, text);
+}
+
+/* ", 3 warnings hidden", or nothing. */
+static void add_count(char *text, size_t room, size_t count, const char *what,
+                      const char *end)
+{
+    size_t size = strlen(text);
+
+    if (count > 0)
+        snprintf(text + size, room - size, ", %zu %s%s%s", count, what,
+                 *what && count != 1 ? "s" : "", end);
+}
+
+struct passed_text passed_text(size_t accepted, size_t ignored,
+                               const struct tally *hidden)
+{
+    struct passed_text text = { "" };
+
+    add_count(text.at, sizeof(text.at), accepted, "",
+              "accepted by the baseline");
+    add_count(text.at, sizeof(text.at), ignored, "", "ignored");
+    add_count(text.at, sizeof(text.at), hidden->of[MF_WARNING], "warning",
+              " hidden");
+    add_count(text.at, sizeof(text.at), hidden->of[MF_NOTE], "note", " hidden");
+    return text;
+}
+
+void total_line(const struct totals *totals, put_text *put, void *user)
+{
+    const size_t *found = totals->found.of;
+    char text[400];
+
+    snprintf(text, sizeof(text),
+             TOTAL_WORDS "%zu files: %zu error%s, %zu warning%s%s; %zu with "
+                         "errors",
+             totals->files, found[MF_ERROR], found[MF_ERROR] == 1 ? "" : "s",
+             found[MF_WARNING], found[MF_WARNING] == 1 ? "" : "s",
+             passed_text(totals->accepted, totals->ignored, &totals->hidden).at,
+             totals->with_errors);
+    put(user, text);
+    if (totals->unread > 0) {
+        snprintf(text, sizeof(text), ", %zu not readable", totals->unread);
+        put(user, text);
+    }
 }

@@ -39,14 +39,17 @@ static void rules(struct run *run)
     mf_json_end(json, ']');
 }
 
-static void begin(struct run *run, const char *reader)
+#define SCHEMA                                                                 \
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/"              \
+    "schemas/sarif-schema-2.1.0.json"
+
+static void begin(struct run *run, struct out *out, const char *reader)
 {
     struct mf_json_out *json = &run->json;
 
+    (void)out; /* where run->json leads */
     mf_json_begin(json, '{');
-    json_text(run, "$schema",
-              "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/"
-              "schemas/sarif-schema-2.1.0.json");
+    json_text(run, "$schema", SCHEMA);
     json_text(run, "version", "2.1.0");
     mf_json_key(json, "runs");
     mf_json_begin(json, '[');
@@ -186,31 +189,62 @@ static void notifications(struct run *run)
     mf_json_end(json, ']');
 }
 
-static void file(struct run *run, const struct verdict *verdict)
+/* All results of a run say whether they are suppressed, or none does. */
+static void suppressions(struct run *run, const struct result *result)
 {
     struct mf_json_out *json = &run->json;
+
+    mf_json_key(json, "suppressions");
+    mf_json_begin(json, '[');
+    if (result->passed) {
+        mf_json_begin(json, '{');
+        json_text(run, "kind", "external");
+        json_text(run, "status", "accepted");
+        json_text(run, "justification",
+                  strcmp(result->passed, "ignored") == 0
+                      ? "ignored by the options of the run"
+                      : "accepted by the baseline");
+        mf_json_end(json, '}');
+    }
+    mf_json_end(json, ']');
+}
+
+static void result_object(struct run *run, const struct verdict *verdict,
+                          const struct result *result)
+{
+    const struct mf_finding *finding = &result->finding;
+    struct mf_json_out *json = &run->json;
+
+    mf_json_begin(json, '{');
+    json_text(run, "ruleId", finding->rule);
+    json_text(run, "level", mf_severity_name(finding->severity));
+    text_object(run, "message", finding->message);
+    location(run, result->path, finding->offset);
+    if (verdict->passes)
+        suppressions(run, result);
+    mf_json_key(json, "properties");
+    mf_json_begin(json, '{');
+    finding_attacks(run, result);
+    mf_json_end(json, '}');
+    mf_json_end(json, '}');
+}
+
+static void file(struct run *run, struct out *out,
+                 const struct verdict *verdict)
+{
     struct notification notification;
 
+    (void)out;
     if (verdict->refused) {
         notification = begin_notification(run, "error", verdict->path);
         finding_line(&verdict->result[0], add, &notification);
         end_notification(&notification);
         return;
     }
-    for (size_t i = 0; i < verdict->count; i++) {
-        const struct mf_finding *finding = &verdict->result[i].finding;
-
-        mf_json_begin(json, '{');
-        json_text(run, "ruleId", finding->rule);
-        json_text(run, "level", mf_severity_name(finding->severity));
-        text_object(run, "message", finding->message);
-        location(run, verdict->result[i].path, finding->offset);
-        mf_json_key(json, "properties");
-        mf_json_begin(json, '{');
-        finding_attacks(run, &verdict->result[i]);
-        mf_json_end(json, '}');
-        mf_json_end(json, '}');
-    }
+    for (size_t i = 0; i < verdict->count; i++)
+        result_object(run, verdict, &verdict->result[i]);
+    for (size_t i = 0; i < verdict->passed_count; i++)
+        result_object(run, verdict, &verdict->result[verdict->room - 1 - i]);
     if (tally_sum(&verdict->unshown) > 0) {
         notification = begin_notification(run, "warning", verdict->path);
         unshown_line(verdict, add, &notification);
@@ -218,10 +252,11 @@ static void file(struct run *run, const struct verdict *verdict)
     }
 }
 
-static void end(struct run *run)
+static void end(struct run *run, struct out *out, const struct totals *totals)
 {
     struct mf_json_out *json = &run->json;
 
+    (void)totals;
     mf_json_end(json, ']');
     mf_json_key(json, "invocations");
     mf_json_begin(json, '[');
@@ -233,8 +268,10 @@ static void end(struct run *run)
     mf_json_end(json, '}');
     mf_json_end(json, ']');
     mf_json_end(json, '}');
-    out_text(&run->out, "\n");
+    out_text(out, "\n");
     buffer_release(run, &pending);
 }
 
-const struct report_form report_sarif = { begin, file, end };
+const struct report_form report_sarif = { "SARIF",
+                                          "{\"$schema\":\"" SCHEMA "\"", begin,
+                                          file, end };

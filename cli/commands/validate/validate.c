@@ -16,7 +16,7 @@ enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
 static struct {
     unsigned form; /* enum form */
     bool data, known, coverage, rules;
-    const char *baseline, *explain;
+    const char *baseline, *explain, *config, *hide, *sarif, *junit;
     struct verdict_options verdict;
 } options;
 
@@ -33,7 +33,18 @@ static const struct option table[] = {
     OPTION_FLAG("--coverage", options.coverage,
                 "show which bytes and rules were checked"),
     OPTION_TEXT("--baseline", "FILE", options.baseline,
-                "ignore findings listed in FILE, an earlier text report"),
+                "accept findings listed in FILE, an earlier text report"),
+    OPTION_LIST("--ignore", "RULE[:PATTERN]", options.verdict.ignored,
+                "findings of the rule do not count; only those about a "
+                "tensor, key or member that matches PATTERN"),
+    OPTION_TEXT("--config", "FILE", options.config,
+                "read options from FILE, one per line without '--'"),
+    OPTION_TEXT("--hide", "notes,warnings", options.hide,
+                "do not show these; they still count"),
+    OPTION_TEXT("--sarif", "FILE", options.sarif,
+                "also write the report to FILE, as SARIF"),
+    OPTION_TEXT("--junit", "FILE", options.junit,
+                "also write the report to FILE, as JUnit XML"),
     OPTION_COUNT("--max-findings", "N", options.verdict.max_findings,
                  "show at most N findings of each file (default 1000); all "
                  "are counted"),
@@ -55,9 +66,9 @@ static void put_escaped(void *user, const char *text)
     out_escaped(user, str_of(text), "");
 }
 
-static void show_text(struct run *run, const struct verdict *verdict)
+static void show_text(struct run *run, struct out *out,
+                      const struct verdict *verdict)
 {
-    struct out *out = &run->out;
     const size_t *found = verdict->found.of;
 
     if (verdict->refused)
@@ -75,8 +86,9 @@ static void show_text(struct run *run, const struct verdict *verdict)
     out_format(out, ": %zu error%s, %zu warning%s", found[MF_ERROR],
                found[MF_ERROR] == 1 ? "" : "s", found[MF_WARNING],
                found[MF_WARNING] == 1 ? "" : "s");
-    if (verdict->accepted > 0)
-        out_format(out, ", %zu accepted by the baseline", verdict->accepted);
+    out_text(
+        out,
+        passed_text(verdict->accepted, verdict->ignored, &verdict->hidden).at);
     out_format(out, "; %" PRIu64 " %s%s, header checked, data %s",
                verdict->tensors, verdict->is_table ? "chunk" : "tensor",
                verdict->tensors == 1 ? "" : "s",
@@ -94,6 +106,7 @@ static void show_text(struct run *run, const struct verdict *verdict)
 static void finding_json(struct run *run, const struct result *result)
 {
     const struct mf_finding *finding = &result->finding;
+    struct mf_str subject = mf_finding_subject(finding);
     struct mf_json_out *json = &run->json;
 
     mf_json_begin(json, '{');
@@ -111,6 +124,11 @@ static void finding_json(struct run *run, const struct result *result)
         mf_json_key(json, "tensor");
         mf_json_null(json);
     }
+    mf_json_key(json, "subject");
+    if (subject.at)
+        mf_json_string(json, subject.at, subject.size);
+    else
+        mf_json_null(json);
     json_str(run, "path", str_of(result->path));
     mf_json_key(json, "shard");
     if (finding->shard == NO_SHARD)
@@ -122,10 +140,12 @@ static void finding_json(struct run *run, const struct result *result)
     mf_json_end(json, '}');
 }
 
-static void show_json(struct run *run, const struct verdict *verdict)
+static void show_json(struct run *run, struct out *out,
+                      const struct verdict *verdict)
 {
     struct mf_json_out *json = &run->json;
 
+    (void)out;
     if (verdict->refused)
         return; /* it is the member "error" */
     json_bool(run, "valid", verdict->found.of[MF_ERROR] == 0);
@@ -135,6 +155,8 @@ static void show_json(struct run *run, const struct verdict *verdict)
     json_number(run, "warnings", verdict->found.of[MF_WARNING]);
     json_number(run, "notes", verdict->found.of[MF_NOTE]);
     json_number(run, "accepted", verdict->accepted);
+    json_number(run, "ignored", verdict->ignored);
+    json_number(run, "hidden", tally_sum(&verdict->hidden));
     json_number(run, "not_shown", tally_sum(&verdict->unshown));
     json_number(run, verdict->is_table ? "chunk_count" : "tensor_count",
                 verdict->tensors);
@@ -148,8 +170,38 @@ static void show_json(struct run *run, const struct verdict *verdict)
     mf_json_end(json, ']');
 }
 
-static const struct report_form report_text = { NULL, show_text, NULL };
-static const struct report_form report_json = { NULL, show_json, NULL };
+static void end_text(struct run *run, struct out *out,
+                     const struct totals *totals)
+{
+    (void)run;
+    if (totals->files < 2)
+        return;
+    total_line(totals, put_escaped, out);
+    out_text(out, "\n");
+}
+
+static void end_json(struct run *run, struct out *out,
+                     const struct totals *totals)
+{
+    (void)out;
+    mf_json_key(&run->json, "total");
+    mf_json_begin(&run->json, '{');
+    json_number(run, "files", totals->files);
+    json_number(run, "with_errors", totals->with_errors);
+    json_number(run, "not_readable", totals->unread);
+    json_number(run, "errors", totals->found.of[MF_ERROR]);
+    json_number(run, "warnings", totals->found.of[MF_WARNING]);
+    json_number(run, "notes", totals->found.of[MF_NOTE]);
+    json_number(run, "accepted", totals->accepted);
+    json_number(run, "ignored", totals->ignored);
+    json_number(run, "hidden", tally_sum(&totals->hidden));
+    mf_json_end(&run->json, '}');
+}
+
+static const struct report_form report_text = { "text", NULL, NULL, show_text,
+                                                end_text };
+static const struct report_form report_json = { "JSON", NULL, NULL, show_json,
+                                                end_json };
 
 static const struct report_form *form_of(void)
 {
@@ -165,6 +217,28 @@ static const struct report_form *form_of(void)
 
 /* ---- the command ---- */
 
+static struct totals totals;
+
+static void add_tally(struct tally *sum, const struct tally *tally)
+{
+    for (int severity = MF_NOTE; severity <= MF_ERROR; severity++)
+        sum->of[severity] += tally->of[severity];
+}
+
+static void add_totals(const struct verdict *verdict)
+{
+    totals.files++;
+    if (verdict->refused) {
+        totals.unread++;
+        return;
+    }
+    totals.with_errors += verdict->found.of[MF_ERROR] > 0;
+    add_tally(&totals.found, &verdict->found);
+    add_tally(&totals.hidden, &verdict->hidden);
+    totals.accepted += verdict->accepted;
+    totals.ignored += verdict->ignored;
+}
+
 /* model NULL: reports the error of the env. */
 static void show_verdict(struct run *run, const char *path,
                          const struct mf_model *model)
@@ -178,7 +252,9 @@ static void show_verdict(struct run *run, const char *path,
         report_failure(run, path);
     else if (verdict.found.of[MF_ERROR] > 0)
         report_code(run, EXIT_NO);
-    form_of()->file(run, &verdict);
+    add_totals(&verdict);
+    form_of()->file(run, &run->out, &verdict);
+    report_files_show(run, &verdict);
     verdict_release(run, &verdict);
 }
 
@@ -204,20 +280,71 @@ static void show_failure(struct run *run, const char *path)
     show_verdict(run, path, NULL);
 }
 
-/* As many as are shown, after the baseline has removed some. */
+/* What is not kept cannot be ignored or accepted: so many that an honest file
+ * never has more. */
+#define IGNORED_MAX 100000
+
+/* As many as are shown, after some were taken out. */
 static size_t findings_to_keep(void)
 {
     size_t limit = verdict_limit(&options.verdict);
+    size_t more = baseline.line_count;
 
     if (limit < MF_FINDINGS_MAX)
         limit = MF_FINDINGS_MAX;
-    return baseline.line_count < SIZE_MAX - limit ? limit + baseline.line_count
-                                                  : SIZE_MAX;
+    if (options.verdict.ignored.count > 0)
+        more += IGNORED_MAX;
+    return more < SIZE_MAX - limit ? limit + more : SIZE_MAX;
+}
+
+static bool check_options(struct run *run)
+{
+    return ignore_check(run, &options.verdict.ignored) &&
+           (!options.hide ||
+            hide_parse(run, options.hide, options.verdict.hidden)) &&
+           (!options.sarif ||
+            report_file_add(run, "--sarif", options.sarif, &report_sarif)) &&
+           (!options.junit ||
+            report_file_add(run, "--junit", options.junit, &report_junit));
+}
+
+/* A report must not replace what the run reads besides models. */
+static bool check_files(struct run *run)
+{
+    const char *read[] = { options.baseline, options.config };
+
+    for (size_t i = 0; i < sizeof(read) / sizeof(*read); i++)
+        if (report_file_is(read[i])) {
+            report_usage(run,
+                         "the report would replace '%.200s', which is "
+                         "read",
+                         read[i]);
+            return false;
+        }
+    return true;
+}
+
+static void end_report(struct run *run)
+{
+    form_of()->end(run, &run->out, &totals);
+}
+
+static void check_all(struct run *run)
+{
+    const struct report_form *form = form_of();
+    const char *reader = verdict_reader(&options.verdict);
+
+    run->findings_max = findings_to_keep();
+    if (form->begin)
+        form->begin(run, &run->out, reader);
+    report_files_begin(run, reader);
+    inputs_summed(run, show, show_failure, end_report);
+    report_files_end(run, &totals);
 }
 
 static void validate(struct run *run)
 {
-    const char *path = options.baseline;
+    struct textfile config = { 0 };
 
     if (run->options->json)
         options.form = FORM_JSON;
@@ -230,15 +357,20 @@ static void validate(struct run *run)
         args_missing(run);
         return;
     }
-    if (path && !baseline_read(run, path, &baseline))
-        return;
-    run->findings_max = findings_to_keep();
-    if (form_of()->begin)
-        form_of()->begin(run, verdict_reader(&options.verdict));
-    inputs_each(run, show, show_failure);
-    if (form_of()->end)
-        form_of()->end(run);
+    if ((!options.config || config_read(run, options.config, table, &config)) &&
+        check_options(run) && check_files(run) &&
+        (!options.baseline || baseline_read(run, options.baseline, &baseline)))
+        check_all(run);
     baseline_release(run, &baseline);
+    textfile_release(run, &config);
+}
+
+static void writes(struct run *run)
+{
+    if (options.sarif)
+        sandbox_allow_file(&run->sandbox, options.sarif);
+    if (options.junit)
+        sandbox_allow_file(&run->sandbox, options.junit);
 }
 
 const struct command command_validate = {
@@ -249,9 +381,11 @@ const struct command command_validate = {
     .summary = "check files against all rules",
     .examples = "modelfile validate model.gguf\n"
                 "modelfile validate --data --strict models/\n"
-                "modelfile validate --format sarif *.gguf >findings.sarif\n"
+                "modelfile validate --sarif findings.sarif *.gguf\n"
+                "modelfile validate --ignore 'DATA-ZERO:blk.*' model.gguf\n"
                 "modelfile validate --explain TENSOR-OVERLAP\n",
     .exit_no = "errors were found",
     .options = table,
     .execute = validate,
+    .writes = writes,
 };

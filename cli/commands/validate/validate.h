@@ -3,7 +3,8 @@
  * validate.h - the verdict on a file, and the forms in which it is reported
  *
  * verdict.c makes one struct verdict of each file from the findings of the
- * library, without those that the baseline accepts; a report form prints it.
+ * library, without those that the baseline accepts or that are ignored; a
+ * report form prints it.
  */
 #ifndef MF_CLI_VALIDATE_H
 #define MF_CLI_VALIDATE_H
@@ -16,9 +17,11 @@
 enum reader { READER_ALL, READER_SPEC, READER_LLAMA, READER_TRANSFORMERS };
 
 struct verdict_options {
-    bool strict;           /* warnings are errors */
-    unsigned reader;       /* enum reader: only its errors count */
-    uint64_t max_findings; /* to show of each file; 0: the default */
+    bool strict;               /* warnings are errors */
+    unsigned reader;           /* enum reader: only its errors count */
+    uint64_t max_findings;     /* to show of each file; 0: the default */
+    struct text_list ignored;  /* "RULE" or "RULE:PATTERN" */
+    bool hidden[MF_ERROR + 1]; /* severities that are not shown */
 };
 
 /* The shard of a finding in a file that could not be parsed: it never got a
@@ -31,6 +34,8 @@ struct result {
                            the operand */
     const char *format; /* of the model; NULL: it could not be opened */
     const char *spared; /* a reader that accepts it, or NULL */
+    const char *passed; /* "baseline", "ignored": why it does not count; NULL:
+                           it does */
 };
 
 /* Findings by severity. */
@@ -40,11 +45,16 @@ struct tally {
 
 struct verdict {
     const char *path;
-    struct result *result; /* worst first, without accepted ones */
+    struct result *result; /* worst first, without those that do not count */
     size_t count, room;
-    struct tally found;   /* all findings but accepted ones, after --strict */
+    size_t passed_count;  /* those that do not count, from result[room - 1]
+                             backwards */
+    struct tally found;   /* all findings that count, after --strict */
+    struct tally hidden;  /* those of them that --hide hides */
     struct tally unshown; /* those of them that --max-findings hides */
     size_t accepted;      /* in the baseline */
+    size_t ignored;       /* by --ignore */
+    bool passes;          /* there is a baseline, or something is ignored */
     uint64_t tensors;     /* of a table: chunks of its columns */
     bool is_table;
     uint64_t missing; /* bytes between the end of the file and that of its last
@@ -61,11 +71,23 @@ struct verdict {
     struct buffer shard_path;
 };
 
-/* A form of report: begin once, file for each, end once. */
+/* Of all files. */
+struct totals {
+    size_t files, with_errors, unread;
+    struct tally found, hidden;
+    size_t accepted, ignored;
+};
+
+/* A form of report: begin once, file for each, end once.  Each may be NULL.
+ * They write to out, and those of JSON with run->json, which leads there. */
 struct report_form {
-    void (*begin)(struct run *run, const char *reader); /* of --for */
-    void (*file)(struct run *run, const struct verdict *verdict);
-    void (*end)(struct run *run);
+    const char *name;      /* "SARIF" */
+    const char *beginning; /* of each such report; NULL: it goes to standard
+                              output only */
+    void (*begin)(struct run *run, struct out *out, const char *reader);
+    void (*file)(struct run *run, struct out *out,
+                 const struct verdict *verdict);
+    void (*end)(struct run *run, struct out *out, const struct totals *totals);
 };
 
 extern const struct report_form report_sarif, report_junit;
@@ -74,9 +96,17 @@ extern const struct report_form report_sarif, report_junit;
 
 struct baseline {
     struct textfile file;
-    uint32_t *slot; /* hash table: 1 + where the line of a finding begins */
-    size_t slot_count, line_count;
+    struct entry *entry;
+    uint32_t *slot; /* hash table: 1 + the number of an entry; NULL: no
+                       baseline */
+    size_t slot_count, entry_count, line_count, path_count;
+    struct buffer strings;   /* of the entries */
+    struct buffer elsewhere; /* those that are paths which lead nowhere here:
+                                size_t each, its place in strings */
     struct buffer key;
+    struct buffer path; /* the one that was looked up last, and the numbers of
+                           the same file here, and elsewhere */
+    size_t path_here, path_elsewhere;
 };
 
 /* The verdict on a model; NULL: on the env's error. */
@@ -122,15 +152,46 @@ size_t tally_sum(const struct tally *tally);
 /* The line of a finding in a text report, in pieces that put has to escape. */
 typedef void put_text(void *user, const char *text);
 #define SPARED_WORDS " (no error for "
+#define ATTACK_WORDS " (see "
 void finding_line(const struct result *result, put_text *put, void *user);
 
 /* The line about a truncated file. */
 #define MISSING_WORDS ": file is truncated: "
 void missing_line(const struct verdict *verdict, put_text *put, void *user);
 
+/* The line about all files. */
+#define TOTAL_WORDS "total of "
+void total_line(const struct totals *totals, put_text *put, void *user);
+
+/* ", 3 accepted by the baseline, 2 ignored, 4 notes hidden" or less. */
+struct passed_text {
+    char at[160];
+};
+struct passed_text passed_text(size_t accepted, size_t ignored,
+                               const struct tally *hidden);
+
 /* The line about findings that are not shown; nothing if all are. */
 #define UNSHOWN_WORDS ": not shown: "
 void unshown_line(const struct verdict *verdict, put_text *put, void *user);
+
+/* ---- report_line.c ---- */
+
+/* The line of a finding in a text report. */
+struct report_line {
+    size_t path_size; /* it begins the line */
+    const char *rule, *message;
+    size_t rule_size;
+};
+
+/* Terminates the line at text, without its LF or CRLF; returns the next line.
+ * *whole: it contains no NUL. */
+char *report_line_end(char *text, const char *end, bool *whole);
+
+/* False if the terminated text is not the line of a finding. */
+bool report_line_split(char *text, struct report_line *out);
+
+/* Whether it is one of the other lines of a report. */
+bool report_line_is_remark(const char *line);
 
 /* ---- baseline.c ---- */
 
@@ -139,10 +200,45 @@ bool baseline_read(struct run *run, const char *path,
                    struct baseline *baseline);
 void baseline_release(struct run *run, struct baseline *baseline);
 
-/* Whether the baseline has a line with this rule, file, offset and message. The
- * severity may differ: --strict changes it. */
-bool baseline_has(struct run *run, struct baseline *baseline,
-                  const struct result *result);
+/* Whether the baseline has a line for this finding that has accepted no other
+ * one before. */
+bool baseline_accepts(struct run *run, struct baseline *baseline,
+                      const struct result *result);
+
+/* ---- ignore.c ---- */
+
+/* Whether one of the options --ignore names the rule and the subject. */
+bool ignore_takes(const struct text_list *list,
+                  const struct mf_finding *finding);
+
+/* Checks their rules; false after report_usage. */
+bool ignore_check(struct run *run, const struct text_list *list);
+
+/* Sets the severities that --hide names, as in "notes,warnings"; false after
+ * report_usage. */
+bool hide_parse(struct run *run, const char *words, bool hidden[MF_ERROR + 1]);
+
+/* ---- config.c ---- */
+
+/* Sets options of the command, from this table, as the lines of a file say; on
+ * the command line they come first.  Their values point into the file, which
+ * the caller releases.  False after a report. */
+bool config_read(struct run *run, const char *path, const struct option *table,
+                 struct textfile *file);
+
+/* ---- report_file.c: reports in files, next to that on standard output ---- */
+
+/* option: "--sarif".  False after a report if no report can be written there.
+ */
+bool report_file_add(struct run *run, const char *option, const char *path,
+                     const struct report_form *form);
+
+/* Whether the path leads to one of these files; false also for NULL. */
+bool report_file_is(const char *path);
+
+void report_files_begin(struct run *run, const char *reader);
+void report_files_show(struct run *run, const struct verdict *verdict);
+void report_files_end(struct run *run, const struct totals *totals);
 
 /* ---- rules.c ---- */
 

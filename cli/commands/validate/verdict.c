@@ -35,18 +35,34 @@ const char *verdict_reader(const struct verdict_options *options)
     return mf_readers_name((enum mf_readers)verdict_readers(options));
 }
 
-/* Adds a finding unless the baseline has it. */
-static void add(struct run *run, struct verdict *verdict, bool strict,
+/* Whether --ignore or the baseline takes a finding out. */
+static bool is_passed(struct run *run, struct verdict *verdict,
+                      const struct verdict_options *options,
+                      struct baseline *baseline, struct result *result)
+{
+    if (ignore_takes(&options->ignored, &result->finding)) {
+        result->passed = "ignored";
+        verdict->ignored++;
+    } else if (baseline_accepts(run, baseline, result)) {
+        result->passed = "baseline";
+        verdict->accepted++;
+    }
+    return result->passed != NULL;
+}
+
+static void add(struct run *run, struct verdict *verdict,
+                const struct verdict_options *options,
                 struct baseline *baseline, struct result result)
 {
     enum mf_severity *severity = &result.finding.severity;
 
-    if (strict && *severity == MF_WARNING)
+    if (options->strict && *severity == MF_WARNING)
         *severity = MF_ERROR;
-    if (baseline_has(run, baseline, &result)) {
-        verdict->accepted++;
+    if (is_passed(run, verdict, options, baseline, &result)) {
         verdict->found.of[*severity]--;
-    } else if (verdict->count < verdict->room) {
+        verdict->result[verdict->room - ++verdict->passed_count] = result;
+    } else if (!options->hidden[*severity] &&
+               verdict->count < verdict_limit(options)) {
         verdict->result[verdict->count++] = result;
     }
 }
@@ -130,7 +146,7 @@ static bool add_findings(struct run *run, const struct mf_model *model,
 {
     const struct mf_model_info *info = mf_model_info(model);
     size_t all = info->error_count + info->warning_count + info->note_count;
-    size_t limit = verdict_limit(options), room = all < limit ? all : limit;
+    size_t room = all < run->findings_max ? all : run->findings_max;
     struct result result = { .format = info->format };
     struct mf_table_info table;
 
@@ -164,7 +180,7 @@ static bool add_findings(struct run *run, const struct mf_model *model,
                                 ? verdict->reader
                                 : NULL;
             if (result.finding.severity == (enum mf_severity)severity)
-                add(run, verdict, options->strict, baseline, result);
+                add(run, verdict, options, baseline, result);
         }
     return true;
 }
@@ -217,7 +233,7 @@ static void add_error(struct run *run, const struct verdict_options *options,
     verdict->found.of[MF_ERROR] = 1;
     if (*rule) {
         verdict->room = 1;
-        add(run, verdict, options->strict, baseline, result);
+        add(run, verdict, options, baseline, result);
     } else {
         verdict->refused = mf_status_name(error->status);
         verdict->result[verdict->count++] = result;
@@ -230,7 +246,12 @@ void verdict_make(struct run *run, const struct mf_model *model,
 {
     if (!model || !add_findings(run, model, options, baseline, verdict))
         add_error(run, options, baseline, verdict);
-    verdict->unshown = verdict->found;
+    verdict->passes = baseline->slot || options->ignored.count > 0;
+    for (int severity = MF_NOTE; severity <= MF_ERROR; severity++)
+        if (options->hidden[severity])
+            verdict->hidden.of[severity] = verdict->found.of[severity];
+        else
+            verdict->unshown.of[severity] = verdict->found.of[severity];
     for (size_t i = 0; i < verdict->count; i++)
         verdict->unshown.of[verdict->result[i].finding.severity]--;
 }
