@@ -23,6 +23,7 @@
 #include "lib/tokenize/fast.h"
 #include "tests/hub_folder.h"
 #include "tests/proto_image.h"
+#include "tests/same_plans.h"
 
 /* ---- tokenizers ---- */
 
@@ -391,6 +392,19 @@ static void rename_there_and_back(void)
     remove_folder(scratch_path("alone"));
 }
 
+/* Of layers for further tokens, a folder is planned with those. */
+static void compare_with_folder(const char *gguf)
+{
+    struct plan_differences differences;
+
+    if (no_mtp)
+        return;
+    differences =
+        plans_differ(scratch_path("model.safetensors"), scratch_path(gguf));
+    if (*differences.text)
+        wrong("another plan:", differences.text);
+}
+
 /* The order of tensors may change once. */
 static void go_there_and_back(void)
 {
@@ -400,6 +414,8 @@ static void go_there_and_back(void)
     save_tokenizer(kind, vocab_size);
     status = convert(scratch_path("model.safetensors"), scratch_path("a.gguf"),
                      true);
+    if (status == MF_OK)
+        compare_with_folder("a.gguf");
     if (status == MF_OK)
         status = go_round("a.gguf", "back", "b.gguf");
     if (status == MF_OK)

@@ -178,7 +178,7 @@ static enum mf_status take_key(struct mf_recipe *recipe, struct mf_str word,
         return MF_OK;
     if (put_version(hub) != MF_OK)
         return failed(hub);
-    return rest.size > 0 ? put_vocabulary(hub, rest) : MF_OK;
+    return rest.size > 0 && !hub->outlined ? put_vocabulary(hub, rest) : MF_OK;
 }
 
 enum mf_status mf_hub_keys(struct mf_hub *hub)
@@ -358,4 +358,47 @@ enum mf_status mf_hub_convert(struct mf_draft *draft, struct mf_model *model,
     if (options->name)
         return put_name(&hub, &tensors, &names);
     return mf_hub_keys(&hub);
+}
+
+/* As many tokens as there are embeddings; without those, as config.json says.
+ */
+static enum mf_status put_vocabulary_size(struct mf_hub *hub)
+{
+    const struct mf_draft *draft = hub->draft;
+    const struct mf_node *field =
+        mf_recipe_field(&hub->recipe, (struct mf_str){ "vocab_size", 10 });
+    int64_t size;
+
+    if (mf_draft_find_of(draft, "*.vocab_size"))
+        return MF_OK;
+    for (size_t i = 0; i < draft->tensor_count; i++)
+        if (mf_str_is(draft->tensor[i].name, "token_embd.weight") &&
+            draft->tensor[i].rank == 2)
+            return mf_set_u32(hub->draft, "*.vocab_size",
+                              draft->tensor[i].dim[1]);
+    return field && mf_node_int(field, &size) && size > 0
+               ? mf_set_u32(hub->draft, "*.vocab_size", (uint64_t)size)
+               : MF_OK;
+}
+
+enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
+                              const struct mf_hub_options *options)
+{
+    struct mf_hub hub = { .env = model->env,
+                          .draft = draft,
+                          .model = model,
+                          .options = options,
+                          .outlined = true };
+    struct mf_hub_tensors tensors;
+
+    if (mf_hub_open(&hub) != MF_OK ||
+        mf_set_text(draft, "general.architecture", hub.arch) != MF_OK ||
+        list_tensors(&hub, &tensors) != MF_OK ||
+        mf_recipe_walk(&hub.recipe, take_first_key, &hub) != MF_OK ||
+        !give(
+            &hub, "file_type",
+            mf_node_of_int(&draft->arena, mf_hub_tensors_file_type(&tensors))))
+        return failed(&hub);
+    return mf_hub_keys(&hub) == MF_OK ? put_vocabulary_size(&hub)
+                                      : failed(&hub);
 }

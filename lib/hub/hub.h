@@ -105,9 +105,15 @@ struct mf_hub {
                               from; NULL: missing */
     struct mf_str class, arch; /* in config.json, and in GGUF */
     bool versioned;            /* general.quantization_version is there */
+    bool outlined;             /* the vocabulary is left out */
 };
 enum mf_status mf_hub_open(struct mf_hub *hub);
 enum mf_status mf_hub_keys(struct mf_hub *hub);
+
+/* The same as mf_hub_convert without what does not compute: the card, and the
+ * vocabulary, of which no more than its size is there. */
+enum mf_status mf_hub_outline(struct mf_draft *draft, struct mf_model *model,
+                              const struct mf_hub_options *options);
 
 /* The same for tensors alone: opens the recipe and adds them to the draft.
  * `file` may be given; then config.json is not read. */

@@ -74,7 +74,7 @@ enum mf_status mf_fit_mixes(const struct mf_fitting *fitting,
     if (loan > 0 && mf_plan_is_number(lean.device[1].total))
         lean.device[1].total -= loan;
     status =
-        mf_mix_sizes(mf_planner_model(fitting->planner), place, &places, sizes);
+        mf_mix_sizes(mf_planner_asked(fitting->planner), place, &places, sizes);
     for (size_t i = 0; status == MF_OK && i < sizes->count; i++)
         order[i] = (uint32_t)i;
     if (status == MF_OK) {

@@ -8,6 +8,8 @@
  *     plan       the public function
  *     planner    numbers of the model and of its blocks, from the rows of its
  *                architecture (lib/arch)
+ *     outline    a folder of Hugging Face as a GGUF file, made by the rows that
+ *                convert it
  *     settings   options, as llama.cpp rounds and refuses them
  *     cache      keys and values; also the state of recurrent blocks
  *     graph      what lives while tokens are computed
@@ -36,7 +38,9 @@ struct mf_planner;
 enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out);
 void mf_planner_close(struct mf_planner *planner);
 
+/* The model whose numbers count, and the one that was asked for. */
 struct mf_model *mf_planner_model(const struct mf_planner *planner);
+struct mf_model *mf_planner_asked(const struct mf_planner *planner);
 struct mf_env *mf_planner_env(const struct mf_planner *planner);
 
 /* Which of its blocks are alike, for graphs (kinds.c): made when first asked
@@ -96,6 +100,19 @@ const char *mf_planner_reason(const struct mf_planner *planner);
 void mf_planner_note(struct mf_planner *planner, const char *format, ...)
     MF_PRINTF(2, 3);
 void mf_planner_note_key(struct mf_planner *planner, const char *key);
+
+/* ---- a folder as the GGUF file that is made of it (outline.c) ---- */
+
+struct mf_plan_outline {
+    struct mf_model *model; /* its header: without vocabulary and data */
+    uint8_t *bytes;
+    size_t size;
+};
+
+/* model NULL: it is not a folder that becomes one. */
+enum mf_status mf_plan_outline_open(struct mf_model *model,
+                                    struct mf_plan_outline *out);
+void mf_plan_outline_close(struct mf_env *env, struct mf_plan_outline *outline);
 
 /* ---- how it is to be run (settings.c) ---- */
 

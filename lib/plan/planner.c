@@ -17,7 +17,9 @@
 #define PLANNER_KINDS 8
 
 struct mf_planner {
-    struct mf_model *model;
+    struct mf_model *model; /* the outline's, if there is one */
+    struct mf_model *asked;
+    struct mf_plan_outline outline;
     struct mf_arch_run *rows;
     struct mf_arena arena; /* of what the rows take from elsewhere */
     uint64_t blocks;
@@ -83,14 +85,20 @@ static void count_blocks(struct mf_planner *planner)
         mf_planner_note_key(planner, "block_count");
 }
 
-/* Other formats than GGUF have numbers under other names, or in a config.json,
- * without which there is no more than the size of the weights. */
+/* Other formats than GGUF have numbers under other names, or in a config.json
+ * of a family that is not converted; without it there is no more than the size
+ * of the weights. */
 static enum mf_status open_rows(struct mf_planner *planner)
 {
     struct mf_model *model = planner->model;
     struct mf_arch_fields fields;
     enum mf_status status;
 
+    status = mf_plan_outline_open(model, &planner->outline);
+    if (status != MF_OK)
+        return status;
+    if (planner->outline.model)
+        model = planner->model = planner->outline.model;
     if (model->format->naming == MF_NAMING_GGUF)
         return mf_arch_open(model, NULL, &planner->rows);
     status = mf_hub_fields(model, &planner->arena, &fields, NULL);
@@ -127,7 +135,7 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
     if (!planner)
         return model->env->error.status;
     memset(planner, 0, sizeof(*planner));
-    planner->model = model;
+    planner->model = planner->asked = model;
     mf_arena_init(&planner->arena, model->env);
     status = open_rows(planner);
     if (status != MF_OK) {
@@ -143,17 +151,26 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
 
 void mf_planner_close(struct mf_planner *planner)
 {
+    struct mf_env *env;
+
     if (!planner)
         return;
-    mf_graph_kinds_free(planner->model->env, planner->kinds);
+    env = planner->asked->env;
+    mf_graph_kinds_free(env, planner->kinds);
     mf_arch_close(planner->rows);
     mf_arena_release(&planner->arena);
-    mf_release(planner->model->env, planner, sizeof(*planner));
+    mf_plan_outline_close(env, &planner->outline);
+    mf_release(env, planner, sizeof(*planner));
 }
 
 struct mf_model *mf_planner_model(const struct mf_planner *planner)
 {
     return planner->model;
+}
+
+struct mf_model *mf_planner_asked(const struct mf_planner *planner)
+{
+    return planner->asked;
 }
 
 struct mf_env *mf_planner_env(const struct mf_planner *planner)
