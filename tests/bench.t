@@ -232,7 +232,8 @@ document() {
     MODELFILE_GGUF_TOOLS=$(command -v false) quick --json --type q8_0 \
         --quantize Q8_0 --quantize IQ2_XXS "$dir/model.gguf"
     [ "$code" = 3 ] && node -e '
-        const [d] = JSON.parse(require("fs").readFileSync(0, "utf8")).files;
+        const { files: [d], run } = JSON.parse(
+            require("fs").readFileSync(0, "utf8"));
         const ok = (fits, what) => { if (!fits) throw new Error(what); };
         ok(d.kernels.length > 4 && d.kernels[0].work === "memset", "kernels");
         for (const row of d.kernels)
@@ -243,7 +244,7 @@ document() {
         ok(d.model[0].allocations > 0 && d.model[0].peak_heap_bytes > 0, "cost");
         ok(d.model[3].error.code === 3, "error");
         ok(d.peers[1].failed === "exit code 1", "peers");
-        ok(d.run.seconds > 0 && d.file.endsWith("model.gguf"), "run");
+        ok(run.seconds > 0 && d.file.endsWith("model.gguf"), "run");
     ' <"$dir/out"
 }
 if command -v node >/dev/null 2>&1; then
