@@ -14,8 +14,18 @@ struct advice {
 
 static const struct advice advices[] = {
 #define ADVICE(key, option, text) { key, option, text },
+#define CHOICE(key)
 #include "cli/advice.def"
 #undef ADVICE
+#undef CHOICE
+};
+
+static const char *const choices[] = {
+#define ADVICE(key, option, text)
+#define CHOICE(key) key,
+#include "cli/advice.def"
+#undef ADVICE
+#undef CHOICE
 };
 
 static bool has_option(const struct run *run, const char *name)
@@ -24,6 +34,14 @@ static bool has_option(const struct run *run, const char *name)
 
     for (; option && option->name; option++)
         if (strcmp(option->name, name) == 0)
+            return true;
+    return false;
+}
+
+bool advice_is_choice(const struct mf_error *error)
+{
+    for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++)
+        if (strcmp(choices[i], error->rule) == 0)
             return true;
     return false;
 }

@@ -11,4 +11,7 @@
  * this command. */
 const char *advice_for(const struct run *run, const struct mf_error *error);
 
+/* The request was refused by choice, not because of the input: exit code 2. */
+bool advice_is_choice(const struct mf_error *error);
+
 #endif

@@ -16,11 +16,11 @@ struct shape_text shape_text(const struct mf_tensor *tensor)
     char *at = text.at;
 
     for (uint32_t i = 0; i < tensor->rank; i++) {
-        memcpy(at, " x ...", sizeof(" x ..."));
+        memcpy(at, "x...", sizeof("x..."));
         /* 64 dimensions are allowed, and do not fit. */
         if (text.at + sizeof(text.at) - at < 32)
             return text;
-        at += i > 0 ? strlen(" x ") : 0;
+        at += i > 0 ? strlen("x") : 0;
         at += put_decimal(at, tensor->dim[i]);
     }
     memcpy(at, tensor->rank > 0 ? "" : "scalar", tensor->rank > 0 ? 1 : 7);

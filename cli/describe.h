@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 
-/* "4096 x 32000" in the file's order. */
+/* "4096x32000" in the file's order: one word, for awk and the like. */
 struct shape_text {
     char at[128];
 };

@@ -220,6 +220,21 @@ void out_escaped(struct out *out, struct mf_str text, const char *keep)
     }
 }
 
+void out_reversible(struct out *out, struct mf_str text)
+{
+    const char *backslash;
+
+    while ((backslash = memchr(text.at, '\\', text.size)) != NULL) {
+        size_t plain = (size_t)(backslash - text.at);
+
+        out_escaped(out, (struct mf_str){ text.at, plain }, "");
+        out_bytes(out, "\\\\", 2);
+        text.at += plain + 1;
+        text.size -= plain + 1;
+    }
+    out_escaped(out, text, "");
+}
+
 size_t out_width(struct mf_str text)
 {
     size_t width = 0;

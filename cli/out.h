@@ -85,6 +85,10 @@ void out_bold(struct out *out, const char *text);
  * ""). */
 void out_escaped(struct out *out, struct mf_str text, const char *keep);
 
+/* The same for a program to read: a backslash of the text is doubled, so that
+ * reading the escapes gives the same bytes. */
+void out_reversible(struct out *out, struct mf_str text);
+
 /* Columns that out_escaped takes for the text. */
 size_t out_width(struct mf_str text);
 

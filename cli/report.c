@@ -236,7 +236,7 @@ static int code_of(const struct mf_error *error)
         return EXIT_SIGNAL + progress_signal();
     if (error->status == MF_ERR_MEMORY || budget_is_limit(error))
         return EXIT_MEMORY;
-    return EXIT_INPUT;
+    return advice_is_choice(error) ? EXIT_USAGE : EXIT_INPUT;
 }
 
 void report_failure(struct run *run, const char *file)

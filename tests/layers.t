@@ -201,7 +201,7 @@ check_empty "no message of the library names an option or a command" \
 
 # advice_keys: ids in cli/advice.def that no reason and no rule has.
 advice_keys() {
-    sed -n 's/^ADVICE("\([^"]*\)".*/\1/p' cli/advice.def | sort -u |
+    sed -n 's/^\(ADVICE\|CHOICE\)("\([^"]*\)".*/\2/p' cli/advice.def | sort -u |
         while read -r key; do
             grep -q "\"$key\"," lib/base/reasons.def lib/base/rules.def ||
                 echo "$key"

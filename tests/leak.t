@@ -128,7 +128,8 @@ document() {
     LEAKY=file bench "$leaky" --json --leak-check --rounds 16 --work open \
         --work hash "$model"
     [ "$code" = 1 ] && node -e '
-        const [d] = JSON.parse(require("fs").readFileSync(0, "utf8")).files;
+        const { files: [d], run } = JSON.parse(
+            require("fs").readFileSync(0, "utf8"));
         const ok = (fits, what) => { if (!fits) throw new Error(what); };
         const c = d.leak_check;
         ok(c.rounds === 16 && c.warm_up === 3 && c.leaks === true, "head");
@@ -143,7 +144,7 @@ document() {
         ok(!heap.leaks && heap.per_round === 0 && heap.rounds_left === null,
             "heap");
         ok(heap.high_water > heap.last, "peak");
-        ok(d.file.endsWith("good-llama.gguf") && d.run.seconds > 0, "run");
+        ok(d.file.endsWith("good-llama.gguf") && run.seconds > 0, "run");
     ' <"$dir/out"
 }
 if command -v node >/dev/null 2>&1; then

@@ -62,7 +62,7 @@ fell_back() {
         grep -q '"needs_imatrix":false' out &&
         dry "$small" Q4_K_M &&
         grep -q '^name  *shape  *type  *new type  *bytes$' out &&
-        grep -q '^blk.0.ffn_up.weight  *32 x 64  f16   q5_0      1,408  row length 32 is not a multiple of 256 (q4_k)$' out
+        grep -q '^blk.0.ffn_up.weight  *32x64  f16   q5_0      1,408  row length 32 is not a multiple of 256 (q4_k)$' out
 }
 check "and why they fell back to another type" fell_back
 
@@ -113,7 +113,7 @@ needs() {
 }
 check "--dry-run warns of a mix that needs a matrix" needs
 not_run() {
-    run 3 "$wide" no.gguf Q2_K_S && [ ! -e no.gguf ]
+    run 2 "$wide" no.gguf Q2_K_S && [ ! -e no.gguf ]
 }
 check "which the run refuses" not_run
 not_needed() {
@@ -125,7 +125,7 @@ some_missing() {
     dry --json "$wide" Q2_K_S --imatrix wide.dat --exclude-weights attn_v &&
         grep -q '"needs_imatrix":true' out &&
         grep -q 'values for more tensors: .*attn_v' err &&
-        run 3 "$wide" no.gguf Q2_K_S --imatrix wide.dat \
+        run 2 "$wide" no.gguf Q2_K_S --imatrix wide.dat \
             --exclude-weights attn_v && [ ! -e no.gguf ]
 }
 check "but does where it lacks entries" some_missing
@@ -133,7 +133,7 @@ other_refusals() {
     run 3 --dry-run "$wide" Q2_K --imatrix "$small" &&
         run 3 --dry-run "$fixtures/bad-overlap.gguf" Q2_K &&
         "$modelfile" quantize -q "$wide" o.gguf Q8_0 --force >out &&
-        run 3 --dry-run o.gguf Q2_K && run 2 --dry-run "$wide" Q2_K_X
+        run 2 --dry-run o.gguf Q2_K && run 2 --dry-run "$wide" Q2_K_X
 }
 check "every other refusal is that of the run" other_refusals
 

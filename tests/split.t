@@ -123,7 +123,7 @@ check "not where OUT exists" kept 4 "$first" "$dir/new.gguf"
 check "not where OUT is one of them, --force or not" kept 4 --force "$first" \
     "$dir/in/p-00002-of-00003.gguf"
 check "not in a dry run" kept 0 --dry-run "$first" "$dir/in/o.gguf"
-check "not where OUT is a device" kept 3 "$first" /dev/null
+check "not where OUT is a device" kept 2 "$first" /dev/null
 check "nor standard output" kept 2 "$first" -
 cp "$fixtures/good-base.gguf" "$dir/in/p-00003-of-00003.gguf"
 check "not where one is of another model" kept 3 "$first" "$dir/in/o.gguf"

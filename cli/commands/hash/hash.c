@@ -53,22 +53,6 @@ static void line_text(void *user, size_t tensor, const char *text, size_t size)
     out_bytes(&lines->run->out, text, size);
 }
 
-/* Escaped like the names of tensors, so that reading the line gives the same
- * path. */
-static void path_text(struct out *out, const char *path)
-{
-    for (;;) {
-        size_t plain = strcspn(path, "\\");
-
-        out_escaped(out, (struct mf_str){ path, plain }, "");
-        path += plain;
-        if (!*path)
-            return;
-        out_text(out, "\\\\");
-        path++;
-    }
-}
-
 static void digests_json(struct run *run, const struct mf_model *model,
                          const struct digests *digests)
 {
@@ -158,7 +142,7 @@ static void digests_show(struct run *run, const char *path,
     } else {
         out_format(&run->out, "model %s:%s  ", info->name,
                    hex_text(digests->model, info->size).at);
-        path_text(&run->out, path);
+        out_reversible(&run->out, str_of(path)); /* as names of tensors */
         out_text(&run->out, "\n");
     }
 }

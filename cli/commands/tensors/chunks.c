@@ -14,6 +14,7 @@
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/report.h"
+#include "cli/tsv.h"
 
 struct listing {
     const struct chunk_choice *choice;
@@ -147,11 +148,11 @@ static void show_cell(struct run *run, struct mf_str text, unsigned cell,
     }
 }
 
-/* Names of the encodings, after all columns: there may be several. */
+/* Their names: there may be several. */
 static void encodings_text(struct run *run, const struct mf_model *model,
                            uint32_t encodings)
 {
-    const char *between = "  ", *name;
+    const char *between = "", *name;
 
     for (unsigned bit = 0; (name = mf_encoding_name(model, bit)) != NULL; bit++)
         if (encodings >> bit & 1) {
@@ -159,7 +160,6 @@ static void encodings_text(struct run *run, const struct mf_model *model,
             out_text(&run->out, name);
             between = ",";
         }
-    out_text(&run->out, "\n");
 }
 
 static void list_text(struct run *run, const struct listing *listing)
@@ -186,7 +186,9 @@ static void list_text(struct run *run, const struct listing *listing)
             set_cell(&line, c, &cell);
             show_cell(run, cell.at, c, width[c]);
         }
+        out_text(&run->out, line.chunk.encodings ? "  " : "");
         encodings_text(run, listing->choice->model, line.chunk.encodings);
+        out_text(&run->out, "\n");
     }
     out_text(&run->out, "\n");
 }
@@ -303,6 +305,47 @@ static void totals_json(struct run *run, const struct mf_table_info *sums)
     mf_json_end(&run->json, '}');
 }
 
+/* ---- for scripts ---- */
+
+static void chunk_tsv(struct run *run, const struct mf_model *model,
+                      const struct line *line)
+{
+    const struct mf_column_chunk *chunk = &line->chunk;
+    const uint64_t numbers[] = { chunk->values, chunk->nulls,
+                                 chunk->data.offset, chunk->data.size,
+                                 chunk->unpacked };
+    struct out *out = &run->out;
+
+    tsv_text(out, line->column.path);
+    tsv_next(out);
+    tsv_text(out, str_of(line->column.physical));
+    tsv_next(out);
+    tsv_text(out, line->column.logical);
+    tsv_next(out);
+    tsv_number(out, chunk->group);
+    tsv_next(out);
+    tsv_text(out, str_of(chunk->codec));
+    tsv_next(out);
+    encodings_text(run, model, chunk->encodings);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        tsv_next(out);
+        if (numbers[i] != UINT64_MAX) /* nulls that are not known */
+            tsv_number(out, numbers[i]);
+    }
+    out_text(out, "\n");
+}
+
+static void list_tsv(struct run *run, const struct listing *listing)
+{
+    out_text(&run->out, "column\ttype\tlogical\tgroup\tcodec\tencodings\t"
+                        "values\tnulls\toffset\tbytes\tunpacked_bytes\n");
+    for (size_t i = 0; i < listing->count; i++) {
+        struct line line = line_at(listing, i);
+
+        chunk_tsv(run, listing->choice->model, &line);
+    }
+}
+
 /* ---- all of it ---- */
 
 /* Of the chunks that are shown, and of all columns that match. */
@@ -329,6 +372,10 @@ static void show(struct run *run, const struct listing *listing)
 
     if (choice->pattern && sums.column_count == 0) {
         names_unmatched(run, choice->model, NAMED_COLUMN, choice->pattern);
+        return;
+    }
+    if (choice->tsv) {
+        list_tsv(run, listing);
         return;
     }
     if (run->options->json) {

@@ -12,6 +12,7 @@ struct chunk_choice {
     const struct mf_model *model;
     const char *pattern; /* of paths; NULL: all */
     bool sorted, totals; /* by order; only their sums */
+    bool tsv;            /* only the chunks, for scripts */
     enum mf_order order;
     uint64_t limit;
 };

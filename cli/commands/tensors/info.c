@@ -13,13 +13,14 @@
 #include "cli/names.h"
 #include "cli/report.h"
 #include "cli/totals.h"
+#include "cli/tsv.h"
 
 enum sort { SORT_FILE, SORT_SIZE, SORT_NAME, SORT_OFFSET };
 
 static struct {
     unsigned sort; /* enum sort */
     uint64_t top;  /* 0: all */
-    bool totals;
+    bool totals, tsv;
 } options;
 
 static const struct option table[] = {
@@ -28,6 +29,8 @@ static const struct option table[] = {
     OPTION_COUNT("--top", "N", options.top,
                  "list only the first N; without --sort the N largest"),
     OPTION_FLAG("--totals", options.totals, "print only the sums by type"),
+    OPTION_FLAG("--tsv", options.tsv,
+                "a line of tab-separated values per tensor, without sums"),
     OPTION_ONE_FILE,
     { 0 },
 };
@@ -111,7 +114,7 @@ static size_t shape_width(const struct mf_tensor *tensor)
     if (tensor->rank > 4)
         return strlen(shape_text(tensor).at);
     for (uint32_t i = 0; i < tensor->rank; i++)
-        width += (i > 0 ? strlen(" x ") : 0) + digits(tensor->dim[i]);
+        width += (i > 0 ? strlen("x") : 0) + digits(tensor->dim[i]);
     return width;
 }
 
@@ -259,11 +262,69 @@ static void list_json(struct run *run, const struct choice *choice)
     mf_json_end(&run->json, ']');
 }
 
+/* ---- for scripts ---- */
+
+static void notes_tsv(struct out *out, const struct mf_tensor *tensor)
+{
+    static const struct {
+        unsigned flag;
+        const char *name;
+    } notes[] = {
+        { MF_TENSOR_DAMAGED, "damaged" },
+        { MF_TENSOR_SIZE_INFERRED, "size_inferred" },
+        { MF_TENSOR_PACKED, "packed" },
+        { MF_TENSOR_STRIDED, "strided" },
+        { MF_TENSOR_SWAPPED, "big_endian" },
+    };
+    const char *between = "";
+
+    for (size_t i = 0; i < sizeof(notes) / sizeof(*notes); i++)
+        if (tensor->flags & notes[i].flag) {
+            out_text(out, between);
+            out_text(out, notes[i].name);
+            between = ",";
+        }
+}
+
+static void tensor_tsv(struct out *out, const struct mf_tensor *tensor)
+{
+    const uint64_t numbers[] = { tensor->data.offset, tensor->data.size,
+                                 tensor->parameters, tensor->shard };
+
+    tsv_text(out, tensor->name);
+    tsv_next(out);
+    out_text(out, tensor->type);
+    tsv_next(out);
+    tsv_shape(out, tensor);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        tsv_next(out);
+        tsv_number(out, numbers[i]);
+    }
+    tsv_next(out);
+    notes_tsv(out, tensor);
+    out_text(out, "\n");
+}
+
+static void list_tsv(struct run *run, const struct choice *choice)
+{
+    struct mf_tensor tensor;
+    size_t at = 0;
+
+    out_text(&run->out,
+             "name\ttype\tshape\toffset\tbytes\tparameters\tshard\tnotes\n");
+    for (uint64_t i = 0; i < choice->limit && next(choice, &at, &tensor); i++)
+        tensor_tsv(&run->out, &tensor);
+}
+
 /* ---- the command ---- */
 
 static void list(struct run *run, const struct choice *choice,
                  const struct widths *widths, const struct totals *totals)
 {
+    if (options.tsv) {
+        list_tsv(run, choice);
+        return;
+    }
     if (run->options->json)
         json_text(run, "format", mf_model_info(choice->model)->format);
     if (!options.totals && run->options->json)
@@ -285,6 +346,7 @@ static bool show_table(struct run *run, const struct mf_model *model,
         .pattern = run->operand_count > 1 ? run->operand[1] : NULL,
         .sorted = by != SORT_FILE,
         .totals = options.totals,
+        .tsv = options.tsv,
         .order = orders[by == SORT_FILE ? SORT_SIZE : by],
         .limit = options.top > 0 ? options.top : UINT64_MAX
     };
@@ -335,7 +397,10 @@ static bool check_operands(struct run *run)
 
 static void tensors_info(struct run *run)
 {
-    inputs_one(run, false, show);
+    if (options.tsv && options.totals)
+        report_usage(run, "'--tsv' and '--totals' cannot both be given");
+    else if (!options.tsv || tsv_fits(run))
+        inputs_one(run, false, show);
 }
 
 const struct command command_tensors_info = {
@@ -349,6 +414,7 @@ const struct command command_tensors_info = {
                 "modelfile tensors model.gguf 'blk.0.*'\n"
                 "modelfile tensors model.gguf --top 10\n"
                 "modelfile tensors model.gguf --totals --json\n"
+                "modelfile tensors model.gguf --tsv | cut -f1,3\n"
                 "modelfile tensors data.parquet     its column chunks\n",
     .options = table,
     .execute = tensors_info,

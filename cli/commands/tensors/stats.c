@@ -12,8 +12,15 @@
 #include "cli/json.h"
 #include "cli/names.h"
 #include "cli/report.h"
+#include "cli/tsv.h"
+
+static struct {
+    bool tsv;
+} options;
 
 static const struct option table[] = {
+    OPTION_FLAG("--tsv", options.tsv,
+                "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
     OPTIONS_WORK,
     { 0 },
@@ -160,6 +167,57 @@ static void stats_json(struct run *run, const struct mf_tensor *tensor,
     mf_json_end(&run->json, '}');
 }
 
+static void extreme_tsv(struct out *out, const struct mf_tensor_stats *stats,
+                        union mf_number number)
+{
+    tsv_next(out);
+    if (stats->kind == MF_VALUE_I64)
+        out_format(out, "%" PRId64, number.i64);
+    else if (stats->kind == MF_VALUE_U64)
+        tsv_number(out, number.u64);
+    else
+        tsv_double(out, number.f64);
+}
+
+static void stats_tsv(struct run *run, const struct mf_tensor *tensor,
+                      const struct mf_tensor_stats *stats)
+{
+    const double numbers[] = { stats->mean, stats->std, stats->l2 };
+    const uint64_t counts[] = { stats->zeros, stats->nans, stats->infinities };
+    struct out *out = &run->out;
+
+    tsv_text(out, tensor->name);
+    tsv_next(out);
+    out_text(out, tensor->type);
+    tsv_next(out);
+    tsv_number(out, stats->count);
+    extreme_tsv(out, stats, stats->least);
+    extreme_tsv(out, stats, stats->greatest);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        tsv_next(out);
+        tsv_double(out, numbers[i]);
+    }
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+        tsv_next(out);
+        tsv_number(out, counts[i]);
+    }
+    out_text(out, "\n");
+}
+
+static void show_tsv(struct run *run, const struct mf_model *model,
+                     const size_t *index, size_t count,
+                     const struct mf_tensor_stats *stats)
+{
+    struct mf_tensor tensor;
+
+    out_text(&run->out, "name\ttype\tfinite\tmin\tmax\tmean\tstd\tl2\t"
+                        "zeros\tnan\tinf\n");
+    for (size_t i = 0; i < count; i++) {
+        mf_tensor_at(model, index[i], &tensor);
+        stats_tsv(run, &tensor, &stats[i]);
+    }
+}
+
 static void stats_head(struct run *run, const struct layout *layout)
 {
     struct out *out = &run->out;
@@ -232,8 +290,9 @@ static void stats(struct run *run, struct mf_model *model)
         if (pattern && count == 0)
             names_unmatched(run, model, NAMED_TENSOR, pattern);
         else if (mf_tensor_stats(model, index, count, found) == MF_OK)
-            (run->options->json ? show_json : show_text)(run, model, index,
-                                                         count, found);
+            (options.tsv          ? show_tsv
+             : run->options->json ? show_json
+                                  : show_text)(run, model, index, count, found);
         else
             report_failure(run, run->operand[0]);
         mf_env_resize(run->env, found, most * sizeof(*found), 0);
@@ -251,7 +310,8 @@ static bool check_operands(struct run *run)
 
 static void tensors_stats(struct run *run)
 {
-    inputs_one(run, false, stats);
+    if (!options.tsv || tsv_fits(run))
+        inputs_one(run, false, stats);
 }
 
 const struct command command_tensors_stats = {
@@ -262,7 +322,8 @@ const struct command command_tensors_stats = {
     .operands_max = 2,
     .summary = "show min, max, mean and more of each tensor",
     .examples = "modelfile tensors stats model.gguf\n"
-                "modelfile tensors stats model.gguf 'blk.0.*' --json\n",
+                "modelfile tensors stats model.gguf 'blk.0.*' --json\n"
+                "modelfile tensors stats model.gguf --tsv | sort -k7g\n",
     .options = table,
     .execute = tensors_stats,
     .check_operands = check_operands,
