@@ -22,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/scratch.h"
 #include "cli/timings.h"
 #include "cli/trial.h"
 
@@ -81,6 +82,7 @@ static bool make_env(void)
     options.progress_user = &run;
     options.pending_edit = report_pending_edit;
     options.pending_edit_user = &run;
+    options.scratch_file = scratch_file();
     options.timings = run.options->timings || run.options->record;
     run.progress.shown = run.started;
     timings_begin(&run);
@@ -105,6 +107,8 @@ static void execute(int count, char **arguments)
 
     if (words < 0)
         return;
+    /* As they were typed: parsing moves them. */
+    scratch_open(count, arguments);
     run.operand = arguments; /* operands move to the front of it */
     if (!args_parse(&run, count - words, arguments + words) ||
         (!run.options->help && !dhat_check(&run)))
@@ -181,6 +185,7 @@ static int run_program(int count, char **arguments)
     run.env = NULL; /* a signal may still come */
     dhat_env_ends(env);
     mf_env_free(env);
+    scratch_close();
     return run.code;
 }
 

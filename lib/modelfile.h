@@ -250,6 +250,13 @@ struct mf_options {
     size_t (*memory_left)(void *user);
     void *memory_left_user;
     bool timings; /* count where time goes, for mf_env_timing */
+    /* An empty file, open for reading and writing, for compressed tensors that
+     * would be unpacked again and again, at most as large as they are unpacked.
+     * For a program that could not open one later; it closes it after
+     * mf_env_free. 0: the library opens one without a name when it needs it, in
+     * the folder that the environment variable TMPDIR names, else in /var/tmp
+     * or /tmp. */
+    int scratch_file;
 };
 
 struct mf_heap_stats {

@@ -38,6 +38,9 @@ void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
  * process that finds out whether a call can do its work. */
 void mf_env_discard(struct mf_env *env);
 
+/* A file for mf_options.scratch_file, which no name leads to; -1 with errno. */
+int mf_scratch_open(void);
+
 /* The number of threads that share long work of this env; 1 for NULL. */
 size_t mf_env_threads(const struct mf_env *env);
 

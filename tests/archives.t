@@ -140,6 +140,35 @@ check "to be converted" \
 check "and to be compared" \
     read_once diff --values "$dir/big.npz" "$dir/big.gguf"
 rm "$dir/big.gguf"
+
+# Columns first: what is wanted next is all over the member, which is unpacked to
+# a temporary file.
+"${BUILD:-build}/tests/big_archive" transposed "$dir/columns.npz"
+# few_passes COMMAND...: of the archive a few times its bytes, in little memory.
+few_passes() {
+    "$modelfile" "$@" --json --threads 2 --max-memory 2M >"$dir/out"
+    read=$(sed 's/.*"bytes_read":\([0-9]*\).*/\1/' "$dir/out" | tail -n 1)
+    [ "$read" -le $(($(stat -c %s "$dir/columns.npz") * 4)) ] ||
+        { echo "read $read"; return 1; }
+}
+check "a compressed array with its columns first is read a few times" \
+    few_passes hash "$dir/columns.npz"
+check "to be checked" few_passes validate --data "$dir/columns.npz"
+check "to be converted" \
+    few_passes convert "$dir/columns.npz" "$dir/columns.safetensors"
+check "and is the same then" \
+    "$modelfile" diff "$dir/columns.npz" "$dir/columns.safetensors"
+no_folder() {
+    code=0
+    TMPDIR="$dir/none" "$modelfile" hash --max-memory 2M "$dir/columns.npz" \
+        >"$dir/out" 2>"$dir/err" || code=$?
+    grep 'is unpacked to a temporary file' "$dir/err" && [ "$code" -eq 3 ]
+}
+check "without a folder for that file it is refused" no_folder
+check "but not where memory has room" \
+    env TMPDIR="$dir/none" "$modelfile" hash --quiet "$dir/columns.npz"
+rm "$dir/columns.npz" "$dir/columns.safetensors"
+
 # The member 3 of 32, from its middle on, is other bytes.
 damage() {
     size=$(stat -c %s "$dir/big.npz")

@@ -2,12 +2,13 @@
  *
  * big_archive.c - writes archives and a Parquet file of real proportions
  *
- *     big_archive stored|300|20000|deflated|chunks OUT
+ *     big_archive stored|300|20000|deflated|transposed|chunks OUT
  *
  *     stored    a checkpoint of PyTorch: 8 tensors of 64 MiB, noise
  *     300       300 tensors of 32 MiB, 20000 of them of 512 KiB: holes
  *     deflated  an npz of 32 equal arrays of 4 MiB, each compressed: numbers
  *               of which half the bytes are zero
+ *     transposed  the same with one array of 16 MiB, columns first
  *     chunks    the footer of a table of 1000 columns and 1000 groups of rows
  *
  * A kind always gives the same bytes.
@@ -246,41 +247,57 @@ static void put_20000(struct out *out)
 
 /* ---- compressed arrays ---- */
 
-static void put_deflated(struct out *out)
+enum { NPY_HEADER = 128, ARRAY_MAX = 16 * MIB };
+
+/* Equal arrays of square shape. */
+static void put_arrays(struct out *out, unsigned count, size_t rows,
+                       bool columns_first)
 {
-    enum { ARRAYS = 32, SIZE = 4 * MIB, HEADER = 128 };
-    static uint8_t array[HEADER + SIZE], packed[HEADER + SIZE];
+    static uint8_t array[NPY_HEADER + ARRAY_MAX],
+        packed[NPY_HEADER + ARRAY_MAX];
+    size_t size = rows * rows * 4;
     z_stream z = { .next_in = array,
-                   .avail_in = sizeof(array),
+                   .avail_in = (uInt)(NPY_HEADER + size),
                    .next_out = packed,
                    .avail_out = sizeof(packed) };
 
-    memset(array, ' ', HEADER);
+    memset(array, ' ', NPY_HEADER);
     memcpy(array, "\x93NUMPY\1\0\x76\0", 10);
-    memcpy(array + 10,
-           "{'descr': '<f4', 'fortran_order': False, 'shape': (1024, 1024), }",
-           65);
-    array[HEADER - 1] = '\n';
-    for (size_t at = 0; at < SIZE; at += MIB) {
+    array[10 + snprintf((char *)array + 10, NPY_HEADER - 10,
+                        "{'descr': '<f4', 'fortran_order': %s, "
+                        "'shape': (%zu, %zu), }",
+                        columns_first ? "True" : "False", rows, rows)] = ' ';
+    array[NPY_HEADER - 1] = '\n';
+    for (size_t at = 0; at < size; at += MIB) {
         make_noise(0xffff0000ffff0000);
-        memcpy(array + HEADER + at, noise, MIB);
+        memcpy(array + NPY_HEADER + at, noise, MIB);
     }
     deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8,
                  Z_DEFAULT_STRATEGY);
     deflate(&z, Z_FINISH);
     deflateEnd(&z);
-    for (unsigned i = 0; i < ARRAYS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         struct member *member = &members[member_count];
 
         snprintf(member->name, sizeof(member->name), "array%u.npy", i);
         member->method = DEFLATED;
-        member->crc = (uint32_t)crc32(0, array, sizeof(array));
+        member->size = (uint32_t)(NPY_HEADER + size);
+        member->crc = (uint32_t)crc32(0, array, member->size);
         member->packed = (uint32_t)z.total_out;
-        member->size = sizeof(array);
         put_local(out);
         put(out, packed, member->packed);
     }
     put_directory(out);
+}
+
+static void put_deflated(struct out *out)
+{
+    put_arrays(out, 32, 1024, false);
+}
+
+static void put_transposed(struct out *out)
+{
+    put_arrays(out, 1, 2048, true);
 }
 
 /* ---- a table ---- */
@@ -392,9 +409,9 @@ static const struct kind {
     const char *name;
     void (*put)(struct out *out);
 } kinds[] = {
-    { "stored", put_stored }, { "300", put_300 },
-    { "20000", put_20000 },   { "deflated", put_deflated },
-    { "chunks", put_chunks },
+    { "stored", put_stored },         { "300", put_300 },
+    { "20000", put_20000 },           { "deflated", put_deflated },
+    { "transposed", put_transposed }, { "chunks", put_chunks },
 };
 
 int main(int argc, char **argv)
@@ -411,6 +428,8 @@ int main(int argc, char **argv)
         perror(argv[2]);
         return 1;
     }
-    fputs("usage: big_archive stored|300|20000|deflated|chunks OUT\n", stderr);
+    fputs(
+        "usage: big_archive stored|300|20000|deflated|transposed|chunks OUT\n",
+        stderr);
     return 2;
 }

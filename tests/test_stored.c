@@ -6,6 +6,10 @@
  * One storage is in the file twice, plain and deflated.  Whatever is read of it
  * is compared with what the obvious loop over elements gives.
  */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "lib/base/parallel.h"
@@ -17,6 +21,8 @@
 #define BEFORE  64 /* bytes of the file before the storages */
 
 enum row { PLAIN, DEFLATED, ROWS };
+
+#define SLICE 1000
 
 static uint8_t storage[STORAGE];
 static struct mf_index table;
@@ -208,6 +214,115 @@ static void one_pass(void **state)
     assert_true(after.peak - before.live <= (size_t)48 * 1024);
     assert_true(after.allocations - before.allocations <= 3);
 }
+
+/* ---- in any order ---- */
+
+static uint64_t bytes_read(void)
+{
+    struct mf_io_stats io;
+
+    mf_env_io(env, &io);
+    return io.bytes_read;
+}
+
+/* Slices from the last to the first: the file is read a few times at most. */
+static void read_backwards(void)
+{
+    uint64_t offset = mf_stored_offset(&table, DEFLATED);
+    uint64_t before = bytes_read();
+
+    for (size_t at = STORAGE / SLICE * SLICE; at > 0; at -= SLICE)
+        check_read(env, offset + at - SLICE, storage + at - SLICE, SLICE);
+    assert_true(bytes_read() - before <=
+                4 * table.stored.stored[DEFLATED].file.size);
+}
+
+static void backwards_in_a_few_passes(void **state)
+{
+    (void)state;
+    read_backwards();
+    assert_true(env->scratch.own && env->scratch.users == 1);
+    mf_source_close(&source);
+    assert_int_equal(env->scratch.users, 0);
+    assert_int_equal(env->scratch.end, 0);
+}
+
+/* The same where the heap has no room: through the program's file, which is
+ * empty again when the source is closed. */
+static void backwards_through_a_file(void **state)
+{
+    FILE *file = tmpfile();
+    struct mf_options options = { .size = sizeof(options) };
+    struct stat status;
+
+    (void)state;
+    assert_non_null(file);
+    file_teardown(state);
+    options.scratch_file = fileno(file);
+    options.heap_limit = STORAGE / 2;
+    env = mf_env_new(&options);
+    assert_non_null(env);
+    mf_index_init(&table, env);
+    make_file();
+    open_source(env);
+    read_backwards();
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    assert_int_equal(status.st_size, STORAGE);
+    mf_source_close(&source);
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    assert_int_equal(status.st_size, 0);
+    fclose(file);
+}
+
+/* A full disk is a refusal that says so. */
+static void no_room_for_the_file(void **state)
+{
+    int full = open("/dev/full", O_RDWR);
+    struct mf_options options = { .size = sizeof(options) };
+    uint64_t offset = mf_stored_offset(&table, DEFLATED);
+    enum mf_status status = MF_OK;
+    uint8_t bytes[SLICE];
+
+    (void)state;
+    file_teardown(state);
+    options.scratch_file = full;
+    options.heap_limit = STORAGE / 2;
+    env = mf_env_new(&options);
+    assert_non_null(env);
+    mf_index_init(&table, env);
+    make_file();
+    open_source(env);
+    for (size_t i = 1; i < 5 && status == MF_OK; i++)
+        status = mf_source_read(env, &source, offset + STORAGE - i * SLICE,
+                                bytes, SLICE);
+    assert_int_equal(status, MF_ERR_LIMIT);
+    assert_string_equal(mf_env_error(env)->rule, "SCRATCH-SPACE");
+    close(full);
+}
+
+/* What comes before damage is read as ever, and what comes after it is not. */
+static void damage_read_backwards(void **state)
+{
+    struct mf_stored *stored = &table.stored.stored[DEFLATED];
+    uint64_t offset = mf_stored_offset(&table, DEFLATED);
+    uint8_t bytes[SLICE];
+    size_t bad = 0, good = 0;
+
+    (void)state;
+    memset(image.at + stored->file.offset + stored->file.size / 2, 0xff, 64);
+    for (size_t at = STORAGE / SLICE * SLICE; at > 0; at -= SLICE) {
+        enum mf_status status =
+            mf_source_read(env, &source, offset + at - SLICE, bytes, SLICE);
+
+        assert_true(good == 0 || status == MF_OK);
+        assert_true(status == MF_OK || status == MF_ERR_CORRUPT);
+        *(status == MF_OK ? &good : &bad) += 1;
+    }
+    assert_true(good > 0 && bad > 0);
+    check_read(env, offset, storage, SLICE);
+}
+
+/* ---- where it ends ---- */
 
 static void ends_where_the_storage_does(void **state)
 {
@@ -452,12 +567,16 @@ static void threads(void **state)
 
 /* ---- damage ---- */
 
-/* Whether all of the packed storage can be read. */
+/* Whether all of the packed storage can be read.  The source is opened again:
+ * what was unpacked as a whole is kept, and the file has changed. */
 static enum mf_status read_packed(void)
 {
     static uint8_t bytes[STORAGE + 1];
-    const struct mf_stored *stored = &table.stored.stored[DEFLATED];
+    struct mf_stored *stored = &table.stored.stored[DEFLATED];
 
+    mf_source_close(&source);
+    stored->begun = 0;
+    open_source(env);
     mf_clear_error(env);
     return mf_source_read(env, &source, mf_stored_offset(&table, DEFLATED),
                           bytes, (size_t)stored->size);
@@ -634,6 +753,10 @@ int main(void)
         WITH_FILE(unpacked_anywhere),
         WITH_FILE(last_run_byte_by_byte),
         WITH_FILE(one_pass),
+        WITH_FILE(backwards_in_a_few_passes),
+        WITH_FILE(backwards_through_a_file),
+        WITH_FILE(no_room_for_the_file),
+        WITH_FILE(damage_read_backwards),
         WITH_FILE(ends_where_the_storage_does),
         WITH_FILE(views_of_plain_bytes),
         WITH_FILE(views_of_packed_bytes),

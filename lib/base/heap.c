@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/base/kept.h"
 #include "lib/base/options.h"
@@ -114,6 +115,7 @@ struct mf_env *mf_env_new(const struct mf_options *options)
                             .pending_edit = options->pending_edit,
                             .pending_edit_user = options->pending_edit_user,
                             .threads = options->threads,
+                            .scratch.file = options->scratch_file,
                             .hash_seed = hash_seed(env) };
     mf_clear_error(env);
     if (options->timings && !add_timings(env)) {
@@ -129,6 +131,8 @@ void mf_env_free(struct mf_env *env)
         return;
     mf_release(env, env->timings, sizeof(*env->timings));
     mf_kept_release(env);
+    if (env->scratch.own)
+        close(env->scratch.file);
 
     struct mf_heap heap = env->heap;
 

@@ -29,6 +29,14 @@ struct mf_kept { /* see kept.h */
     size_t size;
 };
 
+/* A file without a name: see scratch.h. */
+struct mf_scratch {
+    int file;     /* 0: not open yet; -1: cannot be opened */
+    bool own;     /* opened by the library */
+    size_t users; /* models with bytes in it */
+    uint64_t end; /* of what was taken */
+};
+
 struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
@@ -47,6 +55,7 @@ struct mf_env {
     atomic_bool resumable;                  /* see mf_env_resumable */
     struct mf_kept kept[MF_KEPT];
     atomic_bool keeping;
+    struct mf_scratch scratch;
 };
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and

@@ -235,6 +235,12 @@ static enum mf_status read_failed(struct mf_env *env, uint64_t offset)
     if (errno == ENOMEM)
         return mf_fail(env, MF_ERR_MEMORY, MF_NO_OFFSET,
                        "no memory is left to unpack tensors with");
+    if (errno == ENOSPC)
+        return mf_decline(
+            env, MF_REASON_SCRATCH_SPACE, MF_NO_OFFSET,
+            "a compressed tensor that is transposed, or one of many "
+            "slices, is unpacked to a temporary file, and there "
+            "is no room for one");
     if (errno == EBADMSG)
         return mf_fail(env, MF_ERR_CORRUPT, MF_NO_OFFSET,
                        "the compressed data of a tensor is damaged");

@@ -227,8 +227,7 @@ static bool read_stored(void *user, uint64_t offset, uint8_t *into, size_t size)
 {
     const struct reading *reading = user;
     struct unpacking *unpacking = reading->unpacking;
-    const struct mf_stored *stored =
-        &unpacking->index->stored.stored[reading->row];
+    struct mf_stored *stored = &unpacking->index->stored.stored[reading->row];
 
     if (stored->method == MF_METHOD_PLAIN)
         return read_file(&unpacking->file, stored->file.offset + offset, into,

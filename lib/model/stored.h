@@ -49,6 +49,8 @@ struct mf_stored {
     bool unreadable; /* a finding says why; its tensors are damaged */
     bool broken;     /* it was tried, and cannot be unpacked */
     bool covered;    /* while data is checked: its checksum will be */
+    uint8_t begun;   /* how often it was begun to be unpacked, up to a limit;
+                        guarded by the lock of streams.c */
 };
 
 /* Elements of a storage in C order, little-endian. */

@@ -19,6 +19,10 @@
  * that it fills is room for more input, this part of it. */
 #define ROOM_PART 4
 
+/* A storage is unpacked from its start so many times, as commands do that go
+ * over all data twice; then once more as a whole. */
+#define BEGUN_MOST 2
+
 /* What is passed over goes to the stack. */
 #define SKIPPED 4096
 
@@ -125,28 +129,75 @@ static struct mf_stream *take(struct mf_streams *streams,
     return stream;
 }
 
-/* A stream for this thread alone, to read up to `until`; NULL with errno. */
-static struct mf_stream *acquire(struct mf_streams *streams, uint32_t row,
-                                 uint64_t offset, uint64_t until)
+/* How a read of a storage goes on. */
+struct access {
+    struct mf_stream *stream;    /* of this thread alone, or NULL */
+    bool makes;                  /* it unpacks the whole storage first */
+    struct mf_unpacked unpacked; /* else where the bytes are, if ready */
+};
+
+/* Begins again with a stream, or unpacks all: false with errno. */
+static bool begin(struct mf_streams *streams, struct mf_stored *stored,
+                  uint32_t row, struct access *out)
 {
-    const struct timespec moment = { .tv_nsec = 50000 };
-    struct mf_stream *stream;
+    struct mf_unpacked *unpacked;
+
+    if (stored->begun < BEGUN_MOST) {
+        stored->begun++;
+        return true;
+    }
+    unpacked =
+        mf_unpacked_begin(&streams->unpacked, streams->env, row, stored->size);
+    if (!unpacked)
+        return false;
+    out->makes = true;
+    out->unpacked = *unpacked;
+    return true;
+}
+
+/* Takes a stream for a read that is not of what was unpacked as a whole; true
+ * if the read has to wait.  Under the lock. */
+static bool choose_stream(struct mf_streams *streams, struct mf_stored *stored,
+                          uint32_t row, struct mf_span read, struct access *out)
+{
+    struct choice choice = choose(streams, row, read.offset);
     bool waits;
 
-    for (;;) {
-        struct choice choice;
+    out->stream = take(streams, &choice, &waits);
+    if (!out->stream)
+        return waits;
+    out->stream->busy = true;
+    out->stream->for_row = row;
+    out->stream->until = read.offset + read.size;
+    if (out->stream != choice.near && !begin(streams, stored, row, out)) {
+        out->stream->busy = false;
+        out->stream = NULL;
+    }
+    return false;
+}
 
+/* Finds out how to read; false with errno. */
+static bool acquire(struct mf_streams *streams, struct mf_stored *stored,
+                    uint32_t row, struct mf_span read, struct access *out)
+{
+    const struct timespec moment = { .tv_nsec = 50000 };
+    bool waits = true;
+
+    for (;;) {
+        const struct mf_unpacked *unpacked;
+
+        *out = (struct access){ .stream = NULL };
         lock(streams);
-        choice = choose(streams, row, offset);
-        stream = take(streams, &choice, &waits);
-        if (stream) {
-            stream->busy = true;
-            stream->for_row = row;
-            stream->until = until;
+        unpacked = mf_unpacked_find(&streams->unpacked, row);
+        if (unpacked) {
+            out->unpacked = *unpacked;
+            waits = !unpacked->ready;
+        } else {
+            waits = choose_stream(streams, stored, row, read, out);
         }
         unlock(streams);
         if (!waits)
-            return stream;
+            return out->stream || out->unpacked.ready;
         nanosleep(&moment, NULL);
     }
 }
@@ -305,31 +356,104 @@ static bool pass_over(struct mf_stream *stream, const struct mf_source *file,
     return true;
 }
 
-bool mf_streams_read(struct mf_streams *streams, const struct mf_stored *stored,
-                     uint32_t row, uint64_t offset, uint8_t *into, size_t size,
-                     struct mf_io_stats *io)
+/* All bytes up to damage, if there is some: what comes before it can be read.
+ * False with errno. */
+static bool unpack_whole(struct mf_streams *streams, struct mf_stream *stream,
+                         const struct mf_stored *stored,
+                         struct mf_unpacked *out)
 {
-    struct mf_stream *stream = acquire(streams, row, offset, offset + size);
+    uint8_t bytes[SKIPPED];
+    bool good = true;
+
+    while (good && stream->at < stored->size) {
+        uint64_t from = stream->at, left = stored->size - from;
+        int error;
+
+        good = unpack(stream, streams->file, stored, bytes,
+                      left < SKIPPED ? (size_t)left : SKIPPED);
+        error = errno;
+        if (!mf_unpacked_put(streams->env, out, from, bytes,
+                             (size_t)(stream->at - from))) {
+            errno = ENOSPC;
+            return false;
+        }
+        errno = error;
+    }
+    out->size = stream->at;
+    if (good && !ends_there(stream, streams->file, stored)) {
+        out->size = stored->size - 1; /* its last byte cannot be trusted */
+        good = false;
+    }
+    return good || errno == EBADMSG;
+}
+
+/* Does so, and lets others know. */
+static void make_whole(struct mf_streams *streams, struct mf_stream *stream,
+                       const struct mf_stored *stored, uint32_t row,
+                       struct access *access)
+{
+    struct mf_unpacked *made = &access->unpacked, *place;
+    bool done = restart(stream, streams->env, row) &&
+                unpack_whole(streams, stream, stored, made);
+
+    made->error = done ? 0 : errno;
+    made->ready = true;
+    if (!done)
+        mf_unpacked_drop(streams->env, made);
+    stream->row = UINT32_MAX;
+    lock(streams);
+    place = mf_unpacked_find(&streams->unpacked, row);
+    *place = *made;
+    unlock(streams);
+}
+
+static bool read_stream(struct mf_streams *streams, struct mf_stream *stream,
+                        const struct mf_stored *stored, uint32_t row,
+                        struct mf_span read, uint8_t *into)
+{
     bool done, whole;
 
-    if (!stream)
-        return false;
-    stream->io = io;
-    done = ((stream->row == row && stream->at <= offset) ||
+    done = ((stream->row == row && stream->at <= read.offset) ||
             restart(stream, streams->env, row)) &&
-           pass_over(stream, streams->file, stored, offset) &&
-           unpack(stream, streams->file, stored, into, size);
+           pass_over(stream, streams->file, stored, read.offset) &&
+           unpack(stream, streams->file, stored, into, (size_t)read.size);
     whole = done && stream->at == stored->size;
     if (whole)
         done = ends_there(stream, streams->file, stored);
     if (whole || !done)
         stream->row = UINT32_MAX; /* nothing comes after this */
-    let_go(streams, stream);
     return done;
+}
+
+bool mf_streams_read(struct mf_streams *streams, struct mf_stored *stored,
+                     uint32_t row, uint64_t offset, uint8_t *into, size_t size,
+                     struct mf_io_stats *io)
+{
+    struct mf_span read = { offset, size };
+    struct access access;
+    bool done = true;
+    int error;
+
+    if (!acquire(streams, stored, row, read, &access))
+        return false;
+    if (access.stream) {
+        access.stream->io = io;
+        if (access.makes)
+            make_whole(streams, access.stream, stored, row, &access);
+        else
+            done = read_stream(streams, access.stream, stored, row, read, into);
+        error = errno;
+        let_go(streams, access.stream);
+        errno = error;
+    }
+    return done && (!access.unpacked.ready ||
+                    mf_unpacked_get(streams->env, &access.unpacked, offset,
+                                    into, size));
 }
 
 void mf_streams_release(struct mf_streams *streams)
 {
+    mf_unpacked_release(&streams->unpacked, streams->env);
     for (size_t i = 0; i < MF_STREAMS_MAX; i++)
         if (streams->stream[i]) {
             mf_inflate_end(&streams->stream[i]->inflate);

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scratch.c - a file without a name, for bytes that are too many for memory
+ */
+#if defined(__linux__)
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
+#include "lib/io/scratch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/kept.h"
+#include "lib/io/path.h"
+#include "lib/io/source.h"
+#include "lib/program.h"
+
+/* Where the file system has no files without a name, it loses its own at once.
+ */
+static int open_in(const char *folder)
+{
+    char path[PATH_MAX];
+    int fd = -1,
+        size = snprintf(path, sizeof(path), "%s/modelfile-XXXXXX", folder);
+
+    if (size < 0 || (size_t)size >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+#if defined(O_TMPFILE)
+    MF_AGAIN(fd, open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600));
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+#endif
+    fd = mkstemp(path);
+    if (fd >= 0) {
+        unlink(path);
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    return fd;
+}
+
+/* /var/tmp is for large files, and /tmp often memory. */
+int mf_scratch_open(void)
+{
+    const char *own = getenv("TMPDIR");
+    int fd = open_in(own && *own ? own : "/var/tmp"), other;
+
+    if (fd < 0 && !(own && *own))
+        fd = open_in("/tmp");
+    if (fd != 0)
+        return fd;
+    other = fcntl(fd, F_DUPFD_CLOEXEC, 3); /* 0 says that there is none */
+    close(fd);
+    return other;
+}
+
+bool mf_scratch_join(struct mf_env *env)
+{
+    struct mf_scratch *scratch = &env->scratch;
+    bool open;
+
+    mf_kept_lock(env);
+    /* Another process may be at work on the file that the program gave. */
+    if (scratch->file <= 0 && !env->discards) {
+        scratch->file = mf_scratch_open();
+        scratch->own = scratch->file > 0;
+    }
+    open = scratch->file > 0 && !env->discards;
+    scratch->users += open;
+    mf_kept_unlock(env);
+    return open;
+}
+
+void mf_scratch_leave(struct mf_env *env)
+{
+    struct mf_scratch *scratch = &env->scratch;
+
+    assert(scratch->users > 0);
+    mf_kept_lock(env);
+    if (--scratch->users == 0 && ftruncate(scratch->file, 0) == 0)
+        scratch->end = 0;
+    mf_kept_unlock(env);
+}
+
+bool mf_scratch_take(struct mf_env *env, uint64_t size, uint64_t *at)
+{
+    struct mf_scratch *scratch = &env->scratch;
+    bool fits;
+
+    mf_kept_lock(env);
+    fits = size <= INT64_MAX - scratch->end;
+    *at = scratch->end;
+    scratch->end += fits ? size : 0;
+    mf_kept_unlock(env);
+    errno = EFBIG;
+    return fits;
+}
+
+void mf_scratch_give(struct mf_env *env, uint64_t at, uint64_t size)
+{
+    struct mf_scratch *scratch = &env->scratch;
+
+    mf_kept_lock(env);
+    if (scratch->end == at + size && ftruncate(scratch->file, (off_t)at) == 0)
+        scratch->end = at;
+    mf_kept_unlock(env);
+}
+
+bool mf_scratch_write(const struct mf_env *env, uint64_t at, const void *bytes,
+                      size_t size)
+{
+    const uint8_t *from = bytes;
+    ssize_t done;
+
+    for (; size > 0; size -= (size_t)done) {
+        MF_AGAIN(done, pwrite(env->scratch.file, from, size, (off_t)at));
+        if (done == 0)
+            errno = ENOSPC;
+        if (done <= 0)
+            return false;
+        from += done;
+        at += (uint64_t)done;
+    }
+    return true;
+}
+
+bool mf_scratch_read(const struct mf_env *env, uint64_t at, void *bytes,
+                     size_t size)
+{
+    return mf_fd_read(env->scratch.file, at, bytes, size);
+}
