@@ -850,7 +850,9 @@ struct mf_convert_options {
      * biases are f32 in GGUF.  NULL: unchanged, but norms and biases are f32 in
      * GGUF with MF_NAMING_GGUF.  "keep": all unchanged. */
     const char *type;
-    bool dequantize; /* quantized tensors, too, become that type */
+    bool dequantize; /* quantized tensors, too, become that type.  Weights of a
+                        compressed Hugging Face checkpoint do so with any type
+                        but "keep" */
     /* Write NaN and infinite values, also those that come from numbers out of
      * the range of the new type. Without it they are refused wherever numbers
      * change their type, and in GGUF and APR, where mf_model_validate_data

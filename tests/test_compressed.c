@@ -437,6 +437,121 @@ static void scales_have_weights(void **state)
     mf_model_close(model);
 }
 
+/* ---- files of floats ---- */
+
+static const struct {
+    const char *config;
+    struct part parts[5];
+    const char *name;
+    size_t count;
+    float value[8]; /* the first ones */
+} floats[] = {
+    /* 0x38 is 1, 0x40 is 2, 0xb8 is -1 and 0x30 is 0.5; as f32, 0x3f000000 is
+     * 0.5 and 0x40800000 is 4. */
+    { CONFIG(METHOD("fp8") ",\"weight_block_size\":[1,2]"),
+      { { "a.weight", "F8_E4M3", 2, { 2, 2 }, 4, { 0x38, 0x40, 0xb8, 0x30 } },
+        { "a.weight_scale_inv",
+          "F32",
+          2,
+          { 2, 1 },
+          2,
+          { 0x3f000000, 0x40800000 } } },
+      "a.weight",
+      4,
+      { 0.5F, 1, -4, 2 } },
+    { CONFIG(METHOD("fp8")),
+      { { "a.weight", "F8_E4M3", 2, { 1, 2 }, 2, { 0x38, 0x40 } },
+        { "a.weight_scale_inv", "F32", 0, { 0 }, 1, { 0x3f000000 } } },
+      "a.weight",
+      2,
+      { 0.5F, 1 } },
+    /* Numbers of 4 bits, of which 1 is 0.5 and 2 is 1; scales of 1 and 2 (0x38,
+     * 0x40) for 16 of them, and 0.5 for all. */
+    { CONFIG(METHOD("modelopt") ",\"quant_algo\":\"NVFP4\""),
+      { { "a.weight", "U8", 2, { 1, 32 }, 1, { 0x21 } },
+        { "a.weight_scale", "F8_E4M3", 2, { 1, 4 }, 2, { 0x38, 0x40 } },
+        { "a.weight_scale_2", "F32", 0, { 0 }, 1, { 0x3f000000 } } },
+      "a.weight",
+      64,
+      { 0.25F, 0.5F, 0.25F, 0.5F, 0.25F, 0.5F, 0.25F, 0.5F } },
+    /* Scales of 2^(129 - 127). */
+    { CONFIG(METHOD("mxfp4")),
+      { { "a_blocks", "U8", 3, { 2, 1, 16 }, 1, { 0x21 } },
+        { "a_scales", "U8", 2, { 2, 1 }, 1, { 129 } } },
+      "a",
+      64,
+      { 2, 4, 2, 4, 2, 4, 2, 4 } },
+};
+
+/* The first values of the only tensor in the file. */
+static void check_floats(const char *path, size_t number)
+{
+    struct mf_tensor tensor;
+    struct mf_model *model;
+    float value[8];
+
+    assert_int_equal(mf_model_open(env, path, NULL, &model), MF_OK);
+    assert_int_equal(mf_model_info(model)->tensor_count, 1);
+    mf_tensor_at(model, 0, &tensor);
+    assert_string_equal(tensor.name.at, floats[number].name);
+    assert_string_equal(tensor.type, "f32");
+    assert_int_equal(tensor.data.size, floats[number].count * sizeof(float));
+    memset(value, 0, sizeof(value));
+    assert_int_equal(mf_source_read(env, &model->file[0].source,
+                                    tensor.data.offset, value,
+                                    tensor.data.size < sizeof(value)
+                                        ? (size_t)tensor.data.size
+                                        : sizeof(value)),
+                     MF_OK);
+    assert_memory_equal(value, floats[number].value, sizeof(value));
+    mf_model_close(model);
+}
+
+static void floats_have_their_scales(void **state)
+{
+    static const char *const outs[] = { "o.safetensors", "o.gguf", "o.apr" };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(floats); i++) {
+        struct mf_model *model = open_parts(floats[i].parts);
+
+        save(scratch_path("config.json"), floats[i].config,
+             strlen(floats[i].config));
+        for (size_t k = 0; k < 2 * COUNT(outs); k++) {
+            const struct mf_convert_options how = {
+                .size = sizeof(how),
+                .type = "f32",
+                .dequantize = k % 2 == 1,
+                .replace = true,
+            };
+            const char *path = scratch_path(outs[k / 2]);
+
+            if (mf_model_convert(model, path, &how, NULL) != MF_OK)
+                fail_msg("%s", mf_env_error(env)->message);
+            check_floats(path, i);
+        }
+        mf_model_close(model);
+    }
+    remove(scratch_path("config.json"));
+}
+
+/* Scales that no config.json explains. */
+static void scales_need_a_method(void **state)
+{
+    const struct mf_convert_options how = { .size = sizeof(how),
+                                            .type = "f32",
+                                            .replace = true };
+    struct mf_model *model = open_parts(floats[0].parts);
+
+    (void)state;
+    assert_int_equal(
+        mf_model_convert(model, scratch_path("o.gguf"), &how, NULL),
+        MF_ERR_UNSUPPORTED);
+    assert_non_null(strstr(mf_env_error(env)->message, "'a.weight_scale_inv'"));
+    mf_clear_error(env);
+    mf_model_close(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +560,8 @@ int main(void)
         WITH_DOCUMENT(other_methods_are_refused_by_name),
         WITH_DOCUMENT(parts_that_do_not_fit_are_errors),
         WITH_DOCUMENT(scales_have_weights),
+        WITH_DOCUMENT(floats_have_their_scales),
+        WITH_DOCUMENT(scales_need_a_method),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

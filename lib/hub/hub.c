@@ -264,6 +264,7 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .fuse_qkv = hub->options->fuse_qkv,
         .fuse_gate_up = hub->options->fuse_gate_up,
         .fp8_as_q8 = hub->options->fp8_as_q8,
+        .decode = hub->options->decode,
         .lora = hub->options->lora,
     };
     if (hub->options->own_type && own_type(hub->model, &own)) {

@@ -56,6 +56,7 @@ struct mf_hub_options {
                               place of it */
     bool no_mtp, mtp_only; /* without, or only, what predicts more tokens */
     bool fuse_qkv, fuse_gate_up, fp8_as_q8;
+    bool decode;  /* weights in blocks of 4 bits become floats, too */
     bool mistral; /* Mistral's own format: params.json and its names of tensors
                    */
     bool no_community_template; /* of it: without llama.cpp's chat template */

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "lib/base/sort.h"
+#include "lib/hub/decode.h"
 #include "lib/hub/outtype.h"
 #include "lib/hub/tensors_made.h"
 #include "lib/hub/tensors_work.h"
@@ -138,6 +139,8 @@ static enum mf_status find_use(struct mf_tensor_work *work, size_t record)
     if (work->use != MF_COMPRESSED_LATER && work->use != MF_COMPRESSED_FIRST)
         return MF_OK;
     name = mf_compressed_name(&work->compressed, record);
+    if (work->hub->decode && !work->compressed.mxfp4)
+        work->use = MF_COMPRESSED_LATER;
     if (mf_str_ends(mf_hub_name_text(&work->name), name.from)) {
         work->name.size -= strlen(name.from);
         if (!mf_hub_name_add(&work->name,
@@ -230,8 +233,8 @@ static enum mf_status convert_later(struct mf_tensor_work *work, size_t record)
     work->derive.name = mf_hub_name_text(&work->name);
     return work->use == MF_COMPRESSED_LATER
                ? convert_as(work, record,
-                            mf_compressed_node(&work->compressed, &work->derive,
-                                               record))
+                            mf_compressed_floats(&work->compressed,
+                                                 &work->derive, record))
                : MF_OK;
 }
 
@@ -295,7 +298,8 @@ static enum mf_status run(struct mf_tensor_work *work)
     if (status == MF_OK)
         status = mf_tensor_each(work, convert);
     if (status == MF_OK &&
-        mf_compressed_has(&work->compressed, MF_COMPRESSED_LATER))
+        (work->hub->decode ||
+         mf_compressed_has(&work->compressed, MF_COMPRESSED_LATER)))
         status = mf_tensor_each(work, convert_later);
     if (status == MF_OK)
         status = mf_group_check(work);

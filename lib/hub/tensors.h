@@ -27,6 +27,7 @@ struct mf_hub_tensors {
     bool fuse_qkv;            /* one tensor for the three of attention */
     bool fuse_gate_up;        /* one for two of a layer's experts */
     bool fp8_as_q8;           /* weights that were f8 become q8_0 */
+    bool decode;              /* weights in blocks become floats, too */
     bool rounded;             /* they are rounded to their types, as if a file
                                  had been written and read again */
 

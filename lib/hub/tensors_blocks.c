@@ -228,6 +228,8 @@ static enum mf_status add_mxfp4(struct mf_tensor_work *work, size_t record)
         return MF_OK;
     work->derive.name = mf_hub_name_text(&work->name);
     node = mf_compressed_node(&work->compressed, &work->derive, record);
+    if (node && work->hub->decode)
+        node = mf_derive_decoded(&work->derive, node);
     return node ? mf_tensor_flow(work, work->rows.first, &work->name, node)
                 : mf_work_failed(work);
 }
@@ -258,8 +260,9 @@ enum mf_status mf_tensor_add_blocks(struct mf_tensor_work *work)
                              .experts = experts_of(work->hub->recipe) };
     enum mf_status status = MF_OK;
 
-    work->hub->kept_nvfp4 = work->compressed.nvfp4;
-    work->hub->kept_mxfp4 = work->compressed.method == MF_COMPRESSION_MXFP4;
+    work->hub->kept_nvfp4 = work->compressed.nvfp4 && !work->hub->decode;
+    work->hub->kept_mxfp4 =
+        work->compressed.method == MF_COMPRESSION_MXFP4 && !work->hub->decode;
     if (work->compressed.mxfp4) {
         work->pass = MF_ROW_EARLY;
         status = mf_tensor_each(work, add_mxfp4);

@@ -298,7 +298,9 @@ static enum mf_status start(struct sizing *work, enum mf_naming names)
     if (names == MF_NAMING_GGUF && mf_hub_applies(work->model, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, work->model, &unused) != MF_OK ||
-        mf_renaming_init(&work->renaming, work->model, names, true) != MF_OK)
+        mf_renaming_init(&work->renaming, work->model, names,
+                         (struct mf_renaming_options){ .lossy = true }) !=
+            MF_OK)
         return work->env->error.status;
     work->made = draft->tensor_count;
     return MF_OK;

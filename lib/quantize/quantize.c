@@ -92,6 +92,10 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
 {
     struct mf_model *model = work->model;
     struct mf_draft *draft = &work->outputs.output[number].draft;
+    const struct mf_renaming_options renaming = {
+        .lossy = work->how->lossy,
+        .decode = !mf_mix_is_copy(work->options->type),
+    };
     size_t first = 0, count;
 
     draft->lossy = work->how->lossy;
@@ -109,10 +113,9 @@ static enum mf_status list_output(struct quantizing *work, size_t number)
     if (number == 0 &&
         (mf_carry_metadata(draft, model, &work->outputs.left_out) != MF_OK ||
          mf_renaming_init(&work->outputs.renaming, model, work->how->names,
-                          work->how->lossy) != MF_OK))
+                          renaming) != MF_OK))
         return model->env->error.status;
-    if (work->outputs.renaming.to != MF_NAMING_KEEP &&
-        check_shards(work) != MF_OK)
+    if (work->outputs.renaming.made && check_shards(work) != MF_OK)
         return model->env->error.status;
     count = mf_draft_source_count(model, &work->outputs.renaming);
     if (work->outputs.count > 1) {

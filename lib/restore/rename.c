@@ -8,6 +8,7 @@
 
 #include "lib/base/str.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hub/decode.h"
 #include "lib/hub/naming.h"
 #include "lib/hub/tensors.h"
 #include "lib/restore/restore.h"
@@ -211,27 +212,60 @@ static enum mf_status to_gguf(struct mf_renaming *renaming,
 
 /* ---- both ---- */
 
-enum mf_status mf_renaming_init(struct mf_renaming *renaming,
-                                struct mf_model *model, enum mf_naming to,
-                                bool lossy)
+static void init_draft(struct mf_renaming *renaming, struct mf_env *env,
+                       enum mf_naming to)
+{
+    mf_draft_init(&renaming->draft, env,
+                  to == MF_NAMING_GGUF ? mf_format_with_values(MF_VALUES_TYPED)
+                                       : mf_format_to_write("safetensors"));
+}
+
+static enum mf_status rename_tensors(struct mf_renaming *renaming,
+                                     struct mf_model *model, enum mf_naming to,
+                                     bool lossy)
 {
     const struct mf_restore_options options = { .lossy = lossy };
     struct mf_restore facts;
     enum mf_status status;
 
-    *renaming = (struct mf_renaming){ .to = MF_NAMING_KEEP };
-    if (to == MF_NAMING_KEEP)
-        return MF_OK;
-    mf_draft_init(&renaming->draft, model->env,
-                  to == MF_NAMING_GGUF ? mf_format_with_values(MF_VALUES_TYPED)
-                                       : mf_format_to_write("safetensors"));
+    init_draft(renaming, model->env, to);
     status = mf_restore_open(&facts, model, &renaming->draft, &options);
     if (status == MF_OK && !names_stay(&facts, to)) {
         renaming->to = to;
+        renaming->made = true;
         status = to == MF_NAMING_HF ? to_hf(renaming, &facts)
                                     : to_gguf(renaming, &facts);
     }
     mf_restore_end(&facts);
+    return status;
+}
+
+/* Only a file of Hugging Face has a config.json that is about its tensors. */
+static enum mf_status decode(struct mf_renaming *renaming,
+                             struct mf_model *model)
+{
+    enum mf_status status;
+
+    if (model->format->naming != MF_NAMING_HF || model->file[0].source.fd < 0)
+        return MF_OK;
+    mf_renaming_release(renaming);
+    init_draft(renaming, model->env, MF_NAMING_HF);
+    status = mf_hub_decode(&renaming->draft, model, &renaming->decoded);
+    renaming->made = renaming->decoded;
+    return status;
+}
+
+enum mf_status mf_renaming_init(struct mf_renaming *renaming,
+                                struct mf_model *model, enum mf_naming to,
+                                struct mf_renaming_options how)
+{
+    enum mf_status status = MF_OK;
+
+    *renaming = (struct mf_renaming){ .to = MF_NAMING_KEEP };
+    if (to != MF_NAMING_KEEP)
+        status = rename_tensors(renaming, model, to, how.lossy);
+    if (status == MF_OK && how.decode && !renaming->made)
+        status = decode(renaming, model);
     return status;
 }
 

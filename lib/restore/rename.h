@@ -16,6 +16,8 @@
 
 struct mf_renaming {
     enum mf_naming to; /* MF_NAMING_KEEP: names stay */
+    bool made;    /* the draft has the tensors; else they are the model's */
+    bool decoded; /* they were those of a compressed checkpoint */
     /* The tensors under their new names, with the types that they have.  It is
      * never written. */
     struct mf_draft draft;
@@ -23,12 +25,19 @@ struct mf_renaming {
                     config.json says and the file does not */
 };
 
+/* What is asked for beside the names. */
+struct mf_renaming_options {
+    bool lossy;  /* tensors may be lost */
+    bool decode; /* weights of a compressed checkpoint become floats, also where
+                    names stay */
+};
+
 /* Prepares the renaming of a model's tensors, so that nothing fails later.
  * Where it has such names already, they stay.  Must be released even after a
- * failure; lossy: tensors may be lost. */
+ * failure. */
 enum mf_status mf_renaming_init(struct mf_renaming *renaming,
                                 struct mf_model *model, enum mf_naming to,
-                                bool lossy);
+                                struct mf_renaming_options how);
 void mf_renaming_release(struct mf_renaming *renaming);
 
 /* Whether a tensor has one of llama.cpp's names. */

@@ -98,7 +98,8 @@ static enum mf_status list_source(struct mf_verification *work)
         mf_hub_applies(source, draft->format))
         return list_folder(work);
     if (mf_carry_metadata(draft, source, &left_out) != MF_OK ||
-        mf_renaming_init(&work->renaming, source, naming_of(work), true) !=
+        mf_renaming_init(&work->renaming, source, naming_of(work),
+                         (struct mf_renaming_options){ .lossy = true }) !=
             MF_OK ||
         mf_draft_list_tensors(draft, source, &work->renaming, 0,
                               mf_draft_source_count(source, &work->renaming)) !=

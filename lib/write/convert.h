@@ -192,6 +192,16 @@ enum mf_status mf_outputs_list_adapter(struct mf_outputs *outputs,
                                        const struct mf_convert_options *options,
                                        struct mf_hub_name *name);
 
+/* The tensors' names, where they do not come from a folder that becomes GGUF,
+ * and their numbers where those of a compressed checkpoint become floats. */
+enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
+                                 const struct mf_convert_options *options);
+
+/* The type that tensors of floats get. */
+enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
+                                    struct mf_draft *draft,
+                                    const struct mf_convert_options *options);
+
 /* Bytes of tensors that are read. */
 uint64_t mf_outputs_work(const struct mf_outputs *outputs);
 

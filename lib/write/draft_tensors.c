@@ -230,9 +230,8 @@ static enum mf_status reserve(struct mf_draft *draft,
 size_t mf_draft_source_count(const struct mf_model *model,
                              const struct mf_renaming *renaming)
 {
-    return renaming && renaming->to != MF_NAMING_KEEP
-               ? renaming->draft.tensor_count
-               : model->index.tensor_count;
+    return renaming && renaming->made ? renaming->draft.tensor_count
+                                      : model->index.tensor_count;
 }
 
 enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
@@ -240,7 +239,7 @@ enum mf_status mf_draft_list_tensors(struct mf_draft *draft,
                                      const struct mf_renaming *renaming,
                                      size_t first, size_t count)
 {
-    bool renamed = renaming && renaming->to != MF_NAMING_KEEP;
+    bool renamed = renaming && renaming->made;
     enum mf_status status = renamed ? mf_draft_reserve(draft, count)
                                     : reserve(draft, model, first, count);
 

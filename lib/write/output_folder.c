@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * output_folder.c - a GGUF file as a folder of Hugging Face
+ * output_folder.c - a folder of Hugging Face, of a GGUF file or of another one
  *
  * What is in it lib/restore says; here its tensors are cut into shards, whose
- * names and index.json are those that transformers looks for.
+ * names and index.json are those that transformers looks for.  Another folder
+ * keeps its names and files; its tensors get another type, and those of a
+ * compressed checkpoint become floats.
  */
 #include "lib/base/str.h"
 #include "lib/draft/put.h"
+#include "lib/folder/adapter.h"
+#include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/restore/beside.h"
 #include "lib/write/convert.h"
 
 bool mf_output_is_folder(const char *path)
@@ -154,6 +159,44 @@ static enum mf_status restore(struct mf_outputs *outputs,
     return status;
 }
 
+/* ---- of another folder ---- */
+
+static bool is_hub_folder(struct mf_model *model, struct mf_arena *arena)
+{
+    return model->format->naming == MF_NAMING_HF &&
+           model->file[0].source.fd >= 0 && !mf_model_is_lora(model) &&
+           mf_sidecar_exists(model, arena, "config.json");
+}
+
+/* What transformers calls the type; NULL: it stays. */
+static const char *dtype_of(enum mf_type type)
+{
+    return type == MF_TYPE_F32    ? "float32"
+           : type == MF_TYPE_F16  ? "float16"
+           : type == MF_TYPE_BF16 ? "bfloat16"
+                                  : NULL;
+}
+
+static enum mf_status carry(struct mf_outputs *outputs,
+                            const struct mf_convert_options *options)
+{
+    struct mf_draft *draft = &outputs->output[0].draft;
+    struct mf_beside beside;
+
+    draft->lossy = options->lossy;
+    draft->dequantize = options->dequantize;
+    if (mf_outputs_set_types(outputs, draft, options) != MF_OK ||
+        mf_outputs_rename(outputs, options) != MF_OK ||
+        put_format(draft) != MF_OK ||
+        mf_draft_list_tensors(
+            draft, outputs->model, &outputs->renaming, 0,
+            mf_draft_source_count(outputs->model, &outputs->renaming)) != MF_OK)
+        return outputs->env->error.status;
+    beside = (struct mf_beside){ .dtype = dtype_of(draft->floats),
+                                 .decoded = outputs->renaming.decoded };
+    return mf_beside_copy(outputs->model, &outputs->stage, &beside);
+}
+
 enum mf_status mf_outputs_plan_folder(const char *path,
                                       const struct mf_convert_options *options,
                                       struct mf_outputs *out)
@@ -161,11 +204,18 @@ enum mf_status mf_outputs_plan_folder(const char *path,
     struct mf_env *env = out->env;
     const struct mf_format *format = mf_format_to_write("safetensors");
     const char *whole;
+    bool folder = false;
     enum mf_status status = check_options(env, options);
 
-    if (status == MF_OK && out->model->format->values != MF_VALUES_TYPED)
+    if (status == MF_OK)
+        folder = is_hub_folder(out->model, &out->arena);
+    if (status == MF_OK && env->error.status != MF_OK)
+        status = env->error.status;
+    if (status == MF_OK && !folder &&
+        out->model->format->values != MF_VALUES_TYPED)
         status = mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
-                         "only a GGUF file becomes a folder of Hugging Face");
+                         "only a GGUF file, or a folder that has a "
+                         "config.json, becomes a folder of Hugging Face");
     if (status == MF_OK)
         status = mf_stage_begin(env, path, &out->stage);
     if (status != MF_OK)
@@ -177,7 +227,7 @@ enum mf_status mf_outputs_plan_folder(const char *path,
     out->finite_only = !options->allow_nonfinite && options->type;
     status = mf_outputs_make(out, format, whole, 1, false);
     if (status == MF_OK)
-        status = restore(out, options);
+        status = folder ? carry(out, options) : restore(out, options);
     if (status == MF_OK)
         status = make_shards(out, options, whole);
     if (status == MF_OK)

@@ -157,6 +157,7 @@ enum mf_status mf_outputs_list_hub(struct mf_outputs *outputs,
                                   .fuse_qkv = options->fuse_qkv,
                                   .fuse_gate_up = options->fuse_gate_up,
                                   .fp8_as_q8 = options->fp8_as_q8,
+                                  .decode = options->dequantize,
                                   .projector = options->projector,
                                   .mistral = options->mistral_format,
                                   .no_community_template =

@@ -93,9 +93,9 @@ static bool keeps_types(const struct mf_convert_options *options)
            strcmp(options->type, "keep") == 0;
 }
 
-static enum mf_status set_types(const struct mf_outputs *outputs,
-                                struct mf_draft *draft,
-                                const struct mf_convert_options *options)
+enum mf_status mf_outputs_set_types(const struct mf_outputs *outputs,
+                                    struct mf_draft *draft,
+                                    const struct mf_convert_options *options)
 {
     static const enum mf_type types[] = { MF_TYPE_F32, MF_TYPE_F16,
                                           MF_TYPE_BF16 };
@@ -120,6 +120,15 @@ static enum mf_status set_types(const struct mf_outputs *outputs,
     return MF_OK;
 }
 
+/* What no tensor is any more. */
+static void remove_compression(struct mf_draft *draft)
+{
+    struct mf_entry *entry = mf_draft_find(draft, "quantization_config");
+
+    if (entry)
+        mf_draft_remove(draft, entry);
+}
+
 /* The metadata, version and byte order of a draft. */
 static enum mf_status add_metadata(struct mf_outputs *outputs,
                                    struct mf_draft *draft,
@@ -137,6 +146,8 @@ static enum mf_status add_metadata(struct mf_outputs *outputs,
     }
     if (mf_carry_metadata(draft, model, &outputs->left_out) != MF_OK)
         return draft->env->error.status;
+    if (outputs->renaming.decoded)
+        remove_compression(draft);
     if (draft->floats != MF_TYPE_UNKNOWN &&
         (draft->dequantize || !mf_has_blocks(&model->index)) &&
         set_file_type(draft, draft->floats) != MF_OK)
@@ -190,9 +201,9 @@ static void remove_split_keys(struct mf_draft *draft)
 static uint64_t size_of(const void *of, size_t tensor)
 {
     const struct mf_outputs *outputs = of;
-    uint64_t size = outputs->renaming.to == MF_NAMING_KEEP
-                        ? outputs->model->index.tensor[tensor].size
-                        : outputs->renaming.draft.tensor[tensor].size;
+    uint64_t size = outputs->renaming.made
+                        ? outputs->renaming.draft.tensor[tensor].size
+                        : outputs->model->index.tensor[tensor].size;
 
     return (size + 31) & ~UINT64_C(31);
 }
@@ -281,13 +292,26 @@ static enum mf_status plan_output(struct mf_outputs *outputs, size_t number,
 
     output->draft.lossy = options->lossy;
     output->draft.dequantize = options->dequantize;
-    if (set_types(outputs, &output->draft, options) != MF_OK ||
+    if (mf_outputs_set_types(outputs, &output->draft, options) != MF_OK ||
         add_shard_metadata(outputs, &output->draft, number, options) != MF_OK ||
         mf_draft_list_tensors(&output->draft, outputs->model,
                               &outputs->renaming, first, count) != MF_OK ||
         mf_outputs_apply_lora(outputs, &output->draft) != MF_OK)
         return outputs->env->error.status;
     return mf_draft_plan(&output->draft);
+}
+
+enum mf_status mf_outputs_rename(struct mf_outputs *outputs,
+                                 const struct mf_convert_options *options)
+{
+    const struct mf_renaming_options how = {
+        .lossy = options->lossy,
+        .decode =
+            options->dequantize || (options->type && !keeps_types(options)),
+    };
+
+    return mf_renaming_init(&outputs->renaming, outputs->model, options->names,
+                            how);
 }
 
 /* ---- all files ---- */
@@ -387,8 +411,7 @@ static enum mf_status plan_files(struct mf_outputs *out,
     struct mf_cut cut = { .options = options, .size = size_of, .from = out };
     size_t first = 0, count = 1;
 
-    if (mf_renaming_init(&out->renaming, model, options->names,
-                         options->lossy) != MF_OK)
+    if (mf_outputs_rename(out, options) != MF_OK)
         return env->error.status;
     cut.tensors = mf_draft_source_count(model, &out->renaming);
     if (sharded(options))

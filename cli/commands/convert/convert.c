@@ -404,6 +404,7 @@ const struct command command_convert = {
         "modelfile convert Llama-3-8B/ --outfile model-{ftype}.gguf\n"
         "modelfile convert big.gguf part.safetensors --shard-size 5G\n"
         "modelfile convert model.gguf Llama-3-8B/\n"
+        "modelfile convert DeepSeek-V3/ DeepSeek-V3-bf16/ --type bf16\n"
         "modelfile convert model.gguf - --to safetensors | zstd >model.zst\n",
     .options = table,
     .execute = convert,
