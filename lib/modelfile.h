@@ -1833,6 +1833,8 @@ struct mf_fit {
     uint64_t limit, margin;
     enum mf_fit_answer fits; /* as the options have it */
     uint64_t needed; /* bytes of all that has a limit, without the margin */
+    struct mf_fit_context longest; /* with the cache that the options have; type
+                                      NULL: keys and values differ in theirs */
     struct mf_fit_context context[MF_FIT_TYPES]; /* f16, q8_0, q4_0 */
     size_t mix_count;
     struct mf_fit_mix mix[MF_FIT_MIXES]; /* most bits per weight first, unknown

@@ -118,17 +118,26 @@ check "a folder with config.json" in_folder
 # ---- what fits
 
 check "it fits: exit code 0" code 0 "$big" --fit 24G
-check "it does not: exit code 1" code 1 "$big" --fit 16G
-check "the margin counts" code 0 "$big" --fit 16G --margin 0 --ctx 3k
+check "it does not: exit code 1" code 1 "$big" --fit 15G
+check "the margin counts" code 0 "$big" --fit 15G --margin 0 --ctx 3k
 check "it says so" says "fits as asked: no; 15001.65 MiB needed, \
-14234.79 available (limit less margin)" "$big" --fit 16G
-check "the largest context" says "largest context with f16 2,560," "$big" \
-    --fit 16G
-check "the best mix that fits" says "F16 16.0006 13,478,576,256 12854.17 no" \
-    "$big" --fit 16G
-check "of a list, the largest context" code 1 "$big" --fit 16G --ctx 2k,4k
+14336.00 available (limit less margin)" "$big" --fit 15G
+check "one largest context" says "largest context 2,560 (cache of f16)" \
+    "$big" --fit 15G
+check "with the cache that is asked" says \
+    "largest context 5,120 (cache of q8_0), above the model's own" "$big" \
+    --fit 15G --type-k q8_0 --type-v q8_0
+check "the best mix that fits" says "Q8_0 8.5" "$big" --fit 15G
+check "none that does not" [ "$("$modelfile" plan -q "$big" --fit 15G |
+    grep -c '^F16')" = 0 ]
+check "ten mixes" [ "$("$modelfile" plan -q "$big" --fit 15G |
+    grep -cE '^[A-Z0-9_]+ +[0-9.]+ ')" = 10 ]
+check "how many more" says "and 2" "$big" --fit 15G
+check "if none fits, the smallest" says \
+    "no quantization fits; the smallest file, " "$big" --fit 2G
+check "of a list, the largest context" code 1 "$big" --fit 15G --ctx 2k,4k
 each_context() {
-    "$modelfile" plan --quiet "$big" --ctx 1k,2k,4k --fit 16G |
+    "$modelfile" plan --quiet "$big" --ctx 1k,2k,4k --fit 15G |
         awk '$8 == "yes" || $8 == "no" { print $1, $8 }' | tr '\n' ' ' \
             >"$dir/out"
     [ "$(cat "$dir/out")" = "1,024 yes 2,048 yes 4,096 no " ]
@@ -137,15 +146,44 @@ check "each of several contexts" each_context
 check "a limit below the margin" code 1 "$big" --fit 1G --margin 2G --offload 0
 device() {
     says "device1: fits, " "$big" --devices 6G,12G &&
-        says "device0: does not fit, " "$big" --devices 6G,12G --fit 4G
+        says "device0: does not fit, " "$big" --devices 4G,12G --fit 4G
 }
 check "each device" device
 check "whose limit that of fewer layers is" says \
-    "(the limit as that of one device; the host has none)" "$big" --fit 16G
+    "(the limit as that of one device; the host has none)" "$big" --fit 15G --offload 33
 check "a host without a limit has room for any context" says \
-    "0 15001.65 0.00 any yes" "$big" --fit 16G
+    "0 15001.65 0.00 any yes" "$big" --gpu 12G
 check "what fewer layers on devices change" says "33 270.14 14" "$big" \
-    --fit 16G --offload 33
+    --fit 15G --offload 33
+
+# ---- sizes and GPUs
+
+# limits OPTION...: what devices have, in MiB.
+limits() {
+    "$modelfile" plan -q "$big" --json "$@" | node -e '
+        console.log(JSON.parse(require("fs").readFileSync(0, "utf8")).files[0]
+            .contexts[0].devices.slice(1)
+            .map((device) => device.limit_bytes / 2 ** 20).join(" "))'
+}
+same_size() {
+    for size in 24 24G 24g 24GB 24GiB 24gb 25769803776 24576M 24576MiB; do
+        for option in --gpu --vram --devices; do
+            [ "$(limits $option "$size")" = 24576 ] || return 1
+        done
+    done
+    [ "$(limits --gpu 8,1.5GB)" = "8192 1536" ]
+}
+if command -v node >/dev/null 2>&1; then
+    check "a card of 24 GB has 24 GiB" same_size
+else
+    skip "a card of 24 GB has 24 GiB" "node is not installed"
+fi
+check "a GPU with room" code 0 "$big" --gpu 24GB
+check "one without" code 1 "$big" --vram 8
+check "two together" code 0 "$big" --gpu 9,9
+check "what is left free of it" code 1 "$big" --gpu 15G --margin 2G
+check "no size" code 2 "$big" --gpu 24X
+check "one word for it" code 2 "$big" --gpu 24 --devices 24G
 
 # ---- what is not known
 
@@ -210,7 +248,7 @@ if command -v node >/dev/null 2>&1; then
                 "needs_imatrix");
             if (contexts.length !== 2 || contexts[1].ctx !== 4096 ||
                 contexts[1].kv[0].k_bytes !== 2 ** 30 ||
-                contexts[1].devices.length !== 3 || fit.limit_bytes !== 16e9 ||
+                contexts[1].devices.length !== 3 || fit.limit_bytes !== 2 ** 34 ||
                 fit.margin_bytes !== 2 ** 30 || fit.mixes.length < 20)
                 throw new Error(JSON.stringify(answer));' <"$dir/out"
     }
@@ -235,7 +273,7 @@ fi
 
 drawn() {
     code 0 "$big" --plot p.svg --fit 24G && [ "$(grep -c '<polyline' p.svg)" = 3 ] &&
-        grep -q 'class="limit"' p.svg && grep -q 'limit: 22.35 GiB' p.svg &&
+        grep -q 'class="limit"' p.svg && grep -q 'limit: 24.00 GiB' p.svg &&
         grep -q '@media (prefers-color-scheme: dark)' p.svg &&
         ! grep -qE '<script|<foreignObject|href=|url\(|@import|<image' p.svg
 }

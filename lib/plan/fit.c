@@ -103,6 +103,18 @@ static enum mf_status fit_contexts(const struct mf_fitting *fitting,
     return MF_OK;
 }
 
+static enum mf_status fit_as_asked(const struct mf_fitting *fitting,
+                                   const struct mf_plan *plan,
+                                   struct mf_fit_context *out)
+{
+    out->type = plan->type_k == plan->type_v ? plan->type_k : NULL;
+    if (mf_fit_longest(fitting, &fitting->options, &out->context) != MF_OK)
+        return mf_planner_env(fitting->planner)->error.status;
+    out->exceeds_model =
+        mf_plan_is_number(out->context) && out->context > plan->model_context;
+    return MF_OK;
+}
+
 /* ---- blocks on devices ---- */
 
 /* The same question about devices; *limit: where the one device has its limit
@@ -209,7 +221,9 @@ static enum mf_status fit_all(const struct mf_fitting *fitting,
         return status;
     out->fits = mf_fits(fitting, &plan, NULL);
     out->needed = needed_by(fitting, &plan);
-    status = fit_contexts(fitting, &plan, out);
+    status = fit_as_asked(fitting, &plan, &out->longest);
+    if (status == MF_OK)
+        status = fit_contexts(fitting, &plan, out);
     if (status == MF_OK)
         status = mf_fit_mixes(fitting, &plan, out);
     return status == MF_OK ? fit_offloads(fitting, out) : status;

@@ -15,20 +15,67 @@ static const char *word(enum mf_fit_answer answer)
                                  : "not known";
 }
 
-static void mixes_text(struct out *out, const struct mf_fit *fit)
+#define MIXES_SHOWN 10
+
+static size_t count_mixes(const struct mf_fit *fit, enum mf_fit_answer answer)
 {
-    out_text(out, "\nquantization       bits                bytes          MiB"
-                  "  fits\n");
-    for (size_t i = 0; i < fit->mix_count; i++) {
+    size_t count = 0;
+
+    for (size_t i = 0; i < fit->mix_count; i++)
+        count +=
+            amount_known(fit->mix[i].file_size) && fit->mix[i].fits == answer;
+    return count;
+}
+
+/* Those that the answer is about, most bits first. */
+static void mixes_of(struct out *out, const struct mf_fit *fit,
+                     enum mf_fit_answer answer)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < fit->mix_count && shown < MIXES_SHOWN; i++) {
         const struct mf_fit_mix *mix = &fit->mix[i];
 
-        if (!amount_known(mix->file_size))
+        if (!amount_known(mix->file_size) || mix->fits != answer)
             continue;
-        out_format(out, "%-12s %10.4f %20s %12s  %s%s\n", mix->name,
+        out_format(out, "%-12s %10.4f %20s %12s%s\n", mix->name,
                    mix->bits_per_weight, number_text(mix->file_size).at,
-                   amount_mib(mix->file_size).at, word(mix->fits),
-                   mix->needs_imatrix ? ", with an imatrix" : "");
+                   amount_mib(mix->file_size).at,
+                   mix->needs_imatrix ? "  with an imatrix" : "");
+        shown++;
     }
+}
+
+static void smallest_text(struct out *out, const struct mf_fit *fit)
+{
+    size_t last = fit->mix_count;
+
+    while (last > 0 && !amount_known(fit->mix[last - 1].file_size))
+        last--;
+    if (last > 0)
+        out_format(out,
+                   "\nno quantization fits; the smallest file, %s, has %s "
+                   "MiB\n",
+                   fit->mix[last - 1].name,
+                   amount_mib(fit->mix[last - 1].file_size).at);
+}
+
+static void mixes_text(struct out *out, const struct mf_fit *fit)
+{
+    enum mf_fit_answer answer =
+        fit->fits == MF_FIT_UNKNOWN ? MF_FIT_UNKNOWN : MF_FIT_YES;
+    size_t count = count_mixes(fit, answer);
+
+    if (count == 0) {
+        smallest_text(out, fit);
+        return;
+    }
+    out_format(out, "\n%-12s       bits                bytes          MiB\n",
+               answer == MF_FIT_YES ? "best that fit" : "best");
+    mixes_of(out, fit, answer);
+    if (count > MIXES_SHOWN)
+        out_format(out, "and %zu with fewer bits (all: --json)\n",
+                   count - MIXES_SHOWN);
 }
 
 #define CONTEXT_MOST 4294967040 /* the last multiple of 256 that is a u32 */
@@ -70,22 +117,18 @@ static void offload_text(struct out *out, const struct mf_fit *fit,
         out_text(out, "(the limit as that of one device; the host has none)\n");
 }
 
-static void contexts_text(struct out *out, const struct mf_fit *fit)
+static void longest_text(struct out *out, const struct mf_fit *fit)
 {
-    out_text(out, "\nlargest context");
-    for (size_t i = 0; i < MF_FIT_TYPES; i++) {
-        const struct mf_fit_context *each = &fit->context[i];
+    const struct mf_fit_context *longest = &fit->longest;
 
-        out_format(out, "%s with %s %s%s", i > 0 ? "," : "", each->type,
-                   context_text(fit, each->context).at,
-                   each->exceeds_model ? " (*)" : "");
-    }
-    out_text(out, "\n");
-    for (size_t i = 0; i < MF_FIT_TYPES; i++)
-        if (fit->context[i].exceeds_model) {
-            out_text(out, "(*) above the model's own\n");
-            return;
-        }
+    if (longest->context == 0)
+        out_text(out, "\nno context fits");
+    else
+        out_format(out, "\nlargest context %s",
+                   context_text(fit, longest->context).at);
+    if (longest->type)
+        out_format(out, " (cache of %s)", longest->type);
+    out_text(out, longest->exceeds_model ? ", above the model's own\n" : "\n");
 }
 
 /* devices: their limits are in the table. */
@@ -98,7 +141,7 @@ static void verdict_text(struct out *out, const struct mf_fit *fit,
     out_bold(out, word(fit->fits));
     if (amount_known(fit->needed))
         out_format(out, "; %s MiB needed", amount_mib(fit->needed).at);
-    if (!devices)
+    if (fit->limit > 0 && !devices)
         out_format(out, ", %s available%s", amount_mib(left).at,
                    fit->margin > 0 ? " (limit less margin)" : "");
     out_text(out, "\n");
@@ -111,8 +154,9 @@ void fit_text(struct run *run, const struct plan_answer *answer)
     bool devices = answer->request->options.device_count > 0;
 
     mixes_text(out, fit);
-    offload_text(out, fit, devices);
-    contexts_text(out, fit);
+    if (devices || answer->request->options.offloaded)
+        offload_text(out, fit, devices);
+    longest_text(out, fit);
     verdict_text(out, fit, devices);
 }
 
@@ -194,6 +238,7 @@ void fit_json(struct run *run, const struct mf_fit *fit)
     amount_json(run, "margin_bytes", fit->margin);
     answer_json(run, "fits", fit->fits);
     amount_json(run, "needed_bytes", fit->needed);
+    amount_json(run, "largest_ctx", fit->longest.context);
     contexts_json(run, fit);
     mixes_json(run, fit);
     offload_json(run, fit);

@@ -34,9 +34,13 @@ static const struct option table[] = {
                 "there are: the output, too"),
     OPTION_TEXT("--devices", "SIZE,...", options.devices,
                 "devices and their memory, as 24G,24G"),
+    OPTION_TEXT("--gpu", "SIZE,...", options.gpu,
+                "GPUs and their memory, as 24GB or 8,8: the same as --devices, "
+                "and what fits, as with --fit"),
+    OPTION_TEXT("--vram", "SIZE,...", options.gpu, "the same as --gpu"),
     OPTION_FLAG("--cpu-moe", options.cpu_experts, "experts stay on the host"),
-    OPTION_SIZE("--fit", options.fit,
-                "what fits into SIZE: the largest contexts, and the "
+    OPTION_TEXT("--fit", "SIZE", options.fit,
+                "what fits into SIZE: the largest context, and the best "
                 "quantizations; exit code 1 if it does not fit as asked"),
     OPTION_TEXT("--margin", "SIZE", options.margin,
                 "memory of each device that stays unused (default 1GiB)"),
@@ -102,6 +106,14 @@ static void writes(struct run *run)
         sandbox_allow_file(&run->sandbox, output_path(options.plot));
 }
 
+static void more_help(struct run *run)
+{
+    out_text(&run->out,
+             "\nSizes are counted as memory is sold: 24, 24G, 24GB and 24GiB "
+             "are all 24 GiB\n(24 x 1024^3 bytes), 512M is 512 MiB. A number "
+             "alone is GiB, or bytes from\n1000000 on.\n");
+}
+
 const struct command command_plan = {
     .name = "plan",
     .sub = "",
@@ -112,11 +124,13 @@ const struct command command_plan = {
     .examples = "modelfile plan model.gguf --ctx 8k\n"
                 "modelfile plan model.gguf --ctx 4k,32k,128k --type-k q8_0 "
                 "--type-v q8_0\n"
-                "modelfile plan model.gguf --fit 16G\n"
+                "modelfile plan model.gguf --fit 16GB\n"
+                "modelfile plan model.gguf --gpu 24GB --ctx 32k\n"
                 "modelfile plan model.gguf --offload 20 --devices 8G,8G\n"
                 "modelfile plan model.gguf --fit 16G --plot memory.svg\n",
-    .exit_no = "--fit: it does not fit as asked",
+    .exit_no = "--fit, --gpu: it does not fit as asked",
     .options = table,
     .execute = plan,
+    .more_help = more_help,
     .writes = writes,
 };

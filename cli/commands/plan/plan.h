@@ -9,9 +9,10 @@
 
 /* As given on the command line. */
 struct plan_options {
-    const char *contexts, *type_k, *type_v, *offload, *devices, *margin, *plot;
-    uint64_t sequences, ubatch, fit; /* 0: not given */
-    unsigned flash;                  /* enum mf_flash */
+    const char *contexts, *type_k, *type_v, *offload, *devices, *gpu, *fit,
+        *margin, *plot;
+    uint64_t sequences, ubatch; /* 0: not given */
+    unsigned flash;             /* enum mf_flash */
     bool full_windows, unified, cpu_experts;
     unsigned formula;    /* 0: none; 1: zigllama */
     unsigned formula_kv; /* 1: f16; 2: f32; 0: not given */
@@ -26,7 +27,7 @@ struct plan_request {
     size_t context_count;
     uint64_t device_limit[MF_PLAN_DEVICES];
     bool fits;        /* whether it fits is asked */
-    uint64_t limit;   /* then */
+    uint64_t limit;   /* then; 0: only devices have one */
     uint64_t margin;  /* per device */
     const char *plot; /* file of the picture; NULL: none */
     unsigned formula, formula_kv;

@@ -3,6 +3,7 @@
  * request.c - what modelfile plan is asked, from its options
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,16 +84,41 @@ static bool read_contexts(struct run *run, const char *list,
     return true;
 }
 
-static bool bad_devices(struct run *run, const char *list)
+/* A number alone is bytes if it is at least that. */
+#define BYTES_LEAST 1000000
+
+/* Memory is sold in units of 1024: 24, 24G, 24GB and 24GiB are the same. */
+static bool read_memory(const char *text, uint64_t *out)
+{
+    static const char letters[] = "kMGTKmgt";
+    size_t digits = strspn(text, "0123456789.");
+    const char *unit = text + digits, *found;
+    char whole[40];
+
+    if (digits == 0 || digits > 24)
+        return false;
+    if (!*unit && args_size(text, out) && *out >= BYTES_LEAST)
+        return true;
+    unit = *unit ? unit : "G";
+    found = strchr(letters, *unit);
+    if (!found ||
+        (unit[1] && strcmp(unit + 1, "B") != 0 && strcmp(unit + 1, "b") != 0))
+        return args_size(text, out);
+    snprintf(whole, sizeof(whole), "%.*s%ciB", (int)digits, text,
+             letters[(found - letters) % 4]);
+    return args_size(whole, out);
+}
+
+static bool bad_devices(struct run *run, const char *list, const char *option)
 {
     report_usage(run,
-                 "invalid value '%.60s' for '--devices': not a size such as "
-                 "24G or 16GiB, or a list of at most %d",
-                 list, MF_PLAN_DEVICES);
+                 "invalid value '%.60s' for '%s': not a size such as 24G or "
+                 "16GiB, or a list of at most %d",
+                 list, option, MF_PLAN_DEVICES);
     return false;
 }
 
-static bool read_devices(struct run *run, const char *list,
+static bool read_devices(struct run *run, const char *list, const char *option,
                          struct plan_request *out)
 {
     size_t *count = &out->options.device_count;
@@ -104,8 +130,8 @@ static bool read_devices(struct run *run, const char *list,
     do {
         if (*count == MF_PLAN_DEVICES || ends_with_comma(list) ||
             !next_element(&rest, element, sizeof(element)) ||
-            !args_size(element, &out->device_limit[*count]))
-            return bad_devices(run, list);
+            !read_memory(element, &out->device_limit[*count]))
+            return bad_devices(run, list, option);
         ++*count;
     } while (*rest);
     out->options.device_limits = out->device_limit;
@@ -138,7 +164,7 @@ static bool read_margin(struct run *run, const char *text,
                         struct plan_request *out)
 {
     out->margin = MARGIN_DEFAULT;
-    if (!text || args_size(text, &out->margin))
+    if (!text || read_memory(text, &out->margin))
         return true;
     out->margin = 0;
     if (strcmp(text, "0") == 0)
@@ -150,21 +176,38 @@ static bool read_margin(struct run *run, const char *text,
     return false;
 }
 
+static bool read_fit(struct run *run, const char *text,
+                     struct plan_request *out)
+{
+    if (!text || read_memory(text, &out->limit))
+        return true;
+    report_usage(run,
+                 "invalid value '%.60s' for '--fit': not a size such as 16G or "
+                 "24GiB",
+                 text);
+    return false;
+}
+
 /* Whether the options make sense together. */
 static bool is_usable(struct run *run, const struct plan_options *options)
 {
     if (options->formula_kv && !options->formula)
         report_usage(run, "'--kv' is for '--formula'; the types of the cache "
                           "are '--type-k' and '--type-v'");
-    else if (options->formula && (options->fit > 0 || options->devices ||
-                                  options->offload || options->plot))
+    else if (options->gpu && options->devices)
+        report_usage(run, "'--gpu' and '--devices' say the same: give one of "
+                          "them");
+    else if (options->formula &&
+             (options->fit || options->devices || options->gpu ||
+              options->offload || options->plot))
         report_usage(run, "'--formula' cannot be given with '%s'",
-                     options->fit > 0   ? "--fit"
+                     options->fit       ? "--fit"
                      : options->devices ? "--devices"
+                     : options->gpu     ? "--gpu"
                      : options->offload ? "--offload"
                                         : "--plot");
-    else if (options->margin && options->fit == 0)
-        report_usage(run, "'--margin' is for '--fit'");
+    else if (options->margin && !options->fit && !options->gpu)
+        report_usage(run, "'--margin' is for '--fit' and '--gpu'");
     else if (options->plot && !*options->plot)
         report_usage(run, "'--plot' needs the name of a file");
     else
@@ -185,15 +228,16 @@ bool plan_request_make(struct run *run, const struct plan_options *options,
                      .full_windows = options->full_windows,
                      .unified = options->unified,
                      .cpu_experts = options->cpu_experts },
-        .fits = options->fit > 0,
-        .limit = options->fit,
+        .fits = options->fit || options->gpu,
         .plot = options->plot,
         .formula = options->formula,
         .formula_kv = options->formula_kv,
     };
     return is_usable(run, options) &&
            read_contexts(run, options->contexts, out) &&
-           read_devices(run, options->devices, out) &&
+           read_devices(run, options->devices, "--devices", out) &&
+           read_devices(run, options->gpu, "--gpu", out) &&
+           read_fit(run, options->fit, out) &&
            read_offload(run, options->offload, &out->options) &&
            read_margin(run, options->margin, out);
 }
