@@ -119,6 +119,7 @@ struct options {
     unsigned progress; /* enum progress */
     bool force, dry_run, resume;
     bool one_file;
+    bool tensors_only;
 };
 extern struct options shared_options; /* run->options points here */
 
@@ -153,6 +154,9 @@ extern const struct option common_options[];
 #define OPTION_ONE_FILE                                                        \
     OPTION_FLAG("--one-file", shared_options.one_file,                         \
                 "this file only, not the other shards of its model")
+#define OPTION_TENSORS_ONLY                                                    \
+    OPTION_FLAG("--tensors-only", shared_options.tensors_only,                 \
+                "of a pickle that names classes, only tensors")
 
 /* ---- parsing ---- */
 

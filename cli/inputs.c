@@ -207,12 +207,13 @@ static enum mf_status try_open(struct run *run, const char *path,
                                enum mf_shards shards, bool metadata_only,
                                struct mf_model **out)
 {
-    struct mf_open_options options = { .size = sizeof(struct mf_open_options),
-                                       .metadata_only = metadata_only,
-                                       .shards = run->options->one_file
-                                                     ? MF_SHARDS_ALONE
-                                                     : shards,
-                                       .findings_max = run->findings_max };
+    struct mf_open_options options = {
+        .size = sizeof(struct mf_open_options),
+        .metadata_only = metadata_only,
+        .shards = run->options->one_file ? MF_SHARDS_ALONE : shards,
+        .findings_max = run->findings_max,
+        .tensors_only = run->options->tensors_only
+    };
     enum mf_status status =
         mf_model_open(run->env, inputs_path(path), &options, out);
 

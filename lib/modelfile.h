@@ -365,6 +365,12 @@ struct mf_open_options {
     enum mf_shards shards;
     size_t findings_max; /* findings to keep; further ones are only counted. 0:
                             MF_FINDINGS_MAX */
+    /* Of a pickle that names classes or functions of other programs (whole
+     * modules, TorchScript), take only the tensors, which need nothing of
+     * these: their names are those of state_dict(), and there is no metadata.
+     * The finding stays, and no longer keeps the model from being written.
+     * Other formats are read as always. */
+    bool tensors_only;
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors index.json,

@@ -69,8 +69,9 @@ as_expected() {
 }
 check "the complete findings of all fixtures, and where" as_expected
 
-# Found in memory by tests/test_apr_*.c, or too large for a fixture.
-elsewhere="APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
+# Found in memory by tests/test_apr_*.c and in tests/pickles.t, or too large for
+# a fixture.
+elsewhere="PICKLE-MEMORY APR-ALIGNMENT APR-INDEX-COUNT APR-RANK APR-ROWS APR-V1-METADATA \
 APR-V1-UNPACKED ST-FIELD-UNKNOWN"
 
 without_fixture() {

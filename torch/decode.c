@@ -21,10 +21,79 @@ static uint64_t big_endian(const uint8_t *bytes)
     return value;
 }
 
-/* size bytes, of which the first MF_TEXT_KEPT at most are looked at. */
+/* ---- texts ---- */
+
+/* A UTF-8 text of which byte after byte is seen. */
+struct utf8 {
+    uint8_t low, high; /* of the next byte, where the character needs more */
+    uint8_t needs;
+    bool surrogates; /* Python has them in texts of protocol 2 */
+};
+
+static bool begin_character(struct utf8 *utf8, uint8_t byte)
+{
+    if (byte < 0x80)
+        return true;
+    if (byte < 0xc2 || byte > 0xf4)
+        return false;
+    utf8->needs = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+    utf8->low = byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80;
+    utf8->high = byte == 0xed && !utf8->surrogates ? 0x9f
+                 : byte == 0xf4                    ? 0x8f
+                                                   : 0xbf;
+    return true;
+}
+
+static bool check_text(struct utf8 *utf8, const uint8_t *at, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (utf8->needs == 0) {
+            if (!begin_character(utf8, at[i]))
+                return false;
+            continue;
+        }
+        if (at[i] < utf8->low || at[i] > utf8->high)
+            return false;
+        utf8->needs--;
+        utf8->low = 0x80;
+        utf8->high = 0xbf;
+    }
+    return true;
+}
+
+/* Goes over a long text; false where it is not UTF-8, which Python refuses. */
+static bool skip_text(struct mf_reader *reader, struct utf8 *utf8,
+                      uint64_t size)
+{
+    while (size > 0) {
+        size_t part = size < MF_TEXT_KEPT ? (size_t)size : MF_TEXT_KEPT;
+        const uint8_t *at = mf_take(reader, part);
+
+        if (!at)
+            return true; /* the reader's error */
+        if (!check_text(utf8, at, part))
+            return false;
+        size -= part;
+    }
+    return true;
+}
+
+static enum mf_status bad_text(struct mf_reader *reader,
+                               const struct pickle_step *step)
+{
+    return mf_refuse(reader->env, MF_RULE_PICKLE_OPCODE, step->at,
+                     "%s of a text that is not UTF-8", step->row->name);
+}
+
+/* size bytes, of which the first MF_TEXT_KEPT at most are kept. */
 static enum mf_status take_bytes(struct mf_reader *reader, uint64_t size,
                                  struct pickle_step *out)
 {
+    bool is_text = mf_pickle_is_text(out->opcode);
+    struct utf8 utf8 = { .surrogates =
+                             out->opcode != PICKLE_OP_BINSTRING &&
+                             out->opcode != PICKLE_OP_SHORT_BINSTRING };
+
     if (size > mf_reader_left(reader))
         return mf_refuse(reader->env, MF_RULE_FILE_COUNT, out->at,
                          "%s of %" PRIu64 " bytes, but the pickle has only "
@@ -33,11 +102,18 @@ static enum mf_status take_bytes(struct mf_reader *reader, uint64_t size,
     out->text_size = size;
     out->text.size = 0;
     if (size > MF_TEXT_KEPT) {
-        mf_skip(reader, size);
+        if (!is_text)
+            mf_skip(reader, size);
+        else if (!skip_text(reader, &utf8, size) || utf8.needs > 0)
+            return bad_text(reader, out);
         return MF_OK;
     }
     out->text.at = (const char *)mf_take(reader, (size_t)size);
     out->text.size = out->text.at ? (size_t)size : 0;
+    if (is_text &&
+        (!check_text(&utf8, (const uint8_t *)out->text.at, out->text.size) ||
+         utf8.needs > 0))
+        return bad_text(reader, out);
     return MF_OK;
 }
 

@@ -87,8 +87,9 @@ static void note_global(struct pickle *pickle, const struct pickle_step *step,
 
     if (was_found(pickle, hash))
         return;
-    mf_index_note(pickle->index, pickle->shard, MF_ERROR, MF_RULE_PICKLE_GLOBAL,
-                  step->at,
+    mf_index_note(pickle->index, pickle->shard,
+                  pickle->index->tensors_only ? MF_ERROR_ELSEWHERE : MF_ERROR,
+                  MF_RULE_PICKLE_GLOBAL, step->at,
                   "global '%s', which Python would import and could call, is "
                   "not among those of torch.load(weights_only=True)",
                   mf_pickle_global_name(pickle, node).text);
@@ -105,7 +106,7 @@ uint32_t mf_pickle_add_global(struct pickle *pickle,
     node->global = mf_pickle_global(part[0], part[1]);
     node->is.path.module = module;
     node->is.path.name = name;
-    if (mf_pickle_globals[node->global].makes == PICKLE_MAKES_UNKNOWN)
+    if (mf_pickle_globals[node->global].makes >= PICKLE_MAKES_WRAPPED)
         note_global(pickle, step, part[0], part[1], node);
     return at;
 }

@@ -19,12 +19,16 @@
 #define VERSION    1001
 #define COUNT_SIZE 8
 
+/* Of a persistent id: the last is None, or the part of the storage. */
+#define LEGACY_ID_ITEMS 6
+
 /* The pickle of the magic number, of protocol 2 or 3. */
 static const uint8_t magic[MAGIC_SIZE] = { 0x80, 2,    0x8a, 10,   0x6c,
                                            0xfc, 0x9c, 0x46, 0xf9, 0x20,
                                            0x6a, 0xa8, 0x50, 0x19, '.' };
 
 struct legacy {
+    bool is_bound; /* of mf_torch_begin */
     struct mf_index *index;
     struct mf_part *part;
     struct mf_reader *reader;
@@ -52,7 +56,9 @@ static enum mf_status read_pickle(struct legacy *legacy, struct pickle *pickle)
 {
     *pickle = (struct pickle){ .index = legacy->index,
                                .found = &legacy->found,
-                               .shard = legacy->part->shard };
+                               .shard = legacy->part->shard,
+                               .is_bound = legacy->is_bound,
+                               .id_items = LEGACY_ID_ITEMS };
     pickle->span.offset = mf_reader_offset(legacy->reader);
     return mf_pickle_read(pickle, legacy->reader);
 }
@@ -104,7 +110,7 @@ static enum mf_status add_key(struct legacy *legacy, const struct pickle *list,
     uint32_t row;
     char *name;
 
-    if ((item->kind != PICKLE_TEXT && item->kind != PICKLE_BYTES) || !text.at)
+    if (item->kind != PICKLE_TEXT || !text.at)
         return bad_keys(legacy, list);
     stored = mf_index_add_stored(legacy->index, legacy->part, &row);
     name = stored ? mf_arena_text(&legacy->index->arena, text.size) : NULL;
@@ -155,6 +161,78 @@ static enum mf_status read_keys(struct legacy *legacy)
     return status;
 }
 
+/* ---- parts of storages ---- */
+
+struct parts {
+    struct legacy *legacy;
+    struct mf_names names; /* rows are nodes: storages that are parts */
+};
+
+static struct mf_str part_at(const void *table, size_t row)
+{
+    const struct legacy *legacy = table;
+    struct torch_storage storage;
+    struct mf_str key;
+
+    mf_torch_storage(&legacy->object, (uint32_t)row, &storage, &key);
+    return mf_pickle_text(&legacy->object, &legacy->object.node[storage.part]);
+}
+
+/* PyTorch has one storage for each key of a part, the first one. */
+static void add_part(struct parts *parts, uint32_t node)
+{
+    struct legacy *legacy = parts->legacy;
+    struct torch_storage storage, first;
+    struct mf_str key, first_key, part = part_at(legacy, node);
+    size_t row = mf_names_add(&parts->names, node);
+    bool same = true;
+
+    mf_torch_storage(&legacy->object, node, &storage, &key);
+    if (row != MF_NOT_FOUND) {
+        mf_torch_storage(&legacy->object, (uint32_t)row, &first, &first_key);
+        same = mf_str_same(key, first_key) && first.from == storage.from &&
+               first.count == storage.count && first.dtype == storage.dtype;
+    }
+    if (!same || mf_names_find(&legacy->keys, part) != MF_NOT_FOUND)
+        mf_index_note(legacy->index, legacy->part->shard, MF_ERROR,
+                      MF_RULE_PICKLE_STORAGE,
+                      mf_torch_at(&legacy->object, node),
+                      "the key '%s' of a part of a storage is also that of "
+                      "another storage",
+                      mf_quote(part).text);
+}
+
+static bool is_part(const struct pickle *object, uint32_t node)
+{
+    struct torch_storage storage;
+    struct mf_str key;
+
+    return object->node[node].kind == PICKLE_STORAGE &&
+           !mf_torch_storage(object, node, &storage, &key) &&
+           storage.part != PICKLE_NIL;
+}
+
+static enum mf_status check_parts(struct legacy *legacy)
+{
+    const struct pickle *object = &legacy->object;
+    struct parts parts = { .legacy = legacy,
+                           .names = { .seed = legacy->index->env->hash_seed,
+                                      .name_at = part_at,
+                                      .table = legacy } };
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < object->node_count; i++)
+        count += is_part(object, i);
+    if (count == 0)
+        return MF_OK;
+    if (mf_names_init(&parts.names, &legacy->arena, count) != MF_OK)
+        return legacy->index->env->error.status;
+    for (uint32_t i = 0; i < object->node_count; i++)
+        if (is_part(object, i))
+            add_part(&parts, i);
+    return MF_OK;
+}
+
 /* ---- storages ---- */
 
 /* What persistent ids say of the type of each storage. */
@@ -175,7 +253,8 @@ static enum mf_status take_types(struct legacy *legacy)
             mf_torch_storage(object, i, &storage, &key))
             continue;
         row = mf_names_find(&legacy->keys, key);
-        if (row != MF_NOT_FOUND)
+        /* PyTorch takes the type where a storage is first met. */
+        if (row != MF_NOT_FOUND && legacy->dtype[row - legacy->first] == DTYPES)
             legacy->dtype[row - legacy->first] = storage.dtype;
     }
     return MF_OK;
@@ -246,8 +325,8 @@ static enum mf_status read_all(struct legacy *legacy)
 {
     if (read_start(legacy) != MF_OK ||
         read_pickle(legacy, &legacy->object) != MF_OK ||
-        read_keys(legacy) != MF_OK || take_types(legacy) != MF_OK ||
-        place_all(legacy) != MF_OK)
+        read_keys(legacy) != MF_OK || check_parts(legacy) != MF_OK ||
+        take_types(legacy) != MF_OK || place_all(legacy) != MF_OK)
         return legacy->index->env->error.status;
     /* Numbers of elements are little-endian whatever wrote them, and so are
      * these. */
@@ -269,7 +348,9 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
     legacy->reader = reader;
     mf_arena_init(&legacy->arena, index->env);
     part->alignment = 1;
+    legacy->is_bound = mf_torch_begin(index->env);
     status = read_all(legacy);
+    mf_torch_end(index->env, legacy->is_bound);
     mf_pickle_release(&legacy->object);
     mf_arena_release(&legacy->arena);
     mf_release(index->env, legacy, sizeof(*legacy));

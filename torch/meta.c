@@ -143,6 +143,8 @@ enum mf_status mf_torch_meta(struct torch_walk *walk, uint32_t node, bool *done)
     if (!*done)
         return MF_OK;
     count_visits(walk, &found);
+    if (walk->index->tensors_only)
+        return MF_OK;
     if (!mf_torch_spend(walk, sizeof(*meta) + name.size + found.text.size) ||
         !walk->filling)
         return MF_OK;

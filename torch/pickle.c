@@ -18,6 +18,11 @@
 #define MEMO_GAP   4
 #define MEMO_LEAST 1024
 
+/* Values that checks may look at for each one that the pickle makes: usually
+ * each is an argument or a key once. */
+#define WORK_FOR_EACH 8
+#define WORK_LEAST    1024
+
 /* ---- the first pass ---- */
 
 static void count_put(struct pickle *pickle, const struct pickle_step *step)
@@ -38,16 +43,19 @@ static void count_step(struct pickle *pickle, const struct pickle_step *step)
         count_put(pickle, step);
 }
 
+static uint64_t memo_limit(const struct pickle *pickle)
+{
+    return MEMO_GAP * pickle->puts + MEMO_LEAST;
+}
+
 static enum mf_status check_counts(struct pickle *pickle)
 {
-    uint64_t limit = MEMO_GAP * pickle->puts + MEMO_LEAST;
-
     if (pickle->span.size > PICKLE_SIZE_MAX)
         return mf_refuse(pickle->env, MF_RULE_FILE_LIMIT, pickle->span.offset,
                          "a pickle of %" PRIu64 " bytes, the limit is "
                          "%" PRIu64,
                          pickle->span.size, PICKLE_SIZE_MAX);
-    if (pickle->memo_room > limit)
+    if (pickle->memo_room > memo_limit(pickle))
         return mf_refuse(pickle->env, MF_RULE_PICKLE_MEMO, pickle->span.offset,
                          "the memo has number %" PRIu64 ", but only %" PRIu64
                          " values are put in it",
@@ -57,10 +65,39 @@ static enum mf_status check_counts(struct pickle *pickle)
     return MF_OK;
 }
 
+/* Bytes of all tables, without what check_counts refuses of the memo.  The
+ * pickle has at most 2^31 bytes, so that no sum of these overflows 64 bits. */
+static uint64_t size_of(const struct pickle *pickle)
+{
+    uint64_t most = memo_limit(pickle);
+    uint64_t memo = pickle->memo_room < most ? pickle->memo_room : most;
+
+    return (pickle->node_room + CONSTANTS) * sizeof(*pickle->node) +
+           pickle->item_room *
+               (sizeof(*pickle->item) + sizeof(*pickle->stack)) +
+           memo * sizeof(*pickle->memo) + pickle->text_room;
+}
+
+/* A bound of the format is a fault of the file, one that was set is not. */
+static enum mf_status too_large(struct pickle *pickle, uint64_t at, size_t left)
+{
+    if (!pickle->is_bound)
+        return mf_decline(pickle->env, MF_REASON_HEAP_LIMIT, at,
+                          "the values of a pickle take more than the "
+                          "%zu bytes of memory that are left",
+                          left);
+    return mf_refuse(pickle->env, MF_RULE_PICKLE_MEMORY, at,
+                     "the values of a pickle take more than %zu bytes of "
+                     "memory, which is the bound as long as no other one is "
+                     "set",
+                     left);
+}
+
 /* Goes over all opcodes up to STOP. */
 static enum mf_status count(struct pickle *pickle, struct pickle_lines *lines)
 {
     struct mf_reader *reader = pickle->reader;
+    size_t left = mf_heap_left(pickle->env);
     struct pickle_step step;
 
     pickle->span.offset = mf_reader_offset(reader);
@@ -69,6 +106,8 @@ static enum mf_status count(struct pickle *pickle, struct pickle_lines *lines)
         if (mf_pickle_step(reader, lines, &step) != MF_OK)
             return pickle->env->error.status;
         count_step(pickle, &step);
+        if (size_of(pickle) > left)
+            return too_large(pickle, step.at, left);
     } while (step.opcode != PICKLE_OP_STOP);
     pickle->span.size = mf_reader_offset(reader) - pickle->span.offset;
     return check_counts(pickle);
@@ -76,15 +115,14 @@ static enum mf_status count(struct pickle *pickle, struct pickle_lines *lines)
 
 /* ---- memory ---- */
 
-/* Sets all tables; the pickle has at most 2^31 bytes, so that no sum of these
- * overflows 64 bits. */
+/* Sets all tables. */
 static enum mf_status allocate(struct pickle *pickle)
 {
     uint64_t nodes = (pickle->node_room + CONSTANTS) * sizeof(*pickle->node);
     uint64_t items = pickle->item_room * sizeof(*pickle->item);
     uint64_t stack = pickle->item_room * sizeof(*pickle->stack);
     uint64_t memo = pickle->memo_room * sizeof(*pickle->memo);
-    uint64_t size = nodes + items + stack + memo + pickle->text_room;
+    uint64_t size = size_of(pickle);
     char *block;
 
     if (size > SIZE_MAX)
@@ -258,7 +296,9 @@ enum mf_status mf_pickle_read(struct pickle *pickle, struct mf_reader *reader)
     if (count(pickle, lines) == MF_OK && allocate(pickle) == MF_OK) {
         mf_reader_seek(reader, pickle->span.offset);
         pickle->puts = 0;
-        run(pickle, lines);
+        pickle->work = WORK_LEAST + WORK_FOR_EACH * (uint64_t)pickle->item_room;
+        if (run(pickle, lines) == MF_OK)
+            mf_pickle_check_keys(pickle);
     }
     mf_release(reader->env, lines, sizeof(*lines));
     return reader->env->error.status;
@@ -284,6 +324,14 @@ uint32_t mf_pickle_item(const struct pickle *pickle, uint32_t node, unsigned i)
     while (at != PICKLE_NIL && i-- > 0)
         at = pickle->item[at].next;
     return at == PICKLE_NIL ? PICKLE_NIL : pickle->item[at].node;
+}
+
+bool mf_pickle_has_count(const struct pickle *pickle, uint32_t node,
+                         unsigned count)
+{
+    return (count == 0 ||
+            mf_pickle_item(pickle, node, count - 1) != PICKLE_NIL) &&
+           mf_pickle_item(pickle, node, count) == PICKLE_NIL;
 }
 
 bool mf_pickle_unsigned(const struct pickle *pickle, uint32_t node,

@@ -17,7 +17,10 @@
  *     decode.c  one opcode and its argument
  *     pickle.c  both passes, memory, stack and memo
  *     build.c   what each opcode does
- *     scalars.c likewise, for those that make one number or text
+ *     call.c    likewise, for those that call something
+ *     takes.c   which arguments each global takes
+ *     scalars.c what opcodes do that make one number or text
+ *     keys.c    keys of dicts, which PyTorch has to find different
  */
 #ifndef MF_TORCH_PICKLE_H
 #define MF_TORCH_PICKLE_H
@@ -79,6 +82,9 @@ struct pickle_lines {
     char line[2][MF_TEXT_KEPT];
 };
 
+/* Whether the opcode's bytes are a text, not bytes. */
+bool mf_pickle_is_text(uint8_t opcode);
+
 /* Reads one opcode.  Bytes that are not one are an error of rule
  * PICKLE-OPCODE. */
 enum mf_status mf_pickle_step(struct mf_reader *reader,
@@ -87,20 +93,38 @@ enum mf_status mf_pickle_step(struct mf_reader *reader,
 
 /* ---- globals ---- */
 
+/* What a call of a global makes, in the order of the rows of takes.c. */
 enum pickle_makes {
-    PICKLE_MAKES_VALUE,        /* something without tensors */
-    PICKLE_MAKES_FIRST,        /* the same as its first argument */
-    PICKLE_MAKES_DICT,         /* a dict, of what pairs there are */
-    PICKLE_MAKES_LIST,         /* a list, likewise */
-    PICKLE_MAKES_TENSOR,       /* of a storage, an offset, shape, strides */
-    PICKLE_MAKES_PARAMETER,    /* its first argument, a tensor */
+    PICKLE_MAKES_VALUE,   /* nothing: it is a constant */
+    PICKLE_MAKES_ENCODED, /* bytes of a text */
+    PICKLE_MAKES_BYTES,
+    PICKLE_MAKES_COMPLEX,
+    PICKLE_MAKES_LAYOUT,
+    PICKLE_MAKES_SIZE,            /* the same as its first argument, a tuple */
+    PICKLE_MAKES_DEVICE,          /* likewise a text */
+    PICKLE_MAKES_DICT,            /* a dict, of what pairs there are */
+    PICKLE_MAKES_COUNTER,         /* likewise, of a dict */
+    PICKLE_MAKES_SET,             /* of a list */
+    PICKLE_MAKES_TENSOR,          /* of a storage, an offset, shape, strides */
+    PICKLE_MAKES_TENSOR_2,        /* the same, and what PyTorch says of it */
+    PICKLE_MAKES_TENSOR_3,        /* the same, and a dtype */
+    PICKLE_MAKES_PARAMETER_CLASS, /* its first argument, a tensor */
+    PICKLE_MAKES_PARAMETER,
+    PICKLE_MAKES_PARAMETER_STATE, /* likewise, and attributes of it */
     PICKLE_MAKES_TYPED,        /* what its first argument makes of the third */
     PICKLE_MAKES_TENSOR_CLASS, /* a tensor of before PyTorch 0.4 */
     PICKLE_MAKES_UNREAD,       /* a tensor of a kind that is not read */
-    PICKLE_MAKES_STORAGE,      /* a class of storages, with its dtype */
-    PICKLE_MAKES_DTYPE,
-    PICKLE_MAKES_UNKNOWN /* any other global */
+    PICKLE_MAKES_STORAGE, /* nothing: a class of storages, with its dtype */
+    PICKLE_MAKES_DTYPE,   /* nothing */
+    PICKLE_MAKES_WRAPPED, /* its first argument, in TorchScript; is
+                             reported like an unknown one */
+    PICKLE_MAKES_UNKNOWN  /* any other global */
 };
+
+static inline bool mf_pickle_makes_tensor(unsigned makes)
+{
+    return makes >= PICKLE_MAKES_TENSOR && makes <= PICKLE_MAKES_UNREAD;
+}
 
 struct pickle_global {
     const char *module, *name;
@@ -142,17 +166,28 @@ enum pickle_kind {
     PICKLE_DICT, /* keys and values in turn */
     PICKLE_SET,
     PICKLE_STORAGE, /* item 0: its persistent id */
-    PICKLE_CALL,    /* item 0: the function, 1: its arguments, then what was
-                       set, appended or built afterwards */
+    PICKLE_CALL,    /* item 0: the function, 1: its arguments, then for each
+                       opcode that added to it MARK, one of the next three,
+                       and what was added */
     PICKLE_GLOBAL   /* no items: module and name */
 };
+
+/* What was added to a call. */
+#define PICKLE_ADDED_STATE PICKLE_NONE
+#define PICKLE_ADDED_ITEMS PICKLE_FALSE
+#define PICKLE_ADDED_PAIRS PICKLE_TRUE
 
 /* Nodes and items are numbered from 0 on; PICKLE_NIL is neither. */
 #define PICKLE_NIL UINT32_MAX
 
 struct pickle_node {
     uint8_t kind;
-    bool open;       /* it is being walked: meeting it again is a circle */
+    bool open : 1;   /* it is being walked: meeting it again is a circle */
+    bool used : 1;   /* a call has had it: a change is too late for that */
+    bool deep : 1;   /* likewise its items */
+    bool bad : 1;    /* CALL: PyTorch refuses it, or nothing is known of it */
+    bool made : 1;   /* DICT: of a class that may have a state */
+    bool seen : 1;   /* a tensor or a storage that was looked at */
     uint16_t global; /* GLOBAL: its row; CALL: that of its function; INT and
                         FLOAT: bytes of its opcode and argument; TEXT: bytes
                         before the text */
@@ -199,9 +234,12 @@ struct pickle {
     uint32_t *stack, *memo;
     char *text;
     uint64_t node_room, item_room, stack_room, memo_room, text_room;
-    uint64_t puts; /* so far, in each pass */
+    uint64_t puts; /* in the first pass; then values that are in the memo */
     uint32_t node_count, item_count, stack_count, text_size;
 
+    bool is_bound;    /* memory is, by mf_torch_begin */
+    uint8_t id_items; /* of the persistent id of a storage */
+    uint64_t work;    /* values that checks of the pickle may still look at */
     bool stopped;
     bool noted_protocol, noted_barred;
     uint64_t frame_end; /* of the last frame, in the file */
@@ -228,6 +266,14 @@ struct mf_str mf_pickle_text(const struct pickle *pickle,
 /* Item i of a node, PICKLE_NIL if it has fewer. */
 uint32_t mf_pickle_item(const struct pickle *pickle, uint32_t node, unsigned i);
 
+/* Whether it has so many items; for few. */
+bool mf_pickle_has_count(const struct pickle *pickle, uint32_t node,
+                         unsigned count);
+
+/* What a call of the node makes, or of the function of which it is a call;
+ * MAKES_VALUE for any other one. */
+unsigned mf_pickle_makes(const struct pickle *pickle, uint32_t node);
+
 /* The value of an integer that is not negative; false for any other node. */
 bool mf_pickle_unsigned(const struct pickle *pickle, uint32_t node,
                         uint64_t *out);
@@ -242,8 +288,34 @@ struct pickle_name mf_pickle_global_name(const struct pickle *pickle,
 /* The number that a step pushes; false where that is something else. */
 bool mf_pickle_number(const struct pickle_step *step, struct mf_value *out);
 
+/* Bytes of it that do not only repeat the sign of a little-endian integer. */
+size_t mf_pickle_long_size(struct mf_str bytes);
+
 /* A little-endian integer in two's complement; false above 64 bits. */
 bool mf_pickle_long(struct mf_str bytes, int64_t *out);
+
+/* ---- what PyTorch would make of it ---- */
+
+/* Finds what PyTorch refuses of a REDUCE or NEWOBJ of a function and its
+ * arguments, a tuple: NULL if nothing.  *unknown: nothing can be said of it. */
+const char *mf_pickle_check_call(struct pickle *pickle, bool is_new,
+                                 uint32_t function, uint32_t arguments,
+                                 bool *unknown);
+
+/* A later change of what the node has would be a change of what was called
+ * with it. */
+void mf_pickle_mark_used(struct pickle *pickle, uint32_t node);
+
+/* Whether it is a dict of any class. */
+bool mf_pickle_is_dict(const struct pickle *pickle, uint32_t node);
+
+/* Findings about keys of dicts and elements of sets: those that are equal in
+ * Python, and those of kinds that are not compared. */
+enum mf_status mf_pickle_check_keys(struct pickle *pickle);
+
+/* Counts so many values against the limit of what checks look at; false once
+ * it is met, and then the pickle is refused. */
+bool mf_pickle_work(struct pickle *pickle, uint64_t values);
 
 /* ---- for effects ---- */
 
@@ -257,6 +329,26 @@ uint32_t mf_pickle_add(struct pickle *pickle, const struct pickle_step *step,
                        enum pickle_kind kind);
 void mf_pickle_push(struct pickle *pickle, uint32_t node);
 void mf_pickle_append(struct pickle *pickle, uint32_t node, uint32_t item);
+
+/* Takes the topmost item; PICKLE_NIL for a mark, or none. */
+uint32_t mf_pickle_pop(struct pickle *pickle);
+uint32_t mf_pickle_top(const struct pickle *pickle);
+
+/* Whether there are so many items, none of them a mark. */
+bool mf_pickle_has_operands(const struct pickle *pickle, uint32_t count);
+enum mf_status mf_pickle_no_operand(struct pickle *pickle,
+                                    const struct pickle_step *step);
+
+/* Says what is added to the call from here on. */
+static inline void mf_pickle_begin_added(struct pickle *pickle, uint32_t call,
+                                         uint32_t what)
+{
+    mf_pickle_append(pickle, call, PICKLE_MARK);
+    mf_pickle_append(pickle, call, what);
+}
+
+/* The topmost items become the node's; takes them from the stack. */
+void mf_pickle_take_items(struct pickle *pickle, uint32_t node, uint32_t count);
 
 /* Sets the text of a node. */
 void mf_pickle_keep_text(struct pickle *pickle, uint32_t node,

@@ -50,24 +50,38 @@ bool mf_pickle_long(struct mf_str bytes, int64_t *out)
     return true;
 }
 
+size_t mf_pickle_long_size(struct mf_str bytes)
+{
+    const uint8_t *at = (const uint8_t *)bytes.at;
+    size_t size = bytes.size;
+
+    while (size > 1 &&
+           at[size - 1] == (at[size - 2] & 0x80 ? (uint8_t)0xff : 0))
+        size--;
+    return size;
+}
+
 enum mf_status mf_pickle_do_long(struct pickle *pickle,
                                  const struct pickle_step *step)
 {
     uint32_t node = mf_pickle_add(pickle, step, PICKLE_BIG);
+    struct mf_str bytes = step->text;
     int64_t number;
 
-    if (step->text.at && mf_pickle_long(step->text, &number)) {
+    if (bytes.at)
+        bytes.size = mf_pickle_long_size(bytes);
+    if (bytes.at && mf_pickle_long(bytes, &number)) {
         pickle->node[node].kind = PICKLE_INT;
         pickle->node[node].global = length_of(pickle, step);
         pickle->node[node].is.number = number;
     } else {
-        mf_pickle_keep_text(pickle, node, step, step->text);
+        mf_pickle_keep_text(pickle, node, step, bytes);
     }
     mf_pickle_push(pickle, node);
     return MF_OK;
 }
 
-static bool is_text(uint8_t opcode)
+bool mf_pickle_is_text(uint8_t opcode)
 {
     return opcode == PICKLE_OP_BINUNICODE ||
            opcode == PICKLE_OP_SHORT_BINUNICODE ||
@@ -79,7 +93,8 @@ enum mf_status mf_pickle_do_text(struct pickle *pickle,
                                  const struct pickle_step *step)
 {
     uint32_t node = mf_pickle_add(
-        pickle, step, is_text(step->opcode) ? PICKLE_TEXT : PICKLE_BYTES);
+        pickle, step,
+        mf_pickle_is_text(step->opcode) ? PICKLE_TEXT : PICKLE_BYTES);
 
     pickle->node[node].global = (uint16_t)(mf_reader_offset(pickle->reader) -
                                            step->at - step->text_size);
@@ -109,36 +124,100 @@ static bool parse_decimal(struct mf_str line, int64_t *out)
     return !__builtin_mul_overflow(value, minus ? 1 : -1, out);
 }
 
-/* A text of protocol 0 without its quotes; what is escaped stays escaped. */
-static struct mf_str unquoted(struct mf_str line)
+/* A text of protocol 0 without its quotes; false where Python would read
+ * something else than the bytes of the line. */
+static bool parse_text(uint8_t opcode, struct mf_str *line)
 {
-    if (line.size < 2 || (line.at[0] != '\'' && line.at[0] != '"') ||
-        line.at[line.size - 1] != line.at[0])
-        return line;
-    return (struct mf_str){ line.at + 1, line.size - 2 };
+    if (opcode == PICKLE_OP_STRING) {
+        if (line->size < 2 || (line->at[0] != '\'' && line->at[0] != '"') ||
+            line->at[line->size - 1] != line->at[0])
+            return false;
+        line->at++;
+        line->size -= 2;
+    }
+    for (size_t i = 0; i < line->size; i++)
+        if (line->at[i] == '\\' || (uint8_t)line->at[i] >= 0x80)
+            return false;
+    return true;
 }
 
-/* INT, LONG, FLOAT, STRING and UNICODE of protocol 0.  A number that is not a
- * plain integer stays text. */
+/* [-]digits[.digits][e[+-]digits], as Python writes a float. */
+static bool is_real(struct mf_str line)
+{
+    size_t i = line.size > 0 && line.at[0] == '-', digits = 0;
+    bool point = false, exponent = false;
+
+    for (; i < line.size; i++) {
+        if (line.at[i] >= '0' && line.at[i] <= '9') {
+            digits++;
+            continue;
+        }
+        if (digits == 0 || exponent || (point && line.at[i] == '.'))
+            return false;
+        point = line.at[i] == '.';
+        exponent = line.at[i] == 'e';
+        if (!point && !exponent)
+            return false;
+        digits = 0;
+        i += exponent && i + 1 < line.size &&
+             (line.at[i + 1] == '-' || line.at[i + 1] == '+');
+    }
+    return digits > 0;
+}
+
+static bool parse_real(struct mf_str line, double *out)
+{
+    char digits[40];
+    bool minus = line.size > 0 && line.at[0] == '-';
+
+    if (line.size >= sizeof(digits) || !is_real(line))
+        return false;
+    memcpy(digits, line.at + minus, line.size - minus);
+    digits[line.size - minus] = 0;
+    *out = mf_json_double(digits);
+    if (minus)
+        *out = -*out;
+    return true;
+}
+
+static bool parse_line(struct pickle *pickle, const struct pickle_step *step,
+                       struct pickle_node *node)
+{
+    struct mf_str text = step->text;
+
+    switch (step->opcode) {
+    case PICKLE_OP_INT:
+    case PICKLE_OP_LONG:
+        node->kind = PICKLE_INT;
+        node->global = length_of(pickle, step);
+        return parse_decimal(text, &node->is.number);
+    case PICKLE_OP_FLOAT:
+        node->kind = PICKLE_FLOAT;
+        node->global = length_of(pickle, step);
+        return parse_real(text, &node->is.real);
+    default:
+        return parse_text(step->opcode, &text);
+    }
+}
+
+/* INT, LONG, FLOAT, STRING and UNICODE of protocol 0. */
 enum mf_status mf_pickle_do_line(struct pickle *pickle,
                                  const struct pickle_step *step)
 {
-    bool integer =
-        step->opcode == PICKLE_OP_INT || step->opcode == PICKLE_OP_LONG;
-    struct mf_str text =
-        step->opcode == PICKLE_OP_STRING ? unquoted(step->text) : step->text;
+    struct mf_str text = step->text;
     uint32_t node = mf_pickle_add(pickle, step, PICKLE_TEXT);
-    int64_t number;
 
+    if (!text.at || !parse_line(pickle, step, &pickle->node[node]))
+        return mf_refuse(pickle->env, MF_RULE_PICKLE_OPCODE, step->at,
+                         "%s with a text that is not read: it is too long, "
+                         "has escapes or is not what the opcode says",
+                         step->row->name);
     if (step->opcode == PICKLE_OP_INT && mf_str_is(text, "00"))
         node = PICKLE_FALSE;
     else if (step->opcode == PICKLE_OP_INT && mf_str_is(text, "01"))
         node = PICKLE_TRUE;
-    else if (integer && text.at && parse_decimal(text, &number)) {
-        pickle->node[node].kind = PICKLE_INT;
-        pickle->node[node].global = length_of(pickle, step);
-        pickle->node[node].is.number = number;
-    } else {
+    else if (pickle->node[node].kind == PICKLE_TEXT) {
+        parse_text(step->opcode, &text);
         mf_pickle_keep_text(pickle, node, step, text);
     }
     mf_pickle_push(pickle, node);
@@ -155,9 +234,15 @@ bool mf_pickle_number(const struct pickle_step *step, struct mf_value *out)
         if (step->opcode == PICKLE_OP_BINFLOAT)
             return true;
         number = (int64_t)step->number;
+    } else if (step->opcode == PICKLE_OP_FLOAT) {
+        out->type = MF_VALUE_F64;
+        return step->text.at && parse_real(step->text, &out->number.f64);
     } else if (!step->text.at ||
                (step->row->effect == mf_pickle_do_long
-                    ? !mf_pickle_long(step->text, &number)
+                    ? !mf_pickle_long(
+                          (struct mf_str){ step->text.at,
+                                           mf_pickle_long_size(step->text) },
+                          &number)
                     : step->row->effect != mf_pickle_do_line ||
                           !parse_decimal(step->text, &number))) {
         return false;

@@ -17,6 +17,9 @@
 
 #define PROTOCOL_MAX 5
 
+/* Of the persistent id of a storage. */
+#define ID_ITEMS 5
+
 /* What is found in the archive. */
 struct archive {
     struct mf_zip zip;
@@ -25,8 +28,27 @@ struct archive {
     struct mf_arena arena;
     uint32_t main; /* the row of data.pkl; UINT32_MAX: it has none */
     bool swapped;
+    bool is_bound; /* of mf_torch_begin */
     struct pickle_found found;
 };
+
+/* ---- memory ---- */
+
+bool mf_torch_begin(struct mf_env *env)
+{
+    struct mf_heap *heap = &env->heap;
+
+    if (heap->limit != 0 || heap->memory_left)
+        return false;
+    heap->limit = heap->live + TORCH_HEAP_MAX;
+    return true;
+}
+
+void mf_torch_end(struct mf_env *env, bool bound)
+{
+    if (bound)
+        env->heap.limit = 0;
+}
 
 /* ---- detection ---- */
 
@@ -201,7 +223,9 @@ static enum mf_status read_values(struct archive *archive, struct mf_part *part,
     struct mf_index *index = archive->zip.index;
     struct pickle pickle = { .index = index,
                              .found = &archive->found,
-                             .shard = part->shard };
+                             .shard = part->shard,
+                             .is_bound = archive->is_bound,
+                             .id_items = ID_ITEMS };
     enum mf_status status = mf_pickle_read(&pickle, reader);
 
     if (status == MF_OK) {
@@ -318,10 +342,13 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
     status = mf_zip_open(&archive->zip, reader, index, part);
     if (status == MF_OK)
         status = take_members(archive);
-    if (mf_zip_close(&archive->zip) == MF_OK)
+    if (mf_zip_close(&archive->zip) == MF_OK) {
+        archive->is_bound = mf_torch_begin(index->env);
         status = read_pickles(archive, part);
-    else
+        mf_torch_end(index->env, archive->is_bound);
+    } else {
         status = index->env->error.status;
+    }
     mf_arena_release(&archive->arena);
     mf_release(index->env, archive, sizeof(*archive));
     return status;

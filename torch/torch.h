@@ -11,6 +11,7 @@
  *     storages.c which storage a persistent id means, and whether it fits
  *     walk.c     the values of a pickle, one after the other, with their names
  *     tensor.c   tensors among them
+ *     arguments.c what the calls say that make a tensor
  *     meta.c     numbers and texts among them: metadata
  *     values.c   a metadata value that is read later
  *     pickle.h   the machine that reads a pickle
@@ -32,7 +33,16 @@ struct torch_storage {
     uint64_t whole; /* elements of the row */
     uint64_t count; /* of them, those of the storage */
     uint64_t from;  /* element where it begins in the row's bytes */
+    uint32_t part;  /* node of the part's key; PICKLE_NIL: all of the row */
 };
+
+/* Memory that reading a file takes where the program has set no limit of its
+ * own: enough for a checkpoint of 100,000 tensors. */
+#define TORCH_HEAP_MAX ((size_t)64 << 20)
+
+/* Sets that limit until mf_torch_end, which gets what this returns. */
+bool mf_torch_begin(struct mf_env *env);
+void mf_torch_end(struct mf_env *env, bool bound);
 
 /* Names longer than this are not listed. */
 #define TORCH_NAME_MAX 4096
@@ -46,6 +56,8 @@ struct torch_level {
     uint32_t position;   /* of it */
     uint32_t name_size;  /* of the value's own name */
     uint8_t way;         /* enum torch_way */
+    bool is_added;       /* of a call: items were added to it, */
+    uint32_t added;      /* in this way: PICKLE_ADDED_STATE, ... */
 };
 
 struct torch_walk {
@@ -60,10 +72,13 @@ struct torch_walk {
     uint64_t left;                      /* bytes that may still be made */
     uint64_t steps_left;                /* values that may still be visited */
     uint64_t tensors, name_bytes, dims; /* counted */
-    uint8_t *checked; /* a bit for each row of index->stored: it was compared
-                         with its persistent id */
-    size_t checked_size;
+    uint8_t *width; /* of numbers for each row of index->stored, as PyTorch
+                       turns them around; NULL unless swapped */
+    size_t width_size;
+    bool resting; /* what the values do not have is looked at */
     unsigned depth;
+    unsigned unproven; /* from this depth on nothing is known of how the
+                          values are used; 0: it is */
     struct torch_level level[TORCH_DEPTH_MAX];
     size_t name_size;
     char name[TORCH_NAME_MAX + 1];
@@ -87,7 +102,40 @@ static inline uint64_t mf_torch_at(const struct pickle *pickle, uint32_t node)
 /* Counts so many bytes against the limit; false once it is met. */
 bool mf_torch_spend(struct torch_walk *walk, uint64_t bytes);
 
+/* ---- arguments.c ---- */
+
+/* A tensor, as the calls that make it describe it. */
+struct torch_tensor {
+    uint32_t node;
+    struct torch_storage storage;
+    struct mf_str key;
+    uint64_t offset;
+    uint32_t shape, strides; /* nodes; PICKLE_NIL: all of the storage */
+    uint32_t rank;
+    uint8_t dtype;
+};
+
+enum torch_fault {
+    TORCH_NO_FAULT,
+    TORCH_UNREAD, /* PyTorch makes a tensor that is not read here */
+    TORCH_REFUSED /* it makes none */
+};
+
+/* Finds out what the node, a tensor or a storage, is.  After a fault *what
+ * says it, or is NULL for a call of a kind that is not read, and out->node is
+ * the call. */
+enum torch_fault mf_torch_describe(struct pickle *pickle, uint32_t node,
+                                   struct torch_tensor *out, const char **what);
+
+/* Reads a shape or strides of at most MF_RANK_MAX numbers, which
+ * mf_torch_describe has checked. */
+void mf_torch_numbers(const struct pickle *pickle, uint32_t node,
+                      uint64_t *out);
+
 /* ---- tensor.c ---- */
+
+/* Sets walk->width. */
+enum mf_status mf_torch_widths(struct torch_walk *walk);
 
 /* Whether the node is a tensor of any kind, or a storage by itself. */
 bool mf_torch_is_tensor(const struct pickle *pickle, uint32_t node);

@@ -25,7 +25,8 @@ enum torch_way {
     WAY_LIST,         /* by their position */
     WAY_PAIRS,        /* keys and values in turn */
     WAY_LISTED_PAIRS, /* each a key and its value, in a tuple or a list */
-    WAY_OBJECT        /* function, arguments, and what was set afterwards */
+    WAY_MODULE,       /* attributes of a module of PyTorch: some of the pairs */
+    WAY_OBJECT        /* function, arguments, and what was added afterwards */
 };
 
 /* ---- limits ---- */
@@ -152,6 +153,8 @@ static void leave(struct torch_walk *walk)
     struct torch_level *level = &walk->level[--walk->depth];
 
     walk->pickle->node[level->node].open = false;
+    if (walk->depth < walk->unproven)
+        walk->unproven = 0;
 }
 
 static enum mf_status visit(struct torch_walk *walk, uint32_t node)
@@ -186,38 +189,127 @@ static enum mf_status visit_named(struct torch_walk *walk, uint32_t key,
     return visit(walk, node);
 }
 
-static bool is_key(const struct pickle_node *node)
+/* ---- objects ---- */
+
+/* The function's arguments are in a value of which nothing is known. */
+static enum mf_status visit_unproven(struct torch_walk *walk, uint32_t node)
 {
-    return node->kind == PICKLE_TEXT || node->kind == PICKLE_INT;
+    unsigned depth = walk->depth;
+    enum mf_status status = visit(walk, node);
+
+    if (walk->depth > depth && walk->unproven == 0)
+        walk->unproven = walk->depth;
+    return status;
 }
 
-/* The state of an object, or what was added to it as to a list or a dict.  What
- * is not a key with its value has the object's name. */
+/* What a call makes of its arguments.  Those of an unknown function have the
+ * object's name. */
+static enum mf_status visit_arguments(struct torch_walk *walk, uint32_t call,
+                                      uint32_t arguments)
+{
+    const struct pickle *pickle = walk->pickle;
+    uint32_t first = mf_pickle_item(pickle, arguments, 0);
+    bool is_pairs =
+        first != PICKLE_NIL && (pickle->node[first].kind == PICKLE_LIST ||
+                                pickle->node[first].kind == PICKLE_TUPLE);
+
+    if (pickle->node[call].bad)
+        return visit_unproven(walk, arguments);
+    switch (mf_pickle_makes(pickle, call)) {
+    case PICKLE_MAKES_DICT:
+    case PICKLE_MAKES_COUNTER:
+        return is_pairs ? enter(walk, first, WAY_LISTED_PAIRS)
+                        : visit(walk, first);
+    case PICKLE_MAKES_SET:
+        return visit(walk, first);
+    case PICKLE_MAKES_WRAPPED:
+        if (walk->index->tensors_only && first != PICKLE_NIL)
+            return visit(walk, first);
+        return visit_unproven(walk, arguments);
+    case PICKLE_MAKES_UNKNOWN:
+        return visit_unproven(walk, arguments);
+    default:
+        return visit(walk, arguments);
+    }
+}
+
+static bool is_text(const struct pickle *pickle, uint32_t node,
+                    const char *text)
+{
+    return pickle->node[node].kind == PICKLE_TEXT &&
+           mf_str_is(mf_pickle_text(pickle, &pickle->node[node]), text);
+}
+
+/* The attributes whose names state_dict() leaves out. */
+static bool is_branch(const struct pickle *pickle, uint32_t key)
+{
+    return is_text(pickle, key, "_parameters") ||
+           is_text(pickle, key, "_buffers") || is_text(pickle, key, "_modules");
+}
+
+/* Whether it is the state of a module of PyTorch, which has all of these. */
+static bool is_module(const struct pickle *pickle, uint32_t state)
+{
+    uint32_t at = pickle->node[state].is.items.first;
+    unsigned found = 0;
+
+    for (; at != PICKLE_NIL && found < 3; at = pickle->item[at].next) {
+        found += is_branch(pickle, pickle->item[at].node);
+        at = pickle->item[at].next;
+    }
+    return found == 3;
+}
+
+static enum mf_status visit_state(struct torch_walk *walk, uint32_t state)
+{
+    if (walk->index->tensors_only &&
+        walk->pickle->node[state].kind == PICKLE_DICT &&
+        is_module(walk->pickle, state))
+        return enter(walk, state, WAY_MODULE);
+    return visit(walk, state);
+}
+
+/* An attribute of a module: tensors as state_dict() has them.  What else a
+ * module has, such as lists of modules that are its own anyway, is not
+ * visited. */
+static enum mf_status visit_attribute(struct torch_walk *walk, uint32_t key,
+                                      uint32_t position, uint32_t node)
+{
+    if (is_branch(walk->pickle, key))
+        return visit(walk, node);
+    if (mf_torch_is_tensor(walk->pickle, node))
+        return visit_named(walk, key, position, node);
+    return MF_OK;
+}
+
+/* Takes the value after a key. */
+static uint32_t take_value(struct torch_walk *walk, struct torch_level *level)
+{
+    uint32_t value = walk->pickle->item[level->item].node;
+
+    level->item = walk->pickle->item[level->item].next;
+    return value;
+}
+
+/* An item of a call; see PICKLE_CALL. */
 static enum mf_status visit_part(struct torch_walk *walk,
                                  struct torch_level *level, uint32_t position,
                                  uint32_t node)
 {
-    const struct pickle *pickle = walk->pickle;
-    bool is_dict = mf_pickle_globals[pickle->node[level->node].global].makes ==
-                   PICKLE_MAKES_DICT;
-
-    if (position == 0) /* the function */
+    if (node == PICKLE_MARK) {
+        level->added = take_value(walk, level);
+        level->is_added = true;
+        level->position = 0;
         return MF_OK;
-    if (position == 1 && is_dict) {
-        uint32_t pairs = mf_pickle_item(pickle, node, 0);
-
-        return pickle->node[pairs].kind == PICKLE_LIST
-                   ? enter(walk, pairs, WAY_LISTED_PAIRS)
-                   : visit(walk, pairs);
     }
-    if (position > 1 && is_key(&pickle->node[node]) &&
-        level->item != PICKLE_NIL) {
-        uint32_t value = pickle->item[level->item].node;
-
-        level->item = pickle->item[level->item].next;
-        return visit_named(walk, node, position, value);
-    }
-    return visit(walk, node);
+    if (!level->is_added)
+        return position == 0 ? MF_OK /* the function */
+                             : visit_arguments(walk, level->node, node);
+    if (level->added == PICKLE_ADDED_STATE)
+        return visit_state(walk, node);
+    if (level->added == PICKLE_ADDED_PAIRS)
+        return visit_named(walk, node, position, take_value(walk, level));
+    return visit_named(walk, PICKLE_NIL, position, node);
 }
 
 /* Visits the next item of the innermost level. */
@@ -233,12 +325,10 @@ static enum mf_status step(struct torch_walk *walk)
     switch ((enum torch_way)level->way) {
     case WAY_LIST:
         return visit_named(walk, PICKLE_NIL, position, node);
-    case WAY_PAIRS: {
-        uint32_t value = pickle->item[level->item].node;
-
-        level->item = pickle->item[level->item].next;
-        return visit_named(walk, node, position, value);
-    }
+    case WAY_PAIRS:
+        return visit_named(walk, node, position, take_value(walk, level));
+    case WAY_MODULE:
+        return visit_attribute(walk, node, position, take_value(walk, level));
     case WAY_LISTED_PAIRS: {
         uint32_t key = mf_pickle_item(pickle, node, 0);
         uint32_t value = mf_pickle_item(pickle, node, 1);
@@ -278,12 +368,45 @@ static enum mf_status walk_all(struct torch_walk *walk)
     return status;
 }
 
+/* PyTorch makes all tensors and storages of a pickle, also those that its
+ * result does not have, and refuses the file for a fault of any. */
+static enum mf_status check_rest(struct torch_walk *walk)
+{
+    struct pickle *pickle = walk->pickle;
+    enum mf_status status = MF_OK;
+
+    walk->resting = true;
+    for (uint32_t i = 0; status == MF_OK && i < pickle->node_count; i++) {
+        if (pickle->node[i].seen || !mf_torch_is_tensor(pickle, i))
+            continue;
+        walk->name_size = 0;
+        status = mf_torch_tensor(walk, i);
+    }
+    return status;
+}
+
+/* The walk that fills in what the first one has counted. */
+static enum mf_status fill(struct torch_walk *walk)
+{
+    enum mf_status status = MF_OK;
+
+    if (walk->tensors > 0)
+        status = mf_index_reserve(walk->index, walk->tensors, walk->tensors,
+                                  walk->name_bytes, walk->dims);
+    walk->filling = true;
+    if (status == MF_OK)
+        status = walk_all(walk);
+    if (status == MF_OK && !walk->full && !walk->index->metadata_only)
+        status = check_rest(walk);
+    return status;
+}
+
 enum mf_status mf_torch_walk(struct mf_index *index, struct mf_part *part,
                              struct pickle *pickle, const struct mf_names *keys,
                              bool swapped)
 {
     struct torch_walk *walk = mf_alloc(index->env, sizeof(*walk));
-    enum mf_status status;
+    enum mf_status status = MF_OK;
 
     if (!walk)
         return index->env->error.status;
@@ -294,21 +417,13 @@ enum mf_status mf_torch_walk(struct mf_index *index, struct mf_part *part,
     walk->pickle = pickle;
     walk->keys = keys;
     walk->swapped = swapped;
-    walk->checked_size = index->stored.stored_count / 8 + 1;
-    walk->checked = mf_alloc(index->env, walk->checked_size);
-    if (!walk->checked) {
-        mf_release(index->env, walk, sizeof(*walk));
-        return index->env->error.status;
-    }
-    memset(walk->checked, 0, walk->checked_size);
-    status = walk_all(walk);
-    if (status == MF_OK && walk->tensors > 0)
-        status = mf_index_reserve(index, walk->tensors, walk->tensors,
-                                  walk->name_bytes, walk->dims);
-    walk->filling = true;
+    if (swapped)
+        status = mf_torch_widths(walk);
     if (status == MF_OK)
         status = walk_all(walk);
-    mf_release(index->env, walk->checked, walk->checked_size);
+    if (status == MF_OK)
+        status = fill(walk);
+    mf_release(index->env, walk->width, walk->width_size);
     mf_release(index->env, walk, sizeof(*walk));
     return status;
 }

@@ -27,6 +27,7 @@ static const struct option table[] = {
     OPTIONS_WORK,
     OPTION_FLAG("--one-file", shared_options.one_file,
                 "these files only, not the other shards of their models"),
+    OPTION_TENSORS_ONLY,
     { 0 },
 };
 

@@ -23,6 +23,7 @@
 
 static const struct option table[] = {
     OPTION_ONE_FILE,
+    OPTION_TENSORS_ONLY,
     { 0 },
 };
 

@@ -173,6 +173,14 @@ static const char *keep_message(struct mf_index *index, const char *format,
     return kept;
 }
 
+enum mf_reason mf_index_damage_reason(const struct mf_index *index)
+{
+    for (size_t i = 0; i < MF_RULE_COUNT; i++)
+        if (index->damaged_by[i] && i != MF_RULE_PICKLE_GLOBAL)
+            return MF_REASON_INPUT_INVALID;
+    return MF_REASON_INPUT_CLASSES;
+}
+
 static void add_finding(struct mf_index *index, enum mf_rule rule,
                         struct mf_finding finding, const char *format,
                         va_list arguments)

@@ -111,6 +111,7 @@ struct mf_index {
     struct mf_meta *later_meta;
     size_t later_meta_count, later_meta_room;
     bool metadata_only;       /* the caller wants no tensors */
+    bool tensors_only;        /* as in struct mf_open_options */
     struct mf_detection kind; /* of the first shard */
     bool reversed; /* dimensions are in the opposite order of the format's */
     enum mf_status status; /* not MF_OK: a finding could not be stored */
@@ -161,6 +162,10 @@ uint64_t *mf_index_dims(struct mf_index *index, uint32_t rank);
 /* For the severity of a finding: an error of other readers.  Here the file is
  * read as it was meant, and can be converted. */
 #define MF_ERROR_ELSEWHERE ((enum mf_severity)(MF_ERROR + 1))
+
+/* Why a model with errors is not converted: MF_REASON_INPUT_INVALID, or one for
+ * which there is another way. */
+enum mf_reason mf_index_damage_reason(const struct mf_index *index);
 
 /* Adds a finding about the shard of that number; offset is in its file.  Out
  * of memory is kept in index->status, which opening the model returns. */

@@ -39,6 +39,7 @@ static struct mf_model *model_new(struct mf_env *env,
     mf_index_init(&model->index, env);
     mf_arena_init(&model->paths, env);
     model->index.metadata_only = options && options->metadata_only;
+    model->index.tensors_only = options && options->tensors_only;
     if (options && options->findings_max > 0)
         model->index.findings_max = options->findings_max;
     return model;

@@ -41,10 +41,10 @@ static enum mf_status check_model(const struct quantizing *work)
                           MF_NO_OFFSET,
                           "this is an importance matrix and not quantized");
     if (errors > 0)
-        return mf_decline(work->model->env, MF_REASON_INPUT_INVALID,
-                          MF_NO_OFFSET,
-                          "the model has %zu error%s and is not quantized",
-                          errors, errors == 1 ? "" : "s");
+        return mf_decline(
+            work->model->env, mf_index_damage_reason(&work->model->index),
+            MF_NO_OFFSET, "the model has %zu error%s and is not quantized",
+            errors, errors == 1 ? "" : "s");
     if (info->byte_order == MF_BIG_ENDIAN)
         return mf_fail(work->model->env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "big-endian models cannot be quantized");

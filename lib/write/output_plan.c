@@ -56,7 +56,8 @@ static enum mf_status check_model(struct mf_model *model,
                                   const struct mf_format *format)
 {
     if (model->index.damage_count > 0)
-        return mf_decline(model->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
+        return mf_decline(model->env, mf_index_damage_reason(&model->index),
+                          MF_NO_OFFSET,
                           "the model has %zu error%s and is not copied",
                           model->index.damage_count,
                           model->index.damage_count == 1 ? "" : "s");

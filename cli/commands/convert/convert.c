@@ -97,6 +97,7 @@ static const struct option table[] = {
                 "accepted, without effect, as the next two"),
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
     OPTION_FLAG("--verbose", options.no_effect, NULL),
+    OPTION_TENSORS_ONLY,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

@@ -19,6 +19,7 @@ static const struct option table[] = {
     OPTION_TO(options.to),
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
+    OPTION_TENSORS_ONLY,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

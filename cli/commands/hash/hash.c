@@ -33,6 +33,7 @@ static const struct option table[] = {
                 "list tensors with equal bytes, over all FILEs"),
     OPTIONS_WORK,
     OPTION_ONE_FILE,
+    OPTION_TENSORS_ONLY,
     { 0 },
 };
 

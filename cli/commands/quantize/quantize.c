@@ -57,6 +57,7 @@ static const struct option table[] = {
     OPTION_NAMES(options.names),
     OPTION_FORMAT("--to", FORMATS_BLOCKS, options.to,
                   "format of OUT; default: by its suffix"),
+    OPTION_TENSORS_ONLY,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

@@ -20,6 +20,7 @@ static const struct option table[] = {
                 "write the tensor's bytes as they are, without a header"),
     OPTION_FORCE,
     OPTIONS_WORK,
+    OPTION_TENSORS_ONLY,
     { 0 },
 };
 

@@ -32,6 +32,7 @@ static const struct option table[] = {
     OPTION_FLAG("--tsv", options.tsv,
                 "a line of tab-separated values per tensor, without sums"),
     OPTION_ONE_FILE,
+    OPTION_TENSORS_ONLY,
     { 0 },
 };
 

@@ -22,6 +22,7 @@ static const struct option table[] = {
     OPTION_FLAG("--tsv", options.tsv,
                 "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
+    OPTION_TENSORS_ONLY,
     OPTIONS_WORK,
     { 0 },
 };
