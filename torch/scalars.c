@@ -174,7 +174,7 @@ static bool parse_real(struct mf_str line, double *out)
         return false;
     memcpy(digits, line.at + minus, line.size - minus);
     digits[line.size - minus] = 0;
-    *out = mf_json_double(digits);
+    *out = mf_decimal_read(digits);
     if (minus)
         *out = -*out;
     return true;
