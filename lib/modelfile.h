@@ -1728,6 +1728,8 @@ struct mf_plan_options {
      * has no limit. */
     const uint64_t *device_limits;
     size_t device_count;
+    const char *as; /* name of a mix: as if the model, a GGUF file or a Hugging
+                       Face folder, were quantized so; NULL: as it is */
 };
 
 #define MF_PLAN_CACHES  8  /* of one model */

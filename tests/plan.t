@@ -156,6 +156,21 @@ check "a host without a limit has room for any context" says \
 check "what fewer layers on devices change" says "33 270.14 14" "$big" \
     --fit 15G --offload 33
 
+# ---- as if quantized
+
+as_quantized() {
+    for type in Q4_K_M Q8_0 Q5_0 COPY; do
+        "$modelfile" quantize -q small.gguf as.gguf $type --force --allow-requantize \
+            >"$dir/out" 2>&1 || return 1
+        "$modelfile" plan -q small.gguf --as $type --ctx 512 | tail -n +2 >a
+        "$modelfile" plan -q as.gguf --ctx 512 | tail -n +2 >b
+        [ -s a ] && cmp a b || return 1
+    done
+}
+check "a plan as if quantized is that of the file" as_quantized
+check "it is less than as it is" says "weights 4,080," "$big" --as Q4_K_M
+check "an unknown mix" code 2 "$big" --as Q4KM
+
 # ---- sizes and GPUs
 
 # limits OPTION...: what devices have, in MiB.

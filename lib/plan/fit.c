@@ -271,7 +271,7 @@ enum mf_status mf_plan_fit(struct mf_model *model,
         status = take_limit(&fitting, model->env, &given.limit);
     if (status == MF_OK) {
         mf_clear_error(model->env);
-        status = mf_planner_open(model, &fitting.planner);
+        status = mf_planner_open(model, fitting.options.as, &fitting.planner);
     }
     if (status != MF_OK)
         return status;

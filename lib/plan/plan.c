@@ -104,7 +104,7 @@ enum mf_status mf_plan(struct mf_model *model,
     if (status != MF_OK)
         return status;
     mf_clear_error(model->env);
-    status = mf_planner_open(model, &planner);
+    status = mf_planner_open(model, given.as, &planner);
     if (status != MF_OK)
         return status;
     status = mf_plan_with(planner, &given, &plan);

@@ -35,7 +35,9 @@
 
 struct mf_planner;
 
-enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out);
+/* as: see mf_plan_options. */
+enum mf_status mf_planner_open(struct mf_model *model, const char *as,
+                               struct mf_planner **out);
 void mf_planner_close(struct mf_planner *planner);
 
 /* The model whose numbers count, and the one that was asked for. */
@@ -109,8 +111,9 @@ struct mf_plan_outline {
     size_t size;
 };
 
-/* model NULL: it is not a folder that becomes one. */
-enum mf_status mf_plan_outline_open(struct mf_model *model,
+/* as: the name of a mix that it is quantized to; or NULL.  Without it, model
+ * NULL: it is not a folder that becomes one. */
+enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
                                     struct mf_plan_outline *out);
 void mf_plan_outline_close(struct mf_env *env, struct mf_plan_outline *outline);
 

@@ -88,13 +88,13 @@ static void count_blocks(struct mf_planner *planner)
 /* Other formats than GGUF have numbers under other names, or in a config.json
  * of a family that is not converted; without it there is no more than the size
  * of the weights. */
-static enum mf_status open_rows(struct mf_planner *planner)
+static enum mf_status open_rows(struct mf_planner *planner, const char *as)
 {
     struct mf_model *model = planner->model;
     struct mf_arch_fields fields;
     enum mf_status status;
 
-    status = mf_plan_outline_open(model, &planner->outline);
+    status = mf_plan_outline_open(model, as, &planner->outline);
     if (status != MF_OK)
         return status;
     if (planner->outline.model)
@@ -124,7 +124,8 @@ static void check_lists(struct mf_planner *planner)
                                  planner->blocks);
 }
 
-enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
+enum mf_status mf_planner_open(struct mf_model *model, const char *as,
+                               struct mf_planner **out)
 {
     struct mf_planner *planner;
     enum mf_status status;
@@ -137,7 +138,7 @@ enum mf_status mf_planner_open(struct mf_model *model, struct mf_planner **out)
     memset(planner, 0, sizeof(*planner));
     planner->model = planner->asked = model;
     mf_arena_init(&planner->arena, model->env);
-    status = open_rows(planner);
+    status = open_rows(planner, as);
     if (status != MF_OK) {
         mf_planner_close(planner);
         return status;

@@ -38,6 +38,8 @@ static const struct option table[] = {
                 "GPUs and their memory, as 24GB or 8,8: the same as --devices, "
                 "and what fits, as with --fit"),
     OPTION_TEXT("--vram", "SIZE,...", options.gpu, "the same as --gpu"),
+    OPTION_TEXT("--as", "TYPE", options.as,
+                "as if the model were quantized so, as to Q4_K_M"),
     OPTION_FLAG("--cpu-moe", options.cpu_experts, "experts stay on the host"),
     OPTION_TEXT("--fit", "SIZE", options.fit,
                 "what fits into SIZE: the largest context, and the best "
@@ -126,6 +128,7 @@ const struct command command_plan = {
                 "--type-v q8_0\n"
                 "modelfile plan model.gguf --fit 16GB\n"
                 "modelfile plan model.gguf --gpu 24GB --ctx 32k\n"
+                "modelfile plan model.gguf --as Q4_K_M\n"
                 "modelfile plan model.gguf --offload 20 --devices 8G,8G\n"
                 "modelfile plan model.gguf --fit 16G --plot memory.svg\n",
     .exit_no = "--fit, --gpu: it does not fit as asked",

@@ -9,7 +9,7 @@
 
 /* As given on the command line. */
 struct plan_options {
-    const char *contexts, *type_k, *type_v, *offload, *devices, *gpu, *fit,
+    const char *as, *contexts, *type_k, *type_v, *offload, *devices, *gpu, *fit,
         *margin, *plot;
     uint64_t sequences, ubatch; /* 0: not given */
     unsigned flash;             /* enum mf_flash */

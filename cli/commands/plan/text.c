@@ -266,6 +266,8 @@ void plan_text(struct run *run, struct mf_model *model,
 
     (void)model;
     out_escaped(out, str_of(run->operand[0]), "");
+    if (answer->request->options.as)
+        out_format(out, ", quantized as %s", answer->request->options.as);
     out_text(out, "\n");
     settings_lines(run, answer);
     for (size_t i = 0; i < answer->count; i++) {
