@@ -27,7 +27,7 @@ static void open_toy(struct mf_model **model, unsigned blocks)
 
     snprintf(keys, sizeof(keys), "block_count=%u embedding_length=8", blocks);
     *model = open_header("llama", keys);
-    assert_int_equal(mf_planner_open(*model, &toy), MF_OK);
+    assert_int_equal(mf_planner_open(*model, NULL, &toy), MF_OK);
     memset(&settings, 0, sizeof(settings));
     settings.sequences = settings.streams = 1;
     settings.tokens = 2;
@@ -325,7 +325,7 @@ static void check_in(const struct row *row, struct mf_model **model,
         strcpy(open, row->model);
         *model = open_real(open);
         assert_non_null(*model);
-        assert_int_equal(mf_planner_open(*model, planner), MF_OK);
+        assert_int_equal(mf_planner_open(*model, NULL, planner), MF_OK);
     }
     check_row(*planner, row);
 }

@@ -16,6 +16,8 @@
  * "NUMBER RULE SUBJECT" how many findings are still accepted.  The hash has no
  * secret seed: only the author of the baseline could make strings collide.
  */
+#define _XOPEN_SOURCE 700 /* realpath */
+
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
