@@ -139,6 +139,15 @@ static const struct mf_fact_row facts[] = {
     { 0, NULL },
 };
 
+/* A bool may be any byte, but only one of two values. */
+static bool value_is_plain(const struct mf_detection *kind,
+                           const struct mf_meta *array)
+{
+    return kind->version >= 2 && kind->byte_order == MF_LITTLE_ENDIAN &&
+           array->type == MF_VALUE_ARRAY && array->of != MF_VALUE_BOOL &&
+           array->of != MF_VALUE_ARRAY;
+}
+
 const struct mf_format mf_format_gguf = {
     .name = "gguf",
     .variant = "",
@@ -155,6 +164,7 @@ const struct mf_format mf_format_gguf = {
     .validate = mf_gguf_validate,
     .revisit = mf_gguf_revisit,
     .value_next = mf_gguf_value_next,
+    .value_is_plain = value_is_plain,
     .type_name = type_name,
     .type_id = type_id,
     .file_type_name = mf_gguf_file_type_name,

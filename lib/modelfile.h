@@ -1504,6 +1504,14 @@ MF_API enum mf_status mf_model_hash(
     void (*line)(void *user, size_t tensor, const char *text, size_t size),
     void *user);
 
+/* The digest of the metadata, which depends neither on the order of the keys
+ * nor on alignment, byte order, version of GGUF or number of shards; for
+ * formats with Hugging Face's names also of config.json and other files next to
+ * the model. docs/cli.md says how to compute it. */
+MF_API enum mf_status mf_model_hash_metadata(struct mf_model *model,
+                                             enum mf_digest_kind kind,
+                                             uint8_t out[MF_DIGEST_MAX]);
+
 /* The digest of the data of all tensors, one after the other in the order of
  * the file's index, without padding: that of llama.cpp's llama-gguf-hash for a
  * file. One thread. */

@@ -134,7 +134,7 @@ lora      base io json model folder draft derive
 hub       base io json model arch folder draft codec derive tokenizer card lora
 restore   base lanes io json model vocab folder draft codec derive tokenize tokenizer card hub
 write     base lanes io json model folder check draft codec derive lora hub restore
-compare   base lanes io model draft codec write
+compare   base lanes io model folder draft codec write
 quantize  base lanes io model check draft codec hub restore write
 verify    base lanes io json model draft codec hub restore write compare quantize
 plan      base lanes io json model arch draft codec hub write quantize

@@ -357,6 +357,12 @@ static void null_mf_model_hash(void)
     named("out", mf_model_hash(model, MF_CRC32, bytes, NULL, NULL, NULL));
 }
 
+static void null_mf_model_hash_metadata(void)
+{
+    refused(mf_model_hash_metadata(NULL, MF_CRC32, bytes));
+    named("out", mf_model_hash_metadata(model, MF_CRC32, NULL));
+}
+
 static void null_mf_plan(void)
 {
     struct mf_plan plan;
@@ -991,6 +997,7 @@ static const struct {
     { "mf_model_hash_data", null_mf_model_hash_data },
     { "mf_file_hash", null_mf_file_hash },
     { "mf_model_hash", null_mf_model_hash },
+    { "mf_model_hash_metadata", null_mf_model_hash_metadata },
     { "mf_model_hash_tensors", null_mf_model_hash_tensors },
     { "mf_model_uuid", null_mf_model_uuid },
     { "mf_isa_at", null_mf_isa_at },

@@ -11,6 +11,7 @@
 #ifndef MF_LIB_HASH_H
 #define MF_LIB_HASH_H
 
+#include "lib/io/digest.h"
 #include "lib/model/model.h"
 
 /* MF_ERR_CORRUPT for a tensor that is MF_TENSOR_DAMAGED. */
@@ -37,5 +38,28 @@ enum mf_status mf_hash_begin(struct mf_env *env, enum mf_digest_kind kind);
 enum mf_status mf_hash_finish(struct mf_env *env,
                               const struct mf_digest *digest,
                               uint8_t out[MF_DIGEST_MAX]);
+
+/* ---- hash_model.c ---- */
+
+/* Room for the line of a name of that many bytes: one byte of a name becomes at
+ * most four, "\x1b". */
+#define MF_HASH_LINE_ROOM(size) (2 * MF_DIGEST_MAX + 3 + (size)*4)
+
+/* Writes the line of a name with a digest of so many bytes, "DIGEST  NAME\n",
+ * and returns its length. */
+size_t mf_hash_line(struct mf_str name, const uint8_t *digest, size_t size,
+                    char *out);
+
+/* ---- hash_value.c ---- */
+
+/* Adds type and value of that row of the metadata to a digest. */
+enum mf_status mf_hash_value(struct mf_model *model, struct mf_digest *digest,
+                             size_t at);
+
+/* Adds a type as values have it. */
+void mf_hash_type(struct mf_digest *digest, uint32_t type);
+
+/* Adds all bytes up to the reader's limit. */
+enum mf_status mf_hash_rest(struct mf_reader *reader, struct mf_digest *digest);
 
 #endif

@@ -52,9 +52,6 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
 
 /* ---- the model: a digest of lines, one for each tensor ---- */
 
-/* One byte of a name becomes at most so many: "\x1b". */
-#define ESCAPE_MAX 4
-
 static size_t put_hex(const uint8_t *bytes, size_t size, char *out)
 {
     for (size_t i = 0; i < size; i++) {
@@ -95,18 +92,17 @@ static size_t line_room(const struct mf_model *model)
     for (size_t i = 0; i < model->index.tensor_count; i++)
         if (model->index.tensor[i].name_size > longest)
             longest = model->index.tensor[i].name_size;
-    return 2 * MF_DIGEST_MAX + strlen("  \n") + longest * ESCAPE_MAX;
+    return MF_HASH_LINE_ROOM(longest);
 }
 
-static size_t put_line(const struct mf_record *record, const uint8_t *digest,
-                       size_t size, char *out)
+size_t mf_hash_line(struct mf_str name, const uint8_t *digest, size_t size,
+                    char *out)
 {
     size_t at = put_hex(digest, size, out);
 
     out[at++] = ' ';
     out[at++] = ' ';
-    at +=
-        put_name((struct mf_str){ record->name, record->name_size }, out + at);
+    at += put_name(name, out + at);
     out[at++] = '\n';
     return at;
 }
@@ -129,8 +125,10 @@ enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
     char *text = tensor ? mf_alloc(env, room) : NULL;
 
     for (size_t i = 0; text && i < model->index.tensor_count; i++) {
-        size_t filled = put_line(&model->index.tensor[tensor[i]],
-                                 digests + tensor[i] * size, size, text);
+        const struct mf_record *record = &model->index.tensor[tensor[i]];
+        size_t filled =
+            mf_hash_line((struct mf_str){ record->name, record->name_size },
+                         digests + tensor[i] * size, size, text);
 
         mf_digest_add(digest, text, filled);
         if (line)

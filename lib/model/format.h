@@ -134,6 +134,12 @@ struct mf_format {
     enum mf_status (*value_next)(struct mf_values *values,
                                  struct mf_value *out);
 
+    /* Whether the bytes of an array's span are those of GGUF 3 in a
+     * little-endian file: its element type, count and elements.  NULL: never.
+     */
+    bool (*value_is_plain)(const struct mf_detection *kind,
+                           const struct mf_meta *array);
+
     const char *(*type_name)(
         uint32_t type_id); /* of a type that lib/model/types.def
                               lacks; may be NULL, may

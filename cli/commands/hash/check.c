@@ -2,12 +2,10 @@
  *
  * check.c - modelfile hash --check: models against a manifest
  *
- * A manifest may list several models under names from another folder, and
- * digests of several kinds.  First the kind is chosen, the strongest unless
- * --algo is given; then for each file its entries, by name, or the only ones
- * that there are.
+ * check_choose.c says which entries of the manifest are about a model; here
+ * they are compared with it.
  */
-#include "cli/commands/hash/hash.h"
+#include "cli/commands/hash/check.h"
 
 #include <string.h>
 #include <strings.h>
@@ -17,152 +15,8 @@
 #include "cli/report.h"
 
 #define NO_TENSOR SIZE_MAX
-#define UUID_SIZE 16
 
-static struct manifest manifest;
-static struct mf_digest_info kind; /* of the digests to check */
-static unsigned chosen;            /* the same, as entries have it */
-
-/* One model, and its entries. */
-struct check {
-    struct run *run;
-    const char *path;
-    struct mf_model *model;
-    struct digests digests;
-    struct entry *entry; /* of this model, of all kinds */
-    size_t count;
-    const struct entry *whole; /* of the whole model */
-    bool has_tensors;          /* there are entries of tensors */
-    bool *named;               /* for each tensor: it has an entry */
-    size_t different, missing, extra;
-    size_t contradicted; /* line with other digests of the model; or 0 */
-};
-
-/* ---- which entries ---- */
-
-/* The wanted kind, else the strongest in the manifest; a UUID is the weakest,
- * as it covers no tensor.  False after report_input. */
-static bool choose_kind(struct run *run, const char *path, unsigned wanted)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < manifest.count; i++) {
-        unsigned has = manifest.entry[i].kind;
-
-        if (wanted > 0 && has != wanted - 1)
-            continue;
-        if (!found || chosen == KIND_UUID || (has != KIND_UUID && has > chosen))
-            chosen = has;
-        found = true;
-    }
-    kind = (struct mf_digest_info){ .name = "uuid", .size = UUID_SIZE };
-    if (found)
-        return chosen == KIND_UUID || mf_digest_at(chosen, &kind);
-    if (wanted > 0 && mf_digest_at(wanted - 1, &kind))
-        report_input(run, path, "the manifest has no %s digests", kind.name);
-    else
-        report_input(run, path,
-                     "the manifest has only digests of an unsupported kind");
-    return false;
-}
-
-static bool is_chosen(const struct entry *entry)
-{
-    return entry->kind == chosen;
-}
-
-/* Sets the entries of the model whose last entry is number whole. */
-static void set_entries(struct check *check, size_t whole)
-{
-    size_t first = whole;
-
-    while (first > 0 && (manifest.form == MANIFEST_LLAMA ||
-                         !manifest.entry[first - 1].whole))
-        first--;
-    check->entry = manifest.entry + first;
-    check->count = whole + 1 - first;
-    check->whole = manifest.entry + whole;
-}
-
-static bool same_text(struct mf_str a, struct mf_str b)
-{
-    return a.size == b.size && memcmp(a.at, b.at, a.size) == 0;
-}
-
-/* Without the folders in front. */
-static struct mf_str last_part(struct mf_str path)
-{
-    size_t before = path.size;
-
-    while (before > 0 && path.at[before - 1] != '/')
-        before--;
-    return (struct mf_str){ path.at + before, path.size - before };
-}
-
-/* 2: the entry has the name of this file; 1: the same last part, in a list that
- * may have been made in another folder; 0: neither. */
-static int match_name(const struct entry *entry, const char *path)
-{
-    if (same_text(entry->name, str_of(path)))
-        return 2;
-    return manifest.form == MANIFEST_SUMS &&
-           same_text(last_part(entry->name), last_part(str_of(path)));
-}
-
-/* Equal digests; in lists of files the names may differ in their folders. */
-static bool same_entry(const struct entry *a, const struct entry *b)
-{
-    size_t digits = strcspn(a->hex, " \n");
-
-    return a->kind == b->kind &&
-           (manifest.form == MANIFEST_SUMS || same_text(a->name, b->name)) &&
-           digits == strcspn(b->hex, " \n") &&
-           strncasecmp(a->hex, b->hex, digits) == 0;
-}
-
-/* The entries that end with number whole are the same as those of the model. In
- * a manifest of llama-gguf-hash tensors have one entry each. */
-static bool same_entries(const struct check *check, size_t whole)
-{
-    struct check other = { .run = check->run };
-
-    if (manifest.form != MANIFEST_OWN)
-        return same_entry(check->whole, &manifest.entry[whole]);
-    set_entries(&other, whole);
-    for (size_t i = 0; i < check->count && check->count == other.count; i++)
-        if (!same_entry(&check->entry[i], &other.entry[i]))
-            return false;
-    return check->count == other.count;
-}
-
-/* The entries of the file: those with its name, or those of the only model in
- * the manifest.  False if there are none, or if two lists contradict. */
-static bool choose_entries(struct check *check)
-{
-    size_t models = 0;
-    bool named = false;
-    int best = 1;
-
-    for (size_t i = 0; i < manifest.count && best < 2; i++)
-        if (manifest.entry[i].whole && is_chosen(&manifest.entry[i]) &&
-            match_name(&manifest.entry[i], check->path) == 2)
-            best = 2;
-    for (size_t i = 0; i < manifest.count; i++) {
-        const struct entry *entry = &manifest.entry[i];
-        bool fits = match_name(entry, check->path) == best;
-
-        if (!entry->whole || !is_chosen(entry))
-            continue;
-        if (named && fits && !same_entries(check, i)) {
-            check->contradicted = entry->line;
-            return false;
-        }
-        if (models++ == 0 || (fits && !named))
-            set_entries(check, i);
-        named = named || fits;
-    }
-    return named || models == 1;
-}
+static struct wanted wanted;
 
 /* Finds the tensors of the entries. */
 static void find_tensors(struct check *check)
@@ -173,7 +27,7 @@ static void find_tensors(struct check *check)
         struct entry *entry = &check->entry[i];
 
         entry->tensor = NO_TENSOR;
-        if (entry->whole || !is_chosen(entry))
+        if (!entry_is_tensor(entry) || !check_is_chosen(&wanted, entry))
             continue;
         check->has_tensors = true;
         if (mf_tensor_find(check->model, entry->name.at, entry->name.size,
@@ -187,9 +41,9 @@ static void find_tensors(struct check *check)
 /* As in manifests: a UUID has dashes. */
 static struct hex_text digest_text(const uint8_t *digest)
 {
-    struct hex_text text = hex_text(digest, kind.size);
+    struct hex_text text = hex_text(digest, wanted.kind.size);
 
-    for (size_t at = 8; chosen == KIND_UUID && at <= 23; at += 5) {
+    for (size_t at = 8; wanted.chosen == KIND_UUID && at <= 23; at += 5) {
         memmove(text.at + at + 1, text.at + at, strlen(text.at + at) + 1);
         text.at[at] = '-';
     }
@@ -214,12 +68,13 @@ static bool compute_whole(struct check *check)
     struct digests *digests = &check->digests;
     enum mf_status status;
 
-    if (chosen == KIND_UUID)
+    if (wanted.chosen == KIND_UUID)
         status = mf_model_uuid(check->model, digests->model);
-    else if (manifest.form == MANIFEST_LLAMA)
-        status = mf_model_hash_data(check->model, kind.kind, digests->model);
+    else if (wanted.manifest.form == MANIFEST_LLAMA)
+        status =
+            mf_model_hash_data(check->model, wanted.kind.kind, digests->model);
     else
-        status = mf_model_hash(check->model, kind.kind, digests->tensor,
+        status = mf_model_hash(check->model, wanted.kind.kind, digests->tensor,
                                digests->model, NULL, NULL);
     if (status != MF_OK)
         report_failure(check->run, check->path);
@@ -229,11 +84,18 @@ static bool compute_whole(struct check *check)
 /* Every digest that the entries have; false after report_failure. */
 static bool compute_digests(struct check *check)
 {
-    if ((check->has_tensors || manifest.form == MANIFEST_OWN) &&
+    if ((check->has_tensors || wanted.manifest.form == MANIFEST_OWN) &&
         !digests_compute(check->run, check->path, check->model,
                          &check->digests))
         return false;
-    return compute_whole(check);
+    if (!compute_whole(check))
+        return false;
+    if (wanted.chosen == KIND_UUID ||
+        mf_model_hash_metadata(check->model, wanted.kind.kind,
+                               check->digests.metadata) == MF_OK)
+        return true;
+    report_failure(check->run, check->path);
+    return false;
 }
 
 /* ---- output ---- */
@@ -294,7 +156,7 @@ static void compare_tensors(struct check *check)
         const struct entry *entry = &check->entry[i];
         const uint8_t *digest;
 
-        if (entry->whole || !is_chosen(entry))
+        if (!entry_is_tensor(entry) || !check_is_chosen(&wanted, entry))
             continue;
         if (entry->tensor == NO_TENSOR) {
             check->missing++;
@@ -316,6 +178,71 @@ static void compare_tensors(struct check *check)
         }
 }
 
+/* Metadata of another format is never the same; what is the same in it is for
+ * `diff` to say. */
+static bool is_comparable(const struct check *check)
+{
+    return check->metadata &&
+           check_same_text(check->metadata->format,
+                           str_of(mf_model_info(check->model)->format));
+}
+
+static void compare_metadata(struct check *check)
+{
+    const uint8_t *digest = check->digests.metadata;
+
+    for (size_t i = 0; i < check->count && !check->metadata_differs; i++) {
+        const struct entry *entry = &check->entry[i];
+
+        if (entry->format.size == 0 || !check_is_chosen(&wanted, entry))
+            continue;
+        check->metadata = entry;
+        check->metadata_differs =
+            is_comparable(check) && !is_digest(entry, digest);
+    }
+    if (!check->metadata_differs || check->run->options->json)
+        return;
+    begin_line(check, NULL);
+    out_text(&check->run->out, "metadata is different: ");
+    print_digests(check->run, digest, check->metadata);
+}
+
+/* What was found about metadata, at the end of a line. */
+static void show_metadata(const struct check *check)
+{
+    struct out *out = &check->run->out;
+
+    if (!check->metadata)
+        out_text(out, "; metadata not covered\n");
+    else if (!is_comparable(check))
+        out_format(out, "; metadata not compared: %.*s in the manifest\n",
+                   (int)check->metadata->format.size,
+                   check->metadata->format.at);
+    else
+        out_text(out, check->metadata_differs ? "; metadata differs\n"
+                                              : "; metadata matches\n");
+}
+
+static void json_null(struct run *run, const char *key)
+{
+    mf_json_key(&run->json, key);
+    mf_json_null(&run->json);
+}
+
+static void metadata_json(const struct check *check)
+{
+    struct run *run = check->run;
+
+    if (wanted.chosen == KIND_UUID)
+        json_null(run, "metadata");
+    else
+        json_text(run, "metadata", digest_text(check->digests.metadata).at);
+    if (is_comparable(check))
+        json_str(run, "metadata_expected", expected_text(check->metadata));
+    else
+        json_null(run, "metadata_expected");
+}
+
 static void show_verdict(const struct check *check, bool match)
 {
     const char *algo = check->digests.info.name;
@@ -324,15 +251,16 @@ static void show_verdict(const struct check *check, bool match)
 
     begin_line(check, NULL);
     if (match)
-        out_format(out, "%zu tensor%s, %s matches\n", tensors,
+        out_format(out, "%zu tensor%s, %s matches", tensors,
                    tensors == 1 ? "" : "s", algo);
     else if (check->different + check->missing + check->extra > 0)
-        out_format(out, "%zu tensor%s, %zu different, %zu missing, %zu extra\n",
+        out_format(out, "%zu tensor%s, %zu different, %zu missing, %zu extra",
                    tensors, tensors == 1 ? "" : "s", check->different,
                    check->missing, check->extra);
     else
-        out_format(out, "%zu tensor%s, %s of the model does not match\n",
-                   tensors, tensors == 1 ? "" : "s", algo);
+        out_format(out, "%zu tensor%s, %s of the model does not match", tensors,
+                   tensors == 1 ? "" : "s", algo);
+    show_metadata(check);
 }
 
 static void compare(struct check *check)
@@ -346,18 +274,20 @@ static void compare(struct check *check)
         mf_json_begin(&run->json, '[');
     }
     compare_tensors(check);
+    compare_metadata(check);
     match = check->different + check->missing + check->extra == 0 &&
             is_digest(check->whole, check->digests.model);
-    if (!match)
+    if (!match || check->metadata_differs)
         report_code(run, EXIT_NO);
     if (!run->options->json) {
         show_verdict(check, match);
         return;
     }
     mf_json_end(&run->json, ']');
+    metadata_json(check);
     json_text(run, "model", digest_text(check->digests.model).at);
     json_str(run, "expected", expected_text(check->whole));
-    json_bool(run, "match", match);
+    json_bool(run, "match", match && !check->metadata_differs);
 }
 
 /* ---- the command ---- */
@@ -384,9 +314,9 @@ static void check_model(struct check *check)
 static bool find_entries(struct check *check)
 {
     struct run *run = check->run;
-    bool files = manifest.form == MANIFEST_SUMS;
+    bool files = wanted.manifest.form == MANIFEST_SUMS;
 
-    if (choose_entries(check))
+    if (check_choose_entries(check))
         return true;
     if (check->contradicted > 0)
         report_no(run,
@@ -396,7 +326,7 @@ static bool find_entries(struct check *check)
                   files ? "" : ", or those before them,");
     else
         report_no(run, "%s: the manifest has no %s digest for this %s",
-                  check->path, kind.name, files ? "file" : "model");
+                  check->path, wanted.kind.name, files ? "file" : "model");
     if (run->options->json)
         json_bool(run, "match", false);
     return false;
@@ -405,14 +335,15 @@ static bool find_entries(struct check *check)
 /* The digest of all bytes of a file, which may not be a model. */
 static void show_file(struct run *run, const char *path, enum mf_shards shards)
 {
-    struct check check = { .run = run, .path = path };
+    struct check check = { .wanted = &wanted, .run = run, .path = path };
     uint8_t digest[MF_DIGEST_MAX];
     bool match;
 
     (void)shards;
     if (!find_entries(&check))
         return;
-    if (mf_file_hash(run->env, inputs_path(path), kind.kind, digest) != MF_OK) {
+    if (mf_file_hash(run->env, inputs_path(path), wanted.kind.kind, digest) !=
+        MF_OK) {
         report_failure(run, path);
         return;
     }
@@ -420,14 +351,14 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
     if (!match)
         report_code(run, EXIT_NO);
     if (run->options->json) {
-        json_text(run, "algo", kind.name);
+        json_text(run, "algo", wanted.kind.name);
         json_text(run, "digest", digest_text(digest).at);
         json_str(run, "expected", expected_text(check.whole));
         json_bool(run, "match", match);
         return;
     }
     begin_line(&check, NULL);
-    out_format(&run->out, "%s of the file %s", kind.name,
+    out_format(&run->out, "%s of the file %s", wanted.kind.name,
                match ? "matches\n" : "is different: ");
     if (!match)
         print_digests(run, digest, check.whole);
@@ -435,7 +366,9 @@ static void show_file(struct run *run, const char *path, enum mf_shards shards)
 
 static void show(struct run *run, const char *path, enum mf_shards shards)
 {
-    struct check check = { .run = run, .path = path, .digests.info = kind };
+    struct check check = {
+        .wanted = &wanted, .run = run, .path = path, .digests.info = wanted.kind
+    };
 
     if (!find_entries(&check))
         return;
@@ -447,13 +380,13 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 
 void hash_check(struct run *run, const char *path, unsigned algo)
 {
-    if (!manifest_read(run, path, &manifest))
+    if (!manifest_read(run, path, &wanted.manifest))
         return;
-    if (!choose_kind(run, path, algo))
+    if (!check_choose_kind(run, path, algo, &wanted))
         ; /* reported */
-    else if (manifest.form == MANIFEST_SUMS)
+    else if (wanted.manifest.form == MANIFEST_SUMS)
         inputs_files(run, show_file);
     else
         inputs_each(run, show, report_failure);
-    manifest_release(run, &manifest);
+    manifest_release(run, &wanted.manifest);
 }

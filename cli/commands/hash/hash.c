@@ -63,6 +63,7 @@ static void digests_json(struct run *run, const struct mf_model *model,
 
     json_text(run, "algo", digests->info.name);
     json_text(run, "model", hex_text(digests->model, size).at);
+    json_text(run, "metadata", hex_text(digests->metadata, size).at);
     mf_json_key(json, "tensors");
     mf_json_begin(json, '[');
     for (size_t i = 0; mf_tensor_at(model, i, &tensor); i++) {
@@ -129,22 +130,33 @@ static bool check_llama_algo(struct run *run)
     return false;
 }
 
+/* The last lines: WORDS DIGEST  FILE, the file's name as those of tensors. */
+static void whole_line(struct run *run, const struct digests *digests,
+                       const uint8_t *digest, const char *path)
+{
+    out_format(&run->out, "%s:%s  ", digests->info.name,
+               hex_text(digest, digests->info.size).at);
+    out_reversible(&run->out, str_of(path));
+    out_text(&run->out, "\n");
+}
+
 static void digests_show(struct run *run, const char *path,
                          struct mf_model *model, struct digests *digests)
 {
     const struct mf_digest_info *info = &digests->info;
     struct lines lines = { run, info->name };
 
-    if (mf_model_hash(model, info->kind, digests->tensor, digests->model,
+    if (mf_model_hash_metadata(model, info->kind, digests->metadata) != MF_OK ||
+        mf_model_hash(model, info->kind, digests->tensor, digests->model,
                       run->options->json ? NULL : line_text, &lines) != MF_OK) {
         report_failure(run, path);
     } else if (run->options->json) {
         digests_json(run, model, digests);
     } else {
-        out_format(&run->out, "model %s:%s  ", info->name,
-                   hex_text(digests->model, info->size).at);
-        out_reversible(&run->out, str_of(path)); /* as names of tensors */
-        out_text(&run->out, "\n");
+        out_format(&run->out, "metadata %s ", mf_model_info(model)->format);
+        whole_line(run, digests, digests->metadata, path);
+        out_text(&run->out, "model ");
+        whole_line(run, digests, digests->model, path);
     }
 }
 

@@ -26,6 +26,7 @@ struct digests {
     struct mf_digest_info info;
     uint8_t *tensor; /* one after the other; NULL: not computed */
     uint8_t model[MF_DIGEST_MAX];
+    uint8_t metadata[MF_DIGEST_MAX];
 };
 
 /* Computes those of all tensors; false after report_failure. */
@@ -42,11 +43,12 @@ static inline const uint8_t *digests_at(const struct digests *digests,
 
 /* ---- manifest.c ---- */
 
-struct entry {          /* a line of a manifest */
-    struct mf_str name; /* of the tensor; of the file if whole is set */
-    const char *hex;    /* the digest, in upper or lower case */
-    unsigned kind;      /* enum mf_digest_kind or KIND_UUID */
-    bool whole;         /* of all tensors together, or all bytes of the file */
+struct entry {            /* a line of a manifest */
+    struct mf_str name;   /* of the tensor; else of the file */
+    struct mf_str format; /* of the file whose metadata this is; else empty */
+    const char *hex;      /* the digest, in upper or lower case */
+    unsigned kind;        /* enum mf_digest_kind or KIND_UUID */
+    bool whole; /* of all tensors together, or all bytes of the file */
     size_t line;
     size_t tensor; /* set by check.c */
 };
@@ -57,6 +59,12 @@ enum manifest_form {
     MANIFEST_LLAMA, /* llama-gguf-hash: of one file */
     MANIFEST_SUMS   /* sha1sum, sha256sum: of any files */
 };
+
+/* Whether the entry is about a tensor. */
+static inline bool entry_is_tensor(const struct entry *entry)
+{
+    return !entry->whole && entry->format.size == 0;
+}
 
 /* The entries of each model end with one that is whole. */
 struct manifest {

@@ -3,6 +3,7 @@
  * manifest.c - reading manifests: ours, llama-gguf-hash's and sha256sum's
  *
  *     xxh3:2d06800538d394c2  NAME            of a tensor
+ *     metadata gguf xxh3:5c0c8fd7b3a0f3d1  FILE
  *     model xxh3:99aa06d3014798d8  FILE      after all of its tensors
  *
  *     xxh64     f66e9cd66a4396a0  FILE:NAME  of a tensor
@@ -18,7 +19,7 @@
 #include "cli/commands/hash/hash.h"
 #include "cli/report.h"
 
-static const char model_word[] = "model ";
+static const char model_word[] = "model ", metadata_word[] = "metadata ";
 
 #define UUID_DIGITS 36 /* with dashes */
 
@@ -227,6 +228,22 @@ static const char *parse_sum(char *at, char *end, struct entry *entry)
 
 /* ---- a line of the others ---- */
 
+/* Passes what stands before the digest of a model or its metadata. */
+static char *parse_word(char *at, struct entry *entry)
+{
+    size_t size = strlen(metadata_word);
+
+    if (strncmp(at, model_word, strlen(model_word)) == 0) {
+        entry->whole = true;
+        return at + strlen(model_word);
+    }
+    if (strncmp(at, metadata_word, size) != 0 || at[size] == ' ')
+        return at;
+    entry->format = (struct mf_str){ at + size, strcspn(at + size, " \n") };
+    at += size + entry->format.size;
+    return at + (*at == ' ');
+}
+
 /* Parses the line from at to end; returns what is wrong with it, or NULL. */
 static const char *parse_line(char *at, char *end, enum manifest_form *form,
                               struct entry *entry)
@@ -238,16 +255,13 @@ static const char *parse_line(char *at, char *end, enum manifest_form *form,
     *form = MANIFEST_SUMS;
     if (is_sum(at))
         return parse_sum(at, end, entry);
-    if (strncmp(at, model_word, strlen(model_word)) == 0) {
-        entry->whole = true;
-        at += strlen(model_word);
-    }
+    at = parse_word(at, entry);
     size = strcspn(at, ": \n");
     if (!find_kind(at, size, &kind))
         return "is not a line of a modelfile, llama-gguf-hash or sha256sum "
                "manifest";
     entry->kind = kind.size > 0 ? (unsigned)kind.kind : KIND_UUID;
-    foreign = at[size] == ' ' && !entry->whole;
+    foreign = at[size] == ' ' && entry_is_tensor(entry);
     *form = foreign ? MANIFEST_LLAMA : MANIFEST_OWN;
     if (!foreign && (at[size] != ':' || kind.size == 0))
         return "is not a line of a modelfile, llama-gguf-hash or sha256sum "
