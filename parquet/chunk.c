@@ -124,6 +124,10 @@ static enum mf_status take_statistic(void *user, const struct thrift_struct *in)
                : mf_thrift_skip(thrift, in);
 }
 
+static const struct thrift_shape statistics_shape = {
+    "Statistics", 0, { [STATISTICS_NULLS] = THRIFT_I64 }
+};
+
 static enum mf_status take_statistics(struct chunk *chunk,
                                       const struct thrift_struct *in)
 {
@@ -132,7 +136,7 @@ static enum mf_status take_statistics(struct chunk *chunk,
 
     if (mf_thrift_open_struct(thrift, in) != MF_OK)
         return thrift->reader->env->error.status;
-    return mf_thrift_read(thrift, "Statistics", 0, take_statistic, chunk,
+    return mf_thrift_read(thrift, &statistics_shape, take_statistic, chunk,
                           &statistics);
 }
 
@@ -165,19 +169,35 @@ static enum mf_status take_meta_field(void *user,
     }
 }
 
+static const struct thrift_shape meta_shape = {
+    "ColumnMetaData",
+    UINT64_C(1) << META_TYPE | 1 << META_ENCODINGS | 1 << META_PATH |
+        1 << META_CODEC | 1 << META_VALUES | 1 << META_UNPACKED |
+        1 << META_PACKED | 1 << META_DATA,
+    { [META_TYPE] = THRIFT_I64,
+      [META_ENCODINGS] = THRIFT_LIST,
+      [META_PATH] = THRIFT_LIST,
+      [META_CODEC] = THRIFT_I64,
+      [META_VALUES] = THRIFT_I64,
+      [META_UNPACKED] = THRIFT_I64,
+      [META_PACKED] = THRIFT_I64,
+      [META_DATA] = THRIFT_I64,
+      [META_INDEX] = THRIFT_I64,
+      [META_DICTIONARY] = THRIFT_I64,
+      [META_STATISTICS] = THRIFT_STRUCT,
+      [META_BLOOM] = THRIFT_I64,
+      [META_BLOOM_SIZE] = THRIFT_I64 }
+};
+
 static enum mf_status take_meta(struct chunk *chunk,
                                 const struct thrift_struct *in)
 {
-    const uint64_t needed = UINT64_C(1) << META_TYPE | 1 << META_ENCODINGS |
-                            1 << META_PATH | 1 << META_CODEC |
-                            1 << META_VALUES | 1 << META_UNPACKED |
-                            1 << META_PACKED | 1 << META_DATA;
     struct thrift *thrift = &chunk->parquet->thrift;
 
     if (mf_thrift_open_struct(thrift, in) != MF_OK)
         return thrift->reader->env->error.status;
-    return mf_thrift_read(thrift, "ColumnMetaData", needed, take_meta_field,
-                          chunk, &chunk->meta_in);
+    return mf_thrift_read(thrift, &meta_shape, take_meta_field, chunk,
+                          &chunk->meta_in);
 }
 
 static enum mf_status take_field(void *user, const struct thrift_struct *in)
@@ -308,12 +328,23 @@ static enum mf_status keep(struct parquet *parquet, const struct chunk *chunk)
     return MF_OK;
 }
 
+static const struct thrift_shape shape = {
+    "ColumnChunk",
+    UINT64_C(1) << CHUNK_META,
+    { [CHUNK_FILE] = THRIFT_BINARY,
+      [CHUNK_META] = THRIFT_STRUCT,
+      [CHUNK_OFFSET_INDEX] = THRIFT_I64,
+      [CHUNK_OFFSET_INDEX_SIZE] = THRIFT_I64,
+      [CHUNK_COLUMN_INDEX] = THRIFT_I64,
+      [CHUNK_COLUMN_INDEX_SIZE] = THRIFT_I64,
+      [CHUNK_CRYPTO] = THRIFT_STRUCT }
+};
+
 enum mf_status mf_parquet_chunk(struct parquet *parquet, uint32_t column)
 {
     struct chunk chunk = { .parquet = parquet, .column = column, .nulls = -1 };
 
-    if (mf_thrift_read(&parquet->thrift, "ColumnChunk",
-                       UINT64_C(1) << CHUNK_META, take_field, &chunk,
+    if (mf_thrift_read(&parquet->thrift, &shape, take_field, &chunk,
                        &chunk.in) != MF_OK)
         return parquet->index->env->error.status;
     parquet->encrypted += chunk.encrypted;

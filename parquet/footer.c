@@ -99,6 +99,12 @@ static enum mf_status take_pair_field(void *user,
     return mf_thrift_skip(&pair->parquet->thrift, in);
 }
 
+static const struct thrift_shape pair_shape = {
+    "KeyValue",
+    UINT64_C(1) << KEY,
+    { [KEY] = THRIFT_BINARY, [VALUE] = THRIFT_BINARY }
+};
+
 static enum mf_status take_pair(struct parquet *parquet)
 {
     struct pair pair = { .parquet = parquet,
@@ -109,8 +115,8 @@ static enum mf_status take_pair(struct parquet *parquet)
     struct mf_meta *row;
 
     pair.meta.span.offset = mf_reader_offset(parquet->thrift.reader);
-    if (mf_thrift_read(&parquet->thrift, "KeyValue", UINT64_C(1) << KEY,
-                       take_pair_field, &pair, &in) != MF_OK)
+    if (mf_thrift_read(&parquet->thrift, &pair_shape, take_pair_field, &pair,
+                       &in) != MF_OK)
         return env->error.status;
     if (!pair.meta.key.at)
         return mf_refuse(env, MF_RULE_FILE_LIMIT, in.at,
@@ -215,14 +221,30 @@ static void check_end(struct parquet *parquet, const struct thrift_struct *in)
                         parquet->encrypted, parquet->table->chunk_count);
 }
 
+static void check_types(struct parquet *parquet)
+{
+    const struct thrift *thrift = &parquet->thrift;
+    const struct thrift_stray *stray = &thrift->stray;
+
+    if (thrift->stray_count > 0)
+        mf_parquet_note(parquet, MF_NOTE, MF_RULE_PARQUET_FIELD, stray->at,
+                        "%" PRIu64 " field%s of another type than the "
+                        "format's, passed over: field %d of %s is of Thrift's "
+                        "type %u",
+                        thrift->stray_count,
+                        thrift->stray_count == 1 ? "" : "s", stray->id,
+                        stray->name, stray->type);
+}
+
 static void check_rows(struct parquet *parquet)
 {
     /* The one file of a folder of them that has their schema only may say how
-     * many rows all of them have. */
-    bool has_groups = parquet->table->group_count > 0;
+     * many rows all of them have.  Old writers of parquet-rs left 0; readers
+     * go by the groups. */
+    bool is_harmless = parquet->table->group_count == 0 || parquet->rows == 0;
 
     if (parquet->rows < 0 || parquet->rows != parquet->group_rows)
-        mf_parquet_note(parquet, has_groups ? MF_ERROR : MF_WARNING,
+        mf_parquet_note(parquet, is_harmless ? MF_WARNING : MF_ERROR,
                         MF_RULE_PARQUET_ROWS, parquet->footer.offset,
                         "the file is said to have %" PRId64
                         " rows, but its groups have %" PRId64,
@@ -230,16 +252,28 @@ static void check_rows(struct parquet *parquet)
     parquet->table->rows = parquet->rows < 0 ? 0 : (uint64_t)parquet->rows;
 }
 
+static const struct thrift_shape shape = {
+    "FileMetaData",
+    UINT64_C(1) << FIELD_VERSION | 1 << FIELD_SCHEMA | 1 << FIELD_ROWS |
+        1 << FIELD_GROUPS,
+    { [FIELD_VERSION] = THRIFT_I64,
+      [FIELD_SCHEMA] = THRIFT_LIST,
+      [FIELD_ROWS] = THRIFT_I64,
+      [FIELD_GROUPS] = THRIFT_LIST,
+      [FIELD_KEY_VALUES] = THRIFT_LIST,
+      [FIELD_CREATED_BY] = THRIFT_BINARY,
+      [FIELD_ENCRYPTION] = THRIFT_STRUCT }
+};
+
 enum mf_status mf_parquet_footer(struct parquet *parquet)
 {
     struct thrift_struct in;
 
-    if (mf_thrift_read(&parquet->thrift, "FileMetaData",
-                       UINT64_C(1) << FIELD_VERSION | 1 << FIELD_SCHEMA |
-                           1 << FIELD_ROWS | 1 << FIELD_GROUPS,
-                       take_field, parquet, &in) != MF_OK)
+    if (mf_thrift_read(&parquet->thrift, &shape, take_field, parquet, &in) !=
+        MF_OK)
         return parquet->index->env->error.status;
     check_end(parquet, &in);
+    check_types(parquet);
     check_rows(parquet);
     return MF_OK;
 }

@@ -116,15 +116,22 @@ static void check_sizes(struct parquet *parquet, const struct group *group)
                         table->group_count, group->packed, packed);
 }
 
+static const struct thrift_shape shape = { "RowGroup",
+                                           UINT64_C(1) << GROUP_COLUMNS |
+                                               1 << GROUP_UNPACKED |
+                                               1 << GROUP_ROWS,
+                                           { [GROUP_COLUMNS] = THRIFT_LIST,
+                                             [GROUP_UNPACKED] = THRIFT_I64,
+                                             [GROUP_ROWS] = THRIFT_I64,
+                                             [GROUP_PACKED] = THRIFT_I64 } };
+
 static enum mf_status take_group(struct parquet *parquet)
 {
     struct group group = { .parquet = parquet,
                            .first = parquet->table->chunk_count };
 
-    if (mf_thrift_read(&parquet->thrift, "RowGroup",
-                       UINT64_C(1) << GROUP_COLUMNS | 1 << GROUP_UNPACKED |
-                           1 << GROUP_ROWS,
-                       take_field, &group, &group.in) != MF_OK)
+    if (mf_thrift_read(&parquet->thrift, &shape, take_field, &group,
+                       &group.in) != MF_OK)
         return parquet->index->env->error.status;
     check_rows(parquet, &group);
     check_sizes(parquet, &group);

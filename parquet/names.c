@@ -130,6 +130,7 @@ static enum mf_status take_parameter(void *user, const struct thrift_struct *in)
 {
     struct logical_type *logical = user;
     struct parameters *out = &logical->with;
+    static const struct thrift_shape shape = { .name = "TimeUnit" };
     struct thrift_struct unit;
 
     if (in->id < 3 && in->type >= THRIFT_I8 && in->type <= THRIFT_I64)
@@ -137,8 +138,8 @@ static enum mf_status take_parameter(void *user, const struct thrift_struct *in)
     if (in->id < 3 && in->type <= THRIFT_FALSE)
         return mf_thrift_bool(logical->thrift, in, &out->flag[in->id]);
     if (in->id == 2 && in->type == THRIFT_STRUCT)
-        return mf_thrift_read(logical->thrift, "TimeUnit", 0, take_unit,
-                              logical, &unit);
+        return mf_thrift_read(logical->thrift, &shape, take_unit, logical,
+                              &unit);
     return mf_thrift_skip(logical->thrift, in);
 }
 
@@ -167,14 +168,15 @@ static void print(char *text, size_t room, int id,
 
 static enum mf_status take_member(void *user, const struct thrift_struct *in)
 {
+    static const struct thrift_shape shape = { .name = "a logical type" };
     struct logical_type *logical = user;
     struct thrift_struct type;
 
     if (in->type != THRIFT_STRUCT)
         return mf_thrift_skip(logical->thrift, in);
     logical->with = (struct parameters){ .unit = 0 };
-    if (mf_thrift_read(logical->thrift, "a logical type", 0, take_parameter,
-                       logical, &type) != MF_OK)
+    if (mf_thrift_read(logical->thrift, &shape, take_parameter, logical,
+                       &type) != MF_OK)
         return logical->thrift->reader->env->error.status;
     print(logical->text, logical->room, in->id, &logical->with);
     return MF_OK;
@@ -183,11 +185,12 @@ static enum mf_status take_member(void *user, const struct thrift_struct *in)
 enum mf_status mf_parquet_logical(struct thrift *thrift, char *text,
                                   size_t room)
 {
+    static const struct thrift_shape shape = { .name = "LogicalType" };
     struct logical_type logical = { .thrift = thrift,
                                     .text = text,
                                     .room = room };
     struct thrift_struct in;
 
     text[0] = 0;
-    return mf_thrift_read(thrift, "LogicalType", 0, take_member, &logical, &in);
+    return mf_thrift_read(thrift, &shape, take_member, &logical, &in);
 }

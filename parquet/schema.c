@@ -77,12 +77,24 @@ static enum mf_status take_field(void *user, const struct thrift_struct *in)
     return mf_thrift_skip(thrift, in);
 }
 
+static const struct thrift_shape shape = { "SchemaElement",
+                                           UINT64_C(1) << FIELD_NAME,
+                                           { [FIELD_TYPE] = THRIFT_I64,
+                                             [FIELD_TYPE_LENGTH] = THRIFT_I64,
+                                             [FIELD_REPETITION] = THRIFT_I64,
+                                             [FIELD_NAME] = THRIFT_BINARY,
+                                             [FIELD_CHILDREN] = THRIFT_I64,
+                                             [FIELD_CONVERTED] = THRIFT_I64,
+                                             [FIELD_SCALE] = THRIFT_I64,
+                                             [FIELD_PRECISION] = THRIFT_I64,
+                                             [FIELD_LOGICAL] =
+                                                 THRIFT_STRUCT } };
+
 static enum mf_status read_element(struct parquet *parquet,
                                    struct element *element)
 {
     *element = (struct element){ .parquet = parquet };
-    return mf_thrift_read(&parquet->thrift, "SchemaElement",
-                          UINT64_C(1) << FIELD_NAME, take_field, element,
+    return mf_thrift_read(&parquet->thrift, &shape, take_field, element,
                           &element->in);
 }
 

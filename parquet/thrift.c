@@ -117,21 +117,6 @@ static enum mf_status check_needed(const struct thrift *thrift,
     return MF_OK;
 }
 
-enum mf_status mf_thrift_read(struct thrift *thrift, const char *name,
-                              uint64_t fields, mf_thrift_take *take, void *user,
-                              struct thrift_struct *in)
-{
-    bool more = true;
-
-    *in = (struct thrift_struct){ .name = name,
-                                  .at = mf_reader_offset(thrift->reader) };
-    while (next_field(thrift, in, &more) == MF_OK && more)
-        if (take(user, in) != MF_OK)
-            return thrift->reader->env->error.status;
-    return more ? thrift->reader->env->error.status
-                : check_needed(thrift, in, fields);
-}
-
 static enum mf_status wrong_type(struct thrift *thrift,
                                  const struct thrift_struct *in)
 {
@@ -139,6 +124,54 @@ static enum mf_status wrong_type(struct thrift *thrift,
                      mf_reader_offset(thrift->reader),
                      "field %d of %s is of Thrift's type %u", in->id, in->name,
                      in->type);
+}
+
+static bool has_type(const struct thrift_shape *shape,
+                     const struct thrift_struct *in)
+{
+    uint8_t type = in->id < THRIFT_FIELDS ? shape->type[in->id] : THRIFT_STOP;
+
+    switch (type) {
+    case THRIFT_STOP: /* not known */
+        return true;
+    case THRIFT_TRUE:
+        return in->type == THRIFT_TRUE || in->type == THRIFT_FALSE;
+    case THRIFT_I64:
+        return in->type >= THRIFT_I8 && in->type <= THRIFT_I64;
+    default:
+        return in->type == type;
+    }
+}
+
+static enum mf_status pass_over(struct thrift *thrift,
+                                const struct thrift_shape *shape,
+                                struct thrift_struct *in)
+{
+    if (shape->needed >> in->id & 1)
+        return wrong_type(thrift, in);
+    if (thrift->stray_count++ == 0)
+        thrift->stray = (struct thrift_stray){ shape->name,
+                                               mf_reader_offset(thrift->reader),
+                                               in->id, in->type };
+    in->seen &= ~(UINT64_C(1) << in->id);
+    return mf_thrift_skip(thrift, in);
+}
+
+enum mf_status mf_thrift_read(struct thrift *thrift,
+                              const struct thrift_shape *shape,
+                              mf_thrift_take *take, void *user,
+                              struct thrift_struct *in)
+{
+    bool more = true;
+
+    *in = (struct thrift_struct){ .name = shape->name,
+                                  .at = mf_reader_offset(thrift->reader) };
+    while (next_field(thrift, in, &more) == MF_OK && more)
+        if ((has_type(shape, in) ? take(user, in)
+                                 : pass_over(thrift, shape, in)) != MF_OK)
+            return thrift->reader->env->error.status;
+    return more ? thrift->reader->env->error.status
+                : check_needed(thrift, in, shape->needed);
 }
 
 enum mf_status mf_thrift_integer(struct thrift *thrift,

@@ -34,8 +34,28 @@ enum thrift_type {
     THRIFT_TYPES
 };
 
+/* A field of another type than its struct's, which was passed over. */
+struct thrift_stray {
+    const char *name; /* of the struct; NULL if there was none */
+    uint64_t at;
+    int id;
+    uint8_t type;
+};
+
 struct thrift {
     struct mf_reader *reader;
+    struct thrift_stray stray; /* the first one */
+    uint64_t stray_count;
+};
+
+/* Fields of a struct below this one have a type here, a number's being I64
+ * whatever its width, and a truth value's TRUE. */
+#define THRIFT_FIELDS 16
+
+struct thrift_shape {
+    const char *name; /* for messages */
+    uint64_t needed;  /* a bit for each field that it has to have */
+    uint8_t type[THRIFT_FIELDS];
 };
 
 /* A struct that is being read. */
@@ -56,11 +76,14 @@ struct thrift_list {
 typedef enum mf_status mf_thrift_take(void *user,
                                       const struct thrift_struct *in);
 
-/* Reads a struct of that name, for messages, field by field to its end.  It has
- * to have the fields whose bits are set; one that is there twice is refused.
- * `in` is what take gets. */
-enum mf_status mf_thrift_read(struct thrift *thrift, const char *name,
-                              uint64_t fields, mf_thrift_take *take, void *user,
+/* Reads a struct field by field to its end.  It has to have the fields that are
+ * needed; one that is there twice is refused.  A field of another type is one
+ * of another version of the schema: as the readers that Thrift generates do,
+ * this one passes over it, and refuses the struct if it is needed.  `in` is
+ * what take gets. */
+enum mf_status mf_thrift_read(struct thrift *thrift,
+                              const struct thrift_shape *shape,
+                              mf_thrift_take *take, void *user,
                               struct thrift_struct *in);
 
 /* The value of the field that was read last.  These refuse another type. */
