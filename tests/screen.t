@@ -158,7 +158,7 @@ fi
 
 whole() {
     "$modelfile" tensors "$dir/long.safetensors" 2>/dev/null |
-        grep -q "^$long  f32   1024 x 268435456  *0x208  *1,099,511,627,776\$"
+        grep -q "^$long  f32   1024x268435456  *0x208  *1,099,511,627,776\$"
 }
 check "a pipe gets names whole" whole
 
@@ -166,9 +166,9 @@ check "a pipe gets names whole" whole
 aligned() {
     "$modelfile" tensors "$dir/wide.safetensors" 2>/dev/null >"$dir/table"
     [ "$(sed -n 1p "$dir/table")" = \
-        "name            type  shape     offset  bytes" ] &&
+        "name            type  shape   offset  bytes" ] &&
         [ "$(sed -n 2p "$dir/table")" = \
-            "$wide  f32   1024 x 1   0x208  4,096" ]
+            "$wide  f32   1024x1   0x208  4,096" ]
 }
 check "wide characters and marks are counted as they are shown" aligned
 

@@ -120,7 +120,7 @@ exact() {
             require "lib.pl";
             local $/;
             my $meta = metadata();
-            my $said = JSON::PP->new->utf8->decode(<STDIN>)->{metadata};
+            my $said = JSON::PP->new->utf8->decode(<STDIN>)->{files}[0]{metadata};
             for my $each (@$said) {
                 my $value = delete $meta->{$each->{key}};
                 die "$each->{key} is not what was written\n"
