@@ -12,6 +12,7 @@
 
 #include "cli/nearest.h"
 #include "cli/report.h"
+#include "cli/words.h"
 
 const struct command *find_command(const struct command *const *list,
                                    const char *name, const char *sub)
@@ -36,20 +37,32 @@ static bool file_exists(const char *path)
 
 /* ---- mistyped words ---- */
 
+struct each_name {
+    const struct command *const *list;
+    size_t word; /* of words.h, after the commands */
+};
+
 static const char *next_name(void *state)
 {
-    const struct command *const **list = state;
+    struct each_name *each = state;
 
-    return **list ? (*(*list)++)->name : NULL;
+    return *each->list ? (*each->list++)->name : words_next(&each->word);
 }
 
 static void unknown_command(struct run *run, const char *name)
 {
-    const struct command *const *list = run->commands;
-    struct nearest nearest = nearest_word(name, next_name, &list);
+    struct each_name each = { run->commands, 0 };
+    struct nearest nearest = nearest_word(name, next_name, &each);
 
     if (args_is_option(name)) {
         report_usage(run, "missing command; see: modelfile help");
+        return;
+    }
+    if (words_is_none(name)) {
+        report_usage(run,
+                     "no command '%s': models are not run here, but by a "
+                     "runtime such as llama.cpp; see: modelfile help",
+                     name);
         return;
     }
     report_usage(run, "unknown command%s '%.60s'%s",
@@ -137,15 +150,30 @@ static bool word_first(const struct run *run, int at, int count,
     return true;
 }
 
+/* A word of words.h, or a name and such a sub-command: run->command is what
+ * they mean.  How many words that are, or 0. */
+static int find_word(struct run *run, const char *name, const char *sub)
+{
+    bool alone = words_find("", name, &name, &sub);
+
+    if (!alone && !words_find(name, sub, &name, &sub))
+        return 0;
+    run->command = find_command(run->commands, name, sub);
+    return alone ? 1 : 2;
+}
+
 int find_in_arguments(struct run *run, int count, char **arguments)
 {
     const char *name = "help", *sub = "";
-    int words = 0;
+    int words = 0, meant;
 
     if (word_first(run, 0, count, arguments) || count > 0)
         name = command_name(arguments[words++]);
     if (word_first(run, 1, count, arguments))
         sub = arguments[1];
+    meant = find_word(run, name, sub);
+    if (meant > 0)
+        return meant;
     run->command = find_command(run->commands, name, sub);
     if (!run->command && file_exists(name)) {
         run->command = find_command(run->commands, "info", NULL);

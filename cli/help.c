@@ -10,6 +10,7 @@
 
 #include "cli/answer.h"
 #include "cli/json.h"
+#include "cli/words.h"
 
 #define OPTION_COLUMN  29 /* where the explanation of an option begins */
 #define COMMAND_COLUMN 31 /* where that of a command begins */
@@ -120,12 +121,30 @@ void help_command(struct run *run, const struct command *command)
     example_lines(run, command->examples);
     out_format(out, "\nusage: modelfile %s%s%s %s\n", command->name,
                space_before(command), command->sub, command->operands);
+    if (*words_of(command).text)
+        out_format(out, "also typed: %s\n", words_of(command).text);
     if (command->more_help)
         command->more_help(run);
     out_text(out, "\noptions:\n");
     option_rows(run, command->options);
     option_rows(run, common_options);
     exit_rows(run, command);
+}
+
+/* "Words of other programs work, too: inspect, show, ..." */
+static void words_line(struct run *run)
+{
+    char text[400] = "Words from elsewhere work, too: ";
+    size_t at = 0, size = strlen(text);
+    const char *word, *comma = "";
+
+    while ((word = words_next(&at)) != NULL && size < sizeof(text)) {
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s%s",
+                                 comma, word);
+        comma = ", ";
+    }
+    out_text(&run->out, "\n");
+    out_wrapped(&run->out, text, 0);
 }
 
 void help_list(struct run *run)
@@ -146,6 +165,7 @@ void help_list(struct run *run)
                  space_before(command), command->sub, command->operands);
         row(run, first, COMMAND_COLUMN, command->summary);
     }
+    words_line(run);
     out_text(out, "\noptions of every command:\n");
     option_rows(run, common_options);
     out_text(out, "\nFILE can be '-' for standard input, if that is "
@@ -211,6 +231,24 @@ static void options_json(struct run *run, const struct option *option)
     mf_json_end(&run->json, ']');
 }
 
+/* What else people type for it. */
+static void words_json(struct run *run, const struct command *command)
+{
+    const struct words_of words = words_of(command);
+    const char *text = words.text;
+
+    mf_json_key(&run->json, "words");
+    mf_json_begin(&run->json, '[');
+    while (*text) {
+        size_t size = strcspn(text, ",");
+
+        mf_json_string(&run->json, text, size);
+        text += size;
+        text += strspn(text, ", ");
+    }
+    mf_json_end(&run->json, ']');
+}
+
 static void command_json(struct run *run, const struct command *command)
 {
     mf_json_begin(&run->json, '{');
@@ -229,6 +267,7 @@ static void command_json(struct run *run, const struct command *command)
         mf_json_u64(&run->json, command->operands_max);
     json_text(run, "summary", command->summary);
     parts_json(run, "examples", command->examples, '\n');
+    words_json(run, command);
     options_json(run, command->options);
     mf_json_key(&run->json, "exit_codes");
     mf_json_begin(&run->json, '[');

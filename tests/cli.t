@@ -77,15 +77,17 @@ is meant-prefix info --one good-base.gguf
 is meant-choice hash --quiet --algo CRC32 good-base.gguf
 is meant-choice-near hash --algo sha25 good-base.gguf
 is meant-sub tensors inf good-base.gguf
-is meant-sub-far meta show good-base.gguf
+is meant-sub-far meta frobnicate good-base.gguf
 is meant-sub-file tensors inf
 is meant-two-files tensors good-base.gguf good-llama.gguf
 is meant-two-files-meta meta good-base.gguf good-llama.gguf
 is meant-many-files tensors good-base.gguf good-llama.gguf bad-v1.gguf good-v2.gguf
 is meant-many-files-stats tensors stats good-base.gguf good-llama.gguf bad-v1.gguf
 is meant-many-files-meta meta good-base.gguf good-llama.gguf bad-v1.gguf
-is meant-many-shards merge good-split-00001-of-00003.gguf \
-    good-split-00002-of-00003.gguf good-split-00003-of-00003.gguf
+is meant-many-shards merge --dry-run --quiet good-split-00001-of-00003.gguf \
+    good-split-00002-of-00003.gguf good-split-00003-of-00003.gguf whole.gguf
+is meant-many-models merge good-split-00001-of-00003.gguf good-base.gguf \
+    "$dir/o.gguf"
 is meant-no-command --json
 is meant-part tensors good-llama.gguf attn
 is meant-part-key meta good-llama.gguf general
@@ -106,6 +108,47 @@ is meant-pattern quantize good-llama.gguf "$dir/o.gguf" q8_0 \
     --tensor-type 'a[=q8_0'
 is meant-suffix convert good-base.gguf no-folder/x.zip
 is meant-names convert --quiet --dry-run good-base.safetensors x.gguf
+
+# The words of other programs, and of llama-quantize.
+is word-none serve good-base.gguf
+is word-near inspct good-base.gguf
+is word-help help inspect
+is word-help-sub help meta show
+is word-type-first quantize --quiet --dry-run good-llama.gguf q8_0 o.gguf
+is word-type-first-typo quantize good-llama.gguf q4km o.gguf
+is word-type-first-threads quantize --quiet --dry-run good-llama.gguf q8_0 \
+    o.gguf 2
+is word-type-convert convert good-llama.gguf o.gguf --outtype q4_k_m
+is word-type-convert-first convert --type Q6_K good-llama.gguf
+is word-type-convert-unknown convert good-llama.gguf o.gguf --type q4km
+
+# operands COMMAND: some that it takes.
+operands() {
+    case $1 in
+    "tensors export") echo good-llama.gguf output.weight - --raw ;;
+    "meta get") echo good-llama.gguf general.name ;;
+    "meta set") echo good-llama.gguf general.name=other --dry-run ;;
+    "meta unset") echo good-llama.gguf general.name --dry-run ;;
+    diff) echo good-llama.gguf good-base.gguf ;;
+    merge) echo good-split-00001-of-00003.gguf o.gguf --dry-run ;;
+    *) echo good-llama.gguf ;;
+    esac
+}
+# shellcheck disable=SC2046,SC2086 # of several words
+same_as_command() {
+    code=0 expected=0
+    "$modelfile" -q $1 $(operands "$2") >"$dir/word" 2>&1 || code=$?
+    "$modelfile" -q $2 $(operands "$2") >"$dir/command" 2>&1 || expected=$?
+    [ $code = $expected ] && [ $code -lt 2 ] && cmp "$dir/word" "$dir/command"
+}
+# "WORD:COMMAND" of each row.
+sed -n 's/^WORD("\(.*\)", *"\(.*\)", *"\(.*\)").*/\1:\2 \3/p
+    s/^SUB("\(.*\)", *"\(.*\)", *"\(.*\)").*/\1 \2:\1 \3/p' \
+    "$OLDPWD/cli/words.def" | sed 's/ *$//' >"$dir/words"
+check "there are words" [ "$(wc -l <"$dir/words")" -gt 20 ]
+while IFS=: read -r word command; do
+    check "'$word' is '$command'" same_as_command "$word" "$command" </dev/null
+done <"$dir/words"
 
 is options-first --quiet meta list good-base.gguf
 is options-between meta --quiet list good-base.gguf

@@ -8,6 +8,7 @@
 #include "cli/find.h"
 #include "cli/help.h"
 #include "cli/report.h"
+#include "cli/words.h"
 
 /* `help meta` is about all commands that begin with it. */
 static void help_name(struct run *run, const char *name)
@@ -28,9 +29,11 @@ static void help(struct run *run)
 {
     const char *name = run->operand_count > 0 ? run->operand[0] : NULL;
     const char *sub = run->operand_count > 1 ? run->operand[1] : NULL;
-    const struct command *command =
-        name ? find_command(run->commands, name, sub) : NULL;
+    const struct command *command;
 
+    if (name && !words_find("", name, &name, &sub) && sub)
+        words_find(name, sub, &name, &sub);
+    command = name ? find_command(run->commands, name, sub) : NULL;
     if (name && !command)
         report_usage(run, "unknown command '%.60s'; see: modelfile help", name);
     else if (run->options->json)
