@@ -224,6 +224,8 @@ static bool set_choice(struct run *run, const struct option *option,
                 *option->set.choice = option->first + each.number - 1;
             return true;
         }
+    if (run->command->other_choice && run->command->other_choice(option, value))
+        return true;
     each.rest = words.text;
     report_usage(run, "invalid value '%.60s' for '%s': not one of %s%s", value,
                  option->name, words.text,

@@ -77,6 +77,9 @@ struct command {
     /* Moves operands to where execute expects them, before they are counted,
      * or explains a mistake better than counting can; false after a report. */
     bool (*check_operands)(struct run *run);
+    /* Takes a value that is not one of an option's words, to explain it once
+     * all operands are known; false if there is nothing to explain. */
+    bool (*other_choice)(const struct option *option, const char *value);
     /* It does not do the same when it runs again, so it is not tried. */
     bool once;
     /* Prints a paragraph of the help text, below the usage line. */

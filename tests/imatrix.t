@@ -83,7 +83,7 @@ check "a name with a space can be in both" said 0 "1 matri" \
     merge "$dir/space.gguf" "$dir/space.dat"
 check "and the old file is known by it" said 0 "^bl .0" \
     tensors "$dir/space.dat"
-check "shards are no matrices" said 2 "only importance matrices can be several" \
+check "shards are no matrices" said 2 "is not a shard of the model of" \
     merge good-base.gguf good-llama.gguf good-v2.gguf "$dir/no.gguf"
 check "a model is no matrix" said 3 "not an importance matrix" \
     merge good-imatrix.gguf good-base.gguf "$dir/no.gguf"

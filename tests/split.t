@@ -26,6 +26,21 @@ aab6c655c2e0a1eb3690aec0a1d3b43c6ab5735fdc0eb7e3d74a3cb22af09e49  five-00002-of-
 END
 check "the tool's bytes: --split-max-tensors 5" \
     shards five --max-tensors 5 "$model"
+words() {
+    rm -rf "$dir/five"
+    shards five --split-max-tensors 5 "$model" &&
+        "$modelfile" split -q --dry-run --split-max-size 1M "$model" \
+            "$dir/w" >"$dir/a" &&
+        "$modelfile" split -q --dry-run --max-size 1M "$model" "$dir/w" |
+        cmp - "$dir/a"
+}
+check "its words for the options" words
+all_shards() {
+    "$modelfile" merge -q "$dir/five/five-00002-of-00003.gguf" "$dir/one.gguf" &&
+        "$modelfile" merge -q "$dir"/five/*.gguf "$dir/all.gguf" \
+            >"$dir/out" 2>&1 && cmp "$dir/one.gguf" "$dir/all.gguf"
+}
+check "a pattern of the shell names all shards" all_shards
 cat >"$dir/sums" <<'END'
 f1aad2b10c4fedff6257d4ce1db996caf044c043ff025d2d6ad84ce72ad61b7e  none-00001-of-00003.gguf
 248de1571c318a2d8d57199d4ec936ce8c419d262bca66c1139c0ae167a7d128  none-00002-of-00003.gguf

@@ -2,6 +2,7 @@
  *
  * convert.c - modelfile convert: write a model in another format
  */
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ static struct {
     bool empty_first, vocab_only, no_mtp, mtp, fuse_qkv, fuse_gate_up;
     bool fp8_as_q8, mmproj, big_endian, remote, mistral, no_template;
     bool no_effect, supported;
+    const char *mix;   /* a type that only quantize makes, given to --type */
     bool default_name; /* neither OUT nor --outfile: OUT is a folder */
 } options;
 
@@ -212,11 +214,37 @@ static bool is_converter(void)
            options.metadata || options.mistral;
 }
 
+static bool take_mix(const struct option *option, const char *value)
+{
+    const char *mix = mf_mix_name(value);
+
+    if (option->set.choice != &options.type || !mix ||
+        isdigit((unsigned char)*value))
+        return false;
+    options.mix = mix;
+    return true;
+}
+
+static void explain_mix(struct run *run)
+{
+    const char *in = run->operand_count > 0 ? run->operand[0] : "IN";
+    const char *out = run->operand_count > 1 ? run->operand[1]
+                      : options.outfile      ? options.outfile
+                                             : "";
+
+    report_usage(run,
+                 "'%s' is a type of quantize: modelfile quantize %.200s "
+                 "%.200s%s%s",
+                 options.mix, in, out, *out ? " " : "", options.mix);
+}
+
 static bool check_operands(struct run *run)
 {
     if (options.supported && run->operand_count == 0)
         return true;
-    if (options.supported)
+    if (options.mix)
+        explain_mix(run);
+    else if (options.supported)
         report_usage(run, "--print-supported-models takes no IN");
     else if (run->operand_count == 0)
         args_missing(run);
@@ -410,6 +438,7 @@ const struct command command_convert = {
     .options = table,
     .execute = convert,
     .check_operands = check_operands,
+    .other_choice = take_mix,
     .tries = write_allow_tried,
     .writes = allow_out,
 };

@@ -3,6 +3,7 @@
  * merge.c - modelfile merge: join the shards of a model, or add matrices
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
@@ -157,17 +158,41 @@ static bool merge_matrix(struct run *run, struct mf_model *model)
     return true;
 }
 
-/* More than two operands are often a pattern of the shell for all shards. */
-static void merge_several(struct run *run, struct mf_model *model)
+static bool is_shard(const struct mf_model *model, const char *path)
 {
+    struct stat of_path, of_shard;
+    struct mf_shard shard;
+
+    if (stat(path, &of_path) != 0)
+        return false;
+    for (size_t i = 0; mf_shard_at(model, i, &shard); i++)
+        if (stat(shard.path, &of_shard) == 0 &&
+            of_shard.st_dev == of_path.st_dev &&
+            of_shard.st_ino == of_path.st_ino)
+            return true;
+    return false;
+}
+
+/* More than two operands are often a pattern of the shell for all shards, which
+ * the first of them finds as well.  True if nothing is left to be done. */
+static bool merge_several(struct run *run, struct mf_model *model)
+{
+    size_t last = run->operand_count - 1;
+
     if (mf_model_is_imatrix(model))
-        merge_matrix(run, model);
-    else
-        report_usage(run,
-                     "unexpected argument '%.200s'; usage: modelfile merge "
-                     "FIRST OUT (FIRST is any one of the shards; only "
-                     "importance matrices can be several)",
-                     run->operand[2]);
+        return merge_matrix(run, model);
+    for (size_t i = 1; i < last; i++)
+        if (!is_shard(model, run->operand[i])) {
+            report_usage(run,
+                         "'%.200s' is not a shard of the model of '%.200s': "
+                         "one model is merged at a time, from any of its "
+                         "shards",
+                         run->operand[i], run->operand[0]);
+            return true;
+        }
+    run->operand[1] = run->operand[last];
+    run->operand_count = 2;
+    return merge_matrix(run, model);
 }
 
 /* ---- both ---- */
@@ -184,12 +209,11 @@ static void merge(struct run *run)
     if (options.delete_inputs && output_is_stdout(out_of(run)))
         report_usage(run, "'--delete-inputs' requires a file as OUT: output to "
                           "a pipe may be lost");
-    else if (!output_fits(run, out_of(run)))
+    else if (!output_fits(run, out_of(run)) ||
+             !output_can_resume(run, out_of(run)))
         return;
-    else if (run->operand_count > 2)
-        inputs_one(run, true, merge_several);
     else
-        write_model_or(run, &how, merge_matrix);
+        write_model_or(run, &how, merge_several);
 }
 
 const struct command command_merge = {

@@ -14,8 +14,10 @@ static struct {
 static const struct option table[] = {
     OPTION_SIZE("--max-size", options.max_size,
                 "at most SIZE of tensors in each file (5G, 500M)"),
+    OPTION_SIZE("--split-max-size", options.max_size, NULL),
     OPTION_COUNT("--max-tensors", "N", options.max_tensors,
                  "at most N tensors in each file"),
+    OPTION_COUNT("--split-max-tensors", "N", options.max_tensors, NULL),
     OPTION_FLAG("--no-tensor-first-split", options.empty_first,
                 "no tensors in the first file, only metadata (GGUF)"),
     OPTION_RESUME,

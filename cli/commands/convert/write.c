@@ -218,11 +218,12 @@ bool write_suffix_is_known(struct run *run)
 
 static void write_out(struct run *run, struct mf_model *model)
 {
-    const char *path = output_path(run->operand[1]);
     struct mf_convert_result result;
+    const char *path;
 
     if (instead && instead(run, model))
         return;
+    path = output_path(run->operand[1]);
     if (!output_choose_names(run, model, path, how) ||
         (find_name && !(path = find_name(run, model, how))))
         return;

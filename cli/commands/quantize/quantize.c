@@ -82,6 +82,24 @@ static bool parse_threads(struct run *run, const char *text)
     return true;
 }
 
+/* IN TYPE OUT: llama-quantize has no such order, and many type it. */
+static bool is_type_first(const struct run *run)
+{
+    const char *type = run->operand[1], *out = run->operand[2];
+
+    return run->operand_count > 2 && out[strspn(out, "-0123456789")] != 0 &&
+           !mf_mix_name(out) && !types_is_near(out) &&
+           (mf_mix_name(type) || types_is_near(type));
+}
+
+static void swap(char **operand)
+{
+    char *first = operand[0];
+
+    operand[0] = operand[1];
+    operand[1] = first;
+}
+
 /* In the order IN, OUT or NULL, TYPE.  The command's own name is among the
  * arguments but not an operand, so there is room for one more. */
 static bool check_operands(struct run *run)
@@ -89,8 +107,10 @@ static bool check_operands(struct run *run)
     char **operand = run->operand;
     size_t *count = &run->operand_count;
 
-    if (*count >= 2 && (mf_mix_name(operand[1]) ||
-                        (*count == 2 && types_is_near(operand[1])))) {
+    if (is_type_first(run))
+        swap(operand + 1);
+    else if (*count >= 2 && (mf_mix_name(operand[1]) ||
+                             (*count == 2 && types_is_near(operand[1])))) {
         memmove(operand + 2, operand + 1, (*count - 1) * sizeof(*operand));
         operand[1] = NULL;
         ++*count;
