@@ -76,6 +76,17 @@ static bool open_input(struct reading *reading)
     return reading->fd >= 0 || cannot(reading, strerror(errno));
 }
 
+/* A file of that size is not read before it is refused. */
+static bool check_size(struct reading *reading)
+{
+    struct stat status;
+
+    return fstat(reading->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+           status.st_size < 0 ||
+           (uint64_t)status.st_size <= reading->kind->size_max ||
+           too_large(reading);
+}
+
 /* Whether this is a pipe to which nobody has written anything for a while. */
 static bool is_silent(int fd)
 {
@@ -138,7 +149,8 @@ bool textfile_read(struct run *run, const char *path,
         .run = run, .path = path, .kind = kind, .fd = -1
     };
     struct textfile *file = &reading.file;
-    bool done = open_input(&reading) && read_all(&reading);
+    bool done =
+        open_input(&reading) && check_size(&reading) && read_all(&reading);
 
     if (reading.fd >= 0)
         close(reading.fd);

@@ -247,7 +247,7 @@ static enum mf_status read_json(struct mf_card *card, const char *path,
     struct mf_source source;
     struct mf_reader reader;
     struct mf_json json;
-    enum mf_status status = mf_source_open_file(env, path, &source, NULL);
+    enum mf_status status = mf_sidecar_source(env, path, &source);
 
     if (status != MF_OK)
         return mf_sidecar_fail(env, path);

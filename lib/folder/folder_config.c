@@ -194,7 +194,8 @@ enum mf_status mf_folder_close(struct mf_folder *folder,
     struct mf_env *env = folder->model->env;
     struct mf_error error;
     bool by_bytes = status == MF_ERR_CORRUPT ||
-                    (status == MF_ERR_LIMIT && *env->error.rule);
+                    (status == MF_ERR_LIMIT && *env->error.rule &&
+                     env->error.offset != MF_NO_OFFSET);
 
     *good = status == MF_OK;
     if (status == MF_ERR_LIMIT || (by_bytes && is_python_number(file)))

@@ -66,6 +66,25 @@ bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
     return path && access(path, F_OK) == 0;
 }
 
+enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
+                                 struct mf_source *out)
+{
+    const char *name = mf_base_name(path);
+    enum mf_status status = mf_source_open_file(env, path, out, NULL);
+
+    if (status != MF_OK)
+        return status;
+    status = mf_source_check_size(env, out,
+                                  strcmp(name, "tokenizer.json") == 0
+                                      ? MF_SIDECAR_TOKENIZER_MAX
+                                      : MF_SIDECAR_MAX);
+    if (status != MF_OK) {
+        mf_source_close(out);
+        *out = (struct mf_source){ .fd = -1 };
+    }
+    return status;
+}
+
 enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
                                const struct mf_model *model,
                                struct mf_arena *arena, const char *name)
@@ -79,8 +98,7 @@ enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
         return mf_fail(env, MF_ERR_UNSUPPORTED, MF_NO_OFFSET,
                        "not available: the model was opened from memory");
     path = mf_sidecar_path(model, arena, name);
-    if (!path ||
-        mf_source_open_file(env, path, &sidecar->source, NULL) != MF_OK ||
+    if (!path || mf_sidecar_source(env, path, &sidecar->source) != MF_OK ||
         mf_reader_init(&sidecar->reader, env, &sidecar->source, NULL, 0) !=
             MF_OK)
         return env->error.status;

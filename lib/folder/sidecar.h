@@ -35,6 +35,16 @@ const char *mf_sidecar_path(const struct mf_model *model,
 bool mf_sidecar_exists(const struct mf_model *model, struct mf_arena *arena,
                        const char *name);
 
+/* Bytes of such a file at most, read or copied; a tokenizer.json is the largest
+ * of them. */
+#define MF_SIDECAR_MAX           ((uint64_t)64 * 1024 * 1024)
+#define MF_SIDECAR_TOKENIZER_MAX ((uint64_t)256 * 1024 * 1024)
+
+/* Opens a file that somebody wrote for a model, wherever it is; FILE-LIMIT if
+ * it is too large. */
+enum mf_status mf_sidecar_source(struct mf_env *env, const char *path,
+                                 struct mf_source *out);
+
 /* Opens that file in the folder of the model's first file, at its first byte.
  * The path goes into the arena.  Must be closed even after a failure. */
 enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,

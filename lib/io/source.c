@@ -193,6 +193,17 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
     return MF_OK;
 }
 
+enum mf_status mf_source_check_size(struct mf_env *env,
+                                    const struct mf_source *source,
+                                    uint64_t most)
+{
+    if (source->size <= most)
+        return MF_OK;
+    return mf_refuse(env, MF_RULE_FILE_LIMIT, MF_NO_OFFSET,
+                     "it has %" PRIu64 " bytes, at most %" PRIu64 " are read",
+                     source->size, most);
+}
+
 void mf_source_open_fd(const char *path, int fd, struct mf_source *out)
 {
     struct stat status = { 0 };

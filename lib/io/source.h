@@ -77,6 +77,11 @@ static inline bool mf_source_has(const struct mf_source *source,
 enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
                                    struct mf_source *out, bool *is_folder);
 
+/* FILE-LIMIT where the file has more bytes than `most`. */
+enum mf_status mf_source_check_size(struct mf_env *env,
+                                    const struct mf_source *source,
+                                    uint64_t most);
+
 /* A regular file that is open already; closing the source leaves it open. */
 void mf_source_open_fd(const char *path, int fd, struct mf_source *out);
 

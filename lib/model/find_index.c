@@ -15,6 +15,7 @@
 #include "lib/io/path.h"
 #include "lib/model/find_index.h"
 #include "lib/model/formats.h"
+#include "lib/model/index_json.h"
 #include "lib/model/model.h"
 
 static bool is_index_name(const char *name)
@@ -85,7 +86,9 @@ static enum mf_status read_index(struct mf_env *env, const char *index,
     if (status != MF_OK)
         return add_context(env, index);
     mf_arena_init(&arena, env);
-    status = list_names(env, &source, &names);
+    status = mf_source_check_size(env, &source, MF_LIST_MAX);
+    if (status == MF_OK)
+        status = list_names(env, &source, &names);
     *lists = status == MF_OK && has_name(&names, file);
     mf_release(env, names.name, names.room * sizeof(*names.name));
     mf_arena_release(&arena);

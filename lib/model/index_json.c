@@ -99,7 +99,9 @@ enum mf_status mf_model_open_listed(struct mf_model *model, const char *path)
     model->list = path;
     model->file_count = 0; /* the list is not a shard */
     model->format = NULL;
-    status = list_and_open(model, format, &source, path, &names);
+    status = mf_source_check_size(model->env, &source, MF_LIST_MAX);
+    if (status == MF_OK)
+        status = list_and_open(model, format, &source, path, &names);
     mf_release(model->env, names.name, names.room * sizeof(*names.name));
     mf_source_close(&source);
     return status;

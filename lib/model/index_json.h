@@ -7,6 +7,10 @@
 
 #include "lib/model/model.h"
 
+/* Bytes of such a list at most: more than a model's most files and tensors of
+ * usual names need. */
+#define MF_LIST_MAX ((uint64_t)256 * 1024 * 1024)
+
 /* path is open as the only file and lists others: opens those instead. */
 enum mf_status mf_model_open_listed(struct mf_model *model, const char *path);
 

@@ -17,9 +17,6 @@
 #include "lib/io/path.h"
 #include "lib/program.h"
 
-/* A tokenizer.json is the largest of them. */
-#define FILE_LIMIT ((uint64_t)256 * 1024 * 1024)
-
 struct copying {
     struct mf_env *env;
     struct mf_stage *stage;
@@ -84,15 +81,9 @@ static enum mf_status copy_file(struct copying *work, const char *name)
         return work->env->error.status;
     if (stat(path, &kind) != 0 || !S_ISREG(kind.st_mode))
         return MF_OK; /* a folder with such a name */
-    if ((uint64_t)kind.st_size > FILE_LIMIT)
-        return mf_fail(work->env, MF_ERR_LIMIT, MF_NO_OFFSET,
-                       "'%s' has %lld bytes: more than the %llu that a file "
-                       "next to a model may have",
-                       mf_quote(text).text, (long long)kind.st_size,
-                       (unsigned long long)FILE_LIMIT);
-    status = mf_source_open_file(work->env, path, &source, NULL);
+    status = mf_sidecar_source(work->env, path, &source);
     if (status != MF_OK)
-        return status;
+        return mf_sidecar_fail(work->env, name);
     status = copy_source(work, name, &source);
     if (status == MF_OK)
         status = mf_source_unchanged(work->env, &source);

@@ -8,6 +8,7 @@
  */
 #include <stdio.h>
 
+#include "lib/folder/sidecar.h"
 #include "lib/hub/hub.h"
 #include "lib/hub/outtype.h"
 #include "lib/write/convert.h"
@@ -47,8 +48,9 @@ static enum mf_status open_base(struct mf_outputs *outputs,
     if (!path)
         return outputs->env->error.status;
     snprintf(path, room, "%s/config.json", folder);
-    if (mf_source_open_file(outputs->env, path, &out->file.source, NULL) !=
-        MF_OK) {
+    if (mf_sidecar_source(outputs->env, path, &out->file.source) != MF_OK) {
+        if (outputs->env->error.status == MF_ERR_LIMIT)
+            return mf_sidecar_fail(outputs->env, path);
         mf_clear_error(outputs->env);
         return mf_fail(outputs->env, MF_ERR_IO, MF_NO_OFFSET,
                        "cannot open '%s': the adapter needs the config.json of "
