@@ -142,6 +142,15 @@ static bool read_all(struct reading *reading)
     }
 }
 
+/* So that no output replaces it. */
+static bool keep_input(struct reading *reading)
+{
+    if (mf_env_keep_input(reading->run->env, reading->fd) == MF_OK)
+        return true;
+    report_memory(reading->run, reading->path);
+    return false;
+}
+
 bool textfile_read(struct run *run, const char *path,
                    const struct textkind *kind, struct textfile *out)
 {
@@ -149,8 +158,8 @@ bool textfile_read(struct run *run, const char *path,
         .run = run, .path = path, .kind = kind, .fd = -1
     };
     struct textfile *file = &reading.file;
-    bool done =
-        open_input(&reading) && check_size(&reading) && read_all(&reading);
+    bool done = open_input(&reading) && check_size(&reading) &&
+                read_all(&reading) && keep_input(&reading);
 
     if (reading.fd >= 0)
         close(reading.fd);

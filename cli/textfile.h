@@ -23,8 +23,9 @@ struct textkind {
 /* Far above the size of a manifest of a million tensors. */
 #define TEXTFILE_MAX ((size_t)256 * 1024 * 1024)
 
-/* "-" is standard input.  It and the path may be pipes; one that nobody writes
- * to is waited for for some seconds only.  False after a report. */
+/* No output of the run may replace the file.  "-" is standard input.  It and
+ * the path may be pipes; one that nobody writes to is waited for for some
+ * seconds only.  False after a report. */
 bool textfile_read(struct run *run, const char *path,
                    const struct textkind *kind, struct textfile *out);
 void textfile_release(struct run *run, struct textfile *file);

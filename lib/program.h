@@ -38,6 +38,10 @@ void mf_env_add_timings(struct mf_env *env, const struct mf_env *other);
  * process that finds out whether a call can do its work. */
 void mf_env_discard(struct mf_env *env);
 
+/* From now on no output of this env replaces the file that is open as fd: the
+ * program has read it for the work. */
+enum mf_status mf_env_keep_input(struct mf_env *env, int fd);
+
 /* A file for mf_options.scratch_file, which no name leads to; -1 with errno. */
 int mf_scratch_open(void);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/inputs.h"
 #include "lib/base/kept.h"
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
@@ -131,6 +132,7 @@ void mf_env_free(struct mf_env *env)
         return;
     mf_release(env, env->timings, sizeof(*env->timings));
     mf_kept_release(env);
+    mf_inputs_release(env);
     if (env->scratch.own)
         close(env->scratch.file);
 

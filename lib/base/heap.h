@@ -37,6 +37,14 @@ struct mf_scratch {
     uint64_t end; /* of what was taken */
 };
 
+/* Files that no output may replace: see inputs.h. */
+struct mf_inputs {
+    struct mf_input_file {
+        uint64_t device, file;
+    } * at;
+    size_t count, room;
+};
+
 struct mf_env {
     struct mf_heap heap;
     struct mf_io_stats io;
@@ -56,6 +64,7 @@ struct mf_env {
     struct mf_kept kept[MF_KEPT];
     atomic_bool keeping;
     struct mf_scratch scratch;
+    struct mf_inputs inputs;
 };
 
 /* How many bytes can be allocated now: what the limit of the heap leaves, and

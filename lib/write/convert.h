@@ -143,6 +143,10 @@ enum mf_status mf_outputs_plan(struct mf_model *model, const char *path,
                                struct mf_outputs *out);
 void mf_outputs_release(struct mf_outputs *outputs);
 
+/* Fails where the path leads to a file that the program has read for the env.
+ */
+enum mf_status mf_output_guard_read(struct mf_env *env, const char *path);
+
 /* Whether the model is a folder that becomes GGUF as llama.cpp's converter has
  * it. */
 bool mf_outputs_are_hub(const struct mf_model *model,
@@ -217,6 +221,9 @@ enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,
 /* MF_ERR_OUTPUT where an output is one of the inputs, or two outputs are links
  * to one file; see output_guard.c. */
 enum mf_status mf_outputs_guard_inputs(const struct mf_outputs *outputs);
+
+/* Fails where the path leads to a file that the program read for the env. */
+enum mf_status mf_output_guard_read(struct mf_env *env, const char *path);
 
 /* Whether the path, which may be "-", leads to the file that is read. */
 bool mf_path_is_source(const char *path, const struct mf_source *source);

@@ -50,5 +50,7 @@ enum mf_status mf_file_write(struct mf_env *env, const char *path, bool replace,
     MF_NEED(env, bytes);
 
     mf_clear_error(env);
+    if (mf_output_guard_read(env, path) != MF_OK)
+        return env->error.status;
     return write_target(env, path, replace, bytes, size);
 }

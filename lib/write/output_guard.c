@@ -9,7 +9,8 @@
  * of a file, mounts and standard output all lead there.  So files are compared
  * by device and inode.  Inputs are all files of the model, its index.json, the
  * files next to it that are read with it, the same of an adapter and of the
- * model that it was made for, and an importance matrix.
+ * model that it was made for, an importance matrix, and what the program has
+ * read itself (lib/base/inputs.h).
  *
  * Two outputs may not be one file either: when the name of a shard is a link to
  * another shard's name, the later would replace the earlier.  Two names of one
@@ -24,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/inputs.h"
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
 #include "lib/write/convert.h"
@@ -39,6 +41,19 @@ static bool is_source(const struct stat *file, const struct mf_source *source)
 
     return source && source->fd >= 0 && fstat(source->fd, &status) == 0 &&
            same_file(file, &status);
+}
+
+enum mf_status mf_output_guard_read(struct mf_env *env, const char *path)
+{
+    struct stat file;
+
+    if (stat(path, &file) != 0 ||
+        !mf_inputs_have(env, file.st_dev, file.st_ino))
+        return MF_OK;
+    return mf_decline(env, MF_REASON_OUTPUT_IS_INPUT, MF_NO_OFFSET,
+                      "'%s' is a file that an option names: choose another "
+                      "name",
+                      mf_quote((struct mf_str){ path, strlen(path) }).text);
 }
 
 bool mf_path_is_source(const char *path, const struct mf_source *source)
@@ -115,6 +130,8 @@ static const char *part_of(const struct mf_outputs *outputs,
         return "the importance matrix";
     if (is_path(file, outputs->metadata))
         return "the file of metadata";
+    if (mf_inputs_have(outputs->env, file->st_dev, file->st_ino))
+        return "a file that an option names";
     if (is_sidecar(file, model, arena))
         return "a file that is read with the model";
     if (lora && is_sidecar(file, lora, arena))
