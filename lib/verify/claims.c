@@ -211,18 +211,15 @@ static enum mf_status set_type(struct mf_verification *work,
                                struct mf_claim *claim)
 {
     struct mf_draft_tensor *tensor = claim->from;
-    const struct mf_isa *isa = mf_isa_choose(work->env);
     struct mf_recoding recoding;
 
-    if (!isa)
-        return work->env->error.status;
     tensor->size = record->size;
     if (same_type(work, record, tensor)) {
         tensor->type = tensor->from;
         return MF_OK;
     }
     tensor->type = record->type;
-    if (!mf_recoding_init(work->env, isa, tensor,
+    if (!mf_recoding_init(work->env, work->isa, tensor,
                           work->draft.format->fastest_first, &recoding))
         return mf_claim_explain(work, claim);
     if (!work->imatrix || !mf_imatrix_find(work->imatrix, tensor->name))
@@ -315,6 +312,10 @@ enum mf_status mf_verify_claims(struct mf_verification *work)
 
     if (status == MF_OK)
         status = check_model(work->source, "source");
+    if (status == MF_OK) {
+        work->isa = mf_isa_choose(work->env);
+        status = work->env->error.status;
+    }
     if (status == MF_OK)
         status = list_source(work);
     for (size_t i = 0; i < work->draft.tensor_count && status == MF_OK; i++) {

@@ -316,8 +316,8 @@ static enum mf_status prepare(struct mf_comparison *comparison)
     uint64_t size;
     size_t least;
 
-    comparison->isa = mf_isa_choose(env);
-    if (!comparison->isa || measure_work(comparison, &size, &least) != MF_OK ||
+    comparison->isa = comparison->work->isa;
+    if (measure_work(comparison, &size, &least) != MF_OK ||
         mf_crew_init(&comparison->crew, env, size, UINT64_MAX, least) != MF_OK)
         return env->error.status;
     comparison->part = mf_chunk_table(env, PARTS, sizeof(*comparison->part),

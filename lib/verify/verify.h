@@ -58,6 +58,7 @@ struct mf_verification {
     struct mf_env *env;
     struct mf_model *model, *source;
     const struct mf_verify_options *options;
+    const struct mf_isa *isa; /* chosen once: asking the processor is slow */
     struct mf_arena arena;
     struct mf_imatrix *imatrix; /* NULL: none */
     struct mf_weights weights;
