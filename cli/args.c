@@ -26,9 +26,10 @@ const struct option common_options[] = {
                 "print the closing line as a table"),
     OPTION_FLAG("--timings", shared_options.timings,
                 "print where the time went"),
-    OPTION_CHOICE("--color", "auto|always|never", COLOUR_AUTO,
-                  shared_options.colour,
-                  "print headings in bold; auto: unless NO_COLOR is set"),
+    OPTION_CHOICE(
+        "--color", "auto|always|never", COLOUR_AUTO, shared_options.colour,
+        "bold headings, errors in red, warnings in yellow; auto: on a "
+        "terminal, unless NO_COLOR is set"),
     OPTION_SIZE("--max-memory", shared_options.max_memory,
                 "limit of the heap; exit code 5 if it is reached"),
     OPTION_TEXT("--record", "DIR", shared_options.record,

@@ -104,7 +104,6 @@ struct option {
 
 /* ---- options that several commands have ---- */
 
-enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 enum progress { PROGRESS_AUTO, PROGRESS_NEVER, PROGRESS_ALWAYS, PROGRESS_JSON };
 
 /* All zero is the default. */

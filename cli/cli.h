@@ -86,9 +86,16 @@ struct command {
     void (*more_help)(struct run *run);
 };
 
+/* A part of the list of commands, up to the next group. */
+struct command_group {
+    const char *title;
+    const struct command *first;
+};
+
 /* A command that is running. */
 struct run {
     const struct command *const *commands; /* all of them; ends with NULL */
+    const struct command_group *groups;    /* of them; ends with a NULL title */
     const struct command *command;         /* this one */
     struct options *options;
     struct mf_str command_line; /* its words as given, a NUL after each */

@@ -7,8 +7,12 @@
 
 #include "cli/cli.h"
 
-/* In the order of commands.def; ends with NULL.  Only main.c uses it: commands
- * are below this file, and get the list as run->commands. */
+/* In the order of commands.def; ends with NULL.  Only main.c uses them:
+ * commands are below this file, and get the lists as run->commands and
+ * run->groups. */
 extern const struct command *const commands[];
+
+/* Ends with a title that is NULL. */
+extern const struct command_group command_groups[];
 
 #endif

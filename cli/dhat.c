@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/held.h"
 #include "cli/malloc_count.h"
 #include "cli/report.h"
 #include "cli/say.h"
@@ -217,7 +218,7 @@ static void report_error(struct run *run)
         return;
     }
     report_code(run, EXIT_OUTPUT);
-    say(run, "modelfile: %s\n", error->message);
+    say_error(run, "%s", error->message);
 }
 
 /* leaks: what is left is an error, and named with --quiet as well. */
@@ -285,6 +286,7 @@ static void at_exit(void)
 
         write_profile(profile_of, false);
         mf_profile_free(profile);
+        held_print();
         if (profile_of->code != code)
             _exit(profile_of->code);
     }

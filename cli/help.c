@@ -125,8 +125,11 @@ void help_command(struct run *run, const struct command *command)
         out_format(out, "also typed: %s\n", words_of(command).text);
     if (command->more_help)
         command->more_help(run);
-    out_text(out, "\noptions:\n");
-    option_rows(run, command->options);
+    if (command->options) {
+        out_text(out, "\noptions:\n");
+        option_rows(run, command->options);
+    }
+    out_text(out, "\ncommon options:\n");
     option_rows(run, common_options);
     exit_rows(run, command);
 }
@@ -147,6 +150,17 @@ static void words_line(struct run *run)
     out_wrapped(&run->out, text, 0);
 }
 
+/* The title of the group that begins with the command, or NULL. */
+static const char *group_title(const struct run *run,
+                               const struct command *command)
+{
+    const struct command_group *group = run->groups;
+
+    while (group->title && group->first != command)
+        group++;
+    return group->title;
+}
+
 void help_list(struct run *run)
 {
     struct out *out = &run->out;
@@ -156,17 +170,19 @@ void help_list(struct run *run)
              "modelfile - inspect, check, convert and quantize model files\n\n"
              "  modelfile info model.gguf\n"
              "  modelfile tensors model.safetensors --top 10\n"
-             "  modelfile meta get model.apr architecture\n\n"
-             "commands:\n");
+             "  modelfile meta get model.apr architecture\n");
     for (size_t i = 0; run->commands[i]; i++) {
         const struct command *command = run->commands[i];
+        const char *title = group_title(run, command);
 
+        if (title)
+            out_format(out, "\n%s:\n", title);
         snprintf(first, sizeof(first), "  %s%s%s %s", command->name,
                  space_before(command), command->sub, command->operands);
         row(run, first, COMMAND_COLUMN, command->summary);
     }
     words_line(run);
-    out_text(out, "\noptions of every command:\n");
+    out_text(out, "\ncommon options:\n");
     option_rows(run, common_options);
     out_text(out, "\nFILE can be '-' for standard input, if that is "
                   "seekable.\n");

@@ -18,6 +18,7 @@
 #include "cli/cost.h"
 #include "cli/dhat.h"
 #include "cli/find.h"
+#include "cli/held.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/record.h"
@@ -42,16 +43,6 @@ static void clear_progress(void *user)
 static bool is_stopped(void)
 {
     return progress_signal() != 0;
-}
-
-static void set_colour(void)
-{
-    const char *no_colour = getenv("NO_COLOR");
-    unsigned colour = run.options->colour;
-
-    run.out.colour = colour == COLOUR_ALWAYS ||
-                     (colour == COLOUR_AUTO && run.out.terminal &&
-                      !out_is_dumb() && !(no_colour && *no_colour));
 }
 
 static void enter_sandbox(void)
@@ -120,7 +111,7 @@ static void execute(int count, char **arguments)
     if (!make_env())
         return;
     record_begin(&run);
-    set_colour();
+    run.out.colour = out_wants_colour(run.options->colour, run.out.terminal);
     if (run.options->help)
         help_command(&run, run.command);
     else
@@ -137,7 +128,7 @@ static void finish(void)
         report_stopped(&run);
     record_close(&run);
     if (!run.out.error && !run.out.stopped && run.env && !run.out.closed &&
-        run.size + (uint64_t)run.code > 0 && run.code != EXIT_USAGE)
+        run.code != EXIT_USAGE)
         cost_close(&run);
     timings_close(&run);
 }
@@ -161,6 +152,7 @@ static int run_program(int count, char **arguments)
 
     clock_gettime(CLOCK_MONOTONIC, &run.started);
     run.commands = commands;
+    run.groups = command_groups;
     run.options = &shared_options;
     run.command_line = command_line(count, arguments);
     signal(SIGPIPE, SIG_IGN);
@@ -193,6 +185,7 @@ static int run_program(int count, char **arguments)
 __attribute__((constructor(101))) static void watch_the_exit(void)
 {
     atexit(budget_at_exit);
+    atexit(held_print); /* before it, and after a profile of the heap */
 }
 
 int main(int count, char **arguments)

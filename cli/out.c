@@ -48,6 +48,15 @@ bool out_is_dumb(void)
     return !term || !*term || strcmp(term, "dumb") == 0;
 }
 
+bool out_wants_colour(enum colour colour, bool terminal)
+{
+    const char *no_colour = getenv("NO_COLOR");
+
+    return colour == COLOUR_ALWAYS ||
+           (colour == COLOUR_AUTO && terminal && !out_is_dumb() &&
+            !(no_colour && *no_colour));
+}
+
 void out_init(struct out *out, int fd)
 {
     out->fd = fd;
@@ -186,7 +195,18 @@ void out_bold(struct out *out, const char *text)
         out_text(out, "\033[1m");
     out_text(out, text);
     if (out->colour)
-        out_text(out, "\033[0m");
+        out_text(out, OUT_PLAIN);
+}
+
+void out_severity(struct out *out, enum mf_severity severity)
+{
+    bool coloured = out->colour && severity != MF_NOTE;
+
+    if (coloured)
+        out_text(out, severity == MF_ERROR ? OUT_RED : OUT_YELLOW);
+    out_text(out, mf_severity_name(severity));
+    if (coloured)
+        out_text(out, OUT_PLAIN);
 }
 
 /* ---- text from files ---- */

@@ -77,8 +77,21 @@ void out_wrapped(struct out *out, const char *text, size_t column);
 /* Columns of the terminal; 80 if there is no terminal. */
 size_t out_columns(const struct out *out);
 
+/* Escape sequences, which OUT_PLAIN ends. */
+#define OUT_RED    "\033[1;31m"
+#define OUT_YELLOW "\033[1;33m"
+#define OUT_PLAIN  "\033[0m"
+
+enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+
+/* Whether there are any. */
+bool out_wants_colour(enum colour colour, bool terminal);
+
 /* Bold if colour is on. */
 void out_bold(struct out *out, const char *text);
+
+/* "error" in red, "warning" in yellow, "note", if colour is on. */
+void out_severity(struct out *out, enum mf_severity severity);
 
 /* Text from a file, with control characters, invalid UTF-8 and the like escaped
  * so that it cannot drive the terminal.  keep: characters that pass ("\n\t" or

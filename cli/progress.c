@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/held.h"
 #include "cli/malloc_count.h"
 #include "cli/self.h"
 
@@ -69,6 +70,7 @@ static void end_now(int number)
     if (at_end)
         at_end();
     progress_clear(running);
+    held_print();
     put("modelfile: interrupted");
     put(report_kept(running));
     put("\n");

@@ -164,7 +164,7 @@ static void report_recorded(struct run *run, const char *fingerprint)
     snprintf(text, sizeof(text), "recorded; energy: %s; fingerprint: %s",
              joules, fingerprint);
     if (!run->options->quiet)
-        report_remark(run, record->folder.path, text);
+        report_note(run, record->folder.path, text);
 }
 
 static void report_failed(struct run *run)
@@ -172,11 +172,10 @@ static void report_failed(struct run *run)
     const struct record_folder *folder = &the_record.folder;
     char text[RECORD_NAME + 120];
 
-    report_code(run, EXIT_OUTPUT);
     snprintf(text, sizeof(text),
              "no record is left: '%s' cannot be written: %s",
              *folder->failed ? folder->failed : ".", strerror(folder->error));
-    report_remark(run, folder->path, text);
+    report_unwritten(run, folder->path, text);
 }
 
 void record_close(struct run *run)
@@ -207,8 +206,7 @@ void record_close(struct run *run)
         report_recorded(run, fingerprint.at);
     record->on = false;
     if (record->times.lost && !record->folder.error) {
-        report_code(run, EXIT_MEMORY);
-        report_remark(run, record->folder.path,
-                      "no memory for all samples: run.json has no percentiles");
+        report_late(run, EXIT_MEMORY, record->folder.path,
+                    "no memory for all samples: run.json has no percentiles");
     }
 }

@@ -147,8 +147,8 @@ static void report_alone(struct run *run, int code, const char *status,
                          const char *text, struct advised advised)
 {
     report_code(run, code);
-    say(run, "modelfile: %s%s%s\n", shown(text).text, *advised.text ? "; " : "",
-        advised.text);
+    say_error(run, "%s%s%s", shown(text).text, *advised.text ? "; " : "",
+              advised.text);
     error_anywhere(run, code,
                    (struct failure){ .status = status,
                                      .message = shown(text).text,
@@ -192,10 +192,17 @@ void report_no(struct run *run, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report_code(run, EXIT_NO);
-    say(run, "modelfile: %s\n", shown(text).text);
+    say_error(run, "%s", shown(text).text);
 }
 
 void report_remark(struct run *run, const char *path, const char *text)
+{
+    if (!run->options->json)
+        out_flush(&run->out);
+    say_warning(run, "%s: %s", shown(path).text, shown(text).text);
+}
+
+void report_note(struct run *run, const char *path, const char *text)
 {
     if (!run->options->json)
         out_flush(&run->out);
@@ -257,9 +264,9 @@ void report_failure(struct run *run, const char *file)
     /* What was printed before comes first on a terminal, too. */
     if (!run->options->json)
         out_flush(&run->out);
-    say(run, "modelfile: %s%s%s%s%s%s%s\n", file ? shown(file).text : "",
-        file ? ": " : "", place, error->message, *advised.text ? "; " : "",
-        advised.text, report_kept(run));
+    say_error(run, "%s%s%s%s%s%s%s", file ? shown(file).text : "",
+              file ? ": " : "", place, error->message,
+              *advised.text ? "; " : "", advised.text, report_kept(run));
     if (run->options->json)
         error_json(run, code,
                    (struct failure){ mf_status_name(error->status), file,
@@ -275,8 +282,8 @@ void report_memory(struct run *run, const char *file)
 
     report_code(run, code);
     advised = advise(run, error);
-    say(run, "modelfile: %s: %s%s%s\n", shown(file).text, error->message,
-        *advised.text ? "; " : "", advised.text);
+    say_error(run, "%s: %s%s%s", shown(file).text, error->message,
+              *advised.text ? "; " : "", advised.text);
     error_anywhere(run, code,
                    (struct failure){ .status = mf_status_name(error->status),
                                      .file = file,
@@ -295,7 +302,7 @@ void report_input(struct run *run, const char *file, const char *format, ...)
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     report_code(run, EXIT_INPUT);
-    say(run, "modelfile: %s: %s\n", shown(file).text, shown(text).text);
+    say_error(run, "%s: %s", shown(file).text, shown(text).text);
     error_anywhere(
         run, EXIT_INPUT,
         (struct failure){ .status = "io", .file = file, .message = text });
@@ -306,7 +313,7 @@ void report_output(struct run *run, const char *file, const char *why)
     report_code(run, EXIT_OUTPUT);
     if (!run->options->json)
         out_flush(&run->out);
-    say(run, "modelfile: %s: %s\n", shown(file).text, why);
+    say_error(run, "%s: %s", shown(file).text, why);
     if (run->options->json)
         error_json(run, EXIT_OUTPUT,
                    (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
@@ -318,17 +325,22 @@ void report_output(struct run *run, const char *file, const char *why)
 void report_output_alone(struct run *run, const char *file, const char *why)
 {
     report_code(run, EXIT_OUTPUT);
-    say(run, "modelfile: %s: %s\n", shown(file).text, why);
+    say_error(run, "%s: %s", shown(file).text, why);
     error_anywhere(run, EXIT_OUTPUT,
                    (struct failure){ .status = mf_status_name(MF_ERR_OUTPUT),
                                      .file = file,
                                      .message = why });
 }
 
+void report_late(struct run *run, int code, const char *file, const char *why)
+{
+    report_code(run, code);
+    say_error(run, "%s: %s", shown(file).text, shown(why).text);
+}
+
 void report_unwritten(struct run *run, const char *file, const char *why)
 {
-    report_code(run, EXIT_OUTPUT);
-    say(run, "modelfile: %s: %s\n", shown(file).text, why);
+    report_late(run, EXIT_OUTPUT, file, why);
 }
 
 void report_done(struct run *run, const char *path, const char *what)
@@ -342,23 +354,23 @@ void report_done(struct run *run, const char *path, const char *what)
 void report_no_null(struct run *run)
 {
     report_code(run, EXIT_OUTPUT);
-    say(run,
-        "modelfile: standard input, output or error is closed, and "
-        "/dev/null cannot be opened in its place: %s\n",
-        strerror(errno));
+    say_error(run,
+              "standard input, output or error is closed, and "
+              "/dev/null cannot be opened in its place: %s",
+              strerror(errno));
 }
 
 void report_stopped(struct run *run)
 {
     report_code(run, EXIT_SIGNAL + progress_signal());
-    say(run, "modelfile: stopped before all was printed\n");
+    say_error(run, "stopped before all was printed");
 }
 
 void report_lost(struct run *run)
 {
     report_code(run, EXIT_OUTPUT);
-    say(run, "modelfile: cannot write to standard output: %s%s%s%s%s\n",
-        strerror(run->out.error), run->done ? "; '" : "",
-        run->done ? shown(run->done_to).text : "", run->done ? "' " : "",
-        run->done ? run->done : "");
+    say_error(run, "cannot write to standard output: %s%s%s%s%s",
+              strerror(run->out.error), run->done ? "; '" : "",
+              run->done ? shown(run->done_to).text : "", run->done ? "' " : "",
+              run->done ? run->done : "");
 }

@@ -3,8 +3,9 @@
  * report.h - errors, remarks and the exit code
  *
  * Each function prints one line "modelfile: ..." to standard error and raises
- * run->code.  With --json it also writes a member "error" into the object that
- * is open, or a document of its own if none is.
+ * run->code.  The line of the last error is printed when the program ends. With
+ * --json it also writes a member "error" into the object that is open, or a
+ * document of its own if none is.
  */
 #ifndef MF_CLI_REPORT_H
 #define MF_CLI_REPORT_H
@@ -64,13 +65,18 @@ void report_stopped(struct run *run);
 /* Standard output cannot be written: why, and what was done before. */
 void report_lost(struct run *run);
 
-/* The same after the answer is complete, on standard error only. */
+/* The same after the answer is complete, on standard error only; the second
+ * with another exit code. */
 void report_unwritten(struct run *run, const char *file, const char *why);
+void report_late(struct run *run, int code, const char *file, const char *why);
 
 /* ---- no errors ---- */
 
-/* A remark about a file. */
+/* A warning about a file. */
 void report_remark(struct run *run, const char *path, const char *text);
+
+/* The same of what is as it should be. */
+void report_note(struct run *run, const char *path, const char *text);
 
 /* For mf_options.pending_edit; user is the run. */
 void report_pending_edit(void *user, const struct mf_pending_edit *edit);

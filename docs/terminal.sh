@@ -29,11 +29,13 @@ session() {
 }
 
 session | sed '$d' | LC_ALL=C awk '
-    # Text for SVG, with the bold of escape sequences in elements of its own.
+    # Text for SVG, with what escape sequences mark in elements of its own.
     function marked(line) {
         gsub(/&/, "\\&amp;", line)
         gsub(/</, "\\&lt;", line)
         gsub(/\033\[1m/, "<tspan class=\"bold\">", line)
+        gsub(/\033\[1;31m/, "<tspan class=\"error\">", line)
+        gsub(/\033\[1;33m/, "<tspan class=\"warning\">", line)
         gsub(/\033\[0m/, "</tspan>", line)
         return line
     }
@@ -64,6 +66,8 @@ session | sed '$d' | LC_ALL=C awk '
             "\"DejaVu Sans Mono\", monospace; fill: #d1d7e0; " \
             "white-space: pre; }"
         print ".bold { font-weight: bold; fill: #ffffff; }"
+        print ".error { font-weight: bold; fill: #f47067; }"
+        print ".warning { font-weight: bold; fill: #daaa3f; }"
         print ".prompt { fill: #6bc46d; }"
         print ".dim { fill: #9198a1; }"
         print "</style>"

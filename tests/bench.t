@@ -122,10 +122,10 @@ check_empty "in a table of 80 columns, too" model_table
 
 refused_type() {
     bench --csv --rounds 1 --quantize IQ2_XXS "$dir/model.gguf"
-    [ "$code" = 3 ] && grep -q iq2_xxs "$dir/err" && nothing_left &&
+    [ "$code" = 2 ] && grep -q iq2_xxs "$dir/err" && nothing_left &&
         grep -q '^convert,' "$dir/out"
 }
-check "a type that needs a matrix is exit code 3, the rest goes on" refused_type
+check "a type that needs a matrix is exit code 2, the rest goes on" refused_type
 
 # ---- peers
 
@@ -242,7 +242,7 @@ document() {
         ok(d.model.map((row) => row.work).join() ===
             "open,convert,quantize,quantize", "model");
         ok(d.model[0].allocations > 0 && d.model[0].peak_heap_bytes > 0, "cost");
-        ok(d.model[3].error.code === 3, "error");
+        ok(d.model[3].error.code === 2, "error");
         ok(d.peers[1].failed === "exit code 1", "peers");
         ok(run.seconds > 0 && d.file.endsWith("model.gguf"), "run");
     ' <"$dir/out"

@@ -27,7 +27,7 @@ cd "$dir/fixtures" || exit 1
 
 # What a run costs differs from build to build.
 without_run() {
-    sed 's/,\{0,1\}"run":{[^}]*}//g'
+    sed 's/,\{0,1\}"run":{[^}]*}//g; s/^peak heap .*/peak heap .../'
 }
 
 same_as_golden() {
@@ -326,6 +326,42 @@ line_is_last() {
         [ "$(wc -l <"$dir/err")" = 1 ]
 }
 check "a closing line tells heap, bytes and time" line_is_last
+
+# Also of a command that opens no file.
+closes() {
+    "$modelfile" "$@" 2>"$dir/err" >/dev/null &&
+        grep -qE '^peak heap [0-9.]+ ([KM]i)?B \([0-9]+ allocations?\) · ' "$dir/err" &&
+        [ "$(wc -l <"$dir/err")" = 1 ]
+}
+for words in help "help plan" "info --help" version "validate --rules" \
+    "validate --explain TENSOR-OVERLAP" \
+    "bench --type q4_0 --rounds 1 --size 64K"; do
+    # shellcheck disable=SC2086 # the words of a command
+    check "$words has one" closes $words
+done
+
+# The last line of standard error is the last error; others come in order.
+ends_with_error() {
+    last=$1
+    shift
+    "$modelfile" "$@" 2>"$dir/err" >/dev/null
+    tail -n 1 "$dir/err" | grep -q "^modelfile: $last" &&
+        [ "$(grep -c '^peak heap ' "$dir/err")" = 1 ]
+}
+check "after it comes the error of a file" \
+    ends_with_error "nothing.gguf: " info nothing.gguf
+check "also where other files follow" \
+    ends_with_error "nothing.gguf: " info nothing.gguf good-base.gguf
+check "also below a table" \
+    ends_with_error "nothing.gguf: " info --timings nothing.gguf
+in_order() {
+    "$modelfile" info nothing.gguf good-base.gguf nowhere.gguf 2>&1 >/dev/null |
+        grep -o 'no[a-z]*\.gguf: \|^peak' | tr -d '\n' >"$dir/order"
+    [ "$(cat "$dir/order")" = "nothing.gguf: peaknowhere.gguf: " ]
+}
+check "errors are printed in the order of the files" in_order
+check "in JSON the error is alone" sh -c \
+    "[ \"\$('$modelfile' info --json nothing.gguf 2>&1 >/dev/null | wc -l)\" = 1 ]"
 
 check_empty "--quiet leaves standard error empty" \
     sh -c "'$modelfile' info --quiet good-base.gguf 2>&1 >/dev/null"

@@ -188,5 +188,39 @@ escapes() {
     on_terminal 80 "TERM=dumb $modelfile hash --algo sha256 $dir/big.safetensors"
     grep ' left' "$dir/said"
 }
+# Errors are red and warnings yellow on a terminal, each stream by itself.
+esc=$(printf '\033')
+red=$(printf '\033[1;31m') yellow=$(printf '\033[1;33m') plain=$(printf '\033[0m')
+severities() {
+    on_terminal 100 "TERM=xterm $modelfile validate bad-overlap.gguf"
+    grep -qF ": ${red}error$plain TENSOR-OVERLAP at " "$dir/said" ||
+        echo "the word of a finding is not red"
+    on_terminal 100 "TERM=xterm $modelfile validate bad-alignment-2m.gguf"
+    grep -qF ": ${yellow}warning$plain GGUF-" "$dir/said" ||
+        echo "the word of a warning is not yellow"
+    on_terminal 100 "TERM=xterm $modelfile info bad-hf-json/model.safetensors"
+    grep -qF "${yellow}modelfile:$plain bad-hf-json/" "$dir/said" ||
+        echo "the name before a warning is not yellow"
+    on_terminal 100 "TERM=xterm $modelfile info nothing.gguf"
+    grep -qF "${red}modelfile:$plain nothing.gguf: " "$dir/said" ||
+        echo "the name before an error is not red"
+    on_terminal 100 "TERM=xterm $modelfile info --frob"
+    grep -qF "${red}modelfile:$plain unknown option" "$dir/said" ||
+        echo "the name before wrong usage is not red"
+    on_terminal 100 "TERM=xterm $modelfile info --quiet nothing.gguf 2>$dir/err; cat $dir/err"
+    grep -F "$red" "$dir/said"
+    on_terminal 100 "TERM=xterm $modelfile info nothing.gguf >$dir/out"
+    grep -qF "${red}modelfile:" "$dir/said" ||
+        echo "standard output decides about standard error"
+    for env in "TERM=dumb" "TERM=xterm NO_COLOR=1"; do
+        on_terminal 100 "$env $modelfile validate bad-overlap.gguf nothing.gguf"
+        grep "$esc" "$dir/said" | sed "s/^/$env: /"
+    done
+    on_terminal 100 "TERM=xterm $modelfile validate bad-overlap.gguf nothing.gguf --color never"
+    grep "$esc" "$dir/said" | sed "s/^/never: /"
+    "$modelfile" validate bad-overlap.gguf nothing.gguf --format sarif \
+        --color always 2>/dev/null | grep "$esc"
+}
+check_empty "errors are red and warnings yellow on a terminal" severities
 check_empty "a dumb terminal gets no escapes, and no automatic progress" escapes
 finish

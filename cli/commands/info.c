@@ -351,8 +351,9 @@ static void findings_text(struct run *run, const struct mf_model *model)
                info->warning_count == 1 ? "" : "s");
     for (size_t i = 0; i < FINDINGS_SHOWN && mf_finding_at(model, i, &finding);
          i++) {
-        out_format(out, "    %s %s", mf_severity_name(finding.severity),
-                   finding.rule);
+        out_text(out, "    ");
+        out_severity(out, finding.severity);
+        out_format(out, " %s", finding.rule);
         if (finding.offset != MF_NO_OFFSET)
             out_format(out, " at %#" PRIx64, finding.offset);
         out_format(out, ": %s\n", finding.message);

@@ -2,6 +2,7 @@
  *
  * version.c - modelfile version
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/answer.h"
@@ -9,6 +10,9 @@
 #include "cli/cli.h"
 #include "cli/formats.h"
 #include "cli/json.h"
+
+#define LABEL_COLUMN 13   /* where the names begin */
+#define LIST_SIZE    1024 /* for all names, and a space each */
 
 static void suffixes_json(struct run *run, const char *name)
 {
@@ -82,10 +86,43 @@ static void sandbox_json(struct run *run)
     mf_json_end(&run->json, '}');
 }
 
+static void add_name(char *list, const char *name)
+{
+    size_t size = strlen(list);
+
+    snprintf(list + size, LIST_SIZE - size, "%s%s", *list ? " " : "", name);
+}
+
+static void list_line(struct run *run, const char *label, const char *list)
+{
+    if (!*list)
+        return;
+    out_text(&run->out, label);
+    out_spaces(&run->out, LABEL_COLUMN - strlen(label));
+    out_wrapped(&run->out, list, LABEL_COLUMN);
+}
+
+static void version_text(struct run *run)
+{
+    char written[LIST_SIZE] = "", read[LIST_SIZE] = "", types[LIST_SIZE] = "";
+    struct mf_format_info format;
+    struct mf_type_info type;
+
+    for (size_t i = 0; mf_format_at(i, &format); i++)
+        if (formats_is_main(&format))
+            add_name(format.can_write ? written : read, format.name);
+    for (size_t i = 0; mf_type_at(i, &type); i++)
+        add_name(types, type.name);
+    out_format(&run->out, "modelfile %s\n", mf_version());
+    list_line(run, "formats", written);
+    list_line(run, "  only read", read);
+    list_line(run, "types", types);
+}
+
 static void version(struct run *run)
 {
     if (!run->options->json) {
-        out_format(&run->out, "modelfile %s\n", mf_version());
+        version_text(run);
         return;
     }
     answer_begin(run);

@@ -6,7 +6,6 @@
 
 #include "cli/answer.h"
 #include "cli/commands/bench/grid.h"
-#include "cli/cost.h"
 #include "cli/inputs.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -136,9 +135,6 @@ static void measure_kernels(struct run *run)
     }
     answer_end(run);
     out_flush(&run->out);
-    /* main prints the closing line only after a file was read. */
-    if (run->code == EXIT_DONE && !run->out.closed)
-        cost_close(run);
 }
 
 static void bench(struct run *run)

@@ -73,7 +73,7 @@ static void finding_case(struct out *out, const struct verdict *verdict,
                    verdict->refused ? verdict->refused : finding->rule);
     }
     out_text(out, ">");
-    finding_line(result, put, out);
+    finding_line(result, put, NULL, out);
     out_format(out, "</%s>\n    </testcase>\n", element);
 }
 

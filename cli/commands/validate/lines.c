@@ -10,7 +10,8 @@
 
 #include "cli/commands/validate/validate.h"
 
-void finding_line(const struct result *result, put_text *put, void *user)
+void finding_line(const struct result *result, put_text *put,
+                  put_severity *mark, void *user)
 {
     const struct mf_finding *finding = &result->finding;
     const char *attack, *before = ATTACK_WORDS;
@@ -20,7 +21,10 @@ void finding_line(const struct result *result, put_text *put, void *user)
     put(user, result->path);
     if (*finding->rule) {
         put(user, ": ");
-        put(user, mf_severity_name(finding->severity));
+        if (mark)
+            mark(user, finding->severity);
+        else
+            put(user, mf_severity_name(finding->severity));
         put(user, " ");
         put(user, finding->rule);
     }

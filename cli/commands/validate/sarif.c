@@ -237,7 +237,7 @@ static void file(struct run *run, struct out *out,
     (void)out;
     if (verdict->refused) {
         notification = begin_notification(run, "error", verdict->path);
-        finding_line(&verdict->result[0], add, &notification);
+        finding_line(&verdict->result[0], add, NULL, &notification);
         end_notification(&notification);
         return;
     }

@@ -66,6 +66,11 @@ static void put_escaped(void *user, const char *text)
     out_escaped(user, str_of(text), "");
 }
 
+static void put_coloured(void *user, enum mf_severity severity)
+{
+    out_severity(user, severity);
+}
+
 static void show_text(struct run *run, struct out *out,
                       const struct verdict *verdict)
 {
@@ -76,7 +81,7 @@ static void show_text(struct run *run, struct out *out,
     missing_line(verdict, put_escaped, out);
     out_text(out, verdict->missing > 0 ? "\n" : "");
     for (size_t i = 0; i < verdict->count; i++) {
-        finding_line(&verdict->result[i], put_escaped, out);
+        finding_line(&verdict->result[i], put_escaped, put_coloured, out);
         out_text(out, "\n");
     }
     unshown_line(verdict, put_escaped, out);

@@ -149,11 +149,14 @@ void coverage_json(struct run *run, const struct verdict *verdict);
 
 size_t tally_sum(const struct tally *tally);
 
-/* The line of a finding in a text report, in pieces that put has to escape. */
+/* The line of a finding in a text report, in pieces that put has to escape.
+ * mark: puts the severity instead; may be NULL. */
 typedef void put_text(void *user, const char *text);
+typedef void put_severity(void *user, enum mf_severity severity);
 #define SPARED_WORDS " (no error for "
 #define ATTACK_WORDS " (see "
-void finding_line(const struct result *result, put_text *put, void *user);
+void finding_line(const struct result *result, put_text *put,
+                  put_severity *mark, void *user);
 
 /* The line about a truncated file. */
 #define MISSING_WORDS ": file is truncated: "
