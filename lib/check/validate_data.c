@@ -29,6 +29,7 @@
 #include "lib/check/data_members.h"
 #include "lib/check/data_pieces.h"
 #include "lib/check/data_rows.h"
+#include "lib/model/settle.h"
 
 #define PIECES_MAX  1024
 #define FOOTER_SIZE sizeof(uint32_t) /* CRC-32 at the end of a file */
@@ -297,28 +298,44 @@ static void restore_findings(struct mf_index *index,
     memcpy(index->tally, before->tally, sizeof(index->tally));
 }
 
+static enum mf_status scan(struct data_scanner *scanner)
+{
+    enum mf_status status = prepare(scanner);
+
+    for (size_t i = 0; i < scanner->model->file_count && status == MF_OK; i++)
+        status = cut_shard(scanner, (uint32_t)i);
+    if (status == MF_OK)
+        status = mf_data_run(scanner);
+    mf_data_members_end(scanner->index);
+    release(scanner);
+    return status;
+}
+
 enum mf_status mf_data_check(struct mf_model *model)
 {
-    struct data_scanner scanner = { .model = model, .index = &model->index };
-    enum mf_status status = MF_OK;
+    const struct mf_isa *isa = mf_isa_choose(model->env);
     const struct mf_index before = model->index;
+    enum mf_status status = MF_OK;
 
     if (model->data_validated)
         return MF_OK;
-    scanner.isa = mf_isa_choose(model->env);
-    if (!scanner.isa)
+    if (!isa)
         return model->env->error.status;
-    status = prepare(&scanner);
-    for (size_t i = 0; i < model->file_count && status == MF_OK; i++)
-        status = cut_shard(&scanner, (uint32_t)i);
-    if (status == MF_OK)
-        status = mf_data_run(&scanner);
-    mf_data_members_end(scanner.index);
-    release(&scanner);
+    for (unsigned round = 0;
+         status == MF_OK && mf_settle_next(model->env, &model, 1, &round);) {
+        struct data_scanner scanner = { .model = model,
+                                        .index = &model->index,
+                                        .isa = isa };
+
+        if (round > 1)
+            restore_findings(&model->index, &before);
+        status = scan(&scanner);
+    }
+    status = status == MF_OK ? model->env->error.status : status;
     if (status != MF_OK) {
-        restore_findings(scanner.index, &before);
+        restore_findings(&model->index, &before);
         return status;
     }
     model->data_validated = true;
-    return scanner.index->status;
+    return model->index.status;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lib/compare/compare.h"
+#include "lib/model/settle.h"
 
 struct diff {
     struct mf_model *a, *b;
@@ -123,6 +124,7 @@ static enum mf_status compare_data(struct diff *diff)
 {
     const struct mf_index *a = &diff->a->index, *b = &diff->b->index;
 
+    diff->pair_count = 0;
     for (size_t i = 0; i < a->tensor_count; i++) {
         size_t other = find(b, &a->tensor[i]);
 
@@ -174,6 +176,7 @@ static enum mf_status compare_values(struct diff *diff)
 {
     size_t pair = 0;
 
+    diff->valued_count = 0;
     for (size_t i = 0; i < diff->a->index.tensor_count; i++) {
         struct mf_difference found = compare_tensor(diff, i, &pair);
 
@@ -229,6 +232,21 @@ static void diff_tensors(const struct diff *diff)
 
 /* ---- all ---- */
 
+/* What was asked for. */
+static enum mf_status compare_all(struct diff *diff)
+{
+    struct mf_model *const models[] = { diff->a, diff->b };
+    struct mf_env *env = diff->a->env;
+
+    for (unsigned round = 0; mf_settle_next(env, models, 2, &round);) {
+        if (diff->pair && compare_data(diff) != MF_OK)
+            break;
+        if (diff->valued)
+            compare_values(diff);
+    }
+    return env->error.status;
+}
+
 enum mf_status
 mf_model_diff(struct mf_model *a, struct mf_model *b,
               const struct mf_diff_options *options,
@@ -260,14 +278,14 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
     if (mf_table_refuse(a) != MF_OK || mf_table_refuse(b) != MF_OK)
         return env->error.status;
     status = diff_metadata(&diff);
-    if (status == MF_OK && !(options && options->no_data)) {
+    if (status == MF_OK && !options->no_data)
         diff.pair = mf_alloc(env, tensors * sizeof(*diff.pair));
-        status = diff.pair ? compare_data(&diff) : env->error.status;
-    }
-    if (status == MF_OK && options && options->values) {
+    if (status == MF_OK && options->values)
         diff.valued = mf_alloc(env, tensors * sizeof(*diff.valued));
-        status = diff.valued ? compare_values(&diff) : env->error.status;
-    }
+    if (env->error.status == MF_OK)
+        status = compare_all(&diff);
+    else
+        status = env->error.status;
     if (status == MF_OK)
         diff_tensors(&diff);
     mf_release(env, diff.valued, tensors * sizeof(*diff.valued));

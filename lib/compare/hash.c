@@ -23,6 +23,7 @@
 #include "lib/base/slices.h"
 #include "lib/base/timings.h"
 #include "lib/io/digest.h"
+#include "lib/model/settle.h"
 
 struct hash {
     struct mf_env *env;
@@ -409,8 +410,13 @@ static enum mf_status hash_all_data(struct mf_model *model,
         status = prepare(&hash, 0, model->info.data_size);
     hash.crew.work = model->info.data_size;
     if (status == MF_OK) {
-        mf_digest_add(hash.digest[0], prefix.at, prefix.size);
-        status = mf_crew_run(&hash.crew, hash_all, &hash, 1);
+        for (unsigned round = 0;
+             mf_settle_next(model->env, &model, 1, &round);) {
+            mf_digest_restart(hash.digest[0]);
+            mf_digest_add(hash.digest[0], prefix.at, prefix.size);
+            mf_crew_run(&hash.crew, hash_all, &hash, 1);
+        }
+        status = model->env->error.status;
     }
     release(&hash);
     mf_timed_end(model->env, timed);
@@ -471,27 +477,5 @@ enum mf_status mf_hash_sources(struct mf_env *env,
         status = mf_crew_run(&hash.crew, hash_source, &hash, count);
     release(&hash);
     mf_timed_end(env, timed);
-    return status;
-}
-
-enum mf_status mf_file_hash(struct mf_env *env, const char *path,
-                            enum mf_digest_kind kind,
-                            uint8_t out[MF_DIGEST_MAX])
-{
-    MF_NEED(NULL, env);
-    MF_NEED(env, path);
-    MF_NEED(env, out);
-
-    struct mf_source source = { 0 };
-    const struct mf_source *only = &source;
-    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
-    enum mf_status status = mf_hash_begin(env, kind);
-
-    if (status == MF_OK)
-        status = mf_source_open_file(env, path, &source, NULL);
-    mf_timed_end(env, timed);
-    if (status == MF_OK)
-        status = mf_hash_sources(env, &only, 1, kind, out);
-    mf_source_close(&source);
     return status;
 }

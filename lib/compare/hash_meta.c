@@ -18,6 +18,7 @@
 #include "lib/folder/sidecar.h"
 #include "lib/io/digest.h"
 #include "lib/io/path.h"
+#include "lib/model/settle.h"
 
 /* The type of a file next to a model, after those of values. */
 #define TYPE_FILE (MF_VALUE_MIXED + 1)
@@ -225,6 +226,7 @@ static enum mf_status hash(struct meta *meta, enum mf_digest_kind kind,
 {
     struct mf_env *env = meta->model->env;
 
+    meta->count = 0;
     meta->room = meta->model->index.meta_count + TEMPLATES_MAX;
     for (size_t i = 0; mf_sidecar_names[i]; i++)
         meta->room++;
@@ -251,7 +253,10 @@ enum mf_status mf_model_hash_metadata(struct mf_model *model,
     mf_arena_init(&meta.arena, env);
     if (status == MF_OK) {
         meta.digest = mf_digest_new(env, kind);
-        status = meta.digest ? hash(&meta, kind, out) : env->error.status;
+        for (unsigned round = 0;
+             meta.digest && mf_settle_next(env, &model, 1, &round);)
+            hash(&meta, kind, out);
+        status = env->error.status;
     }
     mf_digest_free(meta.digest);
     mf_arena_release(&meta.arena);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/timings.h"
+#include "lib/model/settle.h"
 
 /* ---- tensors ---- */
 
@@ -36,7 +37,6 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     MF_NEED(model->env, digests);
 
     uint32_t *tensor;
-    enum mf_status status;
 
     if (mf_hash_begin(model->env, kind) != MF_OK ||
         mf_table_refuse(model) != MF_OK)
@@ -44,10 +44,10 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     tensor = sorted(model, MF_ORDER_SIZE);
     if (!tensor)
         return model->env->error.status;
-    status =
+    for (unsigned round = 0; mf_settle_next(model->env, &model, 1, &round);)
         mf_hash_some(model, kind, tensor, model->index.tensor_count, digests);
     release_sorted(model, tensor);
-    return status;
+    return model->env->error.status;
 }
 
 /* ---- the model: a digest of lines, one for each tensor ---- */
@@ -141,4 +141,32 @@ enum mf_status mf_model_hash(struct mf_model *model, enum mf_digest_kind kind,
     mf_digest_free(digest);
     mf_timed_end(env, timed);
     return env->error.status;
+}
+
+/* ---- a file ---- */
+
+enum mf_status mf_file_hash(struct mf_env *env, const char *path,
+                            enum mf_digest_kind kind,
+                            uint8_t out[MF_DIGEST_MAX])
+{
+    MF_NEED(NULL, env);
+    MF_NEED(env, path);
+    MF_NEED(env, out);
+
+    struct mf_source source = { 0 };
+    const struct mf_source *only = &source;
+    bool touched = true; /* since it was hashed */
+    struct mf_timed timed = mf_timed_begin(env, MF_PHASE_OPEN);
+    enum mf_status status = mf_hash_begin(env, kind);
+
+    if (status == MF_OK)
+        status = mf_source_open_file(env, path, &source, NULL);
+    mf_timed_end(env, timed);
+    for (int i = 0; i < 8 && status == MF_OK && touched; i++) {
+        status = mf_hash_sources(env, &only, 1, kind, out);
+        if (status == MF_OK)
+            status = mf_source_settle(env, &source, &touched);
+    }
+    mf_source_close(&source);
+    return status;
 }

@@ -14,6 +14,7 @@
 #include "lib/compare/integers.h"
 #include "lib/compare/moments.h"
 #include "lib/compare/wide.h"
+#include "lib/model/settle.h"
 #include "lib/write/convert.h"
 
 #define PIECE  ((size_t)512 * 1024)
@@ -358,6 +359,20 @@ static enum mf_status prepare(struct measurement *measurement,
     return mf_crew_init(&measurement->crew, env, work, UINT64_MAX, least);
 }
 
+static enum mf_status measure(struct measurement *measurement,
+                              const size_t *index, size_t count)
+{
+    const struct mf_record *tensor = measurement->model->index.tensor;
+    enum mf_status status = MF_OK;
+
+    for (size_t i = 0; i < count && status == MF_OK; i++) {
+        measurement->out[i] =
+            (struct mf_tensor_stats){ .kind = kind_of(tensor[index[i]].type) };
+        status = add_pieces(measurement, &tensor[index[i]], i);
+    }
+    return status == MF_OK ? run(measurement) : status;
+}
+
 enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
                                size_t count, struct mf_tensor_stats *out)
 {
@@ -385,14 +400,10 @@ enum mf_status mf_tensor_stats(struct mf_model *model, const size_t *index,
         return env->error.status;
     timed = mf_timed_begin(env, MF_PHASE_REST);
     status = prepare(&measurement, index, count);
-    for (size_t i = 0; i < count && status == MF_OK; i++) {
-        out[i] = (struct mf_tensor_stats){
-            .kind = kind_of(model->index.tensor[index[i]].type)
-        };
-        status = add_pieces(&measurement, &model->index.tensor[index[i]], i);
-    }
-    if (status == MF_OK)
-        status = run(&measurement);
+    for (unsigned round = 0;
+         status == MF_OK && mf_settle_next(env, &model, 1, &round);)
+        status = measure(&measurement, index, count);
+    status = env->error.status;
     mf_release(env, measurement.piece,
                measurement.room * sizeof(*measurement.piece));
     mf_crew_release(&measurement.crew);

@@ -4,6 +4,7 @@
  */
 #include "lib/folder/sidecar.h"
 #include "lib/io/path.h"
+#include "lib/model/settle.h"
 
 #include <assert.h>
 #include <unistd.h>
@@ -99,6 +100,7 @@ enum mf_status mf_sidecar_open(struct mf_sidecar *sidecar,
                        "not available: the model was opened from memory");
     path = mf_sidecar_path(model, arena, name);
     if (!path || mf_sidecar_source(env, path, &sidecar->source) != MF_OK ||
+        mf_seen_add(model, name, path, &sidecar->source) != MF_OK ||
         mf_reader_init(&sidecar->reader, env, &sidecar->source, NULL, 0) !=
             MF_OK)
         return env->error.status;

@@ -82,18 +82,23 @@ static uint64_t file_size_now(const struct mf_source *source)
     return fstat(source->fd, &status) == 0 ? (uint64_t)status.st_size : 0;
 }
 
-/* The time of the last write, in nanoseconds. */
-static int64_t time_of(const struct stat *status)
+static int64_t nanoseconds(struct timespec time)
 {
-    return (int64_t)status->st_mtim.tv_sec * 1000000000 +
-           status->st_mtim.tv_nsec;
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static int64_t file_time_now(const struct mf_source *source)
+static struct mf_source_times times_of(const struct stat *status)
+{
+    return (struct mf_source_times){ nanoseconds(status->st_mtim),
+                                     nanoseconds(status->st_ctim) };
+}
+
+static struct mf_source_times file_times_now(const struct mf_source *source)
 {
     struct stat status;
 
-    return fstat(source->fd, &status) == 0 ? time_of(&status) : -1;
+    return fstat(source->fd, &status) == 0 ? times_of(&status)
+                                           : (struct mf_source_times){ -1, -1 };
 }
 
 static void file_close(struct mf_source *source)
@@ -128,10 +133,10 @@ static uint64_t memory_size_now(const struct mf_source *source)
 }
 
 static const struct mf_source_ops borrowed_ops = { file_read, file_size_now,
-                                                   file_time_now, keep_open,
+                                                   file_times_now, keep_open,
                                                    NULL };
 static const struct mf_source_ops file_ops = { file_read, file_size_now,
-                                               file_time_now, file_close,
+                                               file_times_now, file_close,
                                                &borrowed_ops };
 static const struct mf_source_ops memory_ops = { memory_read, memory_size_now,
                                                  NULL, keep_open, NULL };
@@ -188,7 +193,7 @@ enum mf_status mf_source_open_file(struct mf_env *env, const char *path,
     *out = (struct mf_source){ .ops = &file_ops,
                                .name = path,
                                .size = (uint64_t)status.st_size,
-                               .time = time_of(&status),
+                               .times = times_of(&status),
                                .fd = fd };
     return MF_OK;
 }
@@ -212,7 +217,7 @@ void mf_source_open_fd(const char *path, int fd, struct mf_source *out)
     *out = (struct mf_source){ .ops = &borrowed_ops,
                                .name = path,
                                .size = (uint64_t)status.st_size,
-                               .time = time_of(&status),
+                               .times = times_of(&status),
                                .fd = fd };
 }
 
@@ -313,8 +318,8 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
 {
     uint64_t now = source->ops->size_now(source);
 
-    if (now == source->size && source->ops->time_now &&
-        source->ops->time_now(source) != source->time)
+    if (now == source->size && source->ops->times_now &&
+        source->ops->times_now(source).written != source->times.written)
         return mf_fail(env, MF_ERR_IO, MF_NO_OFFSET,
                        "the file was written to while it was read");
     if (now == source->size)
@@ -323,4 +328,21 @@ enum mf_status mf_source_unchanged(struct mf_env *env,
                    "the file changed while it was read: it had %" PRIu64
                    " bytes when it was opened and has %" PRIu64 " now",
                    source->size, now);
+}
+
+enum mf_status mf_source_settle(struct mf_env *env, struct mf_source *source,
+                                bool *touched)
+{
+    struct mf_source_times now;
+
+    *touched = false;
+    if (!source->ops->times_now)
+        return mf_source_unchanged(env, source);
+    /* Asked for first: a change after this is found the next time. */
+    now = source->ops->times_now(source);
+    if (mf_source_unchanged(env, source) != MF_OK)
+        return env->error.status;
+    *touched = now.changed != source->times.changed;
+    source->times = now;
+    return MF_OK;
 }

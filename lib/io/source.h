@@ -18,6 +18,13 @@
 
 struct mf_source;
 
+/* When a file's bytes were written last, in nanoseconds, and when anything of
+ * it was changed last: its bytes, mode, owner, names or times.  The first can
+ * be set to any time (touch -r), the second cannot. */
+struct mf_source_times {
+    int64_t written, changed;
+};
+
 /* Spans of a file whose bytes are read from another one, which is open as fd.
  * All zero: none. */
 #define MF_OVERLAY_MAX 2
@@ -42,8 +49,8 @@ struct mf_source_ops {
                     void *buffer, size_t size, struct mf_io_stats *io);
     /* The size now, to compare with the one at opening. */
     uint64_t (*size_now)(const struct mf_source *source);
-    /* The time of the last change, in nanoseconds; NULL: never changes. */
-    int64_t (*time_now)(const struct mf_source *source);
+    /* The times now; NULL: never changes. */
+    struct mf_source_times (*times_now)(const struct mf_source *source);
     void (*close)(struct mf_source *source);
     /* The same for a borrowed source, which close leaves open; NULL: close does
      * nothing as it is. */
@@ -54,12 +61,12 @@ struct mf_source {
     const struct mf_source_ops *ops;
     const char *name; /* for messages; owned by whoever opened the source */
     uint64_t size;
-    int64_t time;              /* of the last change, when it was opened */
-    int fd;                    /* of a file, else -1 */
-    const uint8_t *bytes;      /* of memory */
-    void *user;                /* for kinds that are defined elsewhere */
-    bool stored;               /* has bytes from MF_STORED_BASE on */
-    struct mf_overlay overlay; /* of a file */
+    struct mf_source_times times; /* when it was opened */
+    int fd;                       /* of a file, else -1 */
+    const uint8_t *bytes;         /* of memory */
+    void *user;                   /* for kinds that are defined elsewhere */
+    bool stored;                  /* has bytes from MF_STORED_BASE on */
+    struct mf_overlay overlay;    /* of a file */
 };
 
 /* Whether all bytes of the span can be read. */
@@ -102,9 +109,16 @@ enum mf_status mf_source_read(struct mf_env *env,
                               const struct mf_source *source, uint64_t offset,
                               void *buffer, size_t size);
 
-/* MF_ERR_IO if the file has changed since it was opened. */
+/* MF_ERR_IO if the file has another size than when it was opened, or was
+ * written to since, by its time. */
 enum mf_status mf_source_unchanged(struct mf_env *env,
                                    const struct mf_source *source);
+
+/* The same.  *touched: true if something else of it was changed, which may be
+ * its mode or a name, or its bytes with the time set back; from now on it is
+ * compared with what it is now.  The caller has to read again what counts. */
+enum mf_status mf_source_settle(struct mf_env *env, struct mf_source *source,
+                                bool *touched);
 
 /* What tells a file from all others, whatever path led to it. */
 struct mf_source_id {

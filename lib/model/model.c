@@ -11,6 +11,7 @@
 #include "lib/base/sort.h"
 #include "lib/base/timings.h"
 #include "lib/model/open_path.h"
+#include "lib/model/settle.h"
 #include "lib/model/shards.h"
 
 /* ---- opening ---- */
@@ -209,6 +210,7 @@ void mf_model_close(struct mf_model *model)
                model->file_room * sizeof(*model->file));
     mf_release(model->env, model->part,
                model->part_room * sizeof(*model->part));
+    mf_seen_forget(model);
     mf_index_release(&model->index);
     mf_arena_release(&model->paths);
     mf_release(model->env, model, sizeof(*model));

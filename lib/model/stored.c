@@ -300,13 +300,14 @@ static uint64_t unpacking_size_now(const struct mf_source *source)
     return unpacking->file.ops->size_now(&unpacking->file);
 }
 
-static int64_t unpacking_time_now(const struct mf_source *source)
+static struct mf_source_times
+unpacking_times_now(const struct mf_source *source)
 {
     const struct unpacking *unpacking = source->user;
 
-    return unpacking->file.ops->time_now
-               ? unpacking->file.ops->time_now(&unpacking->file)
-               : source->time;
+    return unpacking->file.ops->times_now
+               ? unpacking->file.ops->times_now(&unpacking->file)
+               : source->times;
 }
 
 static void unpacking_close(struct mf_source *source)
@@ -324,10 +325,10 @@ static void keep_open(struct mf_source *source)
 }
 
 static const struct mf_source_ops borrowed_ops = {
-    unpacking_read, unpacking_size_now, unpacking_time_now, keep_open, NULL
+    unpacking_read, unpacking_size_now, unpacking_times_now, keep_open, NULL
 };
 static const struct mf_source_ops unpacking_ops = {
-    unpacking_read, unpacking_size_now, unpacking_time_now, unpacking_close,
+    unpacking_read, unpacking_size_now, unpacking_times_now, unpacking_close,
     &borrowed_ops
 };
 

@@ -6,6 +6,7 @@
 
 #include "lib/base/options.h"
 #include "lib/base/timings.h"
+#include "lib/model/settle.h"
 
 const char *mf_verdict_name(enum mf_verdict verdict)
 {
@@ -138,18 +139,17 @@ static bool follows(const struct mf_verification *work)
            (!work->changed && !mf_verify_missing(work, &at));
 }
 
-static enum mf_status check_unchanged(const struct mf_verification *work)
+/* Compares all tensors, until the files are those that were read. */
+static enum mf_status compare(struct mf_verification *work)
 {
-    const struct mf_model *const models[] = { work->model, work->source };
-    enum mf_status status = MF_OK;
+    struct mf_model *models[] = { work->model, work->source, NULL };
+    size_t count = 2;
 
-    for (size_t m = 0; m < 2; m++)
-        for (size_t i = 0; i < models[m]->file_count && status == MF_OK; i++)
-            status = mf_source_unchanged(work->env, &models[m]->file[i].source);
-    return status == MF_OK && work->imatrix
-               ? mf_source_unchanged(work->env,
-                                     mf_imatrix_source(work->imatrix))
-               : status;
+    if (work->imatrix)
+        models[count++] = work->imatrix->model;
+    for (unsigned round = 0; mf_settle_next(work->env, models, count, &round);)
+        mf_verify_compare(work);
+    return work->env->error.status;
 }
 
 static enum mf_status begin(struct mf_verification *work)
@@ -178,9 +178,7 @@ static enum mf_status verify(struct mf_verification *work)
 
     mf_timed_end(work->env, timed);
     if (status == MF_OK)
-        status = mf_verify_compare(work);
-    if (status == MF_OK)
-        status = check_unchanged(work);
+        status = compare(work);
     if (status != MF_OK)
         return status;
     work->result.follows = follows(work);

@@ -92,6 +92,7 @@ struct mf_outputs {
     const char *metadata;            /* likewise, the path of a file */
     uint64_t choice;                 /* a digest of what is used of it */
     struct mf_resume *resume;        /* stopped work can go on; or NULL */
+    bool again; /* what was written is made again, and compared */
     struct mf_weights weights;
     /* The error that quantizing caused, by new type; NULL: not measured. */
     struct mf_deviation *deviation;
@@ -213,6 +214,17 @@ uint64_t mf_outputs_work(const struct mf_outputs *outputs);
  * become what it is to be. */
 enum mf_status mf_outputs_buffer_need(const struct mf_outputs *outputs,
                                       size_t *out);
+
+/* ---- unchanged.c ---- */
+
+/* After the outputs were filled: MF_ERR_IO where an input has changed.  Where
+ * one may have, because its mode, a name or its bytes with the time set back
+ * were changed, everything is made again and compared with what was written. */
+enum mf_status mf_outputs_settle(struct mf_outputs *outputs,
+                                 struct mf_crew *crew);
+
+/* The error that an input did. */
+enum mf_status mf_outputs_input_changed(const struct mf_outputs *outputs);
 
 /* The tensors' bytes into the open targets, on all threads. */
 enum mf_status mf_outputs_transfer(struct mf_outputs *outputs,

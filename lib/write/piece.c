@@ -294,9 +294,23 @@ enum mf_status mf_piece_read_rows(struct mf_worker *worker,
                          into, size);
 }
 
+/* Digests of what a piece is made of, and of what is written. */
+struct digests {
+    struct mf_piece_digest input, output;
+};
+
+/* What was recoded is written, or compared with what was written before. */
+static enum mf_status put(struct mf_worker *worker, struct mf_piece *piece,
+                          uint64_t to, const uint8_t *bytes, size_t size)
+{
+    return piece->again ? mf_piece_compare(worker, piece, to, bytes, size)
+                        : mf_target_write(&worker->env, &piece->output->target,
+                                          to, bytes, size);
+}
+
 static enum mf_status recode_rows(struct mf_worker *worker,
                                   struct mf_piece *piece,
-                                  struct mf_piece_digest *digest)
+                                  struct digests *digests)
 {
     const struct mf_recoding *recoding = &piece->recoding;
     size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
@@ -311,10 +325,12 @@ static enum mf_status recode_rows(struct mf_worker *worker,
         if (some == 0 ||
             mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
             return worker->env.error.status;
-        mf_worker_done(
-            worker,
-            mf_numbers_size(recoding->from,
-                            mf_recoding_numbers(recoding, first + done, some)));
+        size = (size_t)mf_numbers_size(
+            recoding->from, mf_recoding_numbers(recoding, first + done, some));
+        mf_worker_done(worker, size);
+        if (piece->hasher && !piece->measured)
+            mf_piece_digest_input(&digests->input, piece, worker->buffer,
+                                  done == 0, size);
         if (piece->measured) {
             piece->largest =
                 mf_recode_largest(&worker->env, recoding, worker->buffer, some,
@@ -333,10 +349,9 @@ static enum mf_status recode_rows(struct mf_worker *worker,
             return worker->env.error.status;
         reverse(piece, result, size);
         if (piece->hasher)
-            mf_piece_digest_add(digest, piece->hasher, result, size);
-        if (mf_target_write(&worker->env, &piece->output->target,
-                            piece->to + done * recoding->out, result,
-                            size) != MF_OK)
+            mf_piece_digest_add(&digests->output, piece->hasher, result, size);
+        if (put(worker, piece, piece->to + done * recoding->out, result,
+                size) != MF_OK)
             return worker->env.error.status;
     }
     return MF_OK;
@@ -345,14 +360,18 @@ static enum mf_status recode_rows(struct mf_worker *worker,
 static enum mf_status recode_piece(struct mf_worker *worker,
                                    struct mf_piece *piece)
 {
-    struct mf_piece_digest digest;
+    struct digests digests;
     enum mf_status status;
 
-    if (piece->hasher)
-        mf_piece_digest_begin(&digest);
-    status = recode_rows(worker, piece, &digest);
-    if (piece->hasher)
-        mf_piece_digest_end(&digest, piece->digest);
+    if (piece->hasher) {
+        mf_piece_digest_begin(&digests.input);
+        mf_piece_digest_begin(&digests.output);
+    }
+    status = recode_rows(worker, piece, &digests);
+    if (piece->hasher) {
+        mf_piece_digest_end(&digests.input, piece->input);
+        mf_piece_digest_end(&digests.output, piece->digest);
+    }
     return status;
 }
 
@@ -375,7 +394,7 @@ enum mf_status mf_piece_move(struct mf_worker *worker, struct mf_piece *piece)
         return mf_piece_out_of_bounds(&worker->env, piece);
     if (piece->tensor && piece->model)
         mf_worker_at(worker, name_of(piece));
-    if (piece->kept)
+    if (piece->kept || (piece->again && !piece->recoding.decode))
         return mf_piece_verify(worker, piece);
     return piece->recoding.decode ? recode_piece(worker, piece)
                                   : copy_piece(worker, piece);

@@ -28,8 +28,11 @@ struct mf_piece {
     /* Where stopped work can go on (resume.h): */
     const struct mf_isa *hasher; /* digests what is recoded; NULL: not wanted */
     uint64_t digest[2];
-    bool kept;    /* it is in the target already, and only verified */
-    bool differs; /* from what is in the target */
+    uint64_t input[2]; /* the same of what is recoded, before that */
+    bool kept;         /* it is in the target already, and only verified */
+    bool inputs;       /* of a kept one: `input` is wanted, too */
+    bool again;        /* it was written, and is made again and compared */
+    bool differs;      /* from what is in the target */
 };
 
 /* Reads, recodes, checks and writes it, in a worker's thread. */

@@ -76,6 +76,7 @@ static enum mf_status compare_work(struct mf_resume *resume,
     if (difference)
         return refuse(resume, difference);
     resume->first = log->at;
+    resume->touched = mf_resume_touched(&begun, now);
     if (mf_resume_read(resume) != MF_OK)
         return resume->outputs->env->error.status;
     resume->going_on = resume->records > 0;
@@ -210,6 +211,7 @@ enum mf_status mf_resume_place(const struct mf_resume *resume,
     struct mf_place_done start = start_of(resume, piece);
 
     piece->kept = mf_place_is_before(start, resume->done);
+    piece->inputs = piece->kept && resume->touched;
     if (piece->kept &&
         (!mf_place_is_before(start, resume->next) ||
          mf_place_is_before(resume->next, end_of(resume, piece))))
@@ -226,14 +228,13 @@ bool mf_resume_added(struct mf_resume *resume, const struct mf_piece *piece)
     return resume->batch_in >= BATCH_IN || resume->batch_out >= BATCH_OUT;
 }
 
-static void add_digest(struct mf_resume *resume, const uint64_t digest[2])
+static void add_digest(uint64_t all[2], const uint64_t digest[2])
 {
-    const uint64_t both[4] = { resume->digest[0], resume->digest[1], digest[0],
-                               digest[1] };
+    const uint64_t both[4] = { all[0], all[1], digest[0], digest[1] };
     XXH128_hash_t sum = XXH3_128bits(both, sizeof(both));
 
-    resume->digest[0] = sum.low64;
-    resume->digest[1] = sum.high64;
+    all[0] = sum.low64;
+    all[1] = sum.high64;
 }
 
 enum mf_status mf_resume_scale(struct mf_resume *resume,
@@ -252,7 +253,7 @@ enum mf_status mf_resume_scale(struct mf_resume *resume,
         bytes = found;
     }
     digest[0] = XXH3_64bits(bytes, size);
-    add_digest(resume, digest);
+    add_digest(resume->digest, digest);
     return MF_OK;
 }
 
@@ -302,14 +303,35 @@ static enum mf_status fail_record(struct mf_resume *resume,
                              piece->to + mf_piece_written(piece));
 }
 
+static enum mf_status fail_input(struct mf_resume *resume,
+                                 const struct mf_piece *piece)
+{
+    const char *path = piece->output->path;
+
+    return mf_worklog_refuse(resume->outputs->env, path,
+                             "the input is not the one it was begun with: what "
+                             "is before 0x%" PRIx64 " was made of other bytes",
+                             piece->to + mf_piece_written(piece));
+}
+
 static enum mf_status verify_record(struct mf_resume *resume,
                                     const struct mf_piece *piece)
 {
     if (memcmp(resume->digest, resume->next_digest, sizeof(resume->digest)) !=
         0)
         return fail_record(resume, piece);
+    if (!resume->touched) /* what follows goes on from there */
+        memcpy(resume->input, resume->next_input, sizeof(resume->input));
+    if (memcmp(resume->input, resume->next_input, sizeof(resume->input)) != 0)
+        return fail_input(resume, piece);
     resume->verified++;
     return mf_resume_next(resume);
+}
+
+enum mf_status mf_resume_recheck(struct mf_resume *resume)
+{
+    resume->touched = true;
+    return mf_resume_read(resume);
 }
 
 enum mf_status mf_resume_ran(struct mf_resume *resume,
@@ -324,8 +346,11 @@ enum mf_status mf_resume_ran(struct mf_resume *resume,
         last = &piece[i];
         if (last->differs)
             return fail_record(resume, last);
-        if (last->recoding.decode)
-            add_digest(resume, last->digest);
+        if (!last->recoding.decode)
+            continue;
+        add_digest(resume->digest, last->digest);
+        if (!last->kept || last->inputs)
+            add_digest(resume->input, last->input);
     }
     resume->batch_in = resume->batch_out = 0;
     if (!last)

@@ -39,6 +39,8 @@ struct mf_resume {
     bool going_on;    /* work was kept */
     bool restart;     /* what was kept is discarded */
     bool may_replace; /* outputs that exist */
+    bool touched;     /* inputs were, since the work was begun: what is kept is
+                         compared with them */
     bool again;       /* verifying found records to drop: list the pieces again
                        */
     atomic_bool flush_failed, flush_succeeded;
@@ -50,7 +52,9 @@ struct mf_resume {
     struct mf_place_done done;    /* kept, of the work before */
     struct mf_place_done next;    /* end of the record that is verified */
     uint64_t next_digest[2];      /* of that record */
+    uint64_t next_input[2];       /* and of what it was made of */
     uint64_t digest[2];           /* of all recoded pieces so far */
+    uint64_t input[2];            /* and of what they were made of */
     float largest;                /* of the tensor that is quantized */
     uint64_t batch_in, batch_out; /* bytes of the pieces that wait */
     size_t flushed;               /* outputs before this one are on the disk */
@@ -91,6 +95,10 @@ enum mf_status mf_resume_scale(struct mf_resume *resume,
 enum mf_status mf_resume_ran(struct mf_resume *resume,
                              const struct mf_piece *piece, size_t count,
                              float largest);
+
+/* All is done, and an input was touched: next, all pieces are listed again, and
+ * compared with it. */
+enum mf_status mf_resume_recheck(struct mf_resume *resume);
 
 /* No more pieces.  Everything that was kept must have been verified. */
 enum mf_status mf_resume_listed(struct mf_resume *resume);

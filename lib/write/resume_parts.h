@@ -9,8 +9,8 @@
 
 /* Of records after the first. */
 enum mf_work_kind {
-    MF_WORK_DONE = 1, /* output, offset, records on the disk, digest, largest
-                         value, then the sums */
+    MF_WORK_DONE = 1, /* output, offset, records on the disk, digests of what
+                         was recoded and what of, largest value, the sums */
     MF_WORK_NAMING    /* output, inode number of its partial file */
 };
 
@@ -27,6 +27,10 @@ enum mf_status mf_resume_describe(const struct mf_outputs *outputs,
 const char *mf_resume_difference(const struct mf_work_record *begun,
                                  const struct mf_work_record *now,
                                  char room[static 128]);
+
+/* Whether an input was touched since, though not by its time of writing. */
+bool mf_resume_touched(const struct mf_work_record *begun,
+                       const struct mf_work_record *now);
 
 /* Whether the work that was begun may replace files, and which they were. */
 bool mf_resume_replaces(const struct mf_work_record *begun,

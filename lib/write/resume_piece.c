@@ -43,6 +43,17 @@ void mf_piece_digest_end(const struct mf_piece_digest *digest, uint64_t out[2])
     out[1] = sum.high64;
 }
 
+void mf_piece_digest_input(struct mf_piece_digest *digest,
+                           const struct mf_piece *piece, const uint8_t *buffer,
+                           bool first, size_t size)
+{
+    size_t prefix = piece->recoding.prefix;
+
+    /* What is before all rows was read again with each part of them. */
+    mf_piece_digest_add(digest, piece->hasher, buffer + (first ? 0 : prefix),
+                        first ? prefix + size : size);
+}
+
 /* ---- verifying ---- */
 
 uint64_t mf_piece_written(const struct mf_piece *piece)
@@ -56,6 +67,32 @@ uint64_t mf_piece_written(const struct mf_piece *piece)
     return mf_numbers_size(
         recoding->to,
         mf_recoding_numbers(recoding, piece->at / recoding->in, (size_t)rows));
+}
+
+/* Of the rows that the piece was made of, as they are now. */
+static enum mf_status digest_input(struct mf_worker *worker,
+                                   struct mf_piece *piece)
+{
+    const struct mf_recoding *recoding = &piece->recoding;
+    size_t most = mf_recoding_rows(recoding, worker->buffer_size), some;
+    uint64_t first = piece->at / recoding->in;
+    uint64_t count = mf_recoding_count(recoding, piece->size);
+    struct mf_piece_digest digest;
+
+    mf_piece_digest_begin(&digest);
+    for (uint64_t done = 0; done < count; done += some) {
+        some = mf_next_part(&worker->env, count - done, most);
+        if (some == 0 ||
+            mf_piece_read_rows(worker, piece, first + done, some) != MF_OK)
+            return worker->env.error.status;
+        mf_piece_digest_input(
+            &digest, piece, worker->buffer, done == 0,
+            (size_t)mf_numbers_size(
+                recoding->from,
+                mf_recoding_numbers(recoding, first + done, some)));
+    }
+    mf_piece_digest_end(&digest, piece->input);
+    return MF_OK;
 }
 
 static enum mf_status digest_kept(struct mf_worker *worker,
@@ -76,6 +113,22 @@ static enum mf_status digest_kept(struct mf_worker *worker,
     }
     mf_piece_digest_end(&digest, piece->digest);
     mf_worker_done(worker, piece->size);
+    return piece->inputs ? digest_input(worker, piece) : MF_OK;
+}
+
+enum mf_status mf_piece_compare(struct mf_worker *worker,
+                                struct mf_piece *piece, uint64_t to,
+                                const uint8_t *bytes, size_t size)
+{
+    uint8_t there[4096];
+
+    for (size_t at = 0, some; at < size && !piece->differs; at += some) {
+        some = size - at < sizeof(there) ? size - at : sizeof(there);
+        if (mf_target_read(&worker->env, &piece->output->target, to + at, there,
+                           some) != MF_OK)
+            return worker->env.error.status;
+        piece->differs = memcmp(bytes + at, there, some) != 0;
+    }
     return MF_OK;
 }
 

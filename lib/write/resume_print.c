@@ -24,8 +24,8 @@
 #include "lib/io/path.h"
 #include "lib/write/resume_parts.h"
 
-/* "MFWORK1\n" in the file. */
-#define KIND_HEAD UINT64_C(0x0a314b524f57464d)
+/* "MFWORK2\n" in the file. */
+#define KIND_HEAD UINT64_C(0x0a324b524f57464d)
 
 /* The words of the first record. */
 enum word {
@@ -36,7 +36,8 @@ enum word {
     PLAN = IMATRIX + 2,
     OUTPUTS = PLAN + 2,
     OLD_FILES = OUTPUTS + 2,
-    REPLACE = OLD_FILES + 2,
+    TOUCHED = OLD_FILES + 2, /* not a part of what has to be the same */
+    REPLACE = TOUCHED + 2,
     WORDS
 };
 
@@ -78,7 +79,7 @@ static enum mf_status add_source(struct mf_digest *digest, struct mf_env *env,
     uint8_t bytes[4096];
 
     add_word(digest, source->size);
-    add_word(digest, (uint64_t)source->time);
+    add_word(digest, (uint64_t)source->times.written);
     size = source->fd < 0 || size > source->size ? source->size : size;
     for (uint64_t at = 0; at < size;) {
         size_t some = mf_next_part(env, size - at, sizeof(bytes));
@@ -217,11 +218,31 @@ static enum mf_status add_old_files(struct mf_digest *digest,
     return MF_OK;
 }
 
+/* ---- when inputs were touched ---- */
+
+static void add_touched(struct mf_digest *digest, const struct mf_model *model)
+{
+    for (size_t i = 0; model && i < model->file_count; i++)
+        add_word(digest, (uint64_t)model->file[i].source.times.changed);
+}
+
+static enum mf_status add_all_touched(struct mf_digest *digest,
+                                      const struct mf_outputs *outputs)
+{
+    add_touched(digest, outputs->model);
+    add_touched(digest, outputs->of_base);
+    add_touched(digest, outputs->lora.model);
+    if (outputs->imatrix)
+        add_word(digest, (uint64_t)outputs->imatrix->times.changed);
+    return MF_OK;
+}
+
 /* ---- the record ---- */
 
 static enum mf_status (*const parts[])(struct mf_digest *digest,
                                        const struct mf_outputs *outputs) = {
-    add_inputs, add_imatrix, add_plan, add_outputs, add_old_files,
+    add_inputs,  add_imatrix,   add_plan,
+    add_outputs, add_old_files, add_all_touched,
 };
 _Static_assert(sizeof(parts) / sizeof(*parts) == (REPLACE - INPUTS) / 2,
                "each digest has its words");
@@ -289,6 +310,12 @@ const char *mf_resume_difference(const struct mf_work_record *begun,
         return "it was begun with other options, or with another version of a "
                "file that is read with the model";
     return NULL;
+}
+
+bool mf_resume_touched(const struct mf_work_record *begun,
+                       const struct mf_work_record *now)
+{
+    return !same(begun, now, TOUCHED, 2);
 }
 
 bool mf_resume_replaces(const struct mf_work_record *begun,

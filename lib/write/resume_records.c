@@ -6,7 +6,15 @@
 
 #include "lib/write/resume_parts.h"
 
-enum { OUTPUT, TO, ON_DISK, DIGEST, LARGEST = DIGEST + 2, SUMS };
+enum {
+    OUTPUT,
+    TO,
+    ON_DISK,
+    DIGEST,
+    INPUT = DIGEST + 2,
+    LARGEST = INPUT + 2,
+    SUMS
+};
 #define SUM_WORDS 7
 _Static_assert(SUMS + MF_TYPE_COUNT * SUM_WORDS <= MF_WORKLOG_WORDS,
                "a record has room for the sums of all types");
@@ -75,6 +83,7 @@ void mf_resume_fill(const struct mf_resume *resume, struct mf_place_done place,
     out->word[TO] = place.to;
     out->word[ON_DISK] = resume->on_disk;
     memcpy(&out->word[DIGEST], resume->digest, sizeof(resume->digest));
+    memcpy(&out->word[INPUT], resume->input, sizeof(resume->input));
     out->word[LARGEST] = bits;
     put_sums(resume->outputs->deviation, out);
 }
@@ -151,6 +160,7 @@ void mf_resume_forget(struct mf_resume *resume)
     resume->records = resume->on_disk = resume->verified = 0;
     resume->done = resume->next = (struct mf_place_done){ 0, 0 };
     resume->digest[0] = resume->digest[1] = 0;
+    resume->input[0] = resume->input[1] = 0;
     resume->largest = 0;
     resume->batch_in = resume->batch_out = 0;
     resume->cursor = resume->first;
@@ -182,6 +192,7 @@ enum mf_status mf_resume_next(struct mf_resume *resume)
     resume->next = place_of(&record);
     memcpy(resume->next_digest, &record.word[DIGEST],
            sizeof(resume->next_digest));
+    memcpy(resume->next_input, &record.word[INPUT], sizeof(resume->next_input));
     return MF_OK;
 }
 

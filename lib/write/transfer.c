@@ -72,7 +72,7 @@ static void add_sums(struct transfer *transfer, size_t count)
 
         if (piece->measured)
             transfer->largest = fmaxf(transfer->largest, piece->largest);
-        else if (piece->recoding.check && !piece->kept)
+        else if (piece->recoding.check && !piece->kept && !piece->again)
             mf_deviation_add(&transfer->outputs->deviation[piece->tensor->type],
                              &piece->deviation);
     }
@@ -93,6 +93,9 @@ static enum mf_status run(struct transfer *transfer)
     if (status != MF_OK)
         return status;
     add_sums(transfer, count);
+    for (size_t i = 0; i < count && transfer->outputs->again; i++)
+        if (transfer->piece[i].differs)
+            return mf_outputs_input_changed(transfer->outputs);
     return resume ? mf_resume_ran(resume, transfer->piece, count,
                                   transfer->largest)
                   : MF_OK;
@@ -179,6 +182,7 @@ static enum mf_status add(struct transfer *transfer, struct mf_piece piece)
     bool serial = is_serial(&piece);
 
     piece.hasher = transfer->outputs->resume ? transfer->isa : NULL;
+    piece.again = transfer->outputs->again;
     if (join(transfer, &piece) != MF_OK)
         return transfer->crew->env->error.status;
     for (piece.at = 0; piece.at < piece.span.size && !transfer->joined;
@@ -235,6 +239,21 @@ static enum mf_status measure(struct transfer *transfer, struct mf_piece piece)
                                          : transfer->crew->env->error.status;
 }
 
+/* Whether the scale that was written is the one that would be now. */
+static enum mf_status compare_scale(struct transfer *transfer,
+                                    struct mf_piece *piece, float scale)
+{
+    float there;
+
+    if (mf_target_read(transfer->crew->env, &piece->output->target, piece->to,
+                       &there, sizeof(there)) != MF_OK)
+        return transfer->crew->env->error.status;
+    piece->to += sizeof(scale);
+    return memcmp(&scale, &there, sizeof(scale)) == 0
+               ? MF_OK
+               : mf_outputs_input_changed(transfer->outputs);
+}
+
 static enum mf_status write_scale(struct transfer *transfer,
                                   struct mf_piece *piece)
 {
@@ -252,6 +271,8 @@ static enum mf_status write_scale(struct transfer *transfer,
     if (transfer->largest > 0)
         scale = transfer->largest / 127;
     piece->recoding.largest = transfer->largest;
+    if (transfer->outputs->again)
+        return compare_scale(transfer, piece, scale);
     if (!piece->kept && mf_target_write(env, &piece->output->target, piece->to,
                                         &scale, sizeof(scale)) != MF_OK)
         return env->error.status;
