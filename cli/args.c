@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/nearest.h"
 #include "cli/report.h"
+#include "cli/room.h"
 
 struct options shared_options;
 
@@ -286,6 +287,22 @@ static bool set_size(struct run *run, const struct option *option,
     return false;
 }
 
+/* Room for all values; false after a report. */
+static bool make_room(struct run *run, struct text_list *list)
+{
+    const size_t each = sizeof(*list->at) + sizeof(*list->place);
+
+    if (list->place)
+        return true;
+    list->at = room_take(LIST_MAX * each);
+    if (!list->at) {
+        report_no_room(run);
+        return false;
+    }
+    list->place = (void *)(list->at + LIST_MAX);
+    return true;
+}
+
 static bool add_text(struct run *run, const struct option *option,
                      const char *value)
 {
@@ -296,6 +313,8 @@ static bool add_text(struct run *run, const struct option *option,
         report_usage(run, "too many '%s': at most %d", option->name, LIST_MAX);
         return false;
     }
+    if (!make_room(run, list))
+        return false;
     list->place[list->count] = places++;
     list->at[list->count++] = value;
     return true;

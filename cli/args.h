@@ -35,9 +35,8 @@ struct run;
 #define LIST_MAX 1024
 
 struct text_list {
-    const char *at[LIST_MAX];
-    unsigned place[LIST_MAX]; /* a later value, also of another list, has a
-                                 larger one */
+    const char **at; /* room for LIST_MAX, if there is a value */
+    unsigned *place; /* a later value, also of another list, has a larger one */
     size_t count;
 };
 

@@ -25,8 +25,9 @@
  *     out_escaped.
  *   - A command can write only the files that its row's `writes` names.
  *
- * The process runs one command and ends, so commands keep their options and
- * large tables in static variables.
+ * The process runs one command and ends, so commands keep their options in
+ * static variables.  What is large is on the stack, or taken when it is needed
+ * (room.h).
  */
 #ifndef MF_CLI_CLI_H
 #define MF_CLI_CLI_H

@@ -27,7 +27,7 @@
 #include "cli/timings.h"
 #include "cli/trial.h"
 
-static struct run run; /* holds the output buffer: too large for the stack */
+static struct run run;
 
 static void write_json(void *user, const char *at, size_t size)
 {
@@ -146,7 +146,7 @@ static struct mf_str command_line(int count, char **arguments)
                : (struct mf_str){ "", 0 };
 }
 
-static int run_program(int count, char **arguments)
+static int run_program(int count, char **arguments, char *buffer)
 {
     struct mf_env *env;
 
@@ -161,7 +161,7 @@ static int run_program(int count, char **arguments)
         report_no_null(&run);
         return run.code;
     }
-    out_init(&run.out, STDOUT_FILENO);
+    out_init(&run.out, STDOUT_FILENO, buffer);
     run.out.is_stopped = is_stopped;
     run.out.before = clear_progress;
     run.out.user = &run;
@@ -190,7 +190,8 @@ __attribute__((constructor(101))) static void watch_the_exit(void)
 
 int main(int count, char **arguments)
 {
-    int code = run_program(count, arguments);
+    char buffer[OUT_BUFFER]; /* of standard output */
+    int code = run_program(count, arguments, buffer);
 
     budget_end();
     return code;

@@ -57,8 +57,9 @@ bool out_wants_colour(enum colour colour, bool terminal)
             !(no_colour && *no_colour));
 }
 
-void out_init(struct out *out, int fd)
+void out_init(struct out *out, int fd, char *buffer)
 {
+    out->buffer = buffer;
     out->fd = fd;
     out->closed = out->stopped = false;
     out->error = 0;

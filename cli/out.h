@@ -28,8 +28,8 @@ struct out {
     /* Takes what would be written to fd; NULL: it is written there. */
     void (*sink)(void *user, const char *at, size_t size);
     size_t filled;
-    size_t cell; /* where the open cell begins; OUT_BUFFER: no cell is open */
-    char buffer[OUT_BUFFER];
+    size_t cell;  /* where the open cell begins; OUT_BUFFER: no cell is open */
+    char *buffer; /* OUT_BUFFER bytes */
 };
 
 /* Opens /dev/null for each of standard input, output and error that is closed,
@@ -37,7 +37,8 @@ struct out {
  * anything is opened; false if /dev/null cannot be opened. */
 bool out_hold_standard(void);
 
-void out_init(struct out *out, int fd);
+/* buffer: OUT_BUFFER bytes, which must stay. */
+void out_init(struct out *out, int fd, char *buffer);
 
 /* TERM is "dumb" or not set: no escape sequences. */
 bool out_is_dumb(void);

@@ -82,7 +82,7 @@ static void name_left(void *user, const char *path,
 void output_name_left(struct run *run, const char *path, const char *format,
                       size_t count)
 {
-    static char shard[PATH_MAX + 64];
+    char shard[PATH_MAX + 64];
 
     if (output_is_stdout(path) || run->options->dry_run)
         return;

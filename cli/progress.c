@@ -221,7 +221,9 @@ static void show(struct run *run, const struct mf_progress *progress,
                  double seconds)
 {
     size_t columns = out_terminal_columns(STDERR_FILENO), width;
+    char buffer[OUT_BUFFER];
 
+    line.buffer = buffer;
     line.fd = STDERR_FILENO;
     line.closed = false;
     line.error = 0;

@@ -10,6 +10,7 @@
 
 #include "cli/record_parts.h"
 #include "cli/report.h"
+#include "cli/room.h"
 
 /* ---- before the run ---- */
 
@@ -69,6 +70,18 @@ static bool open_folder(struct run *run)
     return found == RECORD_READY;
 }
 
+/* What only a run with --record needs; false after a report. */
+static bool take_room(struct run *run, struct record *record)
+{
+    record->times.first =
+        room_take(RECORD_TIMES * sizeof(double) + RECORD_BUFFERS * OUT_BUFFER);
+    if (!record->times.first) {
+        report_no_room(run);
+        return false;
+    }
+    return true;
+}
+
 bool record_open(struct run *run)
 {
     const struct options *options = run->options;
@@ -91,7 +104,10 @@ bool record_open(struct run *run)
                      options->power);
         return false;
     }
+    if (!take_room(run, record))
+        return false;
     record->on = open_folder(run);
+    record->folder.buffers = (char *)(record->times.first + RECORD_TIMES);
     return record->on;
 }
 
@@ -116,7 +132,7 @@ void record_begin(struct run *run)
     if (!record->on)
         return;
     record->times.at = record->times.first;
-    record->times.room = sizeof(record->times.first) / sizeof(double);
+    record->times.room = RECORD_TIMES;
     record->env = run->env;
     record->begun_us = record_wall_clock();
     mf_sha256_begin(&record->weights);

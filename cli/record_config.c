@@ -249,7 +249,8 @@ struct sha256_text record_fingerprint(struct run *run)
 static const char *processor(void)
 {
     static const char key[] = "model name";
-    static char text[4096];
+    static char name[256];
+    char text[4096];
     const char *at;
     ssize_t got = -1;
     int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
@@ -264,8 +265,8 @@ static const char *processor(void)
     if (!at)
         return "";
     at += 1 + strspn(at + 1, " \t");
-    text[at - text + (ptrdiff_t)strcspn(at, "\n")] = 0;
-    return at;
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, "\n"), at);
+    return name;
 }
 
 static uint64_t positive(long number)

@@ -4,6 +4,7 @@
  */
 #include "cli/record_folder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -207,11 +208,16 @@ void record_file_open(struct record_folder *folder, struct record_file *file,
 {
     int fd = folder->error ? -1 : create(folder, name);
 
+    if (!file->out.buffer) {
+        assert(folder->buffers_used < RECORD_BUFFERS);
+        file->out.buffer =
+            folder->buffers + OUT_BUFFER * folder->buffers_used++;
+    }
     snprintf(file->name, sizeof(file->name), "%s", name);
     mf_sha256_begin(&file->sha);
     if (fd < 0 && !folder->error)
         fail(folder, name);
-    out_init(&file->out, fd);
+    out_init(&file->out, fd, file->out.buffer);
     file->out.closed = fd < 0;
     file->out.before = digest;
     file->out.user = file;

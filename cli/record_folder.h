@@ -35,7 +35,13 @@ struct record_file {
     char name[RECORD_NAME];
 };
 
+/* Files that are open at once: four tables, the list of digests, a figure or
+ * run.json, and two of a setting. */
+#define RECORD_BUFFERS 8
+
 struct record_folder {
+    char *buffers; /* RECORD_BUFFERS of them */
+    size_t buffers_used;
     const char *path;
     int fd;                       /* -1: not open */
     int made_fd;                  /* of RECORD_MADE; -1: not open */

@@ -59,7 +59,7 @@ int record_open_file(int fd, const char *name)
 
 bool record_digest(int fd, struct sha256_text *out)
 {
-    static char piece[16384];
+    char piece[16384];
     struct mf_sha256 sha;
     ssize_t got;
 

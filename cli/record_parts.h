@@ -12,6 +12,9 @@
 /* Files that stay open until a sample ends. */
 #define RECORD_DATA 16
 
+/* Times of samples that need no memory of the heap. */
+#define RECORD_TIMES ((size_t)1024)
+
 struct record {
     bool on;  /* the folder is open */
     bool own; /* samples are those of the command */
@@ -21,7 +24,7 @@ struct record {
     const struct mf_env *env;
 
     struct record_times {
-        double first[1024], *at; /* microseconds */
+        double *first, *at; /* microseconds */
         size_t count, room;
         bool lost; /* out of memory */
     } times;

@@ -183,6 +183,12 @@ void report_no_env(struct run *run)
                      (struct advised){ "", 0 });
 }
 
+void report_no_room(struct run *run)
+{
+    report_alone(run, EXIT_MEMORY, mf_status_name(MF_ERR_MEMORY),
+                 "the system has no memory left", (struct advised){ "", 0 });
+}
+
 void report_no(struct run *run, const char *format, ...)
 {
     char text[1024];

@@ -38,6 +38,9 @@ void report_failure(struct run *run, const char *file);
 /* mf_env_new failed. */
 void report_no_env(struct run *run);
 
+/* room_take failed. */
+void report_no_room(struct run *run);
+
 /* The model is invalid, the files differ: exit code 1. */
 void report_no(struct run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

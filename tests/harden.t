@@ -119,4 +119,16 @@ else
     skip "our objects know indirect jumps' targets" \
         "this compiler knows no -fcf-protection"
 fi
+
+# Static variables are there in every run; what few runs need is taken when
+# they need it.
+small_bss() {
+    bytes=$(size "$program" | awk 'NR == 2 { print $3 }')
+    [ "$bytes" -gt 0 ] && [ "$bytes" -le 65536 ] && return
+    echo "$bytes bytes in .bss, at most 65536; the largest:"
+    nm -S --size-sort "$program" | grep ' [bB] ' | tail -5
+    return 1
+}
+check "static variables take at most 64 KiB" small_bss
+
 finish

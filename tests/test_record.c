@@ -158,9 +158,10 @@ static void floats_of_json(void **state)
 
 static const char *field(const char *text)
 {
+    static char buffer[OUT_BUFFER];
     static struct out out;
 
-    out_init(&out, -1);
+    out_init(&out, -1, buffer);
     csv_text(&out, text);
     out.buffer[out.filled] = 0;
     return out.buffer;

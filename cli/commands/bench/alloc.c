@@ -84,7 +84,7 @@ static bool measure(struct run *run, struct probe *probe,
                     const struct probe_operation *operation,
                     struct probe_cost *cost)
 {
-    static double ns[TIMES];
+    double ns[TIMES];
     uint64_t started = bench_now();
     size_t runs = 0;
 

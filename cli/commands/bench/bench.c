@@ -139,6 +139,7 @@ static void measure_kernels(struct run *run)
 
 static void bench(struct run *run)
 {
+    static const char *usual[] = { "Q8_0", "Q6_K", "Q4_K_M" };
     struct bench_options *options = &bench_options;
 
     if (!is_usable(run))
@@ -146,8 +147,7 @@ static void bench(struct run *run)
     if (options->rounds == 0)
         options->rounds = options->leak_check ? 100 : 7;
     if (options->mixes.count == 0)
-        options->mixes = (struct text_list){ .at = { "Q8_0", "Q6_K", "Q4_K_M" },
-                                             .count = 3 };
+        options->mixes = (struct text_list){ .at = usual, .count = 3 };
     if (options->verify)
         verify_record(run, options->verify);
     else if (options->leak_check)

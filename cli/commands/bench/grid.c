@@ -19,11 +19,12 @@
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/room.h"
 
 static struct grid {
     size_t threads[GRID_THREADS];
     size_t threads_count;
-    struct grid_setting setting[GRID_MOST];
+    struct grid_setting *setting; /* GRID_MOST */
     size_t count;
     double norm; /* of all elements of the unchanged model: its L2 */
     struct witness witness;
@@ -364,7 +365,7 @@ static double distance_of(const struct mf_quantize_result *result)
 static void do_mix(struct run *run, const char *mix, const char *path,
                    double *times)
 {
-    static struct mf_quantize_result result;
+    struct mf_quantize_result result = { 0 };
 
     if (!quantize(run, mix, path, &result))
         return;
@@ -436,6 +437,12 @@ void grid_measure(struct run *run, struct mf_model *model)
     }
     if (grid.threads_count == 0)
         grid.threads[grid.threads_count++] = mf_env_threads(run->env);
+    grid.setting = room_take(GRID_MOST * sizeof(*grid.setting));
+    if (!grid.setting) {
+        report_no_room(run);
+        mf_env_resize(run->env, times, size, 0);
+        return;
+    }
     record_own_samples();
     record_members(settings_json);
     folder = bench_folder_begin(run);

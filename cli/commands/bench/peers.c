@@ -176,7 +176,7 @@ static size_t read_whole(int fd, char *at, size_t size)
 
 static bool same_bytes(const char *a, const char *b)
 {
-    static char left[16384], right[16384];
+    char left[16384], right[16384];
     int first = open(a, O_RDONLY | O_CLOEXEC);
     int second = open(b, O_RDONLY | O_CLOEXEC);
     bool same = first >= 0 && second >= 0;

@@ -156,10 +156,9 @@ static void show_supported(struct run *run)
 
 /* The folder of a model that names itself: of a folder of Hugging Face.  NULL
  * for other files, which OUT is required for. */
-static const char *own_folder(const char *in)
+static const char *own_folder(const char *in, char folder[PATH_MAX])
 {
     static const char *const suffixes[] = { ".safetensors", ".json" };
-    static char folder[PATH_MAX];
     const char *slash = strrchr(in, '/');
     size_t size = strlen(in);
 
@@ -169,8 +168,8 @@ static const char *own_folder(const char *in)
         size_t tail = strlen(suffixes[i]);
 
         if (size > tail && strcmp(in + size - tail, suffixes[i]) == 0 &&
-            size < sizeof(folder)) {
-            snprintf(folder, sizeof(folder), "%.*s",
+            size < PATH_MAX) {
+            snprintf(folder, PATH_MAX, "%.*s",
                      slash ? (int)(slash - in + 1) : 1, slash ? in : ".");
             return folder;
         }
@@ -184,11 +183,12 @@ static const char *own_folder(const char *in)
 static bool add_out(struct run *run)
 {
     static char path[PATH_MAX];
+    char folder[PATH_MAX];
     const char *out = options.outfile;
 
     if (!out && !options.to &&
         (options.names == NAMES_DEFAULT || options.names == NAMES_GGUF))
-        out = own_folder(run->operand[0]);
+        out = own_folder(run->operand[0], folder);
     if (!out)
         return true; /* it is counted */
     if (strlen(out) >= sizeof(path)) {

@@ -60,27 +60,28 @@ static bool is_new_folder(const char *path)
     return size > 0 && path[size - 1] == '/';
 }
 
-/* In "FOLDER/" the tensors have the name that transformers looks for. */
-static const char *tensor_file(const char *path)
-{
-    static char name[PATH_MAX + 64];
+/* Room for the name of a file that is written. */
+struct file_name {
+    char tensors[PATH_MAX + 64], shard[PATH_MAX + 64];
+};
 
+/* In "FOLDER/" the tensors have the name that transformers looks for. */
+static const char *tensor_file(struct file_name *name, const char *path)
+{
     if (!is_new_folder(path))
         return path;
-    snprintf(name, sizeof(name), "%smodel.safetensors", path);
-    return name;
+    snprintf(name->tensors, sizeof(name->tensors), "%smodel.safetensors", path);
+    return name->tensors;
 }
 
-static const char *file_name(const char *path,
+static const char *file_name(struct file_name *name, const char *path,
                              const struct mf_convert_result *result, size_t i)
 {
-    static char name[PATH_MAX + 64];
-
-    path = tensor_file(path);
+    path = tensor_file(name, path);
     return is_numbered(result) &&
                    mf_shard_path(path, result->format, i, result->file_count,
-                                 name, sizeof(name))
-               ? name
+                                 name->shard, sizeof(name->shard))
+               ? name->shard
                : path;
 }
 
@@ -88,9 +89,10 @@ static void show_text(struct run *run, const char *path,
                       const struct mf_convert_result *result)
 {
     struct out *out = &run->out;
+    struct file_name name;
 
     for (size_t i = 0; is_numbered(result) && i < result->file_count; i++) {
-        out_escaped(out, str_of(file_name(path, result, i)), "");
+        out_escaped(out, str_of(file_name(&name, path, result, i)), "");
         out_line(out, "");
     }
     out_escaped(out, str_of(path), "");
@@ -121,10 +123,12 @@ static void show_text(struct run *run, const char *path,
 static void output_files_json(struct run *run, const char *path,
                               const struct mf_convert_result *result)
 {
+    struct file_name room;
+
     mf_json_key(&run->json, "output_files");
     mf_json_begin(&run->json, '[');
     for (size_t i = 0; i < result->file_count; i++) {
-        const char *name = file_name(path, result, i);
+        const char *name = file_name(&room, path, result, i);
 
         mf_json_string(&run->json, name, strlen(name));
     }
@@ -219,6 +223,7 @@ bool write_suffix_is_known(struct run *run)
 static void write_out(struct run *run, struct mf_model *model)
 {
     struct mf_convert_result result;
+    struct file_name name;
     const char *path;
 
     if (instead && instead(run, model))
@@ -232,7 +237,7 @@ static void write_out(struct run *run, struct mf_model *model)
         report_failure(run, run->operand[0]);
         return;
     }
-    output_name_left(run, tensor_file(path), result.format,
+    output_name_left(run, tensor_file(&name, path), result.format,
                      is_numbered(&result) ? result.file_count : 0);
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"

@@ -128,8 +128,8 @@ static void writes(struct run *run)
 
 static void meta_set(struct run *run)
 {
-    static struct mf_edit edits[EDITS_MAX];
-    static struct held held[EDITS_MAX];
+    struct mf_edit edits[EDITS_MAX] = { 0 };
+    struct held held[EDITS_MAX] = { 0 };
     struct editing editing = { .run = run,
                                .path = run->operand[0],
                                .edit = edits,

@@ -157,7 +157,7 @@ static bool is_known(struct run *run, const struct plan_answer *answer)
 bool plot_write(struct run *run, struct mf_model *model,
                 const struct plan_answer *answer)
 {
-    static struct picture picture;
+    struct picture picture = { 0 };
     const struct plan_request *request = answer->request;
     const char *path = run->operand[0], *slash = strrchr(path, '/');
 

@@ -73,7 +73,7 @@ static bool compute_all(struct run *run, struct mf_model *model,
 
 static void show(struct run *run, struct mf_model *model)
 {
-    static struct plan_answer answer;
+    struct plan_answer answer = { 0 };
     bool picture_only = request.plot && output_is_stdout(request.plot);
 
     if (request.formula) {

@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/room.h"
 #include "cli/types.h"
 
 static struct quantize_options options;
@@ -144,11 +145,11 @@ static const char *out_path(struct run *run)
 
 /* ---- the command ---- */
 
-static struct request request;
+static struct request *request;
 
 static void quantize_model(struct run *run, struct mf_model *model)
 {
-    static struct mf_quantize_result result;
+    struct mf_quantize_result result = { 0 };
     const char *path = out_path(run);
     struct mf_convert_options how = {
         .size = sizeof(struct mf_convert_options),
@@ -161,7 +162,7 @@ static void quantize_model(struct run *run, struct mf_model *model)
 
     if (!output_choose_names(run, model, path, &how))
         return;
-    if (mf_model_quantize(model, path, &request.options, &how, &result) !=
+    if (mf_model_quantize(model, path, &request->options, &how, &result) !=
         MF_OK) {
         report_failure(run, run->operand[0]);
         return;
@@ -171,7 +172,7 @@ static void quantize_model(struct run *run, struct mf_model *model)
     report_done(run, path,
                 result.file_count > 1 ? "was written, in several files"
                                       : "was written");
-    result_show(run, path, &result, &request);
+    result_show(run, path, &result, request);
 }
 
 /* llama-quantize limits by it what it keeps of a tensor. */
@@ -199,12 +200,17 @@ static void quantize(struct run *run)
 {
     run->imatrix = options.imatrix;
     record_content(options.imatrix);
-    if (request_make(run, &options, run->operand[2], &request) &&
+    request = room_take(sizeof(*request));
+    if (!request) {
+        report_no_room(run);
+        return;
+    }
+    if (request_make(run, &options, run->operand[2], request) &&
         can_write(run, run->operand[1])) {
         mention_buffers(run);
         inputs_whole(run, quantize_model);
     }
-    request_release(run, &request);
+    request_release(run, request);
 }
 
 static void writes(struct run *run)

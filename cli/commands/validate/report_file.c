@@ -27,6 +27,9 @@ struct report_file {
     bool failed; /* out of memory, or in the way of an input: reported */
 };
 
+/* With its buffer. */
+#define OUT_SIZE (sizeof(struct out) + OUT_BUFFER)
+
 #define FILES 2
 static struct report_file files[FILES];
 static size_t file_count;
@@ -165,13 +168,13 @@ void report_files_begin(struct run *run, const char *reader)
         struct report_file *file = &files[i];
         struct mf_json_out answer;
 
-        file->out = mf_env_resize(run->env, NULL, 0, sizeof(*file->out));
+        file->out = mf_env_resize(run->env, NULL, 0, OUT_SIZE);
         if (!file->out) {
             report_failure(run, file->path);
             file->failed = true;
             continue;
         }
-        out_init(file->out, -1);
+        out_init(file->out, -1, (char *)(file->out + 1));
         file->out->sink = keep;
         file->out->user = file;
         file->json =
@@ -240,7 +243,7 @@ void report_files_end(struct run *run, const struct totals *totals)
         if (!file->failed && run->code < EXIT_SIGNAL)
             write_file(run, file);
         if (file->out)
-            mf_env_resize(run->env, file->out, sizeof(*file->out), 0);
+            mf_env_resize(run->env, file->out, OUT_SIZE, 0);
         buffer_release(run, &file->text);
     }
     file_count = 0;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * room.c - memory for the rest of the process, for what few runs need
+ */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "cli/room.h"
+
+#include <sys/mman.h>
+
+void *room_take(size_t size)
+{
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return at == MAP_FAILED ? NULL : at;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * room.h - memory for the rest of the process, for what few runs need
+ *
+ * It takes the place of a large static variable: bytes of zero that are not on
+ * the heap, may be taken before there is an env, and are never given back.
+ */
+#ifndef MF_CLI_ROOM_H
+#define MF_CLI_ROOM_H
+
+#include <stddef.h>
+
+/* NULL: the system has none; nothing is reported. */
+void *room_take(size_t size);
+
+#endif
