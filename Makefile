@@ -6,6 +6,7 @@
 #     CC, CFLAGS, LDFLAGS, AR     as usual
 #     BUILD=build                 where everything that is made goes
 #     V=1                         whole command lines
+#     DEBUG=1                     tests with debugging information: 3 GB of disk
 #     SAN=1                       with AddressSanitizer and UBSan
 #     OPENMP=0                    without threads
 #     QUICK=1                     leaves out crashes at every call, which take
@@ -58,6 +59,10 @@ COMPILE  = $(CC) $(STD) $(WARN) $(WERROR) $(HARDEN) $(CFLAGS) $(OWN) $(SANITIZE)
 DEFS     = $(if $(SAN),,-Wl,-z,defs)
 LINK     = $(CC) $(CFLAGS) $(SANITIZE) $(RELRO) $(LDFLAGS) -Wl,-O1 \
            -Wl,--as-needed
+
+# Each test has the library in it: with its debugging information they take
+# 3 GB, and long to link.  A sanitizer's reports name lines.
+SLIM    := $(if $(SAN)$(DEBUG),,-Wl,-S)
 
 # Short lines while building; V=1 shows the whole commands.
 ifdef V
@@ -133,6 +138,15 @@ LIBS     = $(LIBZ) $(LIBGOMP) -lm -ldl
 .PHONY: all deps demo test check leak-check fuzz fuzz-replay bench bench-quant mutants \
         install uninstall format format-check metrics clean help
 .DELETE_ON_ERROR:
+
+# What building needs is looked for once, before the first object: the name of
+# a package instead of a compiler's error.
+$(BUILD)/.found:
+	@mkdir -p $(@D)
+	@CC="$(CC) $(CFLAGS)" sh tests/install_deps.sh missing
+	@touch $@
+
+$(LIB_OBJ) $(CLI_OBJ): | $(BUILD)/.found
 
 all: $(BUILD)/modelfile $(BUILD)/libmodelfile.a $(BUILD)/libmodelfile.so ## the program and both libraries (the default)
 
@@ -269,7 +283,7 @@ demo: ## installs what is missing, builds, quantizes a small folder of Hugging F
 # Tests see private symbols: they are linked with the objects.
 $(BUILD)/tests/test_%: $(BUILD)/tests/test_%.o $(LIB_OBJ)
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ -lcmocka $(LIBS) -o $@
+	$(Q)$(LINK) $(SLIM) $^ -lcmocka $(LIBS) -o $@
 
 # What only the program does.
 $(BUILD)/tests/test_sandbox $(BUILD)/tests/test_sandbox_files: \
@@ -279,6 +293,8 @@ $(BUILD)/tests/test_record: $(patsubst %,$(BUILD)/cli/%.o,csv decimal \
 $(BUILD)/tests/test_power: $(BUILD)/cli/energy.o $(BUILD)/cli/power.o
 $(BUILD)/tests/test_slope: $(BUILD)/cli/slope.o
 $(BUILD)/tests/test_threads: $(BUILD)/cli/preload.o
+# It reads its own symbols, by that information too.
+$(BUILD)/tests/test_profile_names: private SLIM :=
 # Its tokenizers are small: no digest has a name.
 $(BUILD)/tests/test_hub_back: LINK += -Wl,--wrap=mf_tokenize_pre
 
@@ -348,9 +364,11 @@ $(BUILD)/tests/make_arch: $(BUILD)/tests/faulty_model.o $(BUILD)/libmodelfile.a
 
 $(filter $(BUILD)/tests/%,$(HELPERS)): $(BUILD)/tests/%: $(BUILD)/tests/%.o
 	$(call say,LINK,$@)
-	$(Q)$(LINK) $^ $(LIBS) -lpthread -o $@
+	$(Q)$(LINK) $(SLIM) $^ $(LIBS) -lpthread -o $@
 
-test: ## installs what is missing, builds, and runs every test
+test: ## installs what is missing, builds, and runs every test (1 GB of disk)
+	@echo "The tests take about 1 GB of disk in $(BUILD), and more in" \
+	    "$${TMPDIR:-/tmp} for as long as one runs."
 	@sh tests/install_deps.sh test
 	@$(MAKE) --no-print-directory run-tests
 
@@ -398,7 +416,7 @@ $(BUILD)/tests/replay-%: tests/fuzz/$$(call fuzz_file,$$*).c \
     $$(call fuzz_command,$$*) $(BUILD)/libmodelfile.a
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)
-	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(COMPILE) -DTARGET=$* -DREPLAY $(LDFLAGS) $(SLIM) $^ $(LIBS) -o $@
 
 $(BUILD)/fuzz/%.o: %.c
 	@mkdir -p $(@D)
@@ -464,6 +482,18 @@ format-check: ## fails where make format would change something
 
 # ---- installing
 
+LDCONFIG ?= $(or $(firstword $(wildcard /sbin/ldconfig /usr/sbin/ldconfig)),ldconfig)
+
+# Programs find a shared library by the loader's list, which root can renew.
+# Below DESTDIR it is a matter of the package.
+define TELL_LOADER
+if [ "$$(id -u)" -eq 0 ]; then $(LDCONFIG); fi; \
+$(LDCONFIG) -p 2>/dev/null | grep -qF "=> $(LIBDIR)/$(SONAME)" || { \
+    echo "Programs do not find $(LIBDIR)/$(SONAME) yet: if ldconfig searches"; \
+    echo "$(LIBDIR), run it as root ($(LDCONFIG)); else link them with"; \
+    echo "    -Wl,-rpath,$(LIBDIR)"; }
+endef
+
 install: all ## into $(PREFIX), below DESTDIR
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
 	    $(DESTDIR)$(LIBDIR)/pkgconfig
@@ -477,6 +507,7 @@ install: all ## into $(PREFIX), below DESTDIR
 	    -e 's|@INCLUDEDIR@|$(PREFIX)/include|' \
 	    -e 's|@VERSION@|$(VERSION)|' -e 's|@THREADS@|$(THREADS)|' lib/modelfile.pc.in \
 	    >$(DESTDIR)$(LIBDIR)/pkgconfig/modelfile.pc
+	$(if $(DESTDIR),,@$(TELL_LOADER))
 
 uninstall: ## takes away what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/modelfile \

@@ -105,6 +105,67 @@ check "the example links to the static library" \
     link_example "$dir/static" $static $private
 check "and runs alone" runs "$dir/static"
 
+# ---- below no DESTDIR: the loader has to find the library
+
+# A list of the loader that never has it, and says when it was renewed.
+cat >"$dir/ldconfig" <<END
+#!/bin/sh
+echo "ldconfig \$*" >>"$dir/renewed"
+END
+chmod +x "$dir/ldconfig"
+
+make_own() { # TARGET VARIABLE...
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" \
+        BUILD="${BUILD:-build}" CC="$cc" LDCONFIG="$dir/ldconfig" "$@" \
+        >"$dir/made" 2>&1 || cat "$dir/made"
+}
+rpath=-Wl,-rpath,$dir/own/lib
+renewed() {
+    make_own install PREFIX="$dir/own"
+    grep -qF -e "$rpath" "$dir/made" || echo "the line for the linker is missing"
+    [ "$(id -u)" -ne 0 ] || [ "$(head -n 1 "$dir/renewed")" = "ldconfig " ] ||
+        echo "root does not renew the list"
+    [ "$(id -u)" -eq 0 ] || ! grep -qx "ldconfig " "$dir/renewed" ||
+        echo "who is not root tries to"
+}
+check_empty "make install renews the loader's list as root, and says what else helps" \
+    renewed
+# shellcheck disable=SC2086
+check "what it says helps" eval 'link_example "$dir/found" -I"$dir/own/include" \
+    -L"$dir/own/lib" -lmodelfile "$rpath" && runs "$dir/found"'
+listed() {
+    echo "echo ' libmodelfile.so.0.2 (libc6,x86-64) => $dir/own/lib/libmodelfile.so.0.2'" \
+        >>"$dir/ldconfig"
+    make_own install PREFIX="$dir/own"
+    grep -F -e "$rpath" "$dir/made"
+}
+check_empty "where the list has it, nothing is said" listed
+below() {
+    rm "$dir/renewed"
+    make_own install PREFIX=/usr DESTDIR="$dir/below"
+    [ ! -e "$dir/renewed" ] || echo "below DESTDIR the list is renewed"
+}
+check_empty "below DESTDIR the list is left alone" below
+
+# ---- what building lacks
+
+cat >"$dir/without" <<END
+#!/bin/sh
+text=\$(cat)
+case \$text in *xxhash.h*) exit 1 ;; esac
+printf '%s\\n' "\$text" | $cc "\$@"
+END
+lacking() {
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "${MAKE:-make}" -s \
+        BUILD="$dir/new" CC="sh $dir/without" </dev/null >"$dir/made" 2>&1 &&
+        echo "make succeeds"
+    grep -q '^Building needs .*: libxxhash-dev$' "$dir/made" || cat "$dir/made"
+    grep -q '^make deps .* apt-get install libxxhash-dev$' "$dir/made" ||
+        echo "how to install it is missing"
+    find "$dir/new" -name '*.o'
+}
+check_empty "make names the package that is missing, before it compiles" lacking
+
 check "make uninstall" make_in_root uninstall
 check_empty "leaves nothing" installed
 finish

@@ -4,6 +4,7 @@
 # install_deps.sh - installs what make needs, where it is missing
 #
 #     tests/install_deps.sh build|test|check
+#     tests/install_deps.sh missing    names what building lacks, installs nothing
 #
 # build: a C compiler, zlib and xxHash.  test: also cmocka, perl for prove, and
 # what some tests compare with or look through (strace, valgrind and others).
@@ -101,6 +102,13 @@ need_for_check() {
 
 case ${1:-} in
 build) need_for_build ;;
+missing)
+    need_for_build
+    [ -n "$missing" ] || exit 0
+    echo "Building needs (Debian's names):$missing" >&2
+    echo "make deps installs this, or: sudo apt-get install$missing" >&2
+    exit 1
+    ;;
 test)
     need_for_build
     need_for_test
@@ -111,7 +119,7 @@ check)
     need_for_check
     ;;
 *)
-    echo "usage: install_deps.sh build|test|check" >&2
+    echo "usage: install_deps.sh build|missing|test|check" >&2
     exit 2
     ;;
 esac
