@@ -179,7 +179,7 @@ helps() {
         "meta recover" validate hash convert quantize dequantize split merge \
         diff verify bench help version; do
         # shellcheck disable=SC2086 # its words
-        "$modelfile" $command --help | sed -n '/^exit codes:/,$p' |
+        "$modelfile" $command --help --quiet | sed -n '/^exit codes:/,$p' |
             awk '/^  [0-9]/ { print $1 }' | tr '\n' ' ' >"$dir/codes"
         case $command in
         validate | hash | diff | verify | bench) expected="0 1 2 3 4 5" ;;
