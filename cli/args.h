@@ -118,6 +118,7 @@ struct options {
     bool force, dry_run, resume;
     bool one_file;
     bool tensors_only;
+    bool allow_missing; /* see missing.h */
 };
 extern struct options shared_options; /* run->options points here */
 

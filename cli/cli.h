@@ -112,6 +112,7 @@ struct run {
     int code;                    /* the worst exit code so far */
     uint64_t size;               /* of all files opened */
     struct mf_io_stats other_io; /* of envs that were freed */
+    bool lists_missing;          /* the answer has what is not read */
     size_t findings_max;         /* for each model; 0: the library's default */
     const char *done_to, *done;  /* which file was changed, and how; or NULL */
     const char *imatrix;         /* the importance matrix, or NULL */

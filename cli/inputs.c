@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "cli/answer.h"
+#include "cli/missing.h"
 #include "cli/record.h"
 #include "cli/report.h"
 
@@ -212,7 +213,8 @@ static enum mf_status try_open(struct run *run, const char *path,
         .metadata_only = metadata_only,
         .shards = run->options->one_file ? MF_SHARDS_ALONE : shards,
         .findings_max = run->findings_max,
-        .tensors_only = run->options->tensors_only
+        .tensors_only = run->options->tensors_only,
+        .allow_missing = run->options->allow_missing
     };
     enum mf_status status =
         mf_model_open(run->env, inputs_path(path), &options, out);
@@ -235,10 +237,12 @@ struct mf_model *inputs_open(struct run *run, const char *path,
 {
     struct mf_model *model;
 
-    if (try_open(run, path, shards, metadata_only, &model) == MF_OK)
-        return model;
-    report_failure(run, path);
-    return NULL;
+    if (try_open(run, path, shards, metadata_only, &model) != MF_OK) {
+        report_failure(run, path);
+        return NULL;
+    }
+    missing_show(run, path, model);
+    return model;
 }
 
 static void show_model(struct run *run, enum mf_shards shards,

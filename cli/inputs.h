@@ -51,7 +51,8 @@ void inputs_whole(struct run *run, inputs_show_model *show);
 struct mf_model *inputs_open(struct run *run, const char *path,
                              enum mf_shards shards, bool metadata_only);
 
-/* The same without a report: the error is in run->env. */
+/* The same without a report: the error is in run->env, and what is not read is
+ * for missing_show. */
 enum mf_status inputs_try(struct run *run, const char *path,
                           enum mf_shards shards, struct mf_model **out);
 

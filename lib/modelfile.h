@@ -371,6 +371,10 @@ struct mf_open_options {
      * The finding stays, and no longer keeps the model from being written.
      * Other formats are read as always. */
     bool tensors_only;
+    /* What needs all of a model (its digest, comparing, copying and quantizing
+     * it) goes on without what mf_missing_at names; else it ends with
+     * MF_ERR_UNSUPPORTED, for the reason "DATA-MISSING". */
+    bool allow_missing;
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors index.json,
@@ -408,7 +412,8 @@ struct mf_model_info {
     uint64_t parameters;  /* sum of the tensors' elements */
     uint64_t alignment;   /* of tensor offsets; 1: not aligned */
     size_t error_count, warning_count, note_count; /* findings, kept or not */
-    bool pending_edit; /* a file is read through the journal of an edit */
+    bool pending_edit;    /* a file is read through the journal of an edit */
+    size_t missing_count; /* for mf_missing_at */
 };
 
 /* Valid until mf_model_close. */
@@ -463,6 +468,19 @@ struct mf_tensor {
  * tensor_count. Constant time, no allocation. */
 MF_API bool mf_tensor_at(const struct mf_model *model, size_t index,
                          struct mf_tensor *out);
+
+/* A tensor, or a member of an archive, that the file has and that is not read:
+ * it is damaged, or of a kind that is not supported. It is none of the tensors;
+ * a finding has the details. */
+struct mf_missed {
+    struct mf_str name; /* terminated; as a tensor's, or a member's */
+    const char *reason; /* why not: "a sparse tensor" */
+    uint32_t shard;
+};
+
+/* In the order of the file. False unless index < missing_count. */
+MF_API bool mf_missing_at(const struct mf_model *model, size_t index,
+                          struct mf_missed *out);
 
 /* Bytes that tensors lie in: a member of an archive.  Several tensors can share
  * one. */

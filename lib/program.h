@@ -152,6 +152,12 @@ struct stat;
  * fs.protected_symlinks and its like are set; we refuse in any case. */
 bool mf_is_planted(const struct stat *folder, const struct stat *file);
 
+/* ---- What is not read ---------------------------------------------------- */
+
+/* MF_ERR_UNSUPPORTED if the model has anything for mf_missing_at, unless it was
+ * opened with allow_missing: for an answer about all of it. */
+enum mf_status mf_missing_refuse(const struct mf_model *model);
+
 /* ---- Types for some tensors ---------------------------------------------- */
 
 /* mf_quantize takes as many patterns: one for each tensor of a large model.

@@ -105,27 +105,30 @@ static enum mf_status place(struct mf_index *index,
     return mf_index_add_view(index, &view, &record->offset);
 }
 
-/* What cannot be a tensor is shown all the same. */
-static void check_kind(struct mf_index *index, const struct npy_header *header,
-                       struct mf_record *record)
+/* What cannot be a tensor is shown all the same, by its bytes. */
+static void note_kind(struct mf_index *index, const struct npy_header *header,
+                      struct mf_record *record)
 {
     if (header->kind == NPY_NUMBER)
         return;
     record->flags |= MF_RECORD_SIZE_CHECKED;
-    if (header->kind == NPY_OBJECT) {
-        record->flags |= MF_TENSOR_DAMAGED;
-        mf_index_note_of(index, record, MF_ERROR, MF_RULE_NPY_OBJECT,
-                         record->entry,
-                         "array '%s' is of Python objects: a pickle, which "
-                         "could run anything when it is loaded",
-                         mf_record_name(record).text);
-    } else {
-        mf_index_note_of(
-            index, record, MF_NOTE, MF_RULE_NPY_KIND, record->entry,
-            "array '%s' has elements '%s', which are not a type "
-            "of tensors",
-            mf_record_name(record).text, mf_quote(header->descr).text);
-    }
+    mf_index_note_of(index, record, MF_NOTE, MF_RULE_NPY_KIND, record->entry,
+                     "array '%s' has elements '%s', which are not a type of "
+                     "tensors",
+                     mf_record_name(record).text, mf_quote(header->descr).text);
+}
+
+/* The bytes of an object are those of a program. */
+static void miss_objects(struct mf_index *index, const struct mf_part *part,
+                         const struct npy_place *at)
+{
+    mf_index_note(index, part->shard, MF_ERROR_MISSED, MF_RULE_NPY_OBJECT,
+                  at->entry,
+                  "array '%s' is of Python objects: a pickle, which could run "
+                  "anything when it is loaded",
+                  mf_quote(at->name).text);
+    mf_index_miss(index, part->shard, at->name,
+                  "an array of Python objects, which is a pickle");
 }
 
 enum mf_status mf_npy_add(struct mf_index *index, const struct mf_part *part,
@@ -138,6 +141,10 @@ enum mf_status mf_npy_add(struct mf_index *index, const struct mf_part *part,
 
     if (!dim || !stride)
         return index->env->error.status;
+    if (header->kind == NPY_OBJECT) {
+        miss_objects(index, part, at);
+        return MF_OK;
+    }
     memcpy(dim, header->dim, header->rank * sizeof(*dim));
     set_strides(header, stride);
     record.name = at->name.at;
@@ -148,9 +155,9 @@ enum mf_status mf_npy_add(struct mf_index *index, const struct mf_part *part,
     record.type_id = (uint32_t)header->kind;
     record.flags = MF_RECORD_SIZED;
     record.storage = at->row + 1;
-    check_kind(index, header, &record);
-    /* A record's size, and an object's, is not in the header. */
-    if (header->element == 0 || header->kind == NPY_OBJECT) {
+    note_kind(index, header, &record);
+    /* A record's size is not in the header. */
+    if (header->element == 0) {
         record.size = at->size - header->data;
         record.offset = mf_stored_offset(index, at->row) + header->data;
     } else if (place(index, header, at, stride, &record) != MF_OK) {

@@ -48,7 +48,7 @@ static void note_fault(struct archive *archive, uint32_t row,
     struct mf_index *index = archive->zip.index;
     const struct mf_stored *stored = &index->stored.stored[row];
 
-    mf_index_note(index, archive->zip.part->shard, MF_ERROR, fault->rule,
+    mf_index_note(index, archive->zip.part->shard, MF_ERROR_MISSED, fault->rule,
                   stored->file.offset +
                       (stored->method == MF_METHOD_PLAIN ? fault->at : 0),
                   "the header of '%s': %s", mf_quote(stored->name).text,
@@ -70,26 +70,26 @@ static bool unpacking_failed(struct archive *archive, uint32_t row)
     return false;
 }
 
-/* *is_array: false where the member is something else, or its header wrong. */
+/* *why: not an array, or its header is wrong; else NULL. */
 static enum mf_status read_header(struct archive *archive, uint32_t row,
                                   const struct mf_zip_start *start,
-                                  struct npy_header *out, bool *is_array)
+                                  struct npy_header *out, const char **why)
 {
     struct mf_env *env = archive->zip.index->env;
     const struct mf_stored *stored = &archive->zip.index->stored.stored[row];
     struct npy_fault fault = { .what = NULL };
     size_t size = 0;
 
-    *is_array = false;
+    *why = "its compressed bytes are damaged";
     if (stored->size >= NPY_START &&
         !read_start(archive, row, start, NPY_START))
         return unpacking_failed(archive, row) ? env->error.status : MF_OK;
     if (stored->size < NPY_START || !mf_npy_is_magic(archive->header)) {
-        if (!mf_str_ends(stored->name, "/")) /* a folder */
-            mf_index_note(archive->zip.index, archive->zip.part->shard,
-                          MF_WARNING, MF_RULE_NPY_MEMBER, stored->file.offset,
-                          "member '%s' is not an array",
-                          mf_quote(stored->name).text);
+        *why = "it is not an array";
+        mf_index_note(archive->zip.index, archive->zip.part->shard, MF_WARNING,
+                      MF_RULE_NPY_MEMBER, stored->file.offset,
+                      "member '%s' is not an array",
+                      mf_quote(stored->name).text);
         return MF_OK;
     }
     size = mf_npy_header_size(archive->header, &fault);
@@ -100,9 +100,11 @@ static enum mf_status read_header(struct archive *archive, uint32_t row,
     }
     if (size > 0 && !read_start(archive, row, start, size))
         return unpacking_failed(archive, row) ? env->error.status : MF_OK;
-    *is_array = size > 0 && mf_npy_header(archive->header, size, out, &fault);
+    if (size > 0)
+        mf_npy_header(archive->header, size, out, &fault);
     if (fault.what)
         note_fault(archive, row, &fault);
+    *why = fault.what;
     return MF_OK;
 }
 
@@ -130,21 +132,25 @@ static enum mf_status take_member(struct archive *archive, size_t i)
     struct npy_place place = { .row = row };
     struct mf_zip_start start;
     struct npy_header header;
-    bool is_array = false;
+    const char *why = NULL;
 
     if (mf_zip_member(&archive->zip, i, &start) != MF_OK)
         return index->env->error.status;
     place.name = index->stored.stored[row].name;
     place.entry = index->stored.stored[row].file.offset;
     place.size = index->stored.stored[row].size;
-    if (!index->stored.stored[row].unreadable &&
-        read_header(archive, row, &start, &header, &is_array) != MF_OK)
-        return index->env->error.status;
-    if (!is_array)
+    if (mf_str_ends(place.name, "/")) /* a folder */
         return MF_OK;
-    return take_name(index, &place)
-               ? mf_npy_add(index, archive->zip.part, &header, &place)
-               : index->env->error.status;
+    if (index->stored.stored[row].unreadable)
+        why = mf_zip_fault(&archive->zip, i);
+    else if (read_header(archive, row, &start, &header, &why) != MF_OK)
+        return index->env->error.status;
+    if (!take_name(index, &place))
+        return index->env->error.status;
+    if (!why)
+        return mf_npy_add(index, archive->zip.part, &header, &place);
+    mf_index_miss(index, archive->zip.part->shard, place.name, "%s", why);
+    return MF_OK;
 }
 
 /* ---- the archive ---- */
@@ -172,7 +178,7 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
 
     if (!archive)
         return index->env->error.status;
-    status = mf_zip_open(&archive->zip, reader, index, part);
+    status = mf_zip_open(&archive->zip, reader, index, part, MF_ERROR_MISSED);
     if (status == MF_OK)
         status = take_members(archive);
     if (mf_zip_close(&archive->zip) != MF_OK && status == MF_OK)

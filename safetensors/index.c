@@ -296,12 +296,14 @@ static void check_line(struct walk *walk, struct mf_str tensor, size_t shard)
     const struct mf_record *record;
 
     if (row == MF_NOT_FOUND) {
-        mf_index_note(index, (uint32_t)shard, MF_ERROR,
+        mf_index_note(index, (uint32_t)shard, MF_ERROR_MISSED,
                       MF_RULE_ST_INDEX_MISSING, MF_NO_OFFSET,
                       "the index lists tensor '%s' in shard '%s', but no shard "
                       "has it",
                       mf_quote(tensor).text,
                       mf_quote(walk->listed->name[shard]).text);
+        mf_index_miss(index, (uint32_t)shard, tensor,
+                      "the index lists it, but no shard has it");
         return;
     }
     record = &index->tensor[row];

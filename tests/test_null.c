@@ -630,6 +630,14 @@ static void null_mf_tensor_at(void)
     assert_false(mf_tensor_at(model, 0, NULL));
 }
 
+static void null_mf_missing_at(void)
+{
+    struct mf_missed missed;
+
+    assert_false(mf_missing_at(NULL, 0, &missed));
+    assert_false(mf_missing_at(model, 0, NULL));
+}
+
 static void null_mf_storage_at(void)
 {
     struct mf_storage storage;
@@ -1029,6 +1037,7 @@ static const struct {
     { "mf_shard_at", null_mf_shard_at },
     { "mf_status_name", null_mf_status_name },
     { "mf_tensor_at", null_mf_tensor_at },
+    { "mf_missing_at", null_mf_missing_at },
     { "mf_storage_at", null_mf_storage_at },
     { "mf_model_table", null_mf_model_table },
     { "mf_column_at", null_mf_column_at },

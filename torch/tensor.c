@@ -246,15 +246,21 @@ static void note_unread(struct torch_walk *walk, uint32_t call,
     bool named = pickle->node[call].kind == PICKLE_CALL &&
                  function != PICKLE_NIL &&
                  pickle->node[function].kind == PICKLE_GLOBAL;
+    struct pickle_name name = { "" };
 
-    if (walk->filling)
-        mf_index_note(
-            walk->index, walk->part->shard, MF_ERROR, MF_RULE_PICKLE_TENSOR,
-            mf_torch_at(pickle, call), "'%s' is %s%s%s", name_of(walk).text,
-            fault ? fault : "a tensor of a kind that is not read",
-            named ? ": " : "",
-            named ? mf_pickle_global_name(pickle, &pickle->node[function]).text
-                  : "");
+    if (!walk->filling)
+        return;
+    if (!fault)
+        fault = "a tensor of a kind that is not read";
+    if (named)
+        name = mf_pickle_global_name(pickle, &pickle->node[function]);
+    mf_index_note(walk->index, walk->part->shard,
+                  walk->resting ? MF_ERROR : MF_ERROR_MISSED,
+                  MF_RULE_PICKLE_TENSOR, mf_torch_at(pickle, call),
+                  "'%s' is %s%s%s", name_of(walk).text, fault,
+                  named ? ": " : "", name.text);
+    if (!walk->resting)
+        mf_torch_miss(walk, "%s%s%s", fault, named ? ": " : "", name.text);
 }
 
 /* One that the values do not have: only whether PyTorch could make it. */

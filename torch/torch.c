@@ -119,19 +119,46 @@ static bool is_plain(const struct archive *archive, struct mf_str name)
     return key_of(archive, name).at != NULL;
 }
 
-static void take_order(struct archive *archive, uint32_t row,
-                       const struct mf_zip_start *start)
+/* The text of a member that may be packed, as far as there is room. */
+static enum mf_status read_text(const struct archive *archive, uint32_t row,
+                                char *out, size_t room, struct mf_str *text)
 {
-    struct mf_str text = { (const char *)start->bytes + start->at,
-                           start->size - start->at };
+    struct mf_index *index = archive->zip.index;
     const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+    struct mf_source unpacked = mf_source_borrow(archive->zip.reader->source);
 
+    *text = (struct mf_str){ out, 0 };
+    if (stored->unreadable)
+        return MF_OK;
+    if (mf_stored_open(index->env, &unpacked, index) != MF_OK)
+        return index->env->error.status;
+    text->size = stored->size < room ? (size_t)stored->size : room;
+    mf_source_read(index->env, &unpacked,
+                   mf_stored_offset(index, archive->zip.first + row), out,
+                   text->size);
+    mf_source_close(&unpacked);
+    if (index->env->error.status == MF_ERR_CORRUPT) {
+        mf_clear_error(index->env);
+        text->size = 0; /* its bytes are damaged */
+    }
+    return index->env->error.status;
+}
+
+static enum mf_status take_order(struct archive *archive, uint32_t row)
+{
+    const struct mf_stored *stored = mf_zip_row(&archive->zip, row);
+    char bytes[64];
+    struct mf_str text;
+
+    if (read_text(archive, row, bytes, sizeof(bytes), &text) != MF_OK)
+        return archive->zip.index->env->error.status;
     archive->swapped = mf_str_is(text, "big");
     if (!archive->swapped && !mf_str_is(text, "little"))
         mf_index_note(archive->zip.index, archive->zip.part->shard, MF_ERROR,
                       MF_RULE_PICKLE_ORDER, stored->file.offset,
                       "the byte order is '%s', not 'little' or 'big'",
                       mf_quote(text).text);
+    return MF_OK;
 }
 
 static enum mf_status take_member(struct archive *archive, uint32_t row)
@@ -145,7 +172,7 @@ static enum mf_status take_member(struct archive *archive, uint32_t row)
     if (is_member(archive, name, "data.pkl"))
         archive->main = row;
     else if (is_member(archive, name, "byteorder"))
-        take_order(archive, row, &start);
+        return take_order(archive, row);
     else if (key_of(archive, name).at)
         mf_names_add(&archive->keys, archive->zip.first + row);
     return MF_OK;
@@ -216,6 +243,23 @@ static enum mf_status note_member(const struct archive *archive, uint32_t row,
     return MF_OK;
 }
 
+/* Tensors of another pickle, such as the constants of TorchScript: torch.load
+ * does not have them, but other readers do. */
+static void miss_others(const struct archive *archive,
+                        const struct pickle *pickle, uint32_t row)
+{
+    struct mf_index *index = archive->zip.index;
+
+    for (uint32_t i = 0; i < pickle->node_count && !index->metadata_only; i++) {
+        if (pickle->node[i].kind != PICKLE_STORAGE)
+            continue;
+        mf_index_miss(index, archive->zip.part->shard,
+                      mf_zip_row(&archive->zip, row)->name,
+                      "a pickle of its own, with tensors");
+        return;
+    }
+}
+
 /* The main pickle becomes tensors. */
 static enum mf_status read_values(struct archive *archive, struct mf_part *part,
                                   struct mf_reader *reader, uint32_t row)
@@ -233,6 +277,8 @@ static enum mf_status read_values(struct archive *archive, struct mf_part *part,
         if (row == archive->main)
             status = mf_torch_walk(index, part, &pickle, &archive->keys,
                                    archive->swapped);
+        else
+            miss_others(archive, &pickle, row);
     }
     mf_pickle_release(&pickle);
     return status;
@@ -339,7 +385,7 @@ static enum mf_status parse(struct mf_reader *reader, struct mf_index *index,
         return index->env->error.status;
     *archive = (struct archive){ .main = UINT32_MAX };
     mf_arena_init(&archive->arena, index->env);
-    status = mf_zip_open(&archive->zip, reader, index, part);
+    status = mf_zip_open(&archive->zip, reader, index, part, MF_ERROR);
     if (status == MF_OK)
         status = take_members(archive);
     if (mf_zip_close(&archive->zip) == MF_OK) {

@@ -102,6 +102,10 @@ static inline uint64_t mf_torch_at(const struct pickle *pickle, uint32_t node)
 /* Counts so many bytes against the limit; false once it is met. */
 bool mf_torch_spend(struct torch_walk *walk, uint64_t bytes);
 
+/* mf_index_miss of the value being visited. */
+void mf_torch_miss(struct torch_walk *walk, const char *format, ...)
+    MF_PRINTF(2, 3);
+
 /* ---- arguments.c ---- */
 
 /* A tensor, as the calls that make it describe it. */

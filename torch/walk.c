@@ -33,13 +33,18 @@ enum torch_way {
 
 static void note_full(struct torch_walk *walk, const char *what)
 {
-    if (!walk->full && walk->filling)
-        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
+    if (!walk->full && walk->filling) {
+        mf_index_note(walk->index, walk->part->shard, MF_ERROR_MISSED,
                       MF_RULE_PICKLE_SIZE, walk->pickle->span.offset,
                       "a pickle of %" PRIu64
                       " bytes describes %s than a checkpoint has; the rest is "
                       "not listed",
                       walk->pickle->span.size, what);
+        mf_index_miss(walk->index, walk->part->shard, mf_torch_name(walk),
+                      "it and all that follows it: the pickle describes %s "
+                      "than a checkpoint has",
+                      what);
+    }
     walk->full = true;
 }
 
@@ -52,13 +57,30 @@ bool mf_torch_spend(struct torch_walk *walk, uint64_t bytes)
     return !walk->full;
 }
 
+void mf_torch_miss(struct torch_walk *walk, const char *format, ...)
+{
+    char text[sizeof(walk->env->error.message)];
+    struct mf_str name = mf_torch_name(walk);
+    va_list arguments;
+
+    if (!mf_torch_spend(walk,
+                        sizeof(struct mf_missed) + name.size + sizeof(text)))
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    mf_index_miss(walk->index, walk->part->shard, name, "%s", text);
+}
+
 static void note_depth(struct torch_walk *walk, uint32_t node, const char *what)
 {
-    if (walk->filling)
-        mf_index_note(walk->index, walk->part->shard, MF_ERROR,
-                      MF_RULE_PICKLE_DEPTH, mf_torch_at(walk->pickle, node),
-                      "'%s' %s: not listed", mf_quote(mf_torch_name(walk)).text,
-                      what);
+    if (!walk->filling)
+        return;
+    mf_index_note(walk->index, walk->part->shard, MF_ERROR_MISSED,
+                  MF_RULE_PICKLE_DEPTH, mf_torch_at(walk->pickle, node),
+                  "'%s' %s: not listed", mf_quote(mf_torch_name(walk)).text,
+                  what);
+    mf_torch_miss(walk, "it %s", what);
 }
 
 /* ---- names ---- */

@@ -2,6 +2,8 @@
  *
  * directory.c - the end of a zip archive and its directory
  */
+#include <stdio.h>
+
 #include "zip/parts.h"
 
 #define ALL_16 UINT16_MAX
@@ -232,44 +234,67 @@ static void check_name(struct mf_zip *zip, size_t i, uint64_t at)
                       mf_zip_name(zip, i).text, what);
 }
 
-/* Whether a member can be unpacked, and should be. */
-static bool is_readable(struct mf_zip *zip, size_t i, uint64_t at,
-                        const struct zip_fields *fields)
+void mf_zip_spoil(struct mf_zip *zip, size_t i, enum mf_rule rule, uint64_t at,
+                  const char *format, ...)
 {
-    struct mf_index *index = zip->index;
-    uint32_t shard = zip->part->shard;
+    char text[sizeof(zip->index->env->error.message)];
+    va_list arguments;
 
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    mf_zip_row(zip, i)->unreadable = true;
+    zip->entry[i].fault = (uint16_t)rule;
+    mf_index_note(zip->index, zip->part->shard, zip->fault, rule, at, "%s",
+                  text);
+}
+
+const char *mf_zip_fault(const struct mf_zip *zip, size_t i)
+{
+    return mf_rules[zip->entry[i].fault].meaning;
+}
+
+/* More than deflate can make of so many bytes. */
+static bool is_too_many(const struct zip_fields *fields)
+{
+    uint64_t times = fields->size / ZIP_RATIO_MAX;
+
+    return times > fields->packed ||
+           (times == fields->packed && fields->size % ZIP_RATIO_MAX > 0);
+}
+
+/* Whether a member can be unpacked, and should be. */
+static void check_readable(struct mf_zip *zip, size_t i, uint64_t at,
+                           const struct zip_fields *fields)
+{
     if (fields->flags & ~ZIP_FLAGS)
-        mf_index_note(index, shard, MF_ERROR, MF_RULE_ZIP_METHOD, at,
-                      "member '%s' is encrypted, or unusual in another way: "
-                      "its flags are 0x%04x, those that are read 0x%04x",
-                      mf_zip_name(zip, i).text, (unsigned)fields->flags,
-                      (unsigned)ZIP_FLAGS);
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_METHOD, at,
+                     "member '%s' is encrypted, or unusual in another way: "
+                     "its flags are 0x%04x, those that are read 0x%04x",
+                     mf_zip_name(zip, i).text, (unsigned)fields->flags,
+                     (unsigned)ZIP_FLAGS);
     else if (fields->method != ZIP_STORED && fields->method != ZIP_DEFLATED)
-        mf_index_note(index, shard, MF_ERROR, MF_RULE_ZIP_METHOD, at,
-                      "member '%s' is compressed by method %u; 0 (not at all) "
-                      "and 8 (deflate) are read",
-                      mf_zip_name(zip, i).text, (unsigned)fields->method);
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_METHOD, at,
+                     "member '%s' is compressed by method %u; 0 (not at all) "
+                     "and 8 (deflate) are read",
+                     mf_zip_name(zip, i).text, (unsigned)fields->method);
     else if (fields->method == ZIP_STORED && fields->packed != fields->size)
-        mf_index_note(index, shard, MF_ERROR, MF_RULE_ZIP_SIZE, at,
-                      "member '%s' is not compressed, but %" PRIu64
-                      " bytes become %" PRIu64,
-                      mf_zip_name(zip, i).text, fields->packed, fields->size);
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_SIZE, at,
+                     "member '%s' is not compressed, but %" PRIu64
+                     " bytes become %" PRIu64,
+                     mf_zip_name(zip, i).text, fields->packed, fields->size);
     else if (fields->size > MF_STORED_SIZE_MAX)
-        mf_index_note(
-            index, shard, MF_ERROR, MF_RULE_ZIP_SIZE, at,
-            "member '%s' has %" PRIu64 " bytes, the limit is %" PRIu64,
-            mf_zip_name(zip, i).text, fields->size, MF_STORED_SIZE_MAX);
-    else if (fields->size / ZIP_RATIO_MAX > fields->packed ||
-             (fields->packed == 0 && fields->size > 0))
-        mf_index_note(index, shard, MF_ERROR, MF_RULE_ZIP_RATIO, at,
-                      "member '%s' unpacks from %" PRIu64 " to %" PRIu64
-                      " bytes, more than %d times as many: it is not read",
-                      mf_zip_name(zip, i).text, fields->packed, fields->size,
-                      ZIP_RATIO_MAX);
-    else
-        return true;
-    return false;
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_SIZE, at,
+                     "member '%s' has %" PRIu64 " bytes, the limit is %" PRIu64,
+                     mf_zip_name(zip, i).text, fields->size,
+                     MF_STORED_SIZE_MAX);
+    else if (fields->method == ZIP_DEFLATED && is_too_many(fields))
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_RATIO, at,
+                     "member '%s' unpacks from %" PRIu64 " to %" PRIu64
+                     " bytes, more than %d times as many, which deflate "
+                     "cannot do: it is not read",
+                     mf_zip_name(zip, i).text, fields->packed, fields->size,
+                     ZIP_RATIO_MAX);
 }
 
 /* Room for one more entry: what memory grows with is the file, not what its end
@@ -361,7 +386,7 @@ static enum mf_status read_record(struct mf_zip *zip, size_t i)
                                            .flags = fields.flags,
                                            .method = fields.method };
     check_name(zip, i, at);
-    row->unreadable = !is_readable(zip, i, at, &fields);
+    check_readable(zip, i, at, &fields);
     return MF_OK;
 }
 
@@ -386,13 +411,15 @@ static enum mf_status read_directory(struct mf_zip *zip)
 }
 
 enum mf_status mf_zip_open(struct mf_zip *zip, struct mf_reader *reader,
-                           struct mf_index *index, struct mf_part *part)
+                           struct mf_index *index, struct mf_part *part,
+                           enum mf_severity fault)
 {
     part->alignment = 1;
     part->data_end = reader->source->size;
     *zip = (struct mf_zip){ .reader = reader,
                             .index = index,
                             .part = part,
+                            .fault = fault,
                             .first = (uint32_t)index->stored.stored_count };
     if (read_end(zip) == MF_OK && read_directory(zip) == MF_OK)
         mf_zip_check_directory(zip);

@@ -18,12 +18,10 @@ static void note_local(struct mf_zip *zip, size_t i, const char *what)
 /* Marks a member whose data is not where it should be. */
 static void misplaced(struct mf_zip *zip, size_t i, const char *what)
 {
-    mf_zip_row(zip, i)->unreadable = true;
-    mf_index_note(zip->index, zip->part->shard, MF_ERROR, MF_RULE_ZIP_SIZE,
-                  zip->entry[i].at,
-                  "%s of member '%s' is not before the directory, at "
-                  "0x%" PRIx64,
-                  what, mf_zip_name(zip, i).text, zip->directory.offset);
+    mf_zip_spoil(zip, i, MF_RULE_ZIP_SIZE, zip->entry[i].at,
+                 "%s of member '%s' is not before the directory, at "
+                 "0x%" PRIx64,
+                 what, mf_zip_name(zip, i).text, zip->directory.offset);
 }
 
 /* Compares `size` bytes of the file with a text that is there as well. */
@@ -214,12 +212,10 @@ enum mf_status mf_zip_member(struct mf_zip *zip, size_t i,
     if (zip_is(start->bytes + start->header, ZIP_LOCAL)) {
         take_member(zip, i, start);
     } else {
-        mf_zip_row(zip, i)->unreadable = true;
-        mf_index_note(zip->index, zip->part->shard, MF_ERROR, MF_RULE_ZIP_LOCAL,
-                      local,
-                      "the directory says that member '%s' is here, and no "
-                      "header is",
-                      mf_zip_name(zip, i).text);
+        mf_zip_spoil(zip, i, MF_RULE_ZIP_LOCAL, local,
+                     "the directory says that member '%s' is here, and no "
+                     "header is",
+                     mf_zip_name(zip, i).text);
     }
     return zip->reader->failed ? zip->index->env->error.status : MF_OK;
 }

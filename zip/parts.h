@@ -38,9 +38,9 @@
  * known meaning. */
 #define ZIP_FLAGS (0x0006 | ZIP_DESCRIPTOR | 0x0800)
 
-/* What deflate makes of zeros is 1030 times smaller at most, and a file that
- * somebody wants to be read is not of zeros. */
-#define ZIP_RATIO_MAX 1000
+/* Deflate needs two bits at least for the 258 bytes of its longest match: a
+ * member that is said to become more cannot. */
+#define ZIP_RATIO_MAX 1032
 
 /* What the directory says of a member and its row does not. */
 struct mf_zip_entry {
@@ -48,6 +48,7 @@ struct mf_zip_entry {
     uint64_t end;   /* of its data; 0: its header could not be read */
     uint64_t at;    /* offset of its record in the directory */
     uint16_t flags, method;
+    uint16_t fault; /* the rule that makes it unreadable; 0: none */
     bool described; /* the descriptor after it was compared */
     bool overlaps;
 };
@@ -80,6 +81,10 @@ bool mf_zip_is_descriptor(const struct mf_zip_entry *entry, uint64_t size);
 /* Compares a descriptor of `size` bytes with the directory. */
 void mf_zip_check_descriptor(struct mf_zip *zip, size_t i, const uint8_t *bytes,
                              size_t size);
+
+/* Marks member i as one that cannot be read, with a finding of that rule. */
+void mf_zip_spoil(struct mf_zip *zip, size_t i, enum mf_rule rule, uint64_t at,
+                  const char *format, ...) MF_PRINTF(5, 6);
 
 /* The name of member i for a message. */
 struct mf_quoted mf_zip_name(const struct mf_zip *zip, size_t i);

@@ -71,6 +71,7 @@ static void note_overlap(struct mf_zip *zip, size_t i, size_t last)
 {
     mf_zip_row(zip, i)->unreadable = true;
     mf_zip_row(zip, last)->unreadable = true;
+    zip->entry[i].fault = zip->entry[last].fault = MF_RULE_ZIP_OVERLAP;
     mf_index_note(zip->index, zip->part->shard, MF_ERROR, MF_RULE_ZIP_OVERLAP,
                   zip->entry[i].local,
                   "member '%s' begins within member '%s': neither is read",

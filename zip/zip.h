@@ -34,7 +34,8 @@ struct mf_zip {
     struct mf_zip_entry *entry; /* as many */
     size_t entry_room;
     struct mf_span directory;
-    uint64_t end; /* offset of the end record */
+    uint64_t end;           /* offset of the end record */
+    enum mf_severity fault; /* of a member that cannot be read */
 };
 
 /* The first bytes of a member's data, as they are in the file. */
@@ -51,9 +52,12 @@ extern const char *const mf_zip_magics[];
  * `name`, as far as the tail shows: for probe. */
 bool mf_zip_tail_has(const struct mf_head *head, const char *name);
 
-/* The part is all of the file; it must live as long. */
+/* The part is all of the file; it must live as long.  fault: the severity of
+ * findings about a member that cannot be read, MF_ERROR, or MF_ERROR_MISSED
+ * where the format misses it. */
 enum mf_status mf_zip_open(struct mf_zip *zip, struct mf_reader *reader,
-                           struct mf_index *index, struct mf_part *part);
+                           struct mf_index *index, struct mf_part *part,
+                           enum mf_severity fault);
 
 /* Reads the local header of member i < count and sets where the data of its row
  * begins.  What is wrong is a finding; an error if the file cannot be read. */
@@ -62,6 +66,9 @@ enum mf_status mf_zip_member(struct mf_zip *zip, size_t i,
 
 /* Also after an error of one of the others; then without findings. */
 enum mf_status mf_zip_close(struct mf_zip *zip);
+
+/* Why member i is unreadable, in a few words. */
+const char *mf_zip_fault(const struct mf_zip *zip, size_t i);
 
 static inline struct mf_stored *mf_zip_row(const struct mf_zip *zip, size_t i)
 {

@@ -10,6 +10,7 @@
 #include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 #include "cli/value.h"
 
@@ -28,6 +29,7 @@ static const struct option table[] = {
     OPTION_FLAG("--one-file", shared_options.one_file,
                 "these files only, not the other shards of their models"),
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     { 0 },
 };
 
@@ -330,6 +332,8 @@ static void verdict_text(const struct diff *diff, bool same)
             counted(out, diff->tensors, "tensor");
         }
     }
+    missing_counted(diff->run, diff->model[A]);
+    missing_counted(diff->run, diff->model[B]);
     out_line(out, options.no_data ? ", data not read" : "");
 }
 

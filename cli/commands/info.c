@@ -12,6 +12,7 @@
 #include "cli/inputs.h"
 #include "cli/json.h"
 #include "cli/kinds.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 #include "cli/table.h"
 #include "cli/totals.h"
@@ -336,6 +337,18 @@ static void shards_text(struct run *run, const struct mf_model *model)
                    count - SHARDS_SHOWN);
 }
 
+static void missing_lines(struct run *run, const struct mf_model *model)
+{
+    struct mf_missed missed;
+
+    for (size_t i = 0; mf_missing_at(model, i, &missed); i++) {
+        label(run, "not read");
+        out_escaped(&run->out, missed.name, "");
+        out_format(&run->out, ": %s", missed.reason);
+        end_value(run);
+    }
+}
+
 static void findings_text(struct run *run, const struct mf_model *model)
 {
     const struct mf_model_info *info = mf_model_info(model);
@@ -438,6 +451,7 @@ static void show_text(struct run *run, struct mf_model *model,
     } else {
         model_text(run, model, config);
     }
+    missing_lines(run, model);
     findings_text(run, model);
     if (totals.count > 0) {
         out_text(&run->out, "\n");
@@ -465,6 +479,7 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
 
 static void info(struct run *run)
 {
+    run->lists_missing = true;
     inputs_each(run, show, report_failure);
 }
 

@@ -32,10 +32,11 @@ enum mf_status mf_file_add_context(struct mf_env *env,
     struct mf_error error = env->error;
 
     mf_clear_error(env);
-    return mf_fail(
-        env, error.status, error.offset, "'%s': %s",
-        mf_quote((struct mf_str){ file->path, strlen(file->path) }).text,
-        error.message);
+    mf_fail(env, error.status, error.offset, "'%s': %s",
+            mf_quote((struct mf_str){ file->path, strlen(file->path) }).text,
+            error.message);
+    env->error.rule = error.rule;
+    return error.status;
 }
 
 enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
@@ -44,6 +45,17 @@ enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor)
         return MF_OK;
     return mf_file_add_context(model->env,
                                &model->file[model->index.tensor[tensor].shard]);
+}
+
+enum mf_status mf_compare_whole(struct mf_model *model)
+{
+    struct mf_file named = model->file[0];
+
+    if (mf_missing_refuse(model) == MF_OK)
+        return MF_OK;
+    if (model->list)
+        named.path = model->list;
+    return mf_file_add_context(model->env, &named);
 }
 
 static const struct mf_record *record_of(const struct compare *compare,

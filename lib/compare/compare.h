@@ -27,6 +27,9 @@ enum mf_status mf_compare(struct mf_model *const *model, struct mf_pair *pair,
 enum mf_status mf_file_add_context(struct mf_env *env,
                                    const struct mf_file *file);
 
+/* As mf_missing_refuse, with the file in the message. */
+enum mf_status mf_compare_whole(struct mf_model *model);
+
 /* As mf_tensor_readable, with the file in the message. */
 enum mf_status mf_compare_readable(struct mf_model *model, uint32_t tensor);
 

@@ -275,7 +275,8 @@ mf_model_diff(struct mf_model *a, struct mf_model *b,
     if (options && options->no_data && options->values)
         return mf_fail(env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                        "values cannot be compared without data");
-    if (mf_table_refuse(a) != MF_OK || mf_table_refuse(b) != MF_OK)
+    if (mf_table_refuse(a) != MF_OK || mf_table_refuse(b) != MF_OK ||
+        mf_compare_whole(a) != MF_OK || mf_compare_whole(b) != MF_OK)
         return env->error.status;
     status = diff_metadata(&diff);
     if (status == MF_OK && !options->no_data)

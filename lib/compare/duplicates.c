@@ -336,7 +336,9 @@ static enum mf_status check_models(struct mf_model *const *models, size_t count)
         if (models[m]->env != models[0]->env)
             return mf_fail(models[0]->env, MF_ERR_ARGUMENT, MF_NO_OFFSET,
                            "all models must belong to one env");
-        if (mf_table_refuse(models[m]) != MF_OK)
+        if (mf_table_refuse(models[m]) != MF_OK ||
+            (count > 1 ? mf_compare_whole(models[m])
+                       : mf_missing_refuse(models[m])) != MF_OK)
             return models[m]->env->error.status;
     }
     return MF_OK;

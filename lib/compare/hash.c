@@ -403,6 +403,8 @@ static enum mf_status hash_all_data(struct mf_model *model,
 
     if (status == MF_OK)
         status = mf_table_refuse(model);
+    if (status == MF_OK)
+        status = mf_missing_refuse(model);
     for (size_t i = 0; i < model->index.tensor_count && status == MF_OK; i++)
         status = mf_tensor_readable(model, i);
     /* No work for several: one worker. */

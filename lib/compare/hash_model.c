@@ -39,7 +39,7 @@ enum mf_status mf_model_hash_tensors(struct mf_model *model,
     uint32_t *tensor;
 
     if (mf_hash_begin(model->env, kind) != MF_OK ||
-        mf_table_refuse(model) != MF_OK)
+        mf_table_refuse(model) != MF_OK || mf_missing_refuse(model) != MF_OK)
         return model->env->error.status;
     tensor = sorted(model, MF_ORDER_SIZE);
     if (!tensor)

@@ -31,6 +31,8 @@ static enum mf_status read_all(struct mf_lora *lora)
 {
     size_t damage = lora->model->index.damage_count;
 
+    if (mf_missing_refuse(lora->model) != MF_OK)
+        return failed(lora);
     if (damage > 0)
         return mf_decline(lora->env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the adapter has %zu error%s", damage,

@@ -26,6 +26,7 @@ void mf_index_release(struct mf_index *index)
                index->later_meta_room * sizeof(*index->later_meta));
     mf_release(env, index->tensor, index->tensor_room * sizeof(*index->tensor));
     mf_stored_release(env, &index->stored);
+    mf_missing_release(env, &index->missing);
     mf_table_release(env, &index->table);
     mf_release(env, index->finding,
                index->finding_room * sizeof(*index->finding));

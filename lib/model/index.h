@@ -16,6 +16,7 @@
 
 #include "lib/base/names.h"
 #include "lib/base/rules.h"
+#include "lib/model/missing.h"
 #include "lib/model/stored.h"
 #include "lib/model/table.h"
 #include "lib/model/types.h"
@@ -94,6 +95,7 @@ struct mf_index {
     struct mf_record *tensor;
     size_t tensor_count, tensor_room;
     struct mf_stored_tables stored;
+    struct mf_missing_table missing;
     struct mf_table table;   /* of a file that has columns, not tensors */
     uint64_t tensor_claimed; /* by the headers of all shards so far */
     uint32_t *by_offset;     /* NULL: as in the table */

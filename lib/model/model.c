@@ -41,6 +41,7 @@ static struct mf_model *model_new(struct mf_env *env,
     mf_arena_init(&model->paths, env);
     model->index.metadata_only = options && options->metadata_only;
     model->index.tensors_only = options && options->tensors_only;
+    model->index.missing.allowed = options && options->allow_missing;
     if (options && options->findings_max > 0)
         model->index.findings_max = options->findings_max;
     return model;
@@ -82,6 +83,7 @@ static void fill_info(struct mf_model *model)
         .shard_count = model->file_count,
         .data_offset = model->part[0].data_offset,
         .alignment = model->part[0].alignment,
+        .missing_count = index->missing.count,
     };
     count_findings(model);
     for (size_t i = 0; i < model->file_count; i++) {

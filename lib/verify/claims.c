@@ -24,6 +24,8 @@ static enum mf_status check_model(struct mf_model *model, const char *which)
 
     if (mf_model_require_complete(model) != MF_OK)
         return env->error.status;
+    if (mf_compare_whole(model) != MF_OK)
+        return env->error.status;
     if (errors > 0)
         return mf_decline(env, MF_REASON_INPUT_INVALID, MF_NO_OFFSET,
                           "the %s has %zu error%s and is not compared", which,

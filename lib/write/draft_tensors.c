@@ -8,6 +8,8 @@
 
 enum mf_status mf_draft_check_source(struct mf_model *model)
 {
+    if (mf_missing_refuse(model) != MF_OK)
+        return model->env->error.status;
     if (model->format->out || model->format->is_source)
         return MF_OK;
     if (mf_table_refuse(model) != MF_OK)

@@ -13,6 +13,7 @@
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -100,6 +101,7 @@ static const struct option table[] = {
     OPTION_FLAG("--use-temp-file", options.no_effect, NULL),
     OPTION_FLAG("--verbose", options.no_effect, NULL),
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

@@ -3,6 +3,7 @@
  * dequantize.c - modelfile dequantize: turn quantized tensors back into floats
  */
 #include "cli/commands/convert/write.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 
 static struct {
@@ -20,6 +21,7 @@ static const struct option table[] = {
     OPTION_LOSSY(options.lossy),
     OPTION_NONFINITE(options.allow_nonfinite),
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

@@ -8,6 +8,7 @@
 #include "cli/commands/convert/write.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -31,6 +32,7 @@ static const struct option table[] = {
                  "tokens of a chunk, in which old importance matrices count "
                  "(default: 512)"),
     OPTION_RESUME,
+    OPTION_ALLOW_MISSING,
     OPTIONS_WRITE,
     { 0 },
 };

@@ -3,6 +3,7 @@
  * split.c - modelfile split: split a model into shards
  */
 #include "cli/commands/convert/write.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 
 static struct {
@@ -21,6 +22,7 @@ static const struct option table[] = {
     OPTION_FLAG("--no-tensor-first-split", options.empty_first,
                 "no tensors in the first file, only metadata (GGUF)"),
     OPTION_RESUME,
+    OPTION_ALLOW_MISSING,
     OPTIONS_WRITE,
     { 0 },
 };

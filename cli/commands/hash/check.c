@@ -12,6 +12,7 @@
 
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 
 #define NO_TENSOR SIZE_MAX
@@ -260,6 +261,7 @@ static void show_verdict(const struct check *check, bool match)
     else
         out_format(out, "%zu tensor%s, %s of the model does not match", tensors,
                    tensors == 1 ? "" : "s", algo);
+    missing_counted(check->run, check->model);
     show_metadata(check);
 }
 

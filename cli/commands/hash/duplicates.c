@@ -11,6 +11,7 @@
 #include "cli/commands/hash/hash.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 
 /* Lists of tensors: next[i] is the one after tensor i, 0 at the end. */
@@ -226,6 +227,7 @@ static void add_model(struct run *run, const char *path, enum mf_shards shards)
         mf_model_close(model);
         return;
     }
+    missing_show(run, path, model);
     all.model = (struct mf_model **)(void *)all.models.at;
     all.count++;
     all.tensors += mf_model_info(model)->tensor_count;

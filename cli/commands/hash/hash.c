@@ -8,6 +8,7 @@
 
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 
 enum form { FORM_OWN, FORM_LLAMA };
@@ -34,6 +35,7 @@ static const struct option table[] = {
     OPTIONS_WORK,
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     { 0 },
 };
 

@@ -114,7 +114,7 @@ static void sum_json(struct run *run, const struct mf_imatrix_coverage *sum)
     json_number(run, "covered", covered(sum));
     json_number(run, "partial", sum->of[MF_COVER_PART]);
     json_number(run, "unused", sum->of[MF_COVER_UNUSED]);
-    json_number(run, "missing", sum->of[MF_COVER_NONE]);
+    json_number(run, "uncovered", sum->of[MF_COVER_NONE]);
     json_number(run, "mismatched", sum->of[MF_COVER_MISMATCH]);
     json_number(run, "entries_without_tensor", sum->of[MF_COVER_NO_TENSOR]);
     json_number(run, "experts", sum->experts);

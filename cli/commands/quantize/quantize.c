@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "cli/inputs.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -59,6 +60,7 @@ static const struct option table[] = {
     OPTION_FORMAT("--to", FORMATS_BLOCKS, options.to,
                   "format of OUT; default: by its suffix"),
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     OPTION_RESUME,
     OPTIONS_WRITE,
     { 0 },

@@ -10,6 +10,7 @@
 #include "cli/describe.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/names.h"
 #include "cli/report.h"
 #include "cli/totals.h"
@@ -387,6 +388,8 @@ static void show(struct run *run, struct mf_model *model)
         names_unmatched(run, model, NAMED_TENSOR, choice.pattern);
     else
         list(run, &choice, &widths, &totals);
+    if (!options.tsv && !run->options->json)
+        missing_list(run, model);
     mf_env_resize(run->env, choice.sorted,
                   choice.sorted ? sorted_size(&choice) : 0, 0);
 }
@@ -398,6 +401,7 @@ static bool check_operands(struct run *run)
 
 static void tensors_info(struct run *run)
 {
+    run->lists_missing = !options.tsv;
     if (options.tsv && options.totals)
         report_usage(run, "'--tsv' and '--totals' cannot both be given");
     else if (!options.tsv || tsv_fits(run))

@@ -10,6 +10,7 @@
 #include "cli/decimal.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/names.h"
 #include "cli/report.h"
 #include "cli/tsv.h"
@@ -23,6 +24,7 @@ static const struct option table[] = {
                 "a line of tab-separated values per tensor, all digits"),
     OPTION_ONE_FILE,
     OPTION_TENSORS_ONLY,
+    OPTION_ALLOW_MISSING,
     OPTIONS_WORK,
     { 0 },
 };
@@ -277,6 +279,27 @@ static size_t choose(const struct mf_model *model, const char *pattern,
     return count;
 }
 
+/* Whether what is missing was asked for. */
+static bool needs_missing(const struct mf_model *model, const char *pattern)
+{
+    struct mf_missed missed;
+
+    for (size_t i = 0; mf_missing_at(model, i, &missed); i++)
+        if (names_match(pattern, missed.name))
+            return true;
+    return false;
+}
+
+static enum mf_status measure(struct mf_model *model, const char *pattern,
+                              const size_t *index, size_t count,
+                              struct mf_tensor_stats *out)
+{
+    enum mf_status status =
+        needs_missing(model, pattern) ? mf_missing_refuse(model) : MF_OK;
+
+    return status == MF_OK ? mf_tensor_stats(model, index, count, out) : status;
+}
+
 static void stats(struct run *run, struct mf_model *model)
 {
     size_t most = mf_model_info(model)->tensor_count + 1, count;
@@ -288,9 +311,9 @@ static void stats(struct run *run, struct mf_model *model)
         found = mf_env_resize(run->env, NULL, 0, most * sizeof(*found));
     if (found) {
         count = choose(model, pattern, index);
-        if (pattern && count == 0)
+        if (pattern && count == 0 && !needs_missing(model, pattern))
             names_unmatched(run, model, NAMED_TENSOR, pattern);
-        else if (mf_tensor_stats(model, index, count, found) == MF_OK)
+        else if (measure(model, pattern, index, count, found) == MF_OK)
             (options.tsv          ? show_tsv
              : run->options->json ? show_json
                                   : show_text)(run, model, index, count, found);

@@ -9,6 +9,7 @@
 
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/report.h"
 
 enum form { FORM_TEXT, FORM_JSON, FORM_SARIF, FORM_JUNIT };
@@ -275,6 +276,8 @@ static void show(struct run *run, const char *path, enum mf_shards shards)
     enum mf_status status = inputs_try(run, path, shards, &model);
 
     if (status == MF_OK)
+        missing_show(run, path, model);
+    if (status == MF_OK)
         status = mf_model_validate_with(model, &how);
     show_verdict(run, path, status == MF_OK ? model : NULL);
     mf_model_close(model);
@@ -351,6 +354,7 @@ static void validate(struct run *run)
 {
     struct textfile config = { 0 };
 
+    run->lists_missing = true; /* each is a finding */
     if (run->options->json)
         options.form = FORM_JSON;
     run->options->json = options.form == FORM_JSON;

@@ -7,6 +7,7 @@
 #include "cli/answer.h"
 #include "cli/inputs.h"
 #include "cli/json.h"
+#include "cli/missing.h"
 #include "cli/output.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -27,6 +28,7 @@ static const struct option table[] = {
                 "if QUANT follows from SOURCE, write an in-toto statement "
                 "about it"),
     OPTION_FORCE,
+    OPTION_ALLOW_MISSING,
     OPTIONS_WORK,
     { 0 },
 };
