@@ -102,6 +102,11 @@ static void settings(struct run *run, const struct plan_answer *answer)
     const struct mf_plan *plan = &answer->plan[0];
 
     amount_json(run, "context_length", plan->model_context);
+    mf_json_key(&run->json, "as");
+    if (options->as)
+        mf_json_string(&run->json, options->as, strlen(options->as));
+    else
+        mf_json_null(&run->json);
     amount_json(run, "sequences", plan->sequences);
     amount_json(run, "ubatch", plan->ubatch);
     json_text(run, "type_k", plan->type_k);

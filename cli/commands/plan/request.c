@@ -10,6 +10,7 @@
 #include "cli/commands/plan/plan.h"
 #include "cli/output.h"
 #include "cli/report.h"
+#include "cli/types.h"
 
 /* What llama.cpp leaves free on each device when it fits a model. */
 #define MARGIN_DEFAULT ((uint64_t)1024 * 1024 * 1024)
@@ -222,7 +223,7 @@ bool plan_request_make(struct run *run, const struct plan_options *options,
         .options = { .size = sizeof(out->options),
                      .sequences = options->sequences,
                      .ubatch = options->ubatch,
-                     .as = options->as,
+                     .as = options->as ? mf_mix_name(options->as) : NULL,
                      .type_k = options->type_k,
                      .type_v = options->type_v,
                      .flash = (enum mf_flash)options->flash,
@@ -235,6 +236,7 @@ bool plan_request_make(struct run *run, const struct plan_options *options,
         .formula_kv = options->formula_kv,
     };
     return is_usable(run, options) &&
+           (!options->as || types_check_mix(run, options->as)) &&
            read_contexts(run, options->contexts, out) &&
            read_devices(run, options->devices, "--devices", out) &&
            read_devices(run, options->gpu, "--gpu", out) &&
