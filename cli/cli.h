@@ -117,6 +117,7 @@ struct run {
     const char *done_to, *done;  /* which file was changed, and how; or NULL */
     const char *imatrix;         /* the importance matrix, or NULL */
     const char *adapter;         /* what is added to the model, or NULL */
+    bool may_be_bare; /* config.json alone is a model: see mf_open_options */
     struct timespec started, env_made;
     char last_remark[512]; /* of a pending edit: printed once */
 

@@ -214,7 +214,8 @@ static enum mf_status try_open(struct run *run, const char *path,
         .shards = run->options->one_file ? MF_SHARDS_ALONE : shards,
         .findings_max = run->findings_max,
         .tensors_only = run->options->tensors_only,
-        .allow_missing = run->options->allow_missing
+        .allow_missing = run->options->allow_missing,
+        .bare = run->may_be_bare,
     };
     enum mf_status status =
         mf_model_open(run->env, inputs_path(path), &options, out);

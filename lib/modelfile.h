@@ -375,6 +375,9 @@ struct mf_open_options {
      * it) goes on without what mf_missing_at names; else it ends with
      * MF_ERR_UNSUPPORTED, for the reason "DATA-MISSING". */
     bool allow_missing;
+    /* A config.json of Hugging Face, or a folder that has one but no model, is
+     * a model without tensors, for mf_plan alone. */
+    bool bare;
 };
 
 /* Opens a file, a split model from any of its shards, a safetensors index.json,

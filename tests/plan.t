@@ -169,7 +169,89 @@ as_quantized() {
 }
 check "a plan as if quantized is that of the file" as_quantized
 check "it is less than as it is" says "weights 4,080," "$big" --as Q4_K_M
-check "an unknown mix" code 2 "$big" --as Q4KM
+near_mix() {
+    code 2 "$big" --as Q4KM &&
+        grep -q "type 'Q4KM'; did you mean 'Q4_K_M'?" "$dir/err"
+}
+check "a mistyped mix is asked back" near_mix
+same_as() {
+    "$modelfile" plan -q small.gguf --as q8_0 --ctx 512 | tail -n +2 >a
+    "$modelfile" plan -q "$1" --as Q8_0 --ctx 512 | tail -n +2 >b
+    [ -s a ] && cmp a b
+}
+split_as() {
+    "$modelfile" split -q small.gguf as-shards --max-tensors 5 >"$dir/out" &&
+        same_as as-shards-00002-of-0000?.gguf
+}
+check "a model in shards likewise" split_as
+folder_as() {
+    "$modelfile" convert -q "$fixtures/llama/llama-small.gguf" folder/ \
+        >"$dir/out" 2>&1 &&
+        "$modelfile" quantize -q folder as.gguf Q4_K_M --force \
+            >"$dir/out" 2>&1 || return 1
+    "$modelfile" plan -q folder --as Q4_K_M --ctx 512 2>"$dir/err" |
+        tail -n +2 >a
+    "$modelfile" plan -q as.gguf --ctx 512 2>"$dir/err" | tail -n +2 >b
+    [ -s a ] && cmp a b
+}
+check "a folder likewise" folder_as
+named_as() {
+    "$modelfile" plan -q "$big" --json --as q4_k_m | grep -q '"as":"Q4_K_M"' &&
+        "$modelfile" plan -q "$big" --json | grep -q '"as":null'
+}
+check "JSON says so" named_as
+
+# ---- without weights
+
+# bare [CLASS [EDIT]]: the folder's config.json alone, edited.
+bare() {
+    mkdir -p bare && sed "s/LlamaForCausalLM/${1:-LlamaForCausalLM}/
+        ${2:-}" folder/config.json >bare/config.json
+}
+# The sizes of files that would be quantized lack the vocabulary, which
+# config.json does not have.
+bare_plan() {
+    bare && "$modelfile" plan -q "$@" folder 2>"$dir/err" |
+        sed '1d; s/^\([A-Z0-9_]* *[0-9.]*\) .*/\1/' >a
+    for from in bare bare/config.json; do
+        "$modelfile" plan -q "$@" $from 2>"$dir/err" |
+            sed '1d; s/^\([A-Z0-9_]* *[0-9.]*\) .*/\1/' >b
+        [ -s a ] && cmp a b || return 1
+    done
+}
+check "a folder without weights, and config.json, are planned like it" \
+    bare_plan --ctx 512
+check "as if quantized, too" bare_plan --ctx 512 --as Q8_0
+check "and what fits" bare_plan --ctx 512 --fit 2G
+tied() {
+    bare LlamaForCausalLM 's/\(tie_word_embeddings": \)false/\1true/'
+    [ "$(weights folder)" -gt "$(weights bare)" ] &&
+        [ "$(weights bare)" -gt 10000 ] &&
+        ! grep -q estimated "$dir/out"
+}
+weights() {
+    "$modelfile" plan -q "$1" --ctx 512 2>"$dir/err" >"$dir/out"
+    awk '$1 == "weights" { gsub(/,/, ""); print $2 }' "$dir/out"
+}
+check "tied embeddings are counted once" tied
+refused() {
+    bare "$1" "$2" && code 3 bare && grep -q "$3" "$dir/err"
+}
+check "a family without rows is refused by name" refused NoSuchForCausalLM '' \
+    "class 'NoSuchForCausalLM' cannot be converted"
+check "compressed weights are refused by name" refused LlamaForCausalLM \
+    's/"rms_norm_eps"/"quantization_config": {"quant_method": "fp8"}, &/' \
+    "compressed by 'fp8'"
+check "a number that is missing is named" refused LlamaForCausalLM \
+    's/"hidden_size": [0-9]*,//' "hidden_size"
+estimated() {
+    bare LlamaForCausalLM 's/"torch_dtype": "[a-z0-9]*",//' &&
+        [ "$(weights bare)" -gt 10000 ] &&
+        grep -q "^weights.*estimated" "$dir/out"
+}
+check "a type that config.json does not give is estimated" estimated
+check "other commands want weights" [ "$("$modelfile" info -q bare 2>&1 |
+    grep -c 'no model in this folder')" = 1 ]
 
 # ---- sizes and GPUs
 

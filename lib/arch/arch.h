@@ -127,6 +127,25 @@ bool mf_arch_is_zero(const struct mf_arch_run *run, const char *name);
 /* Whether the last value that was not known does not fit 63 bits. */
 bool mf_arch_overflowed(const struct mf_arch_run *run);
 
+/* ---- the tensors that rows name ---- */
+
+struct mf_arch_tensor_row {
+    struct mf_str name;    /* terminated, until the callback returns */
+    struct mf_str pattern; /* of the rows: "*" is the block */
+    uint64_t dim[4];       /* the contiguous one first */
+    uint32_t rank;         /* without dimensions of 1 at the end */
+    bool known;            /* all lengths are; else dim is of no use */
+    bool optional;
+};
+typedef enum mf_status mf_arch_take(void *user,
+                                    const struct mf_arch_tensor_row *row);
+
+/* Gives each tensor that the rows of the model's architecture name, whether or
+ * not the model has it; some more than once.  *sure: no rows were left out for
+ * want of metadata, and there are rows. */
+enum mf_status mf_arch_list(struct mf_model *model, mf_arch_take *take,
+                            void *user, bool *sure);
+
 /* What fields say about a key of GGUF, whether or not the architecture has it:
  * *list, if its blocks have different numbers, with the greatest in *out.
  * False if they say nothing, and *reason is "", or nothing that makes sense. */

@@ -271,6 +271,8 @@ static void read_single(struct mf_arch_run *run, const struct mf_meta *meta,
 static void note_missing(struct mf_arch_run *run,
                          const struct mf_arch_full_key *full)
 {
+    if (run->take) /* then lengths are unknown, which counts */
+        return;
     run->unsure = true;
     if (run->quiet)
         return;

@@ -46,9 +46,11 @@ static const struct mf_arch_text *find_text(struct mf_arch_run *run,
     return text;
 }
 
-enum mf_status mf_arch_open(struct mf_model *model,
-                            const struct mf_arch_fields *fields,
-                            struct mf_arch_run **out)
+/* Reads the keys; take: gives tensors, too. */
+static enum mf_status open_run(struct mf_model *model,
+                               const struct mf_arch_fields *fields,
+                               mf_arch_take *take, void *user,
+                               struct mf_arch_run **out)
 {
     const struct mf_arch_text *before = mf_arch_find(false, str("before"));
     const struct mf_arch_text *text;
@@ -60,6 +62,8 @@ enum mf_status mf_arch_open(struct mf_model *model,
         return model->env->error.status;
     mf_arena_init(&run->arena, model->env);
     run->quiet = true;
+    run->take = take;
+    run->take_user = user;
     text = find_text(run, fields ? fields->type : str(""));
     run->known = text != NULL;
     if (fields)
@@ -77,6 +81,26 @@ enum mf_status mf_arch_open(struct mf_model *model,
     else
         mf_arch_close(run);
     return status;
+}
+
+enum mf_status mf_arch_open(struct mf_model *model,
+                            const struct mf_arch_fields *fields,
+                            struct mf_arch_run **out)
+{
+    return open_run(model, fields, NULL, NULL, out);
+}
+
+enum mf_status mf_arch_list(struct mf_model *model, mf_arch_take *take,
+                            void *user, bool *sure)
+{
+    struct mf_arch_run *run;
+    enum mf_status status = open_run(model, NULL, take, user, &run);
+
+    if (status != MF_OK)
+        return status;
+    *sure = run->known && !run->unsure;
+    mf_arch_close(run);
+    return MF_OK;
 }
 
 void mf_arch_close(struct mf_arch_run *run)

@@ -188,7 +188,8 @@ static void run_each(struct mf_arch_run *run, struct mf_str row,
 {
     uint64_t block = run->block;
 
-    if (live && !run->quiet) { /* they only look at tensors */
+    /* They only look at tensors. */
+    if (live && (!run->quiet || run->take)) {
         struct mf_arch_number from = mf_arch_take_number(run, &row), to;
 
         mf_arch_word(&row); /* ".." */
@@ -213,8 +214,8 @@ static void run_row(struct mf_arch_run *run, struct mf_str word,
 {
     bool optional = run->frame && run->frame->optional;
 
-    if (run->quiet &&
-        (mf_str_begins(word, "tensor") || mf_str_is(word, "need")))
+    if (run->quiet && ((mf_str_begins(word, "tensor") && !run->take) ||
+                       mf_str_is(word, "need")))
         return;
     if (mf_str_is(word, "tensor"))
         mf_arch_check_tensor(run, row, optional);

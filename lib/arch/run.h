@@ -92,6 +92,8 @@ struct mf_arch_run {
     const struct mf_arch_key *field;   /* what another format says (fields.c);
                                           NULL: nothing */
     size_t field_count;
+    mf_arch_take *take; /* gets the tensors of rows, which are not checked */
+    void *take_user;
     enum mf_severity severity; /* of findings */
     bool stopped;   /* a fault that ends loading: no row is run any more */
     bool unsure;    /* a row was skipped for want of metadata */

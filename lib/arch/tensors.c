@@ -260,6 +260,26 @@ static void note_shape(struct mf_arch_run *run, const struct mf_record *record,
                      shape_text(run, expected).text);
 }
 
+static void give_row(struct mf_arch_run *run, const struct row *row)
+{
+    struct tensor_name name = name_of(row->pattern, run->block);
+    struct mf_arch_tensor_row out = { .name = { name.text, name.size },
+                                      .pattern = row->pattern,
+                                      .rank = row->shape.rank,
+                                      .known = true,
+                                      .optional = row->optional };
+
+    for (unsigned i = 0; i < row->shape.rank; i++) {
+        struct mf_arch_number length = row->shape.dim[i];
+
+        out.known = out.known && length.known && length.value > 0;
+        out.dim[i] = out.known ? (uint64_t)length.value : 0;
+    }
+    while (out.rank > 1 && out.known && out.dim[out.rank - 1] == 1)
+        out.rank--;
+    run->status = run->take(run->take_user, &out);
+}
+
 void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str text,
                           bool optional)
 {
@@ -267,6 +287,10 @@ void mf_arch_check_tensor(struct mf_arch_run *run, struct mf_str text,
     size_t at = find(run, row.pattern);
     struct shape has;
 
+    if (run->take) {
+        give_row(run, &row);
+        return;
+    }
     if (at == MF_NOT_FOUND) {
         if (!row.optional && run->whole && has_name(run, row.pattern))
             add_missing(run, row.pattern);

@@ -15,6 +15,7 @@
 #include "lib/card/card.h"
 #include "lib/draft/put.h"
 #include "lib/folder/sidecar.h"
+#include "lib/hub/bare.h"
 #include "lib/hub/keys.h"
 #include "lib/hub/tensors.h"
 #include "lib/program.h"
@@ -267,6 +268,11 @@ static enum mf_status list_tensors(struct mf_hub *hub,
         .decode = hub->options->decode,
         .lora = hub->options->lora,
     };
+    if (hub->options->bare) {
+        mf_hub_bare_of(hub, hub->options->bare);
+        tensors->type = hub->options->bare->type;
+        tensors->typed = true;
+    }
     if (hub->options->own_type && own_type(hub->model, &own)) {
         tensors->type = own;
         tensors->typed = true;

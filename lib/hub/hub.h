@@ -66,6 +66,8 @@ struct mf_hub_options {
     /* One for each tensor of the model, in place of its bytes; or NULL. */
     const struct mf_derived *const *given;
     const char *folder; /* the name of the model's folder; NULL: as it is */
+    /* For mf_hub_outline, if not NULL: what the weights would be. */
+    struct mf_hub_bare *bare;
     /* If not NULL, only the name is wanted: the draft lacks most keys. */
     struct mf_hub_name *name;
 };

@@ -42,6 +42,7 @@ static struct mf_model *model_new(struct mf_env *env,
     model->index.metadata_only = options && options->metadata_only;
     model->index.tensors_only = options && options->tensors_only;
     model->index.missing.allowed = options && options->allow_missing;
+    model->may_be_bare = options && options->bare;
     if (options && options->findings_max > 0)
         model->index.findings_max = options->findings_max;
     return model;

@@ -53,6 +53,8 @@ struct mf_model {
     size_t file_count, file_room, part_room;
     const char *list; /* path of the list that names the files, or NULL */
     struct mf_model_info info;
+    bool may_be_bare;      /* as in struct mf_open_options */
+    bool bare;             /* only config.json is there: no tensor is known */
     bool incomplete;       /* a shard whose name does not lead to the others */
     bool sidecar_template; /* a chat template next to the files was checked */
     uint32_t readers;      /* that findings were judged for last; 0: all */

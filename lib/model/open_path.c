@@ -141,16 +141,40 @@ static enum mf_status no_model(struct mf_env *env, const char *folder)
                    hint ? "; " : "", hint ? hint : "");
 }
 
+static const char bare_name[] = "config.json";
+
+/* A folder without a model, but with config.json: that.  NULL: not so. */
+static const char *find_bare(struct mf_model *model, const char *folder)
+{
+    size_t size = strlen(folder), slash = size > 0 && folder[size - 1] != '/';
+    struct stat status;
+    char *path;
+
+    if (!model->may_be_bare)
+        return NULL;
+    path = mf_arena_text(&model->paths, size + slash + strlen(bare_name));
+    if (!path)
+        return NULL;
+    memcpy(path, folder, size);
+    memcpy(path + size, "/", slash);
+    memcpy(path + size + slash, bare_name, strlen(bare_name));
+    return stat(path, &status) == 0 ? path : NULL;
+}
+
 static enum mf_status open_folder(struct mf_model *model, const char *path)
 {
     struct candidates found = { .model = model };
+    const char *bare;
     char more[40] = "";
 
     mf_clear_error(model->env);
     if (mf_folder_list(model->env, path, add_candidate, &found) != MF_OK)
         return model->env->error.status;
-    if (found.count == 0)
-        return no_model(model->env, path);
+    if (found.count == 0) {
+        bare = find_bare(model, path);
+        return bare ? mf_model_open_path(model, bare, MF_SHARDS_ALONE)
+                    : no_model(model->env, path);
+    }
     if (found.count == 1 || (found.equal == 1 && found.rank > OTHER))
         return mf_model_open_path(model, found.path, found.shards);
     if (found.named < found.count)
@@ -169,6 +193,8 @@ enum mf_status mf_model_open_path(struct mf_model *model, const char *path,
 
     if (mf_pending_open_file(model->env, path, &source, &is_folder) != MF_OK)
         return is_folder ? open_folder(model, path) : model->env->error.status;
+    if (model->may_be_bare && strcmp(mf_base_name(path), bare_name) == 0)
+        return mf_model_add_bare(model, &source, path);
     if (mf_model_add_source(model, &source, path) != MF_OK)
         return model->env->error.status;
     if (model->format->list)

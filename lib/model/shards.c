@@ -15,6 +15,7 @@
  * and turns "cannot be opened" into SHARD-MISSING if it is the model that is at
  * fault, not the system.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -221,6 +222,28 @@ enum mf_status mf_model_add_source(struct mf_model *model,
         status = parse(model, &head);
     mf_head_release(model->env, &head);
     return status;
+}
+
+enum mf_status mf_model_add_bare(struct mf_model *model,
+                                 const struct mf_source *source,
+                                 const char *path)
+{
+    struct mf_source unused = *source;
+
+    if (make_room(model) != MF_OK) {
+        mf_source_close(&unused);
+        return model->env->error.status;
+    }
+    for (size_t i = 0; mf_formats[i] && !model->format; i++)
+        if (mf_formats[i]->out && mf_formats[i]->naming == MF_NAMING_HF)
+            model->format = mf_formats[i];
+    assert(model->format);
+    model->part[0] = (struct mf_part){ .alignment = 1 };
+    model->file[0] = (struct mf_file){ .source = *source, .path = path };
+    model->file[0].source.name = path;
+    model->file_count = 1;
+    model->bare = true;
+    return MF_OK;
 }
 
 enum mf_status mf_model_add_file(struct mf_model *model, const char *path)

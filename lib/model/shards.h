@@ -7,6 +7,12 @@
 
 #include "lib/model/model.h"
 
+/* The model is without tensors: path, which source reads, is its config.json.
+ */
+enum mf_status mf_model_add_bare(struct mf_model *model,
+                                 const struct mf_source *source,
+                                 const char *path);
+
 /* Opens path as the next shard of the model and reads its header. */
 enum mf_status mf_model_add_file(struct mf_model *model, const char *path);
 

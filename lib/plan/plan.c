@@ -37,6 +37,9 @@ static void put_settings(struct mf_planner *planner,
     out->full_attention = !mf_planner_is_known(planner);
     if (out->full_attention)
         out->estimated |= UINT32_C(1) << MF_PLAN_KV;
+    if (mf_planner_is_unsure(planner))
+        out->estimated |=
+            UINT32_C(1) << MF_PLAN_WEIGHTS | UINT32_C(1) << MF_PLAN_COMPUTE;
 }
 
 static void put_sums(struct mf_planner *planner, struct mf_plan *out)

@@ -60,6 +60,9 @@ struct mf_arch_run *mf_planner_rows(struct mf_planner *planner);
  * attention. */
 bool mf_planner_is_known(const struct mf_planner *planner);
 
+/* Whether the weights, which are not there, may be others. */
+bool mf_planner_is_unsure(const struct mf_planner *planner);
+
 /* Blocks, with those for speculative decoding; 0 if it cannot be told. */
 uint64_t mf_planner_blocks(const struct mf_planner *planner);
 
@@ -109,10 +112,12 @@ struct mf_plan_outline {
     struct mf_model *model; /* its header: without vocabulary and data */
     uint8_t *bytes;
     size_t size;
+    bool unsure; /* without weights: some tensors may be there, or not */
 };
 
 /* as: the name of a mix that it is quantized to; or NULL.  Without it, model
- * NULL: it is not a folder that becomes one. */
+ * NULL: it is not a folder that becomes one.  Of a bare model (model.h), the
+ * tensors are those that the rows of lib/arch demand. */
 enum mf_status mf_plan_outline_open(struct mf_model *model, const char *as,
                                     struct mf_plan_outline *out);
 void mf_plan_outline_close(struct mf_env *env, struct mf_plan_outline *outline);

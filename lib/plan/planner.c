@@ -169,9 +169,10 @@ struct mf_model *mf_planner_model(const struct mf_planner *planner)
     return planner->model;
 }
 
+/* A bare model has no tensors of its own. */
 struct mf_model *mf_planner_asked(const struct mf_planner *planner)
 {
-    return planner->asked;
+    return planner->asked->bare ? planner->model : planner->asked;
 }
 
 struct mf_env *mf_planner_env(const struct mf_planner *planner)
@@ -194,6 +195,11 @@ struct mf_arch_run *mf_planner_rows(struct mf_planner *planner)
 bool mf_planner_is_known(const struct mf_planner *planner)
 {
     return mf_arch_is_known(planner->rows);
+}
+
+bool mf_planner_is_unsure(const struct mf_planner *planner)
+{
+    return planner->outline.unsure;
 }
 
 uint64_t mf_planner_blocks(const struct mf_planner *planner)

@@ -98,6 +98,7 @@ static void show(struct run *run, struct mf_model *model)
 
 static void plan(struct run *run)
 {
+    run->may_be_bare = true;
     if (plan_request_make(run, &options, &request))
         inputs_one(run, false, show);
 }
