@@ -13,7 +13,7 @@ set -u
 # Faults that only the tensor data shows.
 in_data=" bad-footer.apr bad-padding-not-zero.gguf bad-data-nan.gguf \
 bad-data-scale.gguf bad-data-zero.gguf bad-data-bool.safetensors \
-bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
+bad-data-zeros.safetensors bad-data-fnuz.safetensors bad-padding-header.gguf bad-padding.apr \
 bad-scale.apr bad-data-range.gguf bad-data-constant.gguf bad-data-denormal.gguf \
 bad-zip-crc.npz "
 

@@ -62,12 +62,38 @@ static void report_extreme(struct mf_index *index,
                          values->low, blocks, mf_record_name(record).text);
 }
 
-/* A bias may be zero: many were never trained. */
-static bool may_be_zero(const struct mf_record *record)
+/* Names of what starts at zero and may stay there: a bias, and the mean that a
+ * batch normalization has not seen anything of. */
+static const char *const zero_names[] = { "bias", "running_mean" };
+
+/* Of integers those are weights, which are packed or of 8 bits: others are
+ * counters, positions and indices, or zero points. */
+static const char *const packed_names[] = { "weight", "weight_packed",
+                                            "_blocks" };
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static bool ends_with_one(const struct mf_record *record,
+                          const char *const *tails, size_t count)
 {
     struct mf_str name = { record->name, record->name_size };
 
-    return record->rank < 2 && mf_str_ends(name, "bias");
+    for (size_t i = 0; i < count; i++)
+        if (mf_str_ends(name, tails[i]))
+            return true;
+    return false;
+}
+
+static bool may_be_zero(const struct mf_record *record)
+{
+    uint64_t elements;
+
+    if (!mf_scan_is_weight((enum mf_type)record->type))
+        return !ends_with_one(record, packed_names, COUNT(packed_names));
+    if (mf_elements(record->dim, record->rank, &elements) && elements == 1)
+        return true;
+    return record->rank < 2 &&
+           ends_with_one(record, zero_names, COUNT(zero_names));
 }
 
 void mf_data_report(struct mf_model *model, const struct mf_record *record,
